@@ -1,0 +1,21 @@
+/** @type {import('jest').Config} */
+module.exports = {
+	// Only `test` is searched; what the tests import is found from there. Tests against a real n8n
+	// server (test/n8n) take minutes and servers of their own: they have their own command.
+	roots: ['<rootDir>/test'],
+	testMatch: ['**/*.test.mts'],
+	testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/n8n/'],
+	testEnvironment: 'node',
+	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
+	resolver: '<rootDir>/test/resolver.cjs',
+	transform: {
+		'^.+\\.m?ts$': [
+			'@swc/jest',
+			{
+				jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: true } },
+				module: { type: 'commonjs' },
+				sourceMaps: 'inline',
+			},
+		],
+	},
+};
