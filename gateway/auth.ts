@@ -1,0 +1,77 @@
+import { isBelow, normaliseAddress } from './address';
+
+/** The part of the credential that decides which headers a request carries. */
+export interface KeySettings {
+	baseUrl: string;
+	apiKey: string;
+	messageAuth?: 'authorization' | 'xApiKey';
+	versionHeaderName?: string;
+	versionHeaderValue?: string;
+}
+
+const PLACEHOLDERS = [
+	/[<>]/,
+	/^\$?\{.*\}$/,
+	/^\[.*\]$/,
+	/^(your|my|the)?[-_ ]*(api[-_ ]*)?key([-_ ]*here)?$/i,
+	/^sk-[.x*…]+$/i,
+	/^sk-(your|my|the)[-_ ]/i,
+	/^[.*…x]+$/i,
+];
+
+/**
+ * A key without what copying adds: blanks around it, quotes, a pasted `Bearer `. The image
+ * endpoints want `Bearer <key>`, the message endpoint wants the bare key (specification, section
+ * 5), so the prefix is never part of what is stored.
+ */
+export function cleanApiKey(apiKey: unknown): string {
+	if (typeof apiKey !== 'string') return '';
+	const blanks = /^[\s\u200b\ufeff"']+|[\s\u200b\ufeff"']+$/g;
+	return apiKey
+		.replace(blanks, '')
+		.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, '')
+		.replace(blanks, '');
+}
+
+/**
+ * What is wrong with a key that was typed in, as a sentence, or undefined if it may be sent.
+ * A placeholder is refused here because the gateway would count it as a real, invalid key
+ * (specification, section 5, rule 5).
+ */
+export function apiKeyProblem(apiKey: unknown): string | undefined {
+	const key = cleanApiKey(apiKey);
+	if (key === '' || /^bearer$/i.test(key)) {
+		return 'The API key is empty. Enter the key from the console of your gateway in the Media Gateway credential.';
+	}
+	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
+		return 'The API key is still a placeholder. Replace it in the Media Gateway credential by the key from the console of your gateway; it usually starts with "sk-".';
+	}
+	// A header can hold nothing else; n8n would fail later with a text about characters.
+	if (!/^[\x21-\x7e]+$/.test(key)) {
+		return 'The API key contains a blank or a character that no key has. Copy it again from the console of your gateway into the Media Gateway credential.';
+	}
+	return undefined;
+}
+
+/**
+ * The headers that prove who is asking, chosen by the path (specification, section 5): `Bearer`
+ * for images, the bare key or `x-api-key` for messages together with the version header (section
+ * 9), nothing for the model listing, and nothing for any address that is not the gateway's own.
+ *
+ * @param url the full address of the request
+ */
+export function authHeaders(url: string, settings: KeySettings): Record<string, string> {
+	const baseUrl = normaliseAddress(settings.baseUrl);
+	if (baseUrl === undefined || !isBelow(url, baseUrl)) return {};
+	const path = new URL(url).pathname.slice(new URL(baseUrl).pathname.replace(/\/+$/, '').length);
+	const key = cleanApiKey(settings.apiKey);
+	if (path.startsWith('/v1/images/')) return { Authorization: `Bearer ${key}` };
+	if (path === '/v1/messages') {
+		return {
+			...(settings.messageAuth === 'xApiKey' ? { 'x-api-key': key } : { Authorization: key }),
+			[settings.versionHeaderName?.trim() || 'anthropic-version']:
+				settings.versionHeaderValue?.trim() || '2023-06-01',
+		};
+	}
+	return {};
+}

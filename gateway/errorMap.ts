@@ -1,0 +1,231 @@
+import { isJsonObject } from './json';
+import { wasNotAccepted, type Answer, type Fault, type Outcome } from './outcome';
+import type { Call, RequestPlan } from './plan';
+import { GatewayError, UnknownOutcomeError, type Problem } from './problem';
+import { isQuotaRefusal } from './resend';
+
+const LONGEST_QUOTE = 300;
+
+/**
+ * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
+ * listing, or a plain `error` string. Control characters and markup are taken out, because it is
+ * shown to people; it is cut at 300 characters.
+ */
+export function gatewayMessage(answer: Answer): string | undefined {
+	const body = answer.json;
+	if (!isJsonObject(body)) return undefined;
+	const error = body.error;
+	const said = [isJsonObject(error) ? error.message : error, body.message].find(
+		(text): text is string => typeof text === 'string' && text.trim() !== '',
+	);
+	return said === undefined ? undefined : quote(said);
+}
+
+/** Foreign text made fit to stand in a sentence. */
+export function quote(text: string): string {
+	const plain = text
+		.replace(/<[^>]*>/g, ' ')
+		// eslint-disable-next-line no-control-regex
+		.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+		.replace(/\s+/g, ' ')
+		.trim();
+	return plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}…` : plain;
+}
+
+const NAMES: Record<Call, string> = {
+	submit: 'submitting the image task',
+	sync: 'creating the image',
+	poll: 'asking for the task',
+	download: 'downloading the image',
+	listing: 'reading the model listing',
+	message: 'sending the message',
+};
+
+const CHECK_ADDRESS =
+	'Check "Base URL" in the Media Gateway credential and that the gateway can be reached from the machine that runs n8n.';
+
+const FAULTS: Record<Fault, { happened: string; advice: string }> = {
+	refused: { happened: 'nothing answers at the address of the gateway', advice: CHECK_ADDRESS },
+	notFound: { happened: 'the host name of the gateway was not found', advice: CHECK_ADDRESS },
+	invalidAddress: { happened: 'the address is not valid', advice: CHECK_ADDRESS },
+	certificate: {
+		happened: 'the certificate of the server is not trusted',
+		advice:
+			'If the gateway uses a self-signed certificate that you trust, switch on "Allow Self-Signed Certificates" in the Media Gateway credential.',
+	},
+	reset: {
+		happened: 'the connection was cut before the answer had arrived',
+		advice: 'Try again later.',
+	},
+	timeout: {
+		happened: 'no complete answer came within the time-out',
+		advice: 'Try again later, or raise "Timeout" in the options.',
+	},
+	tooLarge: {
+		happened: 'the answer is larger than the node accepts',
+		advice: 'Check that the address is that of a media gateway.',
+	},
+	other: { happened: 'the connection failed', advice: 'Try again later.' },
+};
+
+const HOW_TO_FIND_OUT =
+	"It was not sent again, because it may have been accepted and charged. Look for it in the usage list of the gateway's console before you send it once more.";
+
+/** Turns an outcome that is no good into the error that a person reads (specification, section 7). */
+export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
+	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	if (plan.paid && !wasNotAccepted(outcome)) {
+		return new UnknownOutcomeError({
+			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(outcome)}`,
+			description: HOW_TO_FIND_OUT,
+			httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
+		});
+	}
+	if (outcome.kind === 'fault') {
+		const { happened, advice } = FAULTS[outcome.fault];
+		return new GatewayError({
+			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
+			description: outcome.detail === '' ? advice : `${advice} (${outcome.detail})`,
+		});
+	}
+	const known = problemFor(plan, outcome);
+	return new GatewayError({
+		...known,
+		message: known.message + tried,
+		httpCode: outcome.httpCode,
+	});
+}
+
+function whatHappened(outcome: Outcome): string {
+	if (outcome.kind === 'fault') return FAULTS[outcome.fault].happened;
+	const said = gatewayMessage(outcome);
+	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
+		return `the gateway answered ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
+	}
+	return `the gateway answered ${outcome.httpCode} with ${describeBody(outcome)}`;
+}
+
+function describeBody(answer: Answer): string {
+	if (answer.text.trim() === '') return 'an empty body';
+	if (/^\s*</.test(answer.text)) return 'a web page instead of JSON';
+	if (answer.json === undefined) return 'something that is not JSON';
+	return 'JSON that has none of the expected fields';
+}
+
+function problemFor(plan: RequestPlan, answer: Answer): Problem {
+	const said = gatewayMessage(answer);
+	const words = said === undefined ? '' : `: ${said}`;
+	const { httpCode } = answer;
+	if (httpCode >= 200 && httpCode < 300) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway answered with ${describeBody(answer)}`,
+			description: CHECK_ADDRESS,
+		};
+	}
+	if (httpCode >= 300 && httpCode < 400) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway pointed to another address (${httpCode})`,
+			description: `The API key is not sent to another address. If ${quote(answer.headers.location ?? 'it')} is where your gateway lives, enter that as "Base URL" in the Media Gateway credential.`,
+		};
+	}
+	if (plan.call === 'message') {
+		const special = messageProblem(plan, httpCode, said ?? '');
+		if (special !== undefined) return special;
+	}
+	if (httpCode === 401) {
+		return {
+			message: `The gateway refused the API key (401)${words}`,
+			description: 'Check the API key in the Media Gateway credential.',
+		};
+	}
+	if (httpCode === 403) {
+		return {
+			message: `The gateway does not allow this request (403)${words}`,
+			description: "Check in the gateway's console what the key may use.",
+		};
+	}
+	if (httpCode === 404) {
+		return {
+			message: `The gateway does not know this address (404)${words}`,
+			description:
+				plan.call === 'poll'
+					? 'The task does not exist, or it belongs to another account: use the credential that submitted it.'
+					: CHECK_ADDRESS,
+		};
+	}
+	if (httpCode === 413) {
+		return {
+			message: `The request is too large for the gateway (413)${words}`,
+			description: 'Send a smaller image.',
+		};
+	}
+	if (isQuotaRefusal(answer)) {
+		return {
+			message: `The quota of the API key is not sufficient (429)${words}`,
+			description:
+				"Top up the account in the gateway's console. Nothing was charged for this request.",
+		};
+	}
+	if (httpCode === 429) {
+		return {
+			message: `The gateway receives too many requests (429)${words}`,
+			description:
+				'Lower "Requests per Second" or "Concurrency" in the options. This request was not accepted and not charged.',
+		};
+	}
+	if (httpCode >= 500 || httpCode === 408) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway was not available (${httpCode})${words}`,
+			description: 'Try again later.',
+		};
+	}
+	return {
+		message: `The gateway refused the request (${httpCode})${words}`,
+		description: plan.paid
+			? 'Check the model, the prompt and the parameters. Nothing was charged for this request.'
+			: 'Check the parameters.',
+	};
+}
+
+/** The cases that the specification lists for the message endpoint (section 7, second table). */
+function messageProblem(plan: RequestPlan, httpCode: number, said: string): Problem | undefined {
+	if (httpCode === 401) {
+		if (/no token/i.test(said)) {
+			return {
+				message: `No API key arrived at the message endpoint (401): ${said}`,
+				description:
+					'Change "Message Authentication" in the Media Gateway credential: some gateways read the key from "x-api-key" only.',
+			};
+		}
+		if (/not enabled/i.test(said)) {
+			return {
+				message: `The API key is disabled, expired or without quota (401): ${said}`,
+				description: "Enable, renew or top up the key in the gateway's console.",
+			};
+		}
+		if (/^invalid key/i.test(said)) {
+			return {
+				message: `The gateway does not know the API key (401): ${said}`,
+				description:
+					"Copy the key again from the gateway's console into the Media Gateway credential.",
+			};
+		}
+	}
+	if (httpCode === 400 && /incorrect model id/i.test(said)) {
+		return {
+			message: `The gateway does not offer the model to this key (400): ${said}`,
+			description:
+				'Check the spelling of "Model" in the gateway\'s model catalogue, and that the key may use it.',
+		};
+	}
+	const sampling = ['temperature', 'top_p', 'top_k'].filter(
+		(name) => plan.body?.[name] !== undefined,
+	);
+	if (httpCode === 400 && sampling.length > 0) {
+		return {
+			message: `The gateway refused the message (400): ${said}`,
+			description: `The newest models accept no sampling fields. Remove ${sampling.join(', ')} from the options and try again.`,
+		};
+	}
+	return undefined;
+}

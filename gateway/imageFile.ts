@@ -1,0 +1,91 @@
+/** Image formats by their first bytes, with the extension that a file of the kind gets. */
+const FORMATS: Array<{ mimeType: string; extension: string; is: (bytes: Uint8Array) => boolean }> =
+	[
+		{
+			mimeType: 'image/png',
+			extension: 'png',
+			is: (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47]),
+		},
+		{
+			mimeType: 'image/jpeg',
+			extension: 'jpg',
+			is: (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
+		},
+		{ mimeType: 'image/gif', extension: 'gif', is: (bytes) => text(bytes, 0, 4) === 'GIF8' },
+		{
+			mimeType: 'image/webp',
+			extension: 'webp',
+			is: (bytes) => text(bytes, 0, 4) === 'RIFF' && text(bytes, 8, 12) === 'WEBP',
+		},
+		{
+			mimeType: 'image/avif',
+			extension: 'avif',
+			is: (bytes) => text(bytes, 4, 8) === 'ftyp' && /^avi[fs]/.test(text(bytes, 8, 12)),
+		},
+		{
+			mimeType: 'image/heic',
+			extension: 'heic',
+			is: (bytes) => text(bytes, 4, 8) === 'ftyp' && /^(hei[cx]|mif1)/.test(text(bytes, 8, 12)),
+		},
+		{ mimeType: 'image/bmp', extension: 'bmp', is: (bytes) => text(bytes, 0, 2) === 'BM' },
+		{
+			mimeType: 'image/tiff',
+			extension: 'tiff',
+			is: (bytes) => ['II*\0', 'MM\0*'].includes(text(bytes, 0, 4)),
+		},
+		{
+			mimeType: 'image/svg+xml',
+			extension: 'svg',
+			is: (bytes) =>
+				/^\ufeff?\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*<svg[\s>]/.test(text(bytes, 0, 256)),
+		},
+	];
+
+function startsWith(bytes: Uint8Array, start: number[]): boolean {
+	return start.every((byte, index) => bytes[index] === byte);
+}
+
+function text(bytes: Uint8Array, from: number, to: number): string {
+	return String.fromCharCode(...bytes.subarray(from, to));
+}
+
+/** The MIME type of an image from its first bytes (256 are enough), or undefined if it is none. */
+export function detectImageType(bytes: Uint8Array): string | undefined {
+	return FORMATS.find((format) => format.is(bytes))?.mimeType;
+}
+
+/** The file extension for an image's MIME type, without a dot; `bin` for what is not known. */
+export function extensionFor(mimeType: string): string {
+	const known = FORMATS.find((format) => format.mimeType === mimeType);
+	if (known !== undefined) return known.extension;
+	const subtype = /^image\/([a-z0-9]{2,8})$/.exec(mimeType)?.[1];
+	return subtype ?? 'bin';
+}
+
+/**
+ * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
+ * at most 80 characters. Empty where nothing is left.
+ */
+export function safeFileStem(foreign: string): string {
+	return foreign
+		.replace(/[^\p{L}\p{N}._ -]+/gu, '-')
+		.replace(/\.{2,}/g, '.')
+		.replace(/^[.\-_ ]+|[.\-_ ]+$/g, '')
+		.slice(0, 80);
+}
+
+/**
+ * A sensible file name for a downloaded image: the last part of its address where that is one,
+ * else `fallback`; always with the extension of what it really is.
+ */
+export function imageFileName(url: string, mimeType: string, fallback: string): string {
+	let stem = '';
+	try {
+		const { pathname, protocol } = new URL(url);
+		if (protocol !== 'data:') stem = decodeURIComponent(pathname.split('/').pop() ?? '');
+	} catch {
+		stem = '';
+	}
+	const withoutExtension = stem.replace(/\.[A-Za-z0-9]{1,5}$/, '');
+	return `${safeFileStem(withoutExtension) || safeFileStem(fallback) || 'image'}.${extensionFor(mimeType)}`;
+}

@@ -1,0 +1,116 @@
+import { isJsonObject, type JsonObject } from './json';
+
+/** What a request is for. The rules of sending again and the error map are kept by call. */
+export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
+
+/** The two kinds of image task. Each is queried at its own endpoint (specification, 4.2, rule 1). */
+export type TaskType = 'generation' | 'edit';
+
+/** The three ways to ask for asynchronous mode (specification, 4.3). */
+export type AsyncFlag = 'query' | 'header' | 'body';
+
+/** A request as a value: what would be sent, before anything is sent. */
+export interface RequestPlan {
+	call: Call;
+	method: 'GET' | 'POST';
+	/** Below the gateway's address, URL-encoded, starting with `/v1`; for a download the whole address. */
+	path: string;
+	query: Record<string, string>;
+	headers: Record<string, string>;
+	body?: JsonObject;
+	/** Whether the gateway charges for it once it has accepted it. */
+	paid: boolean;
+}
+
+/** What a generation is made from (specification, 2.3). */
+export interface GenerationRequest {
+	model: string;
+	prompt: string;
+	/** Number of images; left out where undefined. */
+	n?: number;
+	responseFormat?: string;
+	/** The model's own parameters, under their own names. */
+	modelParameters?: JsonObject;
+	/** Sent as they are; they win over everything above. */
+	extraFields?: JsonObject;
+}
+
+const PATHS: Record<TaskType, string> = {
+	generation: '/v1/images/generations',
+	edit: '/v1/images/edits',
+};
+
+/** Fields of a body without those that are undefined: what is not set is not sent. */
+export function withoutUndefined(fields: JsonObject): JsonObject {
+	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+interface AsyncParts {
+	query: Record<string, string>;
+	headers: Record<string, string>;
+	body: JsonObject;
+}
+
+function asyncParts(flag: AsyncFlag | undefined): AsyncParts {
+	return {
+		query: flag === 'query' ? { async: 'true' } : {},
+		headers: flag === 'header' ? { 'X-Async': 'true' } : {},
+		body: flag === 'body' ? { async: true } : {},
+	};
+}
+
+/**
+ * Plans `POST /v1/images/generations` (specification, 4.2).
+ *
+ * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
+ */
+export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag): RequestPlan {
+	const asked = asyncParts(asyncFlag);
+	return {
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: PATHS.generation,
+		query: asked.query,
+		headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...asked.headers },
+		body: withoutUndefined({
+			...(isJsonObject(request.modelParameters) ? request.modelParameters : {}),
+			model: request.model,
+			prompt: request.prompt,
+			n: request.n,
+			response_format: request.responseFormat,
+			...(isJsonObject(request.extraFields) ? request.extraFields : {}),
+			...asked.body,
+		}),
+		paid: true,
+	};
+}
+
+/** Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2). */
+export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
+	return {
+		call: 'poll',
+		method: 'GET',
+		path: `${PATHS[taskType]}/${encodeURIComponent(taskId)}`,
+		query: {},
+		headers: { Accept: 'application/json' },
+		paid: false,
+	};
+}
+
+/** Plans the download of a finished image. It goes to whatever host the gateway named, without a key. */
+export function planDownload(url: string): RequestPlan {
+	return {
+		call: 'download',
+		method: 'GET',
+		path: url,
+		query: {},
+		headers: { Accept: 'image/*,*/*;q=0.5' },
+		paid: false,
+	};
+}
+
+/** The full address of a plan. */
+export function planUrl(plan: RequestPlan, address: string): string {
+	const query = new URLSearchParams(plan.query).toString();
+	return `${address}${plan.path}${query === '' ? '' : `?${query}`}`;
+}

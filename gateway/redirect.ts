@@ -1,0 +1,29 @@
+import { isBelow } from './address';
+import type { Outcome } from './outcome';
+import type { RequestPlan } from './plan';
+
+/**
+ * Where a redirect may be followed to, or undefined if it may not. Only within the gateway's own
+ * address, so that the key never leaves for another host; and with a POST only where the status
+ * says that the same request is meant (307, 308). A redirect is a refusal: nothing was charged.
+ *
+ * @param url the address that answered
+ * @param address the gateway's address
+ */
+export function redirectTarget(
+	plan: RequestPlan,
+	outcome: Outcome,
+	url: string,
+	address: string,
+): string | undefined {
+	if (outcome.kind !== 'answer') return undefined;
+	const sameRequest = outcome.httpCode === 307 || outcome.httpCode === 308;
+	const anyRedirect = [301, 302, 303].includes(outcome.httpCode);
+	if (!sameRequest && !(anyRedirect && plan.method === 'GET')) return undefined;
+	try {
+		const target = new URL(outcome.headers.location ?? '', url).href;
+		return target !== url && isBelow(target, address) ? target : undefined;
+	} catch {
+		return undefined;
+	}
+}
