@@ -1,0 +1,104 @@
+import type {
+	IExecuteFunctions,
+	INodeExecutionData,
+	INodeType,
+	INodeTypeDescription,
+} from 'n8n-workflow';
+import { NodeConnectionTypes } from 'n8n-workflow';
+import { nonEmptyString } from '../../gateway/json';
+import { planGeneration } from '../../gateway/plan';
+import { createImages } from '../shared/create';
+import { testMediaGateway } from '../shared/credentialTest';
+import {
+	downloadFields,
+	modeField,
+	modelField,
+	modelParametersField,
+	optionsField,
+} from '../shared/fields';
+import { getModelParameters, searchModelsFor } from '../shared/listing';
+import { readModelParameters } from '../shared/modelParameters';
+import { readCount, readJsonObject, readOptions, readText } from '../shared/options';
+
+export class ImageGeneration implements INodeType {
+	description: INodeTypeDescription = {
+		displayName: 'Media Gateway Image Generation',
+		name: 'imageGeneration',
+		icon: {
+			light: 'file:../../icons/mediaGateway.svg',
+			dark: 'file:../../icons/mediaGateway.dark.svg',
+		},
+		group: ['transform'],
+		version: 1,
+		subtitle: '={{ $parameter["model"]["value"] }}',
+		description: 'Generate images from text on a media gateway',
+		defaults: { name: 'Generate Image' },
+		usableAsTool: true,
+		inputs: [NodeConnectionTypes.Main],
+		outputs: [NodeConnectionTypes.Main],
+		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
+		properties: [
+			modelField,
+			{
+				displayName: 'Prompt',
+				name: 'prompt',
+				type: 'string',
+				typeOptions: { rows: 3 },
+				default: '',
+				required: true,
+				placeholder: 'e.g. A fox in the morning mist, watercolour',
+				description: 'What is to be seen in the image',
+			},
+			modeField,
+			modelParametersField,
+			...downloadFields,
+			optionsField([
+				'asyncFlag',
+				'concurrency',
+				'extraFields',
+				'maxDownloadMb',
+				'maxWait',
+				'n',
+				'pollInterval',
+				'requestsPerSecond',
+				'responseFormat',
+				'timeout',
+			]),
+		],
+	};
+
+	methods = {
+		listSearch: { searchModels: searchModelsFor('text_to_image') },
+		resourceMapping: { getModelParameters },
+		credentialTest: { testMediaGateway },
+	};
+
+	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+		return await createImages(this, 'generation', (itemIndex) => {
+			const model = readText(
+				this,
+				'model',
+				'Model',
+				itemIndex,
+				'Choose a model from the list, or enter its name.',
+			).trim();
+			const prompt = readText(
+				this,
+				'prompt',
+				'Prompt',
+				itemIndex,
+				'Say what is to be seen in the image.',
+			);
+			const options = readOptions(this, itemIndex);
+			const request = {
+				model,
+				prompt,
+				n: readCount(this, 'Number of Images', options.n, itemIndex),
+				responseFormat: nonEmptyString(options.responseFormat),
+				modelParameters: readModelParameters(this, itemIndex),
+				extraFields: readJsonObject(this, 'Extra Fields', options.extraFields, itemIndex),
+			};
+			return { model, prompt, plan: (asyncFlag) => planGeneration(request, asyncFlag) };
+		});
+	}
+}

@@ -1,0 +1,89 @@
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+	INodeType,
+	INodeTypeDescription,
+} from 'n8n-workflow';
+import { NodeConnectionTypes } from 'n8n-workflow';
+import { withoutUndefined } from '../../gateway/plan';
+import { isFinished } from '../../gateway/status';
+import { taskError, type TaskState } from '../../gateway/task';
+import { testMediaGateway } from '../shared/credentialTest';
+import { downloadFields, optionsField, taskFields } from '../shared/fields';
+import { imageBinaries, readTarget, type ImageTarget } from '../shared/images';
+import { runItems } from '../shared/items';
+import { readLimits } from '../shared/options';
+import { openRun, type Run } from '../shared/run';
+import { queryTask } from '../shared/tasks';
+import { readWantedTask } from '../shared/wanted';
+
+export class ImageTask implements INodeType {
+	description: INodeTypeDescription = {
+		displayName: 'Media Gateway Image Task',
+		name: 'imageTask',
+		icon: {
+			light: 'file:../../icons/mediaGateway.svg',
+			dark: 'file:../../icons/mediaGateway.dark.svg',
+		},
+		group: ['transform'],
+		version: 1,
+		subtitle: '={{ $parameter["taskId"] }}',
+		description:
+			'Get the status of an image task on a media gateway, and its images once it is finished',
+		defaults: { name: 'Get Image Task' },
+		usableAsTool: true,
+		inputs: [NodeConnectionTypes.Main],
+		outputs: [NodeConnectionTypes.Main],
+		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
+		properties: [
+			...taskFields,
+			...downloadFields,
+			optionsField(['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout']),
+		],
+	};
+
+	methods = { credentialTest: { testMediaGateway } };
+
+	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+		const run = await openRun(this, readLimits(this));
+		try {
+			const items = await runItems(run, this.getInputData().length, (itemIndex) => {
+				const task = readWantedTask(this, itemIndex);
+				const target = readTarget(this, itemIndex);
+				return async () => [await taskItem(run, await queryTask(run, task), target)];
+			});
+			return [items];
+		} finally {
+			run.end();
+		}
+	}
+}
+
+async function taskItem(
+	run: Run,
+	state: TaskState,
+	target: ImageTarget,
+): Promise<INodeExecutionData> {
+	const error = taskError(state);
+	// That a task failed is an answer; that a finished one has nothing to show is an error.
+	if (error !== undefined && state.group === 'success') throw error;
+	const { taskId, taskType, status, group, images, response } = state;
+	const binary =
+		group === 'success' ? await imageBinaries(run, images, { taskId }, target) : undefined;
+	return {
+		json: withoutUndefined({
+			taskId,
+			taskType,
+			status,
+			statusGroup: group,
+			finished: isFinished(group),
+			succeeded: group === 'success',
+			images: group === 'success' ? images : [],
+			error: error?.message,
+			response,
+		}) as IDataObject,
+		...(binary === undefined ? {} : { binary }),
+		pairedItem: { item: target.itemIndex },
+	};
+}

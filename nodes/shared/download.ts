@@ -1,0 +1,152 @@
+import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
+import { errorFor, quote } from '../../gateway/errorMap';
+import { detectImageType, imageFileName } from '../../gateway/imageFile';
+import type { JsonObject } from '../../gateway/json';
+import { isGood, type Outcome } from '../../gateway/outcome';
+import { planDownload } from '../../gateway/plan';
+import { GatewayError, withDetails } from '../../gateway/problem';
+import type { Exchange } from '../../gateway/sender';
+import type { Run } from './run';
+import { bound, isByteStream, peek, readBody, TooLargeError } from './stream';
+import { plainHeaders, skipsCertificate, withDeadline } from './transport';
+
+const MB = 1024 * 1024;
+/** An error page is quoted, not stored. */
+const LARGEST_ERROR_BYTES = 64 * 1024;
+
+/**
+ * Downloads a finished image into n8n's binary store, as a stream and without any credential: the
+ * address may lie on a foreign host.
+ *
+ * @param url as the gateway gave it; a relative one counts from the gateway's address
+ * @param maxMb refused beyond this, in MB
+ * @param fallbackName for the file, where the address suggests none
+ * @returns the binary data with its real MIME type, size and a safe file name
+ * @throws GatewayError that holds the address, so that the image can still be fetched
+ */
+export async function downloadImage(
+	run: Run,
+	url: string,
+	maxMb: number,
+	fallbackName: string,
+): Promise<IBinaryData> {
+	const inline = /^data:([^;,]*);base64,(.*)$/s.exec(url);
+	if (inline !== null) return await storeInline(run, inline[2] ?? '', fallbackName);
+
+	const address = imageAddress(url, run.address.baseUrl);
+	if (address === undefined) {
+		throw new GatewayError({
+			message: 'The address of the finished image is not a web address',
+			description: `The gateway sent ${quote(url)}`,
+			url: quote(url),
+		});
+	}
+	const maxBytes = Math.floor(maxMb * MB);
+	const { outcome, attempts } = await run.sender.deliver(
+		planDownload(address),
+		createDownloader(run, maxBytes, fallbackName),
+	);
+	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
+	throw withDetails(errorFor(planDownload(address), outcome, attempts), {
+		description: `${adviceFor(outcome, maxMb)} The image is finished and paid for; it can be fetched from ${address}`,
+		url: address,
+	});
+}
+
+function adviceFor(outcome: Outcome, maxMb: number): string {
+	if (outcome.kind === 'fault' && outcome.fault === 'tooLarge') {
+		return `It is larger than ${maxMb} MB: raise "Max Download Size (MB)" in the options.`;
+	}
+	if (outcome.kind === 'fault' && outcome.fault === 'certificate') {
+		return 'Its certificate is not trusted.';
+	}
+	return 'Try again with the Image Task node, or switch "Download" off to get the address only.';
+}
+
+function imageAddress(url: string, baseUrl: string): string | undefined {
+	try {
+		const address = new URL(url, `${baseUrl}/`);
+		return ['http:', 'https:'].includes(address.protocol) ? address.href : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exchange {
+	const { context, address, limits } = run;
+	return async (plan, timeoutMs = limits.timeoutMs) =>
+		await withDeadline(run.requests, timeoutMs, async (signal): Promise<Outcome> => {
+			const response = (await context.helpers.httpRequest({
+				method: 'GET',
+				url: plan.path,
+				headers: { ...plan.headers },
+				encoding: 'stream',
+				returnFullResponse: true,
+				ignoreHttpStatusErrors: true,
+				sendCredentialsOnCrossOriginRedirect: false,
+				skipSslCertificateValidation: skipsCertificate(plan.path, address),
+				timeout: timeoutMs,
+				abortSignal: signal,
+			})) as IN8nHttpFullResponse;
+			const answer = { kind: 'answer' as const, httpCode: response.statusCode };
+			const headers = plainHeaders(response.headers);
+			if (response.statusCode < 200 || response.statusCode >= 300) {
+				const text = (await readBody(response.body, LARGEST_ERROR_BYTES)).toString('utf8');
+				return { ...answer, headers, text, json: undefined };
+			}
+			const stored = await store(run, response.body, plan.path, headers, maxBytes, fallbackName);
+			if (stored === undefined) return { ...answer, headers, text: '', json: undefined };
+			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
+		});
+}
+
+/** Puts a body into the binary store, or returns undefined if it is no image. */
+async function store(
+	{ context }: Run,
+	body: unknown,
+	url: string,
+	headers: Record<string, string>,
+	maxBytes: number,
+	fallbackName: string,
+): Promise<IBinaryData | undefined> {
+	if (Number(headers['content-length'] ?? 0) > maxBytes) {
+		if (isByteStream(body)) body.destroy();
+		return await Promise.reject(new TooLargeError('Content-Length'));
+	}
+	const start = isByteStream(body) ? await peek(body) : await readBody(body, maxBytes);
+	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
+	if (mimeType === undefined || start.length === 0) {
+		if (isByteStream(body)) body.destroy();
+		return undefined;
+	}
+	if (isByteStream(body)) bound(body, maxBytes);
+	return await context.helpers.prepareBinaryData(
+		// A stream of Node.js, but for the type, which may not be imported.
+		(isByteStream(body) ? body : start) as Buffer,
+		imageFileName(url, mimeType, fallbackName),
+		mimeType,
+	);
+}
+
+/** The image type that the server names, if its form is that of one. */
+function imageTypeIn(headers: Record<string, string>): string | undefined {
+	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i
+		.exec(headers['content-type'] ?? '')?.[1]
+		?.toLowerCase();
+}
+
+async function storeInline({ context }: Run, base64: string, name: string): Promise<IBinaryData> {
+	const bytes = Buffer.from(base64, 'base64');
+	const mimeType = detectImageType(bytes);
+	if (mimeType === undefined) {
+		throw new GatewayError({
+			message: 'The image that came inside the answer is none',
+			description: 'Set "Response Format" to URL in the options.',
+		});
+	}
+	return await context.helpers.prepareBinaryData(
+		bytes,
+		imageFileName('', mimeType, name),
+		mimeType,
+	);
+}

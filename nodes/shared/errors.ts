@@ -1,0 +1,65 @@
+import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
+import { NodeApiError, NodeOperationError } from 'n8n-workflow';
+import { withoutUndefined } from '../../gateway/plan';
+import { GatewayError, UnknownOutcomeError, type Problem } from '../../gateway/problem';
+
+/** What is wrong with any error, as a problem; errors of the platform keep their words. */
+export function problemOf(error: unknown): Problem {
+	if (error instanceof GatewayError) return error.problem;
+	if (error instanceof NodeOperationError || error instanceof NodeApiError) {
+		return { message: error.message, description: String(error.description ?? '') };
+	}
+	return { message: error instanceof Error ? error.message : String(error), description: '' };
+}
+
+/**
+ * The item that stands for a failed one where the node goes on. The engine takes it for an error
+ * only if its JSON has no key but `error`, `message` and `details`.
+ */
+export function failedItem(error: unknown, itemIndex: number): INodeExecutionData {
+	const { message, description, ...details } = problemOf(error);
+	return {
+		json: {
+			error: message,
+			details: withoutUndefined({
+				...details,
+				outcome: error instanceof UnknownOutcomeError ? 'unknown' : undefined,
+				description: description === '' ? undefined : description,
+			}) as IDataObject,
+		},
+		pairedItem: { item: itemIndex },
+	};
+}
+
+/**
+ * The error that ends the node.
+ *
+ * @param stillToBeHad what was paid for in this run and has not come out, in words
+ */
+export function nodeError(
+	node: INode,
+	error: unknown,
+	itemIndex: number,
+	stillToBeHad: string,
+): NodeApiError | NodeOperationError {
+	const { message, description, httpCode, ...details } = problemOf(error);
+	const advice = [description, stillToBeHad].filter((text) => text !== '').join('\n');
+	const made =
+		error instanceof GatewayError
+			? new NodeApiError(
+					node,
+					{ message, ...(withoutUndefined(details) as JsonObject) },
+					{
+						message,
+						description: advice,
+						httpCode: httpCode === undefined ? undefined : String(httpCode),
+						itemIndex,
+					},
+				)
+			: new NodeOperationError(node, message, { description: advice, itemIndex });
+	// The platform rewrites texts in which it sees an error code, and prefers its own for a status.
+	made.message = message;
+	made.description = advice;
+	Object.assign(made.context, { details: withoutUndefined({ ...details, httpCode }) });
+	return made;
+}

@@ -1,0 +1,125 @@
+import type {
+	IBinaryKeyData,
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+} from 'n8n-workflow';
+import { withoutUndefined, type TaskType } from '../../gateway/plan';
+import type { ImageResult } from '../../gateway/task';
+import { downloadImage } from './download';
+import { failedItem } from './errors';
+import { isTool } from './items';
+import { inRange, readOptions } from './options';
+import type { Run } from './run';
+
+/** What is known about the images of one item. */
+export interface ImageFacts {
+	model?: string;
+	/** Unix seconds. */
+	created?: number;
+	taskId?: string;
+	taskType?: TaskType;
+	status?: string;
+	prompt?: string;
+}
+
+/** Where the images of one item go. */
+export interface ImageTarget {
+	itemIndex: number;
+	download: boolean;
+	binaryPropertyName: string;
+	maxMb: number;
+}
+
+/** Reads where the images of an item go from its parameters. */
+export function readTarget(context: IExecuteFunctions, itemIndex: number): ImageTarget {
+	const name = context.getNodeParameter('binaryPropertyName', itemIndex, 'data') as string;
+	return {
+		itemIndex,
+		// An agent's tool result holds no binary data: it gets the address.
+		download: !isTool(context) && context.getNodeParameter('download', itemIndex, true) === true,
+		binaryPropertyName: name.trim() || 'data',
+		maxMb: inRange(
+			context,
+			'maxDownloadMb',
+			readOptions(context, itemIndex).maxDownloadMb,
+			itemIndex,
+		),
+	};
+}
+
+/**
+ * One item for each image, in the gateway's order (design, section 3). Where the node goes on after
+ * errors, an image that cannot be downloaded does not take the others with it.
+ */
+export async function imageItems(
+	run: Run,
+	images: ImageResult[],
+	facts: ImageFacts,
+	target: ImageTarget,
+): Promise<INodeExecutionData[]> {
+	const goOn = run.context.continueOnFail();
+	return await Promise.all(
+		images.map(async ({ url }, index) => {
+			try {
+				return await imageItem(run, url, index, facts, target);
+			} catch (error) {
+				if (goOn) return failedItem(error, target.itemIndex);
+				return await Promise.reject(error);
+			}
+		}),
+	);
+}
+
+async function imageItem(
+	run: Run,
+	url: string,
+	index: number,
+	facts: ImageFacts,
+	target: ImageTarget,
+): Promise<INodeExecutionData> {
+	const binary = target.download
+		? {
+				[target.binaryPropertyName]: await downloadImage(
+					run,
+					url,
+					target.maxMb,
+					fileStem(facts, index),
+				),
+			}
+		: undefined;
+	// An image that came inside the answer has no address but its own bytes.
+	const shownUrl = binary !== undefined && url.startsWith('data:') ? undefined : url;
+	return {
+		json: withoutUndefined({ url: shownUrl, index, ...facts }) as IDataObject,
+		...(binary === undefined ? {} : { binary }),
+		pairedItem: { item: target.itemIndex },
+	};
+}
+
+/**
+ * All images of an item as its binary data: the first under the chosen name, the others with a
+ * number behind it.
+ */
+export async function imageBinaries(
+	run: Run,
+	images: ImageResult[],
+	facts: ImageFacts,
+	target: ImageTarget,
+): Promise<IBinaryKeyData | undefined> {
+	if (!target.download || images.length === 0) return undefined;
+	const stored = await Promise.all(
+		images.map(
+			async ({ url }, index) => await downloadImage(run, url, target.maxMb, fileStem(facts, index)),
+		),
+	);
+	return Object.fromEntries(
+		stored.map((data, index) => [
+			index === 0 ? target.binaryPropertyName : `${target.binaryPropertyName}_${index}`,
+			data,
+		]),
+	);
+}
+
+const fileStem = ({ taskId, model }: ImageFacts, index: number): string =>
+	`${taskId ?? model ?? 'image'}-${index}`;

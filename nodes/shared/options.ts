@@ -1,0 +1,133 @@
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { isJsonObject, type JsonObject } from '../../gateway/json';
+import type { RunLimits } from './run';
+
+interface Range {
+	/** As the user sees it. */
+	name: string;
+	fallback: number;
+	lowest: number;
+	highest: number;
+}
+
+/** The numbers among the options: what is left out, and what is sensible. Seconds and MB. */
+const RANGES = {
+	concurrency: { name: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
+	requestsPerSecond: { name: 'Requests per Second', fallback: 0, lowest: 0, highest: 1000 },
+	timeout: { name: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
+	pollInterval: { name: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
+	maxWait: { name: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
+	maxDownloadMb: { name: 'Max Download Size (MB)', fallback: 100, lowest: 0.001, highest: 2048 },
+} satisfies Record<string, Range>;
+
+export type NumberOption = keyof typeof RANGES;
+
+/**
+ * A number as the user gave it, brought into its range.
+ *
+ * @throws NodeOperationError if it is no number at all
+ */
+export function inRange(
+	context: IExecuteFunctions,
+	option: NumberOption,
+	value: unknown,
+	itemIndex: number,
+): number {
+	const { name, fallback, lowest, highest } = RANGES[option];
+	if (value === undefined || value === null || value === '') return fallback;
+	const number = Number(value);
+	if (Number.isNaN(number)) {
+		throw new NodeOperationError(context.getNode(), `"${name}" is not a number`, {
+			description: `It can be from ${lowest} to ${highest}.`,
+			itemIndex,
+		});
+	}
+	return Math.min(highest, Math.max(lowest, number));
+}
+
+/** The options of an item, with every number in its range. */
+export function readOptions(context: IExecuteFunctions, itemIndex: number): IDataObject {
+	return context.getNodeParameter('options', itemIndex, {}) as IDataObject;
+}
+
+/** The limits of the whole run: they are read from the first item. */
+export function readLimits(context: IExecuteFunctions): RunLimits {
+	const options = readOptions(context, 0);
+	const read = (option: NumberOption): number => inRange(context, option, options[option], 0);
+	return {
+		concurrency: Math.floor(read('concurrency')),
+		requestsPerSecond: read('requestsPerSecond') || undefined,
+		timeoutMs: read('timeout') * 1000,
+	};
+}
+
+/**
+ * A count that is paid for: it is refused rather than corrected.
+ *
+ * @throws NodeOperationError if it is no whole number from 1
+ */
+export function readCount(
+	context: IExecuteFunctions,
+	name: string,
+	value: unknown,
+	itemIndex: number,
+): number | undefined {
+	if (value === undefined || value === null || value === '') return undefined;
+	const count = Number(value);
+	if (Number.isInteger(count) && count >= 1 && count <= 1000) return count;
+	throw new NodeOperationError(context.getNode(), `"${name}" must be a whole number from 1`, {
+		description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
+		itemIndex,
+	});
+}
+
+/**
+ * A parameter that must hold some text.
+ *
+ * @throws NodeOperationError that names it
+ */
+export function readText(
+	context: IExecuteFunctions,
+	parameter: string,
+	name: string,
+	itemIndex: number,
+	advice: string,
+): string {
+	const value = context.getNodeParameter(parameter, itemIndex, '', {
+		extractValue: true,
+	}) as unknown;
+	const text = typeof value === 'number' ? String(value) : value;
+	if (typeof text === 'string' && text.trim() !== '') return text;
+	throw new NodeOperationError(context.getNode(), `"${name}" is empty`, {
+		description: advice,
+		itemIndex,
+	});
+}
+
+/**
+ * A JSON object that the user typed or an expression gave.
+ *
+ * @throws NodeOperationError if it is something else
+ */
+export function readJsonObject(
+	context: IExecuteFunctions,
+	name: string,
+	value: unknown,
+	itemIndex: number,
+): JsonObject {
+	if (value === undefined || value === null || value === '') return {};
+	let parsed: unknown = value;
+	if (typeof value === 'string') {
+		try {
+			parsed = JSON.parse(value);
+		} catch {
+			parsed = undefined;
+		}
+	}
+	if (isJsonObject(parsed)) return parsed;
+	throw new NodeOperationError(context.getNode(), `"${name}" is not a JSON object`, {
+		description: 'It looks like this: { "seed": 42 }',
+		itemIndex,
+	});
+}

@@ -1,0 +1,175 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { NodeOperationError, sleep } from 'n8n-workflow';
+import { normaliseAddress } from '../../gateway/address';
+import { apiKeyProblem } from '../../gateway/auth';
+import type { Clock } from '../../gateway/clock';
+import { Gate } from '../../gateway/gate';
+import { createSender, type Sender } from '../../gateway/sender';
+import { createExchange } from './transport';
+
+export const CREDENTIAL = 'mediaGatewayApi';
+
+/** Where the gateway is. The key is not in it: only n8n's own helper sees that. */
+export interface GatewayAddress {
+	/** Of the image and message endpoints, without `/v1`. */
+	baseUrl: string;
+	/** Of the model listing, without `/v1`. */
+	mediaUrl: string;
+	allowUnauthorizedCerts: boolean;
+}
+
+/** Limits of a run; they hold for all its items together. */
+export interface RunLimits {
+	concurrency: number;
+	requestsPerSecond?: number;
+	/** For one request, in milliseconds. */
+	timeoutMs: number;
+}
+
+/** What all requests of one execution of a node share. */
+export interface Run {
+	context: IExecuteFunctions;
+	address: GatewayAddress;
+	limits: RunLimits;
+	clock: Clock;
+	sender: Sender;
+	/** Ends every request that is under way when the user presses Stop. */
+	requests: Set<AbortController>;
+	/** Rejects when the user presses Stop. */
+	stopped: Promise<never>;
+	/** No further request, no further wait: what is under way may end. */
+	halt(): void;
+	/** To be called at the end: takes back what timers are left. */
+	end(): void;
+}
+
+/** Thrown into everything that waits when a run ends early. It is nobody's error. */
+export class RunEnded extends Error {
+	override name = 'RunEnded';
+}
+
+/**
+ * Reads where the gateway is, and refuses a credential that cannot work before anything is sent.
+ *
+ * @throws NodeOperationError that names the field to correct
+ */
+export async function readAddress(
+	context: Pick<IExecuteFunctions, 'getCredentials' | 'getNode'>,
+): Promise<GatewayAddress> {
+	const credentials = await context.getCredentials(CREDENTIAL);
+	const problem = apiKeyProblem(credentials.apiKey);
+	if (problem !== undefined) throw new NodeOperationError(context.getNode(), problem);
+	const baseUrl = normaliseAddress(credentials.baseUrl);
+	if (baseUrl === undefined) {
+		throw new NodeOperationError(
+			context.getNode(),
+			'The "Base URL" in the Media Gateway credential is not a web address',
+			{
+				description: 'It begins with https:// or http://, for example https://gateway.example.com',
+			},
+		);
+	}
+	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
+	const mediaUrl = typed === '' ? baseUrl : normaliseAddress(typed);
+	if (mediaUrl === undefined) {
+		throw new NodeOperationError(
+			context.getNode(),
+			'The "Media URL" in the Media Gateway credential is not a web address',
+			{ description: 'Leave it empty if the model listing is at the Base URL.' },
+		);
+	}
+	return {
+		baseUrl,
+		mediaUrl,
+		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
+	};
+}
+
+/** Opens a run: one gate, one clock and one stop for all items of an execution. */
+export async function openRun(context: IExecuteFunctions, limits: RunLimits): Promise<Run> {
+	const address = await readAddress(context);
+	const requests = new Set<AbortController>();
+	const clock = new StoppableClock();
+	const gate = new Gate({ ...limits, clock });
+
+	const halt = (): void => {
+		const reason = new RunEnded('The run has ended');
+		gate.close(reason);
+		clock.close(reason);
+	};
+
+	const signal = context.getExecutionCancelSignal();
+	let onStop = (): void => undefined;
+	const stopped = new Promise<never>((_, reject) => {
+		onStop = () => {
+			halt();
+			requests.forEach((request) => request.abort());
+			reject(new RunEnded('The execution was stopped'));
+		};
+		if (signal?.aborted) onStop();
+		else signal?.addEventListener('abort', onStop, { once: true });
+	});
+	// It is waited for in a race; without this a Stop after the race would count as unhandled.
+	stopped.catch(() => undefined);
+
+	const exchange = createExchange({ context, address, limits, requests });
+	return {
+		context,
+		address,
+		limits,
+		clock,
+		requests,
+		stopped,
+		sender: createSender({ exchange, gate, clock, wallClock: () => Date.now() }),
+		halt,
+		end: () => {
+			halt();
+			signal?.removeEventListener('abort', onStop);
+		},
+	};
+}
+
+/** The platform's time, all of whose sleeps end at once when it is closed. */
+class StoppableClock implements Clock {
+	private readonly sleeping = new Set<{
+		reject: (reason: unknown) => void;
+		timer: AbortController;
+	}>();
+
+	private closed?: { reason: unknown };
+
+	now(): number {
+		return performance.now();
+	}
+
+	random(): number {
+		return Math.random();
+	}
+
+	async sleep(ms: number): Promise<void> {
+		if (this.closed !== undefined) return await Promise.reject(this.closed.reason);
+		await new Promise<void>((resolve, reject) => {
+			const timer = new AbortController();
+			const sleeper = { reject, timer };
+			this.sleeping.add(sleeper);
+			// Each sleep has its own signal: n8n before 2.34 ignores it, and many listeners on one
+			// signal make Node.js warn of a leak.
+			sleep(ms, timer.signal).then(
+				() => {
+					this.sleeping.delete(sleeper);
+					resolve();
+				},
+				() => undefined,
+			);
+		});
+	}
+
+	close(reason: unknown): void {
+		this.closed ??= { reason };
+		for (const { reject, timer } of this.sleeping) {
+			reject(reason);
+			timer.abort();
+		}
+		this.sleeping.clear();
+	}
+}

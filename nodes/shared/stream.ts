@@ -1,0 +1,91 @@
+/** What this package needs of a readable stream of Node.js, whose own type may not be imported. */
+export interface ByteStream extends AsyncIterable<Uint8Array> {
+	pause(): unknown;
+	on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+	once(event: 'readable' | 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
+	read(): Uint8Array | null;
+	unshift(chunk: Uint8Array): void;
+	destroy(reason?: Error): unknown;
+}
+
+export function isByteStream(value: unknown): value is ByteStream {
+	return (
+		typeof value === 'object' &&
+		value !== null &&
+		'read' in value &&
+		'destroy' in value &&
+		Symbol.asyncIterator in value
+	);
+}
+
+/** More arrived than the reader is willing to take. */
+export class TooLargeError extends Error {
+	override name = 'TooLargeError';
+}
+
+/**
+ * Reads a body to its end.
+ *
+ * @param limit in bytes; beyond it the stream is destroyed
+ * @throws TooLargeError, or the error of the stream
+ */
+export async function readBody(body: unknown, limit: number): Promise<Buffer> {
+	if (Buffer.isBuffer(body)) return body;
+	if (typeof body === 'string') return Buffer.from(body);
+	if (!isByteStream(body)) return Buffer.from(JSON.stringify(body ?? ''));
+	const chunks: Uint8Array[] = [];
+	let size = 0;
+	for await (const chunk of body) {
+		size += chunk.length;
+		// Leaving the loop destroys the stream.
+		if (size > limit) throw new TooLargeError(`More than ${limit} bytes`);
+		chunks.push(chunk);
+	}
+	return Buffer.concat(chunks);
+}
+
+/**
+ * The first bytes of a stream, which stay in it: whoever reads it next gets them too.
+ *
+ * @returns at least one byte, or none if the stream is empty
+ */
+export async function peek(stream: ByteStream): Promise<Uint8Array> {
+	stream.pause();
+	return await new Promise<Uint8Array>((resolve, reject) => {
+		let done = false;
+		const finish = (act: () => void) => () => {
+			if (done) return;
+			done = true;
+			act();
+		};
+		stream.once(
+			'readable',
+			finish(() => {
+				const chunk = stream.read();
+				if (chunk === null) return resolve(new Uint8Array());
+				stream.unshift(chunk);
+				resolve(chunk);
+			}),
+		);
+		stream.once(
+			'end',
+			finish(() => resolve(new Uint8Array())),
+		);
+		stream.once('error', (reason) => finish(() => reject(reason))());
+		stream.once(
+			'close',
+			finish(() => reject(new Error('premature close'))),
+		);
+	});
+}
+
+/** Destroys the stream as soon as more than `limit` bytes were read from it by whoever reads it. */
+export function bound(stream: ByteStream, limit: number): void {
+	let size = 0;
+	// Paused explicitly, a listener does not start the flow; it sees what the reader takes.
+	stream.pause();
+	stream.on('data', (chunk) => {
+		size += chunk.length;
+		if (size > limit) stream.destroy(new TooLargeError(`More than ${limit} bytes`));
+	});
+}

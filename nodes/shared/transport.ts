@@ -1,0 +1,172 @@
+import type {
+	IExecuteFunctions,
+	IHttpRequestOptions,
+	ILoadOptionsFunctions,
+	IN8nHttpFullResponse,
+} from 'n8n-workflow';
+import { isBelow } from '../../gateway/address';
+import { isJsonObject } from '../../gateway/json';
+import { faultOf, type Outcome } from '../../gateway/outcome';
+import { planUrl, type RequestPlan } from '../../gateway/plan';
+import { redirectTarget } from '../../gateway/redirect';
+import type { Exchange } from '../../gateway/sender';
+import { CREDENTIAL, RunEnded, type GatewayAddress, type RunLimits } from './run';
+import { readBody, TooLargeError } from './stream';
+
+/** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
+const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
+const MOST_REDIRECTS = 3;
+
+export interface TransportOptions {
+	/** Of an execution; the editor's has what a listing needs. */
+	context: IExecuteFunctions | ILoadOptionsFunctions;
+	address: GatewayAddress;
+	limits: RunLimits;
+	requests: Set<AbortController>;
+}
+
+/**
+ * The one place where a plan becomes a request of n8n. Every fault becomes an outcome: what it
+ * means is decided elsewhere.
+ *
+ * Bodies are read as streams, so that an answer that is too large or never ends can be cut off; and
+ * redirects are followed here, because the platform would show the key to another host.
+ */
+export function createExchange(options: TransportOptions): Exchange {
+	const { address, limits } = options;
+	return async (plan, timeoutMs = limits.timeoutMs) => {
+		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
+		let url = planUrl(plan, home);
+		return await withDeadline(options.requests, timeoutMs, async (signal) => {
+			for (let hop = 0; ; hop += 1) {
+				const response = await request(options, plan, url, signal, timeoutMs);
+				const text = (await readBody(response.body, LARGEST_ANSWER_BYTES)).toString('utf8');
+				const outcome: Outcome = {
+					kind: 'answer',
+					httpCode: response.statusCode,
+					headers: plainHeaders(response.headers),
+					text,
+					json: parseJson(text),
+				};
+				const target = redirectTarget(plan, outcome, url, home);
+				if (target === undefined || hop >= MOST_REDIRECTS) return outcome;
+				url = target;
+			}
+		});
+	};
+}
+
+/**
+ * Runs one request that ends at its deadline, or when the run is stopped; what it throws becomes an
+ * outcome.
+ *
+ * @param timeoutMs for everything: connecting, sending, waiting, and reading the answer
+ * @throws RunEnded when the run was stopped
+ */
+export async function withDeadline(
+	requests: Set<AbortController>,
+	timeoutMs: number,
+	send: (signal: AbortSignal) => Promise<Outcome>,
+): Promise<Outcome> {
+	const controller = new AbortController();
+	const deadline = AbortSignal.timeout(timeoutMs);
+	let timedOut = false;
+	const onDeadline = () => {
+		timedOut = true;
+		controller.abort();
+	};
+	deadline.addEventListener('abort', onDeadline);
+	requests.add(controller);
+	try {
+		return await send(controller.signal);
+	} catch (error) {
+		if (timedOut) return { kind: 'fault', fault: 'timeout', detail: '' };
+		if (controller.signal.aborted) return await Promise.reject(new RunEnded('Stopped'));
+		return faultFrom(error);
+	} finally {
+		requests.delete(controller);
+		deadline.removeEventListener('abort', onDeadline);
+	}
+}
+
+async function request(
+	{ context, address }: TransportOptions,
+	plan: RequestPlan,
+	url: string,
+	signal: AbortSignal,
+	timeoutMs: number,
+): Promise<IN8nHttpFullResponse> {
+	const options: IHttpRequestOptions = {
+		method: plan.method,
+		url,
+		headers: { ...plan.headers },
+		body: plan.body,
+		encoding: 'stream',
+		returnFullResponse: true,
+		ignoreHttpStatusErrors: true,
+		disableFollowRedirect: true,
+		skipSslCertificateValidation: address.allowUnauthorizedCerts,
+		timeout: timeoutMs,
+		abortSignal: signal,
+	};
+	if (plan.call === 'listing') {
+		return (await context.helpers.httpRequest(options)) as IN8nHttpFullResponse;
+	}
+	// The helper attaches the execution's own stop signal, which knows nothing of our deadline: in
+	// the context that it sees, the signal is this request's.
+	const own = Object.create(context, {
+		getExecutionCancelSignal: { value: () => signal },
+	}) as IExecuteFunctions;
+	return (await context.helpers.httpRequestWithAuthentication.call(
+		own,
+		CREDENTIAL,
+		options,
+	)) as IN8nHttpFullResponse;
+}
+
+/**
+ * Whether a certificate that nobody vouches for is accepted at this address: only where the user
+ * said so, and only at the gateway itself.
+ */
+export function skipsCertificate(url: string, address: GatewayAddress): boolean {
+	if (!address.allowUnauthorizedCerts) return false;
+	return [address.baseUrl, address.mediaUrl].some((home) => isBelow(url, new URL(home).origin));
+}
+
+/** Header names in lower case, values as one string. */
+export function plainHeaders(headers: IN8nHttpFullResponse['headers']): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value)]),
+	);
+}
+
+/** The JSON in a text, or undefined if it is none. */
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text) as unknown;
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * The fault behind what the platform threw. Its helper wraps the error of the network in one of its
+ * own; only code and text are taken over, because the original holds the request with the key.
+ */
+export function faultFrom(error: unknown): Outcome {
+	if (error instanceof TooLargeError) return { kind: 'fault', fault: 'tooLarge', detail: '' };
+	const chain: Array<Record<string, unknown>> = [];
+	for (let link: unknown = error; isLink(link) && chain.length < 5; link = link.cause)
+		chain.push(link);
+	const code = chain.map((link) => link.code).find((value) => typeof value === 'string');
+	const texts = chain.map((link) => link.message).filter((value) => typeof value === 'string');
+	return {
+		kind: 'fault',
+		fault: faultOf(code, texts.join(' ')),
+		detail: typeof code === 'string' ? code : '',
+	};
+}
+
+function isLink(value: unknown): value is Record<string, unknown> {
+	return isJsonObject(value) || value instanceof Error;
+}

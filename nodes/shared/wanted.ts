@@ -1,0 +1,32 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { nonEmptyString } from '../../gateway/json';
+import type { TaskType } from '../../gateway/plan';
+import type { ImageFacts } from './images';
+import { readText } from './options';
+import type { WantedTask } from './tasks';
+
+/**
+ * The task that an item names by its parameters; "automatic" is settled by the item's own
+ * `taskType` where it has one.
+ *
+ * @throws NodeOperationError if there is no ID
+ */
+export function readWantedTask(context: IExecuteFunctions, itemIndex: number): WantedTask {
+	const taskId = readText(
+		context,
+		'taskId',
+		'Task ID',
+		itemIndex,
+		'Connect a node that submits tasks, or enter the ID that it gave out.',
+	).trim();
+	const chosen = context.getNodeParameter('taskType', itemIndex, 'auto') as TaskType | 'auto';
+	if (chosen !== 'auto') return { taskId, taskType: chosen };
+	const known = context.getInputData()[itemIndex]?.json.taskType;
+	return { taskId, taskType: known === 'generation' || known === 'edit' ? known : 'auto' };
+}
+
+/** What the input item knows of the task's origin, to be handed on. */
+export function knownFacts(context: IExecuteFunctions, itemIndex: number): ImageFacts {
+	const json = context.getInputData()[itemIndex]?.json ?? {};
+	return { model: nonEmptyString(json.model), prompt: nonEmptyString(json.prompt) };
+}
