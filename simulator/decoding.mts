@@ -1,0 +1,26 @@
+import { Jimp } from 'jimp';
+import type { Bitmap } from './canvas.mjs';
+
+/** What the first bytes of a file say it is: `png`, `jpeg`, …; undefined if that is no picture. */
+export function formatOf(start: Buffer): string | undefined {
+	const text = start.toString('latin1', 0, 12);
+	if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
+	if (text.startsWith('\xff\xd8\xff')) return 'jpeg';
+	if (text.startsWith('GIF8')) return 'gif';
+	if (text.startsWith('BM')) return 'bmp';
+	if (text.startsWith('RIFF') && text.slice(8, 12) === 'WEBP') return 'webp';
+	if (text.startsWith('II*\0') || text.startsWith('MM\0*')) return 'tiff';
+	return undefined;
+}
+
+/**
+ * The pixels of a picture; throws if they cannot be had. The decoders are jimp's; its own
+ * `fromBuffer` finds the right one by a dynamic import, which a test under jest cannot do.
+ */
+export async function decode(file: Buffer): Promise<Bitmap> {
+	const format = formatOf(file) ?? 'unknown';
+	const decoders = new Jimp({ width: 1, height: 1 }).formats;
+	const decoder = decoders.find(({ mime }) => mime === `image/${format}`);
+	if (decoder === undefined) throw new Error(`pictures of format ${format} cannot be decoded`);
+	return await decoder.decode(file);
+}

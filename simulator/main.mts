@@ -1,0 +1,100 @@
+import { parseArgs } from 'node:util';
+import { startGateway, type Fault, type GatewayOptions } from './gateway.mjs';
+
+const help = `Starts the embedded gateway: the whole protocol on this computer, no account needed.
+
+  npm run gateway -- [options]
+
+  --port N                  port to listen on (default 8787; 0: any free one)
+  --host ADDRESS            address to listen on (default 127.0.0.1)
+  --task-seconds N or N,M   how long a task takes, or between which two (default 3)
+  --sync-ms N               how long a synchronous call takes (default 0)
+  --requests-per-second N   more are refused with 429
+  --image-size N            pixels of an edge where the request names no size (default 512)
+  --image-bytes N           pad every picture to so many bytes
+  --fault JSON              something that goes wrong; may be repeated, for example
+                            '{"call":"poll","kind":"status","status":502,"share":0.2}'
+  --help                    this text
+`;
+
+const text = { type: 'string' } as const;
+const optionNames = {
+	port: text,
+	host: text,
+	'task-seconds': text,
+	'sync-ms': text,
+	'requests-per-second': text,
+	'image-size': text,
+	'image-bytes': text,
+	fault: { type: 'string', multiple: true },
+	help: { type: 'boolean' },
+} as const;
+type Values = ReturnType<typeof commandLine>;
+
+try {
+	const values = commandLine();
+	if (values.help) process.stdout.write(help);
+	else await run(optionsFrom(values));
+} catch (error) {
+	process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+	process.exitCode = 1;
+}
+
+function commandLine() {
+	return parseArgs({ options: optionNames }).values;
+}
+
+async function run(options: GatewayOptions): Promise<void> {
+	const gateway = await startGateway(options);
+	process.stdout.write(greeting(gateway.url, gateway.keys));
+	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+		process.once(signal, () => void gateway.close());
+	}
+}
+
+function optionsFrom(values: Values): GatewayOptions {
+	const number = (name: NumberOption) => numberOf(values, name);
+	const options: GatewayOptions = { port: number('port') ?? 8787 };
+	if (values.host !== undefined) options.host = values.host;
+	const seconds = values['task-seconds']?.split(',').map(Number);
+	if (seconds?.some(Number.isNaN)) throw new Error('--task-seconds takes N or N,M');
+	if (seconds?.length === 1) options.taskSeconds = seconds[0]!;
+	if (seconds?.length === 2) options.taskSeconds = [seconds[0]!, seconds[1]!];
+	const syncMs = number('sync-ms');
+	if (syncMs !== undefined) options.syncMs = syncMs;
+	const requestsPerSecond = number('requests-per-second');
+	if (requestsPerSecond !== undefined) options.requestsPerSecond = requestsPerSecond;
+	const imageSize = number('image-size');
+	if (imageSize !== undefined) options.imageSize = imageSize;
+	const imageBytes = number('image-bytes');
+	if (imageBytes !== undefined) options.imageBytes = imageBytes;
+	if (values.fault) options.faults = values.fault.map((fault) => JSON.parse(fault) as Fault);
+	return options;
+}
+
+type NumberOption = 'port' | 'sync-ms' | 'requests-per-second' | 'image-size' | 'image-bytes';
+
+function numberOf(values: Values, name: NumberOption): number | undefined {
+	const value = values[name];
+	if (value === undefined) return undefined;
+	if (!/^\d+(\.\d+)?$/.test(value)) throw new Error(`--${name} takes a number, not ${value}`);
+	return Number(value);
+}
+
+function greeting(url: string, [one, two]: [string, string]): string {
+	return `Embedded media gateway at ${url}
+
+  keys    ${one}   (first account)
+          ${two}   (second account)
+  models  ${url}/v1/media/models
+  counts  ${url}/__admin/stats
+
+Draw a picture:
+
+  curl ${url}/v1/images/generations \\
+    -H 'Authorization: Bearer ${one}' -H 'Content-Type: application/json' \\
+    -d '{"model":"aurora-image-1","prompt":"a red fox in the snow"}'
+
+Stop it with Ctrl+C.
+`;
+}

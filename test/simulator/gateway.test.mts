@@ -1,0 +1,467 @@
+import { disabledKey, startGateway } from '../../simulator/gateway.mjs';
+import type { Fault, Gateway, GatewayOptions } from '../../simulator/gateway.mjs';
+
+const start = 1_800_000_000_000;
+
+let gateway: Gateway;
+let time: number;
+
+async function open(options: GatewayOptions = {}): Promise<void> {
+	await gateway?.close();
+	time = start;
+	gateway = await startGateway({ imageSize: 64, now: () => time, ...options });
+}
+
+beforeEach(() => open());
+afterAll(() => gateway.close());
+
+interface Init {
+	body?: unknown;
+	headers?: Record<string, string>;
+	key?: string;
+	method?: string;
+}
+
+/** A request with the first account's key, and its answer as JSON. */
+async function ask(path: string, { body, headers, key = gateway.keys[0], method }: Init = {}) {
+	const form = body instanceof FormData;
+	const response = await fetch(gateway.url + path, {
+		method: method ?? (body === undefined ? 'GET' : 'POST'),
+		headers: {
+			authorization: `Bearer ${key}`,
+			...(body === undefined || form ? {} : { 'content-type': 'application/json' }),
+			...headers,
+		},
+		body: form ? body : body === undefined ? null : JSON.stringify(body),
+	});
+	const text = await response.text();
+	return { status: response.status, headers: response.headers, text, json: parsed(text) };
+}
+
+// The tests look into answers of all shapes.
+function parsed(text: string): any {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+const order = (prompt = 'a fox', more = {}) => ({ model: 'aurora-image-1', prompt, ...more });
+
+async function submit(prompt = 'a fox', more = {}): Promise<string> {
+	const { json } = await ask('/v1/images/generations?async=true', { body: order(prompt, more) });
+	return json.id;
+}
+
+async function draw(prompt: string, more = {}): Promise<Buffer> {
+	const { json } = await ask('/v1/images/generations', { body: order(prompt, more) });
+	return await download(json.data[0].url);
+}
+
+async function download(url: string): Promise<Buffer> {
+	return Buffer.from(await (await fetch(url)).arrayBuffer());
+}
+
+function editForm(image: Buffer, type = 'image/png', fields: Record<string, string> = {}) {
+	const form = new FormData();
+	const named = { model: 'aurora-image-1', prompt: 'make it night', ...fields };
+	for (const [name, value] of Object.entries(named)) form.append(name, value);
+	form.append('image', new Blob([new Uint8Array(image)], { type }), 'fox.png');
+	return form;
+}
+
+describe('tasks', () => {
+	test.each([
+		['the query', '?async=true', {}, {}],
+		['the header', '', { 'X-Async': 'true' }, {}],
+		['the body', '', {}, { async: true }],
+	])('%s asks for a generation task', async (_, query, headers, more) => {
+		const body = order('a fox', more);
+		const { status, json } = await ask(`/v1/images/generations${query}`, { body, headers });
+		expect(status).toBe(200);
+		expect(json).toEqual({ id: expect.any(String), status: 'queued' });
+		expect(gateway.count('submit')).toBe(1);
+	});
+
+	test.each([
+		['the query', '?async=true', {}, {}],
+		['the header', '', { 'X-Async': 'true' }, {}],
+		['the form', '', {}, { async: 'true' }],
+	])('%s asks for an edit task', async (_, query, headers, fields) => {
+		const body = editForm(await draw('a fox'), 'image/png', fields as Record<string, string>);
+		const { json } = await ask(`/v1/images/edits${query}`, { body, headers });
+		expect(json).toEqual({ id: expect.any(String), status: 'queued' });
+	});
+
+	test('walk through the spellings and end with images', async () => {
+		await open({
+			taskSeconds: 4,
+			statuses: ['queued', 'PENDING', ' running '],
+			finalStatus: 'Succeeded',
+		});
+		const id = await submit('a fox', { n: 3 });
+		const seen = [];
+		for (const seconds of [0, 2, 3, 4]) {
+			time = start + seconds * 1000;
+			seen.push((await ask(`/v1/images/generations/${id}`)).json);
+		}
+		expect(seen.map(({ status }) => status)).toEqual([
+			'queued',
+			'PENDING',
+			' running ',
+			'Succeeded',
+		]);
+		expect(seen[2]).not.toHaveProperty('data');
+		expect(seen[3].data).toHaveLength(3);
+		expect(seen[3].created).toBe(start / 1000 + 4);
+	});
+
+	test('are there for their own kind and their own account only', async () => {
+		const id = await submit();
+		const missing = {
+			error: { message: `task ${id} does not exist`, type: 'invalid_request_error' },
+		};
+		const other = await ask(`/v1/images/edits/${id}`);
+		expect([other.status, other.json]).toEqual([404, missing]);
+		const stranger = await ask(`/v1/images/generations/${id}`, { key: gateway.keys[1] });
+		expect([stranger.status, stranger.json]).toEqual([404, missing]);
+		expect((await ask(`/v1/images/generations/${id}`)).status).toBe(200);
+	});
+
+	test.each([
+		['[fail]', 'failed'],
+		['[cancel]', 'cancelled'],
+		['[status mysterious]', 'mysterious'],
+	])('a prompt with %s ends as %s', async (wish, status) => {
+		const id = await submit(`a fox ${wish}`);
+		time += 60_000;
+		const { json } = await ask(`/v1/images/generations/${id}`);
+		expect(json.status).toBe(status);
+		expect(json).not.toHaveProperty('data');
+	});
+});
+
+describe('refusals', () => {
+	test.each([
+		['no model', { prompt: 'a fox' }, /model is required/],
+		['no prompt', { model: 'aurora-image-1' }, /prompt is required/],
+		['an unknown model', order('a fox', { model: 'nothing' }), /unknown model/],
+		['a model for video', order('a fox', { model: 'cinema-1' }), /not an image model/],
+		['an asynchronous model', order('a fox', { model: 'aurora-studio' }), /not support sync/],
+		['a model for edits', order('a fox', { model: 'aurora-edit-1' }), /text_to_image/],
+		['too many images', order('a fox', { n: 5 }), /n of aurora-image-1/],
+		['an unknown size', order('a fox', { size: '1x1' }), /size of aurora-image-1/],
+		['base64', order('a fox', { response_format: 'b64_json' }), /response_format/],
+	])('%s', async (_, body, message) => {
+		const { status, json } = await ask('/v1/images/generations', { body });
+		expect(status).toBe(400);
+		expect(json.error).toEqual({
+			message: expect.stringMatching(message),
+			type: 'invalid_request_error',
+		});
+		expect(gateway.paid).toBe(0);
+	});
+
+	test('edits of what is no picture', async () => {
+		const image = await draw('a fox');
+		const bodies = {
+			'not an image': editForm(Buffer.from('hello')),
+			'octet-stream': editForm(image, 'application/octet-stream'),
+			'too large': editForm(Buffer.concat([image, Buffer.alloc(2e6)]), 'image/png', {
+				model: 'aurora-edit-1',
+			}),
+		};
+		for (const [message, body] of Object.entries(bodies)) {
+			const { status, json } = await ask('/v1/images/edits', { body });
+			expect([status, json.error.message]).toEqual([400, expect.stringContaining(message)]);
+		}
+	});
+
+	test('keys', async () => {
+		const path = '/v1/images/generations/none';
+		for (const authorization of ['', 'Bearer <API_KEY>', gateway.keys[0]]) {
+			const { status, json } = await ask(path, { headers: { authorization } });
+			expect([status, json.error.type]).toEqual([401, 'invalid_request_error']);
+		}
+		expect((await ask(path)).status).toBe(404);
+	});
+
+	test('more requests in a second than allowed', async () => {
+		await open({ requestsPerSecond: 2 });
+		const statuses = [];
+		for (const at of [0, 500, 900, 1000, 1400, 1500]) {
+			time = start + at;
+			statuses.push((await ask('/v1/media/models')).status);
+		}
+		expect(statuses).toEqual([200, 200, 429, 200, 429, 200]);
+	});
+});
+
+describe('pictures', () => {
+	test('are the same for the same prompt and different for another', async () => {
+		const fox = await draw('a fox');
+		expect((await draw('a fox')).equals(fox)).toBe(true);
+		expect((await draw('a lighthouse')).equals(fox)).toBe(false);
+		const { json } = await ask('/v1/images/generations', { body: order('a fox', { n: 2 }) });
+		expect((await download(json.data[1].url)).equals(fox)).toBe(false);
+	});
+
+	test('have the size that was asked for, and the weight', async () => {
+		await open({ imageBytes: 700_000 });
+		const image = await draw('a fox', { size: '1536x1024' });
+		expect([image.readUInt32BE(16), image.readUInt32BE(20)]).toEqual([1536, 1024]);
+		expect(image).toHaveLength(700_000);
+	});
+
+	test('are edited: the same place, other colours', async () => {
+		const original = await draw('a fox at noon');
+		const { json } = await ask('/v1/images/edits', { body: editForm(original) });
+		const edited = await download(json.data[0].url);
+		expect([edited.readUInt32BE(16), edited.readUInt32BE(20)]).toEqual([64, 64]);
+		expect(edited.equals(original)).toBe(false);
+		expect(edited.equals(await draw('make it night'))).toBe(false);
+	});
+
+	test('need no key', async () => {
+		await draw('a fox');
+		const asked = gateway.requests.find(({ call }) => call === 'download')!;
+		expect(asked.headers).not.toHaveProperty('authorization');
+	});
+});
+
+describe('the listing', () => {
+	test('is public, cached for a minute, and knows unchanged copies', async () => {
+		const response = await fetch(`${gateway.url}/v1/media/models`);
+		expect(response.headers.get('cache-control')).toBe('public, max-age=60');
+		const { success, data } = (await response.json()) as {
+			success: boolean;
+			data: { items: []; total: number };
+		};
+		expect([success, data.items.length]).toEqual([true, data.total]);
+		const headers = { 'if-none-match': response.headers.get('etag')! };
+		expect((await ask('/v1/media/models', { headers })).status).toBe(304);
+	});
+
+	test('finds a model by its encoded name', async () => {
+		const name = 'atelier/Schöne Farben 2';
+		const found = await ask(`/v1/media/models/${encodeURIComponent(name)}`);
+		expect(found.json.data.model).toBe(name);
+		const lost = await ask('/v1/media/models/nothing');
+		expect([lost.status, lost.json]).toEqual([
+			404,
+			{ success: false, message: expect.any(String) },
+		]);
+	});
+
+	test.each([
+		['the query', '?format=jsonc', {}],
+		['the header', '', { accept: 'application/jsonc' }],
+	])('has comments by %s', async (_, query, headers) => {
+		const { text, headers: sent } = await ask(`/v1/media/models${query}`, { headers });
+		expect(sent.get('content-type')).toContain('application/jsonc');
+		expect(parsed(text)).toBeUndefined();
+		const bare = text.replace(/^\/\*.*\*\/$/m, '').replace(/ \/\/ [^"\n]*$/gm, '');
+		expect(parsed(bare)).toEqual((await ask('/v1/media/models')).json);
+	});
+});
+
+describe('messages', () => {
+	const question = { role: 'user', content: 'Why is the sky blue?' };
+	const send = (more = {}, headers: Record<string, string> = {}) => {
+		const body = { model: 'reason-large', max_tokens: 400, messages: [question], ...more };
+		const sent = { authorization: gateway.keys[0], 'anthropic-version': '2023-06-01', ...headers };
+		return ask('/v1/messages', { body, headers: sent });
+	};
+
+	test.each([
+		['', 'No token provided'],
+		['<API_KEY>', 'invalid key'],
+		['Bearer sk-embedded-gateway-one', 'invalid key'],
+		[disabledKey, 'this key is not enabled'],
+	])('refuse the key %p', async (authorization, message) => {
+		const { status, json } = await send({}, { authorization });
+		expect([status, json.error.message]).toEqual([401, expect.stringMatching(`^${message}`)]);
+	});
+
+	test("take the key alone, in either header, and any vendor's version", async () => {
+		expect((await send()).status).toBe(200);
+		expect((await send({}, { authorization: '', 'x-api-key': gateway.keys[1] })).status).toBe(200);
+		expect((await send({}, { 'anthropic-version': '', 'any-version': '2023-06-01' })).status).toBe(
+			200,
+		);
+		expect((await send({}, { 'anthropic-version': '2020-01-01' })).status).toBe(400);
+	});
+
+	test.each([
+		[{ model: 'gpt' }, 'Incorrect model ID'],
+		[{ max_tokens: undefined }, 'max_tokens'],
+		[{ messages: [] }, 'messages'],
+		[{ model: 'reason-next', temperature: 1 }, 'temperature'],
+		[{ model: 'reason-next', thinking: { type: 'enabled', budget_tokens: 100 } }, 'enabled'],
+		[{ model: 'reason-small', output_config: { effort: 'xhigh' } }, 'xhigh'],
+	])('refuse %j', async (more, message) => {
+		const { status, json } = await send(more);
+		expect([status, json.error.message]).toEqual([400, expect.stringContaining(message)]);
+		expect(gateway.paid).toBe(0);
+	});
+
+	test.each([
+		[{}, undefined],
+		[{ thinking: { type: 'adaptive' } }, expect.stringMatching(/./)],
+		[{ thinking: { type: 'adaptive', display: 'omitted' } }, ''],
+		[{ thinking: { type: 'adaptive' }, model: 'reason-next' }, ''],
+		[{ thinking: { type: 'disabled' } }, undefined],
+		[
+			{ thinking: { type: 'enabled', budget_tokens: 50 }, model: 'reason-small' },
+			expect.stringMatching(/./),
+		],
+		[{ model: 'reason-large-thinking' }, expect.stringMatching(/./)],
+		[{ model: 'reason-large-nothinking', thinking: { type: 'adaptive' } }, undefined],
+	])('think as %j says', async (more, thinking) => {
+		const { json } = await send(more);
+		expect(json.content[0].thinking).toEqual(thinking);
+		expect(json.usage.output_tokens_details !== undefined).toBe(thinking !== undefined);
+	});
+
+	test.each(['summarized', 'omitted'])('want %s thinking back unchanged', async (display) => {
+		const thinking = { type: 'adaptive', display };
+		const { json } = await send({ thinking });
+		const [block, text] = json.content;
+		const again = (first: unknown) => {
+			const content = [first, text];
+			const messages = [
+				question,
+				{ role: 'assistant', content },
+				{ role: 'user', content: 'Go on' },
+			];
+			return send({ thinking, messages });
+		};
+		expect((await again(block)).status).toBe(200);
+		const { signature: _, ...unsigned } = block;
+		const flipped = block.signature.replace(/^./, block.signature.startsWith('A') ? 'B' : 'A');
+		for (const changed of [
+			unsigned,
+			{ ...block, thinking: `${block.thinking} ` },
+			{ ...block, signature: flipped },
+		]) {
+			const refused = await again(changed);
+			expect(refused.status).toBe(400);
+			expect(refused.json.error.message).toContain('messages.1.content.0');
+		}
+	});
+
+	test('end early where max_tokens is small, and know no stream if they shall not', async () => {
+		expect((await send({ max_tokens: 1 })).json.stop_reason).toBe('max_tokens');
+		await open({ streaming: false });
+		expect((await send({ stream: true })).json.type).toBe('message');
+	});
+
+	test('call both tools at once', async () => {
+		const input_schema = {
+			type: 'object',
+			properties: { city: { type: 'string' } },
+			required: ['city'],
+		};
+		const tools = ['weather', 'local_time'].map((name) => ({ name, input_schema }));
+		const messages = [{ role: 'user', content: 'Ask both weather and local time of Paris' }];
+		const { json } = await send({ tools, messages });
+		expect(json.content.map(({ name }: { name: string }) => name)).toEqual([
+			'weather',
+			'local_time',
+		]);
+		expect(json.stop_reason).toBe('tool_use');
+	});
+});
+
+describe('faults', () => {
+	const strike = async (fault: Omit<Fault, 'call'>) => {
+		gateway.setFaults([{ call: 'sync', ...fault }]);
+		return await ask('/v1/images/generations', { body: order() }).catch(() => undefined);
+	};
+
+	test('refuse, with Retry-After in both forms', async () => {
+		const seconds = await strike({ kind: 'status', status: 429, retryAfter: 7 });
+		expect([seconds?.status, seconds?.headers.get('retry-after')]).toEqual([429, '7']);
+		const date = await strike({ kind: 'status', status: 503, retryAfter: 'date:60' });
+		expect(Date.parse(date!.headers.get('retry-after')!)).toBe(start + 60_000);
+		expect(gateway.paid).toBe(0);
+	});
+
+	test('cut the connection before or after the payment', async () => {
+		expect(await strike({ kind: 'cut' })).toBeUndefined();
+		expect(gateway.paid).toBe(0);
+		expect(await strike({ kind: 'cutAfter' })).toBeUndefined();
+		expect(gateway.paid).toBe(1);
+		expect(gateway.paidByPrompt).toEqual({ 'a fox': 1 });
+	});
+
+	test('answer with something else', async () => {
+		expect((await strike({ kind: 'html' }))?.headers.get('content-type')).toBe('text/html');
+		expect((await strike({ kind: 'badJson' }))?.json).toBeUndefined();
+		expect((await strike({ kind: 'empty' }))?.text).toBe('');
+		expect((await strike({ kind: 'huge', bytes: 100_000 }))?.text).toHaveLength(100_000);
+		expect((await strike({ kind: 'noImages' }))?.json.data).toEqual([]);
+		expect((await strike({ kind: 'drip', ms: 0 }))?.json.data).toHaveLength(1);
+		const text = await strike({ kind: 'wrongType' });
+		expect(text?.headers.get('content-type')).toMatch('text/plain');
+		expect(text?.json.data).toHaveLength(1);
+	});
+
+	test('stay silent until the gateway closes', async () => {
+		gateway.setFaults([{ call: 'sync', kind: 'silence' }]);
+		const asked = ask('/v1/images/generations', { body: order() }).catch(() => 'cut');
+		while (gateway.paid === 0) await new Promise(setImmediate);
+		expect(gateway.inFlight).toBe(1);
+		await gateway.close();
+		expect(await asked).toBe('cut');
+	});
+
+	test('hit by prompt, after some, a number of times, and a share', async () => {
+		const id = await submit('the third fox');
+		const poll = async () => (await ask(`/v1/images/generations/${id}`)).status;
+		gateway.setFaults([
+			{ call: 'poll', kind: 'status', status: 502, match: 'third', after: 1, times: 2 },
+			{ call: 'poll', kind: 'status', status: 503, match: 'fourth' },
+		]);
+		expect([await poll(), await poll(), await poll(), await poll()]).toEqual([200, 502, 502, 200]);
+		gateway.setFaults([{ call: 'any', kind: 'status', status: 500, share: 0.5 }]);
+		const statuses = await Promise.all(Array.from({ length: 40 }, poll));
+		const hits = statuses.filter((status) => status === 500).length;
+		expect(hits).toBeGreaterThan(10);
+		expect(hits).toBeLessThan(30);
+	});
+
+	test('report a status of their own', async () => {
+		const id = await submit();
+		gateway.setFaults([{ call: 'poll', kind: 'unknownStatus', value: 'thawing' }]);
+		expect((await ask(`/v1/images/generations/${id}`)).json).toEqual({ id, status: 'thawing' });
+	});
+});
+
+describe('the admin endpoints', () => {
+	test('count, set faults and start over', async () => {
+		await draw('a fox');
+		const stats = async () => (await ask('/__admin/stats')).json;
+		expect(await stats()).toMatchObject({
+			counts: { sync: 1, download: 1 },
+			paid: 1,
+			paidByPrompt: { 'a fox': 1 },
+			inFlight: 0,
+			maxInFlight: 1,
+		});
+		const [first] = (await ask('/__admin/requests')).json;
+		expect(first).toMatchObject({
+			call: 'sync',
+			account: 'one',
+			status: 200,
+			paid: true,
+			at: start,
+		});
+		await ask('/__admin/faults', { body: [{ call: 'any', kind: 'status', status: 418 }] });
+		expect((await ask('/v1/media/models')).status).toBe(418);
+		await ask('/__admin/reset', { method: 'POST' });
+		expect(await stats()).toMatchObject({ requests: 0, paid: 0, maxInFlight: 0 });
+		expect((await ask('/v1/media/models')).status).toBe(200);
+	});
+});
