@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from './json';
+import type { JsonObject } from './json';
 
 /** What a request is for. The rules of sending again and the error map are kept by call. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
@@ -17,9 +17,29 @@ export interface RequestPlan {
 	path: string;
 	query: Record<string, string>;
 	headers: Record<string, string>;
+	/** Sent as JSON. */
 	body?: JsonObject;
+	/** Sent as multipart/form-data; the boundary, and so the Content-Type, is left to the transport. */
+	form?: FormBody;
 	/** Whether the gateway charges for it once it has accepted it. */
 	paid: boolean;
+}
+
+/** The parts of a multipart form, in the order in which they are sent: fields, then files. */
+export interface FormBody {
+	fields: Array<[name: string, value: string]>;
+	files: FormFile[];
+}
+
+/** A file to upload. It is opened anew for each attempt. */
+export interface FormFile {
+	/** Name of the part. */
+	name: string;
+	fileName: string;
+	mimeType: string;
+	/** In bytes. */
+	size: number;
+	open: () => AsyncIterable<Uint8Array>;
 }
 
 /** What a generation is made from (specification, 2.3). */
@@ -33,6 +53,12 @@ export interface GenerationRequest {
 	modelParameters?: JsonObject;
 	/** Sent as they are; they win over everything above. */
 	extraFields?: JsonObject;
+}
+
+/** What an edit is made from (specification, 2.4). */
+export interface EditRequest extends GenerationRequest {
+	/** The images to edit and whatever files go with them, a mask say. */
+	files: FormFile[];
 }
 
 const PATHS: Record<TaskType, string> = {
@@ -59,6 +85,18 @@ function asyncParts(flag: AsyncFlag | undefined): AsyncParts {
 	};
 }
 
+function bodyOf(request: GenerationRequest, asked: JsonObject): JsonObject {
+	return withoutUndefined({
+		...request.modelParameters,
+		model: request.model,
+		prompt: request.prompt,
+		n: request.n,
+		response_format: request.responseFormat,
+		...request.extraFields,
+		...asked,
+	});
+}
+
 /**
  * Plans `POST /v1/images/generations` (specification, 4.2).
  *
@@ -72,15 +110,31 @@ export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag
 		path: PATHS.generation,
 		query: asked.query,
 		headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...asked.headers },
-		body: withoutUndefined({
-			...(isJsonObject(request.modelParameters) ? request.modelParameters : {}),
-			model: request.model,
-			prompt: request.prompt,
-			n: request.n,
-			response_format: request.responseFormat,
-			...(isJsonObject(request.extraFields) ? request.extraFields : {}),
-			...asked.body,
-		}),
+		body: bodyOf(request, asked.body),
+		paid: true,
+	};
+}
+
+/**
+ * Plans `POST /v1/images/edits` (specification, 2.4 and 4.2).
+ *
+ * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
+ */
+export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPlan {
+	const asked = asyncParts(asyncFlag);
+	return {
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: PATHS.edit,
+		query: asked.query,
+		headers: { Accept: 'application/json', ...asked.headers },
+		form: {
+			fields: Object.entries(bodyOf(request, asked.body)).map(([name, value]) => [
+				name,
+				typeof value === 'string' ? value : JSON.stringify(value),
+			]),
+			files: request.files,
+		},
 		paid: true,
 	};
 }

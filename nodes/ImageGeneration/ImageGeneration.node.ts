@@ -5,7 +5,6 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { nonEmptyString } from '../../gateway/json';
 import { planGeneration } from '../../gateway/plan';
 import { createImages } from '../shared/create';
 import { testMediaGateway } from '../shared/credentialTest';
@@ -17,8 +16,7 @@ import {
 	optionsField,
 } from '../shared/fields';
 import { getModelParameters, searchModelsFor } from '../shared/listing';
-import { readModelParameters } from '../shared/modelParameters';
-import { readCount, readJsonObject, readOptions, readText } from '../shared/options';
+import { readRequest } from '../shared/request';
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -74,31 +72,9 @@ export class ImageGeneration implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await createImages(this, 'generation', (itemIndex) => {
-			const model = readText(
-				this,
-				'model',
-				'Model',
-				itemIndex,
-				'Choose a model from the list, or enter its name.',
-			).trim();
-			const prompt = readText(
-				this,
-				'prompt',
-				'Prompt',
-				itemIndex,
-				'Say what is to be seen in the image.',
-			);
-			const options = readOptions(this, itemIndex);
-			const request = {
-				model,
-				prompt,
-				n: readCount(this, 'Number of Images', options.n, itemIndex),
-				responseFormat: nonEmptyString(options.responseFormat),
-				modelParameters: readModelParameters(this, itemIndex),
-				extraFields: readJsonObject(this, 'Extra Fields', options.extraFields, itemIndex),
-			};
-			return { model, prompt, plan: (asyncFlag) => planGeneration(request, asyncFlag) };
+		return await createImages(this, 'generation', (_run, itemIndex) => {
+			const request = readRequest(this, itemIndex, 'Say what is to be seen in the image.');
+			return { ...request, plan: (asyncFlag) => planGeneration(request, asyncFlag) };
 		});
 	}
 }

@@ -1,14 +1,14 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { finiteNumber } from '../../gateway/json';
+import { finiteNumber, type JsonObject } from '../../gateway/json';
 import type { AsyncFlag, RequestPlan, TaskType } from '../../gateway/plan';
-import { UnknownOutcomeError } from '../../gateway/problem';
 import { statusGroup } from '../../gateway/status';
 import { readImages, readTaskId } from '../../gateway/task';
 import { imageItems, readTarget, type ImageTarget } from './images';
-import { isTool, runItems } from './items';
+import { runItems } from './items';
 import { openLedger, type Ledger, type Paid } from './ledger';
 import { inRange, readLimits, readOptions } from './options';
 import { openRun, type Run } from './run';
+import { payOnce } from './pay';
 import { createTaskWaiter, shortestPauseMs, type TaskWaiter } from './tasks';
 
 export type Mode = 'sync' | 'wait' | 'submit';
@@ -25,12 +25,12 @@ export interface Creation {
  * The way of an item through Image Generation and Image Edit: pay once, wait where asked to, hand
  * out the images.
  *
- * @param prepare makes the creation of an item from its parameters; sends nothing
+ * @param prepare makes the creation of an item from its parameters; sends nothing that is paid for
  */
 export async function createImages(
 	context: IExecuteFunctions,
 	taskType: TaskType,
-	prepare: (itemIndex: number) => Creation,
+	prepare: (run: Run, itemIndex: number) => Creation | Promise<Creation>,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(context));
 	try {
@@ -41,17 +41,19 @@ export async function createImages(
 		const items = await runItems(
 			run,
 			context.getInputData().length,
-			(itemIndex) => {
+			async (itemIndex) => {
 				const mode = context.getNodeParameter('mode', itemIndex, 'sync') as Mode;
 				const options = readOptions(context, itemIndex);
-				const creation = prepare(itemIndex);
+				const creation = await prepare(run, itemIndex);
 				const asyncFlag =
 					mode === 'sync' ? undefined : ((options.asyncFlag ?? 'query') as AsyncFlag);
 				const plan = creation.plan(asyncFlag);
 				const target = readTarget(context, itemIndex);
 				const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
 				return async () => {
-					const paid = await payOnce(run, ledger, itemIndex, plan, taskType);
+					const paid = await payOnce(run, ledger, itemIndex, plan, (body) =>
+						readPurchase(body, taskType),
+					);
 					if (mode === 'submit' && paid.task !== undefined) {
 						return [taskItem(paid.task, creation.model, itemIndex)];
 					}
@@ -69,44 +71,14 @@ export async function createImages(
 	}
 }
 
-/**
- * Sends a paid request, unless this item has already paid in an earlier try of the same run: then
- * what was paid for is used, and an unknown outcome stays one.
- */
-async function payOnce(
-	run: Run,
-	ledger: Ledger,
-	itemIndex: number,
-	plan: RequestPlan,
-	taskType: TaskType,
-): Promise<Paid> {
-	// An agent may call the same tool twice in one run: its second picture is not the first.
-	const known = isTool(run.context) ? undefined : ledger.of(itemIndex);
-	if (known?.unknown !== undefined) throw new UnknownOutcomeError(known.unknown);
-	if (known?.task !== undefined || known?.images !== undefined) return known;
-	const body = await run.sender.send(plan).catch(async (error: unknown) => {
-		if (error instanceof UnknownOutcomeError) ledger.note(itemIndex, { unknown: error.problem });
-		return await Promise.reject(error);
-	});
+/** What was bought: images, or a task that makes them. */
+function readPurchase(body: JsonObject, taskType: TaskType): Paid | undefined {
 	const images = readImages(body);
+	if (images.length > 0) return { images, created: finiteNumber(body.created) };
 	const taskId = readTaskId(body);
-	let paid: Paid;
-	if (images.length > 0) {
-		paid = { images, created: finiteNumber(body.created) };
-	} else if (taskId !== undefined && typeof body.status === 'string') {
-		const status = body.status.trim();
-		paid = { task: { taskId, taskType, status, submittedAt: new Date().toISOString() } };
-	} else {
-		const unknown = {
-			message: 'The gateway accepted the request but sent neither an image nor a task ID',
-			description:
-				"It may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console.",
-		};
-		ledger.note(itemIndex, { unknown });
-		throw new UnknownOutcomeError(unknown);
-	}
-	ledger.note(itemIndex, paid);
-	return paid;
+	if (taskId === undefined || typeof body.status !== 'string') return undefined;
+	const status = body.status.trim();
+	return { task: { taskId, taskType, status, submittedAt: new Date().toISOString() } };
 }
 
 /** What `submit` hands out: Image Wait and Image Task take it with no expression to write. */

@@ -15,12 +15,13 @@ const MB = 1024 * 1024;
 const LARGEST_ERROR_BYTES = 64 * 1024;
 
 /**
- * Downloads a finished image into n8n's binary store, as a stream and without any credential: the
+ * Downloads an image into n8n's binary store, as a stream and without any credential: the
  * address may lie on a foreign host.
  *
  * @param url as the gateway gave it; a relative one counts from the gateway's address
  * @param maxMb refused beyond this, in MB
  * @param fallbackName for the file, where the address suggests none
+ * @param role a finished image, or the one that an edit starts from
  * @returns the binary data with its real MIME type, size and a safe file name
  * @throws GatewayError that holds the address, so that the image can still be fetched
  */
@@ -29,6 +30,7 @@ export async function downloadImage(
 	url: string,
 	maxMb: number,
 	fallbackName: string,
+	role: 'result' | 'source' = 'result',
 ): Promise<IBinaryData> {
 	const inline = /^data:([^;,]*);base64,(.*)$/s.exec(url);
 	if (inline !== null) return await storeInline(run, inline[2] ?? '', fallbackName);
@@ -47,20 +49,23 @@ export async function downloadImage(
 		createDownloader(run, maxBytes, fallbackName),
 	);
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
+	const rest =
+		role === 'source'
+			? 'Check "Image URL". Nothing was sent to the gateway.'
+			: `The image is finished and paid for; it can be fetched from ${address}`;
 	throw withDetails(errorFor(planDownload(address), outcome, attempts), {
-		description: `${adviceFor(outcome, maxMb)} The image is finished and paid for; it can be fetched from ${address}`,
+		description: `${adviceFor(outcome, maxMb)}${rest}`,
 		url: address,
 	});
 }
 
+/** What can be done about some of the reasons, with a blank behind it. */
 function adviceFor(outcome: Outcome, maxMb: number): string {
-	if (outcome.kind === 'fault' && outcome.fault === 'tooLarge') {
-		return `It is larger than ${maxMb} MB: raise "Max Download Size (MB)" in the options.`;
+	if (outcome.kind !== 'fault') return '';
+	if (outcome.fault === 'tooLarge') {
+		return `It is larger than ${maxMb} MB: raise "Max Download Size (MB)" in the options. `;
 	}
-	if (outcome.kind === 'fault' && outcome.fault === 'certificate') {
-		return 'Its certificate is not trusted.';
-	}
-	return 'Try again with the Image Task node, or switch "Download" off to get the address only.';
+	return outcome.fault === 'certificate' ? 'The certificate of its server is not trusted. ' : '';
 }
 
 function imageAddress(url: string, baseUrl: string): string | undefined {

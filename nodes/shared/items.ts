@@ -16,13 +16,13 @@ export type Job = () => Promise<INodeExecutionData[]>;
  * nothing new is begun after the first failure, what is under way is let end (it is paid for), and
  * the error lists everything that can still be had.
  *
- * @param prepare checks the parameters of an item; must send nothing
+ * @param prepare checks the parameters of an item; must send nothing that is paid for
  * @throws NodeApiError or NodeOperationError with the index of the first item that failed
  */
 export async function runItems(
 	run: Run,
 	count: number,
-	prepare: (itemIndex: number) => Job,
+	prepare: (itemIndex: number) => Job | Promise<Job>,
 	ledger?: Ledger,
 ): Promise<INodeExecutionData[]> {
 	const { context } = run;
@@ -39,33 +39,35 @@ export async function runItems(
 		}
 	};
 
-	const jobs: Array<Job | undefined> = [];
-	for (let itemIndex = 0; itemIndex < count && failure === undefined; itemIndex += 1) {
-		try {
-			jobs[itemIndex] = prepare(itemIndex);
-		} catch (error) {
-			fail(error, itemIndex);
-		}
-	}
+	/** Does something for every item; a failure in one does not keep the others from it. */
+	const forEach = async (act: (itemIndex: number) => Promise<void>): Promise<void> => {
+		if (failure !== undefined) return;
+		const attempts = Array.from({ length: count }, async (_, itemIndex) => {
+			try {
+				await act(itemIndex);
+			} catch (error) {
+				fail(error, itemIndex);
+			}
+		});
+		await Promise.all(attempts);
+	};
 
-	if (failure === undefined) {
-		const work = Promise.all(
-			jobs.map(async (job, itemIndex) => {
-				if (job === undefined) return;
-				try {
-					results[itemIndex] = await job();
-				} catch (error) {
-					fail(error, itemIndex);
-				}
-			}),
-		);
-		try {
-			await Promise.race([work, run.stopped]);
-		} catch {
-			throw new NodeOperationError(context.getNode(), 'The execution was stopped', {
-				description: ledger?.inWords() ?? '',
-			});
-		}
+	const jobs: Job[] = [];
+	const work = async (): Promise<void> => {
+		await forEach(async (itemIndex) => {
+			jobs[itemIndex] = await prepare(itemIndex);
+		});
+		await forEach(async (itemIndex) => {
+			const job = jobs[itemIndex];
+			if (job !== undefined) results[itemIndex] = await job();
+		});
+	};
+	try {
+		await Promise.race([work(), run.stopped]);
+	} catch {
+		throw new NodeOperationError(context.getNode(), 'The execution was stopped', {
+			description: ledger?.inWords() ?? '',
+		});
 	}
 	if (failure !== undefined) {
 		throw nodeError(context.getNode(), failure.error, failure.itemIndex, ledger?.inWords() ?? '');
@@ -75,7 +77,10 @@ export async function runItems(
 	return output;
 }
 
-/** Whether an AI agent has called the node: it gets addresses, because binary data would be dropped. */
+/**
+ * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
+ * Newer versions of n8n run a tool as an ordinary node, and only its log's destination tells.
+ */
 export function isTool(context: IExecuteFunctions): boolean {
-	return context.isToolExecution?.() ?? false;
+	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }

@@ -1,4 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
+import type { JsonObject } from '../../gateway/json';
 import type { Problem } from '../../gateway/problem';
 import type { ImageResult, TaskRef } from '../../gateway/task';
 
@@ -8,6 +9,8 @@ export interface Paid {
 	images?: ImageResult[];
 	/** Unix seconds. */
 	created?: number;
+	/** The answer to a message. */
+	answer?: JsonObject;
 	/** A paid request of which nobody knows what became. */
 	unknown?: Problem;
 }

@@ -7,6 +7,7 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
+import { AnswerCache } from '../../gateway/cache';
 import { errorFor } from '../../gateway/errorMap';
 import { isJsonObject } from '../../gateway/json';
 import {
@@ -17,11 +18,61 @@ import {
 	type AllowedValue,
 	type ModelRecord,
 } from '../../gateway/listing';
-import { readAddress } from './run';
+import type { Answer, Outcome } from '../../gateway/outcome';
+import { planUrl, type RequestPlan } from '../../gateway/plan';
+import { readAddress, type GatewayAddress, type Run } from './run';
 import { createExchange } from './transport';
 
+/** The gateway's own caches are as old (specification, 4.7). */
+const KEEP_MS = 60_000;
 /** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
-const LISTING_TIMEOUT_MS = 15_000;
+const EDITOR_TIMEOUT_MS = 15_000;
+
+const cache = new AnswerCache<Answer>(KEEP_MS, () => performance.now());
+
+/** A listing could not be had; the outcome says why. */
+export class ListingError extends Error {
+	override name = 'ListingError';
+
+	constructor(
+		readonly plan: RequestPlan,
+		readonly outcome: Outcome,
+		readonly attempts: number,
+	) {
+		super(errorFor(plan, outcome, attempts).message);
+	}
+}
+
+/**
+ * The answer to a listing request, kept for up to 60 s by its full address and format: a batch, and
+ * all nodes of this process, ask once.
+ *
+ * @throws ListingError where there is no good answer; that is not kept
+ */
+async function cachedListing(
+	plan: RequestPlan,
+	{ mediaUrl, allowUnauthorizedCerts }: GatewayAddress,
+	deliver: (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>,
+): Promise<Answer> {
+	const key = [planUrl(plan, mediaUrl), plan.headers.Accept, allowUnauthorizedCerts].join(' ');
+	return await cache.get(key, async () => {
+		const { outcome, attempts } = await deliver(plan);
+		const isText = plan.headers.Accept === 'application/jsonc';
+		if (
+			outcome.kind === 'answer' &&
+			outcome.httpCode === 200 &&
+			(isText ? /^\s*[{/[]/.test(outcome.text) : isJsonObject(outcome.json))
+		) {
+			return outcome;
+		}
+		throw new ListingError(plan, outcome, attempts);
+	});
+}
+
+/** A listing request of a running workflow. @throws ListingError */
+export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
+	return await cachedListing(plan, run.address, async (asked) => await run.sender.deliver(asked));
+}
 
 /**
  * The models that the gateway publishes, for the editor.
@@ -29,22 +80,23 @@ const LISTING_TIMEOUT_MS = 15_000;
  * @throws NodeOperationError that says how to go on without the list
  */
 async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
-	const address = await readAddress(context);
+	const address = await readAddress(context, false);
 	const exchange = createExchange({
 		context,
 		address,
-		limits: { concurrency: 1, timeoutMs: LISTING_TIMEOUT_MS },
+		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },
 		requests: new Set(),
 	});
-	const plan = planModelList();
-	const outcome = await exchange(plan);
-	if (outcome.kind === 'answer' && outcome.httpCode === 200 && isJsonObject(outcome.json)) {
-		return readModelList(outcome.json);
-	}
-	const { problem } = errorFor(plan, outcome);
-	throw new NodeOperationError(context.getNode(), problem.message, {
-		description: `${problem.description} You can enter the model "By Name" all the same.`,
+	const answer = await cachedListing(planModelList(), address, async (plan) => ({
+		outcome: await exchange(plan),
+		attempts: 1,
+	})).catch((error: unknown) => {
+		const message = error instanceof Error ? error.message : String(error);
+		throw new NodeOperationError(context.getNode(), message, {
+			description: 'The model list is not needed to run: enter the model "By Name".',
+		});
 	});
+	return readModelList(answer.json);
 }
 
 /** The search behind the model list of a node: what suits its task, by name, mode or note. */

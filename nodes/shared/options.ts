@@ -65,18 +65,20 @@ export function readLimits(context: IExecuteFunctions): RunLimits {
 /**
  * A count that is paid for: it is refused rather than corrected.
  *
- * @throws NodeOperationError if it is no whole number from 1
+ * @throws NodeOperationError if it is no whole number from 1 to `highest`
  */
 export function readCount(
 	context: IExecuteFunctions,
 	name: string,
 	value: unknown,
 	itemIndex: number,
+	highest = 1000,
 ): number | undefined {
 	if (value === undefined || value === null || value === '') return undefined;
 	const count = Number(value);
-	if (Number.isInteger(count) && count >= 1 && count <= 1000) return count;
-	throw new NodeOperationError(context.getNode(), `"${name}" must be a whole number from 1`, {
+	if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
+	const range = `a whole number from 1 to ${highest}`;
+	throw new NodeOperationError(context.getNode(), `"${name}" must be ${range}`, {
 		description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
 		itemIndex,
 	});

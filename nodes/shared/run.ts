@@ -51,13 +51,15 @@ export class RunEnded extends Error {
 /**
  * Reads where the gateway is, and refuses a credential that cannot work before anything is sent.
  *
+ * @param needsKey false for the public listing, which takes none (specification, section 5)
  * @throws NodeOperationError that names the field to correct
  */
 export async function readAddress(
 	context: Pick<IExecuteFunctions, 'getCredentials' | 'getNode'>,
+	needsKey = true,
 ): Promise<GatewayAddress> {
 	const credentials = await context.getCredentials(CREDENTIAL);
-	const problem = apiKeyProblem(credentials.apiKey);
+	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
 	if (problem !== undefined) throw new NodeOperationError(context.getNode(), problem);
 	const baseUrl = normaliseAddress(credentials.baseUrl);
 	if (baseUrl === undefined) {
@@ -86,8 +88,12 @@ export async function readAddress(
 }
 
 /** Opens a run: one gate, one clock and one stop for all items of an execution. */
-export async function openRun(context: IExecuteFunctions, limits: RunLimits): Promise<Run> {
-	const address = await readAddress(context);
+export async function openRun(
+	context: IExecuteFunctions,
+	limits: RunLimits,
+	needsKey = true,
+): Promise<Run> {
+	const address = await readAddress(context, needsKey);
 	const requests = new Set<AbortController>();
 	const clock = new StoppableClock();
 	const gate = new Gate({ ...limits, clock });

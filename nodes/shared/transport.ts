@@ -10,6 +10,7 @@ import { faultOf, type Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
+import { multipart } from './multipart';
 import { CREDENTIAL, RunEnded, type GatewayAddress, type RunLimits } from './run';
 import { readBody, TooLargeError } from './stream';
 
@@ -100,7 +101,7 @@ async function request(
 		method: plan.method,
 		url,
 		headers: { ...plan.headers },
-		body: plan.body,
+		body: plan.form === undefined ? plan.body : multipart(plan.form),
 		encoding: 'stream',
 		returnFullResponse: true,
 		ignoreHttpStatusErrors: true,

@@ -1,0 +1,112 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { isJsonObject, nonEmptyString } from '../../gateway/json';
+import type { FormFile } from '../../gateway/plan';
+import { downloadImage } from '../shared/download';
+import { inRange, readOptions, readText } from '../shared/options';
+import type { Run } from '../shared/run';
+import { uploadFrom } from '../shared/upload';
+
+/**
+ * The files that an edit sends, in order: the images, then whatever goes with them.
+ *
+ * @throws NodeOperationError if one is missing, empty or no image; GatewayError if one cannot be
+ *   downloaded
+ */
+export async function readFiles(run: Run, itemIndex: number): Promise<FormFile[]> {
+	const { context } = run;
+	const options = readOptions(context, itemIndex);
+	const part = options.imageFieldName === 'image[]' ? 'image[]' : 'image';
+	const source = context.getNodeParameter('imageSource', itemIndex, 'binary') as 'binary' | 'url';
+	const images =
+		source === 'url'
+			? await filesFromUrls(run, part, itemIndex)
+			: await filesFromFields(context, part, itemIndex);
+	return [...images, ...(await additionalFiles(context, options.extraFiles, itemIndex))];
+}
+
+async function filesFromFields(
+	context: IExecuteFunctions,
+	part: string,
+	itemIndex: number,
+): Promise<FormFile[]> {
+	const typed = readText(
+		context,
+		'imageBinaryProperty',
+		'Input Binary Field',
+		itemIndex,
+		'Enter the name of the input binary field that holds the image, usually "data".',
+	);
+	const fields = typed
+		.split(',')
+		.map((field) => field.trim())
+		.filter((field) => field !== '');
+	return await Promise.all(
+		fields.map(
+			async (field) =>
+				await uploadFrom(
+					context,
+					context.helpers.assertBinaryData(itemIndex, field),
+					{ part, label: `The binary field "${field}"`, imageOnly: true },
+					itemIndex,
+				),
+		),
+	);
+}
+
+async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise<FormFile[]> {
+	const { context } = run;
+	const advice = 'Enter the web address of the image to edit.';
+	const typed = readText(context, 'imageUrl', 'Image URL', itemIndex, advice);
+	const urls = typed.split(/\s+/).filter((url) => url !== '');
+	const maxMb = inRange(
+		context,
+		'maxDownloadMb',
+		readOptions(context, itemIndex).maxDownloadMb,
+		itemIndex,
+	);
+	return await Promise.all(
+		urls.map(async (url) => {
+			if (!/^(https?:\/\/|data:image\/)/i.test(url)) {
+				throw new NodeOperationError(context.getNode(), '"Image URL" is not a web address', {
+					description: 'It begins with https:// or http://. Nothing was sent.',
+					itemIndex,
+				});
+			}
+			const binary = await downloadImage(run, url, maxMb, 'image', 'source');
+			return await uploadFrom(
+				context,
+				binary,
+				{ part, label: 'The image at "Image URL"', imageOnly: true },
+				itemIndex,
+			);
+		}),
+	);
+}
+
+async function additionalFiles(
+	context: IExecuteFunctions,
+	option: unknown,
+	itemIndex: number,
+): Promise<FormFile[]> {
+	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];
+	return await Promise.all(
+		entries.filter(isJsonObject).map(async (entry) => {
+			const part = nonEmptyString(entry.field);
+			const field = nonEmptyString(entry.binaryProperty);
+			if (part === undefined || field === undefined) {
+				throw new NodeOperationError(
+					context.getNode(),
+					'One of the "Additional Files" lacks the name of its form field or of its binary field',
+					{ itemIndex },
+				);
+			}
+			return await uploadFrom(
+				context,
+				context.helpers.assertBinaryData(itemIndex, field.trim()),
+				{ part: part.trim(), label: `The binary field "${field.trim()}"`, imageOnly: false },
+				itemIndex,
+			);
+		}),
+	);
+}

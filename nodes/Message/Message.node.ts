@@ -1,0 +1,80 @@
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+	INodeType,
+	INodeTypeDescription,
+} from 'n8n-workflow';
+import { NodeConnectionTypes } from 'n8n-workflow';
+import { messageHints, planMessage, readMessage, type Turn } from '../../gateway/message';
+import { withoutUndefined } from '../../gateway/plan';
+import { testMediaGateway } from '../shared/credentialTest';
+import { addHints } from '../shared/hints';
+import { runItems } from '../shared/items';
+import { openLedger } from '../shared/ledger';
+import { readLimits } from '../shared/options';
+import { payOnce } from '../shared/pay';
+import { openRun } from '../shared/run';
+import { messageFields } from './fields';
+import { readMessageRequest } from './request';
+
+export class Message implements INodeType {
+	description: INodeTypeDescription = {
+		displayName: 'Media Gateway Message',
+		name: 'message',
+		icon: {
+			light: 'file:../../icons/mediaGateway.svg',
+			dark: 'file:../../icons/mediaGateway.dark.svg',
+		},
+		group: ['transform'],
+		version: 1,
+		subtitle: '={{ $parameter["model"] }}',
+		description: 'Send a message to a model on a media gateway, with or without thinking',
+		defaults: { name: 'Message a Model' },
+		usableAsTool: true,
+		inputs: [NodeConnectionTypes.Main],
+		outputs: [NodeConnectionTypes.Main],
+		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
+		properties: messageFields,
+	};
+
+	methods = { credentialTest: { testMediaGateway } };
+
+	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+		const run = await openRun(this, readLimits(this));
+		try {
+			const ledger = openLedger(this);
+			const hints = new Set<string>();
+			const items = await runItems(
+				run,
+				this.getInputData().length,
+				(itemIndex) => {
+					const request = readMessageRequest(this, itemIndex);
+					messageHints(request).forEach((hint) => hints.add(hint));
+					const plan = planMessage(request);
+					const simplify = this.getNodeParameter('simplify', itemIndex, true) === true;
+					return async () => {
+						const { answer } = await payOnce(run, ledger, itemIndex, plan, (body) =>
+							readMessage(body) === undefined ? undefined : { answer: body },
+						);
+						const json = simplify ? simplified(answer ?? {}, request.messages) : answer;
+						return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
+					};
+				},
+				ledger,
+			);
+			addHints(this, hints);
+			return [items];
+		} finally {
+			run.end();
+		}
+	}
+}
+
+/** The answer as most workflows want it, with the conversation so far for the next turn. */
+function simplified(body: Record<string, unknown>, turns: Turn[]): Record<string, unknown> {
+	const answer = readMessage(body);
+	if (answer === undefined) return body;
+	const { content, ...facts } = answer;
+	return withoutUndefined({ ...facts, messages: [...turns, { role: 'assistant', content }] });
+}

@@ -1,0 +1,124 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { isJsonObject, nonEmptyString } from '../../gateway/json';
+import { readTurns, type MessageRequest, type Thinking, type Turn } from '../../gateway/message';
+import { readCount, readJsonObject, readOptions, readText } from '../shared/options';
+
+/**
+ * What an item asks of the message endpoint.
+ *
+ * @throws NodeOperationError that names the parameter to correct
+ */
+export function readMessageRequest(context: IExecuteFunctions, itemIndex: number): MessageRequest {
+	const options = readOptions(context, itemIndex);
+	const thinking = context.getNodeParameter('thinking', itemIndex, 'default') as Thinking;
+	const maxTokens = readCount(
+		context,
+		'Max Tokens',
+		context.getNodeParameter('maxTokens', itemIndex, 1024),
+		itemIndex,
+		MOST_TOKENS,
+	);
+	const number = (name: string, value: unknown): number | undefined =>
+		readNumber(context, name, value, itemIndex);
+	return {
+		model: readText(
+			context,
+			'model',
+			'Model',
+			itemIndex,
+			"Enter the name of a model from the gateway's model catalogue.",
+		).trim(),
+		maxTokens: maxTokens ?? 1024,
+		messages: [
+			...readHistory(context, options.history, itemIndex),
+			...readInput(context, itemIndex),
+		],
+		thinking,
+		budgetTokens:
+			thinking === 'enabled'
+				? readCount(
+						context,
+						'Budget (Tokens)',
+						context.getNodeParameter('budgetTokens', itemIndex, 1024),
+						itemIndex,
+						MOST_TOKENS,
+					)
+				: undefined,
+		display: nonEmptyString(options.display),
+		effort: nonEmptyString(options.effort),
+		system: nonEmptyString(options.system),
+		temperature: number('Temperature', options.temperature),
+		topP: number('Top P', options.topP),
+		topK: number('Top K', options.topK),
+		extraFields: readJsonObject(context, 'Extra Fields', options.extraFields, itemIndex),
+	};
+}
+
+const MOST_TOKENS = 10_000_000;
+
+function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
+	const input = context.getNodeParameter('input', itemIndex, 'prompt') as string;
+	if (input === 'prompt') {
+		const content = readText(
+			context,
+			'prompt',
+			'Prompt',
+			itemIndex,
+			'Say what the model is to do.',
+		);
+		return [{ role: 'user', content }];
+	}
+	if (input === 'json') {
+		const typed = context.getNodeParameter('messagesJson', itemIndex, '[]') as unknown;
+		return turnsFrom(context, 'Messages (JSON)', typed, itemIndex, 1);
+	}
+	const listed = context.getNodeParameter('messages', itemIndex, {}) as unknown;
+	const rows = isJsonObject(listed) && Array.isArray(listed.message) ? listed.message : [];
+	const turns = rows.filter(isJsonObject).map(({ role, content }) => ({ role, content }));
+	return turnsFrom(context, 'Messages', turns, itemIndex, 1);
+}
+
+/** The conversation before: empty where none was given. */
+function readHistory(context: IExecuteFunctions, value: unknown, itemIndex: number): Turn[] {
+	if (value === undefined || value === null || value === '') return [];
+	return turnsFrom(context, 'History', value, itemIndex, 0);
+}
+
+function turnsFrom(
+	context: IExecuteFunctions,
+	name: string,
+	value: unknown,
+	itemIndex: number,
+	fewest: number,
+): Turn[] {
+	const turns = readTurns(parsed(value));
+	if (typeof turns !== 'string' && turns.length >= fewest) return turns;
+	const problem = typeof turns === 'string' ? turns : 'It is empty';
+	throw new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
+		description: 'It looks like this: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
+		itemIndex,
+	});
+}
+
+function parsed(value: unknown): unknown {
+	if (typeof value !== 'string') return value;
+	try {
+		return JSON.parse(value) as unknown;
+	} catch {
+		return undefined;
+	}
+}
+
+/** A sampling value that the user set; an empty field is not sent. */
+function readNumber(
+	context: IExecuteFunctions,
+	name: string,
+	value: unknown,
+	itemIndex: number,
+): number | undefined {
+	if (value === undefined || value === null || value === '') return undefined;
+	const number = Number(value);
+	if (Number.isFinite(number)) return number;
+	throw new NodeOperationError(context.getNode(), `"${name}" is not a number`, { itemIndex });
+}

@@ -1,0 +1,45 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/json';
+import type { GenerationRequest } from '../../gateway/plan';
+import { readCount, readJsonObject, readOptions, readText } from './options';
+
+/**
+ * What generation and edit have in common, from the parameters of an item.
+ *
+ * @param promptAdvice what to write, where the prompt is empty
+ * @throws NodeOperationError that names the parameter to correct
+ */
+export function readRequest(
+	context: IExecuteFunctions,
+	itemIndex: number,
+	promptAdvice: string,
+): GenerationRequest {
+	const options = readOptions(context, itemIndex);
+	return {
+		model: readText(
+			context,
+			'model',
+			'Model',
+			itemIndex,
+			'Choose a model from the list, or enter its name.',
+		).trim(),
+		prompt: readText(context, 'prompt', 'Prompt', itemIndex, promptAdvice),
+		n: readCount(context, 'Number of Images', options.n, itemIndex),
+		responseFormat: nonEmptyString(options.responseFormat),
+		modelParameters: readModelParameters(context, itemIndex),
+		extraFields: readJsonObject(context, 'Extra Fields', options.extraFields, itemIndex),
+	};
+}
+
+/**
+ * The parameters that the user set in the model's form, under their own names. It needs no listing:
+ * a value that is there is sent as it is, one that was left empty is not sent.
+ */
+function readModelParameters(context: IExecuteFunctions, itemIndex: number): JsonObject {
+	const form = context.getNodeParameter('modelParameters', itemIndex, {}) as unknown;
+	const value = isJsonObject(form) ? form.value : undefined;
+	if (!isJsonObject(value)) return {};
+	return Object.fromEntries(
+		Object.entries(value).filter(([, set]) => set !== undefined && set !== null && set !== ''),
+	);
+}
