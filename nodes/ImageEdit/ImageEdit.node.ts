@@ -93,7 +93,10 @@ export class ImageEdit implements INodeType {
 			optionsField(
 				[
 					'asyncFlag',
+					'budget',
+					'checkLimits',
 					'concurrency',
+					'dryRun',
 					'extraFields',
 					'maxDownloadMb',
 					'maxWait',
@@ -161,12 +164,12 @@ export class ImageEdit implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await createImages(this, 'edit', async (run, itemIndex) => {
-			const request = {
+		return await createImages(this, 'edit', {
+			read: async (run, itemIndex) => ({
 				...readRequest(this, itemIndex, 'Say what is to be changed in the image.'),
 				files: await readFiles(run, itemIndex),
-			};
-			return { ...request, plan: (asyncFlag) => planEdit(request, asyncFlag) };
+			}),
+			plan: planEdit,
 		});
 	}
 }

@@ -52,7 +52,10 @@ export class ImageGeneration implements INodeType {
 			...downloadFields,
 			optionsField([
 				'asyncFlag',
+				'budget',
+				'checkLimits',
 				'concurrency',
+				'dryRun',
 				'extraFields',
 				'maxDownloadMb',
 				'maxWait',
@@ -72,9 +75,10 @@ export class ImageGeneration implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await createImages(this, 'generation', (_run, itemIndex) => {
-			const request = readRequest(this, itemIndex, 'Say what is to be seen in the image.');
-			return { ...request, plan: (asyncFlag) => planGeneration(request, asyncFlag) };
+		return await createImages(this, 'generation', {
+			read: (_run, itemIndex) =>
+				readRequest(this, itemIndex, 'Say what is to be seen in the image.'),
+			plan: planGeneration,
 		});
 	}
 }

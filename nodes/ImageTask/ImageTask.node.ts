@@ -48,10 +48,12 @@ export class ImageTask implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		const run = await openRun(this, readLimits(this));
 		try {
-			const items = await runItems(run, this.getInputData().length, (itemIndex) => {
-				const task = readWantedTask(this, itemIndex);
-				const target = readTarget(this, itemIndex);
-				return async () => [await taskItem(run, await queryTask(run, task), target)];
+			const items = await runItems(run, this.getInputData().length, {
+				prepare: (itemIndex) => {
+					const task = readWantedTask(this, itemIndex);
+					const target = readTarget(this, itemIndex);
+					return async () => [await taskItem(run, await queryTask(run, task), target)];
+				},
 			});
 			return [items];
 		} finally {

@@ -63,31 +63,33 @@ export class ImageWait implements INodeType {
 		try {
 			const pollInterval = this.getNodeParameter('pollInterval', 0, 3) as unknown;
 			const waiter = createTaskWaiter(run, inRange(this, 'pollInterval', pollInterval, 0) * 1000);
-			const items = await runItems(run, this.getInputData().length, (itemIndex) => {
-				const task = readWantedTask(this, itemIndex);
-				const facts = knownFacts(this, itemIndex);
-				const target = readTarget(this, itemIndex);
-				const maxWait = this.getNodeParameter('maxWait', itemIndex, 600) as unknown;
-				const maxWaitMs = inRange(this, 'maxWait', maxWait, itemIndex) * 1000;
-				return async () => {
-					const { taskId, taskType, status, created, model, images } = await waiter.wait(
-						task,
-						maxWaitMs,
-					);
-					return await imageItems(
-						run,
-						images,
-						{
-							model: facts.model ?? model,
-							created,
-							taskId,
-							taskType,
-							status,
-							prompt: facts.prompt,
-						},
-						target,
-					);
-				};
+			const items = await runItems(run, this.getInputData().length, {
+				prepare: (itemIndex) => {
+					const task = readWantedTask(this, itemIndex);
+					const facts = knownFacts(this, itemIndex);
+					const target = readTarget(this, itemIndex);
+					const maxWait = this.getNodeParameter('maxWait', itemIndex, 600) as unknown;
+					const maxWaitMs = inRange(this, 'maxWait', maxWait, itemIndex) * 1000;
+					return async () => {
+						const { taskId, taskType, status, created, model, images } = await waiter.wait(
+							task,
+							maxWaitMs,
+						);
+						return await imageItems(
+							run,
+							images,
+							{
+								model: facts.model ?? model,
+								created,
+								taskId,
+								taskType,
+								status,
+								prompt: facts.prompt,
+							},
+							target,
+						);
+					};
+				},
 			});
 			return [items];
 		} finally {

@@ -39,18 +39,20 @@ export class MediaModels implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		const run = await openRun(this, readLimits(this), false);
 		try {
-			const items = await runItems(run, this.getInputData().length, (itemIndex) => {
-				const format = (readOptions(this, itemIndex).format ?? 'json') as ListingFormat;
-				if (this.getNodeParameter('operation', itemIndex) === 'get') {
-					const advice = 'Enter the exact name of a model, as "Get Many" lists it.';
-					const model = readText(this, 'model', 'Model', itemIndex, advice).trim();
-					return async () => [await getModel(run, model, format, itemIndex)];
-				}
-				const filters = this.getNodeParameter('filters', itemIndex, {}) as ModelFilters;
-				const limit = this.getNodeParameter('returnAll', itemIndex, false)
-					? Infinity
-					: Math.max(1, Number(this.getNodeParameter('limit', itemIndex, 50)) || 50);
-				return async () => await getModels(run, filters, limit, format, itemIndex);
+			const items = await runItems(run, this.getInputData().length, {
+				prepare: (itemIndex) => {
+					const format = (readOptions(this, itemIndex).format ?? 'json') as ListingFormat;
+					if (this.getNodeParameter('operation', itemIndex) === 'get') {
+						const advice = 'Enter the exact name of a model, as "Get Many" lists it.';
+						const model = readText(this, 'model', 'Model', itemIndex, advice).trim();
+						return async () => [await getModel(run, model, format, itemIndex)];
+					}
+					const filters = this.getNodeParameter('filters', itemIndex, {}) as ModelFilters;
+					const limit = this.getNodeParameter('returnAll', itemIndex, false)
+						? Infinity
+						: Math.max(1, Number(this.getNodeParameter('limit', itemIndex, 50)) || 50);
+					return async () => await getModels(run, filters, limit, format, itemIndex);
+				},
 			});
 			return [items];
 		} finally {

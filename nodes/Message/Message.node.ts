@@ -45,10 +45,9 @@ export class Message implements INodeType {
 		try {
 			const ledger = openLedger(this);
 			const hints = new Set<string>();
-			const items = await runItems(
-				run,
-				this.getInputData().length,
-				(itemIndex) => {
+			const items = await runItems(run, this.getInputData().length, {
+				ledger,
+				prepare: (itemIndex) => {
 					const request = readMessageRequest(this, itemIndex);
 					messageHints(request).forEach((hint) => hints.add(hint));
 					const plan = planMessage(request);
@@ -61,8 +60,7 @@ export class Message implements INodeType {
 						return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
 					};
 				},
-				ledger,
-			);
+			});
 			addHints(this, hints);
 			return [items];
 		} finally {

@@ -1,74 +1,111 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { rounded } from '../../gateway/checks';
 import { finiteNumber, type JsonObject } from '../../gateway/json';
-import type { AsyncFlag, RequestPlan, TaskType } from '../../gateway/plan';
+import {
+	planUrl,
+	withoutUndefined,
+	type AsyncFlag,
+	type RequestPlan,
+	type TaskType,
+} from '../../gateway/plan';
+import { GatewayError } from '../../gateway/problem';
 import { statusGroup } from '../../gateway/status';
 import { readImages, readTaskId } from '../../gateway/task';
+import { checkBudget, createChecker, type ImageRequest } from './checks';
+import { addHints } from './hints';
 import { imageItems, readTarget, type ImageTarget } from './images';
-import { runItems } from './items';
+import { runItems, type Job } from './items';
 import { openLedger, type Ledger, type Paid } from './ledger';
 import { inRange, readLimits, readOptions } from './options';
-import { openRun, type Run } from './run';
 import { payOnce } from './pay';
+import { openRun, type Run } from './run';
 import { createTaskWaiter, shortestPauseMs, type TaskWaiter } from './tasks';
 
 export type Mode = 'sync' | 'wait' | 'submit';
 
-/** What a node asks the gateway to make for one item. */
-export interface Creation {
-	model: string;
-	prompt: string;
+/** How the request of an item comes about, and what is sent for it. */
+export interface Creation<R extends ImageRequest> {
+	/** Reads the request of an item from its parameters; sends nothing that is paid for. */
+	read: (run: Run, itemIndex: number) => R | Promise<R>;
 	/** The paid request; `asyncFlag` undefined means synchronous. */
-	plan: (asyncFlag?: AsyncFlag) => RequestPlan;
+	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
 }
 
 /**
- * The way of an item through Image Generation and Image Edit: pay once, wait where asked to, hand
- * out the images.
- *
- * @param prepare makes the creation of an item from its parameters; sends nothing that is paid for
+ * The way of an item through Image Generation and Image Edit: check everything, pay once, wait
+ * where asked to, hand out the images.
  */
-export async function createImages(
+export async function createImages<R extends ImageRequest>(
 	context: IExecuteFunctions,
 	taskType: TaskType,
-	prepare: (run: Run, itemIndex: number) => Creation | Promise<Creation>,
+	creation: Creation<R>,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(context));
 	try {
+		const common = readOptions(context, 0);
 		const ledger = openLedger(context);
-		const pollIntervalMs =
-			inRange(context, 'pollInterval', readOptions(context, 0).pollInterval, 0) * 1000;
+		const checker = createChecker(run, taskType);
+		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const waiter = createTaskWaiter(run, pollIntervalMs);
-		const items = await runItems(
-			run,
-			context.getInputData().length,
-			async (itemIndex) => {
-				const mode = context.getNodeParameter('mode', itemIndex, 'sync') as Mode;
-				const options = readOptions(context, itemIndex);
-				const creation = await prepare(run, itemIndex);
-				const asyncFlag =
-					mode === 'sync' ? undefined : ((options.asyncFlag ?? 'query') as AsyncFlag);
-				const plan = creation.plan(asyncFlag);
-				const target = readTarget(context, itemIndex);
-				const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
-				return async () => {
-					const paid = await payOnce(run, ledger, itemIndex, plan, (body) =>
-						readPurchase(body, taskType),
-					);
-					if (mode === 'submit' && paid.task !== undefined) {
-						return [taskItem(paid.task, creation.model, itemIndex)];
-					}
-					return await collect(run, waiter, ledger, paid, creation, target, {
-						maxWaitMs,
-						firstPauseMs: shortestPauseMs(pollIntervalMs),
-					});
-				};
-			},
+		const costs: Array<number | undefined> = [];
+
+		const prepare = async (itemIndex: number): Promise<Job> => {
+			const options = readOptions(context, itemIndex);
+			const mode = context.getNodeParameter('mode', itemIndex, 'sync') as Mode;
+			const asyncFlag = mode === 'sync' ? undefined : ((options.asyncFlag ?? 'query') as AsyncFlag);
+			const target = readTarget(context, itemIndex);
+			const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
+
+			const asked = await creation.read(run, itemIndex);
+			const { request, violations, estimatedCost } = needsListing(options)
+				? await checker.check(asked, mode !== 'sync')
+				: { request: asked, violations: [], estimatedCost: undefined };
+			const plan = creation.plan(request, asyncFlag);
+			if (options.dryRun === true) {
+				const url = planUrl(plan, run.address.baseUrl);
+				return async () => [dryRunItem(plan, url, violations, estimatedCost, itemIndex)];
+			}
+			if (violations.length > 0 && options.checkLimits !== false) {
+				throw new GatewayError({
+					message: `The model "${request.model}" does not take this: ${violations.join('; ')}`,
+					description: 'Nothing was sent for this item.',
+				});
+			}
+			// What an earlier try has paid for is not paid again.
+			if (ledger.of(itemIndex) === undefined) costs[itemIndex] = estimatedCost;
+
+			const { model, prompt } = request;
+			return async () => {
+				const paid = await payOnce(run, ledger, itemIndex, plan, (body) =>
+					readPurchase(body, taskType),
+				);
+				if (mode === 'submit' && paid.task !== undefined) {
+					return [taskItem(paid.task, model, estimatedCost, itemIndex)];
+				}
+				const facts = { model, prompt, estimatedCost };
+				return await collect(run, waiter, ledger, paid, facts, target, {
+					maxWaitMs,
+					firstPauseMs: shortestPauseMs(pollIntervalMs),
+				});
+			};
+		};
+
+		const budget = inRange(context, 'budget', common.budget, 0);
+		const items = await runItems(run, context.getInputData().length, {
+			prepare,
+			beforeFirst: () => checkBudget(budget, Object.values(costs)),
 			ledger,
-		);
+		});
+		addHints(context, checker.hints);
 		return [items];
 	} finally {
 		run.end();
 	}
+}
+
+/** Whether anything in the options has use for what the gateway publishes of the model. */
+function needsListing({ checkLimits, dryRun, budget }: IDataObject): boolean {
+	return checkLimits !== false || dryRun === true || Number(budget ?? 0) > 0;
 }
 
 /** What was bought: images, or a task that makes them. */
@@ -85,11 +122,44 @@ function readPurchase(body: JsonObject, taskType: TaskType): Paid | undefined {
 function taskItem(
 	task: NonNullable<Paid['task']>,
 	model: string,
+	estimatedCost: number | undefined,
 	itemIndex: number,
 ): INodeExecutionData {
 	const { taskId, taskType, status, submittedAt } = task;
+	const group = statusGroup(status);
+	const facts = { taskId, taskType, status, statusGroup: group, model, submittedAt, estimatedCost };
+	return { json: withoutUndefined(facts) as IDataObject, pairedItem: { item: itemIndex } };
+}
+
+/** What would have been sent: the exact request, but for the key, and what was found out about it. */
+function dryRunItem(
+	{ method, headers, body, form }: RequestPlan,
+	url: string,
+	violations: string[],
+	estimatedCost: number | undefined,
+	itemIndex: number,
+): INodeExecutionData {
+	const files = form?.files.map(({ name, fileName, mimeType, size }) => ({
+		name,
+		fileName,
+		mimeType,
+		size,
+	}));
+	const request = {
+		method,
+		url,
+		headers: { ...headers, Authorization: 'Bearer ***' },
+		body,
+		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
+	};
+	const checks = { passed: violations.length === 0, violations };
 	return {
-		json: { taskId, taskType, status, statusGroup: statusGroup(status), model, submittedAt },
+		json: withoutUndefined({
+			dryRun: true,
+			request: withoutUndefined(request),
+			checks,
+			estimatedCost,
+		}) as IDataObject,
 		pairedItem: { item: itemIndex },
 	};
 }
@@ -100,7 +170,7 @@ async function collect(
 	waiter: TaskWaiter,
 	ledger: Ledger,
 	paid: Paid,
-	{ model, prompt }: Creation,
+	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
 	target: ImageTarget,
 	{ maxWaitMs, firstPauseMs }: { maxWaitMs: number; firstPauseMs: number },
 ): Promise<INodeExecutionData[]> {
@@ -113,6 +183,9 @@ async function collect(
 		ledger.note(target.itemIndex, { task, images, created });
 	}
 	const { taskId, taskType, status } = task ?? {};
-	const facts = { model, created, taskId, taskType, status, prompt };
-	return await imageItems(run, images ?? [], facts, target);
+	const found = images ?? [];
+	// Each image carries its share, so that the items add up to what the request costs.
+	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
+	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };
+	return await imageItems(run, found, facts, target);
 }

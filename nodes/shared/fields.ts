@@ -113,6 +113,23 @@ const OPTIONS = {
 			{ name: 'URL Parameter', value: 'query' },
 		],
 	},
+	budget: {
+		displayName: 'Budget',
+		name: 'budget',
+		type: 'number',
+		typeOptions: { minValue: 0, numberPrecision: 4 },
+		default: 0,
+		description:
+			"The most that one run may cost, in the gateway's currency. A batch whose estimate is higher is not begun. 0 means no limit. Works with models that publish a fixed price.",
+	},
+	checkLimits: {
+		displayName: 'Check Limits Before Sending',
+		name: 'checkLimits',
+		type: 'boolean',
+		default: true,
+		description:
+			'Whether to hold every item against the limits that the gateway publishes for the model, before the first one is paid for',
+	},
 	concurrency: {
 		displayName: 'Concurrency',
 		name: 'concurrency',
@@ -120,6 +137,14 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 100 },
 		default: 10,
 		description: 'How many requests may be under way at the same time',
+	},
+	dryRun: {
+		displayName: 'Dry Run',
+		name: 'dryRun',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to send nothing, and to put out the request that would be sent, what the checks say, and the estimated cost',
 	},
 	extraFields: {
 		displayName: 'Extra Fields',

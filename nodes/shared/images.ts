@@ -21,6 +21,8 @@ export interface ImageFacts {
 	taskType?: TaskType;
 	status?: string;
 	prompt?: string;
+	/** In the gateway's currency. */
+	estimatedCost?: number;
 }
 
 /** Where the images of one item go. */

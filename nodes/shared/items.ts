@@ -1,11 +1,27 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { failedItem, nodeError } from './errors';
+import { GatewayError } from '../../gateway/problem';
+import { failedItem, nodeError, problemOf } from './errors';
 import type { Ledger } from './ledger';
 import { RunEnded, type Run } from './run';
 
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
+
+/** What the runner is to do. */
+export interface Work {
+	/** Checks the parameters of an item; must send nothing that is paid for. */
+	prepare: (itemIndex: number) => Job | Promise<Job>;
+	/** Looks at the batch as a whole when all items are prepared; may throw. */
+	beforeFirst?: () => void;
+	/** Where the nodes note what they have paid for. */
+	ledger?: Ledger;
+}
+
+interface Failure {
+	error: unknown;
+	itemIndex: number;
+}
 
 /**
  * The one item runner. Jobs are prepared for all items before the first one is started, so that a
@@ -16,37 +32,34 @@ export type Job = () => Promise<INodeExecutionData[]>;
  * nothing new is begun after the first failure, what is under way is let end (it is paid for), and
  * the error lists everything that can still be had.
  *
- * @param prepare checks the parameters of an item; must send nothing that is paid for
  * @throws NodeApiError or NodeOperationError with the index of the first item that failed
  */
 export async function runItems(
 	run: Run,
 	count: number,
-	prepare: (itemIndex: number) => Job | Promise<Job>,
-	ledger?: Ledger,
+	{ prepare, beforeFirst, ledger }: Work,
 ): Promise<INodeExecutionData[]> {
 	const { context } = run;
 	const goOn = context.continueOnFail();
 	const results: INodeExecutionData[][] = [];
-	let failure: { error: unknown; itemIndex: number } | undefined;
+	const failures: Failure[] = [];
 
 	const fail = (error: unknown, itemIndex: number): void => {
-		if (goOn) {
-			results[itemIndex] = [failedItem(error, itemIndex)];
-		} else if (!(error instanceof RunEnded)) {
-			failure ??= { error, itemIndex };
-			run.halt();
-		}
+		if (goOn) results[itemIndex] = [failedItem(error, itemIndex)];
+		else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
 	};
 
 	/** Does something for every item; a failure in one does not keep the others from it. */
-	const forEach = async (act: (itemIndex: number) => Promise<void>): Promise<void> => {
-		if (failure !== undefined) return;
+	const forEach = async (
+		act: (itemIndex: number) => Promise<void>,
+		onFailure?: () => void,
+	): Promise<void> => {
 		const attempts = Array.from({ length: count }, async (_, itemIndex) => {
 			try {
 				await act(itemIndex);
 			} catch (error) {
 				fail(error, itemIndex);
+				if (failures.length > 0) onFailure?.();
 			}
 		});
 		await Promise.all(attempts);
@@ -57,10 +70,20 @@ export async function runItems(
 		await forEach(async (itemIndex) => {
 			jobs[itemIndex] = await prepare(itemIndex);
 		});
-		await forEach(async (itemIndex) => {
-			const job = jobs[itemIndex];
-			if (job !== undefined) results[itemIndex] = await job();
-		});
+		if (failures.length > 0) return;
+		try {
+			beforeFirst?.();
+		} catch (error) {
+			jobs.forEach((_, itemIndex) => fail(error, itemIndex));
+			return;
+		}
+		await forEach(
+			async (itemIndex) => {
+				const job = jobs[itemIndex];
+				if (job !== undefined) results[itemIndex] = await job();
+			},
+			() => run.halt(),
+		);
 	};
 	try {
 		await Promise.race([work(), run.stopped]);
@@ -69,12 +92,32 @@ export async function runItems(
 			description: ledger?.inWords() ?? '',
 		});
 	}
-	if (failure !== undefined) {
-		throw nodeError(context.getNode(), failure.error, failure.itemIndex, ledger?.inWords() ?? '');
+	if (failures.length > 0) {
+		const { error, itemIndex } = summary(failures);
+		throw nodeError(context.getNode(), error, itemIndex, ledger?.inWords() ?? '');
 	}
 	const output = results.flat();
 	if (!output.some((item) => item.json.error !== undefined)) ledger?.clear();
 	return output;
+}
+
+/** Several failures as one error with a line for each of them that says something of its own. */
+function summary(failures: Failure[]): Failure {
+	failures.sort((one, other) => one.itemIndex - other.itemIndex);
+	const [first, ...others] = failures as [Failure, ...Failure[]];
+	const { message } = problemOf(first.error);
+	if (others.every(({ error }) => problemOf(error).message === message)) return first;
+	const lines = failures.map(
+		({ error, itemIndex }) => `Item ${itemIndex}: ${problemOf(error).message}`,
+	);
+	return {
+		itemIndex: first.itemIndex,
+		error: new GatewayError({
+			...problemOf(first.error),
+			message: `${failures.length} items failed. ${lines[0]}`,
+			description: lines.join('\n'),
+		}),
+	};
 }
 
 /**

@@ -20,11 +20,15 @@ import {
 } from '../../gateway/listing';
 import type { Answer, Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
-import { readAddress, type GatewayAddress, type Run } from './run';
+import { readAddress, RunEnded, type GatewayAddress, type Run } from './run';
 import { createExchange } from './transport';
 
 /** The gateway's own caches are as old (specification, 4.7). */
 const KEEP_MS = 60_000;
+type Deliver = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
+
+/** A listing that is slower is done without. */
+const RUN_TIMEOUT_MS = 10_000;
 /** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
 const EDITOR_TIMEOUT_MS = 15_000;
 
@@ -52,7 +56,7 @@ export class ListingError extends Error {
 async function cachedListing(
 	plan: RequestPlan,
 	{ mediaUrl, allowUnauthorizedCerts }: GatewayAddress,
-	deliver: (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>,
+	deliver: Deliver,
 ): Promise<Answer> {
 	const key = [planUrl(plan, mediaUrl), plan.headers.Accept, allowUnauthorizedCerts].join(' ');
 	return await cache.get(key, async () => {
@@ -69,9 +73,32 @@ async function cachedListing(
 	});
 }
 
-/** A listing request of a running workflow. @throws ListingError */
+/** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
 export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
-	return await cachedListing(plan, run.address, async (asked) => await run.sender.deliver(asked));
+	return await shared(run, plan, async (asked) => await run.sender.deliver(asked));
+}
+
+/**
+ * The models for a run that can do without them: asked for once and not for long.
+ *
+ * @throws ListingError
+ */
+export async function askForModels(run: Run): Promise<ModelRecord[]> {
+	const answer = await shared(run, planModelList(), async (plan) => ({
+		outcome: await run.sender.attempt(plan, RUN_TIMEOUT_MS),
+		attempts: 1,
+	}));
+	return readModelList(answer.json);
+}
+
+/** An answer may be on its way for another run; if that one is stopped, this one asks for itself. */
+async function shared(run: Run, plan: RequestPlan, deliver: Deliver): Promise<Answer> {
+	return await cachedListing(plan, run.address, deliver).catch(async (error: unknown) => {
+		if (!(error instanceof RunEnded)) return await Promise.reject(error);
+		// Rejects if it is this run that has ended.
+		await run.clock.sleep(0);
+		return await shared(run, plan, deliver);
+	});
 }
 
 /**
