@@ -55,7 +55,7 @@ export class ImageTask implements INodeType {
 					return async () => [await taskItem(run, await queryTask(run, task), target)];
 				},
 			});
-			return [items];
+			return [items.flat()];
 		} finally {
 			run.end();
 		}

@@ -7,12 +7,10 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/credentialTest';
 import { downloadFields, optionsField, taskFields } from '../shared/fields';
-import { imageItems, readTarget } from '../shared/images';
-import { runItems } from '../shared/items';
-import { inRange, readLimits } from '../shared/options';
-import { openRun } from '../shared/run';
-import { createTaskWaiter } from '../shared/tasks';
-import { knownFacts, readWantedTask } from '../shared/wanted';
+import { isTool } from '../shared/items';
+import { inRange, readOptions } from '../shared/options';
+import { assertCanPark, continueParked, park } from './park';
+import { readJob, waitForJobs } from './waiting';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {
@@ -29,7 +27,7 @@ export class ImageWait implements INodeType {
 		defaults: { name: 'Wait for Image' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
-		outputs: [NodeConnectionTypes.Main],
+		outputs: `={{(${outputsFor})($parameter)}}`,
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
 			...taskFields,
@@ -52,48 +50,95 @@ export class ImageWait implements INodeType {
 					'How long a task is waited for. After that the error names the task, which goes on at the gateway.',
 			},
 			...downloadFields,
-			optionsField(['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout']),
+			optionsField(
+				['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
+				[
+					{
+						displayName: 'On Timeout',
+						name: 'onTimeout',
+						type: 'options',
+						default: 'error',
+						description: 'What happens with a task that is still open after "Max Wait"',
+						options: [
+							{
+								name: 'Error',
+								value: 'error',
+								description: 'It is an error that names the task',
+							},
+							{
+								name: 'Second Output',
+								value: 'output',
+								description: 'It leaves by an output of its own, ready to be waited for again',
+							},
+						],
+						displayOptions: { hide: { surviveRestarts: [true] } },
+					},
+					{
+						displayName: 'Park After (Seconds)',
+						name: 'parkAfter',
+						type: 'number',
+						typeOptions: { minValue: 0, maxValue: 3600 },
+						default: 60,
+						description:
+							'With "Survive Restarts": how long is waited in memory before the execution is parked in the database of n8n',
+					},
+					{
+						displayName: 'Survive Restarts',
+						name: 'surviveRestarts',
+						type: 'boolean',
+						default: false,
+						description:
+							'Whether long waits are parked in the database of n8n, so that a restart or a crash loses nothing. Needs n8n 2 and a saved workflow. Parked tasks are asked for about once a minute.',
+					},
+				],
+			),
+			{
+				displayName: 'Role',
+				name: 'role',
+				type: 'hidden',
+				default: 'wait',
+				description: 'Set by the node itself while it is parked',
+			},
 		],
 	};
 
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const run = await openRun(this, readLimits(this));
-		try {
-			const pollInterval = this.getNodeParameter('pollInterval', 0, 3) as unknown;
-			const waiter = createTaskWaiter(run, inRange(this, 'pollInterval', pollInterval, 0) * 1000);
-			const items = await runItems(run, this.getInputData().length, {
-				prepare: (itemIndex) => {
-					const task = readWantedTask(this, itemIndex);
-					const facts = knownFacts(this, itemIndex);
-					const target = readTarget(this, itemIndex);
-					const maxWait = this.getNodeParameter('maxWait', itemIndex, 600) as unknown;
-					const maxWaitMs = inRange(this, 'maxWait', maxWait, itemIndex) * 1000;
-					return async () => {
-						const { taskId, taskType, status, created, model, images } = await waiter.wait(
-							task,
-							maxWaitMs,
-						);
-						return await imageItems(
-							run,
-							images,
-							{
-								model: facts.model ?? model,
-								created,
-								taskId,
-								taskType,
-								status,
-								prompt: facts.prompt,
-							},
-							target,
-						);
-					};
-				},
-			});
-			return [items];
-		} finally {
-			run.end();
-		}
+		if (this.getNodeParameter('role', 0, 'wait') === 'park') return await continueParked(this);
+		const options = readOptions(this, 0);
+		const survives = options.surviveRestarts === true && !isTool(this);
+		if (survives) assertCanPark(this);
+		const windowMs = survives
+			? inRange(this, 'parkAfter', options.parkAfter, 0) * 1000
+			: Number.MAX_SAFE_INTEGER;
+		const count = this.getInputData().length;
+		const waited = await waitForJobs(
+			this,
+			count,
+			(itemIndex) => readJob(this, itemIndex),
+			windowMs,
+		);
+		if (waited.unfinished.size > 0) return [await park(this, waited)];
+		const items = waited.output.flat();
+		return options.onTimeout === 'output' ? [items, waited.stillOpen] : [items];
 	}
+}
+
+/**
+ * The outputs, as the editor and the engine work them out of the parameters. It is turned into text
+ * and run elsewhere: it can use nothing from outside.
+ */
+function outputsFor(parameters: { role?: string; options?: { onTimeout?: string } }) {
+	if (parameters.role === 'park') {
+		return [
+			{ type: 'main', displayName: 'Check Again' },
+			{ type: 'main', displayName: 'Done' },
+		];
+	}
+	if (parameters.options?.onTimeout !== 'output') return [{ type: 'main' }];
+	return [
+		{ type: 'main', displayName: 'Finished' },
+		{ type: 'main', displayName: 'Still Open' },
+	];
 }

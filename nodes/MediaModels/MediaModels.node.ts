@@ -54,7 +54,7 @@ export class MediaModels implements INodeType {
 					return async () => await getModels(run, filters, limit, format, itemIndex);
 				},
 			});
-			return [items];
+			return [items.flat()];
 		} finally {
 			run.end();
 		}

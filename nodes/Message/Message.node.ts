@@ -62,7 +62,7 @@ export class Message implements INodeType {
 				},
 			});
 			addHints(this, hints);
-			return [items];
+			return [items.flat()];
 		} finally {
 			run.end();
 		}

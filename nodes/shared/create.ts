@@ -19,7 +19,7 @@ import { openLedger, type Ledger, type Paid } from './ledger';
 import { inRange, readLimits, readOptions } from './options';
 import { payOnce } from './pay';
 import { openRun, type Run } from './run';
-import { createTaskWaiter, shortestPauseMs, type TaskWaiter } from './tasks';
+import { createTaskWaiter, shortestPauseMs, type Patience, type TaskWaiter } from './tasks';
 
 export type Mode = 'sync' | 'wait' | 'submit';
 
@@ -97,7 +97,7 @@ export async function createImages<R extends ImageRequest>(
 			ledger,
 		});
 		addHints(context, checker.hints);
-		return [items];
+		return [items.flat()];
 	} finally {
 		run.end();
 	}
@@ -172,12 +172,12 @@ async function collect(
 	paid: Paid,
 	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
 	target: ImageTarget,
-	{ maxWaitMs, firstPauseMs }: { maxWaitMs: number; firstPauseMs: number },
+	patience: Patience,
 ): Promise<INodeExecutionData[]> {
 	let { task, images, created } = paid;
 	// A synchronous request that was answered by a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
-		const state = await waiter.wait(task, maxWaitMs, firstPauseMs);
+		const state = await waiter.wait(task, patience);
 		task = { ...task, status: state.status };
 		({ images, created } = state);
 		ledger.note(target.itemIndex, { task, images, created });

@@ -1,10 +1,10 @@
 import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
-import { errorFor, quote } from '../../gateway/errorMap';
+import { quote } from '../../gateway/errorMap';
 import { detectImageType, imageFileName } from '../../gateway/imageFile';
 import type { JsonObject } from '../../gateway/json';
-import { isGood, type Outcome } from '../../gateway/outcome';
+import { isGood, type Answer, type Fault, type Outcome } from '../../gateway/outcome';
 import { planDownload } from '../../gateway/plan';
-import { GatewayError, withDetails } from '../../gateway/problem';
+import { GatewayError } from '../../gateway/problem';
 import type { Exchange } from '../../gateway/sender';
 import type { Run } from './run';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './stream';
@@ -53,19 +53,48 @@ export async function downloadImage(
 		role === 'source'
 			? 'Check "Image URL". Nothing was sent to the gateway.'
 			: `The image is finished and paid for; it can be fetched from ${address}`;
-	throw withDetails(errorFor(planDownload(address), outcome, attempts), {
-		description: `${adviceFor(outcome, maxMb)}${rest}`,
+	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	throw new GatewayError({
+		message: `The image could not be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
+		description: `${adviceFor(outcome)}${rest}`,
+		httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
 		url: address,
 	});
 }
 
-/** What can be done about some of the reasons, with a blank behind it. */
-function adviceFor(outcome: Outcome, maxMb: number): string {
-	if (outcome.kind !== 'fault') return '';
-	if (outcome.fault === 'tooLarge') {
-		return `It is larger than ${maxMb} MB: raise "Max Download Size (MB)" in the options. `;
+/** The address may lie on any host: the sentences about the gateway and its key do not fit here. */
+const FAULTS: Record<Fault, string> = {
+	refused: 'nothing answers at its address',
+	notFound: 'the host name in its address was not found',
+	invalidAddress: 'its address is not valid',
+	certificate: 'the certificate of its server is not trusted',
+	reset: 'the connection was cut before it had arrived',
+	timeout: 'it did not arrive within the time-out',
+	tooLarge: 'it is too large',
+	other: 'the connection failed',
+};
+
+function whatHappened(outcome: Outcome, maxMb: number): string {
+	if (outcome.kind === 'answer') {
+		const { httpCode } = outcome;
+		return httpCode >= 200 && httpCode < 300
+			? `its address gives ${describeBody(outcome)} instead`
+			: `its server answered ${httpCode}`;
 	}
-	return outcome.fault === 'certificate' ? 'The certificate of its server is not trusted. ' : '';
+	return outcome.fault === 'tooLarge' ? `it is larger than ${maxMb} MB` : FAULTS[outcome.fault];
+}
+
+function describeBody({ text }: Answer): string {
+	if (text === '') return 'nothing';
+	if (/^\s*</.test(text)) return 'a web page';
+	return /^\s*[{[]/.test(text) ? 'JSON' : 'something that is no image';
+}
+
+/** What can be done about some of the reasons, with a blank behind it. */
+function adviceFor(outcome: Outcome): string {
+	if (outcome.kind !== 'fault') return '';
+	if (outcome.fault === 'tooLarge') return 'Raise "Max Download Size (MB)" in the options. ';
+	return outcome.fault === 'timeout' ? 'Raise "Timeout" in the options. ' : '';
 }
 
 function imageAddress(url: string, baseUrl: string): string | undefined {
@@ -100,12 +129,12 @@ function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exc
 				return { ...answer, headers, text, json: undefined };
 			}
 			const stored = await store(run, response.body, plan.path, headers, maxBytes, fallbackName);
-			if (stored === undefined) return { ...answer, headers, text: '', json: undefined };
+			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
 			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
 		});
 }
 
-/** Puts a body into the binary store, or returns undefined if it is no image. */
+/** Puts a body into the binary store, or returns how it begins if it is no image. */
 async function store(
 	{ context }: Run,
 	body: unknown,
@@ -113,7 +142,7 @@ async function store(
 	headers: Record<string, string>,
 	maxBytes: number,
 	fallbackName: string,
-): Promise<IBinaryData | undefined> {
+): Promise<IBinaryData | string> {
 	if (Number(headers['content-length'] ?? 0) > maxBytes) {
 		if (isByteStream(body)) body.destroy();
 		return await Promise.reject(new TooLargeError('Content-Length'));
@@ -122,7 +151,7 @@ async function store(
 	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
 	if (mimeType === undefined || start.length === 0) {
 		if (isByteStream(body)) body.destroy();
-		return undefined;
+		return Buffer.from(start.subarray(0, 100)).toString('utf8');
 	}
 	if (isByteStream(body)) bound(body, maxBytes);
 	return await context.helpers.prepareBinaryData(

@@ -14,8 +14,8 @@ export interface Work {
 	prepare: (itemIndex: number) => Job | Promise<Job>;
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
-	/** Where the nodes note what they have paid for. */
-	ledger?: Ledger;
+	/** Where the node notes what it has paid for. */
+	ledger?: Pick<Ledger, 'inWords' | 'clear'>;
 }
 
 interface Failure {
@@ -32,13 +32,14 @@ interface Failure {
  * nothing new is begun after the first failure, what is under way is let end (it is paid for), and
  * the error lists everything that can still be had.
  *
+ * @returns the output items of each input item
  * @throws NodeApiError or NodeOperationError with the index of the first item that failed
  */
 export async function runItems(
 	run: Run,
 	count: number,
 	{ prepare, beforeFirst, ledger }: Work,
-): Promise<INodeExecutionData[]> {
+): Promise<INodeExecutionData[][]> {
 	const { context } = run;
 	const goOn = context.continueOnFail();
 	const results: INodeExecutionData[][] = [];
@@ -96,9 +97,8 @@ export async function runItems(
 		const { error, itemIndex } = summary(failures);
 		throw nodeError(context.getNode(), error, itemIndex, ledger?.inWords() ?? '');
 	}
-	const output = results.flat();
-	if (!output.some((item) => item.json.error !== undefined)) ledger?.clear();
-	return output;
+	if (!results.flat().some((item) => item?.json.error !== undefined)) ledger?.clear();
+	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
 }
 
 /** Several failures as one error with a line for each of them that says something of its own. */

@@ -57,13 +57,19 @@ export function openLedger(context: IExecuteFunctions): Ledger {
 }
 
 function describe(paid: Record<string, Paid>): string {
-	const lines = Object.entries(paid).flatMap(([itemIndex, { task, images, unknown }]) => {
-		if (images !== undefined && images.length > 0) {
-			return [`item ${itemIndex}: ${images.map(({ url }) => shorten(url)).join(', ')}`];
-		}
-		if (task !== undefined) return [`item ${itemIndex}: ${task.taskType} task ${task.taskId}`];
-		return unknown === undefined ? [] : [`item ${itemIndex}: outcome unknown`];
-	});
+	return stillToBeHad(
+		Object.entries(paid).flatMap(([itemIndex, { task, images, unknown }]) => {
+			if (images !== undefined && images.length > 0) {
+				return [`item ${itemIndex}: ${images.map(({ url }) => shorten(url)).join(', ')}`];
+			}
+			if (task !== undefined) return [`item ${itemIndex}: ${task.taskType} task ${task.taskId}`];
+			return unknown === undefined ? [] : [`item ${itemIndex}: outcome unknown`];
+		}),
+	);
+}
+
+/** What was paid for in a run that ends early, a line each, under one heading; empty if nothing was. */
+export function stillToBeHad(lines: string[]): string {
 	if (lines.length === 0) return '';
 	return `Already paid for in this run, and still to be had:\n${lines.join('\n')}`;
 }

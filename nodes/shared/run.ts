@@ -130,6 +130,8 @@ export async function openRun(
 		halt,
 		end: () => {
 			halt();
+			// A question that nobody waits for any more: its deadline was reached before its answer.
+			requests.forEach((request) => request.abort());
 			signal?.removeEventListener('abort', onStop);
 		},
 	};

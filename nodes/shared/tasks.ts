@@ -1,4 +1,4 @@
-import { errorFor } from '../../gateway/errorMap';
+import { errorFor, quote } from '../../gateway/errorMap';
 import { isGood, retryAfterMs, type Outcome } from '../../gateway/outcome';
 import { planTaskQuery, type RequestPlan, type TaskType } from '../../gateway/plan';
 import { DeadlineError, GatewayError, withDetails } from '../../gateway/problem';
@@ -13,15 +13,23 @@ export interface WantedTask {
 	taskType: TaskType | 'auto';
 }
 
+/** For how long a task is waited for; all in milliseconds. */
+export interface Patience {
+	/** From now on. */
+	maxWaitMs: number;
+	/** Before the first question; 0 asks at once. */
+	firstPauseMs?: number;
+	/** What the user chose, where `maxWaitMs` is only a part of it. */
+	chosenMs?: number;
+}
+
 /** Waits for the tasks of one run. */
 export interface TaskWaiter {
 	/**
-	 * @param maxWaitMs from now on
-	 * @param firstPauseMs before the first question
 	 * @returns the finished task, with at least one image
 	 * @throws DeadlineError, or GatewayError; always with the ID of the task
 	 */
-	wait(task: WantedTask, maxWaitMs: number, firstPauseMs?: number): Promise<TaskState>;
+	wait(task: WantedTask, patience: Patience): Promise<TaskState>;
 }
 
 /**
@@ -47,7 +55,7 @@ export function createTaskWaiter(run: Run, pollIntervalMs: number): TaskWaiter {
 			const wanted = { taskId, taskType: kinds.get(taskId) ?? taskType };
 			const answer = await askAbout(
 				wanted,
-				async (plan) => await run.sender.attempt(plan, timeoutMs),
+				async (plan) => await run.sender.attempt(plan, Math.min(timeoutMs, run.limits.timeoutMs)),
 			);
 			if (answer.kind === 'state') kinds.set(taskId, answer.state.taskType);
 			if (answer.kind !== 'passing' || !answer.quota) return answer;
@@ -59,12 +67,12 @@ export function createTaskWaiter(run: Run, pollIntervalMs: number): TaskWaiter {
 	});
 
 	return {
-		wait: async ({ taskId, taskType }, maxWaitMs, firstPauseMs) => {
+		wait: async ({ taskId, taskType }, { maxWaitMs, firstPauseMs, chosenMs = maxWaitMs }) => {
 			if (!kinds.has(taskId)) kinds.set(taskId, taskType);
 			const guess = taskType === 'auto' ? 'generation' : taskType;
 			const settled = await waiter.wait({ taskId, taskType: guess }, maxWaitMs, firstPauseMs);
 			const known = kinds.get(taskId);
-			return stateOf(settled, taskId, known === 'auto' ? undefined : known, maxWaitMs);
+			return stateOf(settled, taskId, known === 'auto' ? undefined : known, chosenMs);
 		},
 	};
 }
@@ -83,9 +91,22 @@ export async function queryTask(run: Run, task: WantedTask): Promise<TaskState> 
 		return delivered.outcome;
 	});
 	if (answer.kind === 'state') return answer.state;
-	throw withDetails(answer.error, {
-		message:
-			attempts > 1 ? `${answer.error.message} (tried ${attempts} times)` : answer.error.message,
+	const { message } = answer.error;
+	throw aboutTask(
+		withDetails(answer.error, {
+			message: attempts > 1 ? `${message} (tried ${attempts} times)` : message,
+		}),
+		task.taskId,
+	);
+}
+
+/** The same error with the ID of the task also in its words: who reads only those must find it. */
+function aboutTask(error: GatewayError, taskId: string): GatewayError {
+	const { message, description } = error.problem;
+	const named = `${message} ${description}`.includes(taskId);
+	return withDetails(error, {
+		taskId,
+		description: named ? description : `${description} It was about task ${quote(taskId)}.`,
 	});
 }
 
@@ -165,7 +186,7 @@ function stateOf(
 	taskType: TaskType | undefined,
 	maxWaitMs: number,
 ): TaskState {
-	if (settled.kind === 'problem') throw withDetails(settled.error, { taskId });
+	if (settled.kind === 'problem') throw aboutTask(settled.error, taskId);
 	if (settled.kind === 'finished') {
 		const error = taskError(settled.state);
 		if (error !== undefined) throw error;

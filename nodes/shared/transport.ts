@@ -70,7 +70,8 @@ export async function withDeadline(
 	send: (signal: AbortSignal) => Promise<Outcome>,
 ): Promise<Outcome> {
 	const controller = new AbortController();
-	const deadline = AbortSignal.timeout(timeoutMs);
+	// It takes whole numbers only, and what is left until a deadline is none.
+	const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
 	let timedOut = false;
 	const onDeadline = () => {
 		timedOut = true;
