@@ -1,35 +1,51 @@
-import { isJsonObject } from './json';
+import { isJsonObject, nonEmptyString } from './json';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from './outcome';
 import type { Call, RequestPlan } from './plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from './problem';
 import { isQuotaRefusal } from './resend';
 
 const LONGEST_QUOTE = 300;
+const LONGEST_READ = 2000;
+/** Control characters, those that turn the direction of writing, and halves of characters. */
+const INVISIBLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
+const KEYS = /\bsk-[\w-]{6,}|(?<=\bbearer\s+)[\w.~+/=-]{12,}/gi;
 
 /**
  * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
- * listing, or a plain `error` string. Control characters and markup are taken out, because it is
- * shown to people; it is cut at 300 characters.
+ * listing, a plain `error` string, or a body that is nothing but text. It is made fit to be shown,
+ * and what looks like a key is taken out, because some gateways quote the key that they refuse.
  */
 export function gatewayMessage(answer: Answer): string | undefined {
 	const body = answer.json;
-	if (!isJsonObject(body)) return undefined;
-	const error = body.error;
-	const said = [isJsonObject(error) ? error.message : error, body.message].find(
-		(text): text is string => typeof text === 'string' && text.trim() !== '',
-	);
-	return said === undefined ? undefined : quote(said);
+	if (isJsonObject(body)) {
+		const error = body.error;
+		return firstText([isJsonObject(error) ? error.message : error, body.message]);
+	}
+	const isText = body === undefined && !/^\s*[<{[]/.test(answer.text);
+	return firstText([isText ? answer.text : body]);
 }
 
-/** Foreign text made fit to stand in a sentence. */
+/** The first of these that is a text with something in it, as it may be shown. */
+export function firstText(candidates: unknown[]): string | undefined {
+	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
+	if (text === undefined) return undefined;
+	const shown = quote(text.slice(0, LONGEST_READ).replace(KEYS, '…'));
+	return shown === '' ? undefined : shown;
+}
+
+/** Foreign text made fit to stand in a sentence: no markup, nothing invisible, not too long. */
 export function quote(text: string): string {
 	const plain = text
-		.replace(/<[^>]*>/g, ' ')
-		// eslint-disable-next-line no-control-regex
-		.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+		// Enough to fill a quotation, and never so much that looking through it takes time.
+		.slice(0, LONGEST_READ)
+		.replace(INVISIBLE, ' ')
+		.replace(/<[a-z/!?][^>]*(>|$)/gi, ' ')
 		.replace(/\s+/g, ' ')
 		.trim();
-	return plain.length > LONGEST_QUOTE ? `${plain.slice(0, LONGEST_QUOTE)}…` : plain;
+	const characters = Array.from(plain);
+	return characters.length > LONGEST_QUOTE
+		? `${characters.slice(0, LONGEST_QUOTE).join('')}…`
+		: plain;
 }
 
 const NAMES: Record<Call, string> = {
@@ -223,7 +239,7 @@ function messageProblem(plan: RequestPlan, httpCode: number, said: string): Prob
 	);
 	if (httpCode === 400 && sampling.length > 0) {
 		return {
-			message: `The gateway refused the message (400): ${said}`,
+			message: `The gateway refused the message (400)${said === '' ? '' : `: ${said}`}`,
 			description: `The newest models accept no sampling fields. Remove ${sampling.join(', ')} from the options and try again.`,
 		};
 	}

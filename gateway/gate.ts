@@ -8,66 +8,110 @@ export interface GateOptions {
 	clock: Clock;
 }
 
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
-const SLOWEST_PER_SECOND = 0.2;
-const SLOW_DOWN = 0.85;
-const RECOVERY_PER_SECOND = 0.04;
+/** Where nothing is known of the gateway's limit, so many may start at once … */
+const FIRST_BURST = 10;
+/** … and then so many in a second, twice as many after each second that goes well. */
+const FIRST_PER_SECOND = 40;
+const LEARNING_GROWTH_PER_SECOND = 2;
+/** The first refusal shows the limit: the pace goes a little below it. */
+const BELOW_THE_LIMIT = 0.95;
 
-interface Pass {
+/**
+ * After that each refusal lowers the pace by a little, and all that were sent together by a fifth at
+ * the most: some gateways refuse a share of the requests at any pace.
+ */
+const SLOW_DOWN = 0.96;
+const MOST_SLOW_DOWN = 0.8;
+const SLOWEST_PER_SECOND = 0.2;
+const RECOVERY_PER_SECOND = 0.04;
+/** The recovery is twice as fast after so many seconds without a refusal, and so on for a minute. */
+const RECOVERY_QUICKENS_AFTER_S = 10;
+const RECOVERY_QUICKENS_FOR_S = 60;
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 30_000;
+/** After so long with nothing but refusals nobody is kept waiting for more of them. */
+const PATIENCE_MS = 300_000;
+/** What a timer of the platform may be late is made up for. */
+const LATE_TIMER_MS = 10;
+const MOST_STARTS_KEPT = 5000;
+
+/** The gateway refuses everything for haste: a request that was waiting for its turn was not sent. */
+export class NotSent extends Error {
+	override name = 'NotSent';
+}
+
+/** What a request gets when it is let out. */
+export interface Pass {
 	startedAt: number;
 }
 
 /**
- * The one way out for all requests of a run: bounded in flight and in requests per second. It
- * finds the gateway's own limit by itself: a 429 halts the whole run for a moment and lowers the
- * pace to a little below what was accepted just before; every second without one raises it by a
- * few percent.
+ * The one way out for all requests of a run: bounded in flight and in requests per second. It finds
+ * the gateway's own limit by itself: it begins gently and speeds up until a 429 shows what is too
+ * much; a 429 halts the whole run for a moment and lowers the pace, every second without one raises
+ * it by a few percent. While the pauses do not help, only one request at a time tries whether the
+ * gateway is ready again.
  */
 export class Gate {
-	private readonly queue: Array<{ enter: () => void; refuse: (reason: unknown) => void }> = [];
+	/** The gateway has refused everything for minutes: trying again is of no use. */
+	hopeless = false;
+
+	private readonly queue: Array<{
+		enter: (pass: Pass) => void;
+		refuse: (reason: unknown) => void;
+	}> = [];
 
 	private closed?: { reason: unknown };
 
-	private inFlight = 0;
+	private readonly inFlight = new Set<Pass>();
 
-	private nextStartAt = 0;
+	private nextStartAt = -Infinity;
 
 	private wakeAt = Infinity;
 
 	/** Requests per second allowed now. */
 	private pace: number;
 
-	private pausedUntil = 0;
+	/** Until the first refusal; never where the user has set the pace. */
+	private learning: boolean;
+
+	/** While learning: when the requests started that were not refused so far. */
+	private starts: number[] = [];
 
 	private loweredAt = -Infinity;
 
-	private raisedAt = 0;
+	/** What was sent before the pace was last lowered cannot lower it further than this. */
+	private lowest = SLOWEST_PER_SECOND;
+
+	private raisedAt?: number;
 
 	private throttlesInARow = 0;
 
-	/** When the requests of the last second were accepted. */
-	private accepted: number[] = [];
+	/** When the first of them came. */
+	private throttledSince = 0;
 
 	constructor(private readonly options: GateOptions) {
-		this.pace = options.requestsPerSecond ?? Infinity;
+		this.learning = options.requestsPerSecond === undefined;
+		this.pace = options.requestsPerSecond ?? FIRST_PER_SECOND;
 	}
 
 	/**
 	 * Runs `send` as soon as there is room for it.
 	 *
-	 * @param send gets a pass, to be shown at `succeeded` or `throttled`
+	 * @param send gets a pass, to be shown at `throttled`
+	 * @throws NotSent if the gateway has been refusing everything for minutes
 	 */
 	async run<T>(send: (pass: Pass) => Promise<T>): Promise<T> {
-		await new Promise<void>((enter, refuse) => {
+		const pass = await new Promise<Pass>((enter, refuse) => {
 			if (this.closed !== undefined) return refuse(this.closed.reason);
 			this.queue.push({ enter, refuse });
 			this.admit();
 		});
 		try {
-			return await send({ startedAt: this.options.clock.now() });
+			return await send(pass);
 		} finally {
-			this.inFlight -= 1;
+			this.inFlight.delete(pass);
 			this.admit();
 		}
 	}
@@ -75,6 +119,10 @@ export class Gate {
 	/** Lets nobody in any more: whoever waits, and whoever comes, is refused with `reason`. */
 	close(reason: unknown): void {
 		this.closed ??= { reason };
+		this.dismiss(reason);
+	}
+
+	private dismiss(reason: unknown): void {
 		this.queue.splice(0).forEach(({ refuse }) => refuse(reason));
 	}
 
@@ -82,13 +130,13 @@ export class Gate {
 	succeeded(): void {
 		const now = this.options.clock.now();
 		this.throttlesInARow = 0;
-		this.accepted.push(now);
-		if (this.accepted.length >= 256) this.forgetOld(now);
-		if (this.pace === Infinity) return;
-		const seconds = Math.min(1, Math.max(0, now - this.raisedAt) / 1000);
+		this.hopeless = false;
+		const seconds = Math.min(1, (now - (this.raisedAt ?? now)) / 1000);
 		this.raisedAt = now;
-		const highest = this.options.requestsPerSecond ?? Infinity;
-		this.pace = Math.min(highest, this.pace * (1 + RECOVERY_PER_SECOND * seconds));
+		const quietSeconds = Math.min(RECOVERY_QUICKENS_FOR_S, (now - this.loweredAt) / 1000);
+		const recovery = RECOVERY_PER_SECOND * (1 + quietSeconds / RECOVERY_QUICKENS_AFTER_S);
+		const growth = this.learning ? LEARNING_GROWTH_PER_SECOND ** seconds : 1 + recovery * seconds;
+		this.pace = Math.min(this.options.requestsPerSecond ?? Infinity, this.pace * growth);
 	}
 
 	/**
@@ -98,47 +146,70 @@ export class Gate {
 	 */
 	throttled(pass: Pass, pauseMs = 0): void {
 		const now = this.options.clock.now();
-		// Requests that were already under way when the pace was lowered say nothing new.
-		if (pass.startedAt >= this.loweredAt) {
-			this.forgetOld(now);
-			const reached = this.accepted.length > 0 ? this.accepted.length : this.pace / 2;
-			const from = Math.min(this.pace, Number.isFinite(reached) ? reached : 1);
-			this.pace = Math.max(SLOWEST_PER_SECOND, from * SLOW_DOWN);
+		if (pauseMs > 0) this.pause(now + pauseMs);
+		// Whatever was under way at the last refusal was sent before the run had slowed down.
+		const isNew = pass.startedAt >= this.loweredAt;
+		if (isNew) {
+			const own = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.throttlesInARow);
+			this.pause(now + own * (0.75 + this.options.clock.random() / 2));
+			if (this.throttlesInARow === 0) this.throttledSince = now;
+			this.throttlesInARow += 1;
 			this.loweredAt = now;
 			this.raisedAt = now;
-			const own = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.throttlesInARow);
-			this.throttlesInARow += 1;
-			this.pause(now + own * (0.75 + this.options.clock.random() / 2));
+			this.lowest = Math.max(SLOWEST_PER_SECOND, this.pace * MOST_SLOW_DOWN);
 		}
-		if (pauseMs > 0) this.pause(now + pauseMs);
+		if (this.learning || (!isNew && this.starts.length > 0)) {
+			this.learning = false;
+			this.pace = Math.min(this.pace, this.takenJustBefore(pass) * BELOW_THE_LIMIT);
+		} else {
+			this.starts = [];
+			this.pace = Math.max(this.lowest, this.pace * SLOW_DOWN);
+		}
+		// With others under way it may be their number that is too much, and that passes.
+		this.hopeless = now - this.throttledSince > PATIENCE_MS && this.inFlight.size <= 1;
+		if (this.hopeless) this.dismiss(new NotSent('The gateway refuses everything'));
+	}
+
+	/** How many requests the gateway took in the second before one that it refused; at least one. */
+	private takenJustBefore({ startedAt }: Pass): number {
+		this.starts.splice(this.starts.indexOf(startedAt), 1);
+		const taken = this.starts.filter((at) => at > startedAt - 1000 && at <= startedAt);
+		return Math.max(1, taken.length);
 	}
 
 	private pause(until: number): void {
-		this.pausedUntil = Math.max(this.pausedUntil, until);
-		this.nextStartAt = Math.max(this.nextStartAt, this.pausedUntil);
-	}
-
-	private forgetOld(now: number): void {
-		const recent = this.accepted.findIndex((at) => at >= now - 1000);
-		this.accepted = recent < 0 ? [] : this.accepted.slice(recent);
+		this.nextStartAt = Math.max(this.nextStartAt, until);
 	}
 
 	private admit(): void {
-		const { clock, concurrency } = this.options;
-		while (this.queue.length > 0 && this.inFlight < concurrency) {
+		const { clock } = this.options;
+		while (this.queue.length > 0 && this.hasRoom()) {
 			const now = clock.now();
 			if (this.nextStartAt > now) {
 				this.wake(this.nextStartAt, now);
 				return;
 			}
-			if (this.pace !== Infinity) {
-				const spacing = 1000 / this.pace;
-				// A timer that fires late may catch up by one request, no more.
-				this.nextStartAt = Math.max(this.nextStartAt, now - spacing) + spacing;
-			}
-			this.inFlight += 1;
-			this.queue.shift()?.enter();
+			const spacing = 1000 / this.pace;
+			const arrears = this.learning ? (FIRST_BURST - 1) * spacing : LATE_TIMER_MS;
+			this.nextStartAt = Math.max(this.nextStartAt, now - arrears) + spacing;
+			const pass = { startedAt: now };
+			this.inFlight.add(pass);
+			this.raisedAt ??= now;
+			if (this.learning) this.noteStart(now);
+			this.queue.shift()?.enter(pass);
 		}
+	}
+
+	private hasRoom(): boolean {
+		if (this.inFlight.size >= this.options.concurrency) return false;
+		if (this.throttlesInARow <= 1) return true;
+		// What was sent before the refusal may take long; it says nothing about now.
+		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.loweredAt);
+	}
+
+	private noteStart(now: number): void {
+		this.starts.push(now);
+		if (this.starts.length > MOST_STARTS_KEPT) this.starts.splice(0, MOST_STARTS_KEPT / 2);
 	}
 
 	private wake(at: number, now: number): void {

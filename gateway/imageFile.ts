@@ -62,16 +62,23 @@ export function extensionFor(mimeType: string): string {
 	return subtype ?? 'bin';
 }
 
+const LONGEST_STEM = 80;
+
 /**
  * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
  * at most 80 characters. Empty where nothing is left.
  */
 export function safeFileStem(foreign: string): string {
-	return foreign
-		.replace(/[^\p{L}\p{N}._ -]+/gu, '-')
+	const plain = foreign
+		// First of all, so that a name of a million characters is not looked through.
+		.slice(0, 2 * LONGEST_STEM)
+		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
 		.replace(/\.{2,}/g, '.')
-		.replace(/^[.\-_ ]+|[.\-_ ]+$/g, '')
-		.slice(0, 80);
+		.replace(/^[.\-_ ]+/, '');
+	return Array.from(plain)
+		.slice(0, LONGEST_STEM)
+		.join('')
+		.replace(/[.\-_ ]+$/, '');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from './json';
-import type { RequestPlan } from './plan';
+import { pathPart, type RequestPlan } from './plan';
 
 /** A value that a parameter of a model may have. */
 export type AllowedValue = string | number | boolean;
@@ -52,7 +52,7 @@ export function planModelList(format: ListingFormat = 'json'): RequestPlan {
  * @param model the exact name; it is URL-encoded here
  */
 export function planModel(model: string, format: ListingFormat = 'json'): RequestPlan {
-	return planListing(`/v1/media/models/${encodeURIComponent(model)}`, format);
+	return planListing(`/v1/media/models/${pathPart(model)}`, format);
 }
 
 function planListing(path: string, format: ListingFormat): RequestPlan {

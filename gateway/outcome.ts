@@ -1,4 +1,4 @@
-import type { JsonObject } from './json';
+import { isJsonObject, type JsonObject } from './json';
 
 /** Why no answer came. Only the first four are certain to have happened before anything was sent. */
 export type Fault =
@@ -33,8 +33,7 @@ export function isGood(outcome: Outcome): outcome is Answer & { json: JsonObject
 		outcome.kind === 'answer' &&
 		outcome.httpCode >= 200 &&
 		outcome.httpCode < 300 &&
-		typeof outcome.json === 'object' &&
-		outcome.json !== null
+		isJsonObject(outcome.json)
 	);
 }
 
@@ -64,6 +63,9 @@ const FAULTS_BY_CODE: Record<string, Fault> = {
 	ECONNABORTED: 'timeout',
 	ESOCKETTIMEDOUT: 'timeout',
 	ERR_INVALID_URL: 'invalidAddress',
+	// Something answers https that does not speak it: the first bytes are none of TLS.
+	ERR_SSL_WRONG_VERSION_NUMBER: 'invalidAddress',
+	ERR_SSL_PACKET_LENGTH_TOO_LONG: 'invalidAddress',
 	DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate',
 	SELF_SIGNED_CERT_IN_CHAIN: 'certificate',
 	UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate',
@@ -80,6 +82,8 @@ const FAULTS_BY_CODE: Record<string, Fault> = {
  */
 export function faultOf(code: unknown, message = ''): Fault {
 	const known = typeof code === 'string' ? FAULTS_BY_CODE[code.toUpperCase()] : undefined;
+	// An open connection can lose its way too; then the request may have arrived.
+	if (known === 'refused' && /\b(read|write) E/.test(message)) return 'reset';
 	if (known !== undefined) return known;
 	if (/socket hang up|aborted|premature close/i.test(message)) return 'reset';
 	if (/time(d)?[ -]?out/i.test(message)) return 'timeout';

@@ -139,12 +139,17 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
 	};
 }
 
+/** A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark. */
+export function pathPart(name: string): string {
+	return encodeURIComponent(name.replace(/\p{Cs}/gu, '\ufffd'));
+}
+
 /** Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2). */
 export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
 	return {
 		call: 'poll',
 		method: 'GET',
-		path: `${PATHS[taskType]}/${encodeURIComponent(taskId)}`,
+		path: `${PATHS[taskType]}/${pathPart(taskId)}`,
 		query: {},
 		headers: { Accept: 'application/json' },
 		paid: false,

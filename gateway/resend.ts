@@ -18,7 +18,7 @@ export type Decision =
 	/** `throttled`: the pause is for the whole run, not for this request alone. */
 	| { again: true; afterMs: number; throttled: boolean };
 
-const QUOTA = /quota|balance|insufficient|credit|top.?up|recharge|billing|payment/i;
+const QUOTA = /quota|\bbalance\b|insufficient|credit|top.?up|recharge|billing|payment/i;
 
 /** Whether a 429 speaks of money rather than of haste (specification, section 7, has one status for both). */
 export function isQuotaRefusal(outcome: Outcome): boolean {

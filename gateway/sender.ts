@@ -1,6 +1,6 @@
 import type { Clock } from './clock';
 import { errorFor } from './errorMap';
-import type { Gate } from './gate';
+import { NotSent, type Gate } from './gate';
 import type { JsonObject } from './json';
 import { isGood, retryAfterMs, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
@@ -35,7 +35,23 @@ export interface Sender {
 
 /** @see Sender */
 export function createSender({ exchange: usual, gate, clock, wallClock }: SenderOptions): Sender {
+	let lastRefusal: Outcome | undefined;
+
 	async function attempt(
+		plan: RequestPlan,
+		timeoutMs?: number,
+		exchange?: Exchange,
+	): Promise<Outcome> {
+		try {
+			return await attemptInTurn(plan, timeoutMs, exchange);
+		} catch (reason) {
+			// What the gateway said to the others holds for this one.
+			if (reason instanceof NotSent && lastRefusal !== undefined) return lastRefusal;
+			return await Promise.reject(reason);
+		}
+	}
+
+	async function attemptInTurn(
 		plan: RequestPlan,
 		timeoutMs?: number,
 		exchange: Exchange = usual,
@@ -43,10 +59,12 @@ export function createSender({ exchange: usual, gate, clock, wallClock }: Sender
 		return await gate.run(async (pass) => {
 			const outcome = await exchange(plan, timeoutMs);
 			if (isThrottle(outcome) && outcome.kind === 'answer') {
+				lastRefusal = outcome;
 				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
 				// A pause longer than that is no pause: the request fails and says so.
 				gate.throttled(pass, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
-			} else if (isGood(outcome)) {
+			} else if (outcome.kind === 'answer' && outcome.httpCode < 500 && outcome.httpCode !== 429) {
+				// Good or not: it was not refused for haste.
 				gate.succeeded();
 			}
 			return outcome;
@@ -69,7 +87,7 @@ export function createSender({ exchange: usual, gate, clock, wallClock }: Sender
 				clock.random(),
 				wallClock(),
 			);
-			if (!decision.again) return { outcome, attempts };
+			if (!decision.again || (decision.throttled && gate.hopeless)) return { outcome, attempts };
 			// The gate itself holds back what was refused for haste.
 			if (!decision.throttled) await clock.sleep(decision.afterMs);
 		}

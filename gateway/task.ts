@@ -1,7 +1,7 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from './json';
 import type { TaskType } from './plan';
 import { GatewayError } from './problem';
-import { quote } from './errorMap';
+import { firstText, quote } from './errorMap';
 import { isFinished, statusGroup, type StatusGroup } from './status';
 
 /** A task that was paid for: the thing that must never be lost. */
@@ -54,17 +54,14 @@ export function readTaskId(body: JsonObject): string | undefined {
 export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
 	const status = typeof body.status === 'string' ? quote(body.status) : '';
 	const error = body.error;
-	const reason = [isJsonObject(error) ? error.message : error, body.message, body.reason].find(
-		(text): text is string => typeof text === 'string' && text.trim() !== '',
-	);
 	return {
 		...task,
 		status,
-		group: statusGroup(status),
+		group: statusGroup(body.status),
 		images: readImages(body),
 		created: finiteNumber(body.created),
 		model: nonEmptyString(body.model),
-		reason: reason === undefined ? undefined : quote(reason),
+		reason: firstText([isJsonObject(error) ? error.message : error, body.message, body.reason]),
 		response: body,
 	};
 }

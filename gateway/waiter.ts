@@ -50,12 +50,15 @@ interface Appointment {
 /** No task is asked about more often than this, whatever the options say. */
 const SHORTEST_PAUSE_MS = 1000;
 const GROWTH = 1.1;
-const JITTER = 0.15;
+const JITTER = 0.2;
 /** How long before the deadline the last question is put: time for an answer to come. */
 const LAST_QUESTION_LEAD_MS = 1000;
 const LONGEST_QUESTION_MS = 30_000;
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
 const LONGEST_SLEEP_MS = 5000;
+
+/** The number where it is not below the bound; also for what is no number at all. */
+const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
 
 /** Waits for many tasks at once. */
 export interface Waiter {
@@ -78,8 +81,8 @@ export interface Waiter {
  */
 export function createWaiter(options: WaiterOptions): Waiter {
 	const { clock, ask } = options;
-	const shortest = Math.max(SHORTEST_PAUSE_MS, options.shortestPauseMs);
-	const longest = Math.max(shortest, options.longestPauseMs);
+	const shortest = atLeast(SHORTEST_PAUSE_MS, options.shortestPauseMs);
+	const longest = atLeast(shortest, options.longestPauseMs);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
 	const agenda: Appointment[] = [];
 	let open = 0;
@@ -109,7 +112,10 @@ export function createWaiter(options: WaiterOptions): Waiter {
 				wakeAt = Infinity;
 				keepAppointments();
 			},
-			(reason) => agenda.splice(0).forEach(({ entry }) => entry.fail(reason)),
+			(reason) => {
+				wakeAt = Infinity;
+				agenda.splice(0).forEach(({ entry }) => drop(entry, reason));
+			},
 		);
 	}
 
@@ -147,8 +153,14 @@ export function createWaiter(options: WaiterOptions): Waiter {
 			);
 			if (entry.open) take(entry, answer);
 		} catch (reason) {
-			entry.fail(reason);
+			drop(entry, reason);
 		}
+	}
+
+	function drop(entry: Entry, reason: unknown): void {
+		if (entry.open) open -= 1;
+		entry.open = false;
+		entry.fail(reason);
 	}
 
 	function take(entry: Entry, answer: PollAnswer): void {
@@ -165,9 +177,10 @@ export function createWaiter(options: WaiterOptions): Waiter {
 
 	function appointNext(entry: Entry, leastPauseMs: number): void {
 		const now = clock.now();
-		const jittered = entry.pauseMs * (1 - JITTER + 2 * JITTER * clock.random());
-		const pause = Math.max(leastPauseMs, Math.min(longest, Math.max(shortest, jittered)));
-		entry.pauseMs = Math.min(longest, entry.pauseMs * GROWTH);
+		const jittered = Math.min(longest, entry.pauseMs * (1 + JITTER * clock.random()));
+		const pause = Math.max(leastPauseMs, jittered);
+		const steady = Math.max(shortest, longest / (1 + JITTER));
+		entry.pauseMs = Math.min(steady, entry.pauseMs * GROWTH);
 		const last = entry.deadline - LAST_QUESTION_LEAD_MS;
 		if (now + pause < last) return appoint(entry, 'question', now + pause);
 		entry.lastQuestion = true;
@@ -181,12 +194,14 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		wait: async (task, maxWaitMs, firstPauseMs = 0) =>
 			await new Promise<Settled>((settle, fail) => {
 				const now = clock.now();
-				const last = Math.max(0, maxWaitMs - LAST_QUESTION_LEAD_MS);
+				const wait = atLeast(LAST_QUESTION_LEAD_MS, maxWaitMs);
+				const last = wait - LAST_QUESTION_LEAD_MS;
+				const first = Math.min(last, atLeast(0, firstPauseMs));
 				const entry: Entry = {
 					task,
-					deadline: now + maxWaitMs,
+					deadline: now + wait,
 					open: true,
-					lastQuestion: firstPauseMs >= last,
+					lastQuestion: first === last,
 					pauseMs: shortest,
 					questions: 0,
 					settle,
@@ -194,7 +209,7 @@ export function createWaiter(options: WaiterOptions): Waiter {
 				};
 				open += 1;
 				appoint(entry, 'deadline', entry.deadline);
-				appoint(entry, 'question', now + Math.min(firstPauseMs, last));
+				appoint(entry, 'question', now + first);
 				wake();
 			}),
 	};

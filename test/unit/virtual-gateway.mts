@@ -1,0 +1,79 @@
+import type { Outcome } from '../../gateway/outcome.js';
+import type { FakeClock } from './fake-clock.mjs';
+
+/** Whether a request that arrives at that moment (milliseconds) is let through. */
+export type RateLimit = (now: number) => boolean;
+
+/** At most so many in each whole window of time, as most gateways count. */
+export function fixedWindows(most: number, windowMs = 1000): RateLimit {
+	let window = -1;
+	let count = 0;
+	return (now) => {
+		const current = Math.floor(now / windowMs);
+		if (current !== window) [window, count] = [current, 0];
+		if (count >= most) return false;
+		count += 1;
+		return true;
+	};
+}
+
+/** At most so many within any span of time, whole or not. */
+export function slidingWindow(most: number, spanMs = 1000): RateLimit {
+	const accepted: number[] = [];
+	return (now) => {
+		while (accepted.length > 0 && now - accepted[0] >= spanMs) accepted.shift();
+		if (accepted.length >= most) return false;
+		accepted.push(now);
+		return true;
+	};
+}
+
+/** An answer with a JSON body. */
+export function answer(
+	httpCode: number,
+	json: unknown = {},
+	headers: Record<string, string> = {},
+): Outcome {
+	return { kind: 'answer', httpCode, headers, text: JSON.stringify(json) ?? '', json };
+}
+
+/** An answer whose body is no JSON. */
+export function page(httpCode: number, text: string): Outcome {
+	return { kind: 'answer', httpCode, headers: {}, text, json: undefined };
+}
+
+export function fault(kind: Extract<Outcome, { kind: 'fault' }>['fault'], detail = ''): Outcome {
+	return { kind: 'fault', fault: kind, detail };
+}
+
+export const TOO_OFTEN = { error: { message: 'Too many requests', type: 'rate_limit_error' } };
+
+/** A gateway that answers after a while, on virtual time, and counts what arrives. */
+export class VirtualGateway {
+	requests = 0;
+	refused = 0;
+	acceptedAt: number[] = [];
+
+	constructor(
+		private readonly clock: FakeClock,
+		private readonly limit: RateLimit,
+		private readonly latencyMs: () => number,
+	) {}
+
+	/** Takes one request on; `reply` is asked only if it may pass. */
+	async receive(reply: () => Outcome): Promise<Outcome> {
+		const latency = this.latencyMs();
+		await this.clock.sleep(latency / 2);
+		this.requests += 1;
+		let outcome: Outcome;
+		if (this.limit(this.clock.now())) {
+			this.acceptedAt.push(this.clock.now());
+			outcome = reply();
+		} else {
+			this.refused += 1;
+			outcome = answer(429, TOO_OFTEN);
+		}
+		await this.clock.sleep(latency / 2);
+		return outcome;
+	}
+}

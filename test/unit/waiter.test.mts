@@ -1,0 +1,407 @@
+import { Gate } from '../../gateway/gate.js';
+import { errorFor } from '../../gateway/errorMap.js';
+import { isGood, type Outcome } from '../../gateway/outcome.js';
+import { planTaskQuery } from '../../gateway/plan.js';
+import { GatewayError } from '../../gateway/problem.js';
+import { createSender } from '../../gateway/sender.js';
+import { readTaskState, type TaskRef } from '../../gateway/task.js';
+import { createWaiter, type PollAnswer } from '../../gateway/waiter.js';
+import { FakeClock } from './fake-clock.mjs';
+import {
+	answer,
+	fault,
+	fixedWindows,
+	page,
+	slidingWindow,
+	VirtualGateway,
+} from './virtual-gateway.mjs';
+
+const task = (taskId: string): TaskRef => ({ taskId, taskType: 'generation' });
+const state = (taskId: string, status: string): PollAnswer => ({
+	kind: 'state',
+	state: readTaskState(task(taskId), { id: taskId, status }),
+});
+const error = new GatewayError({ message: 'cut', description: '' });
+const passing = (pauseMs?: number): PollAnswer => ({ kind: 'passing', error, pauseMs });
+
+type Ask = (task: TaskRef, timeoutMs: number) => Promise<PollAnswer>;
+
+function waiterFor(ask: Ask, pauses: [number, number] = [2000, 5000], clock = new FakeClock()) {
+	const questions: Array<{ taskId: string; at: number; timeoutMs: number }> = [];
+	const waiter = createWaiter({
+		clock,
+		shortestPauseMs: pauses[0],
+		longestPauseMs: pauses[1],
+		ask: async (asked, timeoutMs) => {
+			questions.push({ taskId: asked.taskId, at: clock.now(), timeoutMs });
+			return await ask(asked, timeoutMs);
+		},
+	});
+	const pausesMs = () => questions.slice(1).map(({ at }, index) => at - questions[index].at);
+	return { clock, waiter, questions, pausesMs };
+}
+
+describe('a task', () => {
+	test.each(['completed', 'Succeeded', ' SUCCESS ', 'failed', 'cancelled'])(
+		'that is %j is settled by one question',
+		async (status) => {
+			const { clock, waiter, questions } = waiterFor(async () => state('a', status));
+			const settled = await clock.run(waiter.wait(task('a'), 60_000));
+			expect(settled).toMatchObject({ kind: 'finished', state: { taskId: 'a' } });
+			expect(questions).toHaveLength(1);
+			expect(clock.now()).toBe(0);
+			expect(waiter.open).toBe(0);
+		},
+	);
+
+	test('is waited for through every open state', async () => {
+		const ways = [
+			'queued',
+			'pending',
+			'processing',
+			'in_progress',
+			'running',
+			'mystery',
+			'success',
+		];
+		const { clock, waiter, questions } = waiterFor(async () => state('a', ways.shift()!));
+		const settled = await clock.run(waiter.wait(task('a'), 600_000));
+		expect(settled).toMatchObject({ kind: 'finished', state: { status: 'success' } });
+		expect(questions).toHaveLength(7);
+	});
+
+	test('is first asked about when the caller says so', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => state('a', 'completed'));
+		await clock.run(waiter.wait(task('a'), 60_000, 2500));
+		expect(questions.map(({ at }) => at)).toEqual([2500]);
+	});
+
+	test('that cannot be asked about is a problem at once', async () => {
+		const { clock, waiter } = waiterFor(async () => ({ kind: 'final', error }));
+		const settled = await clock.run(waiter.wait(task('a'), 60_000));
+		expect(settled).toEqual({ kind: 'problem', error });
+	});
+
+	test('survives faults that pass', async () => {
+		const answers = [passing(), passing(), passing(), state('a', 'completed')];
+		const { clock, waiter } = waiterFor(async () => answers.shift()!);
+		expect(await clock.run(waiter.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
+	});
+});
+
+describe('the pauses', () => {
+	test('lie in the range, grow and are jittered', async () => {
+		const { clock, waiter, pausesMs } = waiterFor(async () => state('a', 'running'));
+		await clock.run(waiter.wait(task('a'), 600_000));
+		// The last question does not wait for its turn.
+		const pauses = pausesMs().slice(0, -1);
+		expect(pauses.length).toBeGreaterThan(100);
+		expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2000);
+		expect(Math.max(...pauses)).toBeLessThanOrEqual(5000);
+		expect(pauses[0]).toBeLessThan(2500);
+		expect(Math.min(...pauses.slice(20))).toBeGreaterThan(4000);
+		expect(new Set(pauses).size).toBe(pauses.length);
+	});
+
+	test('are counted from the last answer', async () => {
+		const { clock, waiter, pausesMs } = waiterFor(async () => {
+			await clock.sleep(7000);
+			return state('a', 'running');
+		});
+		await clock.run(waiter.wait(task('a'), 120_000));
+		expect(Math.min(...pausesMs().slice(0, -1))).toBeGreaterThanOrEqual(9000);
+	});
+
+	test.each<[number, number]>([
+		[0, 0],
+		[1, 10],
+		[-5, -1],
+		[NaN, NaN],
+		[900, 900],
+	])('are never below a second: %d to %d', async (shortest, longest) => {
+		const { clock, waiter, pausesMs } = waiterFor(
+			async () => state('a', 'running'),
+			[shortest, longest],
+		);
+		await clock.run(waiter.wait(task('a'), 20_000));
+		expect(Math.min(...pausesMs())).toBeGreaterThanOrEqual(1000);
+	});
+
+	test('are those of the interval where it is one value only', async () => {
+		const { clock, waiter, pausesMs } = waiterFor(async () => state('a', 'running'), [3000, 3000]);
+		await clock.run(waiter.wait(task('a'), 60_000));
+		expect(new Set(pausesMs().slice(0, -1))).toEqual(new Set([3000]));
+	});
+
+	test('honour Retry-After', async () => {
+		const answers = [passing(30_000), passing(500), state('a', 'completed')];
+		const { clock, waiter, pausesMs } = waiterFor(async () => answers.shift()!);
+		await clock.run(waiter.wait(task('a'), 600_000));
+		expect(pausesMs()[0]).toBe(30_000);
+		expect(pausesMs()[1]).toBeGreaterThanOrEqual(2000);
+		expect(pausesMs()[1]).toBeLessThanOrEqual(5000);
+	});
+});
+
+describe('the deadline', () => {
+	test('comes after a last question just before it', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
+		const settled = await clock.run(waiter.wait(task('a'), 60_000));
+		expect(settled).toMatchObject({
+			kind: 'deadline',
+			state: { status: 'running' },
+			questions: questions.length,
+		});
+		expect(questions.at(-1)!.at).toBe(59_000);
+		expect(clock.now()).toBeLessThanOrEqual(60_000);
+	});
+
+	test('is not reached by a task that is finished at the last question', async () => {
+		const { clock, waiter } = waiterFor(async () =>
+			state('a', clock.now() >= 58_900 ? 'completed' : 'running'),
+		);
+		expect(await clock.run(waiter.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
+	});
+
+	test('names a status that nobody knows', async () => {
+		const { clock, waiter } = waiterFor(async () => state('a', 'Dreaming'));
+		expect(await clock.run(waiter.wait(task('a'), 30_000))).toMatchObject({
+			kind: 'deadline',
+			state: { status: 'Dreaming', group: 'unknown' },
+			error: undefined,
+		});
+	});
+
+	test('keeps the last state and the fault that came after it', async () => {
+		const { clock, waiter } = waiterFor(async () =>
+			clock.now() < 10_000 ? state('a', 'queued') : passing(),
+		);
+		expect(await clock.run(waiter.wait(task('a'), 30_000))).toMatchObject({
+			kind: 'deadline',
+			state: { status: 'queued' },
+			error,
+		});
+	});
+
+	test('is kept while a question hangs', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => {
+			await clock.sleep(500_000);
+			return state('a', 'completed');
+		});
+		const settled = await clock.run(waiter.wait(task('a'), 20_000));
+		expect(settled).toMatchObject({ kind: 'deadline', questions: 1 });
+		expect(clock.now()).toBe(20_000);
+		await clock.pass(600_000);
+		expect(questions).toHaveLength(1);
+		expect(waiter.open).toBe(0);
+	});
+
+	test('is kept although Retry-After asks for more', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => passing(86_400_000));
+		await clock.run(waiter.wait(task('a'), 20_000));
+		expect(questions.map(({ at }) => at)).toEqual([0, 19_000]);
+	});
+
+	test('bounds the time that a question may take', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
+		await clock.run(waiter.wait(task('a'), 60_000));
+		expect(questions[0].timeoutMs).toBe(30_000);
+		expect(questions.at(-1)!.timeoutMs).toBe(1000);
+		expect(questions.every(({ at, timeoutMs }) => at + timeoutMs <= 60_000)).toBe(true);
+	});
+
+	test.each([0, -1, 1, 999, NaN])('of %d ms leaves room for one question', async (maxWaitMs) => {
+		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
+		const settled = await clock.run(waiter.wait(task('a'), maxWaitMs));
+		expect(settled).toMatchObject({ kind: 'deadline', questions: 1 });
+		expect(questions).toHaveLength(1);
+		expect(clock.now()).toBeLessThanOrEqual(1000);
+	});
+
+	test('that is shorter than the first pause leaves room for one question too', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
+		await clock.run(waiter.wait(task('a'), 5000, 60_000));
+		expect(questions.map(({ at }) => at)).toEqual([4000]);
+	});
+});
+
+describe('when the run is stopped', () => {
+	test('all waits end at once, and nobody is asked any more', async () => {
+		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
+		const waits = Array.from(
+			{ length: 50 },
+			async (_, i) => await waiter.wait(task(`${i}`), 60_000),
+		);
+		await clock.pass(10_500);
+		const asked = questions.length;
+		clock.close('stopped');
+		const ends = await Promise.allSettled(waits);
+		expect(new Set(ends.map((end) => end.status === 'rejected' && end.reason))).toEqual(
+			new Set(['stopped']),
+		);
+		expect(clock.sleeping).toBe(0);
+		await clock.pass(60_000);
+		expect(questions).toHaveLength(asked);
+		expect(waiter.open).toBe(0);
+	});
+
+	test('a wait whose question hangs ends too', async () => {
+		const { clock, waiter } = waiterFor(async () => await new Promise<never>(() => undefined));
+		const wait = waiter.wait(task('a'), 60_000);
+		await clock.pass(7000);
+		clock.close('stopped');
+		await expect(wait).rejects.toBe('stopped');
+	});
+
+	test('a wait that begins afterwards ends too', async () => {
+		const { clock, waiter } = waiterFor(async () => state('a', 'running'));
+		const first = waiter.wait(task('a'), 60_000);
+		await clock.pass(1000);
+		clock.close('stopped');
+		await expect(first).rejects.toBe('stopped');
+		await expect(clock.run(waiter.wait(task('b'), 60_000, 30_000))).rejects.toBe('stopped');
+	});
+
+	test('as the question finds out, the wait ends, and is not open any more', async () => {
+		const { clock, waiter } = waiterFor(async () => await Promise.reject(new Error('stopped')));
+		await expect(clock.run(waiter.wait(task('a'), 60_000))).rejects.toThrow('stopped');
+		expect(waiter.open).toBe(0);
+	});
+});
+
+describe('many tasks', () => {
+	test('each get their own answer, and no timer is left', async () => {
+		const { clock, waiter } = waiterFor(async ({ taskId }) =>
+			state(taskId, clock.now() > Number(taskId) * 700 ? 'completed' : 'running'),
+		);
+		const waits = Array.from({ length: 100 }, async (_, i) => {
+			const settled = await waiter.wait(task(`${i}`), 600_000);
+			return settled.kind === 'finished' ? settled.state.taskId : settled.kind;
+		});
+		expect(waiter.open).toBe(100);
+		const order = await clock.run(Promise.all(waits));
+		expect(order).toEqual(Array.from({ length: 100 }, (_, i) => `${i}`));
+		expect(waiter.open).toBe(0);
+		expect(clock.sleeping).toBeLessThanOrEqual(1);
+		await clock.pass(5000);
+		expect(clock.sleeping).toBe(0);
+	});
+
+	test('share few timers', async () => {
+		const { clock, waiter } = waiterFor(async ({ taskId }) =>
+			state(taskId, clock.now() > 60_000 ? 'completed' : 'running'),
+		);
+		const waits = Array.from(
+			{ length: 500 },
+			async (_, i) => await waiter.wait(task(`${i}`), 600_000),
+		);
+		await clock.pass(30_000);
+		expect(clock.sleeping).toBeLessThan(20);
+		await clock.run(Promise.all(waits));
+	});
+
+	test('may come while others are waited for, and have their own deadline', async () => {
+		const { clock, waiter } = waiterFor(async ({ taskId }) => state(taskId, 'running'));
+		const late = waiter.wait(task('late'), 100_000);
+		await clock.pass(20_000);
+		const early = waiter.wait(task('early'), 10_000);
+		await expect(clock.run(early)).resolves.toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBeLessThanOrEqual(30_000);
+		await expect(clock.run(late)).resolves.toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBeGreaterThan(98_000);
+	});
+
+	/** A thousand tasks through gate and sender, on virtual time. */
+	async function waitForThousand(
+		lifeMs: [number, number],
+		gatewayFor: (clock: FakeClock) => VirtualGateway,
+		answerTo: (clock: FakeClock, finished: boolean) => Outcome,
+	) {
+		const clock = new FakeClock(3);
+		const gateway = gatewayFor(clock);
+		const finishedAt = Array.from(
+			{ length: 1000 },
+			() => lifeMs[0] + clock.random() * (lifeMs[1] - lifeMs[0]),
+		);
+		const sender = createSender({
+			gate: new Gate({ concurrency: 10, clock }),
+			clock,
+			wallClock: clock.now,
+			exchange: async (plan) => {
+				const index = Number(plan.path.split('/').pop());
+				return await gateway.receive(() => answerTo(clock, clock.now() >= finishedAt[index]));
+			},
+		});
+		const waiter = createWaiter({
+			clock,
+			shortestPauseMs: 2000,
+			longestPauseMs: 5000,
+			ask: async (asked, timeoutMs) => {
+				const plan = planTaskQuery(asked.taskType, asked.taskId);
+				const outcome = await sender.attempt(plan, timeoutMs);
+				return isGood(outcome)
+					? { kind: 'state', state: readTaskState(asked, outcome.json) }
+					: { kind: 'passing', error: errorFor(plan, outcome) };
+			},
+		});
+		const settled = await clock.run(
+			Promise.all(finishedAt.map(async (_, i) => await waiter.wait(task(`${i}`), 600_000))),
+		);
+		const kinds = settled.filter(({ kind }) => kind === 'finished').length;
+		return { finished: kinds, lastMs: clock.now(), idealMs: Math.max(...finishedAt), gateway };
+	}
+
+	const status = (finished: boolean) => answer(200, { status: finished ? 'completed' : 'running' });
+
+	test.each([
+		['whole seconds', () => fixedWindows(50)],
+		['any second', () => slidingWindow(50)],
+	])(
+		'come back soon after the last one is finished, at 50 requests in %s',
+		async (_name, limit) => {
+			const { finished, lastMs, idealMs, gateway } = await waitForThousand(
+				[5000, 60_000],
+				(clock) => new VirtualGateway(clock, limit(), () => 20 + 40 * clock.random()),
+				(_clock, isFinished) => status(isFinished),
+			);
+			expect(finished).toBe(1000);
+			expect(lastMs).toBeLessThan(idealMs * 1.1);
+			expect(gateway.refused).toBeLessThan(gateway.requests * 0.1);
+		},
+	);
+
+	test('come back all, though a third of the questions fail in every way', async () => {
+		const faults: Outcome[] = [
+			answer(429),
+			answer(429, {}, { 'retry-after': '1' }),
+			answer(500),
+			page(502, '<html>Bad Gateway'),
+			answer(503, {}, { 'retry-after': 'soon' }),
+			answer(504),
+			answer(408),
+			page(200, ''),
+			page(200, '{"status": "comp'),
+			page(200, '<html>'),
+			fault('reset'),
+			fault('timeout'),
+			fault('refused'),
+			fault('notFound'),
+			fault('other'),
+		];
+		const { finished, lastMs } = await waitForThousand(
+			[5000, 60_000],
+			(clock) =>
+				new VirtualGateway(
+					clock,
+					() => true,
+					() => 20 + 40 * clock.random(),
+				),
+			(clock, isFinished) =>
+				clock.random() < 1 / 3
+					? faults[Math.floor(clock.random() * faults.length)]
+					: status(isFinished),
+		);
+		expect(finished).toBe(1000);
+		expect(lastMs).toBeLessThan(300_000);
+	});
+});
