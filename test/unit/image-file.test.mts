@@ -60,6 +60,7 @@ describe('the name of a file', () => {
 		['https://cdn.example/out/boat', 'boat.png'],
 		['https://cdn.example/red%20boat.webp', 'red boat.png'],
 		['https://cdn.example/%E7%BA%A2%E8%88%B9.png', '红船.png'],
+		['https://cdn.example/a..b...c.png', 'a.b.c.png'],
 		['https://cdn.example/boat.tar.gz', 'boat.tar.png'],
 		['https://cdn.example/', 'task-1.png'],
 		['https://cdn.example', 'task-1.png'],

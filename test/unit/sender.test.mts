@@ -183,6 +183,17 @@ describe('Retry-After', () => {
 	});
 });
 
+test.each([
+	['a 503 is no sign that the gateway is ready again', answer(503), 70_000, Infinity],
+	['a 404 is one, although it is no good answer', answer(404), 0, 50_000],
+])('between two 429, %s', async (_name, between, least, most) => {
+	const refusal = answer(429, TOO_OFTEN);
+	const { clock, sender } = senderFor(Array.from({ length: 9 }, () => [refusal, between]).flat());
+	for (let times = 0; times < 18; times += 1) await clock.run(sender.attempt(free));
+	expect(clock.now()).toBeGreaterThan(least);
+	expect(clock.now()).toBeLessThan(most);
+});
+
 test('another way to make the attempts is used for each of them', async () => {
 	const { clock, sender, sent } = senderFor([accepted]);
 	const another = jest
