@@ -30,17 +30,21 @@ async function filesFromFields(
 	part: string,
 	itemIndex: number,
 ): Promise<FormFile[]> {
-	const typed = readText(
-		context,
-		'imageBinaryProperty',
-		'Input Binary Field',
-		itemIndex,
-		'Enter the name of the input binary field that holds the image, usually "data".',
-	);
+	const name = 'Input Binary Field';
+	const description =
+		'Enter the name of the input binary field that holds the image, usually "data".';
+	const typed = readText(context, 'imageBinaryProperty', name, itemIndex, description);
 	const fields = typed
 		.split(',')
 		.map((field) => field.trim())
 		.filter((field) => field !== '');
+	// Nothing but commas, as an expression may leave them.
+	if (fields.length === 0) {
+		throw new NodeOperationError(context.getNode(), `"${name}" is empty`, {
+			description,
+			itemIndex,
+		});
+	}
 	return await Promise.all(
 		fields.map(
 			async (field) =>

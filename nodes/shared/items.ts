@@ -86,10 +86,13 @@ export async function runItems(
 			() => run.halt(),
 		);
 	};
-	try {
-		await Promise.race([work(), run.stopped]);
-	} catch {
-		throw new NodeOperationError(context.getNode(), 'The execution was stopped', {
+	const stopped = await Promise.race([
+		work().then(() => false),
+		run.stopped.catch(() => true),
+	]);
+	if (stopped) {
+		// The engine tells a stopped execution from a failed one by the word "canceled".
+		throw new NodeOperationError(context.getNode(), 'The execution was canceled', {
 			description: ledger?.inWords() ?? '',
 		});
 	}

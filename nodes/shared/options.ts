@@ -53,13 +53,17 @@ export function readOptions(context: IExecuteFunctions, itemIndex: number): IDat
 	return context.getNodeParameter('options', itemIndex, {}) as IDataObject;
 }
 
+/** 0 sets no limit; a pace at which a run would never end is none that anybody means. */
+const slowestPace = (perSecond: number): number | undefined =>
+	perSecond === 0 ? undefined : Math.max(0.01, perSecond);
+
 /** The limits of the whole run: they are read from the first item. */
 export function readLimits(context: IExecuteFunctions): RunLimits {
 	const options = readOptions(context, 0);
 	const read = (option: NumberOption): number => inRange(context, option, options[option], 0);
 	return {
 		concurrency: Math.floor(read('concurrency')),
-		requestsPerSecond: read('requestsPerSecond') || undefined,
+		requestsPerSecond: slowestPace(read('requestsPerSecond')),
 		timeoutMs: read('timeout') * 1000,
 	};
 }

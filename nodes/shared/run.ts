@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
 import { normaliseAddress } from '../../gateway/address';
-import { apiKeyProblem } from '../../gateway/auth';
+import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
 import { Gate } from '../../gateway/gate';
 import { createSender, type Sender } from '../../gateway/sender';
@@ -9,13 +9,15 @@ import { createExchange } from './transport';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
-/** Where the gateway is. The key is not in it: only n8n's own helper sees that. */
+/** Where the gateway is. The key cannot be read from it: n8n's own helper sends that. */
 export interface GatewayAddress {
 	/** Of the image and message endpoints, without `/v1`. */
 	baseUrl: string;
 	/** Of the model listing, without `/v1`. */
 	mediaUrl: string;
 	allowUnauthorizedCerts: boolean;
+	/** Takes the key out of what a gateway sends back: some quote the key that they refuse. */
+	withoutKey(text: string): string;
 }
 
 /** Limits of a run; they hold for all its items together. */
@@ -84,7 +86,13 @@ export async function readAddress(
 		baseUrl,
 		mediaUrl,
 		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
+		withoutKey: createEraser(cleanApiKey(credentials.apiKey)),
 	};
+}
+
+/** A text without the key; what is as short as a word is no key, and would take words away. */
+function createEraser(key: string): GatewayAddress['withoutKey'] {
+	return key.length < 8 ? (text) => text : (text) => text.replaceAll(key, '***');
 }
 
 /** Opens a run: one gate, one clock and one stop for all items of an execution. */
@@ -137,6 +145,9 @@ export async function openRun(
 	};
 }
 
+/** A timer of Node.js that is set for longer fires at once. Whoever wakes too early looks again. */
+const LONGEST_SLEEP_MS = 2 ** 31 - 1;
+
 /** The platform's time, all of whose sleeps end at once when it is closed. */
 class StoppableClock implements Clock {
 	private readonly sleeping = new Set<{
@@ -162,7 +173,7 @@ class StoppableClock implements Clock {
 			this.sleeping.add(sleeper);
 			// Each sleep has its own signal: n8n before 2.34 ignores it, and many listeners on one
 			// signal make Node.js warn of a leak.
-			sleep(ms, timer.signal).then(
+			sleep(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(
 				() => {
 					this.sleeping.delete(sleeper);
 					resolve();

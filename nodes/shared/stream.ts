@@ -1,7 +1,9 @@
 /** What this package needs of a readable stream of Node.js, whose own type may not be imported. */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
 	pause(): unknown;
+	resume(): unknown;
 	on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
+	on(event: 'newListener', listener: (event: string | symbol) => void): unknown;
 	once(event: 'readable' | 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
 	read(): Uint8Array | null;
 	unshift(chunk: Uint8Array): void;
@@ -87,5 +89,10 @@ export function bound(stream: ByteStream, limit: number): void {
 	stream.on('data', (chunk) => {
 		size += chunk.length;
 		if (size > limit) stream.destroy(new TooLargeError(`More than ${limit} bytes`));
+	});
+	// A reader that listens expects to start the flow by that, which it does not any more here: n8n
+	// reads so wherever its binary data is not kept in the file system.
+	stream.on('newListener', (event) => {
+		if (event === 'data') void Promise.resolve().then(() => stream.resume());
 	});
 }

@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { isBelow } from '../../gateway/address';
 import { isJsonObject } from '../../gateway/json';
-import { faultOf, type Outcome } from '../../gateway/outcome';
+import { faultOf, type Answer, type Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
@@ -24,7 +24,11 @@ export interface TransportOptions {
 	address: GatewayAddress;
 	limits: RunLimits;
 	requests: Set<AbortController>;
+	/** Reads the body of an answer; as JSON in one piece, unless told otherwise. */
+	read?: (response: IN8nHttpFullResponse) => Promise<AnswerBody>;
 }
+
+export type AnswerBody = Pick<Answer, 'text' | 'json'>;
 
 /**
  * The one place where a plan becomes a request of n8n. Every fault becomes an outcome: what it
@@ -40,21 +44,19 @@ export function createExchange(options: TransportOptions): Exchange {
 		let url = planUrl(plan, home);
 		return await withDeadline(options.requests, timeoutMs, async (signal) => {
 			for (let hop = 0; ; hop += 1) {
-				const response = await request(options, plan, url, signal, timeoutMs);
-				const text = (await readBody(response.body, LARGEST_ANSWER_BYTES)).toString('utf8');
-				const outcome: Outcome = {
-					kind: 'answer',
-					httpCode: response.statusCode,
-					headers: plainHeaders(response.headers),
-					text,
-					json: parseJson(text),
-				};
+				const outcome = await exchangeOnce(options, plan, url, signal, timeoutMs);
 				const target = redirectTarget(plan, outcome, url, home);
 				if (target === undefined || hop >= MOST_REDIRECTS) return outcome;
 				url = target;
 			}
 		});
 	};
+}
+
+/** Reads the body of an answer to its end: its text, and the JSON in it. */
+export async function readJson({ body }: IN8nHttpFullResponse): Promise<AnswerBody> {
+	const text = (await readBody(body, LARGEST_ANSWER_BYTES)).toString('utf8');
+	return { text, json: parseJson(text) };
 }
 
 /**
@@ -91,10 +93,46 @@ export async function withDeadline(
 	}
 }
 
+async function exchangeOnce(
+	options: TransportOptions,
+	plan: RequestPlan,
+	url: string,
+	signal: AbortSignal,
+	timeoutMs: number,
+): Promise<Outcome> {
+	const form = plan.form === undefined ? undefined : multipart(plan.form);
+	try {
+		const body = form?.body ?? plan.body;
+		const response = await request(options, plan, url, body, signal, timeoutMs);
+		const answer: Answer = {
+			kind: 'answer',
+			httpCode: response.statusCode,
+			headers: plainHeaders(response.headers),
+			...(await (options.read ?? readJson)(response)),
+		};
+		return eraseKey(answer, options.address.withoutKey);
+	} finally {
+		form?.close();
+	}
+}
+
+/** An answer without the key, should the gateway have quoted it. */
+function eraseKey(answer: Answer, withoutKey: GatewayAddress['withoutKey']): Answer {
+	const text = withoutKey(answer.text);
+	const headers = Object.entries(answer.headers);
+	return {
+		...answer,
+		headers: Object.fromEntries(headers.map(([name, value]) => [name, withoutKey(value)])),
+		text,
+		json: text === answer.text ? answer.json : parseJson(text),
+	};
+}
+
 async function request(
 	{ context, address }: TransportOptions,
 	plan: RequestPlan,
 	url: string,
+	body: IHttpRequestOptions['body'],
 	signal: AbortSignal,
 	timeoutMs: number,
 ): Promise<IN8nHttpFullResponse> {
@@ -102,7 +140,7 @@ async function request(
 		method: plan.method,
 		url,
 		headers: { ...plan.headers },
-		body: plan.form === undefined ? plan.body : multipart(plan.form),
+		body,
 		encoding: 'stream',
 		returnFullResponse: true,
 		ignoreHttpStatusErrors: true,

@@ -1,0 +1,286 @@
+import * as path from 'node:path';
+
+import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import { findChromium, openEditor, type Editor } from './editor.mjs';
+import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
+import { repositoryRoot } from './install.mjs';
+import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
+import { startServer, type Json, type N8nServer } from './server.mjs';
+
+/** Texts of the editor settle a moment after what they show has arrived. */
+const SETTLE_MS = 1_500;
+const SUBMIT = 'Submit prompts';
+const WAIT = 'Wait for the images';
+
+const describeSeen = findChromium() ? describe : describe.skip;
+
+describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
+	let packed: PackedPackage;
+	let server: N8nServer;
+	let gateway: Gateway;
+	let editor: Editor;
+	let credentials: Credentials;
+
+	beforeAll(async () => {
+		packed = await packPackage();
+		gateway = await startGateway({ taskSeconds: 1 });
+		server = await startServer({ version, package: packed.tarball });
+		const { id, name } = await server.createCredential({
+			type: 'mediaGatewayApi',
+			name: 'Media Gateway account',
+			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
+		});
+		credentials = { mediaGatewayApi: { id, name } };
+		editor = await openEditor(server);
+	});
+
+	afterAll(async () => {
+		await editor?.close();
+		await server?.dispose();
+		await gateway?.close();
+	});
+
+	const settle = async () => await editor.page.waitForTimeout(SETTLE_MS);
+
+	async function shoot(name: string) {
+		const folder = path.join(repositoryRoot(), 'test', 'n8n', 'screenshots');
+		await editor.screenshot(path.join(folder, `${version}-${name}.png`));
+	}
+
+	/** A copy for each test: a workflow that was left a moment ago is locked for other tabs. */
+	async function open(change: (workflow: Workflow) => void = () => {}): Promise<string> {
+		const workflow = readExample('first-image', credentials);
+		change(workflow);
+		const { id } = await server.createWorkflow(workflow);
+		await editor.openWorkflow(id);
+		return id;
+	}
+
+	function parametersOf(workflow: Workflow, name: string): Json {
+		return workflow.nodes.find((node) => node.name === name).parameters;
+	}
+
+	/** Names and values of the model's form, as they are seen. */
+	async function form(): Promise<Record<string, string>> {
+		const container = editor.byTestId('resource-mapper-container');
+		await container.waitFor();
+		await settle();
+		const fields: Record<string, string> = {};
+		for (const item of await container.locator('[class*="parameterItem"]').all()) {
+			// Behind the name stand the words of its switch, which are seen only under the mouse.
+			const [name = ''] = (await item.locator('label').first().innerText()).trim().split('\n');
+			fields[name] = await item.locator('input').first().inputValue();
+		}
+		return fields;
+	}
+
+	async function chooseModel(name: string) {
+		await editor.byTestId('rlc-input').first().click();
+		await editor.byTestId('rlc-item').filter({ hasText: name }).first().click();
+		await settle();
+	}
+
+	async function setParameter(name: string, value: string) {
+		const { page } = editor;
+		await page.getByText('Add parameter to send').first().click();
+		await page.getByText(name, { exact: true }).last().click();
+		const field = editor.byTestId('resource-mapper-container').locator('input').last();
+		await field.click();
+		await page.getByRole('option', { name: value }).last().click();
+	}
+
+	it('finds the nodes by what people type', async () => {
+		await open();
+		const found = await editor.searchNodes('media gateway');
+		await shoot('search');
+		const shown = packed.nodes.filter(({ outputs }) => outputs.includes('main'));
+		for (const { displayName } of shown) expect(found).toContain(displayName);
+		expect((await editor.searchNodes('generate image'))[0]).toBe('Media Gateway Image Generation');
+		expect(await editor.searchNodes('edit image')).toContain('Media Gateway Image Edit');
+		expect(await editor.searchNodes('gateway models')).toContain('Media Gateway Models');
+		await editor.page.keyboard.press('Escape');
+	});
+
+	it('opens the panel of every node, new as it comes out of the list', async () => {
+		await open((workflow) => {
+			packed.nodes.forEach(({ type, className }, index) =>
+				workflow.nodes.push({
+					id: className,
+					name: className,
+					type,
+					typeVersion: 1,
+					position: [index * 220, 300],
+					parameters: {},
+					credentials,
+				}),
+			);
+		});
+		await settle();
+		await shoot('canvas');
+		for (const { className } of packed.nodes) {
+			await editor.openNode(className);
+			await settle();
+			await shoot(`panel-${className}`);
+			const text = await editor.panel.innerText();
+			const chosen = editor.byTestId('node-credentials-select').locator('input').first();
+			expect(await chosen.inputValue()).toBe('Media Gateway account');
+			expect(text).not.toMatch(/undefined|\[object|Could not load|Error fetching/);
+			await editor.closeNode();
+		}
+	});
+
+	it('shows the model under the name of its node', async () => {
+		await open();
+		await settle();
+		expect(await editor.node(SUBMIT).innerText()).toContain('aurora-image-1');
+	});
+
+	it('lists the models with their prices, and searches them', async () => {
+		await open((workflow) => {
+			parametersOf(workflow, SUBMIT).model = { __rl: true, mode: 'list', value: '' };
+		});
+		await editor.openNode(SUBMIT);
+		await settle();
+		const text = await editor.byTestId('node-parameters').innerText();
+		expect(text).not.toContain('publishes no model of this name');
+		await editor.byTestId('rlc-input').first().click();
+		await settle();
+		await shoot('models');
+		const items = editor.byTestId('rlc-item');
+		expect(await items.allInnerTexts()).toEqual([
+			expect.stringMatching(/^aurora-image-1 .*0\.04 per image/),
+			expect.stringMatching(/^aurora-studio .*0\.12 per request/),
+			'plain-image',
+			expect.stringMatching(/^atelier\/Schöne Farben 2 .*1\.5/),
+		]);
+		await editor.byTestId('rlc-search').fill('studio');
+		await settle();
+		expect(await items.allInnerTexts()).toEqual([expect.stringContaining('aurora-studio')]);
+		await items.first().click();
+		await editor.closeNode();
+	});
+
+	it('keeps what is set in the form: in the node, over a switch and a reload', async () => {
+		const id = await open((workflow) => {
+			Object.assign(parametersOf(workflow, SUBMIT), {
+				prompt: 'A fox',
+				model: { __rl: true, mode: 'list', value: 'plain-image' },
+			});
+		});
+		await editor.openNode(SUBMIT);
+		await settle();
+		await chooseModel('aurora-image-1');
+		await setParameter('size', '1024x1024');
+		await setParameter('quality', 'high');
+		const set = { size: '1024x1024', quality: 'high' };
+		expect(await form()).toEqual(set);
+		await shoot('form');
+
+		await editor.closeNode();
+		await editor.openNode(WAIT);
+		await settle();
+		await editor.closeNode();
+		await editor.openNode(SUBMIT);
+		expect(await form()).toEqual(set);
+
+		await editor.closeNode();
+		await editor.page.keyboard.press('Control+s');
+		await settle();
+		const stored = await server.rest('GET', `/workflows/${id}`);
+		expect(parametersOf(stored, SUBMIT).modelParameters.value).toEqual(set);
+		await editor.openWorkflow(id);
+		await editor.openNode(SUBMIT);
+		expect(await form()).toEqual(set);
+		await editor.closeNode();
+	});
+
+	it.each([
+		['a fixed prompt', 'A fox', false],
+		// With an expression that has no data yet, n8n does not notice that the model has changed: the
+		// form follows when the panel is opened again.
+		['an expression', '={{ $json.prompt }}', version === '2'],
+	])('shows the form of the new model after a change, with %s', async (_name, prompt, reopen) => {
+		await open((workflow) => {
+			Object.assign(parametersOf(workflow, SUBMIT), {
+				prompt,
+				model: { __rl: true, mode: 'list', value: 'aurora-image-1' },
+				modelParameters: { mappingMode: 'defineBelow', value: { size: '1024x1024' } },
+			});
+		});
+		await editor.openNode(SUBMIT);
+		await settle();
+		expect(await form()).toMatchObject({ size: '1024x1024' });
+		await chooseModel('aurora-studio');
+		if (reopen) {
+			await editor.closeNode();
+			await editor.openNode(SUBMIT);
+		}
+		if (prompt.startsWith('=') && version === '1') {
+			// n8n 1.x has no setting that brings the form up to date by itself.
+			await editor.closeNode();
+			return;
+		}
+		expect(await form()).toEqual({});
+		await setParameter('ratio', '16:9');
+		expect(await form()).toEqual({ ratio: '16:9' });
+		await shoot('form-of-another-model');
+		await editor.closeNode();
+	});
+
+	it('runs by its button, and the image is seen', async () => {
+		await open();
+		const execution = await editor.run();
+		expect(execution.status).toBe('success');
+		expect(itemsOf(execution, WAIT)).toHaveLength(3);
+		await settle();
+		await shoot('run');
+		await editor.openNode(WAIT);
+		await settle();
+		await editor.page.getByText('Binary', { exact: true }).last().click();
+		await shoot('binary');
+		await editor.byTestId('ndv-view-binary-data').first().click();
+		const image = editor.page.locator('img[src*="binary-data"], img[src^="data:image/png"]');
+		await image.first().waitFor();
+		await settle();
+		expect(await image.first().evaluate((element: Json) => element.naturalWidth)).toBe(512);
+		await shoot('image');
+		await editor.closeNode();
+	});
+
+	it('says in the error panel what happened and what to do', async () => {
+		await open((workflow) => {
+			parametersOf(workflow, SUBMIT).model = { __rl: true, mode: 'name', value: 'no-such-model' };
+		});
+		const execution = await editor.run();
+		expect(execution.status).toBe('error');
+		await editor.openNode(SUBMIT);
+		await settle();
+		await shoot('error');
+		const text = await editor.panel.innerText();
+		expect(text).toContain('The gateway refused the request (400): unknown model: no-such-model');
+		expect(text).toContain('Nothing was charged');
+		await editor.closeNode();
+	});
+
+	it('tests the credential in its own window', async () => {
+		await editor.goto('/home/credentials');
+		await editor.page.getByText('Media Gateway account').first().click();
+		await editor.page.getByText('Connection tested successfully').waitFor();
+		await shoot('credential');
+	});
+
+	it('has drawings for the dark theme', async () => {
+		const dark = await openEditor(server, { colorScheme: 'dark' });
+		try {
+			const { id } = await server.createWorkflow(readExample('first-image', credentials));
+			await dark.openWorkflow(id);
+			const image = dark.node(SUBMIT).locator('img').first();
+			await image.waitFor();
+			expect(await image.getAttribute('src')).toContain('.dark.svg');
+			const folder = path.join(repositoryRoot(), 'test', 'n8n', 'screenshots');
+			await dark.screenshot(path.join(folder, `${version}-dark.png`));
+		} finally {
+			await dark.close();
+		}
+	});
+});

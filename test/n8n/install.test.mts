@@ -1,0 +1,177 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import { selfSignedCertificate } from './certificate.mjs';
+import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
+import { freePort, startServer, type Json, type N8nServer } from './server.mjs';
+
+describe.each(serverVersions())('the package on n8n %s', (version) => {
+	let packed: PackedPackage;
+	let server: N8nServer;
+	let gateway: Gateway;
+	let types: Json[];
+
+	beforeAll(async () => {
+		packed = await packPackage();
+		gateway = await startGateway();
+		server = await startServer({ version, package: packed.tarball });
+		types = (await (
+			await fetch(`${server.url}/types/nodes.json`, { headers: { cookie: server.cookie } })
+		).json()) as Json[];
+	});
+
+	afterAll(async () => {
+		await server?.dispose();
+		await gateway?.close();
+	});
+
+	it('is loaded without a complaint', () => {
+		const complaints = server.logs
+			.split('\n')
+			.filter((line) => line.includes(packed.name) && /error|warn|fail|missing/i.test(line));
+		expect(complaints).toEqual([]);
+	});
+
+	it('offers every node of package.json under its name', () => {
+		const offered = types.filter(({ name }) => name.startsWith(`${packed.name}.`));
+		expect(packed.nodes.length).toBeGreaterThanOrEqual(3);
+		for (const node of packed.nodes) {
+			const type = offered.find(({ name }) => name === node.type);
+			expect(type).toMatchObject({ displayName: node.displayName });
+			const tool = offered.find(({ name }) => name === `${node.type}Tool`);
+			expect(tool !== undefined).toBe(node.usableAsTool);
+		}
+		const expected = packed.nodes.flatMap(({ type, usableAsTool }) =>
+			usableAsTool ? [type, `${type}Tool`] : [type],
+		);
+		expect(offered.map(({ name }) => name).sort()).toEqual(expected.sort());
+	});
+
+	it('serves the drawings of every node and of the credential', async () => {
+		const credentials = (await (
+			await fetch(`${server.url}/types/credentials.json`, { headers: { cookie: server.cookie } })
+		).json()) as Json[];
+		const own = [
+			...types.filter(({ name }) => name.startsWith(`${packed.name}.`)),
+			...credentials.filter(({ name }) => name === 'mediaGatewayApi'),
+		];
+		const addresses = new Set(
+			own.flatMap(({ iconUrl }) => [iconUrl?.light ?? iconUrl, iconUrl?.dark ?? iconUrl]),
+		);
+		expect(addresses.size).toBeGreaterThanOrEqual(2);
+		for (const address of addresses) {
+			const response = await fetch(`${server.url}/${address}`);
+			expect([address, response.status]).toEqual([address, 200]);
+			expect(response.headers.get('content-type')).toContain('image/svg');
+		}
+	});
+
+	it('lists itself among the community packages', async () => {
+		const [found] = (await server.rest('GET', '/community-packages')).filter(
+			({ packageName }: Json) => packageName === packed.name,
+		);
+		// The list is of what was installed through n8n; a folder that is only there is not in it.
+		if (found) expect(found).toMatchObject({ installedVersion: packed.version });
+	});
+
+	describe('its credential', () => {
+		let html: Server;
+
+		beforeAll(async () => {
+			html = createServer((_request, response) => {
+				response.setHeader('content-type', 'text/html');
+				response.end('<!doctype html><title>Console</title>');
+			});
+			await new Promise<void>((resolve) => html.listen(0, '127.0.0.1', resolve));
+		});
+
+		afterAll(() => html.close());
+
+		/** What the editor's button shows for these fields. */
+		async function test(fields: Record<string, unknown>) {
+			const data = { baseUrl: gateway.url, apiKey: gateway.keys[0], ...fields };
+			const credential = await server.createCredential({ type: 'mediaGatewayApi', data });
+			return await server.testCredential({ ...credential, data });
+		}
+
+		it('accepts a right key, however it was pasted, and costs nothing', async () => {
+			gateway.reset();
+			const ok = { status: 'OK', message: 'The gateway accepts the API key' };
+			expect(await test({})).toEqual(ok);
+			expect(await test({ apiKey: ` Bearer ${gateway.keys[0]}\n` })).toEqual(ok);
+			expect(await test({ baseUrl: `${gateway.url}/v1/` })).toEqual(ok);
+			expect(gateway.paid).toBe(0);
+		});
+
+		it('is tested as it is stored, where the editor sends its key blanked', async () => {
+			const data = { baseUrl: gateway.url, apiKey: gateway.keys[0] };
+			const credential = await server.createCredential({ type: 'mediaGatewayApi', data });
+			const stored = await server.rest('GET', `/credentials/${credential.id}?includeData=true`);
+			expect(JSON.stringify(stored)).not.toContain(gateway.keys[0]);
+			expect(await server.testCredential({ ...credential, data: stored.data })).toMatchObject({
+				status: 'OK',
+			});
+		});
+
+		it('says that a wrong or disabled key was refused', async () => {
+			const refused = {
+				status: 'Error',
+				message: expect.stringMatching(/^The gateway refused the API key \(40[13]\)\. Copy/),
+			};
+			expect(await test({ apiKey: 'sk-not-a-key-of-this-gateway' })).toEqual(refused);
+			expect(await test({ apiKey: gateway.disabledKey })).toEqual(refused);
+		});
+
+		it('refuses a placeholder without asking the gateway', async () => {
+			gateway.reset();
+			for (const apiKey of ['<API_KEY>', 'YOUR_API_KEY', 'sk-...']) {
+				expect(await test({ apiKey })).toEqual({
+					status: 'Error',
+					message: expect.stringContaining('still a placeholder'),
+				});
+			}
+			expect(gateway.count('any')).toBe(0);
+		});
+
+		it('says so where nothing answers', async () => {
+			const port = await freePort();
+			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
+				status: 'Error',
+				message: expect.stringContaining('nothing answers at the address'),
+			});
+			expect(await test({ baseUrl: 'http://no-such-host.invalid' })).toEqual({
+				status: 'Error',
+				message: expect.stringContaining('host name of the gateway was not found'),
+			});
+			expect(await test({ baseUrl: 'my gateway' })).toEqual({
+				status: 'Error',
+				message: expect.stringContaining('not a web address'),
+			});
+		});
+
+		it('says so where a web page answers', async () => {
+			const { port } = html.address() as AddressInfo;
+			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
+				status: 'Error',
+				message: expect.stringContaining('web page'),
+			});
+		});
+
+		it('takes a self-signed certificate only where it is allowed to', async () => {
+			const secure = await startGateway({ tls: selfSignedCertificate() });
+			try {
+				const fields = { baseUrl: secure.url, apiKey: secure.keys[0] };
+				expect(await test(fields)).toEqual({
+					status: 'Error',
+					message: expect.stringContaining('Allow Self-Signed Certificates'),
+				});
+				expect(await test({ ...fields, allowUnauthorizedCerts: true })).toMatchObject({
+					status: 'OK',
+				});
+			} finally {
+				await secure.close();
+			}
+		});
+	});
+});

@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+
+import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import {
+	exampleNames,
+	executionsOf,
+	itemsOf,
+	itemsWithBinary,
+	nodeNames,
+	readExample,
+	startsByHand,
+	withSchedule,
+	withWebhook,
+	type Credentials,
+	type Workflow,
+} from './examples.mjs';
+import { packPackage, serverVersions } from './package.mjs';
+import { startServer, type Execution, type Json, type N8nServer } from './server.mjs';
+
+describe.each(serverVersions())('the examples on n8n %s', (version) => {
+	let server: N8nServer;
+	let gateway: Gateway;
+	let credentials: Credentials;
+
+	beforeAll(async () => {
+		const { tarball } = await packPackage();
+		gateway = await startGateway({ taskSeconds: [1, 2] });
+		server = await startServer({ version, package: tarball });
+		credentials = { mediaGatewayApi: await createCredential(gateway.keys[0]) };
+	});
+
+	afterAll(async () => {
+		await server?.dispose();
+		await gateway?.close();
+	});
+
+	async function createCredential(apiKey: string) {
+		const { id, name } = await server.createCredential({
+			type: 'mediaGatewayApi',
+			name: 'Media Gateway account',
+			data: { baseUrl: gateway.url, apiKey },
+		});
+		return { id, name };
+	}
+
+	/** Checks that all went well and that every picture is, byte for byte, the gateway's. */
+	async function expectPictures(workflow: Workflow, execution: Execution) {
+		expect(execution.data.resultData.error).toBeUndefined();
+		expect(execution.status).toBe('success');
+		expect(Object.keys(execution.data.resultData.runData).sort()).toEqual(
+			nodeNames(workflow).sort(),
+		);
+		const items = itemsWithBinary(execution);
+		for (const item of items) {
+			for (const binary of Object.values(item.binary as Json) as Json[]) {
+				const served = await fetch(item.json.url);
+				const bytes = Buffer.from(await served.arrayBuffer());
+				expect(served.status).toBe(200);
+				expect(binary).toMatchObject({
+					mimeType: served.headers.get('content-type'),
+					fileName: expect.stringMatching(/\.(png|jpe?g|webp)$/),
+				});
+				expect(hash(await server.binary(binary))).toBe(hash(bytes));
+			}
+		}
+		return items;
+	}
+
+	describe.each(exampleNames())('%s', (name) => {
+		const byHand = startsByHand(readExample(name));
+		let paid: number;
+
+		beforeEach(() => {
+			gateway.reset();
+			paid = 0;
+		});
+
+		it('is imported as it is', async () => {
+			const example = readExample(name);
+			const { id } = await server.createWorkflow(example);
+			const stored = await server.rest('GET', `/workflows/${id}`);
+			expect(stored.nodes.map(({ type }: Json) => type)).toEqual(
+				example.nodes.map(({ type }) => type),
+			);
+			expect(stored.connections).toEqual(example.connections);
+		});
+
+		(byHand ? it : it.skip)('runs by hand', async () => {
+			const workflow = readExample(name, credentials);
+			const { id } = await server.createWorkflow(workflow);
+			const execution = await server.settled(await server.runManually(id));
+			const items = await expectPictures(workflow, execution);
+			expect(items.length).toBeGreaterThan(0);
+			paid = gateway.paid;
+			expect(paid).toBeGreaterThan(0);
+		});
+
+		(byHand ? it : it.skip)('runs by webhook', async () => {
+			const workflow = withWebhook(readExample(name, credentials), `${name}-at-once`);
+			const { id } = await server.createWorkflow(workflow);
+			await server.activate(id);
+			const answer = await server.runWebhook(`${name}-at-once`, { from: 'test' });
+			expect(answer.status).toBe(200);
+			const [execution] = await executionsOf(server, id);
+			await expectPictures(workflow, execution!);
+			await server.deactivate(id);
+		});
+
+		(byHand ? it : it.skip)('answers a webhook with its last items', async () => {
+			const workflow = withWebhook(readExample(name, credentials), `${name}-last`, 'lastNode');
+			const { id } = await server.createWorkflow(workflow);
+			await server.activate(id);
+			const answer = await server.runWebhook(`${name}-last`, {});
+			expect(answer.status).toBe(200);
+			const [execution] = await executionsOf(server, id);
+			const last = execution!.data.resultData.lastNodeExecuted;
+			expect(answer.body).toEqual(itemsOf(execution!, last).map(({ json }) => json));
+			await server.deactivate(id);
+		});
+
+		(byHand ? it : it.skip)('runs by schedule', async () => {
+			const workflow = withSchedule(readExample(name, credentials));
+			const { id } = await server.createWorkflow(workflow);
+			await server.activate(id);
+			const [one, other] = await executionsOf(server, id, 2);
+			await server.deactivate(id);
+			await expectPictures(workflow, one!);
+			await expectPictures(workflow, other!);
+		});
+	});
+
+	/** One item through Image Generation, as it is set here. */
+	function generation(parameters: Json, credential = credentials.mediaGatewayApi): Workflow {
+		return {
+			name: 'One picture',
+			nodes: [
+				{
+					id: 'start',
+					name: 'Start',
+					type: 'n8n-nodes-base.manualTrigger',
+					typeVersion: 1,
+					position: [0, 0],
+					parameters: {},
+				},
+				{
+					id: 'generate',
+					name: 'Generate',
+					type: 'n8n-nodes-media-gateway.imageGeneration',
+					typeVersion: 1,
+					position: [220, 0],
+					parameters: {
+						model: { __rl: true, mode: 'name', value: 'aurora-image-1' },
+						prompt: 'A fox',
+						...parameters,
+					},
+					credentials: { mediaGatewayApi: credential },
+				},
+			],
+			connections: { Start: { main: [[{ node: 'Generate', type: 'main', index: 0 }]] } },
+		};
+	}
+
+	async function runOnce(workflow: Workflow): Promise<Execution> {
+		const { id } = await server.createWorkflow(workflow);
+		return await server.settled(await server.runManually(id));
+	}
+
+	it('sends the parameters of the form, and gives one item for each picture', async () => {
+		gateway.reset();
+		const execution = await runOnce(
+			generation({
+				modelParameters: {
+					mappingMode: 'defineBelow',
+					value: { size: '1024x1024', quality: 'high' },
+				},
+				options: { n: 2 },
+			}),
+		);
+		expect(execution.status).toBe('success');
+		expect(itemsOf(execution, 'Generate')).toHaveLength(2);
+		const [sent] = gateway.requests.filter(({ call }) => call === 'sync');
+		expect(sent!.body).toEqual({
+			model: 'aurora-image-1',
+			prompt: 'A fox',
+			size: '1024x1024',
+			quality: 'high',
+			n: 2,
+		});
+	});
+
+	it.each([
+		['a key that is refused', { key: 'disabled' }, {}],
+		['a model that is not there', {}, { model: { __rl: true, mode: 'name', value: 'nothing' } }],
+		['an unknown outcome', { faults: [{ call: 'sync', kind: 'status', status: 502 }] }, {}],
+		['a cut connection', { faults: [{ call: 'sync', kind: 'cut' }] }, {}],
+		[
+			'a task that cannot be asked for',
+			{ faults: [{ call: 'poll', kind: 'html', status: 403 }] },
+			{ mode: 'wait' },
+		],
+		['a download that fails', { faults: [{ call: 'download', kind: 'status', status: 404 }] }, {}],
+	] as Array<[string, Json, Json]>)(
+		'after %s tells what happened and stores no key',
+		async (_name, { key, faults }, parameters) => {
+			gateway.setFaults(faults ?? []);
+			const credential = await createCredential(key ? gateway.disabledKey : gateway.keys[0]);
+			const execution = await runOnce(generation(parameters, credential));
+			gateway.setFaults([]);
+			expect(execution.status).toBe('error');
+			const { error } = execution.data.resultData;
+			expect(error.message).not.toMatch(
+				/^(Bad request|The service|Forbidden|Authorization failed)/,
+			);
+			expect(error.message.length).toBeGreaterThan(20);
+			expect(error.description ?? '').not.toBe('');
+			expect(JSON.stringify(execution)).not.toMatch(/Bearer/);
+		},
+	);
+
+	it('leaves the key nowhere: not in executions, database, files or log', async () => {
+		const executions = await server.executions();
+		expect(executions.length).toBeGreaterThan(5);
+		const keys = [...gateway.keys, gateway.disabledKey];
+		for (const { id } of executions) {
+			const text = JSON.stringify(await server.rest('GET', `/executions/${id}`));
+			for (const key of keys) expect(text.includes(key)).toBe(false);
+		}
+		// The whole user folder: the database and its journal, binary files, the server's log.
+		const found = filesIn(server.userFolder)
+			.map((file) => ({ file, bytes: fs.readFileSync(file) }))
+			.filter(({ bytes }) => keys.some((key) => bytes.includes(key)));
+		expect(found.map(({ file }) => path.relative(server.userFolder, file))).toEqual([]);
+	});
+});
+
+function hash(bytes: Buffer): string {
+	return createHash('sha256').update(bytes).digest('hex');
+}
+
+function filesIn(folder: string): string[] {
+	return fs
+		.readdirSync(folder, { withFileTypes: true, recursive: true })
+		.filter((entry) => entry.isFile())
+		.map((entry) => path.join(entry.parentPath, entry.name));
+}
