@@ -86,10 +86,7 @@ export async function runItems(
 			() => run.halt(),
 		);
 	};
-	const stopped = await Promise.race([
-		work().then(() => false),
-		run.stopped.catch(() => true),
-	]);
+	const stopped = await Promise.race([work().then(() => false), run.stopped.catch(() => true)]);
 	if (stopped) {
 		// The engine tells a stopped execution from a failed one by the word "canceled".
 		throw new NodeOperationError(context.getNode(), 'The execution was canceled', {
