@@ -112,6 +112,12 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	});
 }
 
+/** A fault in a sentence of its own, with what to do. */
+export function faultInWords(fault: Fault): string {
+	const { happened, advice } = FAULTS[fault];
+	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${advice}`;
+}
+
 function whatHappened(outcome: Outcome): string {
 	if (outcome.kind === 'fault') return FAULTS[outcome.fault].happened;
 	const said = gatewayMessage(outcome);

@@ -134,5 +134,5 @@ export function priceInWords(billing: Billing | undefined): string | undefined {
 	if (billing?.value === undefined) return undefined;
 	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
 	if (billing.mode === 'price') return `${billing.value}${unit}`;
-	return billing.mode === 'ratio' ? `ratio ${billing.value}${unit}` : undefined;
+	return billing.mode === 'ratio' ? `${billing.value} × base price${unit}` : undefined;
 }

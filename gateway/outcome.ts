@@ -85,6 +85,8 @@ export function faultOf(code: unknown, message = ''): Fault {
 	// An open connection can lose its way too; then the request may have arrived.
 	if (known === 'refused' && /\b(read|write) E/.test(message)) return 'reset';
 	if (known !== undefined) return known;
+	// Before 2.0 the platform puts a text of its own in place of the code.
+	if (/^SSL issue/i.test(message)) return 'certificate';
 	if (/socket hang up|aborted|premature close/i.test(message)) return 'reset';
 	if (/time(d)?[ -]?out/i.test(message)) return 'timeout';
 	return 'other';

@@ -1,7 +1,7 @@
 import { isJsonObject } from './json';
 import type { Outcome } from './outcome';
 import { planTaskQuery, type RequestPlan } from './plan';
-import { errorFor } from './errorMap';
+import { faultInWords } from './errorMap';
 
 /**
  * Plans the test of a key that costs nothing: the query of a task that cannot exist. A wrong key
@@ -14,8 +14,8 @@ export function planProbe(): RequestPlan {
 /** What the answer to the probe says about address and key. */
 export function readProbe(outcome: Outcome): { ok: boolean; message: string } {
 	if (outcome.kind === 'fault') {
-		const { problem } = errorFor(planProbe(), outcome);
-		return { ok: false, message: `${problem.message}. ${problem.description}` };
+		const code = outcome.detail === '' ? '' : ` (${outcome.detail})`;
+		return { ok: false, message: faultInWords(outcome.fault) + code };
 	}
 	const { httpCode, json } = outcome;
 	if (/^\s*</.test(outcome.text)) {

@@ -9,7 +9,7 @@ import { planEdit } from '../../gateway/plan';
 import { createImages } from '../shared/create';
 import { testMediaGateway } from '../shared/credentialTest';
 import {
-	downloadFields,
+	downloadFieldsFor,
 	modeField,
 	modelField,
 	modelParametersField,
@@ -29,7 +29,7 @@ export class ImageEdit implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["model"]["value"] }}',
+		subtitle: '={{ $parameter["model"] }}',
 		description: 'Edit images by an instruction in words on a media gateway',
 		defaults: { name: 'Edit Image' },
 		usableAsTool: true,
@@ -89,7 +89,7 @@ export class ImageEdit implements INodeType {
 			},
 			modeField,
 			modelParametersField,
-			...downloadFields,
+			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
 					'asyncFlag',

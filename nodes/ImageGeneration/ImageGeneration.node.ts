@@ -9,7 +9,7 @@ import { planGeneration } from '../../gateway/plan';
 import { createImages } from '../shared/create';
 import { testMediaGateway } from '../shared/credentialTest';
 import {
-	downloadFields,
+	downloadFieldsFor,
 	modeField,
 	modelField,
 	modelParametersField,
@@ -28,7 +28,7 @@ export class ImageGeneration implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["model"]["value"] }}',
+		subtitle: '={{ $parameter["model"] }}',
 		description: 'Generate images from text on a media gateway',
 		defaults: { name: 'Generate Image' },
 		usableAsTool: true,
@@ -49,7 +49,7 @@ export class ImageGeneration implements INodeType {
 			},
 			modeField,
 			modelParametersField,
-			...downloadFields,
+			...downloadFieldsFor(['sync', 'wait']),
 			optionsField([
 				'asyncFlag',
 				'budget',

@@ -10,7 +10,7 @@ import { withoutUndefined } from '../../gateway/plan';
 import { isFinished } from '../../gateway/status';
 import { taskError, type TaskState } from '../../gateway/task';
 import { testMediaGateway } from '../shared/credentialTest';
-import { downloadFields, optionsField, taskFields } from '../shared/fields';
+import { downloadFieldsFor, optionsField, taskFields } from '../shared/fields';
 import { imageBinaries, readTarget, type ImageTarget } from '../shared/images';
 import { runItems } from '../shared/items';
 import { readLimits } from '../shared/options';
@@ -28,7 +28,8 @@ export class ImageTask implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["taskId"] }}',
+		subtitle:
+			'={{ $parameter["taskType"] === "auto" ? "generation or edit" : $parameter["taskType"] }}',
 		description:
 			'Get the status of an image task on a media gateway, and its images once it is finished',
 		defaults: { name: 'Get Image Task' },
@@ -38,7 +39,7 @@ export class ImageTask implements INodeType {
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
 			...taskFields,
-			...downloadFields,
+			...downloadFieldsFor(),
 			optionsField(['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout']),
 		],
 	};

@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/credentialTest';
-import { downloadFields, optionsField, taskFields } from '../shared/fields';
+import { downloadFieldsFor, optionsField, taskFields } from '../shared/fields';
 import { isTool } from '../shared/items';
 import { inRange, readOptions } from '../shared/options';
 import { assertCanPark, continueParked, park } from './park';
@@ -49,7 +49,7 @@ export class ImageWait implements INodeType {
 				description:
 					'How long a task is waited for. After that the error names the task, which goes on at the gateway.',
 			},
-			...downloadFields,
+			...downloadFieldsFor(),
 			optionsField(
 				['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
 				[

@@ -68,35 +68,47 @@ export const modelParametersField: INodeProperties = {
 		resourceMapper: {
 			resourceMapperMethod: 'getModelParameters',
 			mode: 'add',
+			valuesLabel: 'Model Parameters',
 			fieldWords: { singular: 'parameter', plural: 'parameters' },
 			addAllFields: false,
 			multiKeyMatch: false,
 			supportAutoMap: false,
 			noFieldsError: 'The gateway publishes no parameters for this model.',
+			// An expression without data elsewhere in the node keeps the form from following the model.
+			refreshStaleSchemaOnOpen: true,
+			refreshIncompleteSchemaOnOpen: true,
 		},
 	},
 };
 
-/** Whether and under which name the picture becomes binary data. */
-export const downloadFields: INodeProperties[] = [
-	{
-		displayName: 'Download',
-		name: 'download',
-		type: 'boolean',
-		default: true,
-		description:
-			'Whether to fetch the finished image as binary data, so that it is seen in the output',
-	},
-	{
-		displayName: 'Put Output File in Field',
-		name: 'binaryPropertyName',
-		type: 'string',
-		default: 'data',
-		required: true,
-		hint: 'The name of the output binary field to put the file in',
-		displayOptions: { show: { download: [true] } },
-	},
-];
+/**
+ * Whether and under which name the picture becomes binary data.
+ *
+ * @param modes the modes in which there is a picture to download; undefined where there are no modes
+ */
+export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
+	const show = modes === undefined ? undefined : { mode: modes };
+	return [
+		{
+			displayName: 'Download',
+			name: 'download',
+			type: 'boolean',
+			default: true,
+			description:
+				'Whether to fetch the finished image as binary data, so that it is seen in the output',
+			...(show === undefined ? {} : { displayOptions: { show } }),
+		},
+		{
+			displayName: 'Put Output File in Field',
+			name: 'binaryPropertyName',
+			type: 'string',
+			default: 'data',
+			required: true,
+			hint: 'The name of the output binary field to put the file in',
+			displayOptions: { show: { ...show, download: [true] } },
+		},
+	];
+}
 
 /** The options that a node may offer, each written once. */
 const OPTIONS = {

@@ -20,6 +20,7 @@ import {
 } from '../../gateway/listing';
 import type { Answer, Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
+import type { Exchange } from '../../gateway/sender';
 import { readAddress, RunEnded, type GatewayAddress, type Run } from './run';
 import { createExchange } from './transport';
 
@@ -61,21 +62,36 @@ async function cachedListing(
 	const key = [planUrl(plan, mediaUrl), plan.headers.Accept, allowUnauthorizedCerts].join(' ');
 	return await cache.get(key, async () => {
 		const { outcome, attempts } = await deliver(plan);
-		const isText = plan.headers.Accept === 'application/jsonc';
-		if (
-			outcome.kind === 'answer' &&
-			outcome.httpCode === 200 &&
-			(isText ? /^\s*[{/[]/.test(outcome.text) : isJsonObject(outcome.json))
-		) {
-			return outcome;
+		if (outcome.kind === 'answer' && outcome.httpCode === 200) {
+			if (asksForText(plan) ? isCommented(outcome.text) : isJsonObject(outcome.json)) {
+				return outcome;
+			}
 		}
 		throw new ListingError(plan, outcome, attempts);
 	});
 }
 
+const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
+
+const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
+
+/**
+ * The usual exchange, for which JSONC is as good as JSON: half a document, which it would pass for,
+ * is asked for again.
+ */
+function createTextExchange(run: Run): Exchange {
+	const exchange = createExchange(run);
+	return async (...request) => {
+		const outcome = await exchange(...request);
+		if (outcome.kind === 'fault' || !isCommented(outcome.text)) return outcome;
+		return { ...outcome, json: outcome.json ?? {} };
+	};
+}
+
 /** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
 export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
-	return await shared(run, plan, async (asked) => await run.sender.deliver(asked));
+	const exchange = asksForText(plan) ? createTextExchange(run) : undefined;
+	return await shared(run, plan, async (asked) => await run.sender.deliver(asked, exchange));
 }
 
 /**
@@ -142,15 +158,13 @@ export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
 	};
 }
 
-function asSearchItem(record: ModelRecord): INodeListSearchItems {
-	const price = priceInWords(record.billing);
-	const about = [price, record.modes?.join(', ')].filter(
-		(text) => text !== undefined && text !== '',
-	);
-	return {
-		name: about.length === 0 ? record.model : `${record.model} (${about.join(' · ')})`,
-		value: record.model,
-	};
+/** What a mode is called in the list; one that is not known is shown as it is. */
+const MODES: Record<string, string> = { text_to_image: 'generates', image_edit: 'edits' };
+
+function asSearchItem({ model, billing, modes }: ModelRecord): INodeListSearchItems {
+	const does = modes?.map((mode) => MODES[mode] ?? mode).join(', ');
+	const about = [priceInWords(billing), does].filter((text) => text !== undefined && text !== '');
+	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 
 /** The form of the chosen model: one field for each of its parameters (specification, 2.8). */
@@ -160,6 +174,9 @@ export async function getModelParameters(
 	const chosen = this.getCurrentNodeParameter('model', { extractValue: true }) as
 		| string
 		| undefined;
+	if (!chosen) {
+		return { fields: [], emptyFieldsNotice: 'Choose a model: its parameters then appear here.' };
+	}
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
 	return {

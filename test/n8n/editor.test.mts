@@ -82,10 +82,13 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 
 	async function setParameter(name: string, value: string) {
 		const { page } = editor;
-		await page.getByText('Add parameter to send').first().click();
+		// A menu in n8n 2, a drop-down in n8n 1.
+		const add = editor.byTestId('add-fields-select');
+		await add.locator('button, input').first().click();
 		await page.getByText(name, { exact: true }).last().click();
-		const field = editor.byTestId('resource-mapper-container').locator('input').last();
-		await field.click();
+		await settle();
+		const fields = editor.byTestId('resource-mapper-container').locator('[class*="parameterItem"]');
+		await fields.last().locator('input').first().click();
 		await page.getByRole('option', { name: value }).last().click();
 	}
 

@@ -138,7 +138,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			const port = await freePort();
 			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining('nothing answers at the address'),
+				message: expect.stringContaining('Nothing answers at the address'),
 			});
 			expect(await test({ baseUrl: 'http://no-such-host.invalid' })).toEqual({
 				status: 'Error',

@@ -1,0 +1,204 @@
+/** n8n's own AI Agent on real servers, with the chat model and the image nodes as its tools. */
+import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
+import { packPackage, serverVersions } from './package.mjs';
+import { startServer, type Execution, type Json, type N8nServer } from './server.mjs';
+
+const TRIGGER = 'When chat message received';
+const MODEL = 'Media Gateway Chat Model';
+const WISH = 'Draw a fox, then make it night.';
+const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/images\/[^\s"]+/;
+
+let gateway: Gateway;
+let server: N8nServer;
+let credentials: Credentials;
+
+async function open(version: '1' | '2'): Promise<void> {
+	const { tarball } = await packPackage();
+	gateway = await startGateway({ taskSeconds: 0, imageSize: 64 });
+	server = await startServer({ version, package: tarball });
+	const { id, name } = await server.createCredential({
+		type: 'mediaGatewayApi',
+		name: 'Media Gateway account',
+		data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
+	});
+	credentials = { mediaGatewayApi: { id, name } };
+}
+
+async function close(): Promise<void> {
+	await server?.dispose();
+	await gateway?.close();
+}
+
+const node = (workflow: Workflow, name: string): Json =>
+	workflow.nodes.find((one) => one.name === name);
+
+/** Writes a message in the editor's chat. */
+async function chat(workflow: Workflow, chatInput: string): Promise<Execution> {
+	const { id } = await server.createWorkflow(workflow);
+	const workflowData = await server.rest('GET', `/workflows/${id}`);
+	const json = { sessionId: 'one', action: 'sendMessage', chatInput };
+	const data = {
+		startTime: Date.now(),
+		executionTime: 0,
+		executionIndex: 0,
+		executionStatus: 'success',
+		source: [],
+		data: { main: [[{ json }]] },
+	};
+	const { executionId } = await server.rest(
+		'POST',
+		`/workflows/${id}/run`,
+		{ workflowData, triggerToStartFrom: { name: TRIGGER, data } },
+		{ headers: { 'push-ref': server.browserId } },
+	);
+	return await server.settled(String(executionId));
+}
+
+const runsOf = (execution: Execution, name: string): Json[] =>
+	execution.data.resultData.runData[name] ?? [];
+
+const messageBodies = (): Json[] =>
+	gateway.requests.filter(({ call }) => call === 'message').map(({ body }) => body);
+
+const newest = serverVersions().includes('2') ? describe : describe.skip;
+const oldest = serverVersions().includes('1') ? describe : describe.skip;
+
+newest('an AI agent on n8n 2', () => {
+	beforeAll(async () => await open('2'));
+	beforeEach(() => gateway.reset());
+	afterAll(close);
+
+	/** What every run of the example comes to: one picture made, the same one edited, both paid. */
+	async function expectFoxByNight(answer: string): Promise<void> {
+		const [address] = ADDRESS.exec(answer) ?? [];
+		expect(answer).toContain('Done after 2 tool call(s)');
+		expect((await fetch(address!)).headers.get('content-type')).toMatch(/^image\//);
+		const paid = gateway.requests.filter((request) => request.paid);
+		expect(paid.map(({ path }) => path)).toEqual([
+			'/v1/messages',
+			'/v1/images/generations',
+			'/v1/messages',
+			'/v1/images/edits',
+			'/v1/messages',
+		]);
+		expect(paid[1]?.body).toMatchObject({ prompt: 'a fox' });
+		expect(paid[3]?.body).toMatchObject({
+			fields: expect.arrayContaining([['prompt', 'make it night']]),
+			files: [{ field: 'image' }],
+		});
+		// Signed by the gateway, and verified by it as they came back.
+		const thoughts = (messageBodies().at(-1).messages as Json[])
+			.flatMap(({ content }) => content)
+			.filter(({ type }) => type === 'thinking');
+		expect(new Set(thoughts.map(({ signature }) => signature)).size).toBe(2);
+	}
+
+	it('draws a fox, then makes it night', async () => {
+		const execution = await chat(readExample('ai-agent', credentials), WISH);
+		expect(execution.data.resultData.error).toBeUndefined();
+		await expectFoxByNight(itemsOf(execution, 'AI Agent')[0].json.output);
+		expect(runsOf(execution, MODEL)).toHaveLength(3);
+		expect(runsOf(execution, MODEL)[0].data.ai_languageModel[0][0].json.tokenUsage).toEqual({
+			promptTokens: expect.any(Number),
+			completionTokens: expect.any(Number),
+			totalTokens: expect.any(Number),
+		});
+	});
+
+	it('streams its answer to a public chat', async () => {
+		const workflow = readExample('ai-agent', credentials);
+		const trigger = node(workflow, TRIGGER);
+		trigger.parameters = { public: true, options: { responseMode: 'streaming' } };
+		const { id } = await server.createWorkflow(workflow);
+		await server.activate(id);
+		const { raw, status } = await server.runWebhook(`${trigger.webhookId}/chat`, {
+			sessionId: 'two',
+			action: 'sendMessage',
+			chatInput: WISH,
+		});
+		await server.deactivate(id);
+		expect(status).toBe(200);
+		const chunks: Json[] = raw
+			.toString()
+			.split('\n')
+			.filter((line) => line !== '')
+			.map((line) => JSON.parse(line));
+		const pieces = chunks.filter(
+			({ type, metadata }) => type === 'item' && metadata.nodeName === 'AI Agent',
+		);
+		expect(pieces.length).toBeGreaterThan(3);
+		await expectFoxByNight(pieces.map(({ content }) => content).join(''));
+		expect(messageBodies().map(({ stream }) => stream)).toEqual([true, true, true]);
+	});
+
+	it('calls both of two tools in one turn, with thinking that nobody may read', async () => {
+		const workflow = readExample('ai-agent', credentials);
+		node(workflow, MODEL).parameters.options = { display: 'omitted' };
+		const execution = await chat(workflow, 'Draw both a fox and a hare.');
+		expect(execution.data.resultData.error).toBeUndefined();
+		expect(itemsOf(execution, 'AI Agent')[0].json.output).toContain('Done after 2 tool call(s)');
+		const last = messageBodies().at(-1).messages as Json[];
+		expect(last.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+		expect(last[1].content.map(({ type }: Json) => type)).toEqual([
+			'thinking',
+			'tool_use',
+			'tool_use',
+		]);
+		expect(last[1].content[0].thinking).toBe('');
+	});
+
+	it('says in its own words what went wrong, once', async () => {
+		gateway.setFaults([{ call: 'message', kind: 'status', status: 503 }]);
+		const execution = await chat(readExample('ai-agent', credentials), WISH);
+		expect(execution.status).toBe('error');
+		expect(execution.data.resultData.error.message).toContain('The outcome is unknown');
+		expect(gateway.count('message')).toBe(1);
+	});
+
+	it('works in a Basic LLM Chain', async () => {
+		const workflow = readExample('ai-agent', credentials);
+		workflow.nodes = workflow.nodes.filter(({ type }) => !/Tool$/.test(type));
+		Object.assign(node(workflow, 'AI Agent'), {
+			type: '@n8n/n8n-nodes-langchain.chainLlm',
+			typeVersion: 1.7,
+			parameters: {},
+		});
+		delete workflow.connections['Generate image'];
+		delete workflow.connections['Edit image'];
+		const execution = await chat(workflow, 'What is 17 * 3?');
+		expect(execution.data.resultData.error).toBeUndefined();
+		expect(itemsOf(execution, 'AI Agent')[0].json.text).toMatch(/^17 \* 3 = 51/);
+	});
+});
+
+oldest('on n8n 1, which has no AI Node SDK', () => {
+	beforeAll(async () => await open('1'));
+	afterAll(close);
+
+	it('the package loads, and the chat model says what it needs', async () => {
+		const types: Json[] = await (
+			await fetch(`${server.url}/types/nodes.json`, {
+				headers: { cookie: server.cookie, 'browser-id': server.browserId },
+			})
+		).json();
+		const own = types
+			.map(({ name }) => name)
+			.filter((name) => /^n8n-nodes-media-gateway\./.test(name));
+		expect(own).toEqual(
+			expect.arrayContaining([
+				'n8n-nodes-media-gateway.imageGeneration',
+				'n8n-nodes-media-gateway.lmChatMediaGateway',
+				'n8n-nodes-media-gateway.message',
+			]),
+		);
+		const workflow = readExample('ai-agent', credentials);
+		node(workflow, 'AI Agent').typeVersion = 2;
+		const execution = await chat(workflow, WISH);
+		expect(execution.status).toBe('error');
+		const { message, description } = execution.data.resultData.error;
+		expect(message).toContain('AI Node SDK');
+		expect(description).toContain('version 2.20');
+		expect(gateway.count('any')).toBe(0);
+	});
+});
