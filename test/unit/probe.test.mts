@@ -44,7 +44,11 @@ test.each<[string, Outcome, RegExp]>([
 		fault('refused', 'ECONNREFUSED'),
 		/Nothing answers at the address.*Check "Base URL".*ECONNREFUSED/,
 	],
-	['no such host', fault('notFound'), /[Hh]ost name of the gateway was not found.*Check "Base URL"/],
+	[
+		'no such host',
+		fault('notFound'),
+		/[Hh]ost name of the gateway was not found.*Check "Base URL"/,
+	],
 	['a certificate', fault('certificate'), /certificate.*"Allow Self-Signed Certificates"/],
 	['silence', fault('timeout'), /time-out/],
 ])('%s is told in a sentence of its own', (_name, outcome, expected) => {

@@ -1,0 +1,103 @@
+import './fast-time.mjs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CELLS, FAULTS, type Cell, type MatrixFault } from './fault-matrix.mjs';
+import { faultPage } from './fault-table.mjs';
+import { runCell, type Seen } from './matrix-run.mjs';
+import { everythingIn, pooled } from './workbench.mjs';
+
+const KEY = 'sk-embedded-gateway-one';
+const WIDTH = 16;
+
+const named = CELLS.map((cell) => [`${cell.call}: ${cell.fault}`, cell] as const);
+
+/** Results of all cells, which run side by side; each test looks at its own. */
+function results(cells: readonly Cell[], run: (cell: Cell) => Promise<Seen>) {
+	const seen = new Map<Cell, Seen>();
+	beforeAll(async () => {
+		await pooled(cells, WIDTH, async (cell) => {
+			seen.set(cell, await run(cell));
+		});
+	}, 120_000);
+	return (cell: Cell) => seen.get(cell)!;
+}
+
+/** A sentence in which `…` stands for anything. */
+function sentence(text: string): RegExp {
+	const parts = text.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+	return new RegExp(`^${parts.join('.+')}$`);
+}
+
+test('there is a cell for each fault and call', () => {
+	const calls = ['submit', 'sync', 'poll', 'download'];
+	const wanted = Object.keys(FAULTS).flatMap((fault) => calls.map((call) => `${call}: ${fault}`));
+	expect(named.map(([name]) => name).sort()).toEqual(wanted.sort());
+});
+
+describe('a fault that strikes every time', () => {
+	const seenFor = results(CELLS, async (cell) => await runCell(cell));
+
+	test.each(named)('%s', (_, cell) => {
+		const seen = seenFor(cell);
+		expect(seen.message).toMatch(sentence(cell.reads));
+		expect(seen).toMatchObject({ sentAgain: cell.sentAgain, paid: cell.paid });
+		expect(seen.images).toBe(cell.reads === '' ? 1 : 0);
+		if (cell.reads === '') return;
+
+		const words = `${seen.message} ${seen.description}`;
+		expect(everythingIn(seen)).not.toContain(KEY);
+		if (cell.call === 'poll') expect(words).toContain(seen.taskId ?? 'task_x');
+		if (cell.call === 'download') {
+			expect(seen.details.url).toMatch(/^http.*\.png$/);
+			expect(words).toContain(seen.details.url);
+		}
+		if (/^The outcome is unknown/.test(cell.reads)) expect(words).toMatch(/was not sent again/);
+	});
+
+	test('another host is only asked for images, and without a credential', () => {
+		const away = CELLS.filter(({ fault }) => fault === 'redirect away');
+		const headers = away.map((cell) => [cell.call, seenFor(cell).foreignHeaders] as const);
+		for (const [call, received] of headers) {
+			expect(received.length > 0).toBe(call === 'download');
+			for (const one of received) {
+				expect(one).not.toHaveProperty('authorization');
+				expect(one).not.toHaveProperty('x-api-key');
+				expect(JSON.stringify(one)).not.toContain(KEY);
+			}
+		}
+	});
+});
+
+describe('a fault that strikes once', () => {
+	const passing = named.filter(([, { fault, reads }]) => {
+		return (FAULTS[fault] as MatrixFault).fault !== undefined && reads !== '';
+	});
+	const seenFor = results(
+		passing.map(([, cell]) => cell),
+		async (cell) => await runCell(cell, { times: 1, onError: 'continueErrorOutput' }),
+	);
+
+	test.each(passing)('%s', (_, cell) => {
+		const { paid, images, message, onErrorOutput, details, taskId } = seenFor(cell);
+		if (cell.sentAgain) {
+			expect({ message, images }).toEqual({ message: '', images: 1 });
+			expect(paid).toBe(cell.call === 'poll' ? 0 : 1);
+			return;
+		}
+		expect({ images, paid }).toEqual({ images: 0, paid: cell.paid });
+		expect(message).toMatch(sentence(cell.reads));
+		expect(onErrorOutput.map((json) => Object.keys(json).sort())).toEqual([['details', 'error']]);
+		if (cell.call === 'poll') expect(details.taskId).toBe(taskId);
+		if (cell.call === 'download') expect(details.url).toMatch(/^http/);
+		expect(details.outcome).toBe(/^The outcome is unknown/.test(message) ? 'unknown' : undefined);
+	});
+});
+
+test('the page in the documentation is made from this data', () => {
+	const page = join(__dirname, '..', '..', 'docs', 'faults.md');
+	if (process.env.UPDATE_DOCS === '1') {
+		mkdirSync(join(page, '..'), { recursive: true });
+		writeFileSync(page, faultPage());
+	}
+	expect(readFileSync(page, 'utf8')).toBe(faultPage());
+});

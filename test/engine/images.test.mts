@@ -1,0 +1,627 @@
+import './fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HostOptions } from './host.mjs';
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type OwnServer,
+} from './workbench.mjs';
+
+const GROUPS: Record<string, string[]> = {
+	waiting: ['queued', 'pending'],
+	working: ['processing', 'in_progress', 'running'],
+	success: ['completed', 'succeeded', 'success'],
+	unsuccessful: ['failed', 'cancelled'],
+};
+
+const VARIANTS: Array<(spelling: string) => string> = [
+	(spelling) => spelling,
+	(spelling) => spelling.toUpperCase(),
+	(spelling) => spelling.charAt(0).toUpperCase() + spelling.slice(1),
+	(spelling) => ` \t${spelling}\n`,
+];
+
+const SPELLINGS = Object.entries(GROUPS).flatMap(([group, spellings]) =>
+	spellings.flatMap((spelling) =>
+		VARIANTS.map((vary) => ({ group, spelling, status: vary(spelling) })),
+	),
+);
+
+let bench: Bench;
+const open: Array<{ close(): Promise<void> }> = [];
+
+async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>): Promise<T> {
+	const one = await promise;
+	open.push(one);
+	return one;
+}
+
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+afterAll(async () => {
+	await Promise.all(open.map(async (one) => await one.close()));
+});
+
+const messageOf = (result: { error?: Error }): string => result.error?.message ?? '';
+
+describe('statuses', () => {
+	/** A gateway whose task IDs say what is answered: the statuses in their order, as JSON. */
+	async function statusGateway(): Promise<OwnServer> {
+		const asked = new Map<string, number>();
+		return await opened(
+			serve((request, response, url) => {
+				const id = decodeURIComponent(new URL(request.url ?? '', url).pathname.split('/').pop()!);
+				if (id.endsWith('.png')) return void response.end(TINY_PNG);
+				const statuses = (JSON.parse(id) as { statuses: string[] }).statuses;
+				const turn = asked.get(id) ?? 0;
+				asked.set(id, turn + 1);
+				const status = statuses[Math.min(turn, statuses.length - 1)];
+				sendJson(response, { id, status, data: [{ url: `${url}/one.png` }] });
+			}),
+		);
+	}
+
+	const taskOf = (...statuses: string[]): IDataObject => ({
+		taskId: JSON.stringify({ statuses }),
+		taskType: 'generation',
+	});
+
+	test('Image Task knows each spelling, whatever its case and the blanks around it', async () => {
+		const { url } = await statusGateway();
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(workflowOf('imageTask', { download: false }), {
+			input: SPELLINGS.map(({ status }) => ({ json: taskOf(status) })),
+		});
+		expect(result.error).toBeUndefined();
+		expect(
+			result.json(NODE).map(({ status, ...json }) => ({ ...json, response: 0, taskId: 0 })),
+		).toEqual(
+			SPELLINGS.map(({ group }) => ({
+				taskId: 0,
+				taskType: 'generation',
+				statusGroup: group,
+				finished: ['success', 'unsuccessful'].includes(group),
+				succeeded: group === 'success',
+				images: group === 'success' ? [{ url: `${url}/one.png` }] : [],
+				...(group === 'unsuccessful' ? { error: expect.any(String) } : {}),
+				response: 0,
+			})),
+		);
+	});
+
+	test('Image Wait goes on while a task is open, takes a success, and says what failed', async () => {
+		const { url } = await statusGateway();
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(
+			workflowOf(
+				'imageWait',
+				{ download: false, pollInterval: 1, maxWait: 600 },
+				{ onError: 'continueRegularOutput' },
+			),
+			{
+				input: SPELLINGS.map(({ group, status }) => ({
+					json: ['waiting', 'working'].includes(group)
+						? taskOf(status, 'completed')
+						: taskOf(status),
+				})),
+			},
+		);
+		const items = result.json(NODE);
+		expect(items).toHaveLength(SPELLINGS.length);
+		for (const [index, { group, spelling }] of SPELLINGS.entries()) {
+			if (group === 'unsuccessful') {
+				expect(items[index]!.error).toMatch(new RegExp(`ended as "${spelling}"`, 'i'));
+			} else expect(items[index]).toMatchObject({ url: `${url}/one.png`, index: 0 });
+		}
+	});
+
+	test('images are not read before the success', async () => {
+		// The gateway above always sends `data`; only a success may be taken for one.
+		const { url, requests } = await statusGateway();
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(
+			workflowOf('imageWait', { download: false, pollInterval: 1, maxWait: 600 }),
+			{ input: [{ json: taskOf('queued', 'running', 'unheard-of', 'success') }] },
+		);
+		expect(result.json(NODE)).toEqual([expect.objectContaining({ status: 'success' })]);
+		expect(requests).toHaveLength(4);
+	});
+
+	test('an unknown status keeps the task open until the deadline, which names it', async () => {
+		const [taskId] = await bench.submit('a fox [status percolating]');
+		const result = await bench.run('imageWait', { taskId, pollInterval: 1, maxWait: 100 });
+		expect(messageOf(result)).toBe(
+			`The generation task ${taskId} was still open after 100 s; its status "percolating" is none that this node knows`,
+		);
+		expect(bench.gateway.count('poll')).toBeGreaterThan(0);
+	});
+});
+
+describe('modes', () => {
+	test.each([
+		['query', { query: true, header: false, body: false }],
+		['header', { query: false, header: true, body: false }],
+		['body', { query: false, header: false, body: true }],
+	])('asynchronous by the %s alone', async (asyncFlag, wanted) => {
+		const result = await bench.run('imageGeneration', {
+			prompt: 'a fox',
+			mode: 'wait',
+			options: { asyncFlag, pollInterval: 1 },
+		});
+		expect(result.json(NODE)).toEqual([
+			expect.objectContaining({ taskType: 'generation', status: 'completed', prompt: 'a fox' }),
+		]);
+		const [sent] = bench.gateway.requests.filter(({ call }) => call === 'submit');
+		expect({
+			query: sent!.query.async === 'true',
+			header: sent!.headers['x-async'] === 'true',
+			body: (sent!.body as IDataObject).async === true,
+		}).toEqual(wanted);
+		expect(bench.gateway.paid).toBe(1);
+	});
+
+	test('submit hands out what Image Wait takes with no expression', async () => {
+		const host = bench.host;
+		const workflow = workflowOf('imageGeneration', {
+			prompt: '={{ $json.prompt }}',
+			mode: 'submit',
+		});
+		workflow.nodes.push({ name: 'Wait', type: 'n8n-nodes-media-gateway.imageWait' });
+		workflow.connections[NODE] = { main: [[{ node: 'Wait', type: 'main', index: 0 }]] };
+		const prompts = ['a fox', 'a hare', 'an owl'];
+		const result = await host.run(workflow, {
+			input: prompts.map((prompt) => ({ json: { prompt } })),
+		});
+		expect(result.json(NODE).map((json) => Object.keys(json))).toEqual(
+			prompts.map(() => expect.arrayContaining(['taskId', 'taskType', 'status', 'statusGroup'])),
+		);
+		const images = result.output('Wait');
+		expect(images.map(({ json }) => json.taskId)).toEqual(
+			result.json(NODE).map(({ taskId }) => taskId),
+		);
+		expect(images.map(({ json }) => json.model)).toEqual(prompts.map(() => MODEL));
+		expect(images.every(({ binary }) => binary?.data?.mimeType === 'image/png')).toBe(true);
+		expect(bench.gateway.paid).toBe(3);
+		// They carry their kind: nobody has to be asked which endpoint knows them.
+		const polled = bench.gateway.requests.filter(({ call }) => call === 'poll');
+		expect(polled.every(({ path }) => path.startsWith('/v1/images/generations/'))).toBe(true);
+	});
+
+	test.each(['sync', 'wait'])('three images for one prompt: %s', async (mode) => {
+		const result = await bench.run(
+			'imageGeneration',
+			{ prompt: '={{ $json.prompt }}', mode, options: { n: 3, pollInterval: 1 } },
+			[{ prompt: 'a fox' }, { prompt: 'an owl' }],
+		);
+		const items = result.output(NODE);
+		expect(items.map(({ json: { index, prompt } }) => [prompt, index])).toEqual([
+			['a fox', 0],
+			['a fox', 1],
+			['a fox', 2],
+			['an owl', 0],
+			['an owl', 1],
+			['an owl', 2],
+		]);
+		expect(items.map(({ pairedItem }) => pairedItem)).toEqual(
+			[0, 0, 0, 1, 1, 1].map((item) => ({ item })),
+		);
+		const bytes = await Promise.all(items.map(async (item) => await bench.host.binary(item)));
+		expect(new Set(bytes.map((one) => one.toString('base64'))).size).toBe(6);
+		expect(bench.gateway.paid).toBe(2);
+	});
+
+	test('expressions are evaluated for each item, and the order is kept', async () => {
+		// The first items are the slowest.
+		const prompts = Array.from({ length: 12 }, (_, index) => `picture ${index}.`);
+		bench.gateway.setFaults(
+			prompts.map((match, index) => ({
+				call: 'sync',
+				kind: 'latency',
+				ms: (12 - index) * 5,
+				match,
+			})),
+		);
+		const result = await bench.run(
+			'imageGeneration',
+			{
+				model: byName('={{ $json.model }}'),
+				prompt: '={{ $json.prompt }}',
+				binaryPropertyName: '={{ $json.field }}',
+			},
+			prompts.map((prompt, index) => ({
+				prompt,
+				model: index % 2 === 0 ? MODEL : 'plain-image',
+				field: `picture_${index}`,
+			})),
+		);
+		const items = result.output(NODE);
+		expect(
+			items.map(({ json, pairedItem, binary }) => [
+				json.prompt,
+				pairedItem,
+				binary && Object.keys(binary),
+			]),
+		).toEqual(prompts.map((prompt, item) => [prompt, { item }, [`picture_${item}`]]));
+		expect(items.map(({ json }) => json.model).slice(0, 2)).toEqual([MODEL, 'plain-image']);
+	});
+});
+
+describe('which task', () => {
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s says that an ID is of the other kind',
+		async (node) => {
+			const edit = await bench.submitEdit();
+			const [generation] = await bench.submit('a fox');
+			const asked = async (taskId: string, taskType: string) =>
+				messageOf(await bench.run(node, { taskId, taskType }));
+			expect(await asked(edit, 'generation')).toBe(
+				`Task ${edit} is an edit task, not a generation task`,
+			);
+			expect(await asked(generation!, 'edit')).toBe(
+				`Task ${generation} is a generation task, not an edit task`,
+			);
+		},
+	);
+
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s finds out the kind by itself',
+		async (node) => {
+			const ids = [await bench.submitEdit(), ...(await bench.submit('a fox'))];
+			const result = await bench.run(
+				node,
+				{ download: false },
+				ids.map((taskId) => ({ taskId })),
+			);
+			expect(result.json(NODE).map(({ taskId, taskType }) => [taskId, taskType])).toEqual([
+				[ids[0], 'edit'],
+				[ids[1], 'generation'],
+			]);
+		},
+	);
+
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s: a task of another account, and none',
+		async (node) => {
+			const host = await hostFor({ baseUrl: bench.gateway.url, apiKey: bench.gateway.keys[1] });
+			const ids = [...(await bench.submit('a fox')), 'task_none', '../../messages?x=1'];
+			const result = await host.run(workflowOf(node, {}, { onError: 'continueRegularOutput' }), {
+				input: ids.map((taskId) => ({ json: { taskId } })),
+			});
+			expect(result.json(NODE).map(({ error }) => error)).toEqual(
+				ids.map((id) => `The gateway knows no task ${id} (404)`),
+			);
+			// An ID cannot lead to another endpoint.
+			expect(
+				bench.gateway.requests.every(({ path }) => /^\/v1\/images\/(generation|edit)s/.test(path)),
+			).toBe(true);
+		},
+	);
+
+	test('no task ID at all is said before anything is asked', async () => {
+		const result = await bench.run('imageTask', {}, [{ taskId: 'x' }, {}]);
+		expect(messageOf(result)).toBe('"Task ID" is empty');
+		expect(bench.gateway.count('any')).toBe(0);
+	});
+});
+
+describe('the end of a task', () => {
+	test('failed and cancelled: an answer for Image Task, an error for Image Wait', async () => {
+		const ids = await bench.submit('a [fail]', 'a [cancel]');
+		const items = ids.map((taskId) => ({ taskId }));
+		const asked = await bench.run('imageTask', {}, items);
+		expect(
+			asked
+				.json(NODE)
+				.map(({ status, finished, succeeded, error }) => [status, finished, succeeded, error]),
+		).toEqual([
+			['failed', true, false, expect.stringContaining('refused the prompt')],
+			['cancelled', true, false, expect.stringContaining('cancelled by the operator')],
+		]);
+		const waited = await bench.run('imageWait', {}, items, { onError: 'continueErrorOutput' });
+		expect(waited.json(NODE, 0)).toEqual([]);
+		expect(
+			waited.json(NODE, 1).map(({ error, details }) => [error, (details as IDataObject).taskId]),
+		).toEqual([
+			[expect.stringContaining(`task ${ids[0]} ended as "failed": the picture could not`), ids[0]],
+			[expect.stringContaining(`task ${ids[1]} ended as "cancelled": the task was`), ids[1]],
+		]);
+	});
+
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s: a success without images is an error',
+		async (node) => {
+			const [taskId] = await bench.submit('an [empty] one');
+			expect(messageOf(await bench.run(node, { taskId }))).toBe(
+				`The generation task ${taskId} ended as "completed" but without any image`,
+			);
+		},
+	);
+
+	test('a synchronous success without images has an unknown outcome', async () => {
+		const result = await bench.run('imageGeneration', { prompt: 'an [empty] one' });
+		expect(messageOf(result)).toMatch(
+			/^The gateway accepted the request, but there is nothing of use/,
+		);
+		expect(bench.gateway.paid).toBe(1);
+	});
+
+	test('a synchronous request that is answered by a task is waited for', async () => {
+		const own = await opened(
+			serve((request, response, url) => {
+				if (request.method === 'POST')
+					return sendJson(response, { id: 'task_1', status: 'queued' });
+				if (request.url!.endsWith('.png')) return void response.end(TINY_PNG);
+				if (request.url!.includes('/media/')) return sendJson(response, {}, 404);
+				sendJson(response, { id: 'task_1', status: 'succeeded', data: [{ url: `${url}/a.png` }] });
+			}),
+		);
+		const host = await hostFor({ baseUrl: own.url });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		expect(result.json(NODE)).toEqual([expect.objectContaining({ taskId: 'task_1' })]);
+		expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+	});
+});
+
+describe('the image as binary data', () => {
+	test.each(['filesystem', 'memory'] as const)(
+		'is what the gateway serves: %s',
+		async (binaryMode) => {
+			const own = await opened(openBench({ host: { binaryMode }, imageSize: 96 }));
+			const result = await own.run('imageGeneration', { prompt: 'a fox' });
+			const [item] = result.output(NODE);
+			const served = Buffer.from(await (await fetch(String(item!.json.url))).arrayBuffer());
+			expect((await own.host.binary(item!)).equals(served)).toBe(true);
+			const stem = String(item!.json.url).split('/').pop();
+			expect(item!.binary!.data).toMatchObject({
+				mimeType: 'image/png',
+				fileExtension: 'png',
+				fileType: 'image',
+				fileName: stem,
+				bytes: served.length,
+			});
+			expect(item!.binary!.data!.id === undefined).toBe(binaryMode === 'memory');
+		},
+	);
+
+	test.each(['filesystem', 'memory'] as const)(
+		'a big one arrives whole, and one that is too big only by its address: %s',
+		async (binaryMode) => {
+			const own = await opened(openBench({ imageBytes: 3 * 1024 * 1024, host: { binaryMode } }));
+			const [whole] = (await own.run('imageGeneration', { prompt: 'a fox' })).output(NODE);
+			const served = Buffer.from(await (await fetch(String(whole!.json.url))).arrayBuffer());
+			expect((await own.host.binary(whole!)).equals(served)).toBe(true);
+
+			const parameters = { prompt: 'a fox', options: { maxDownloadMb: 2 } };
+			const tooBig = {
+				error: 'The image could not be downloaded: it is larger than 2 MB',
+				details: expect.objectContaining({ url: expect.stringMatching(/^http.*png$/) }),
+			};
+			const goOn = { onError: 'continueRegularOutput' as const };
+			const announced = await own.run('imageGeneration', parameters, [{}], goOn);
+			expect(announced.json(NODE)).toEqual([tooBig]);
+			// The same with no length given beforehand: it has to be counted.
+			own.gateway.setFaults([{ call: 'download', kind: 'huge', bytes: 5 * 1024 * 1024 }]);
+			const counted = await own.run('imageGeneration', parameters, [{}], goOn);
+			expect(counted.json(NODE)).toEqual([tooBig]);
+		},
+	);
+
+	test('no download: the address alone, and nothing is fetched', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const all = [
+			await bench.run('imageGeneration', { prompt: 'a fox', download: false }),
+			await bench.run('imageTask', { taskId, download: false }),
+			await bench.run('imageWait', { taskId, download: false }),
+		];
+		expect(all.flatMap((result) => result.output(NODE)).map(({ binary }) => binary)).toEqual([
+			undefined,
+			undefined,
+			undefined,
+		]);
+		expect(bench.gateway.count('download')).toBe(0);
+	});
+
+	test('Image Task puts all images of a task into one item', async () => {
+		const { json } = (
+			await bench.run('imageGeneration', { prompt: 'a fox', mode: 'submit', options: { n: 3 } })
+		).output(NODE)[0]!;
+		const [item] = (await bench.run('imageTask', {}, [json])).output(NODE);
+		expect(Object.keys(item!.binary!)).toEqual(['data', 'data_1', 'data_2']);
+		expect(item!.json.images).toHaveLength(3);
+	});
+
+	test('a redirect of a download to another host is followed, without any credential', async () => {
+		const other = await opened(serve((_, response) => void response.end(TINY_PNG)));
+		bench.gateway.setFaults([
+			{ call: 'download', kind: 'redirect', location: `${other.url}/elsewhere/pic.png` },
+		]);
+		const result = await bench.run('imageGeneration', { prompt: 'a fox' });
+		expect((await bench.host.binary(result.output(NODE)[0]!)).equals(TINY_PNG)).toBe(true);
+		expect(other.requests).toHaveLength(1);
+		expect(Object.keys(other.requests[0]!.headers)).not.toEqual(
+			expect.arrayContaining([expect.stringMatching(/auth|key|cookie/i)]),
+		);
+	});
+
+	/** A gateway whose one answer names these addresses, and that serves `file` for all others. */
+	async function gatewayWith(
+		urls: (url: string) => string[],
+		file: (request: IncomingMessage, response: ServerResponse) => void,
+	): Promise<OwnServer> {
+		return await opened(
+			serve((request, response, url) => {
+				if (request.method === 'POST') {
+					return sendJson(response, { created: 1, data: urls(url).map((one) => ({ url: one })) });
+				}
+				file(request, response);
+			}),
+		);
+	}
+
+	const generate = async (baseUrl: string, options: HostOptions = {}) =>
+		await (
+			await hostFor({ baseUrl }, options)
+		).run(workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false } }));
+
+	test('a file name from the gateway cannot leave its place', async () => {
+		const hostile = [
+			'..%2f..%2f..%2fetc%2fpasswd',
+			'%2e%2e%5c%2e%2e%5cwindows%5cwin.ini',
+			'a%00b.png',
+			'%0d%0aset-cookie:%20a=b.png',
+			'%3Cscript%3Ealert(1)%3C%2Fscript%3E.png',
+			'%22onerror%3D%22x.png',
+			'%E2%80%AEgnp.exe',
+			'.htaccess',
+			'x'.repeat(2000) + '.png',
+			'%ff%fe.png',
+			'',
+			'..',
+			'CON.png',
+		];
+		const own = await gatewayWith(
+			(url) => hostile.map((name) => `${url}/images/${name}`),
+			(_, response) => void response.end(TINY_PNG),
+		);
+		const result = await generate(own.url);
+		expect(result.error).toBeUndefined();
+		const names = result.output(NODE).map(({ binary }) => binary!.data!.fileName!);
+		expect(names).toHaveLength(hostile.length);
+		for (const name of names) {
+			expect(name).toMatch(/^[\p{L}\p{N}][\p{L}\p{N}._ -]*\.png$/u);
+			expect(name).not.toMatch(/\.\./);
+			expect(name.length).toBeLessThanOrEqual(100);
+		}
+	});
+
+	test('the type is that of the bytes, not what the server says', async () => {
+		const files: Record<string, { bytes: Buffer; says: string; is: string }> = {
+			jpeg: {
+				bytes: Buffer.from('ffd8ffe000104a464946', 'hex'),
+				says: 'image/png',
+				is: 'image/jpeg',
+			},
+			gif: { bytes: Buffer.from('GIF89a......'), says: 'text/html', is: 'image/gif' },
+			webp: { bytes: Buffer.from('RIFF....WEBPVP8 '), says: '', is: 'image/webp' },
+			odd: { bytes: Buffer.from('something new'), says: 'image/x-new; a=b', is: 'image/x-new' },
+		};
+		const own = await gatewayWith(
+			(url) => Object.keys(files).map((name) => `${url}/${name}.html`),
+			(request, response) => {
+				const { bytes, says } = files[request.url!.slice(1, -5)]!;
+				if (says !== '') response.setHeader('content-type', says);
+				response.end(bytes);
+			},
+		);
+		const items = (await generate(own.url)).output(NODE);
+		expect(items.map(({ binary }) => binary!.data!.mimeType)).toEqual(
+			Object.values(files).map(({ is }) => is),
+		);
+		expect(items.map(({ binary }) => binary!.data!.fileName)).not.toContainEqual(
+			expect.stringMatching(/html/),
+		);
+	});
+
+	test.each(['image/<script>', 'image/png, text/html', 'text/html', 'image/../../x'])(
+		'no image by its bytes and served as %s',
+		async (type) => {
+			const own = await gatewayWith(
+				(url) => [`${url}/one.png`],
+				(_, response) => {
+					response.setHeader('content-type', type);
+					response.end('<b>no image</b>');
+				},
+			);
+			const result = await generate(own.url);
+			expect(messageOf(result)).toMatch(/^The image could not be downloaded: .* a web page/);
+			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		},
+	);
+
+	test.each(['file:///etc/passwd', 'javascript:alert(1)', 'ftp://example.com/a.png', 'http://'])(
+		'the address %s is not fetched',
+		async (address) => {
+			const own = await gatewayWith(
+				() => [address],
+				(_, response) => void response.end(TINY_PNG),
+			);
+			expect(messageOf(await generate(own.url))).toBe(
+				'The address of the finished image is not a web address',
+			);
+		},
+	);
+
+	test.each([
+		[true, 'filesystem'],
+		[false, 'filesystem'],
+		[true, 'memory'],
+		[false, 'memory'],
+	] as const)(
+		'a download that breaks off is tried again (length known: %s, %s)',
+		async (known, binaryMode) => {
+			const file = Buffer.concat([TINY_PNG, Buffer.alloc(200_000, 7)]);
+			let times = 0;
+			const own = await gatewayWith(
+				(url) => [`${url}/one.png`],
+				(_, response) => {
+					times += 1;
+					if (known) response.setHeader('content-length', file.length);
+					if (times > 2) return void response.end(file);
+					response.write(file.subarray(0, 100_000), () => response.destroy());
+				},
+			);
+			const result = await generate(own.url, { binaryMode });
+			const [item] = result.output(NODE);
+			expect(times).toBe(3);
+			expect((await bench.host.binary(item!)).equals(file)).toBe(true);
+			expect(item!.binary!.data!.bytes).toBe(file.length);
+			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		},
+	);
+
+	test('of three images one cannot be had: the others come out where the node goes on', async () => {
+		const own = await gatewayWith(
+			(url) => ['a', 'gone', 'c'].map((name) => `${url}/${name}.png`),
+			(request, response) => {
+				if (request.url === '/gone.png') return sendJson(response, { error: {} }, 410);
+				response.end(TINY_PNG);
+			},
+		);
+		const host = await hostFor({ baseUrl: own.url });
+		const result = await host.run(
+			workflowOf('imageGeneration', { prompt: 'a fox' }, { onError: 'continueErrorOutput' }),
+		);
+		expect(result.json(NODE, 0).map(({ url }) => url)).toEqual([
+			`${own.url}/a.png`,
+			`${own.url}/c.png`,
+		]);
+		expect(result.json(NODE, 1)).toEqual([
+			{
+				error: 'The image could not be downloaded: its server answered 410',
+				details: expect.objectContaining({ url: `${own.url}/gone.png` }),
+			},
+		]);
+	});
+
+	test('an image that comes inside the answer', async () => {
+		const own = await opened(
+			serve((_, response) =>
+				sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] }),
+			),
+		);
+		const [item] = (await generate(own.url)).output(NODE);
+		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);
+		expect(JSON.stringify(item!.json)).not.toContain('base64');
+	});
+});

@@ -1,0 +1,245 @@
+/** What the tests of the nodes share: a gateway, a host with its credential, and small workflows. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import {
+	createServer,
+	type ClientRequest,
+	type IncomingMessage,
+	type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { startGateway, type Gateway, type GatewayOptions } from '../../simulator/gateway.mjs';
+import {
+	createHost,
+	type Host,
+	type HostOptions,
+	type RunOptions,
+	type RunResult,
+	type WorkflowJson,
+} from './host.mjs';
+
+export const MODEL = 'aurora-image-1';
+
+/** The node under test is called this. */
+export const NODE = 'Node';
+
+export type NodeName = 'imageGeneration' | 'imageTask' | 'imageWait';
+export type Settings = Partial<N8n.INode>;
+type Parameters = Record<string, unknown>;
+
+export interface Bench {
+	gateway: Gateway;
+	host: Host;
+	/** Runs one node for the given items (one empty item by default). */
+	run(
+		type: NodeName,
+		parameters?: Parameters,
+		items?: N8n.IDataObject[],
+		settings?: Settings,
+		options?: RunOptions,
+	): Promise<RunResult>;
+	/** Submits a task for each prompt, outside of n8n, and gives the IDs. */
+	submit(...prompts: string[]): Promise<string[]>;
+	submitEdit(prompt?: string): Promise<string>;
+	close(): Promise<void>;
+}
+
+export interface BenchOptions extends Omit<GatewayOptions, 'host'> {
+	credential?: Record<string, unknown>;
+	host?: HostOptions;
+}
+
+/** Opens a gateway whose tasks are done at once, and a host that holds the first account's key. */
+export async function openBench({
+	credential,
+	host: hostOptions,
+	...options
+}: BenchOptions = {}): Promise<Bench> {
+	const gateway = await startGateway({ taskSeconds: 0, imageSize: 32, ...options });
+	const host = await hostFor({ baseUrl: gateway.url, ...credential }, hostOptions).catch(
+		async (error: unknown) => {
+			// An open gateway would keep the test run from ending.
+			await gateway.close();
+			throw error;
+		},
+	);
+	const [key] = gateway.keys;
+
+	async function post(path: string, body: FormData | object): Promise<string> {
+		const form = body instanceof FormData;
+		const response = await fetch(`${gateway.url}${path}?async=true`, {
+			method: 'POST',
+			headers: {
+				authorization: `Bearer ${key}`,
+				...(form ? {} : { 'content-type': 'application/json' }),
+			},
+			body: form ? body : JSON.stringify(body),
+		});
+		return ((await response.json()) as { id: string }).id;
+	}
+
+	return {
+		gateway,
+		host,
+		run: async (type, parameters = {}, items = [{}], settings = {}, runOptions = {}) =>
+			await host.run(workflowOf(type, parameters, settings), {
+				input: items.map((json) => ({ json })),
+				...runOptions,
+			}),
+		submit: async (...prompts) =>
+			// Not all at once: the gateway counts how many requests it saw at the same time.
+			await pooled(
+				prompts,
+				5,
+				async (prompt) => await post('/v1/images/generations', { model: MODEL, prompt }),
+			),
+		submitEdit: async (prompt = 'an edit') => {
+			const form = new FormData();
+			form.set('model', MODEL);
+			form.set('prompt', prompt);
+			form.set('image', new Blob([TINY_PNG], { type: 'image/png' }), 'one.png');
+			return await post('/v1/images/edits', form);
+		},
+		close: async () => await gateway.close(),
+	};
+}
+
+/** A host whose credential has the first account's key, unless told otherwise. */
+export async function hostFor(
+	credential: Record<string, unknown>,
+	options: HostOptions = {},
+): Promise<Host> {
+	return await createHost({
+		credentials: { mediaGatewayApi: { apiKey: 'sk-embedded-gateway-one', ...credential } },
+		...options,
+	});
+}
+
+/** Start → node under test. */
+export function workflowOf(
+	type: NodeName,
+	parameters: Parameters = {},
+	settings: Settings = {},
+): WorkflowJson {
+	const model = type === 'imageGeneration' ? { model: byName(MODEL) } : {};
+	return {
+		nodes: [
+			{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
+			{
+				name: NODE,
+				type: `n8n-nodes-media-gateway.${type}`,
+				parameters: { ...model, ...parameters } as N8n.INodeParameters,
+				...settings,
+			},
+		],
+		connections: { Start: { main: [[{ node: NODE, type: 'main', index: 0 }]] } },
+	};
+}
+
+export const byName = (value: string) => ({ __rl: true, mode: 'name', value });
+
+/** A PNG of one pixel. */
+export const TINY_PNG = Buffer.from(
+	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+	'base64',
+);
+
+export interface OwnServer {
+	url: string;
+	/** What arrived, in order. */
+	requests: Array<{ method: string; url: string; headers: IncomingMessage['headers'] }>;
+	close(): Promise<void>;
+}
+
+/** A server of one's own: another host, or a gateway that answers what no gateway should. */
+export async function serve(
+	answer: (request: IncomingMessage, response: ServerResponse, url: string) => void,
+): Promise<OwnServer> {
+	const requests: OwnServer['requests'] = [];
+	let url = '';
+	const server = createServer((request, response) => {
+		const { method = '', url: path = '', headers } = request;
+		requests.push({ method, url: path, headers });
+		request.resume();
+		request.once('end', () => answer(request, response, url));
+	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	return {
+		url,
+		requests,
+		close: async () => {
+			server.closeAllConnections();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}
+
+export function sendJson(response: ServerResponse, body: unknown, status = 200): void {
+	response.writeHead(status, { 'content-type': 'application/json' });
+	response.end(JSON.stringify(body));
+}
+
+/** An address at which nothing answers. */
+export async function deadAddress(): Promise<string> {
+	const server = await serve((_, response) => response.end());
+	await server.close();
+	return server.url;
+}
+
+/** Everything in a value as one text: own and inherited fields, hidden ones, causes, circles. */
+export function everythingIn(value: unknown): string {
+	const seen = new Set<unknown>();
+	const texts: string[] = [];
+	const visit = (part: unknown): void => {
+		if (typeof part === 'string') texts.push(part);
+		if (typeof part === 'number' || typeof part === 'boolean') texts.push(String(part));
+		if (typeof part !== 'object' || part === null || seen.has(part)) return;
+		seen.add(part);
+		if (Buffer.isBuffer(part)) {
+			texts.push(part.toString('latin1'));
+			return;
+		}
+		if (part instanceof Map || part instanceof Set) [...part].forEach(visit);
+		for (const name of Reflect.ownKeys(part)) {
+			texts.push(String(name));
+			const { value: own } = Object.getOwnPropertyDescriptor(part, name) ?? {};
+			visit(own);
+		}
+	};
+	visit(value);
+	return texts.join('\n');
+}
+
+/** Runs `work` for each of `list`, at most `width` at once, and keeps the order. */
+export async function pooled<T, R>(
+	list: readonly T[],
+	width: number,
+	work: (entry: T) => Promise<R>,
+): Promise<R[]> {
+	const results: R[] = [];
+	const queue = [...list.entries()];
+	const worker = async (): Promise<void> => {
+		for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+			results[next[0]] = await work(next[1]);
+		}
+	};
+	await Promise.all(Array.from({ length: width }, worker));
+	return results;
+}
+
+/**
+ * Counts the requests that leave this process, by what Node.js itself tells of them. A server counts
+ * what arrives, which can be a little later.
+ */
+export function countRequests(): { to(address: string): number; stop(): void } {
+	const hosts: string[] = [];
+	const note = (message: unknown): void => {
+		hosts.push(String((message as { request: ClientRequest }).request.getHeader('host')));
+	};
+	subscribe('http.client.request.start', note);
+	return {
+		to: (address) => hosts.filter((host) => host === new URL(address).host).length,
+		stop: () => void unsubscribe('http.client.request.start', note),
+	};
+}
