@@ -10,7 +10,8 @@ describe('the package, by the rules for verified packages', () => {
 		expect(manifest).not.toHaveProperty('dependencies');
 		expect(manifest).not.toHaveProperty('overrides');
 		expect(manifest).not.toHaveProperty('resolutions');
-		expect(manifest.peerDependencies).toEqual({ 'n8n-workflow': '*' });
+		expect(manifest.peerDependencies).toEqual({ '@n8n/ai-node-sdk': '*', 'n8n-workflow': '*' });
+		expect(manifest.n8n.aiNodeSdkVersion).toBe(1);
 	});
 
 	test('runs nothing when it is installed', () => {

@@ -1,0 +1,336 @@
+import { firstText } from './errorMap';
+import { detectImageType } from './imageFile';
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from './json';
+import { planMessage, readMessage, type MessageRequest, type Turn } from './message';
+import { withoutUndefined, type RequestPlan } from './plan';
+import { GatewayError, UnknownOutcomeError } from './problem';
+
+/** A part of what is said in a chat, in the words of whoever talks to the model. */
+export type ChatPart =
+	| { type: 'text'; text: string }
+	/** `providerMetadata.url` where the file is only pointed to. */
+	| {
+			type: 'file';
+			mediaType?: string;
+			data?: string | Uint8Array;
+			providerMetadata?: Record<string, unknown>;
+	  }
+	/** `input` is JSON. */
+	| { type: 'tool-call'; toolCallId?: string; toolName: string; input: string }
+	| { type: 'tool-result'; toolCallId: string; result: unknown; isError?: boolean }
+	/** For show only: what the gateway gets back of its thinking is kept beside the chat. */
+	| { type: 'reasoning'; text: string }
+	| { type: 'invalid-tool-call' | 'citation' | 'provider' };
+
+export interface ChatMessage {
+	role: string;
+	content: ChatPart[];
+}
+
+/** A tool that the model may call. */
+export interface ChatTool {
+	name: string;
+	description?: string;
+	/** JSON schema of its input. */
+	inputSchema: unknown;
+}
+
+/** A turn whose content is given in blocks. */
+export interface ChatTurn extends Turn {
+	content: JsonObject[];
+}
+
+export interface Conversation {
+	system?: string;
+	turns: ChatTurn[];
+}
+
+/** What holds for all messages of a chat. */
+export type ChatSettings = Omit<MessageRequest, 'messages' | 'system'>;
+
+/** What is special about one message of a chat. */
+export interface ChatCall {
+	tools?: ChatTool[];
+	stopSequences?: string[];
+	stream?: boolean;
+}
+
+export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
+
+/** What the model answered, in the words of whoever talks to it. */
+export interface ChatAnswer {
+	id?: string;
+	parts: ChatPart[];
+	finishReason: FinishReason;
+	stopReason?: string;
+	usage?: ChatUsage;
+	/** The assistant's blocks as they came. */
+	content: JsonObject[];
+}
+
+export interface ChatUsage {
+	promptTokens: number;
+	completionTokens: number;
+	totalTokens: number;
+	cacheRead?: number;
+	thinkingTokens?: number;
+	/** As the gateway sent it. */
+	sent: JsonObject;
+}
+
+/**
+ * A chat in the words of the message endpoint: what the system says goes to the front, results of
+ * tools are said by the user, and whatever follows in the same role becomes one turn.
+ *
+ * @throws GatewayError if there is nothing in it to answer, or a file that no model takes
+ */
+export function toConversation(messages: ChatMessage[]): Conversation {
+	const system = messages
+		.filter(({ role }) => role === 'system')
+		.map(({ content }) => textOf(content))
+		.filter((text) => text.trim() !== '')
+		.join('\n\n');
+	const turns = messages
+		.filter(({ role }) => role !== 'system')
+		.map(({ role, content }) => ({
+			role: role === 'assistant' ? 'assistant' : 'user',
+			content: content.flatMap(blockOf),
+		}))
+		.filter(({ content }) => content.length > 0);
+	if (turns.length === 0) {
+		throw new GatewayError({
+			message: 'There is nothing to answer: the conversation is empty',
+			description: 'Give the agent or chain a prompt. Nothing was sent.',
+		});
+	}
+	return { system: system === '' ? undefined : system, turns };
+}
+
+function textOf(content: ChatPart[]): string {
+	return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+function blockOf(part: ChatPart): JsonObject[] {
+	switch (part.type) {
+		case 'text':
+			// The endpoint refuses texts without a letter in them.
+			return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }];
+		case 'file':
+			return [fileBlock(part)];
+		case 'tool-call':
+			return [
+				{
+					type: 'tool_use',
+					id: part.toolCallId,
+					name: part.toolName,
+					input: jsonObjectIn(part.input) ?? {},
+				},
+			];
+		case 'tool-result':
+			return [
+				withoutUndefined({
+					type: 'tool_result',
+					tool_use_id: part.toolCallId,
+					content: resultContent(part.result),
+					is_error: part.isError === true ? true : undefined,
+				}),
+			];
+		default:
+			return [];
+	}
+}
+
+/** A tool's result as text, or as blocks where it is made of texts and files. */
+function resultContent(result: unknown): string | JsonObject[] {
+	if (typeof result === 'string') return result;
+	const isPart = (part: unknown): part is ChatPart =>
+		isJsonObject(part) && (part.type === 'text' ? typeof part.text === 'string' : isFile(part));
+	if (Array.isArray(result) && result.length > 0 && result.every(isPart)) {
+		return result.flatMap(blockOf);
+	}
+	return JSON.stringify(result) ?? '';
+}
+
+function isFile({ type, data, providerMetadata }: JsonObject): boolean {
+	return type === 'file' && (data !== undefined || isJsonObject(providerMetadata));
+}
+
+function fileBlock(file: Extract<ChatPart, { type: 'file' }>): JsonObject {
+	const url = nonEmptyString(file.providerMetadata?.url) ?? '';
+	const { mediaType, base64 } = bytesOf(file, url);
+	const address = /^https?:/i.test(url) && base64 === undefined ? url : undefined;
+	const source =
+		address === undefined
+			? { type: 'base64', media_type: mediaType, data: base64 ?? '' }
+			: { type: 'url', url: address };
+	// Nothing but its name tells what lies at an address; most are pictures.
+	const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(address ?? '');
+	if (isPdf) return { type: 'document', source };
+	if (mediaType.startsWith('image/') || address !== undefined) return { type: 'image', source };
+	if (mediaType.startsWith('text/') && base64 !== undefined) {
+		return { type: 'text', text: Buffer.from(base64, 'base64').toString('utf8') };
+	}
+	throw new GatewayError({
+		message: `The model cannot be given a file of the type "${mediaType}"`,
+		description: 'Images, PDF documents and texts can be sent to it. Nothing was sent.',
+	});
+}
+
+function bytesOf(
+	{ mediaType, data }: Extract<ChatPart, { type: 'file' }>,
+	url: string,
+): { mediaType: string; base64?: string } {
+	const given = typeof data === 'string' ? data : data && Buffer.from(data).toString('base64');
+	const inline = /^data:([^;,]*);base64,(.*)$/s.exec(given ?? url);
+	const base64 = inline?.[2] ?? nonEmptyString(given);
+	const named = nonEmptyString(inline?.[1]) ?? nonEmptyString(mediaType);
+	if (named !== undefined && named !== 'application/octet-stream') {
+		return { mediaType: named.toLowerCase(), base64 };
+	}
+	// Not everyone who hands on a file says what it is.
+	const start = Buffer.from((base64 ?? '').slice(0, 400), 'base64');
+	const isPdf = start.subarray(0, 5).toString('latin1') === '%PDF-';
+	return {
+		mediaType: detectImageType(start) ?? (isPdf ? 'application/pdf' : (named ?? 'unknown')),
+		base64,
+	};
+}
+
+/** Turns of the same role that follow each other, as one: not every gateway takes two. */
+export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
+	const joined: ChatTurn[] = [];
+	for (const { role, content } of turns) {
+		const last = joined.at(-1);
+		if (last?.role === role) last.content = [...last.content, ...content];
+		else joined.push({ role, content });
+	}
+	return joined;
+}
+
+/** Plans a message of a chat (specification, 4.4). */
+export function planChat(
+	settings: ChatSettings,
+	{ system, turns }: Conversation,
+	{ tools = [], stopSequences = [], stream }: ChatCall,
+): RequestPlan {
+	return planMessage({
+		...settings,
+		system,
+		messages: turns,
+		extraFields: withoutUndefined({
+			tools: tools.length === 0 ? undefined : toolFields(tools),
+			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
+			stream: stream === true ? true : undefined,
+			...settings.extraFields,
+		}),
+	});
+}
+
+function toolFields(tools: ChatTool[]): JsonObject[] {
+	// An agent may bind its tools twice; the endpoint refuses two of the same name.
+	const named = new Map(tools.map((tool) => [tool.name, tool]));
+	return [...named.values()].map(({ name, description, inputSchema }) =>
+		withoutUndefined({
+			name,
+			description: nonEmptyString(description),
+			input_schema: { type: 'object', ...(isJsonObject(inputSchema) ? inputSchema : {}) },
+		}),
+	);
+}
+
+/**
+ * Reads the answer to a message of a chat.
+ *
+ * @throws UnknownOutcomeError if the gateway took the message on and answered with an error
+ * @throws GatewayError if a tool call is only half there
+ */
+export function readChatAnswer(body: JsonObject): ChatAnswer {
+	const answer = readMessage(body);
+	if (answer === undefined) throw brokenOff(body);
+	const content = answer.content.filter(isJsonObject);
+	const { stopReason } = answer;
+	if (stopReason === 'max_tokens' && content.at(-1)?.type === 'tool_use') {
+		// Half a prompt would be painted, and charged.
+		throw new GatewayError({
+			message: 'The answer was cut off at "Max Tokens", in the middle of a tool call',
+			description: 'Raise "Max Tokens" in the chat model. The tool was not called.',
+		});
+	}
+	return {
+		id: nonEmptyString(body.id),
+		parts: content.flatMap(partOf),
+		finishReason: FINISH_REASONS[stopReason ?? ''] ?? 'other',
+		stopReason,
+		usage: answer.usage && readUsage(answer.usage, answer.thinkingTokens),
+		content,
+	};
+}
+
+function brokenOff(body: JsonObject): UnknownOutcomeError {
+	const { error } = body;
+	const said = firstText([isJsonObject(error) ? error.message : error, body.message]);
+	return new UnknownOutcomeError({
+		message:
+			said === undefined
+				? 'The gateway accepted the message, but there is no answer in what it sent'
+				: `The gateway broke off its answer: ${said}`,
+		description:
+			"What it had written may have been charged, so the message was not sent again. Try again later, or look for it in the usage list of the gateway's console.",
+	});
+}
+
+const FINISH_REASONS: Record<string, FinishReason> = {
+	end_turn: 'stop',
+	stop_sequence: 'stop',
+	max_tokens: 'length',
+	model_context_window_exceeded: 'length',
+	tool_use: 'tool-calls',
+	refusal: 'content-filter',
+};
+
+function partOf({ type, ...block }: JsonObject): ChatPart[] {
+	if (type === 'text') {
+		const text = typeof block.text === 'string' ? block.text : '';
+		return text === '' ? [] : [{ type, text }];
+	}
+	if (type === 'thinking') {
+		const text = nonEmptyString(block.thinking);
+		return text === undefined ? [] : [{ type: 'reasoning', text }];
+	}
+	if (type !== 'tool_use') return [];
+	return [
+		{
+			type: 'tool-call',
+			toolCallId: nonEmptyString(block.id),
+			toolName: String(block.name),
+			input: JSON.stringify(block.input ?? {}),
+		},
+	];
+}
+
+function readUsage(sent: JsonObject, thinkingTokens: number | undefined): ChatUsage {
+	const count = (name: string): number => finiteNumber(sent[name]) ?? 0;
+	const cacheRead = finiteNumber(sent.cache_read_input_tokens);
+	// What comes from the cache or goes into it is not among the input tokens.
+	const promptTokens =
+		count('input_tokens') + (cacheRead ?? 0) + count('cache_creation_input_tokens');
+	const completionTokens = count('output_tokens');
+	return {
+		promptTokens,
+		completionTokens,
+		totalTokens: promptTokens + completionTokens,
+		cacheRead,
+		thinkingTokens,
+		sent,
+	};
+}
+
+/** The JSON object in a text, or undefined if there is none. */
+export function jsonObjectIn(text: string): JsonObject | undefined {
+	try {
+		const value = JSON.parse(text) as unknown;
+		return isJsonObject(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,101 @@
+import type {
+	IExecuteFunctions,
+	INodeType,
+	INodeTypeDescription,
+	ISupplyDataFunctions,
+	SupplyData,
+} from 'n8n-workflow';
+import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
+import type { KeptTurn } from '../../gateway/keptTurns';
+import { messageHints } from '../../gateway/message';
+import { testMediaGateway } from '../shared/credentialTest';
+import { addHints } from '../shared/hints';
+import { readLimits } from '../shared/options';
+import { openRun } from '../shared/run';
+import { chatModelFields } from './fields';
+import { GatewayChatModel } from './model';
+import { readSettings } from './settings';
+
+const KEPT = 'mediaGatewayChat';
+
+export class LmChatMediaGateway implements INodeType {
+	description: INodeTypeDescription = {
+		displayName: 'Media Gateway Chat Model',
+		name: 'lmChatMediaGateway',
+		icon: {
+			light: 'file:../../icons/mediaGateway.svg',
+			dark: 'file:../../icons/mediaGateway.dark.svg',
+		},
+		group: ['transform'],
+		version: 1,
+		subtitle: '={{ $parameter["model"] }}',
+		description:
+			'Let AI agents and chains use a model on a media gateway, with or without thinking',
+		defaults: { name: 'Media Gateway Chat Model' },
+		inputs: [],
+		outputs: [NodeConnectionTypes.AiLanguageModel],
+		outputNames: ['Model'],
+		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
+		properties: chatModelFields,
+	};
+
+	methods = { credentialTest: { testMediaGateway } };
+
+	async supplyData(this: ISupplyDataFunctions, itemIndex: number): Promise<SupplyData> {
+		const sdk = await loadSdk(this);
+		// It has everything of an executing node that is used here, but for the type.
+		const context = this as unknown as IExecuteFunctions;
+		const settings = readSettings(context, itemIndex);
+		addHints(context, messageHints(settings));
+		const run = await openRun(context, readLimits(context));
+		let cutOff = false;
+		const model = new GatewayChatModel({
+			run,
+			settings,
+			kept: keptTurns(context),
+			schemaOf: sdk.getParametersJsonSchema,
+			itemIndex,
+			onAnswer: ({ finishReason }) => {
+				if (finishReason === 'length' && !cutOff) {
+					addHints(context, ['An answer was cut off at "Max Tokens" of the chat model.']);
+				}
+				cutOff ||= finishReason === 'length';
+			},
+		});
+		// The SDK may bring types of another n8n.
+		const owner = this as unknown as Parameters<typeof sdk.supplyModel>[0];
+		return { ...sdk.supplyModel(owner, model), closeFunction: async () => run.end() };
+	}
+}
+
+/**
+ * What has to go back to the gateway as it came. It lies with the execution and not in the model:
+ * an agent of n8n 2 makes a new model after every round of tools.
+ */
+function keptTurns(context: IExecuteFunctions): KeptTurn[] {
+	const store = context.getContext('node') as { [KEPT]?: KeptTurn[] };
+	store[KEPT] ??= [];
+	return store[KEPT];
+}
+
+/**
+ * Loaded on first use: an n8n without the SDK must still load this package with all its other
+ * nodes.
+ */
+async function loadSdk(context: ISupplyDataFunctions) {
+	try {
+		return await import('@n8n/ai-node-sdk');
+	} catch (error) {
+		const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : '';
+		throw new NodeOperationError(
+			context.getNode(),
+			"The chat model needs n8n's AI Node SDK, which this n8n does not have",
+			{
+				description: `Update n8n: version 2.20 and later have it. All other nodes of this package work without it. (${reason})`,
+				itemIndex: 0,
+				// Shown as it is, instead of as the cause of an error of the agent.
+				functionality: 'configuration-node',
+			},
+		);
+	}
+}

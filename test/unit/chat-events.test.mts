@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import {
+	MessageAssembly,
+	readServerEvents,
+	type Piece,
+	type ServerEvent,
+} from '../../gateway/events.js';
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+async function* inChunks(bytes: Uint8Array, cuts: number[]): AsyncGenerator<Uint8Array> {
+	let start = 0;
+	for (const cut of [...cuts].sort((one, other) => one - other)) {
+		const end = Math.min(bytes.length, cut);
+		yield bytes.slice(start, end);
+		start = Math.max(start, end);
+	}
+	yield bytes.slice(start);
+}
+
+async function eventsIn(text: string, cuts: number[] = []): Promise<ServerEvent[]> {
+	const events: ServerEvent[] = [];
+	for await (const event of readServerEvents(inChunks(bytesOf(text), cuts))) events.push(event);
+	return events;
+}
+
+describe('server-sent events', () => {
+	test('with names, comments, several lines and no blank after the colon', async () => {
+		expect(
+			await eventsIn(': hello\n\nevent: one\ndata: a\ndata: b\n\ndata:c\nid: 7\n\nevent: two\n\n'),
+		).toEqual([
+			{ event: 'one', data: 'a\nb' },
+			{ event: undefined, data: 'c' },
+		]);
+	});
+
+	test('one that is not closed is none: it may have been cut', async () => {
+		expect(await eventsIn('data: whole\n\ndata: {"half')).toEqual([{ data: 'whole' }]);
+		expect(await eventsIn('data: whole\n\ndata: also whole?\n')).toEqual([{ data: 'whole' }]);
+	});
+
+	test.each(['\n', '\r\n', '\r'])('with lines that end in %j, cut anywhere', async (end) => {
+		const text = ['event: déjà', 'data: 🦊 {"a": 1}', '', 'data: ☃', '', 'x: y', ''].join(end);
+		const expected = [{ event: 'déjà', data: '🦊 {"a": 1}' }, { data: '☃' }];
+		const size = bytesOf(text).length;
+		await fc.assert(
+			fc.asyncProperty(fc.array(fc.nat(size), { maxLength: 12 }), async (cuts) => {
+				expect(await eventsIn(text, cuts)).toEqual(expected);
+			}),
+		);
+	});
+});
+
+function assembled(...events: object[]) {
+	const assembly = new MessageAssembly();
+	const pieces = events.flatMap((event) => assembly.add({ data: JSON.stringify(event) }));
+	return { assembly, pieces };
+}
+
+const start = {
+	type: 'message_start',
+	message: {
+		id: 'msg',
+		content: [],
+		stop_reason: null,
+		usage: { input_tokens: 9, output_tokens: 1 },
+	},
+};
+const open = (index: number, content_block: object) => ({
+	type: 'content_block_start',
+	index,
+	content_block,
+});
+const grow = (index: number, type: string, delta: object) => ({
+	type: 'content_block_delta',
+	index,
+	delta: { type, ...delta },
+});
+const close = (index: number) => ({ type: 'content_block_stop', index });
+const end = (stop_reason: string) => ({
+	type: 'message_delta',
+	delta: { stop_reason, stop_sequence: null },
+	usage: { output_tokens: 30, output_tokens_details: { thinking_tokens: 20 } },
+});
+const stop = { type: 'message_stop' };
+
+describe('a streamed answer', () => {
+	const events = [
+		start,
+		{ type: 'ping' },
+		open(0, { type: 'thinking', thinking: '', signature: '' }),
+		grow(0, 'thinking_delta', { thinking: 'Hm' }),
+		grow(0, 'thinking_delta', { thinking: '.' }),
+		grow(0, 'signature_delta', { signature: 'abc' }),
+		close(0),
+		open(1, { type: 'text', text: '' }),
+		grow(1, 'text_delta', { text: 'Let me' }),
+		grow(1, 'citations_delta', { citation: { url: 'x' } }),
+		grow(1, 'text_delta', { text: ' see.' }),
+		close(1),
+		open(2, { type: 'tool_use', id: 'a', name: 'draw', input: {} }),
+		grow(2, 'input_json_delta', { partial_json: '{"prompt":' }),
+		grow(2, 'input_json_delta', { partial_json: '"a fox"}' }),
+		close(2),
+		open(3, { type: 'tool_use', id: 'b', name: 'now', input: {} }),
+		close(3),
+		end('tool_use'),
+		stop,
+	];
+
+	test('is put together to what would have come in one piece', () => {
+		const { assembly } = assembled(...events);
+		expect(assembly.whole).toBe(true);
+		expect(assembly.body).toEqual({
+			id: 'msg',
+			content: [
+				{ type: 'thinking', thinking: 'Hm.', signature: 'abc' },
+				{ type: 'text', text: 'Let me see.', citations: [{ url: 'x' }] },
+				{ type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'a fox' } },
+				{ type: 'tool_use', id: 'b', name: 'now', input: {} },
+			],
+			stop_reason: 'tool_use',
+			stop_sequence: null,
+			usage: {
+				input_tokens: 9,
+				output_tokens: 30,
+				output_tokens_details: { thinking_tokens: 20 },
+			},
+		});
+	});
+
+	test('is handed on piece by piece, each call by its ID', () => {
+		expect(assembled(...events).pieces).toEqual<Piece[]>([
+			{ type: 'thinking', text: 'Hm' },
+			{ type: 'thinking', text: '.' },
+			{ type: 'text', text: 'Let me' },
+			{ type: 'text', text: ' see.' },
+			{ type: 'toolCall', id: 'a', name: 'draw', json: '' },
+			{ type: 'toolCall', id: 'a', json: '{"prompt":' },
+			{ type: 'toolCall', id: 'a', json: '"a fox"}' },
+			{ type: 'toolCall', id: 'b', name: 'now', json: '' },
+		]);
+	});
+
+	test('may begin a block with its beginning, or bring it whole', () => {
+		const { assembly, pieces } = assembled(
+			start,
+			open(0, { type: 'text', text: 'One' }),
+			grow(0, 'text_delta', { text: ' two' }),
+			open(1, { type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'x' } }),
+			close(1),
+			open(2, { type: 'redacted_thinking', data: 'zzz' }),
+			close(2),
+			stop,
+		);
+		expect(assembly.body.content).toEqual([
+			{ type: 'text', text: 'One two' },
+			{ type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'x' } },
+			{ type: 'redacted_thinking', data: 'zzz' },
+		]);
+		expect(pieces).toContainEqual({ type: 'toolCall', id: 'a', json: '{"prompt":"x"}' });
+	});
+
+	test('is whole with its stop reason, and cut without it', () => {
+		expect(assembled(...events.slice(0, -2)).assembly.whole).toBe(false);
+		expect(assembled(...events.slice(0, -1)).assembly).toMatchObject({ whole: true, done: false });
+		expect(assembled(...events).assembly).toMatchObject({ whole: true, done: true });
+	});
+
+	test('that breaks off with an error is that error', () => {
+		const error = { type: 'overloaded_error', message: 'Overloaded' };
+		const { assembly } = assembled(...events.slice(0, 8), { type: 'error', error });
+		expect(assembly).toMatchObject({ whole: true, done: true, body: { type: 'error', error } });
+	});
+
+	test('may name its events beside the data, and bring some that mean nothing here', () => {
+		const assembly = new MessageAssembly();
+		assembly.add({
+			event: 'content_block_start',
+			data: '{"index":0,"content_block":{"type":"text"}}',
+		});
+		assembly.add({
+			event: 'content_block_delta',
+			data: '{"index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+		});
+		expect(assembly.add({ data: '[DONE]' })).toEqual([]);
+		expect(assembly.add({ event: 'news', data: '{"index":0}' })).toEqual([]);
+		expect(assembly.add({ event: 'content_block_delta', data: '{"index":5,"delta":{}}' })).toEqual(
+			[],
+		);
+		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
+	});
+});
