@@ -178,7 +178,10 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	if (httpCode === 413) {
 		return {
 			message: `The request is too large for the gateway (413)${words}`,
-			description: 'Send a smaller image.',
+			description:
+				plan.form === undefined
+					? 'Send less: a shorter text, fewer fields.'
+					: 'Send a smaller image.',
 		};
 	}
 	if (isQuotaRefusal(answer)) {
@@ -191,8 +194,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	if (httpCode === 429) {
 		return {
 			message: `The gateway receives too many requests (429)${words}`,
-			description:
-				'Lower "Requests per Second" or "Concurrency" in the options. This request was not accepted and not charged.',
+			description: `${howLongToWait(answer)}Lower "Requests per Second" or "Concurrency" in the options. This request was not accepted and not charged.`,
 		};
 	}
 	if (httpCode >= 500 || httpCode === 408) {
@@ -207,6 +209,12 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 			? 'Check the model, the prompt and the parameters. Nothing was charged for this request.'
 			: 'Check the parameters.',
 	};
+}
+
+/** What the gateway asks for by a `Retry-After` in seconds, with a blank behind it. */
+function howLongToWait({ headers }: Answer): string {
+	const seconds = Number(headers['retry-after'] ?? 0);
+	return Number.isFinite(seconds) && seconds >= 1 ? `It asks to wait ${seconds} s. ` : '';
 }
 
 /** The cases that the specification lists for the message endpoint (section 7, second table). */

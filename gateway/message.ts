@@ -90,6 +90,29 @@ export function messageHints({
 	return hints;
 }
 
+/**
+ * What may have led to a 400, as sentences for the user: whatever is odd about the request, and
+ * thinking blocks that came back changed (specification, 2.7).
+ *
+ * @param said the words in which the request was refused
+ */
+export function refusalAdvice(request: MessageRequest, said: string): string[] {
+	const thoughtful = request.messages.some(
+		({ content }) =>
+			Array.isArray(content) &&
+			content.some((block) => isJsonObject(block) && block.type === 'thinking'),
+	);
+	const changed = thoughtful && /thinking|signature/i.test(said);
+	return [
+		...messageHints(request),
+		...(changed
+			? [
+					'Thinking blocks have to go back exactly as they came: use the "messages" of the earlier Message node as "History", and change nothing in them.',
+				]
+			: []),
+	];
+}
+
 /** What a message brought (specification, 2.7). */
 export interface MessageAnswer {
 	/** All text blocks, joined. */

@@ -27,3 +27,21 @@ export function redirectTarget(
 		return undefined;
 	}
 }
+
+/**
+ * Where a download is redirected to, or undefined if it is not: any web address, as it carries no
+ * key.
+ */
+export function downloadTarget(
+	httpCode: number,
+	location: string | undefined,
+	url: string,
+): string | undefined {
+	if (![301, 302, 303, 307, 308].includes(httpCode) || location === undefined) return undefined;
+	try {
+		const target = new URL(location, url);
+		return ['http:', 'https:'].includes(target.protocol) ? target.href : undefined;
+	} catch {
+		return undefined;
+	}
+}

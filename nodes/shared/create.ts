@@ -1,4 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
 import { rounded } from '../../gateway/checks';
 import { finiteNumber, type JsonObject } from '../../gateway/json';
 import {
@@ -91,6 +92,8 @@ export async function createImages<R extends ImageRequest>(
 		};
 
 		const budget = inRange(context, 'budget', common.budget, 0);
+		if (Number(common.budget ?? 0) < 0)
+			throw new NodeOperationError(context.getNode(), '"Budget" must not be negative');
 		const items = await runItems(run, context.getInputData().length, {
 			prepare,
 			beforeFirst: () => checkBudget(budget, Object.values(costs)),

@@ -3,8 +3,9 @@ import { quote } from '../../gateway/errorMap';
 import { detectImageType, imageFileName } from '../../gateway/imageFile';
 import type { JsonObject } from '../../gateway/json';
 import { isGood, type Answer, type Fault, type Outcome } from '../../gateway/outcome';
-import { planDownload } from '../../gateway/plan';
+import { planDownload, type RequestPlan } from '../../gateway/plan';
 import { GatewayError } from '../../gateway/problem';
+import { downloadTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
 import type { Run } from './run';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './stream';
@@ -13,6 +14,7 @@ import { plainHeaders, skipsCertificate, withDeadline } from './transport';
 const MB = 1024 * 1024;
 /** An error page is quoted, not stored. */
 const LARGEST_ERROR_BYTES = 64 * 1024;
+const MOST_REDIRECTS = 10;
 
 /**
  * Downloads an image into n8n's binary store, as a stream and without any credential: the
@@ -107,21 +109,10 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 }
 
 function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exchange {
-	const { context, address, limits } = run;
+	const { limits } = run;
 	return async (plan, timeoutMs = limits.timeoutMs) =>
 		await withDeadline(run.requests, timeoutMs, async (signal): Promise<Outcome> => {
-			const response = (await context.helpers.httpRequest({
-				method: 'GET',
-				url: plan.path,
-				headers: { ...plan.headers },
-				encoding: 'stream',
-				returnFullResponse: true,
-				ignoreHttpStatusErrors: true,
-				sendCredentialsOnCrossOriginRedirect: false,
-				skipSslCertificateValidation: skipsCertificate(plan.path, address),
-				timeout: timeoutMs,
-				abortSignal: signal,
-			})) as IN8nHttpFullResponse;
+			const response = await follow(run, plan, signal, timeoutMs);
 			const answer = { kind: 'answer' as const, httpCode: response.statusCode };
 			const headers = plainHeaders(response.headers);
 			if (response.statusCode < 200 || response.statusCode >= 300) {
@@ -132,6 +123,38 @@ function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exc
 			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
 			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
 		});
+}
+
+/**
+ * Follows redirects by hand: whether an untrusted certificate is accepted is a question of its own
+ * for each address on the way.
+ */
+async function follow(
+	{ context, address }: Run,
+	plan: RequestPlan,
+	signal: AbortSignal,
+	timeoutMs: number,
+): Promise<IN8nHttpFullResponse> {
+	let url = plan.path;
+	for (let hop = 0; ; hop += 1) {
+		const response = (await context.helpers.httpRequest({
+			method: 'GET',
+			url,
+			headers: { ...plan.headers },
+			encoding: 'stream',
+			returnFullResponse: true,
+			ignoreHttpStatusErrors: true,
+			disableFollowRedirect: true,
+			skipSslCertificateValidation: skipsCertificate(url, address),
+			timeout: timeoutMs,
+			abortSignal: signal,
+		})) as IN8nHttpFullResponse;
+		const { location } = plainHeaders(response.headers);
+		const target = downloadTarget(response.statusCode, location, url);
+		if (target === undefined || hop >= MOST_REDIRECTS) return response;
+		if (isByteStream(response.body)) response.body.destroy();
+		url = target;
+	}
 }
 
 /** Puts a body into the binary store, or returns how it begins if it is no image. */

@@ -54,7 +54,7 @@ describe('the statuses of the specification', () => {
 			answer(404, { success: false, message: 'no such model' }),
 			/\(404\): no such model/,
 		],
-		['413', sync, answer(413), /too large for the gateway \(413\) \| Send a smaller image/],
+		['413', sync, answer(413), /too large for the gateway \(413\) \| Send less/],
 		[
 			'429 for haste',
 			sync,
