@@ -6,8 +6,16 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { messageHints, planMessage, readMessage, type Turn } from '../../gateway/message';
+import {
+	messageHints,
+	planMessage,
+	readMessage,
+	refusalAdvice,
+	type MessageRequest,
+	type Turn,
+} from '../../gateway/message';
 import { withoutUndefined } from '../../gateway/plan';
+import { GatewayError, withDetails } from '../../gateway/problem';
 import { testMediaGateway } from '../shared/credentialTest';
 import { addHints } from '../shared/hints';
 import { runItems } from '../shared/items';
@@ -55,7 +63,7 @@ export class Message implements INodeType {
 					return async () => {
 						const { answer } = await payOnce(run, ledger, itemIndex, plan, (body) =>
 							readMessage(body) === undefined ? undefined : { answer: body },
-						);
+						).catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
 						const json = simplify ? simplified(answer ?? {}, request.messages) : answer;
 						return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
 					};
@@ -67,6 +75,14 @@ export class Message implements INodeType {
 			run.end();
 		}
 	}
+}
+
+/** A refusal that also says what in the request may have led to it. */
+function withAdvice(error: unknown, request: MessageRequest): unknown {
+	if (!(error instanceof GatewayError) || error.problem.httpCode !== 400) return error;
+	const { message, description } = error.problem;
+	const advice = [...refusalAdvice(request, message), description];
+	return withDetails(error, { description: advice.join(' ') });
 }
 
 /** The answer as most workflows want it, with the conversation so far for the next turn. */
