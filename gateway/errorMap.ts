@@ -251,7 +251,8 @@ function messageProblem(plan: RequestPlan, httpCode: number, said: string): Prob
 	const sampling = ['temperature', 'top_p', 'top_k'].filter(
 		(name) => plan.body?.[name] !== undefined,
 	);
-	if (httpCode === 400 && sampling.length > 0) {
+	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
+	if (httpCode === 400 && sampling.length > 0 && aboutSampling) {
 		return {
 			message: `The gateway refused the message (400)${said === '' ? '' : `: ${said}`}`,
 			description: `The newest models accept no sampling fields. Remove ${sampling.join(', ')} from the options and try again.`,

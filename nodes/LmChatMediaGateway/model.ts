@@ -128,7 +128,7 @@ export class GatewayChatModel implements ChatModel {
 			return answer;
 		} catch (error) {
 			if (error instanceof RunEnded) {
-				throw new NodeOperationError(run.context.getNode(), 'The execution was stopped', {
+				throw new NodeOperationError(run.context.getNode(), 'The execution was canceled', {
 					description: 'A message that was under way may have been charged.',
 					itemIndex,
 				});
