@@ -485,7 +485,7 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		});
 		expect((await execution.promise).status).toBe('canceled');
 		while (failed === undefined) await new Promise(setImmediate);
-		expect(String(failed)).toContain('stopped');
+		expect(String(failed)).toContain('canceled');
 		while (gateway.inFlight > 0) await new Promise(setImmediate);
 	});
 
