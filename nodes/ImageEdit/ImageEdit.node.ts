@@ -11,6 +11,7 @@ import { testMediaGateway } from '../shared/credentialTest';
 import {
 	downloadFieldsFor,
 	modeField,
+	modeNotices,
 	modelField,
 	modelParametersField,
 	optionsField,
@@ -88,6 +89,7 @@ export class ImageEdit implements INodeType {
 				displayOptions: { show: { imageSource: ['url'] } },
 			},
 			modeField,
+			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(

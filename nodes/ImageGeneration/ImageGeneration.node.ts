@@ -11,6 +11,7 @@ import { testMediaGateway } from '../shared/credentialTest';
 import {
 	downloadFieldsFor,
 	modeField,
+	modeNotices,
 	modelField,
 	modelParametersField,
 	optionsField,
@@ -48,6 +49,7 @@ export class ImageGeneration implements INodeType {
 				description: 'What is to be seen in the image',
 			},
 			modeField,
+			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField([

@@ -47,7 +47,7 @@ export class ImageWait implements INodeType {
 				typeOptions: { minValue: 1 },
 				default: 600,
 				description:
-					'How long a task is waited for. After that the error names the task, which goes on at the gateway.',
+					'How long a task is waited for. What happens then is set by "On Timeout"; the task goes on at the gateway.',
 			},
 			...downloadFieldsFor(),
 			optionsField(

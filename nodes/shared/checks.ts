@@ -62,7 +62,9 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 				return { request, violations: [] };
 			}
 			const modelParameters = withPublishedTypes(record, request.modelParameters ?? {});
-			const parameters = { ...modelParameters, n: request.n, ...request.extraFields };
+			// What is not set in the options does not hide what the form of the model holds.
+			const n = request.n ?? modelParameters.n;
+			const parameters = { ...modelParameters, n, ...request.extraFields };
 			const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 			const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
 			const count = Number(parameters.n ?? 1);

@@ -81,7 +81,7 @@ export async function createImages<R extends ImageRequest>(
 					readPurchase(body, taskType),
 				);
 				if (mode === 'submit' && paid.task !== undefined) {
-					return [taskItem(paid.task, model, estimatedCost, itemIndex)];
+					return [taskItem(paid.task, { model, estimatedCost }, itemIndex)];
 				}
 				const facts = { model, prompt, estimatedCost };
 				return await collect(run, waiter, ledger, paid, facts, target, {
@@ -124,14 +124,19 @@ function readPurchase(body: JsonObject, taskType: TaskType): Paid | undefined {
 /** What `submit` hands out: Image Wait and Image Task take it with no expression to write. */
 function taskItem(
 	task: NonNullable<Paid['task']>,
-	model: string,
-	estimatedCost: number | undefined,
+	facts: { model: string; estimatedCost?: number },
 	itemIndex: number,
 ): INodeExecutionData {
 	const { taskId, taskType, status, submittedAt } = task;
-	const group = statusGroup(status);
-	const facts = { taskId, taskType, status, statusGroup: group, model, submittedAt, estimatedCost };
-	return { json: withoutUndefined(facts) as IDataObject, pairedItem: { item: itemIndex } };
+	const item = {
+		taskId,
+		taskType,
+		status,
+		statusGroup: statusGroup(status),
+		submittedAt,
+		...facts,
+	};
+	return { json: withoutUndefined(item) as IDataObject, pairedItem: { item: itemIndex } };
 }
 
 /** What would have been sent: the exact request, but for the key, and what was found out about it. */

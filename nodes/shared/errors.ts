@@ -1,5 +1,5 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
-import { NodeApiError, NodeOperationError } from 'n8n-workflow';
+import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import { withoutUndefined } from '../../gateway/plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../../gateway/problem';
 
@@ -16,19 +16,26 @@ export function problemOf(error: unknown): Problem {
  * The item that stands for a failed one where the node goes on. The engine takes it for an error
  * only if its JSON has no key but `error`, `message` and `details`.
  */
-export function failedItem(error: unknown, itemIndex: number): INodeExecutionData {
+export function failedItem(node: INode, error: unknown, itemIndex: number): INodeExecutionData {
 	const { message, description, ...details } = problemOf(error);
+	const more = withoutUndefined({
+		...details,
+		outcome: error instanceof UnknownOutcomeError ? 'unknown' : undefined,
+		description: description === '' ? undefined : description,
+	}) as IDataObject;
 	return {
-		json: {
-			error: message,
-			details: withoutUndefined({
-				...details,
-				outcome: error instanceof UnknownOutcomeError ? 'unknown' : undefined,
-				description: description === '' ? undefined : description,
-			}) as IDataObject,
-		},
+		json: { error: message, [keyOfDetails(node)]: more },
 		pairedItem: { item: itemIndex },
 	};
+}
+
+/**
+ * n8n 1.x knows only `error` and `message`: with `details` the item would not leave by the error
+ * output, but as a success.
+ */
+function keyOfDetails({ onError }: INode): 'details' | 'message' {
+	const isOld = WAIT_FOR_SUB_EXECUTION === undefined;
+	return isOld && onError === 'continueErrorOutput' ? 'message' : 'details';
 }
 
 /**

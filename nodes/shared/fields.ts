@@ -54,6 +54,26 @@ export const modeField: INodeProperties = {
 	],
 };
 
+/** What each mode means for the money, where the mode is chosen. */
+export const modeNotices: INodeProperties[] = [
+	{
+		displayName:
+			'If this request times out, nobody knows whether the picture was made and charged. For anything that takes long, use "Submit and Wait".',
+		name: 'syncNotice',
+		type: 'notice',
+		default: '',
+		displayOptions: { show: { mode: ['sync'] } },
+	},
+	{
+		displayName:
+			'Each item is a task that is charged. Its ID finds it again, whatever happens to n8n.',
+		name: 'taskNotice',
+		type: 'notice',
+		default: '',
+		displayOptions: { show: { mode: ['wait', 'submit'] } },
+	},
+];
+
 /** The model's own parameters, as a form made from the listing. */
 export const modelParametersField: INodeProperties = {
 	displayName: 'Model Parameters',

@@ -66,7 +66,7 @@ export async function imageItems(
 			try {
 				return await imageItem(run, url, index, facts, target);
 			} catch (error) {
-				if (goOn) return failedItem(error, target.itemIndex);
+				if (goOn) return failedItem(run.context.getNode(), error, target.itemIndex);
 				return await Promise.reject(error);
 			}
 		}),

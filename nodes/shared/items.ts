@@ -46,7 +46,7 @@ export async function runItems(
 	const failures: Failure[] = [];
 
 	const fail = (error: unknown, itemIndex: number): void => {
-		if (goOn) results[itemIndex] = [failedItem(error, itemIndex)];
+		if (goOn) results[itemIndex] = [failedItem(context.getNode(), error, itemIndex)];
 		else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
 	};
 

@@ -115,11 +115,9 @@ export function itemsOf(execution: Execution, node: string, output = 0): Json[] 
 	return runs.at(-1)?.data?.main?.[output] ?? [];
 }
 
-/** Names of the nodes that an execution has to have run: all but notes and what is switched off. */
+/** Names of the nodes that an execution has to have run: all but notes. One that is switched off hands on its input. */
 export function nodeNames(workflow: Workflow): string[] {
-	return workflow.nodes
-		.filter(({ type, disabled }) => type !== STICKY && !disabled)
-		.map(({ name }) => name as string);
+	return workflow.nodes.filter(({ type }) => type !== STICKY).map(({ name }) => name as string);
 }
 
 /** Every item with binary data that an execution holds, in the order of its nodes. */

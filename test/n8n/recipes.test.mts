@@ -1,0 +1,192 @@
+import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import {
+	executionsOf,
+	itemsOf,
+	readExample,
+	type Credentials,
+	type Workflow,
+} from './examples.mjs';
+import { packPackage, serverVersions } from './package.mjs';
+import { startServer, type Json, type N8nServer } from './server.mjs';
+
+/** What the examples promise beyond running through: each is driven by its own trigger. */
+describe.each(serverVersions())('what the examples promise, on n8n %s', (version) => {
+	let server: N8nServer;
+	let gateway: Gateway;
+	let credentials: Credentials;
+
+	beforeAll(async () => {
+		const { tarball } = await packPackage();
+		gateway = await startGateway({ taskSeconds: [1, 2] });
+		server = await startServer({ version, package: tarball });
+		const { id, name } = await server.createCredential({
+			type: 'mediaGatewayApi',
+			name: 'Media Gateway account',
+			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
+		});
+		credentials = { mediaGatewayApi: { id, name } };
+	});
+
+	afterAll(async () => {
+		await server?.dispose();
+		await gateway?.close();
+	});
+
+	beforeEach(() => gateway.reset());
+
+	async function store(example: string, prepare: (workflow: Workflow) => void = () => undefined) {
+		const workflow = readExample(example, credentials);
+		prepare(workflow);
+		return (await server.createWorkflow(workflow)).id;
+	}
+
+	const run = async (id: string, trigger?: string) =>
+		await server.settled(await server.runManually(id, trigger));
+
+	it('edit-by-form takes a photo and gives the edited one back', async () => {
+		const id = await store('edit-by-form');
+		await server.activate(id);
+		const { webhookId } = readExample('edit-by-form').nodes.find(({ type }) =>
+			type.endsWith('.formTrigger'),
+		);
+		const address = `${server.url}/form/${webhookId}`;
+		for (let tries = 0; tries < 40 && (await fetch(address)).status === 404; tries += 1) {
+			await new Promise((resolve) => setTimeout(resolve, 250));
+		}
+		const form = new FormData();
+		const drawn = (await (
+			await fetch(`${gateway.url}/v1/images/generations`, {
+				method: 'POST',
+				headers: {
+					authorization: `Bearer ${gateway.keys[0]}`,
+					'content-type': 'application/json',
+				},
+				body: JSON.stringify({ model: 'aurora-image-1', prompt: 'a house' }),
+			})
+		).json()) as Json;
+		const photo = await (await fetch(drawn.data[0].url)).blob();
+		gateway.reset();
+		form.append('field-0', photo, 'house.png');
+		form.append('field-1', 'Make it night');
+		const { formWaitingUrl } = (await (
+			await fetch(address, { method: 'POST', body: form })
+		).json()) as Json;
+		const [{ id: executionId }] = (await server.executions({ workflowId: id })) as [Json];
+		await server.until(executionId, (status) => status === 'waiting');
+
+		const waiting = formWaitingUrl.replace('localhost', '127.0.0.1');
+		const page = await (await fetch(waiting)).text();
+		expect(page).toContain('Here it is');
+		// The page takes the file and then tells n8n that it is done.
+		await fetch(waiting, { method: 'POST' });
+		const execution = await server.settled(executionId);
+		expect(execution.status).toBe('success');
+		const [edited] = itemsOf(execution, 'Edit the photo');
+		expect(edited.json).toMatchObject({ taskType: 'edit', prompt: 'Make it night' });
+		expect(page).toContain(encodeURIComponent(`"fileName":"${edited.binary.data.fileName}"`));
+		expect(gateway.paidByPrompt).toEqual({ 'Make it night': 1 });
+		await server.deactivate(id);
+	});
+
+	it('nightly-batch makes what it can, and lists what it cannot with its own columns', async () => {
+		const execution = await run(await store('nightly-batch'), 'Every night at two');
+		expect(execution.status).toBe('success');
+		expect(itemsOf(execution, 'Pictures of the night').map(({ json }) => json.sku)).toEqual([
+			'A-100',
+			'A-101',
+			'A-102',
+		]);
+		expect(itemsOf(execution, 'To look at in the morning').map(({ json }) => json)).toEqual([
+			{ sku: 'A-103', reason: expect.stringContaining('9999x9999'), taskId: '' },
+		]);
+		expect(gateway.paid).toBe(3);
+	});
+
+	it('nightly-batch sends nothing where the budget does not suffice', async () => {
+		const id = await store('nightly-batch', ({ nodes }) => {
+			const { parameters } = nodes.find(({ name }) => name === 'Make the pictures');
+			parameters.options.budget = 0.1;
+		});
+		const execution = await run(id, 'Every night at two');
+		expect(itemsOf(execution, 'To look at in the morning')).toHaveLength(4);
+		expect(gateway.paid).toBe(0);
+	});
+
+	it('submit-now-collect-later collects what was submitted before a crash', async () => {
+		const personal = await server.rest('GET', '/projects/personal');
+		const columns = ['taskId', 'taskType', 'prompt', 'state', 'url'];
+		const table = await server.rest('POST', `/projects/${personal.id}/data-tables`, {
+			name: `tasks ${version}`,
+			columns: columns.map((name) => ({ name, type: 'string' })),
+		});
+		const id = await store('submit-now-collect-later', ({ nodes }) => {
+			for (const { parameters } of nodes) {
+				if (parameters.dataTableId) {
+					parameters.dataTableId = { __rl: true, mode: 'list', value: table.id };
+				}
+			}
+		});
+		expect((await run(id, 'Every evening at eight')).status).toBe('success');
+		await server.restart('SIGKILL');
+		await new Promise((resolve) => setTimeout(resolve, 1000));
+
+		const execution = await run(id, 'Every five minutes');
+		expect(execution.status).toBe('success');
+		expect(itemsOf(execution, 'Pictures').map(({ binary }) => binary.data.mimeType)).toEqual([
+			'image/png',
+			'image/png',
+		]);
+		expect(itemsOf(execution, 'Tick it off').map(({ json }) => json.state)).toEqual([
+			'completed',
+			'completed',
+		]);
+		expect(itemsOf(await run(id, 'Every five minutes'), 'Open tasks')).toEqual([]);
+		expect(gateway.paid).toBe(2);
+	});
+
+	it('model-catalogue gives a CSV file and pays for nothing', async () => {
+		const execution = await run(await store('model-catalogue'), 'Every Monday at six');
+		const [{ binary }] = itemsOf(execution, 'Price list') as [Json];
+		const [heading, ...lines] = (await server.binary(binary.data))
+			.toString('utf8')
+			.replace(/^\ufeff/, '')
+			.trim()
+			.split('\n');
+		expect(heading).toContain('model,makes,can,ways,price,multiplier,per');
+		expect(lines).toHaveLength(6);
+		expect(lines.find((line) => line.startsWith('aurora-image-1'))).toContain(',0.04,,image,');
+		expect(gateway.paid).toBe(0);
+	});
+
+	it('contact-sheet holds all pictures in the order of the prompts', async () => {
+		const execution = await run(await store('contact-sheet'));
+		const [{ json }] = itemsOf(execution, 'Contact sheet') as [Json];
+		expect(json.html.match(/src="data:image\/png;base64,/g)).toHaveLength(6);
+		const prompts = itemsOf(execution, 'One item each').map((item) => item.json.prompt as string);
+		const captions = [...json.html.matchAll(/<figcaption>(.*?)<\/figcaption>/g)].map(([, c]) => c);
+		expect(captions).toEqual(prompts);
+		const [file] = itemsOf(execution, 'As a file') as [Json];
+		expect(file.binary.data).toMatchObject({ fileName: 'contact-sheet.html' });
+		expect((await server.binary(file.binary.data)).toString('utf8')).toBe(json.html);
+	});
+
+	it('conversation sends the thinking back unchanged', async () => {
+		const execution = await run(await store('conversation'));
+		const [{ json }] = itemsOf(execution, 'As a prompt') as [Json];
+		expect(json.messages.map(({ role }: Json) => role)).toEqual([
+			'user',
+			'assistant',
+			'user',
+			'assistant',
+			'user',
+			'assistant',
+		]);
+		expect(json.thinking).not.toBe('');
+		// The gateway refuses a thinking block that was changed.
+		expect(json.messages[1].content[0]).toMatchObject({
+			type: 'thinking',
+			signature: expect.any(String),
+		});
+		expect(gateway.count('message')).toBe(3);
+	});
+});
