@@ -47,7 +47,8 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 	const violations: Violation[] = [];
 	const mode = taskType === 'edit' ? 'image_edit' : 'text_to_image';
 	if (!suits(record, mode)) {
-		const offered = record.modes ?? [record.mediaType ?? 'nothing'];
+		const { modes, mediaType = 'nothing' } = record;
+		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;
 		violations.push({ field: 'The task of the model', value: mode, allowed: listed(offered) });
 	}
 	const { generationModes } = record;
@@ -134,8 +135,10 @@ function format(name: string): string {
 		.toLowerCase()
 		.replace(/^image\//, '')
 		.replace(/^\./, '');
-	return bare === 'jpg' ? 'jpeg' : bare.replace(/\+xml$/, '');
+	return OTHER_NAMES[bare] ?? bare.replace(/\+xml$/, '');
 }
+
+const OTHER_NAMES: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 
 function listed(values: Array<string | number | boolean>): string {
 	return values.map(String).join(', ');

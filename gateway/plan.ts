@@ -86,15 +86,14 @@ function asyncParts(flag: AsyncFlag | undefined): AsyncParts {
 }
 
 function bodyOf(request: GenerationRequest, asked: JsonObject): JsonObject {
-	return withoutUndefined({
+	const { model, prompt, n, responseFormat } = request;
+	return {
 		...request.modelParameters,
-		model: request.model,
-		prompt: request.prompt,
-		n: request.n,
-		response_format: request.responseFormat,
+		// What is left out here may stand in the model's own form.
+		...withoutUndefined({ model, prompt, n, response_format: responseFormat }),
 		...request.extraFields,
 		...asked,
-	});
+	};
 }
 
 /**

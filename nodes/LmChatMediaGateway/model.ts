@@ -193,7 +193,9 @@ export class GatewayChatModel implements ChatModel {
 		const exchange = createExchange({
 			...run,
 			requests,
-			read: onPiece && (async (response) => await readStreamed(response, onPiece)),
+			read:
+				onPiece &&
+				(async (response) => await readStreamed(response, onPiece, run.address.withoutKey)),
 		});
 		try {
 			return await Promise.race([

@@ -67,11 +67,13 @@ export async function runItems(
 	};
 
 	const jobs: Job[] = [];
+	let prepared = false;
 	const work = async (): Promise<void> => {
 		await forEach(async (itemIndex) => {
 			jobs[itemIndex] = await prepare(itemIndex);
 		});
 		if (failures.length > 0) return;
+		prepared = true;
 		try {
 			beforeFirst?.();
 		} catch (error) {
@@ -94,19 +96,26 @@ export async function runItems(
 		});
 	}
 	if (failures.length > 0) {
-		const { error, itemIndex } = summary(failures);
+		const { error, itemIndex } = summary(failures, prepared);
 		throw nodeError(context.getNode(), error, itemIndex, ledger?.inWords() ?? '');
 	}
 	if (!results.flat().some((item) => item?.json.error !== undefined)) ledger?.clear();
 	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
 }
 
-/** Several failures as one error with a line for each of them that says something of its own. */
-function summary(failures: Failure[]): Failure {
+/** More lines than these help nobody. */
+const MOST_LINES = 100;
+
+/**
+ * Several failures as one error with a line for each item. Once the requests are on their way, the
+ * same failure of all of them is one: it has a single cause.
+ */
+function summary(failures: Failure[], prepared: boolean): Failure {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
 	const [first, ...others] = failures as [Failure, ...Failure[]];
 	const { message } = problemOf(first.error);
-	if (others.every(({ error }) => problemOf(error).message === message)) return first;
+	const isOne = others.every(({ error }) => problemOf(error).message === message);
+	if (others.length === 0 || (prepared && isOne)) return first;
 	const lines = failures.map(
 		({ error, itemIndex }) => `Item ${itemIndex}: ${problemOf(error).message}`,
 	);
@@ -115,7 +124,7 @@ function summary(failures: Failure[]): Failure {
 		error: new GatewayError({
 			...problemOf(first.error),
 			message: `${failures.length} items failed. ${lines[0]}`,
-			description: lines.join('\n'),
+			description: lines.slice(0, MOST_LINES).join('\n'),
 		}),
 	};
 }

@@ -95,15 +95,19 @@ export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
 }
 
 /**
- * The models for a run that can do without them: asked for once and not for long.
+ * The models for a run that can do without them: asked for once and not for long. Not in turn with
+ * the other requests: a listing that refuses for haste must not hold back what it is asked for.
  *
  * @throws ListingError
  */
 export async function askForModels(run: Run): Promise<ModelRecord[]> {
-	const answer = await shared(run, planModelList(), async (plan) => ({
-		outcome: await run.sender.attempt(plan, RUN_TIMEOUT_MS),
-		attempts: 1,
-	}));
+	const exchange = createExchange(run);
+	const answer = await shared(run, planModelList(), async (plan) => {
+		// Rejects if the run has ended meanwhile.
+		await run.clock.sleep(0);
+		const outcome = await exchange(plan, Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs));
+		return { outcome, attempts: 1 };
+	});
 	return readModelList(answer.json);
 }
 

@@ -3,10 +3,9 @@ import { createRequire } from 'node:module';
 import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { selfSigned } from './certificate.mjs';
-import type { Host } from './host.mjs';
+import { chatRoot, chatWorkflow } from './chat-root.mjs';
+import type { RunResult, WorkflowJson } from './host.mjs';
 import {
-	byName,
-	countRequests,
 	deadAddress,
 	everythingIn,
 	hostFor,
@@ -18,9 +17,22 @@ import {
 	TINY_PNG,
 	workflowOf,
 	type Bench,
+	type NodeName,
+	type OwnServer,
+	type Settings,
 } from './workbench.mjs';
 
 const { CredentialTestContext } = createRequire(import.meta.url)('n8n-core') as typeof Core;
+
+const ALL = [
+	'imageEdit',
+	'imageGeneration',
+	'imageTask',
+	'imageWait',
+	'lmChatMediaGateway',
+	'mediaModels',
+	'message',
+];
 
 let bench: Bench;
 let secure: Bench;
@@ -65,7 +77,7 @@ describe('the test behind the button', () => {
 		await tested({ baseUrl: bench.gateway.url, apiKey, ...more });
 
 	test('every node is tested by a function that it has', () => {
-		for (const name of ['imageGeneration', 'imageTask', 'imageWait']) {
+		for (const name of ALL) {
 			const { description, methods } = bench.host.nodeType(`n8n-nodes-media-gateway.${name}`);
 			const [credential] = description.credentials!;
 			expect(methods!.credentialTest).toHaveProperty(String(credential!.testedBy));
@@ -201,10 +213,18 @@ describe('before anything is sent', () => {
 		['   ', /API key is empty/],
 		['sk-one two', /contains a blank/],
 	])('the key %j is refused by every node', async (apiKey, message) => {
-		const host = await hostFor({ baseUrl: bench.gateway.url, apiKey });
-		for (const node of ['imageGeneration', 'imageTask', 'imageWait'] as const) {
-			const result = await host.run(workflowOf(node, { taskId: 'x', prompt: 'a fox' }));
+		const host = await hostFor(
+			{ baseUrl: bench.gateway.url, apiKey },
+			{ extraNodeTypes: chatRoot },
+		);
+		const settings = { taskId: 'x', prompt: 'a fox', model: MODEL };
+		for (const node of ['imageEdit', 'imageGeneration', 'imageTask', 'imageWait', 'message']) {
+			const result = await host.run(workflowOf(node as NodeName, settings));
 			expect(result.error?.message).toMatch(message);
+		}
+		for (const way of ['invoke', 'stream'] as const) {
+			const result = await host.run(chatWorkflow(way));
+			expect(everythingIn(result.error)).toMatch(message);
 		}
 		expect(bench.gateway.count('any')).toBe(0);
 	});
@@ -221,10 +241,12 @@ describe('the key', () => {
 				const { authorization = '', 'x-api-key': apiKey = '' } = request.headers;
 				const sent = `${String(authorization)} ${String(apiKey)}`;
 				response.setHeader('x-echo', sent);
-				if (status === 302) {
+				if (status >= 300 && status < 400) {
 					response.setHeader('location', `${imageHost}/?${encodeURIComponent('sent')}=${sent}`);
 				}
-				if (request.url!.includes('/media/')) return sendJson(response, {}, 404);
+				if (request.url!.includes('/media/') && status === 200) {
+					return sendJson(response, {}, 404);
+				}
 				const echo = { message: `you sent ${sent}`, type: 'echo' };
 				const body =
 					status === 200
@@ -242,66 +264,129 @@ describe('the key', () => {
 		);
 	}
 
-	const RUNS: Record<string, Record<string, unknown>> = {
+	const RUNS: Record<string, (settings?: Settings, options?: object) => WorkflowJson> = {};
+	const PARAMETERS: Record<NodeName, Record<string, unknown>> = {
 		imageGeneration: { prompt: 'a fox' },
 		imageTask: { taskId: 'task_1' },
 		imageWait: { taskId: 'task_1', maxWait: 1 },
-		message: { model: byName(MODEL), prompt: 'hello' },
-		imageEdit: {
-			model: byName(MODEL),
-			prompt: 'a fox',
-			imageSource: 'url',
-			imageUrl: '={{ $json.source }}',
-		},
+		message: { model: 'reason-large', prompt: 'hello' },
+		imageEdit: { prompt: 'a fox', imageSource: 'url', imageUrl: '={{ $json.source }}' },
 		mediaModels: {},
 	};
+	for (const [node, parameters] of Object.entries(PARAMETERS)) {
+		RUNS[node] = (settings, options = {}) =>
+			workflowOf(node as NodeName, { ...parameters, options }, settings);
+	}
+	for (const way of ['invoke', 'stream'] as const) {
+		RUNS[`chat model, ${way}`] = (settings, options = {}) =>
+			chatWorkflow(way, { options }, settings);
+	}
 
-	test.each([200, 400, 401, 403, 302])(
+	const hostWith = async (credential: Record<string, unknown>) =>
+		await hostFor({ apiKey: KEY, ...credential }, { extraNodeTypes: chatRoot });
+
+	/** All that n8n keeps or shows of a run. */
+	const keptOf = (result: RunResult): string[] => [
+		everythingIn([result.data, result.error, result.hints(NODE), result.hints('Model')]),
+		JSON.stringify(result.data),
+		JSON.stringify(result.error ?? {}),
+	];
+
+	const everyRun = async (credential: Record<string, unknown>, images: OwnServer) => {
+		const kept: string[] = [];
+		for (const messageAuth of ['authorization', 'xApiKey']) {
+			const host = await hostWith({ ...credential, messageAuth });
+			for (const workflow of Object.values(RUNS)) {
+				for (const onError of [
+					undefined,
+					'continueRegularOutput',
+					'continueErrorOutput',
+				] as const) {
+					const source = `${images.url}/source.png`;
+					const result = await host.run(workflow({ onError }), { input: [{ json: { source } }] });
+					kept.push(...keptOf(result));
+				}
+			}
+		}
+		return kept;
+	};
+
+	function expectKeptAway(images: OwnServer): void {
+		expect(everythingIn(images.requests)).not.toContain('0123456789');
+		for (const { headers } of images.requests) {
+			expect(headers).not.toHaveProperty('authorization');
+			expect(headers).not.toHaveProperty('x-api-key');
+		}
+	}
+
+	test.each([200, 400, 401, 403, 301, 302, 303, 307, 308])(
 		'%d: it is in nothing that is kept, and with no other host',
 		async (status) => {
 			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
 			const own = await quotingGateway(status, images.url);
-			const sent = countRequests();
-			const kept: string[] = [];
-			for (const messageAuth of ['authorization', 'xApiKey']) {
-				const host: Host = await hostFor({ baseUrl: own.url, apiKey: KEY, messageAuth });
-				for (const [node, parameters] of Object.entries(RUNS)) {
-					for (const onError of [
-						undefined,
-						'continueRegularOutput',
-						'continueErrorOutput',
-					] as const) {
-						const workflow = workflowOf(node as 'imageTask', parameters, { onError });
-						const source = `${images.url}/source.png`;
-						const result = await host.run(workflow, { input: [{ json: { source } }] });
-						kept.push(everythingIn([result.data, result.error, result.hints(NODE)]));
-						kept.push(JSON.stringify(result.data), JSON.stringify(result.error ?? {}));
-					}
-				}
-			}
-			sent.stop();
-			// The gateway did get it, and did quote it.
-			expect(everythingIn(own.requests)).toContain(KEY);
+			const kept = await everyRun({ baseUrl: own.url }, images);
+			// The gateway did get it, in each of the two ways, and did quote it.
+			const received = own.requests.filter(({ url }) => url === '/v1/messages');
+			expect(new Set(received.map(({ headers }) => headers['x-api-key']))).toEqual(
+				new Set([KEY, undefined]),
+			);
+			expect(received.map(({ headers }) => headers.authorization)).toContain(KEY);
 			for (const text of kept) expect(text).not.toContain('0123456789');
-			expect(everythingIn(images.requests)).not.toContain('0123456789');
+			expectKeptAway(images);
 		},
 		60_000,
 	);
 
-	test('faults of the network do not show it either', async () => {
-		const cut = await opened(serve((request) => request.socket.destroy()));
-		for (const baseUrl of [cut.url, secure.gateway.url]) {
-			const host = await hostFor({ baseUrl, apiKey: KEY });
-			for (const [node, parameters] of Object.entries(RUNS)) {
-				if (node === 'mediaModels' || node === 'imageTask') continue;
-				const options = { checkLimits: false, timeout: 1 };
-				const result = await host.run(workflowOf(node as 'imageTask', { ...parameters, options }));
-				expect(result.error).toBeDefined();
-				expect(everythingIn([result.data, result.error])).not.toContain('0123456789');
-				expect(JSON.stringify(result)).not.toContain('0123456789');
-			}
-		}
+	test.each([302, 307])(
+		'%d: nor does another host get it by way of the gateway itself',
+		async (status) => {
+			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+			const own = await opened(
+				serve((request, response, url) => {
+					const location = request.url!.includes('/hop')
+						? `${images.url}/away`
+						: `${url}/v1/hop${request.url!}`;
+					response.writeHead(status, { location }).end();
+				}),
+			);
+			await everyRun({ baseUrl: own.url }, images);
+			expect(own.requests.some(({ url }) => url.startsWith('/v1/hop'))).toBe(true);
+			// Only what an edit starts from was asked for there.
+			expect(new Set(images.requests.map(({ url }) => url))).toEqual(new Set(['/source.png']));
+			expectKeptAway(images);
+		},
+		60_000,
+	);
+
+	test('the listing at another address gets none', async () => {
+		const media = await opened(serve((_, response) => sendJson(response, { data: {} })));
+		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+		const own = await quotingGateway(200, images.url);
+		await everyRun({ baseUrl: own.url, mediaUrl: media.url }, images);
+		expect(media.requests.length).toBeGreaterThan(0);
+		expectKeptAway(media);
+		expectKeptAway(images);
 	}, 60_000);
+
+	test.each(Object.keys(RUNS).filter((name) => name !== 'mediaModels' && name !== 'imageTask'))(
+		'faults of the network do not show it either: %s',
+		async (name) => {
+			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+			const cut = await opened(serve((request) => request.socket.destroy()));
+			for (const baseUrl of [cut.url, secure.gateway.url]) {
+				for (const messageAuth of ['authorization', 'xApiKey']) {
+					const host = await hostWith({ baseUrl, messageAuth });
+					const options = { checkLimits: false, timeout: 1 };
+					const source = `${images.url}/source.png`;
+					const workflow = RUNS[name]!({}, options);
+					const result = await host.run(workflow, { input: [{ json: { source } }] });
+					expect(result.error).toBeDefined();
+					for (const text of keptOf(result)) expect(text).not.toContain('0123456789');
+				}
+			}
+		},
+		60_000,
+	);
 });
 
 test('a deadline shorter than any pause still asks', async () => {

@@ -4,7 +4,19 @@
  */
 import type { Fault } from '../../simulator/gateway.mjs';
 
-export type MatrixCall = 'submit' | 'sync' | 'poll' | 'download';
+/** `listing` and `model` are the Models node, `check` is what Image Generation looks up by itself. */
+export const CALLS = [
+	'submit',
+	'sync',
+	'poll',
+	'download',
+	'listing',
+	'model',
+	'check',
+	'message',
+] as const;
+
+export type MatrixCall = (typeof CALLS)[number];
 
 export interface MatrixFault {
 	/** As the documentation names it. */
@@ -92,7 +104,11 @@ export const FAULTS = {
 		otherHost: true,
 	},
 	'self-signed': { name: 'A certificate that is not trusted', selfSigned: true },
-	huge: { name: 'A body without end', fault: { kind: 'huge', bytes: 80 * 1024 * 1024 } },
+	huge: {
+		name: 'A body without end',
+		fault: { kind: 'huge', bytes: 80 * 1024 * 1024 },
+		maxWait: 3600,
+	},
 } satisfies Record<string, MatrixFault>;
 
 export type FaultName = keyof typeof FAULTS;
@@ -100,7 +116,10 @@ export type FaultName = keyof typeof FAULTS;
 export interface Cell {
 	fault: FaultName;
 	call: MatrixCall;
-	/** What the user reads, `…` standing for what differs; empty: nothing, the images come out. */
+	/**
+	 * What the user reads, `…` standing for what differs: an error, or with `check` a hint. Empty:
+	 * nothing, and what was asked for comes out.
+	 */
 	reads: string;
 	/** Whether the same request went out more than once. */
 	sentAgain: boolean;
@@ -138,6 +157,35 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '400',
+		call: 'listing',
+		reads: 'The gateway refused the request (400): invalid request parameters',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '400',
+		call: 'model',
+		reads: 'The gateway refused the request (400): invalid request parameters',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '400',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway refused the request (400): invalid request parameters.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '400',
+		call: 'message',
+		reads: 'The gateway refused the request (400): invalid request parameters',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '401',
 		call: 'submit',
 		reads: 'The gateway refused the API key (401): API key invalid',
@@ -164,6 +212,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 401',
 		sentAgain: false,
 		paid: 1,
+	},
+	{
+		fault: '401',
+		call: 'listing',
+		reads: 'The gateway refused the API key (401): API key invalid',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '401',
+		call: 'model',
+		reads: 'The gateway refused the API key (401): API key invalid',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '401',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway refused the API key (401): API key invalid.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '401',
+		call: 'message',
+		reads: 'The gateway refused the API key (401): API key invalid',
+		sentAgain: false,
+		paid: 0,
 	},
 	{
 		fault: '403',
@@ -194,6 +271,35 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '403',
+		call: 'listing',
+		reads: 'The gateway does not allow this request (403): not for this key',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '403',
+		call: 'model',
+		reads: 'The gateway does not allow this request (403): not for this key',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '403',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway does not allow this request (403): not for this key.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '403',
+		call: 'message',
+		reads: 'The gateway does not allow this request (403): not for this key',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '404',
 		call: 'submit',
 		reads: 'The gateway does not know this address (404): no such thing',
@@ -220,6 +326,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 404',
 		sentAgain: false,
 		paid: 1,
+	},
+	{
+		fault: '404',
+		call: 'listing',
+		reads: 'The gateway does not know this address (404): no such thing',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '404',
+		call: 'model',
+		reads: 'The gateway publishes no model "…" (404)',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '404',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway does not know this address (404): no such thing.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '404',
+		call: 'message',
+		reads: 'The gateway does not know this address (404): no such thing',
+		sentAgain: false,
+		paid: 0,
 	},
 	{
 		fault: '408',
@@ -253,6 +388,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '408',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway was not available (408): request time-out (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '408',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway was not available (408): request time-out (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '408',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway was not available (408): request time-out.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '408',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 408 ("request time-out")',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '413',
 		call: 'submit',
 		reads: 'The request is too large for the gateway (413): too large',
@@ -279,6 +446,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 413',
 		sentAgain: false,
 		paid: 1,
+	},
+	{
+		fault: '413',
+		call: 'listing',
+		reads: 'The request is too large for the gateway (413): too large',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '413',
+		call: 'model',
+		reads: 'The request is too large for the gateway (413): too large',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '413',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The request is too large for the gateway (413): too large.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '413',
+		call: 'message',
+		reads: 'The request is too large for the gateway (413): too large',
+		sentAgain: false,
+		paid: 0,
 	},
 	{
 		fault: '429',
@@ -310,6 +506,38 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 429 (tried … times)',
 		sentAgain: true,
 		paid: 1,
+	},
+	{
+		fault: '429',
+		call: 'listing',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429',
+		call: 'model',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway receives too many requests (429): requests too frequent, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '429',
+		call: 'message',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
 	},
 	{
 		fault: '500',
@@ -343,6 +571,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '500',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway was not available (500): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '500',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway was not available (500): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '500',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway was not available (500): service temporarily unavailable, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '500',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 500 ("service temporarily unavailable, retry later")',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '502',
 		call: 'submit',
 		reads:
@@ -372,6 +632,38 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 502 (tried … times)',
 		sentAgain: true,
 		paid: 1,
+	},
+	{
+		fault: '502',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway was not available (502): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '502',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway was not available (502): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '502',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway was not available (502): service temporarily unavailable, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '502',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 502 ("service temporarily unavailable, retry later")',
+		sentAgain: false,
+		paid: 0,
 	},
 	{
 		fault: '503',
@@ -405,6 +697,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '503',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway was not available (503): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '503',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway was not available (503): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '503',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway was not available (503): service temporarily unavailable, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '503',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 503 ("service temporarily unavailable, retry later")',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '504',
 		call: 'submit',
 		reads:
@@ -436,6 +760,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '504',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway was not available (504): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '504',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway was not available (504): service temporarily unavailable, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '504',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway was not available (504): service temporarily unavailable, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '504',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 504 ("service temporarily unavailable, retry later")',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '429 seconds',
 		call: 'submit',
 		reads:
@@ -467,6 +823,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '429 seconds',
+		call: 'listing',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 seconds',
+		call: 'model',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 seconds',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway receives too many requests (429): requests too frequent, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '429 seconds',
+		call: 'message',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
 		fault: '429 date',
 		call: 'submit',
 		reads:
@@ -496,6 +884,38 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 429 (tried … times)',
 		sentAgain: true,
 		paid: 1,
+	},
+	{
+		fault: '429 date',
+		call: 'listing',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 date',
+		call: 'model',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 date',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway receives too many requests (429): requests too frequent, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '429 date',
+		call: 'message',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
 	},
 	{
 		fault: '429 long',
@@ -527,6 +947,35 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '429 long',
+		call: 'listing',
+		reads: 'The gateway receives too many requests (429): requests too frequent, retry later',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '429 long',
+		call: 'model',
+		reads: 'The gateway receives too many requests (429): requests too frequent, retry later',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: '429 long',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway receives too many requests (429): requests too frequent, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '429 long',
+		call: 'message',
+		reads: 'The gateway receives too many requests (429): requests too frequent, retry later',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: '429 absurd',
 		call: 'submit',
 		reads:
@@ -558,6 +1007,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: '429 absurd',
+		call: 'listing',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 absurd',
+		call: 'model',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 absurd',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway receives too many requests (429): requests too frequent, retry later.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '429 absurd',
+		call: 'message',
+		reads:
+			'The gateway receives too many requests (429): requests too frequent, retry later (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
 		fault: '429 quota',
 		call: 'submit',
 		reads: 'The quota of the API key is not sufficient (429): quota insufficient (tried … times)',
@@ -584,6 +1065,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 429 (tried … times)',
 		sentAgain: true,
 		paid: 1,
+	},
+	{
+		fault: '429 quota',
+		call: 'listing',
+		reads: 'The quota of the API key is not sufficient (429): quota insufficient (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 quota',
+		call: 'model',
+		reads: 'The quota of the API key is not sufficient (429): quota insufficient (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: '429 quota',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The quota of the API key is not sufficient (429): quota insufficient.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: '429 quota',
+		call: 'message',
+		reads: 'The quota of the API key is not sufficient (429): quota insufficient (tried … times)',
+		sentAgain: true,
+		paid: 0,
 	},
 	{
 		fault: 'html',
@@ -618,6 +1128,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'html',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway answered with a web page instead of JSON (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'html',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway answered with a web page instead of JSON (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'html',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway answered with a web page instead of JSON.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'html',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 200 with a web page instead of JSON',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: 'html 502',
 		call: 'submit',
 		reads: 'The outcome is unknown: while submitting the image task, the gateway answered 502',
@@ -645,6 +1187,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its server answered 502 (tried … times)',
 		sentAgain: true,
 		paid: 1,
+	},
+	{
+		fault: 'html 502',
+		call: 'listing',
+		reads: 'While reading the model listing, the gateway was not available (502) (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'html 502',
+		call: 'model',
+		reads: 'While reading the model listing, the gateway was not available (502) (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'html 502',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway was not available (502).',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'html 502',
+		call: 'message',
+		reads: 'The outcome is unknown: while sending the message, the gateway answered 502',
+		sentAgain: false,
+		paid: 0,
 	},
 	{
 		fault: 'truncated',
@@ -678,6 +1249,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'truncated',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway answered with something that is not JSON (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'truncated',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway answered with something that is not JSON (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'truncated',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway answered with something that is not JSON.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'truncated',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 200 with something that is not JSON',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: 'empty',
 		call: 'submit',
 		reads:
@@ -709,6 +1312,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'empty',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the gateway answered with an empty body (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'empty',
+		call: 'model',
+		reads:
+			'While reading the model listing, the gateway answered with an empty body (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'empty',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway answered with an empty body.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'empty',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the gateway answered 200 with an empty body',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: 'wrong type',
 		call: 'submit',
 		reads: '',
@@ -732,6 +1367,34 @@ export const CELLS: Cell[] = [
 	{
 		fault: 'wrong type',
 		call: 'download',
+		reads: '',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'wrong type',
+		call: 'listing',
+		reads: '',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'wrong type',
+		call: 'model',
+		reads: '',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'wrong type',
+		call: 'check',
+		reads: '',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'wrong type',
+		call: 'message',
 		reads: '',
 		sentAgain: false,
 		paid: 1,
@@ -768,6 +1431,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'refused',
+		call: 'listing',
+		reads:
+			'While reading the model listing, nothing answers at the address of the gateway (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'refused',
+		call: 'model',
+		reads:
+			'While reading the model listing, nothing answers at the address of the gateway (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'refused',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, nothing answers at the address of the gateway.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'refused',
+		call: 'message',
+		reads:
+			'While sending the message, nothing answers at the address of the gateway (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
 		fault: 'reset before',
 		call: 'submit',
 		reads:
@@ -800,6 +1495,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'reset before',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the connection was cut before the answer had arrived (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'reset before',
+		call: 'model',
+		reads:
+			'While reading the model listing, the connection was cut before the answer had arrived (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'reset before',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the connection was cut before the answer had arrived.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'reset before',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the connection was cut before the answer had arrived',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: 'reset after',
 		call: 'submit',
 		reads:
@@ -829,6 +1556,38 @@ export const CELLS: Cell[] = [
 		reads:
 			'The image could not be downloaded: the connection was cut before it had arrived (tried … times)',
 		sentAgain: true,
+		paid: 1,
+	},
+	{
+		fault: 'reset after',
+		call: 'listing',
+		reads:
+			'While reading the model listing, the connection was cut before the answer had arrived (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'reset after',
+		call: 'model',
+		reads:
+			'While reading the model listing, the connection was cut before the answer had arrived (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'reset after',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the connection was cut before the answer had arrived.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'reset after',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the connection was cut before the answer had arrived',
+		sentAgain: false,
 		paid: 1,
 	},
 	{
@@ -864,6 +1623,38 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'silence',
+		call: 'listing',
+		reads:
+			'While reading the model listing, no complete answer came within the time-out (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'silence',
+		call: 'model',
+		reads:
+			'While reading the model listing, no complete answer came within the time-out (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'silence',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, no complete answer came within the time-out.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'silence',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, no complete answer came within the time-out',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
 		fault: 'drip',
 		call: 'submit',
 		reads:
@@ -893,6 +1684,38 @@ export const CELLS: Cell[] = [
 		reads:
 			'The image could not be downloaded: it did not arrive within the time-out (tried … times)',
 		sentAgain: true,
+		paid: 1,
+	},
+	{
+		fault: 'drip',
+		call: 'listing',
+		reads:
+			'While reading the model listing, no complete answer came within the time-out (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'drip',
+		call: 'model',
+		reads:
+			'While reading the model listing, no complete answer came within the time-out (tried … times)',
+		sentAgain: true,
+		paid: 0,
+	},
+	{
+		fault: 'drip',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, no complete answer came within the time-out.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'drip',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, no complete answer came within the time-out',
+		sentAgain: false,
 		paid: 1,
 	},
 	{
@@ -924,6 +1747,35 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'redirect here',
+		call: 'listing',
+		reads: 'The gateway does not know this address (404): no such endpoint: GET /v1/elsewhere',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'redirect here',
+		call: 'model',
+		reads: 'The gateway publishes no model "…" (404)',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'redirect here',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: The gateway does not know this address (404): no such endpoint: GET /v1/elsewhere.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'redirect here',
+		call: 'message',
+		reads: 'While sending the message, the gateway pointed to another address (302)',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: 'redirect away',
 		call: 'submit',
 		reads: 'While submitting the image task, the gateway pointed to another address (307)',
@@ -950,6 +1802,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: its address gives JSON instead (tried … times)',
 		sentAgain: true,
 		paid: 1,
+	},
+	{
+		fault: 'redirect away',
+		call: 'listing',
+		reads: 'While reading the model listing, the gateway pointed to another address (307)',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'redirect away',
+		call: 'model',
+		reads: 'While reading the model listing, the gateway pointed to another address (307)',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'redirect away',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the gateway pointed to another address (307).',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'redirect away',
+		call: 'message',
+		reads: 'While sending the message, the gateway pointed to another address (307)',
+		sentAgain: false,
+		paid: 0,
 	},
 	{
 		fault: 'self-signed',
@@ -980,6 +1861,35 @@ export const CELLS: Cell[] = [
 		paid: 1,
 	},
 	{
+		fault: 'self-signed',
+		call: 'listing',
+		reads: 'While reading the model listing, the certificate of the server is not trusted',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'self-signed',
+		call: 'model',
+		reads: 'While reading the model listing, the certificate of the server is not trusted',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'self-signed',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the certificate of the server is not trusted.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'self-signed',
+		call: 'message',
+		reads: 'While sending the message, the certificate of the server is not trusted',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
 		fault: 'huge',
 		call: 'submit',
 		reads:
@@ -1008,5 +1918,35 @@ export const CELLS: Cell[] = [
 		reads: 'The image could not be downloaded: it is larger than 1 MB',
 		sentAgain: false,
 		paid: 1,
+	},
+	{
+		fault: 'huge',
+		call: 'listing',
+		reads: 'While reading the model listing, the answer is larger than the node accepts',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'huge',
+		call: 'model',
+		reads: 'While reading the model listing, the answer is larger than the node accepts',
+		sentAgain: false,
+		paid: 0,
+	},
+	{
+		fault: 'huge',
+		call: 'check',
+		reads:
+			'The requests were not checked against the limits of the model: While reading the model listing, the answer is larger than the node accepts.',
+		sentAgain: false,
+		paid: 1,
+	},
+	{
+		fault: 'huge',
+		call: 'message',
+		reads:
+			'The outcome is unknown: while sending the message, the answer is larger than the node accepts',
+		sentAgain: false,
+		paid: 0,
 	},
 ];

@@ -1,11 +1,28 @@
 /** The fault matrix as the page that people read. */
-import { CELLS, FAULTS, type Cell, type FaultName, type MatrixCall } from './fault-matrix.mjs';
+import {
+	CALLS,
+	CELLS,
+	FAULTS,
+	type Cell,
+	type FaultName,
+	type MatrixCall,
+} from './fault-matrix.mjs';
 
 const HEADINGS: Record<MatrixCall, string> = {
 	submit: 'Submitting a task',
 	sync: 'Creating an image synchronously',
 	poll: 'Asking for a task',
 	download: 'Downloading an image',
+	listing: 'Listing the models',
+	model: 'Looking up one model',
+	check: 'Holding an image against the listing before it is paid for',
+	message: 'Sending a message',
+};
+
+/** What has to be said before a table. */
+const REMARKS: Partial<Record<MatrixCall, string>> = {
+	check: `The run does not depend on the listing: with each of these faults the request goes out as it is, the
+image comes out, and what you read is a hint on the node.`,
 };
 
 const INTRODUCTION = `# Faults
@@ -16,14 +33,13 @@ data of the tests, which bring about each of these faults on n8n's own engine
 (\`test/engine/fault-matrix.mts\`; \`UPDATE_DOCS=1 npx jest test/engine/faults\` writes this page).
 
 A request that may have been charged is never sent again by itself. "…" stands for what differs: the
-ID of the task, or a number. Each error names the task or the address of the image it is about, so
-that nothing that was paid for is out of reach.
+ID of the task, the name of the model, or a number. Each error names the task or the address of the
+image it is about, so that nothing that was paid for is out of reach.
 `;
 
 /** The whole page. */
 export function faultPage(): string {
-	const calls = Object.keys(HEADINGS) as MatrixCall[];
-	return [INTRODUCTION, ...calls.map(section)].join('\n');
+	return [INTRODUCTION, ...CALLS.map(section)].join('\n');
 }
 
 function section(call: MatrixCall): string {
@@ -32,9 +48,11 @@ function section(call: MatrixCall): string {
 		({ faults, cell }) =>
 			`| ${faults.map((fault) => FAULTS[fault].name).join('<br>')} | ${reading(cell)} | ${cell.sentAgain ? 'yes' : 'no'} | ${charge(cell)} |`,
 	);
+	const remark = REMARKS[call];
 	return [
 		`## ${HEADINGS[call]}`,
 		'',
+		...(remark === undefined ? [] : [remark, '']),
 		'| Fault | What you read | Sent again | Charged |',
 		'| --- | --- | --- | --- |',
 		...rows,
@@ -54,12 +72,20 @@ function groupsOf(cells: Cell[]): Array<{ faults: FaultName[]; cell: Cell }> {
 	return [...groups.values()];
 }
 
-function reading({ reads }: Cell): string {
-	return reads === '' ? '*Nothing: the images come out*' : reads.replaceAll('|', '\\|');
+const COMES_OUT: Partial<Record<MatrixCall, string>> = {
+	listing: 'the models come out',
+	model: 'the model comes out',
+	message: 'the answer comes out',
+};
+
+function reading({ call, reads }: Cell): string {
+	if (reads !== '') return reads.replaceAll('|', '\\|');
+	return `*Nothing: ${COMES_OUT[call] ?? 'the images come out'}*`;
 }
 
 function charge({ call, paid }: Cell): string {
 	if (call === 'poll') return 'nothing more';
-	if (call === 'download') return 'the image, once';
+	if (call === 'listing' || call === 'model') return 'never';
+	if (call === 'download' || call === 'check') return 'the image, once';
 	return paid === 0 ? 'no' : 'once';
 }

@@ -1,7 +1,14 @@
 import './fast-time.mjs';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CELLS, FAULTS, type Cell, type MatrixFault } from './fault-matrix.mjs';
+import {
+	CALLS,
+	CELLS,
+	FAULTS,
+	type Cell,
+	type MatrixCall,
+	type MatrixFault,
+} from './fault-matrix.mjs';
 import { faultPage } from './fault-table.mjs';
 import { runCell, type Seen } from './matrix-run.mjs';
 import { everythingIn, pooled } from './workbench.mjs';
@@ -10,6 +17,9 @@ const KEY = 'sk-embedded-gateway-one';
 const WIDTH = 16;
 
 const named = CELLS.map((cell) => [`${cell.call}: ${cell.fault}`, cell] as const);
+
+/** What never costs anything; the image of a poll was charged before. */
+const FREE: MatrixCall[] = ['poll', 'listing', 'model'];
 
 /** Results of all cells, which run side by side; each test looks at its own. */
 function results(cells: readonly Cell[], run: (cell: Cell) => Promise<Seen>) {
@@ -29,29 +39,49 @@ function sentence(text: string): RegExp {
 }
 
 test('there is a cell for each fault and call', () => {
-	const calls = ['submit', 'sync', 'poll', 'download'];
-	const wanted = Object.keys(FAULTS).flatMap((fault) => calls.map((call) => `${call}: ${fault}`));
+	const wanted = Object.keys(FAULTS).flatMap((fault) => CALLS.map((call) => `${call}: ${fault}`));
 	expect(named.map(([name]) => name).sort()).toEqual(wanted.sort());
 });
+
+/** What is read as a hint is no error: everything comes out all the same. */
+const isHint = ({ call }: Cell): boolean => call === 'check';
 
 describe('a fault that strikes every time', () => {
 	const seenFor = results(CELLS, async (cell) => await runCell(cell));
 
 	test.each(named)('%s', (_, cell) => {
 		const seen = seenFor(cell);
+		if (isHint(cell)) {
+			expect(seen.hints).toEqual(
+				cell.reads === '' ? [] : [expect.stringMatching(sentence(cell.reads))],
+			);
+			expect(seen).toMatchObject({ message: '', items: 1, sentAgain: false, paid: 1 });
+			return;
+		}
 		expect(seen.message).toMatch(sentence(cell.reads));
 		expect(seen).toMatchObject({ sentAgain: cell.sentAgain, paid: cell.paid });
-		expect(seen.images).toBe(cell.reads === '' ? 1 : 0);
+		expect(seen.items).toBe(cell.reads === '' ? 1 : 0);
+		expect(everythingIn(seen)).not.toContain(KEY);
 		if (cell.reads === '') return;
 
 		const words = `${seen.message} ${seen.description}`;
-		expect(everythingIn(seen)).not.toContain(KEY);
+		expect(seen.description).not.toBe('');
 		if (cell.call === 'poll') expect(words).toContain(seen.taskId ?? 'task_x');
 		if (cell.call === 'download') {
 			expect(seen.details.url).toMatch(/^http.*\.png$/);
 			expect(words).toContain(seen.details.url);
 		}
 		if (/^The outcome is unknown/.test(cell.reads)) expect(words).toMatch(/was not sent again/);
+	});
+
+	test('only what was charged, or may have been, has an unknown outcome', () => {
+		const paidCalls = ['submit', 'sync', 'message'];
+		for (const { call, reads, sentAgain, paid } of CELLS) {
+			const unknown = /^The outcome is unknown/.test(reads);
+			if (unknown) expect([paidCalls.includes(call), sentAgain]).toEqual([true, false]);
+			// What was charged comes out, or is said to be unknown.
+			if (paidCalls.includes(call) && paid > 0 && reads !== '') expect(unknown).toBe(true);
+		}
 	});
 
 	test('another host is only asked for images, and without a credential', () => {
@@ -78,13 +108,14 @@ describe('a fault that strikes once', () => {
 	);
 
 	test.each(passing)('%s', (_, cell) => {
-		const { paid, images, message, onErrorOutput, details, taskId } = seenFor(cell);
-		if (cell.sentAgain) {
-			expect({ message, images }).toEqual({ message: '', images: 1 });
-			expect(paid).toBe(cell.call === 'poll' ? 0 : 1);
+		const { paid, items, message, hints, onErrorOutput, details, taskId } = seenFor(cell);
+		if (cell.sentAgain || isHint(cell)) {
+			expect({ message, items }).toEqual({ message: '', items: 1 });
+			expect(paid).toBe(FREE.includes(cell.call) ? 0 : 1);
+			expect(hints).toHaveLength(isHint(cell) ? 1 : 0);
 			return;
 		}
-		expect({ images, paid }).toEqual({ images: 0, paid: cell.paid });
+		expect({ items, paid }).toEqual({ items: 0, paid: cell.paid });
 		expect(message).toMatch(sentence(cell.reads));
 		expect(onErrorOutput.map((json) => Object.keys(json).sort())).toEqual([['details', 'error']]);
 		if (cell.call === 'poll') expect(details.taskId).toBe(taskId);

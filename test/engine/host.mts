@@ -56,6 +56,8 @@ export interface HostOptions {
 	extraNodeTypes?: Record<string, BuiltInNode>;
 	/** The package to load; by default this one. */
 	packageFolder?: string;
+	/** Called before a parked execution goes on, with the time for which it asked. */
+	onWake?: (until: Date) => void;
 }
 
 export interface ProgressEvent {
@@ -307,6 +309,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 	const credentialsHelper = new HostCredentials(loader, options.credentials ?? {});
 	/** Sub-executions that are parked, by their ids. */
 	const parkedChildren = new Map<string, RunResult>();
+	/** What is stored of parked executions, by their ids: nodes may look at that. */
+	const parkedData = new Map<string, N8n.IRunExecutionData>();
 
 	function toWorkflow(json: WorkflowJson): N8n.Workflow {
 		const nodes = json.nodes
@@ -380,7 +384,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		else if (child.error) throw child.error;
 		return {
 			executionId: child.executionId,
-			data: lastOutput(child),
+			// A copy: the engine takes items out of what it gets, and the child is stored.
+			data: throughStorage(lastOutput(child)),
 			waitTill: child.waitTill,
 		} as N8n.ExecuteWorkflowData;
 	}
@@ -438,7 +443,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				_additionalData: unknown,
 				{ inputData }: N8n.ExecuteWorkflowOptions,
 			) => await runChild(info, inputData),
-			getRunExecutionData: async () => undefined,
+			getRunExecutionData: async (id: string) => parkedData.get(id),
 			getRuntimeCredential: async () => undefined,
 			startRunnerTask: async () => {
 				throw new Error('The host has no task runner.');
@@ -479,6 +484,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		signal?.addEventListener('abort', stop, { once: true });
 		const promise = Promise.resolve(running).then((run) => {
 			signal?.removeEventListener('abort', stop);
+			if (run.waitTill) parkedData.set(executionId, run.data);
+			else parkedData.delete(executionId);
 			return toResult(executionId, json, mode, run);
 		});
 		return { executionId, promise, stop };
@@ -491,6 +498,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 
 		async resume(parked, runOptions = {}) {
 			if (parked.status !== 'waiting') throw new Error('This execution is not parked.');
+			if (parked.waitTill) options.onWake?.(parked.waitTill);
 			const stored = throughStorage(parked.data);
 			await finishChildren(stored);
 			const { executionId, workflow, mode } = parked;

@@ -2,24 +2,27 @@
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault } from '../../simulator/gateway.mjs';
 import { selfSigned } from './certificate.mjs';
-import { FAULTS, type Cell, type MatrixFault } from './fault-matrix.mjs';
+import { FAULTS, type Cell, type MatrixCall, type MatrixFault } from './fault-matrix.mjs';
 import {
 	countRequests,
 	deadAddress,
+	MODEL,
 	NODE,
 	openBench,
 	sendJson,
 	serve,
 	type Bench,
+	type NodeName,
 } from './workbench.mjs';
 
 export interface Seen extends Pick<Cell, 'sentAgain' | 'paid'> {
-	/** What the user reads; empty if there was no error. */
+	/** What the user reads as an error; empty if there was none. */
 	message: string;
+	hints: string[];
 	description: string;
 	details: N8n.IDataObject;
 	/** How many items came out that are no error. */
-	images: number;
+	items: number;
 	/** The JSON of the items on the error output. */
 	onErrorOutput: N8n.IDataObject[];
 	taskId: string | undefined;
@@ -34,6 +37,11 @@ interface How {
 	onError?: 'continueRegularOutput' | 'continueErrorOutput';
 }
 
+const LISTING: MatrixCall[] = ['listing', 'model', 'check'];
+/** As the embedded gateway calls it. */
+const gatewayCall = (call: MatrixCall): Fault['call'] =>
+	LISTING.includes(call) ? 'listing' : (call as Fault['call']);
+
 export async function runCell(
 	{ fault: faultName, call }: Pick<Cell, 'fault' | 'call'>,
 	{ times, onError }: How = {},
@@ -42,14 +50,15 @@ export async function runCell(
 	const other = await serve((_, response) => sendJson(response, { stranger: true }));
 	const dead = await deadAddress();
 	const attempts = countRequests();
-	const onDownload = call === 'download';
-	const tls = arranged.selfSigned === true && !onDownload;
+	// There the fault is not the gateway's: a redirect or the address of the listing leads to it.
+	const elsewhere = call === 'download' || call === 'check';
+	const tls = arranged.selfSigned === true && !elsewhere;
+	const secure =
+		arranged.selfSigned === true && elsewhere ? await openBench({ tls: selfSigned }) : undefined;
 	const bench = await openBench({
 		...(tls ? { tls: selfSigned } : {}),
-		...(arranged.dead === true && !onDownload ? { credential: { baseUrl: dead } } : {}),
+		credential: addresses(arranged, call, dead, secure),
 	});
-	const secure =
-		arranged.selfSigned === true && onDownload ? await openBench({ tls: selfSigned }) : undefined;
 	try {
 		const taskId = call === 'poll' && !tls ? (await bench.submit('a cell'))[0] : undefined;
 		const before = bench.gateway.paid;
@@ -62,17 +71,18 @@ export async function runCell(
 		const message = error?.message ?? String(failed?.json.error ?? '');
 		const details = (error?.context?.details ?? failed?.json.details ?? {}) as N8n.IDataObject;
 		const paths = bench.gateway.requests
-			.filter((request) => request.call === call)
+			.filter((request) => request.call === gatewayCall(call))
 			.map(({ method, path }) => `${method} ${path}`);
 		const again = new Set(paths).size < paths.length;
 		return {
 			message,
 			description: String(error?.description ?? details.description ?? ''),
 			details,
-			images: items.filter(({ json }) => json.error === undefined).length,
+			hints: result.hints(NODE).map(({ message: hint }) => hint),
+			items: items.filter(({ json }) => json.error === undefined).length,
 			onErrorOutput: result.json(NODE, 1),
 			// At an address where nothing answers there is nobody but the sender to count.
-			sentAgain: arranged.dead === true && !onDownload ? attempts.to(dead) > 1 : again,
+			sentAgain: arranged.dead === true && call !== 'download' ? attempts.to(dead) > 1 : again,
 			paid: bench.gateway.paid - before,
 			taskId,
 			foreignHeaders: other.requests.map(({ headers }) => headers as N8n.IDataObject),
@@ -81,6 +91,20 @@ export async function runCell(
 		attempts.stop();
 		await Promise.all([bench.close(), secure?.close(), other.close()]);
 	}
+}
+
+/** Where the credential says that the gateway is, if not where it is. */
+function addresses(
+	{ dead: nobody, selfSigned: untrusted }: MatrixFault,
+	call: MatrixCall,
+	dead: string,
+	secure: Bench | undefined,
+): Record<string, unknown> {
+	if (call === 'download') return {};
+	if (call === 'check' && (nobody || untrusted)) {
+		return { mediaUrl: nobody ? dead : secure?.gateway.url };
+	}
+	return nobody ? { baseUrl: dead } : {};
 }
 
 function faultsOf(
@@ -94,7 +118,7 @@ function faultsOf(
 	}
 	if (fault === undefined) return [];
 	const location = otherHost ? `${at.other}/v1/images/generations` : fault.location;
-	return [{ ...fault, call, location, times: at.times }];
+	return [{ ...fault, call: gatewayCall(call), location, times: at.times }];
 }
 
 async function runCall(
@@ -104,23 +128,26 @@ async function runCall(
 	{ timesOut, maxWait = 300 }: MatrixFault,
 	onError: How['onError'],
 ) {
-	const options = { ...(timesOut ? { timeout: 1 } : {}), maxDownloadMb: 1, checkLimits: false };
+	const options = { ...(timesOut ? { timeout: 1 } : {}) };
 	const settings = onError === undefined ? {} : { onError };
-	if (call === 'poll') {
-		const parameters = { taskId, taskType: 'generation', pollInterval: 2, maxWait };
-		return await bench.run(
-			'imageWait',
-			{ ...parameters, download: false, options },
-			[{}],
-			settings,
-		);
+	const run = async (type: NodeName, parameters: Record<string, unknown>, more = {}) =>
+		await bench.run(type, { ...parameters, options: { ...options, ...more } }, [{}], settings);
+	const images = { maxDownloadMb: 1, checkLimits: call === 'check' };
+	const generation = { prompt: 'a cell', download: call === 'download' };
+	switch (call) {
+		case 'poll': {
+			const task = { taskId, taskType: 'generation', pollInterval: 2, maxWait };
+			return await run('imageWait', { ...task, download: false });
+		}
+		case 'listing':
+			return await run('mediaModels', { limit: 1 });
+		case 'model':
+			return await run('mediaModels', { operation: 'get', model: MODEL });
+		case 'message':
+			return await run('message', { model: 'reason-large', prompt: 'a cell' });
+		case 'submit':
+			return await run('imageGeneration', { ...generation, mode: 'submit' }, images);
+		default:
+			return await run('imageGeneration', generation, images);
 	}
-	const mode = call === 'submit' ? 'submit' : 'sync';
-	const download = call === 'download';
-	return await bench.run(
-		'imageGeneration',
-		{ prompt: 'a cell', mode, download, options },
-		[{}],
-		settings,
-	);
 }

@@ -1,11 +1,18 @@
 /** Stop ends the node at once, and no request leaves afterwards. */
 import './fast-time.mjs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../simulator/gateway.mjs';
+import { chatRoot, chatWorkflow } from './chat-root.mjs';
+import type { Host, WorkflowJson } from './host.mjs';
+import { filesNode } from './one-node.mjs';
 import {
 	countRequests,
+	hostFor,
 	NODE,
 	openBench,
+	TINY_PNG,
 	workflowOf,
 	type Bench,
 	type NodeName,
@@ -35,6 +42,14 @@ interface Moment {
 
 const silent = (call: Fault['call']): Fault[] => [{ call, kind: 'silence' }];
 const count = (call: string) => bench.gateway.count(call);
+
+const MESSAGE = { model: 'reason-large', prompt: 'hello' };
+const EDIT = {
+	prompt: 'a fox',
+	imageSource: 'url',
+	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	options: { checkLimits: false, pollInterval: 1 },
+};
 
 const MOMENTS: Record<string, Moment> = {
 	'between two questions': {
@@ -97,6 +112,52 @@ const MOMENTS: Record<string, Moment> = {
 		faults: silent('poll'),
 		when: () => count('poll') >= 3,
 	},
+	'while a message is answered': {
+		node: 'message',
+		parameters: MESSAGE,
+		items: 20,
+		faults: silent('message'),
+		when: () => count('message') >= 10,
+	},
+	'while an answer drips in': {
+		node: 'message',
+		parameters: MESSAGE,
+		faults: [{ call: 'message', kind: 'drip', ms: 20 }],
+		when: () => count('message') >= 1,
+	},
+	'in the pause before a message is sent again': {
+		node: 'message',
+		parameters: MESSAGE,
+		items: 5,
+		faults: [{ call: 'message', kind: 'status', status: 429, retryAfter: 290 }],
+		when: () => count('message') >= 1,
+	},
+	'while an edit is under way': {
+		node: 'imageEdit',
+		parameters: EDIT,
+		items: 12,
+		faults: silent('sync'),
+		when: () => count('sync') >= 10,
+	},
+	'between an edit and its image': {
+		node: 'imageEdit',
+		parameters: { ...EDIT, prompt: 'a fox [slow 99]', mode: 'wait' },
+		items: 3,
+		when: () => count('poll') >= 3,
+	},
+	'while the models are listed': {
+		node: 'mediaModels',
+		parameters: {},
+		items: 3,
+		faults: silent('listing'),
+		when: () => count('listing') >= 1,
+	},
+	'in the pause before the models are asked for again': {
+		node: 'mediaModels',
+		parameters: { operation: 'get', model: 'plain-image' },
+		faults: [{ call: 'listing', kind: 'status', status: 503, retryAfter: 290 }],
+		when: () => count('listing') >= 1,
+	},
 	'while the listing is read': {
 		node: 'imageGeneration',
 		parameters: { prompt: 'a fox' },
@@ -122,7 +183,8 @@ test.each(cases)('Stop %s', async (_, { node, parameters, items = 1, faults, whe
 	bench = own ?? bench;
 	try {
 		const prompts = Array.from({ length: items }, () => 'a fox [slow 99]');
-		const ids = node === 'imageGeneration' ? [] : await bench.submit(...prompts);
+		const waits = node === 'imageWait' || node === 'imageTask';
+		const ids = waits ? await bench.submit(...prompts) : [];
 		bench.gateway.setFaults(faults ?? []);
 		const paidBefore = bench.gateway.paid;
 		const input = prompts.map((__, index) => ({ json: ids[index] ? { taskId: ids[index] } : {} }));
@@ -147,4 +209,123 @@ test.each(cases)('Stop %s', async (_, { node, parameters, items = 1, faults, whe
 		bench = usual;
 		await own?.close();
 	}
+});
+
+const SETTINGS = [
+	{},
+	{ retryOnFail: true, maxTries: 5, waitBetweenTries: 1 },
+	{ onError: 'continueErrorOutput' as const },
+];
+
+/** Runs a workflow against an address, stops it, and sees to it that nothing leaves afterwards. */
+async function stopped(host: Host, workflow: WorkflowJson, address: string, when: () => boolean) {
+	const execution = host.start(workflow);
+	await until(when);
+	execution.stop();
+	const sent = countRequests();
+	const result = await execution.promise;
+	await sleep(100);
+	sent.stop();
+	expect(result.status).toBe('canceled');
+	expect(sent.to(address)).toBe(0);
+	return result;
+}
+
+describe('while an image is uploaded', () => {
+	/** Reads the beginning of each body and no more, so that all uploads come to a halt half-way. */
+	async function slowReader() {
+		const bodies: IncomingMessage[] = [];
+		let uploads = 0;
+		let received = 0;
+		let cut = 0;
+		let reads = false;
+		const server = createServer({ highWaterMark: 1024 }, (request) => {
+			bodies.push(request);
+			request.once('data', () => (uploads += 1));
+			request.on('data', (chunk: Buffer) => {
+				received += chunk.length;
+				if (!reads) request.pause();
+			});
+			request.socket.once('close', () => (cut += 1));
+		});
+		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+		return {
+			url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+			counts: () => ({ requests: bodies.length, uploads, received, cut }),
+			/** Reads on: whoever does not read does not see that the other side has left. */
+			readOn: () => {
+				reads = true;
+				bodies.forEach((request) => request.resume());
+			},
+			close: async () => {
+				server.closeAllConnections();
+				await new Promise((resolve) => server.close(resolve));
+			},
+		};
+	}
+
+	const BYTES = 24 * 1024 * 1024;
+	const big = Buffer.concat([TINY_PNG, Buffer.alloc(BYTES)]);
+	const cases = SETTINGS.flatMap((settings) =>
+		(['memory', 'filesystem'] as const).map((binaryMode) => [binaryMode, settings] as const),
+	);
+
+	test.each(cases)('binary data in %s, %j', async (binaryMode, settings) => {
+		const reader = await slowReader();
+		try {
+			const host = await hostFor(
+				{ baseUrl: reader.url },
+				{
+					binaryMode,
+					extraNodeTypes: {
+						'test.big': {
+							...filesNode['test.files']!,
+							async execute() {
+								const file = await this.helpers.prepareBinaryData(big, 'big.png', 'image/png');
+								return [[0, 1, 2].map((item) => ({ json: { item }, binary: { data: file } }))];
+							},
+						},
+					},
+				},
+			);
+			const parameters = { prompt: 'a fox', options: { checkLimits: false, concurrency: 2 } };
+			const workflow = workflowOf('imageEdit', parameters, settings);
+			workflow.nodes[0] = { name: 'Start', type: 'test.big' };
+			const result = await stopped(host, workflow, reader.url, () => reader.counts().uploads === 2);
+			reader.readOn();
+			await until(() => reader.counts().cut === 2);
+			// Two were under way; the third was never begun, and none was begun anew.
+			expect(reader.counts().requests).toBe(2);
+			expect(reader.counts().received).toBeLessThan(2 * BYTES);
+			expect(result.error?.message).toBe('The execution was canceled');
+		} finally {
+			await reader.close();
+		}
+	});
+});
+
+describe('the chat model', () => {
+	const faults: Array<[string, Fault]> = [
+		['while it answers', { call: 'message', kind: 'silence' }],
+		['while its answer drips in', { call: 'message', kind: 'drip', ms: 20 }],
+		[
+			'in the pause before it is asked again',
+			{ call: 'message', kind: 'status', status: 429, retryAfter: 290 },
+		],
+	];
+	const cases = (['invoke', 'stream'] as const).flatMap((way) =>
+		faults.map(([name, fault]) => [way, name, fault] as const),
+	);
+
+	test.each(cases)('%s, %s', async (way, _, fault) => {
+		bench.gateway.setFaults([fault]);
+		const host = await hostFor({ baseUrl: bench.gateway.url }, { extraNodeTypes: chatRoot });
+		for (const settings of SETTINGS) {
+			const before = count('message');
+			const asked = () => count('message') > before;
+			await stopped(host, chatWorkflow(way, {}, settings), bench.gateway.url, asked);
+			await until(() => bench.gateway.inFlight === 0);
+			expect(count('message')).toBe(before + 1);
+		}
+	});
 });

@@ -23,7 +23,13 @@ export const MODEL = 'aurora-image-1';
 /** The node under test is called this. */
 export const NODE = 'Node';
 
-export type NodeName = 'imageGeneration' | 'imageTask' | 'imageWait';
+export type NodeName =
+	| 'imageEdit'
+	| 'imageGeneration'
+	| 'imageTask'
+	| 'imageWait'
+	| 'mediaModels'
+	| 'message';
 export type Settings = Partial<N8n.INode>;
 type Parameters = Record<string, unknown>;
 
@@ -121,7 +127,8 @@ export function workflowOf(
 	parameters: Parameters = {},
 	settings: Settings = {},
 ): WorkflowJson {
-	const model = type === 'imageGeneration' ? { model: byName(MODEL) } : {};
+	const makesImages = type === 'imageGeneration' || type === 'imageEdit';
+	const model = makesImages ? { model: byName(MODEL) } : {};
 	return {
 		nodes: [
 			{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
