@@ -88,7 +88,7 @@ export class ImageWait implements INodeType {
 						type: 'boolean',
 						default: false,
 						description:
-							'Whether long waits are parked in the database of n8n, so that a restart or a crash loses nothing. Needs n8n 2 and a saved workflow. Parked tasks are asked for about once a minute.',
+							'Whether long waits are parked in the database of n8n, so that a restart or a crash loses nothing. Needs n8n 2 and a saved workflow. Parked tasks are asked for about once a minute. In queue mode a killed worker loses what only waits in memory: set "Park After" to 0 there.',
 					},
 				],
 			),

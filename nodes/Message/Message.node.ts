@@ -18,7 +18,7 @@ import { withoutUndefined } from '../../gateway/plan';
 import { GatewayError, withDetails } from '../../gateway/problem';
 import { testMediaGateway } from '../shared/credentialTest';
 import { addHints } from '../shared/hints';
-import { runItems } from '../shared/items';
+import { isTool, runItems } from '../shared/items';
 import { openLedger } from '../shared/ledger';
 import { readLimits } from '../shared/options';
 import { payOnce } from '../shared/pay';
@@ -64,7 +64,9 @@ export class Message implements INodeType {
 						const { answer } = await payOnce(run, ledger, itemIndex, plan, (body) =>
 							readMessage(body) === undefined ? undefined : { answer: body },
 						).catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
-						const json = simplify ? simplified(answer ?? {}, request.messages) : answer;
+						const json = simplify
+							? simplified(answer ?? {}, request.messages, isTool(this))
+							: answer;
 						return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
 					};
 				},
@@ -86,9 +88,15 @@ function withAdvice(error: unknown, request: MessageRequest): unknown {
 }
 
 /** The answer as most workflows want it, with the conversation so far for the next turn. */
-function simplified(body: Record<string, unknown>, turns: Turn[]): Record<string, unknown> {
+function simplified(
+	body: Record<string, unknown>,
+	turns: Turn[],
+	forTool: boolean,
+): Record<string, unknown> {
 	const answer = readMessage(body);
 	if (answer === undefined) return body;
 	const { content, ...facts } = answer;
+	// An agent keeps the conversation itself, and pays for every word that it reads.
+	if (forTool) return withoutUndefined({ ...facts, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...facts, messages: [...turns, { role: 'assistant', content }] });
 }

@@ -138,6 +138,23 @@ export async function ensureNode(
 }
 
 /**
+ * Installs verdaccio, a registry for one machine, if it is not there yet.
+ * @param say receives one line if something is installed
+ * @returns paths of the Node binary that it needs and of its start script
+ */
+export async function ensureRegistry(
+	say: (line: string) => void = () => {},
+): Promise<{ node: string; bin: string }> {
+	const node = await ensureNode(24, say);
+	const root = path.join(cacheFolder(), 'registry');
+	await installOnce(root, 'registry', async (log) => {
+		say(`verdaccio: installing into ${root}`);
+		await npm(['ci', ...NPM_FLAGS], root, node, log);
+	});
+	return { node, bin: path.join(root, 'node_modules', 'verdaccio', 'bin', 'verdaccio') };
+}
+
+/**
  * Makes a server's lock file anew from its package.json, without any registry address.
  * @param version which server
  */

@@ -1,11 +1,5 @@
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import {
-	executionsOf,
-	itemsOf,
-	readExample,
-	type Credentials,
-	type Workflow,
-} from './examples.mjs';
+import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
 import { packPackage, serverVersions } from './package.mjs';
 import { startServer, type Json, type N8nServer } from './server.mjs';
 

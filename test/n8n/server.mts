@@ -24,6 +24,8 @@ export interface ServerOptions {
 	package?: string;
 	/** Environment on top of the quiet one; `undefined` removes a variable. */
 	env?: Record<string, string | undefined>;
+	/** A folder to stand first in the server's PATH, such as one with an `npm` of the tests. */
+	pathFirst?: string;
 	/** Port of the server on 127.0.0.1. Default: an unused one. */
 	port?: number;
 	/** An existing user folder to go on with. Default: a new temporary one. */
@@ -559,8 +561,10 @@ export class N8nServer {
 
 	/** Only what is named here reaches the server: no setting of the caller changes a test. */
 	private environment(): NodeJS.ProcessEnv {
+		const { pathFirst } = this.options;
+		const node = path.dirname(this.install.node);
 		const env: NodeJS.ProcessEnv = {
-			PATH: `${path.dirname(this.install.node)}${path.delimiter}${process.env.PATH ?? ''}`,
+			PATH: [...(pathFirst ? [pathFirst] : []), node, process.env.PATH ?? ''].join(path.delimiter),
 			HOME: this.userFolder,
 			LANG: process.env.LANG,
 			TMPDIR: process.env.TMPDIR,
