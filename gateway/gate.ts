@@ -6,7 +6,22 @@ export interface GateOptions {
 	/** How many requests may start in a second; undefined: as many as the gateway takes. */
 	requestsPerSecond?: number;
 	clock: Clock;
+	/** What an earlier gate to the same gateway found out, on the same clock. */
+	learnt?: Learnt;
 }
+
+/** What a gate has found out about the limit of its gateway. */
+export interface Learnt {
+	pace: number;
+	ceiling: number;
+	learning: boolean;
+	nextStartAt: number;
+	/** When it was found out. */
+	at: number;
+}
+
+/** What an earlier gate has found out holds for so long. */
+const LEARNT_HOLDS_MS = 60_000;
 
 /** Where nothing is known of the gateway's limit, so many may start at once … */
 const FIRST_BURST = 10;
@@ -15,6 +30,16 @@ const FIRST_PER_SECOND = 40;
 const LEARNING_GROWTH_PER_SECOND = 2;
 /** The first refusal shows the limit: the pace goes a little below it. */
 const BELOW_THE_LIMIT = 0.95;
+/**
+ * A refusal soon after the one before, though at less than this share of its pace, has another
+ * reason than the pace.
+ */
+const EXPLAINED = 0.98;
+const SOON = 20;
+/** Near the limit the pace recovers slowly: to go beyond it costs a pause of the whole run. */
+const RECOVERY_NEAR_THE_LIMIT = 0.001;
+/** Who is that far above the old limit without a refusal has left it behind. */
+const BEYOND_THE_LIMIT = 1.05;
 
 /**
  * After that each refusal lowers the pace by a little, and all that were sent together by a fifth at
@@ -34,7 +59,7 @@ const LONGEST_PAUSE_MS = 30_000;
 const PATIENCE_MS = 300_000;
 /** What a timer of the platform may be late is made up for. */
 const LATE_TIMER_MS = 10;
-const MOST_STARTS_KEPT = 5000;
+const STARTS_KEPT = 5000;
 
 /** The gateway refuses everything for haste: a request that was waiting for its turn was not sent. */
 export class NotSent extends Error {
@@ -50,8 +75,8 @@ export interface Pass {
  * The one way out for all requests of a run: bounded in flight and in requests per second. It finds
  * the gateway's own limit by itself: it begins gently and speeds up until a 429 shows what is too
  * much; a 429 halts the whole run for a moment and lowers the pace, every second without one raises
- * it by a few percent. While the pauses do not help, only one request at a time tries whether the
- * gateway is ready again.
+ * it by a few percent, and by next to nothing where it was refused before. While the pauses do not
+ * help, only one request at a time tries whether the gateway is ready again.
  */
 export class Gate {
 	/** The gateway has refused everything for minutes: trying again is of no use. */
@@ -76,8 +101,22 @@ export class Gate {
 	/** Until the first refusal; never where the user has set the pace. */
 	private learning: boolean;
 
-	/** While learning: when the requests started that were not refused so far. */
-	private starts: number[] = [];
+	/** The pace at which the gateway refused last, as far as the pace was the reason. */
+	private ceiling = Infinity;
+
+	/** When the requests started that were not refused so far, the oldest first. */
+	private readonly starts: number[] = [];
+
+	/** Which of them is the first within the last second. */
+	private recent = 0;
+
+	/** How many requests were taken since the last refusal that was new. */
+	private takenInARow = 0;
+
+	private refusedWhileLearning = false;
+
+	/** When the refusal came that ended the learning: others that were sent with it may follow. */
+	private learntAt?: number;
 
 	private loweredAt = -Infinity;
 
@@ -94,6 +133,22 @@ export class Gate {
 	constructor(private readonly options: GateOptions) {
 		this.learning = options.requestsPerSecond === undefined;
 		this.pace = options.requestsPerSecond ?? FIRST_PER_SECOND;
+		const { learnt, clock } = options;
+		if (!this.learning || learnt === undefined) return;
+		const age = clock.now() - learnt.at;
+		if (age < 0 || age > LEARNT_HOLDS_MS) return;
+		this.pace = learnt.pace;
+		this.ceiling = learnt.ceiling;
+		this.learning = learnt.learning;
+		this.nextStartAt = learnt.nextStartAt;
+	}
+
+	/** What it has found out so far, for the next gate to the same gateway. */
+	learnt(): Learnt | undefined {
+		// A limit that the user has set says nothing about the gateway.
+		if (this.options.requestsPerSecond !== undefined) return undefined;
+		const { pace, ceiling, learning, nextStartAt } = this;
+		return { pace, ceiling, learning, nextStartAt, at: this.options.clock.now() };
 	}
 
 	/**
@@ -130,13 +185,24 @@ export class Gate {
 	succeeded(): void {
 		const now = this.options.clock.now();
 		this.throttlesInARow = 0;
+		this.takenInARow += 1;
 		this.hopeless = false;
-		const seconds = Math.min(1, (now - (this.raisedAt ?? now)) / 1000);
-		this.raisedAt = now;
+		const seconds = Math.max(0, Math.min(1, (now - (this.raisedAt ?? now)) / 1000));
+		this.raisedAt = Math.max(now, this.raisedAt ?? now);
+		if (this.learning) {
+			// Only a pace that was kept up says that the gateway bears more of it.
+			const borne = Math.max(this.pace, 2 * this.startedWithinASecond(now));
+			this.pace = Math.min(borne, this.pace * LEARNING_GROWTH_PER_SECOND ** seconds);
+			return;
+		}
+		if (this.pace > this.ceiling * BEYOND_THE_LIMIT) this.ceiling = Infinity;
 		const quietSeconds = Math.min(RECOVERY_QUICKENS_FOR_S, (now - this.loweredAt) / 1000);
-		const recovery = RECOVERY_PER_SECOND * (1 + quietSeconds / RECOVERY_QUICKENS_AFTER_S);
-		const growth = this.learning ? LEARNING_GROWTH_PER_SECOND ** seconds : 1 + recovery * seconds;
-		this.pace = Math.min(this.options.requestsPerSecond ?? Infinity, this.pace * growth);
+		const isNear = this.pace >= this.ceiling * BELOW_THE_LIMIT;
+		const recovery =
+			(isNear ? RECOVERY_NEAR_THE_LIMIT : RECOVERY_PER_SECOND) *
+			(1 + quietSeconds / RECOVERY_QUICKENS_AFTER_S);
+		const raised = this.pace * (1 + recovery * seconds);
+		this.pace = Math.min(this.options.requestsPerSecond ?? Infinity, raised);
 	}
 
 	/**
@@ -155,24 +221,44 @@ export class Gate {
 			if (this.throttlesInARow === 0) this.throttledSince = now;
 			this.throttlesInARow += 1;
 			this.loweredAt = now;
-			this.raisedAt = now;
+			// While nothing starts the pace does not recover either.
+			this.raisedAt = this.nextStartAt;
 			this.lowest = Math.max(SLOWEST_PER_SECOND, this.pace * MOST_SLOW_DOWN);
 		}
-		if (this.learning || (!isNew && this.starts.length > 0)) {
-			this.learning = false;
-			this.pace = Math.min(this.pace, this.takenJustBefore(pass) * BELOW_THE_LIMIT);
-		} else {
-			this.starts = [];
-			this.pace = Math.max(this.lowest, this.pace * SLOW_DOWN);
-		}
+		this.slowDown(this.takenJustBefore(pass), isNew, now);
 		// With others under way it may be their number that is too much, and that passes.
 		this.hopeless = now - this.throttledSince > PATIENCE_MS && this.inFlight.size <= 1;
 		if (this.hopeless) this.dismiss(new NotSent('The gateway refuses everything'));
 	}
 
+	private slowDown(taken: number, isNew: boolean, now: number): void {
+		if (this.learning || (!isNew && this.learntAt === this.loweredAt)) {
+			this.pace = Math.min(this.pace, taken * BELOW_THE_LIMIT);
+			this.ceiling = taken;
+			if (!isNew) return;
+			// The first handful alone says little: what was sent before this run may have counted.
+			if (this.refusedWhileLearning || taken > FIRST_BURST) this.learning = false;
+			this.refusedWhileLearning = true;
+			this.learntAt = now;
+			return;
+		}
+		// Refused again before anything was taken, it is the gateway that has become slower.
+		const isExplained = this.throttlesInARow > 1 || this.ceiling === Infinity;
+		const isSoon = this.takenInARow < SOON && this.pace < this.ceiling * EXPLAINED;
+		if (isNew) this.takenInARow = 0;
+		if (isNew && !isExplained && isSoon) {
+			this.ceiling = Infinity;
+			return;
+		}
+		if (isNew) this.ceiling = this.pace;
+		this.pace = Math.max(this.lowest, this.pace * SLOW_DOWN);
+	}
+
 	/** How many requests the gateway took in the second before one that it refused; at least one. */
 	private takenJustBefore({ startedAt }: Pass): number {
-		this.starts.splice(this.starts.indexOf(startedAt), 1);
+		const index = this.starts.indexOf(startedAt);
+		if (index >= 0) this.starts.splice(index, 1);
+		if (index >= 0 && index < this.recent) this.recent -= 1;
 		const taken = this.starts.filter((at) => at > startedAt - 1000 && at <= startedAt);
 		return Math.max(1, taken.length);
 	}
@@ -195,7 +281,7 @@ export class Gate {
 			const pass = { startedAt: now };
 			this.inFlight.add(pass);
 			this.raisedAt ??= now;
-			if (this.learning) this.noteStart(now);
+			this.noteStart(now);
 			this.queue.shift()?.enter(pass);
 		}
 	}
@@ -209,7 +295,14 @@ export class Gate {
 
 	private noteStart(now: number): void {
 		this.starts.push(now);
-		if (this.starts.length > MOST_STARTS_KEPT) this.starts.splice(0, MOST_STARTS_KEPT / 2);
+		if (this.starts.length <= STARTS_KEPT) return;
+		this.starts.splice(0, STARTS_KEPT / 2);
+		this.recent = Math.max(0, this.recent - STARTS_KEPT / 2);
+	}
+
+	private startedWithinASecond(now: number): number {
+		while ((this.starts[this.recent] ?? Infinity) <= now - 1000) this.recent += 1;
+		return this.starts.length - this.recent;
 	}
 
 	private wake(at: number, now: number): void {

@@ -3,7 +3,7 @@ import { NodeOperationError, sleep } from 'n8n-workflow';
 import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
-import { Gate } from '../../gateway/gate';
+import { Gate, type Learnt } from '../../gateway/gate';
 import { createSender, type Sender } from '../../gateway/sender';
 import { createExchange } from './transport';
 
@@ -95,6 +95,12 @@ function createEraser(key: string): GatewayAddress['withoutKey'] {
 	return key.length < 8 ? (text) => text : (text) => text.replaceAll(key, '***');
 }
 
+/**
+ * What the runs of this process have found out about the limits of gateways, by address: the node
+ * that waits need not be refused before it knows what the node that submitted has learnt.
+ */
+const learntLimits = new Map<string, Learnt>();
+
 /** Opens a run: one gate, one clock and one stop for all items of an execution. */
 export async function openRun(
 	context: IExecuteFunctions,
@@ -104,7 +110,7 @@ export async function openRun(
 	const address = await readAddress(context, needsKey);
 	const requests = new Set<AbortController>();
 	const clock = new StoppableClock();
-	const gate = new Gate({ ...limits, clock });
+	const gate = new Gate({ ...limits, clock, learnt: learntLimits.get(address.baseUrl) });
 
 	const halt = (): void => {
 		const reason = new RunEnded('The run has ended');
@@ -138,6 +144,8 @@ export async function openRun(
 		halt,
 		end: () => {
 			halt();
+			const learnt = gate.learnt();
+			if (learnt !== undefined) learntLimits.set(address.baseUrl, learnt);
 			// A question that nobody waits for any more: its deadline was reached before its answer.
 			requests.forEach((request) => request.abort());
 			signal?.removeEventListener('abort', onStop);

@@ -1,0 +1,88 @@
+/** Turns measurements into the files that are kept: a table, a picture, the section of README. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Chart, Line } from './rows.mjs';
+import { drawCharts } from './svg.mjs';
+
+const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+export interface Measured {
+	name: string;
+	lines: Line[];
+	chart?: Chart;
+	/** Load of the machine before and after the row. */
+	load: [number, number];
+}
+
+const HEADER = [
+	'| Measure | To reach | This package | (a) HTTP Request, Wait, If | (b) axios by hand | (c) Ideal | |',
+	'|---|---|---|---|---|---|---|',
+];
+
+const KEY =
+	'(a) the nodes that people wire in n8n today, on the same engine; (b) a client written by hand ' +
+	'with axios, form-data and simple loops; (c) what nobody can be faster than.';
+
+function tableRow(line: Line): string {
+	const cells = [line.measure, line.goal, line.package, line.builtIn, line.byHand, line.ideal];
+	const shown = cells.map((cell) => (cell ?? '').replaceAll('|', '\\|'));
+	return `| ${[...shown, line.reached ? '✓' : '✗'].join(' | ')} |`;
+}
+
+export const table = (lines: readonly Line[]): string =>
+	[...HEADER, ...lines.map(tableRow)].join('\n');
+
+/** On what it was measured, and how busy that was besides. */
+export function machine(): string {
+	const [processor] = cpus();
+	const load = loadavg()[0]!.toFixed(1);
+	return (
+		`Node.js ${process.versions.node}, ${process.platform}, ${cpus().length} × ` +
+		`${processor?.model.trim() ?? 'unknown processor'}, load at the end ${load}`
+	);
+}
+
+/** Writes `bench/results.md` and `docs/images/bench.svg`, and README's section if it has one. */
+export function writeReport(measured: readonly Measured[], notes: readonly string[]): string[] {
+	const lines = measured.flatMap((row) => row.lines);
+	const loads = measured.map(({ name, load }) => {
+		return `- ${name}: ${load.map((value) => value.toFixed(1)).join(' → ')}`;
+	});
+	const results = [
+		'# Measurements',
+		'`npm run bench` writes this file: medians of several runs, all contestants side by side in one run, each in a process of its own, against the embedded gateway in another process.',
+		table(lines),
+		KEY,
+		machine() + '.',
+		...notes,
+		'Load of the machine (one minute) before and after each row:',
+		loads.join('\n'),
+	].join('\n\n');
+	writeFileSync(at('bench/results.md'), `${results}\n`);
+	mkdirSync(at('docs/images'), { recursive: true });
+	const charts = measured.flatMap(({ chart }) => (chart === undefined ? [] : [chart]));
+	writeFileSync(at('docs/images/bench.svg'), drawCharts(charts));
+	const written = ['bench/results.md', 'docs/images/bench.svg'];
+	return fillReadme(lines) ? [...written, 'README.md'] : written;
+}
+
+const START = '<!-- bench:start -->';
+const END = '<!-- bench:end -->';
+
+/** Writes between README's two marks; returns false where they are missing. */
+function fillReadme(lines: readonly Line[]): boolean {
+	const file = at('README.md');
+	const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+	const start = text.indexOf(START);
+	const end = text.indexOf(END);
+	if (start < 0 || end < start) return false;
+	const section = [
+		'![Measurements: shorter bars are better](docs/images/bench.svg)',
+		table(lines),
+		KEY,
+	].join('\n\n');
+	const filled = `${text.slice(0, start + START.length)}\n\n${section}\n\n${text.slice(end)}`;
+	writeFileSync(file, filled);
+	return true;
+}

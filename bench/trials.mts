@@ -1,0 +1,79 @@
+/** Runs contestants in turn, each time in fresh processes, and takes medians. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayOptions } from '../simulator/gateway.mjs';
+import { openTarget, openWorker } from './children.mjs';
+import type { Report } from './gateway-process.mjs';
+import { builtInFolder } from './server-tree.mjs';
+import type { ContestantName, Sample, Work } from './work.mjs';
+
+export interface Trial {
+	sample: Sample;
+	report: Report;
+}
+
+export interface Setup {
+	gateway: GatewayOptions;
+	/** Tasks that are submitted before the measurement begins, by their seconds. */
+	lifetimes?: number[];
+	/** What each contestant does; `ids` are the tasks that were submitted. */
+	work: Partial<Record<ContestantName, (ids: string[]) => Work>>;
+	times: number;
+	/** Requests before the measurement, so that what is measured is compiled. */
+	warmUp?: number;
+}
+
+export type Trials = Record<ContestantName, Trial[]>;
+
+const WARM_UP = 10;
+
+/** Every contestant once, then every contestant again: what disturbs one disturbs all. */
+export async function compare(setup: Setup): Promise<Trials> {
+	const trials: Trials = { package: [], packageAgain: [], builtIn: [], byHand: [], platform: [] };
+	for (let time = 0; time < setup.times; time += 1) {
+		for (const [name, work] of Object.entries(setup.work)) {
+			const contestant = name as ContestantName;
+			if (contestant === 'builtIn' && builtInFolder() === undefined) continue;
+			trials[contestant].push(await tryOnce(setup, contestant, work));
+		}
+	}
+	return trials;
+}
+
+async function tryOnce(
+	{ gateway, lifetimes = [], warmUp = WARM_UP }: Setup,
+	contestant: ContestantName,
+	work: (ids: string[]) => Work,
+): Promise<Trial> {
+	const target = await openTarget(gateway);
+	try {
+		const { url, key } = target;
+		const worker = await openWorker({
+			contestant,
+			url,
+			key,
+			warmUp: { kind: 'generate', count: warmUp },
+		});
+		try {
+			// What warmed it up does not count towards the gateway's limit.
+			await sleep(1100);
+			const ids = lifetimes.length > 0 ? await target.submit(lifetimes) : [];
+			await target.reset();
+			const sample = await worker.run(work(ids));
+			return { sample, report: await target.report() };
+		} finally {
+			await worker.close();
+		}
+	} finally {
+		await target.close();
+	}
+}
+
+/** The median of what is picked from each trial; NaN where there is none. */
+export function median(trials: readonly Trial[], pick: (trial: Trial) => number): number {
+	const values = trials.map(pick).sort((one, other) => one - other);
+	const middle = values.length >> 1;
+	if (values.length === 0) return NaN;
+	return values.length % 2 === 1
+		? (values[middle] as number)
+		: ((values[middle - 1] as number) + (values[middle] as number)) / 2;
+}

@@ -1,0 +1,84 @@
+/** What contestants are given to do, and what is measured while they do it. */
+
+/** The model that the gateway of the bench has. */
+export const MODEL = 'bench-image';
+
+/** Who does the work; `packageAgain` is the package in another way, beside the first. */
+export type ContestantName = 'package' | 'packageAgain' | 'builtIn' | 'byHand' | 'platform';
+
+/** Limits that a contestant is allowed; what is left out is its own default. */
+export interface Allowance {
+	concurrency?: number;
+	requestsPerSecond?: number;
+}
+
+/** A piece of work. Every contestant knows some of these. */
+export type Work = Allowance &
+	(
+		| {
+				/** Submit so many tasks and wait for all of them. */
+				kind: 'tasks';
+				count: number;
+				pauseS: number;
+				/** The package can do it in one node, or in one that submits and one that waits. */
+				nodes?: 1 | 2;
+		  }
+		| {
+				/** Wait for tasks that were submitted before. */
+				kind: 'wait';
+				ids: string[];
+				pauseS: number;
+				download?: boolean;
+				/** Collects garbage and looks at the memory after so many milliseconds. */
+				lookAfterMs?: number;
+		  }
+		| {
+				/** Generate so many images synchronously. */
+				kind: 'generate';
+				count: number;
+		  }
+		| {
+				/** Edit so many images, each of so many bytes, synchronously. */
+				kind: 'edit';
+				count: number;
+				bytes: number;
+		  }
+	);
+
+/** How a contestant is started. */
+export interface Prepare {
+	contestant: ContestantName;
+	url: string;
+	key: string;
+	/** Done once before the measurement, so that what is measured is compiled. */
+	warmUp?: Work;
+}
+
+/** What came of a piece of work. */
+export interface Outcome {
+	/** How many results came out. */
+	good: number;
+	/** What ended it early. */
+	error?: string;
+}
+
+/** One measurement. Bytes and milliseconds. */
+export interface Sample extends Outcome {
+	wallMs: number;
+	/** User and system time of the contestant's process. */
+	cpuMs: number;
+	/** Of the event loop, beyond the resolution of the measurement. */
+	loopDelayMs: { p50: number; p99: number; max: number };
+	/** Resident memory before the work, and the highest while it was done. */
+	idleRss: number;
+	peakRss: number;
+	/** Live memory after a collection: before the work, and at the moment of `lookAfterMs`. */
+	idleLive: number;
+	midLive?: number;
+	midRss?: number;
+}
+
+/** A contestant, ready to work. */
+export interface Contestant {
+	run(work: Work): Promise<Outcome>;
+}

@@ -1,0 +1,102 @@
+/** One contestant in a process of its own: does a piece of work and measures itself meanwhile. */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Contestant, Prepare, Sample, Work } from './work.mjs';
+
+const MEMORY_EVERY_MS = 20;
+const RESOLUTION_MS = 1;
+
+let contestant: Contestant;
+
+async function open(prepare: Prepare): Promise<Contestant> {
+	switch (prepare.contestant) {
+		case 'byHand':
+			return (await import('./contestants/by-hand.mjs')).byHand(prepare);
+		case 'builtIn':
+			return await (await import('./contestants/built-in.mjs')).builtIn(prepare);
+		case 'platform':
+			return await (await import('./contestants/platform.mjs')).platform(prepare);
+		case 'package':
+		case 'packageAgain':
+			return await (await import('./contestants/package.mjs')).thePackage(prepare);
+	}
+}
+
+/** What is alive, on the heap and beside it. */
+function live(): number {
+	globalThis.gc?.();
+	const { heapUsed, external } = process.memoryUsage();
+	return heapUsed + external;
+}
+
+async function settle(): Promise<void> {
+	for (let times = 0; times < 3; times += 1) {
+		globalThis.gc?.();
+		await sleep(50);
+	}
+}
+
+async function measure(work: Work): Promise<Sample> {
+	await settle();
+	const idleLive = live();
+	const idleRss = process.memoryUsage.rss();
+	let peakRss = idleRss;
+	let midLive: number | undefined;
+	let midRss: number | undefined;
+	const memory = setInterval(() => {
+		peakRss = Math.max(peakRss, process.memoryUsage.rss());
+	}, MEMORY_EVERY_MS);
+	const lookAfterMs = work.kind === 'wait' ? work.lookAfterMs : undefined;
+	const look =
+		lookAfterMs === undefined
+			? undefined
+			: setTimeout(() => {
+					midRss = process.memoryUsage.rss();
+					midLive = live();
+				}, lookAfterMs);
+
+	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+	delay.enable();
+	const cpuBefore = process.cpuUsage();
+	const begun = performance.now();
+	const outcome = await contestant.run(work);
+	const wallMs = performance.now() - begun;
+	const cpu = process.cpuUsage(cpuBefore);
+	delay.disable();
+	clearInterval(memory);
+	clearTimeout(look);
+	peakRss = Math.max(peakRss, process.memoryUsage.rss());
+	const beyond = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
+	return {
+		...outcome,
+		wallMs,
+		cpuMs: (cpu.user + cpu.system) / 1000,
+		loopDelayMs: {
+			p50: beyond(delay.percentile(50)),
+			p99: beyond(delay.percentile(99)),
+			max: beyond(delay.max),
+		},
+		idleRss,
+		peakRss,
+		idleLive,
+		midLive,
+		midRss,
+	};
+}
+
+type Command = { name: 'prepare'; prepare: Prepare } | { name: 'run'; work: Work };
+
+async function obey(command: Command): Promise<unknown> {
+	if (command.name === 'run') return await measure(command.work);
+	contestant = await open(command.prepare);
+	const { warmUp } = command.prepare;
+	return warmUp && (await contestant.run(warmUp));
+}
+
+process.on('message', ({ id, command }: { id: number; command: Command }) => {
+	obey(command).then(
+		(value) => process.send?.({ id, value }),
+		(error: Error) => process.send?.({ id, error: error.stack ?? error.message }),
+	);
+});
+process.once('disconnect', () => process.exit(0));
