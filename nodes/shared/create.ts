@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { rounded } from '../../gateway/checks';
-import { finiteNumber, type JsonObject } from '../../gateway/json';
+import { finiteNumber, nonEmptyString, type JsonObject } from '../../gateway/json';
 import {
 	planUrl,
 	withoutUndefined,
@@ -78,7 +78,7 @@ export async function createImages<R extends ImageRequest>(
 			const { model, prompt } = request;
 			return async () => {
 				const paid = await payOnce(run, ledger, itemIndex, plan, (body) =>
-					readPurchase(body, taskType),
+					readPurchase(body, taskType, mode !== 'sync'),
 				);
 				if (mode === 'submit' && paid.task !== undefined) {
 					return [taskItem(paid.task, { model, estimatedCost }, itemIndex)];
@@ -111,14 +111,22 @@ function needsListing({ checkLimits, dryRun, budget }: IDataObject): boolean {
 	return checkLimits !== false || dryRun === true || Number(budget ?? 0) > 0;
 }
 
-/** What was bought: images, or a task that makes them. */
-function readPurchase(body: JsonObject, taskType: TaskType): Paid | undefined {
+/**
+ * What was bought: images, or a task that makes them. Where a task was asked for, its ID is enough:
+ * without it what was paid for would be out of reach.
+ */
+function readPurchase(
+	body: JsonObject,
+	taskType: TaskType,
+	asynchronous: boolean,
+): Paid | undefined {
 	const images = readImages(body);
 	if (images.length > 0) return { images, created: finiteNumber(body.created) };
 	const taskId = readTaskId(body);
-	if (taskId === undefined || typeof body.status !== 'string') return undefined;
-	const status = body.status.trim();
-	return { task: { taskId, taskType, status, submittedAt: new Date().toISOString() } };
+	const status = nonEmptyString(body.status)?.trim();
+	if (taskId === undefined || (status === undefined && !asynchronous)) return undefined;
+	const submittedAt = new Date().toISOString();
+	return { task: { taskId, taskType, status: status ?? 'queued', submittedAt } };
 }
 
 /** What `submit` hands out: Image Wait and Image Task take it with no expression to write. */

@@ -625,3 +625,41 @@ describe('the image as binary data', () => {
 		expect(JSON.stringify(item!.json)).not.toContain('base64');
 	});
 });
+
+describe('odd answers to a paid request', () => {
+	/** A gateway that takes one request, and knows the task in it as finished. */
+	async function answering(body: IDataObject): Promise<OwnServer> {
+		return await opened(
+			serve((request, response, url) => {
+				if (request.url?.endsWith('.png')) return void response.end(TINY_PNG);
+				if (request.method === 'POST') return sendJson(response, body);
+				if (!request.url?.includes('/generations/')) return sendJson(response, {}, 404);
+				sendJson(response, { id: 'only', status: 'success', data: [{ url: `${url}/one.png` }] });
+			}),
+		);
+	}
+
+	test.each([
+		['an ID alone, to a submit', { id: 'only' }, 'submit', { taskId: 'only', status: 'queued' }],
+		['an ID alone, waited for', { id: 'only' }, 'wait', { taskId: 'only', status: 'success' }],
+		[
+			'a task, to a synchronous request',
+			{ id: 'only', status: 'queued' },
+			'sync',
+			{ taskId: 'only', status: 'success' },
+		],
+	])('%s: the task is not lost', async (_, body, mode, expected) => {
+		const { url } = await answering(body);
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox', mode }));
+		expect(messageOf(result)).toBe('');
+		expect(result.json(NODE)).toMatchObject([expected]);
+	});
+
+	test('neither image nor task: the outcome is unknown', async () => {
+		const { url } = await answering({ created: 1, data: [] });
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		expect(messageOf(result)).toMatch(/nothing of use in its answer/);
+	});
+});
