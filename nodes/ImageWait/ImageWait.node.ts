@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/credentialTest';
-import { downloadFieldsFor, optionsField, taskFields } from '../shared/fields';
+import { downloadFieldsFor, optionAsField, optionsField, taskFields } from '../shared/fields';
 import { isTool } from '../shared/items';
 import { inRange, readOptions } from '../shared/options';
 import { assertCanPark, continueParked, park } from './park';
@@ -31,21 +31,9 @@ export class ImageWait implements INodeType {
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
 			...taskFields,
+			optionAsField('pollInterval'),
 			{
-				displayName: 'Poll Interval (Seconds)',
-				name: 'pollInterval',
-				type: 'number',
-				typeOptions: { minValue: 1 },
-				default: 3,
-				description:
-					'About how often a task is asked for: pauses grow from two thirds of it to five thirds',
-			},
-			{
-				displayName: 'Max Wait (Seconds)',
-				name: 'maxWait',
-				type: 'number',
-				typeOptions: { minValue: 1 },
-				default: 600,
+				...optionAsField('maxWait'),
 				description:
 					'How long a task is waited for. What happens then is set by "On Timeout"; the task goes on at the gateway.',
 			},

@@ -1,5 +1,4 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
 import { rounded } from '../../gateway/checks';
 import { finiteNumber, nonEmptyString, type JsonObject } from '../../gateway/json';
 import {
@@ -17,7 +16,7 @@ import { addHints } from './hints';
 import { imageItems, readTarget, type ImageTarget } from './images';
 import { runItems, type Job } from './items';
 import { openLedger, type Ledger, type Paid } from './ledger';
-import { inRange, readLimits, readOptions } from './options';
+import { inRange, readBudget, readLimits, readOptions } from './options';
 import { payOnce } from './pay';
 import { openRun, type Run } from './run';
 import { createTaskWaiter, shortestPauseMs, type Patience, type TaskWaiter } from './tasks';
@@ -91,9 +90,7 @@ export async function createImages<R extends ImageRequest>(
 			};
 		};
 
-		const budget = inRange(context, 'budget', common.budget, 0);
-		if (Number(common.budget ?? 0) < 0)
-			throw new NodeOperationError(context.getNode(), '"Budget" must not be negative');
+		const budget = readBudget(context, common.budget);
 		const items = await runItems(run, context.getInputData().length, {
 			prepare,
 			beforeFirst: () => checkBudget(budget, Object.values(costs)),

@@ -254,6 +254,11 @@ const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
+/** An option of other nodes, where it is a parameter of its own. */
+export function optionAsField(name: OptionName): INodeProperties {
+	return OPTIONS[name];
+}
+
 /**
  * The `options` of a node.
  *

@@ -69,6 +69,19 @@ export function readLimits(context: IExecuteFunctions): RunLimits {
 }
 
 /**
+ * The most that a run may cost, in the gateway's currency; 0 sets no limit. A negative sum is
+ * refused: brought into its range it would be no limit at all.
+ *
+ * @throws NodeOperationError if it is negative or no number
+ */
+export function readBudget(context: IExecuteFunctions, value: unknown): number {
+	if (Number(value ?? 0) < 0) {
+		throw new NodeOperationError(context.getNode(), '"Budget" must not be negative');
+	}
+	return inRange(context, 'budget', value, 0);
+}
+
+/**
  * A count that is paid for: it is refused rather than corrected.
  *
  * @throws NodeOperationError if it is no whole number from 1 to `highest`
