@@ -22,9 +22,10 @@ export interface WaiterOptions {
 	clock: Clock;
 	/** Asks once. Must not throw, except when the run is stopped; never takes longer than `timeoutMs`. */
 	ask: (task: TaskRef, timeoutMs: number) => Promise<PollAnswer>;
-	/** The pause between two questions about one task begins here and grows to `longestPauseMs`. */
-	shortestPauseMs: number;
-	longestPauseMs: number;
+	/** About how often each task is asked about, in milliseconds. */
+	intervalMs: number;
+	/** How many tasks there will be in all, where that is known before they all wait. */
+	expected?: number;
 }
 
 interface Entry {
@@ -33,7 +34,6 @@ interface Entry {
 	open: boolean;
 	/** Set when no further question fits in before the deadline. */
 	lastQuestion: boolean;
-	pauseMs: number;
 	questions: number;
 	state?: TaskState;
 	error?: GatewayError;
@@ -49,8 +49,20 @@ interface Appointment {
 
 /** No task is asked about more often than this, whatever the options say. */
 const SHORTEST_PAUSE_MS = 1000;
-const GROWTH = 1.1;
-const JITTER = 0.2;
+/**
+ * The pauses as shares of the interval: of 3 seconds it makes 2 to 5, as the specification
+ * recommends (4.2, rule 5). They begin at the shortest where few tasks are left, whose questions
+ * cost next to nothing, at about the interval itself for a hundred and at the longest for a
+ * thousand, and they grow by a third.
+ */
+const SHORTEST_SHARE = 2 / 3;
+const LONGEST_SHARE = 5 / 3;
+const FEW = 30;
+const GROWTH = 1.25;
+const MOST_GROWTH = 4 / 3;
+const JITTER = 0.1;
+/** Questions are put at multiples of this: what goes out together costs less than one by one. */
+const TOGETHER_MS = 100;
 /** How long before the deadline the last question is put: time for an answer to come. */
 const LAST_QUESTION_LEAD_MS = 1000;
 const LONGEST_QUESTION_MS = 30_000;
@@ -60,15 +72,18 @@ const LONGEST_SLEEP_MS = 5000;
 /** The number where it is not below the bound; also for what is no number at all. */
 const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
 
+const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
+
 /** Waits for many tasks at once. */
 export interface Waiter {
 	/**
 	 * Waits until the task is finished, cannot be asked about, or is still open after `maxWaitMs`.
 	 * Rejects only if the clock does: when the run is stopped.
 	 *
-	 * @param firstPauseMs pause before the first question, in milliseconds; 0 asks at once
+	 * @param ageMs how long ago it was submitted, in milliseconds: before its first pause is over it
+	 * is not asked about. Where that is not known it is asked about at once.
 	 */
-	wait(task: TaskRef, maxWaitMs: number, firstPauseMs?: number): Promise<Settled>;
+	wait(task: TaskRef, maxWaitMs: number, ageMs?: number): Promise<Settled>;
 	/** How many tasks are still waited for. */
 	readonly open: number;
 }
@@ -76,17 +91,26 @@ export interface Waiter {
 /**
  * The one waiter (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
  * a thousand of them cost what a list of a thousand entries costs. Pauses are counted from the last
- * answer, grow, and are jittered; the last question comes just before the deadline; a status that
- * is not in the table keeps the task open.
+ * answer, be it the one to the submit, grow, and are jittered; the last question comes just before
+ * the deadline; a status that is not in the table keeps the task open.
  */
 export function createWaiter(options: WaiterOptions): Waiter {
 	const { clock, ask } = options;
-	const shortest = atLeast(SHORTEST_PAUSE_MS, options.shortestPauseMs);
-	const longest = atLeast(shortest, options.longestPauseMs);
+	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
 	const agenda: Appointment[] = [];
 	let open = 0;
+	let settled = 0;
 	let wakeAt = Infinity;
+
+	/** The pause that follows so many questions about a task, but for the jitter. */
+	function pauseAfter(questions: number): number {
+		const left = Math.max(open, (options.expected ?? 0) - settled);
+		const share = SHORTEST_SHARE * (1 + Math.log10(Math.max(1, left / FEW)));
+		const pause = interval * share * Math.min(MOST_GROWTH, GROWTH ** questions);
+		const longest = (interval * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
+		return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
+	}
 
 	function appoint(entry: Entry, purpose: Appointment['purpose'], at: number): void {
 		let low = 0;
@@ -130,12 +154,13 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		wake();
 	}
 
-	function close(entry: Entry, settled: Settled): void {
+	function close(entry: Entry, end: Settled): void {
 		entry.open = false;
 		// The deadline's appointment still holds the entry: it need not hold the answer as well.
 		entry.state = undefined;
 		open -= 1;
-		entry.settle(settled);
+		settled += 1;
+		entry.settle(end);
 	}
 
 	function giveUp(entry: Entry): void {
@@ -177,12 +202,11 @@ export function createWaiter(options: WaiterOptions): Waiter {
 
 	function appointNext(entry: Entry, leastPauseMs: number): void {
 		const now = clock.now();
-		const jittered = Math.min(longest, entry.pauseMs * (1 + JITTER * clock.random()));
+		const jittered = pauseAfter(entry.questions) * (1 + JITTER * clock.random());
 		const pause = Math.max(leastPauseMs, jittered);
-		const steady = Math.max(shortest, longest / (1 + JITTER));
-		entry.pauseMs = Math.min(steady, entry.pauseMs * GROWTH);
 		const last = entry.deadline - LAST_QUESTION_LEAD_MS;
-		if (now + pause < last) return appoint(entry, 'question', now + pause);
+		const at = together(now + pause);
+		if (at + SHORTEST_PAUSE_MS <= last) return appoint(entry, 'question', at);
 		entry.lastQuestion = true;
 		appoint(entry, 'question', Math.max(last, now + SHORTEST_PAUSE_MS));
 	}
@@ -191,18 +215,19 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		get open() {
 			return open;
 		},
-		wait: async (task, maxWaitMs, firstPauseMs = 0) =>
+		wait: async (task, maxWaitMs, ageMs = Infinity) =>
 			await new Promise<Settled>((settle, fail) => {
 				const now = clock.now();
 				const wait = atLeast(LAST_QUESTION_LEAD_MS, maxWaitMs);
 				const last = wait - LAST_QUESTION_LEAD_MS;
-				const first = Math.min(last, atLeast(0, firstPauseMs));
+				// Not jittered: what was submitted at different times is asked about at different times.
+				const pause = atLeast(0, pauseAfter(0) - atLeast(0, ageMs));
+				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
 				const entry: Entry = {
 					task,
 					deadline: now + wait,
 					open: true,
 					lastQuestion: first === last,
-					pauseMs: shortest,
 					questions: 0,
 					settle,
 					fail,

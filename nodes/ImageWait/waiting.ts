@@ -7,7 +7,7 @@ import { runItems } from '../shared/items';
 import { stillToBeHad } from '../shared/ledger';
 import { inRange, readLimits, readOptions } from '../shared/options';
 import { openRun } from '../shared/run';
-import { createTaskWaiter, type WantedTask } from '../shared/tasks';
+import { ageOf, createTaskWaiter, type WantedTask } from '../shared/tasks';
 import { knownFacts, readWantedTask } from '../shared/wanted';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
@@ -15,6 +15,8 @@ export interface WaitJob {
 	task: WantedTask;
 	facts: ImageFacts;
 	target: ImageTarget;
+	/** As the item says it, if it does. */
+	submittedAt: unknown;
 	maxWaitMs: number;
 	/** Milliseconds since 1970: it may outlive the process. */
 	deadlineAt: number;
@@ -40,6 +42,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
 		task: readWantedTask(context, itemIndex),
 		facts: knownFacts(context, itemIndex),
 		target: readTarget(context, itemIndex),
+		submittedAt: context.getInputData()[itemIndex]?.json.submittedAt,
 		maxWaitMs,
 		deadlineAt: Date.now() + maxWaitMs,
 	};
@@ -61,7 +64,8 @@ export async function waitForJobs(
 	try {
 		const toOutput = readOptions(context, 0).onTimeout === 'output';
 		const pollInterval = context.getNodeParameter('pollInterval', 0, 3) as unknown;
-		const waiter = createTaskWaiter(run, inRange(context, 'pollInterval', pollInterval, 0) * 1000);
+		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
+		const waiter = createTaskWaiter(run, intervalMs, count);
 		const jobs: WaitJob[] = [];
 		const unfinished = new Set<number>();
 		const stillOpen: INodeExecutionData[] = [];
@@ -70,7 +74,11 @@ export async function waitForJobs(
 			if (job.done !== undefined) return job.done;
 			const { task, facts, target } = job;
 			const left = Math.max(1000, job.deadlineAt - Date.now());
-			const patience = { maxWaitMs: Math.min(left, windowMs), chosenMs: job.maxWaitMs };
+			const patience = {
+				maxWaitMs: Math.min(left, windowMs),
+				chosenMs: job.maxWaitMs,
+				ageMs: ageOf(job.submittedAt),
+			};
 			const settled = await waiter.wait(task, patience).catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
 				if (left > windowMs) unfinished.add(itemIndex);

@@ -19,7 +19,7 @@ import { openLedger, type Ledger, type Paid } from './ledger';
 import { inRange, readBudget, readLimits, readOptions } from './options';
 import { payOnce } from './pay';
 import { openRun, type Run } from './run';
-import { createTaskWaiter, shortestPauseMs, type Patience, type TaskWaiter } from './tasks';
+import { ageOf, createTaskWaiter, type TaskWaiter } from './tasks';
 
 export type Mode = 'sync' | 'wait' | 'submit';
 
@@ -46,7 +46,8 @@ export async function createImages<R extends ImageRequest>(
 		const ledger = openLedger(context);
 		const checker = createChecker(run, taskType);
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
-		const waiter = createTaskWaiter(run, pollIntervalMs);
+		const count = context.getInputData().length;
+		const waiter = createTaskWaiter(run, pollIntervalMs, count);
 		const costs: Array<number | undefined> = [];
 
 		const prepare = async (itemIndex: number): Promise<Job> => {
@@ -83,15 +84,12 @@ export async function createImages<R extends ImageRequest>(
 					return [taskItem(paid.task, { model, estimatedCost }, itemIndex)];
 				}
 				const facts = { model, prompt, estimatedCost };
-				return await collect(run, waiter, ledger, paid, facts, target, {
-					maxWaitMs,
-					firstPauseMs: shortestPauseMs(pollIntervalMs),
-				});
+				return await collect(run, waiter, ledger, paid, facts, target, maxWaitMs);
 			};
 		};
 
 		const budget = readBudget(context, common.budget);
-		const items = await runItems(run, context.getInputData().length, {
+		const items = await runItems(run, count, {
 			prepare,
 			beforeFirst: () => checkBudget(budget, Object.values(costs)),
 			ledger,
@@ -185,12 +183,13 @@ async function collect(
 	paid: Paid,
 	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
 	target: ImageTarget,
-	patience: Patience,
+	maxWaitMs: number,
 ): Promise<INodeExecutionData[]> {
 	let { task, images, created } = paid;
 	// A synchronous request that was answered by a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
-		const state = await waiter.wait(task, patience);
+		const ageMs = ageOf(task.submittedAt);
+		const state = await waiter.wait(task, { maxWaitMs, ageMs });
 		task = { ...task, status: state.status };
 		({ images, created } = state);
 		ledger.note(target.itemIndex, { task, images, created });

@@ -219,7 +219,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1 },
 		default: 3,
 		description:
-			'About how often a task is asked for: pauses grow from two thirds of it to five thirds',
+			'About how often a task is asked for: pauses are from two thirds of it, for a few tasks, to five thirds, for a thousand',
 	},
 	requestsPerSecond: {
 		displayName: 'Requests per Second',

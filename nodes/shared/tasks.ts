@@ -17,8 +17,8 @@ export interface WantedTask {
 export interface Patience {
 	/** From now on. */
 	maxWaitMs: number;
-	/** Before the first question; 0 asks at once. */
-	firstPauseMs?: number;
+	/** Since it was submitted; where that is not known it is asked about at once. */
+	ageMs?: number;
 	/** What the user chose, where `maxWaitMs` is only a part of it. */
 	chosenMs?: number;
 }
@@ -33,24 +33,28 @@ export interface TaskWaiter {
 }
 
 /**
- * The shortest pause between two questions for a chosen interval, in milliseconds. An interval of 3
- * seconds gives pauses of 2 to 5, which is what the specification recommends (4.2, rule 5).
+ * How long ago a task was submitted, in milliseconds, by the time that its item carries.
+ *
+ * @returns undefined if it carries none
  */
-export function shortestPauseMs(pollIntervalMs: number): number {
-	return Math.max(1000, Math.round((pollIntervalMs * 2) / 3));
+export function ageOf(submittedAt: unknown): number | undefined {
+	const at = typeof submittedAt === 'string' ? Date.parse(submittedAt) : NaN;
+	return Number.isNaN(at) ? undefined : Date.now() - at;
 }
 
-const longestPauseMs = (pollIntervalMs: number): number => Math.round((pollIntervalMs * 5) / 3);
-
-/** @see TaskWaiter */
-export function createTaskWaiter(run: Run, pollIntervalMs: number): TaskWaiter {
+/**
+ * @param intervalMs about how often each task is asked about
+ * @param expected how many tasks the run may have to wait for
+ * @see TaskWaiter
+ */
+export function createTaskWaiter(run: Run, intervalMs: number, expected: number): TaskWaiter {
 	const kinds = new Map<string, TaskType | 'auto'>();
 	const refusedForQuota = new Set<string>();
 
 	const waiter = createWaiter({
 		clock: run.clock,
-		shortestPauseMs: shortestPauseMs(pollIntervalMs),
-		longestPauseMs: longestPauseMs(pollIntervalMs),
+		intervalMs,
+		expected,
 		ask: async ({ taskId, taskType }, timeoutMs) => {
 			const wanted = { taskId, taskType: kinds.get(taskId) ?? taskType };
 			const answer = await askAbout(
@@ -67,10 +71,10 @@ export function createTaskWaiter(run: Run, pollIntervalMs: number): TaskWaiter {
 	});
 
 	return {
-		wait: async ({ taskId, taskType }, { maxWaitMs, firstPauseMs, chosenMs = maxWaitMs }) => {
+		wait: async ({ taskId, taskType }, { maxWaitMs, ageMs, chosenMs = maxWaitMs }) => {
 			if (!kinds.has(taskId)) kinds.set(taskId, taskType);
 			const guess = taskType === 'auto' ? 'generation' : taskType;
-			const settled = await waiter.wait({ taskId, taskType: guess }, maxWaitMs, firstPauseMs);
+			const settled = await waiter.wait({ taskId, taskType: guess }, maxWaitMs, ageMs);
 			const known = kinds.get(taskId);
 			return stateOf(settled, taskId, known === 'auto' ? undefined : known, chosenMs);
 		},

@@ -350,14 +350,14 @@ check(
 		}),
 		fc.tuple(fc.double(), fc.double(), fc.double()),
 		fc.integer(),
-		async (answers, maxWaits, [shortestPauseMs, longestPauseMs, firstPauseMs], seed) => {
+		async (answers, maxWaits, [intervalMs, expected, ageMs], seed) => {
 			const clock = new FakeClock(seed);
 			const asked = new Map<string, number>();
 			let next = 0;
 			const waiter = createWaiter({
 				clock,
-				shortestPauseMs,
-				longestPauseMs,
+				intervalMs,
+				expected,
 				ask: async ({ taskId }, timeoutMs): Promise<PollAnswer> => {
 					expect(timeoutMs).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);
@@ -374,7 +374,7 @@ check(
 			const waits = maxWaits.map(async (maxWaitMs, index) => {
 				// A wait without an end would be asked about for ever.
 				const bounded = Math.min(maxWaitMs, 200_000);
-				await waiter.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, firstPauseMs);
+				await waiter.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
 				expect(clock.now()).toBeLessThanOrEqual(bounded > 1000 ? bounded : 1000);
 			});
 			await clock.run(Promise.all(waits));

@@ -26,12 +26,13 @@ const passing = (pauseMs?: number): PollAnswer => ({ kind: 'passing', error, pau
 
 type Ask = (task: TaskRef, timeoutMs: number) => Promise<PollAnswer>;
 
-function waiterFor(ask: Ask, pauses: [number, number] = [2000, 5000], clock = new FakeClock()) {
+function waiterFor(ask: Ask, intervalMs = 3000, expected?: number) {
+	const clock = new FakeClock();
 	const questions: Array<{ taskId: string; at: number; timeoutMs: number }> = [];
 	const waiter = createWaiter({
 		clock,
-		shortestPauseMs: pauses[0],
-		longestPauseMs: pauses[1],
+		intervalMs,
+		expected,
 		ask: async (asked, timeoutMs) => {
 			questions.push({ taskId: asked.taskId, at: clock.now(), timeoutMs });
 			return await ask(asked, timeoutMs);
@@ -70,10 +71,17 @@ describe('a task', () => {
 		expect(questions).toHaveLength(7);
 	});
 
-	test('is first asked about when the caller says so', async () => {
+	test.each([
+		['at once if its age is not known', undefined, 0],
+		['after its first pause', 0, 2000],
+		['at the end of its first pause', 1500, 500],
+		['at once if its first pause is over', 2001, 0],
+		['after its first pause if the clock of who submitted it is ahead', -60_000, 2000],
+		['after its first pause if its age is no number', NaN, 2000],
+	])('is first asked about %s', async (_name, ageMs, at) => {
 		const { clock, waiter, questions } = waiterFor(async () => state('a', 'completed'));
-		await clock.run(waiter.wait(task('a'), 60_000, 2500));
-		expect(questions.map(({ at }) => at)).toEqual([2500]);
+		await clock.run(waiter.wait(task('a'), 60_000, ageMs));
+		expect(questions.map((question) => question.at)).toEqual([at]);
 	});
 
 	test('that cannot be asked about is a problem at once', async () => {
@@ -97,10 +105,41 @@ describe('the pauses', () => {
 		const pauses = pausesMs().slice(0, -1);
 		expect(pauses.length).toBeGreaterThan(100);
 		expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2000);
+		expect(Math.max(...pauses)).toBeLessThan(3100);
+		expect(pauses[0]).toBeLessThan(2800);
+		expect(Math.min(...pauses.slice(2))).toBeGreaterThanOrEqual(2600);
+		expect(new Set(pauses).size).toBeGreaterThan(2);
+	});
+
+	test('are longer the more tasks wait, or are expected, and shorter for the last few', async () => {
+		const { clock, waiter, questions } = waiterFor(
+			async ({ taskId }) =>
+				state(taskId, taskId === 'last' || clock.now() < 60_000 ? 'running' : 'completed'),
+			3000,
+			1000,
+		);
+		const others = Array.from(
+			{ length: 999 },
+			async (_, i) => await waiter.wait(task(`${i}`), 600_000, 0),
+		);
+		await clock.run(Promise.all([waiter.wait(task('last'), 120_000, 0), ...others]));
+		const asked = questions.filter(({ taskId }) => taskId === 'last').map(({ at }) => at);
+		const pauses = asked.map((at, index) => at - (asked[index - 1] ?? 0)).slice(0, -1);
+		const late = asked.findIndex((at) => at > 66_000);
 		expect(Math.max(...pauses)).toBeLessThanOrEqual(5000);
-		expect(pauses[0]).toBeLessThan(2500);
-		expect(Math.min(...pauses.slice(20))).toBeGreaterThan(4000);
-		expect(new Set(pauses).size).toBe(pauses.length);
+		expect(Math.min(...pauses.slice(0, 10))).toBeGreaterThanOrEqual(4400);
+		expect(Math.max(...pauses.slice(late + 1))).toBeLessThan(3100);
+	});
+
+	test.each([
+		[30, 2000],
+		[100, 3100],
+		[300, 4000],
+		[100_000, 4500],
+	])('begin for %d tasks with %d ms', async (expected, pauseMs) => {
+		const { clock, waiter } = waiterFor(async () => state('a', 'completed'), 3000, expected);
+		await clock.run(waiter.wait(task('a'), 60_000, 0));
+		expect(clock.now()).toBe(pauseMs);
 	});
 
 	test('are counted from the last answer', async () => {
@@ -112,25 +151,10 @@ describe('the pauses', () => {
 		expect(Math.min(...pausesMs().slice(0, -1))).toBeGreaterThanOrEqual(9000);
 	});
 
-	test.each<[number, number]>([
-		[0, 0],
-		[1, 10],
-		[-5, -1],
-		[NaN, NaN],
-		[900, 900],
-	])('are never below a second: %d to %d', async (shortest, longest) => {
-		const { clock, waiter, pausesMs } = waiterFor(
-			async () => state('a', 'running'),
-			[shortest, longest],
-		);
+	test.each([0, 1, -5, NaN, 900])('are never below a second: %d', async (intervalMs) => {
+		const { clock, waiter, pausesMs } = waiterFor(async () => state('a', 'running'), intervalMs);
 		await clock.run(waiter.wait(task('a'), 20_000));
 		expect(Math.min(...pausesMs())).toBeGreaterThanOrEqual(1000);
-	});
-
-	test('are those of the interval where it is one value only', async () => {
-		const { clock, waiter, pausesMs } = waiterFor(async () => state('a', 'running'), [3000, 3000]);
-		await clock.run(waiter.wait(task('a'), 60_000));
-		expect(new Set(pausesMs().slice(0, -1))).toEqual(new Set([3000]));
 	});
 
 	test('honour Retry-After', async () => {
@@ -139,7 +163,7 @@ describe('the pauses', () => {
 		await clock.run(waiter.wait(task('a'), 600_000));
 		expect(pausesMs()[0]).toBe(30_000);
 		expect(pausesMs()[1]).toBeGreaterThanOrEqual(2000);
-		expect(pausesMs()[1]).toBeLessThanOrEqual(5000);
+		expect(pausesMs()[1]).toBeLessThan(3100);
 	});
 });
 
@@ -220,8 +244,8 @@ describe('the deadline', () => {
 
 	test('that is shorter than the first pause leaves room for one question too', async () => {
 		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
-		await clock.run(waiter.wait(task('a'), 5000, 60_000));
-		expect(questions.map(({ at }) => at)).toEqual([4000]);
+		await clock.run(waiter.wait(task('a'), 2500, 0));
+		expect(questions.map(({ at }) => at)).toEqual([1500]);
 	});
 });
 
@@ -259,7 +283,7 @@ describe('when the run is stopped', () => {
 		await clock.pass(1000);
 		clock.close('stopped');
 		await expect(first).rejects.toBe('stopped');
-		await expect(clock.run(waiter.wait(task('b'), 60_000, 30_000))).rejects.toBe('stopped');
+		await expect(clock.run(waiter.wait(task('b'), 60_000, 0))).rejects.toBe('stopped');
 	});
 
 	test('as the question finds out, the wait ends, and is not open any more', async () => {
@@ -334,8 +358,7 @@ describe('many tasks', () => {
 		});
 		const waiter = createWaiter({
 			clock,
-			shortestPauseMs: 2000,
-			longestPauseMs: 5000,
+			intervalMs: 3000,
 			ask: async (asked, timeoutMs) => {
 				const plan = planTaskQuery(asked.taskType, asked.taskId);
 				const outcome = await sender.attempt(plan, timeoutMs);
