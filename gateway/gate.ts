@@ -26,7 +26,7 @@ const LEARNT_HOLDS_MS = 60_000;
 /** Where nothing is known of the gateway's limit, so many may start at once … */
 const FIRST_BURST = 10;
 /** … and then so many in a second, twice as many after each second that goes well. */
-const FIRST_PER_SECOND = 40;
+const FIRST_PER_SECOND = 50;
 const LEARNING_GROWTH_PER_SECOND = 2;
 /** The first refusal shows the limit: the pace goes a little below it. */
 const BELOW_THE_LIMIT = 0.95;
@@ -59,6 +59,8 @@ const LONGEST_PAUSE_MS = 30_000;
 const PATIENCE_MS = 300_000;
 /** What a timer of the platform may be late is made up for. */
 const LATE_TIMER_MS = 10;
+/** At a high pace what is due within this time is let out by one timer: timers cost a good deal. */
+const TOGETHER_MS = 5;
 const STARTS_KEPT = 5000;
 
 /** The gateway refuses everything for haste: a request that was waiting for its turn was not sent. */
@@ -215,7 +217,10 @@ export class Gate {
 		if (pauseMs > 0) this.pause(now + pauseMs);
 		// Whatever was under way at the last refusal was sent before the run had slowed down.
 		const isNew = pass.startedAt >= this.loweredAt;
+		const taken = this.takenJustBefore(pass);
 		if (isNew) {
+			// Who counts by the second takes more when the first of them is a second old.
+			if (this.learning) this.pause((taken[0] ?? -Infinity) + 1000);
 			const own = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.throttlesInARow);
 			this.pause(now + own * (0.75 + this.options.clock.random() / 2));
 			if (this.throttlesInARow === 0) this.throttledSince = now;
@@ -225,7 +230,7 @@ export class Gate {
 			this.raisedAt = this.nextStartAt;
 			this.lowest = Math.max(SLOWEST_PER_SECOND, this.pace * MOST_SLOW_DOWN);
 		}
-		this.slowDown(this.takenJustBefore(pass), isNew, now);
+		this.slowDown(Math.max(1, taken.length), isNew, now);
 		// With others under way it may be their number that is too much, and that passes.
 		this.hopeless = now - this.throttledSince > PATIENCE_MS && this.inFlight.size <= 1;
 		if (this.hopeless) this.dismiss(new NotSent('The gateway refuses everything'));
@@ -254,13 +259,12 @@ export class Gate {
 		this.pace = Math.max(this.lowest, this.pace * SLOW_DOWN);
 	}
 
-	/** How many requests the gateway took in the second before one that it refused; at least one. */
-	private takenJustBefore({ startedAt }: Pass): number {
+	/** When the requests started that the gateway took in the second before one that it refused. */
+	private takenJustBefore({ startedAt }: Pass): number[] {
 		const index = this.starts.indexOf(startedAt);
 		if (index >= 0) this.starts.splice(index, 1);
 		if (index >= 0 && index < this.recent) this.recent -= 1;
-		const taken = this.starts.filter((at) => at > startedAt - 1000 && at <= startedAt);
-		return Math.max(1, taken.length);
+		return this.starts.filter((at) => at > startedAt - 1000 && at <= startedAt);
 	}
 
 	private pause(until: number): void {
@@ -271,11 +275,11 @@ export class Gate {
 		const { clock } = this.options;
 		while (this.queue.length > 0 && this.hasRoom()) {
 			const now = clock.now();
+			const spacing = 1000 / this.pace;
 			if (this.nextStartAt > now) {
-				this.wake(this.nextStartAt, now);
+				this.wake(this.nextStartAt + Math.max(0, TOGETHER_MS - spacing), now);
 				return;
 			}
-			const spacing = 1000 / this.pace;
 			const arrears = this.learning ? (FIRST_BURST - 1) * spacing : LATE_TIMER_MS;
 			this.nextStartAt = Math.max(this.nextStartAt, now - arrears) + spacing;
 			const pass = { startedAt: now };
