@@ -6,6 +6,8 @@ module.exports = {
 	testMatch: ['**/*.test.mts'],
 	testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/n8n/'],
 	testEnvironment: 'node',
+	// On a busy machine the seconds of the default are over before a picture is painted.
+	testTimeout: 30_000,
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
 	transform: {

@@ -18,14 +18,24 @@ export function normaliseAddress(address: unknown): string | undefined {
 	return url.origin + path;
 }
 
-/** Whether `url` lies at `address` or below it: same origin, same leading path. */
-export function isBelow(url: string, address: string): boolean {
+/**
+ * What of the path of `url` lies below `address`, with its leading slash.
+ *
+ * @returns undefined if `url` does not lie at `address` or below it: same origin, same leading path
+ */
+export function pathBelow(url: string, address: string): string | undefined {
 	try {
 		const target = new URL(url);
 		const home = new URL(address);
-		const folder = home.pathname.replace(/\/+$/, '') + '/';
-		return target.origin === home.origin && `${target.pathname}/`.startsWith(folder);
+		const folder = home.pathname.replace(/\/+$/, '');
+		const isThere = target.origin === home.origin && `${target.pathname}/`.startsWith(`${folder}/`);
+		return isThere ? target.pathname.slice(folder.length) : undefined;
 	} catch {
-		return false;
+		return undefined;
 	}
+}
+
+/** Whether `url` lies at `address` or below it. */
+export function isBelow(url: string, address: string): boolean {
+	return pathBelow(url, address) !== undefined;
 }

@@ -1,4 +1,4 @@
-import { isBelow, normaliseAddress } from './address';
+import { normaliseAddress, pathBelow } from './address';
 
 /** The part of the credential that decides which headers a request carries. */
 export interface KeySettings {
@@ -62,8 +62,8 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
  */
 export function authHeaders(url: string, settings: KeySettings): Record<string, string> {
 	const baseUrl = normaliseAddress(settings.baseUrl);
-	if (baseUrl === undefined || !isBelow(url, baseUrl)) return {};
-	const path = new URL(url).pathname.slice(new URL(baseUrl).pathname.replace(/\/+$/, '').length);
+	const path = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
+	if (path === undefined) return {};
 	const key = cleanApiKey(settings.apiKey);
 	if (path.startsWith('/v1/images/')) return { Authorization: `Bearer ${key}` };
 	if (path === '/v1/messages') {

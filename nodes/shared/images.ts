@@ -39,7 +39,7 @@ export function readTarget(context: IExecuteFunctions, itemIndex: number): Image
 	return {
 		itemIndex,
 		// An agent's tool result holds no binary data: it gets the address.
-		download: !isTool(context) && context.getNodeParameter('download', itemIndex, true) === true,
+		download: context.getNodeParameter('download', itemIndex, true) === true && !isTool(context),
 		binaryPropertyName: name.trim() || 'data',
 		maxMb: inRange(
 			context,

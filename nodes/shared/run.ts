@@ -1,4 +1,4 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
+import type { IAdditionalCredentialOptions, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
 import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
@@ -9,13 +9,18 @@ import { createExchange } from './transport';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
-/** Where the gateway is. The key cannot be read from it: n8n's own helper sends that. */
+/** Where the gateway is, and how to be let in. */
 export interface GatewayAddress {
 	/** Of the image and message endpoints, without `/v1`. */
 	baseUrl: string;
 	/** Of the model listing, without `/v1`. */
 	mediaUrl: string;
 	allowUnauthorizedCerts: boolean;
+	/**
+	 * The credential for n8n's own helper, which puts the key into a request: given what was read
+	 * once, it need not read and decrypt it anew for each of a thousand polls.
+	 */
+	authentication: IAdditionalCredentialOptions;
 	/** Takes the key out of what a gateway sends back: some quote the key that they refuse. */
 	withoutKey(text: string): string;
 }
@@ -86,6 +91,9 @@ export async function readAddress(
 		baseUrl,
 		mediaUrl,
 		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
+		authentication: {
+			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
+		},
 		withoutKey: createEraser(cleanApiKey(credentials.apiKey)),
 	};
 }

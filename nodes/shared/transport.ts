@@ -118,14 +118,10 @@ async function exchangeOnce(
 
 /** An answer without the key, should the gateway have quoted it. */
 function eraseKey(answer: Answer, withoutKey: GatewayAddress['withoutKey']): Answer {
+	const { headers, json } = answer;
+	for (const [name, value] of Object.entries(headers)) headers[name] = withoutKey(value);
 	const text = withoutKey(answer.text);
-	const headers = Object.entries(answer.headers);
-	return {
-		...answer,
-		headers: Object.fromEntries(headers.map(([name, value]) => [name, withoutKey(value)])),
-		text,
-		json: text === answer.text ? answer.json : parseJson(text),
-	};
+	return { ...answer, text, json: text === answer.text ? json : parseJson(text) };
 }
 
 async function request(
@@ -161,6 +157,7 @@ async function request(
 		own,
 		CREDENTIAL,
 		options,
+		address.authentication,
 	)) as IN8nHttpFullResponse;
 }
 

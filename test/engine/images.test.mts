@@ -1,7 +1,7 @@
 import './fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HostOptions } from './host.mjs';
+import { createHost, type HostOptions } from './host.mjs';
 import {
 	byName,
 	hostFor,
@@ -273,6 +273,58 @@ describe('which task', () => {
 			);
 		},
 	);
+
+	test('Image Wait leaves a task alone that was submitted just now, and asks about the others', async () => {
+		const [young, old, unknown] = await bench.submit('a fox', 'a hen', 'a cat');
+		const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+		await bench.run('imageWait', { download: false, pollInterval: 30 }, [
+			{ taskId: young, submittedAt: ago(0) },
+			{ taskId: old, submittedAt: ago(60_000) },
+			{ taskId: unknown },
+		]);
+		const asked = bench.gateway.requests.filter(({ call }) => call === 'poll');
+		expect(asked.map(({ path }) => path.split('/').pop())).toEqual([old, unknown, young]);
+	});
+
+	test('the credential is read once for all requests of a run', async () => {
+		const ids = await bench.submit('a fox', 'a hen', 'a cat');
+		let reads = 0;
+		const host = await createHost({
+			credentials: {
+				get mediaGatewayApi() {
+					reads += 1;
+					return { baseUrl: bench.gateway.url, apiKey: bench.gateway.keys[0] };
+				},
+			},
+		});
+		const readsFor = async (tasks: string[]) => {
+			reads = 0;
+			const input = tasks.map((taskId) => ({ json: { taskId } }));
+			const result = await host.run(workflowOf('imageWait', { download: false }), { input });
+			expect(result.json(NODE)).toHaveLength(tasks.length);
+			return reads;
+		};
+		expect(await readsFor(ids)).toBe(await readsFor(ids.slice(0, 1)));
+	});
+
+	test('a field of the item is read as n8n reads the expression', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const item = { taskId, id: taskId, number: 7, list: [taskId], empty: '' };
+		const outcome = async (expression: string) => {
+			const settings = { onError: 'continueRegularOutput' as const };
+			const result = await bench.run(
+				'imageWait',
+				{ taskId: `={{${expression}}}`, download: false },
+				[item],
+				settings,
+			);
+			return JSON.stringify(result.json(NODE));
+		};
+		for (const field of ['taskId', 'id', 'number', 'list', 'empty', 'missing']) {
+			const read = await outcome(` $json.${field} `);
+			expect(read).toBe(await outcome(` $json['${field}'] `));
+		}
+	});
 
 	test.each(['imageTask', 'imageWait'] as const)(
 		'%s finds out the kind by itself',
