@@ -334,7 +334,7 @@ const waiting: Row = {
 			},
 			times: quick ? 1 : 3,
 		});
-		const p99 = (some: Trial[]) => median(some, ({ sample }) => sample.loopDelayMs.p99);
+		const p99 = (some: Trial[]) => median(some, ({ sample }) => sample.loopDelayP99Ms ?? NaN);
 		const live = (some: Trial[]) =>
 			median(some, ({ sample }) => (sample.midLive ?? NaN) - sample.idleLive);
 		const list = trials.package;

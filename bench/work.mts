@@ -29,7 +29,7 @@ export type Work = Allowance &
 				ids: string[];
 				pauseS: number;
 				download?: boolean;
-				/** Collects garbage and looks at the memory after so many milliseconds. */
+				/** Collects garbage and looks at the memory after so many milliseconds; watches the delay. */
 				lookAfterMs?: number;
 		  }
 		| {
@@ -67,8 +67,8 @@ export interface Sample extends Outcome {
 	wallMs: number;
 	/** User and system time of the contestant's process. */
 	cpuMs: number;
-	/** Of the event loop, beyond the resolution of the measurement. */
-	loopDelayMs: { p50: number; p99: number; max: number };
+	/** Of the event loop, beyond the resolution of the measurement; only with `lookAfterMs`. */
+	loopDelayP99Ms?: number;
 	/** Resident memory before the work, and the highest while it was done. */
 	idleRss: number;
 	peakRss: number;
