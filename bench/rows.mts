@@ -11,6 +11,8 @@ export interface Line {
 	package: string;
 	builtIn?: string;
 	byHand?: string;
+	/** n8n's own HTTP helper in the barest of nodes: no node can go below. */
+	platform?: string;
 	ideal?: string;
 	reached: boolean;
 }
@@ -56,9 +58,14 @@ function shown(trials: Trial[], text: () => string): string | undefined {
 	return trials.length === 0 ? undefined : text();
 }
 
-/** Whether every trial gave the expected number of results. */
-const complete = (trials: Trial[], count: number) =>
-	trials.every(({ sample }) => sample.good === count && sample.error === undefined);
+/** Whether every trial gave the expected number of results; says what did not. */
+function complete(trials: Trial[], count: number): boolean {
+	const short = trials.filter(({ sample }) => sample.good !== count || sample.error !== undefined);
+	for (const { sample } of short) {
+		console.log(`  ${sample.good} of ${count} results: ${sample.error ?? 'no error'}`);
+	}
+	return short.length === 0;
+}
 
 function whoFinished({ sample, report }: Trial, count: number): string {
 	if (sample.good === count && sample.error === undefined) return seconds(sample.wallMs);
@@ -137,25 +144,22 @@ const limit: Row = {
 		const pauseS = 3;
 		const lifetimes = spreadLifetimes(count, 5, longestS);
 		const ideal = idealSchedule(lifetimes, pauseS, perSecond);
-		const lines: Line[] = [];
-		for (const told of [undefined, perSecond]) {
-			const trials = await compare({
-				gateway: { requestsPerSecond: perSecond },
-				lifetimes,
-				work: {
-					package: (ids) => ({ kind: 'wait', ids, pauseS, requestsPerSecond: told }),
-				},
-				times: quick ? 1 : 3,
-				warmUp: 3,
-			});
-			const list = trials.package;
-			const lastMs = median(list, ({ report }) => report.lastSeenMs);
-			const polls = median(list, ({ report }) => report.counts.poll ?? 0);
-			const refused = median(list, ({ report }) => report.refused);
-			const how = told === undefined ? 'the limit not told to the node' : `limit set to ${told}`;
-			lines.push(
+		const trials = await compare({
+			gateway: { requestsPerSecond: perSecond },
+			lifetimes,
+			work: { package: (ids) => ({ kind: 'wait', ids, pauseS }) },
+			times: quick ? 1 : 3,
+			warmUp: 3,
+		});
+		const list = trials.package;
+		const lastMs = median(list, ({ report }) => report.lastSeenMs);
+		const polls = median(list, ({ report }) => report.counts.poll ?? 0);
+		const refused = median(list, ({ report }) => report.refused);
+		const what = `${count} tasks of 5 to ${longestS} s, ${perSecond} requests/s allowed`;
+		return {
+			lines: [
 				{
-					measure: `${count} tasks of 5 to ${longestS} s, ${perSecond} requests/s allowed, ${how}: last result`,
+					measure: `${what}, which the node is not told: last result`,
 					goal: `at most ${seconds(ideal.lastS * 1100)} (10 % after the ideal schedule)`,
 					package: seconds(lastMs),
 					ideal: seconds(ideal.lastS * 1000),
@@ -168,9 +172,8 @@ const limit: Row = {
 					ideal: String(ideal.polls),
 					reached: polls <= 1.2 * ideal.polls,
 				},
-			);
-		}
-		return { lines };
+			],
+		};
 	},
 };
 
@@ -189,6 +192,7 @@ const same: Row = {
 					package: () => ({ ...task, ...UNBOUND }),
 					builtIn: () => task,
 					byHand: () => task,
+					platform: () => ({ ...task, concurrency: UNBOUND.concurrency }),
 				},
 				times: quick ? 1 : 3,
 			});
@@ -199,6 +203,7 @@ const same: Row = {
 				package: pick(list),
 				builtIn: shown(trials.builtIn, () => pick(trials.builtIn)),
 				byHand: pick(trials.byHand),
+				platform: pick(trials.platform),
 			});
 			const wallText = of((some) => seconds(median(some, wall)));
 			const cpuText = of((some) => {
@@ -248,7 +253,7 @@ const refusing: Row = {
 				builtIn: () => task,
 				byHand: () => task,
 			},
-			times: quick ? 1 : 5,
+			times: quick ? 1 : 3,
 			warmUp: 3,
 		});
 		const ways = [
@@ -299,7 +304,8 @@ const delay: Row = {
 				gateway: {},
 				lifetimes: spreadLifetimes(10, fromS + 0.37, toS + 0.37),
 				work: { package: work, byHand: work },
-				times: quick ? 1 : 5,
+				// Each gives ten delays.
+				times: quick ? 1 : 2,
 			});
 			const of = (list: Trial[]) => {
 				const delays = list.flatMap(({ report }) => report.delaysMs).sort((a, b) => a - b);
@@ -370,20 +376,32 @@ const synchronous: Row = {
 		const work = () => ({ kind: 'generate' as const, count, concurrency });
 		const trials = await compare({
 			gateway: { syncMs },
-			work: { package: work, byHand: work },
+			work: { package: work, byHand: work, platform: work },
 			times: quick ? 1 : 5,
 		});
 		const ms = median(trials.package, wall);
 		const byHandMs = median(trials.byHand, wall);
+		const shared = {
+			byHand: seconds(byHandMs, 2),
+			platform: seconds(median(trials.platform, wall), 2),
+			ideal: seconds(idealMs, 2),
+		};
 		return {
 			lines: [
 				{
 					measure: `${count} synchronous generations of ${syncMs} ms, ${concurrency} at a time`,
-					goal: `at most ${seconds(1.15 * idealMs, 2)} (1.15 × ideal), and as fast as (b) within 3 %`,
+					goal: `at most ${seconds(1.15 * idealMs, 2)} (1.15 × ideal)`,
 					package: seconds(ms, 2),
-					byHand: seconds(byHandMs, 2),
-					ideal: seconds(idealMs, 2),
-					reached: complete(trials.package, count) && ms <= 1.15 * idealMs && ms <= 1.03 * byHandMs,
+					...shared,
+					reached: complete(trials.package, count) && ms <= 1.15 * idealMs,
+				},
+				{
+					measure: 'the same against (b)',
+					goal: 'at least as fast',
+					package: times(ms / byHandMs),
+					platform: times(median(trials.platform, wall) / byHandMs),
+					ideal: times(idealMs / byHandMs),
+					reached: ms <= byHandMs,
 				},
 			],
 		};
@@ -406,16 +424,17 @@ const processor: Row = {
 		const of = (list: Trial[]) => median(list, perRequest);
 		const ms = of(trials.package);
 		const text = (value: number) => `${value.toFixed(2)} ms`;
-		const own = of(trials.platform);
+		const platform = text(of(trials.platform));
 		const builtIn = shown(trials.builtIn, () => text(of(trials.builtIn)));
 		return {
 			lines: [
 				{
-					measure: `Processor time per request, ${count} synchronous generations (n8n's HTTP helper alone: ${text(own)})`,
+					measure: `Processor time per request, ${count} synchronous generations`,
 					goal: `at most 1.5 × (b)`,
 					package: `${text(ms)} (${times(ms / of(trials.byHand))})`,
 					builtIn,
 					byHand: text(of(trials.byHand)),
+					platform: `${platform} (${times(of(trials.platform) / of(trials.byHand))})`,
 					reached: ms <= 1.5 * of(trials.byHand),
 				},
 				{
@@ -423,6 +442,7 @@ const processor: Row = {
 					goal: 'less',
 					package: text(ms),
 					builtIn,
+					platform,
 					reached: complete(trials.package, count) && !(ms >= of(trials.builtIn)),
 				},
 			],
