@@ -16,6 +16,8 @@ export interface Learnt {
 	ceiling: number;
 	learning: boolean;
 	nextStartAt: number;
+	/** When the gateway last refused for haste: near its limit the pace recovers slowly from then. */
+	loweredAt: number;
 	/** When it was found out. */
 	at: number;
 }
@@ -25,9 +27,11 @@ const LEARNT_HOLDS_MS = 60_000;
 
 /** Where nothing is known of the gateway's limit, so many may start at once … */
 const FIRST_BURST = 10;
-/** … and then so many in a second, twice as many after each second that goes well. */
+/** … and then so many in a second, and soon many more: the first refusal shows the same limit. */
 const FIRST_PER_SECOND = 50;
-const LEARNING_GROWTH_PER_SECOND = 2;
+const LEARNING_GROWTH_PER_SECOND = 8;
+/** The pace is never raised beyond so many times what was sent in the last second. */
+const MOST_AHEAD = 4;
 /** The first refusal shows the limit: the pace goes a little below it. */
 const BELOW_THE_LIMIT = 0.95;
 /**
@@ -143,14 +147,15 @@ export class Gate {
 		this.ceiling = learnt.ceiling;
 		this.learning = learnt.learning;
 		this.nextStartAt = learnt.nextStartAt;
+		this.loweredAt = learnt.loweredAt;
 	}
 
 	/** What it has found out so far, for the next gate to the same gateway. */
 	learnt(): Learnt | undefined {
 		// A limit that the user has set says nothing about the gateway.
 		if (this.options.requestsPerSecond !== undefined) return undefined;
-		const { pace, ceiling, learning, nextStartAt } = this;
-		return { pace, ceiling, learning, nextStartAt, at: this.options.clock.now() };
+		const { pace, ceiling, learning, nextStartAt, loweredAt } = this;
+		return { pace, ceiling, learning, nextStartAt, loweredAt, at: this.options.clock.now() };
 	}
 
 	/**
@@ -193,7 +198,7 @@ export class Gate {
 		this.raisedAt = Math.max(now, this.raisedAt ?? now);
 		if (this.learning) {
 			// Only a pace that was kept up says that the gateway bears more of it.
-			const borne = Math.max(this.pace, 2 * this.startedWithinASecond(now));
+			const borne = Math.max(this.pace, MOST_AHEAD * this.startedWithinASecond(now));
 			this.pace = Math.min(borne, this.pace * LEARNING_GROWTH_PER_SECOND ** seconds);
 			return;
 		}

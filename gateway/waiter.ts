@@ -6,8 +6,11 @@ import type { TaskRef, TaskState } from './task';
 /** What one question about a task brought. */
 export type PollAnswer =
 	| { kind: 'state'; state: TaskState }
-	/** A fault that may pass. `pauseMs`: what the gateway asked for by `Retry-After`. */
-	| { kind: 'passing'; error: GatewayError; pauseMs?: number }
+	/**
+	 * A fault that may pass. `pauseMs`: what the gateway asked for by `Retry-After`. `hasty`: it was
+	 * refused for haste, which the gate answers for all; it says nothing about this task.
+	 */
+	| { kind: 'passing'; error: GatewayError; pauseMs?: number; hasty?: boolean }
 	/** Asking again is of no use. */
 	| { kind: 'final'; error: GatewayError };
 
@@ -72,6 +75,7 @@ const LONGEST_SLEEP_MS = 5000;
 /** The number where it is not below the bound; also for what is no number at all. */
 const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
 
+/** The moment itself, or the next one at which questions are put. */
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /** Waits for many tasks at once. */
@@ -196,14 +200,15 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		if (answer.kind === 'state') entry.state = answer.state;
 		entry.error = answer.kind === 'passing' ? answer.error : undefined;
 		if (entry.lastQuestion) return giveUp(entry);
-		appointNext(entry, answer.kind === 'passing' ? (answer.pauseMs ?? 0) : 0);
+		appointNext(entry, answer);
 		wake();
 	}
 
-	function appointNext(entry: Entry, leastPauseMs: number): void {
+	function appointNext(entry: Entry, answer: PollAnswer): void {
 		const now = clock.now();
-		const jittered = pauseAfter(entry.questions) * (1 + JITTER * clock.random());
-		const pause = Math.max(leastPauseMs, jittered);
+		const { pauseMs = 0, hasty = false } = answer.kind === 'passing' ? answer : {};
+		const own = hasty ? SHORTEST_PAUSE_MS : pauseAfter(entry.questions);
+		const pause = Math.max(pauseMs, own * (1 + JITTER * clock.random()));
 		const last = entry.deadline - LAST_QUESTION_LEAD_MS;
 		const at = together(now + pause);
 		if (at + SHORTEST_PAUSE_MS <= last) return appoint(entry, 'question', at);

@@ -2,7 +2,7 @@ import { errorFor, quote } from '../../gateway/errorMap';
 import { isGood, retryAfterMs, type Outcome } from '../../gateway/outcome';
 import { planTaskQuery, type RequestPlan, type TaskType } from '../../gateway/plan';
 import { DeadlineError, GatewayError, withDetails } from '../../gateway/problem';
-import { isPassing, isQuotaRefusal } from '../../gateway/resend';
+import { isPassing, isQuotaRefusal, isThrottle } from '../../gateway/resend';
 import { readTaskState, taskError, taskName, type TaskState } from '../../gateway/task';
 import { createWaiter, type PollAnswer, type Settled } from '../../gateway/waiter';
 import type { Run } from './run';
@@ -179,6 +179,7 @@ function readAnswer(
 		kind: 'passing',
 		error,
 		pauseMs: retryAfterMs(header, Date.now()),
+		hasty: isThrottle(outcome),
 		quota: isQuotaRefusal(outcome),
 	};
 }

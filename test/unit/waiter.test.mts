@@ -167,6 +167,16 @@ describe('the pauses', () => {
 	});
 });
 
+test('a task whose question was refused for haste is asked about again without its pause', async () => {
+	const hasty: PollAnswer = { kind: 'passing', error, hasty: true };
+	const answers = [hasty, { ...hasty, pauseMs: 4000 }, state('a', 'completed')];
+	const { clock, waiter, pausesMs } = waiterFor(async () => answers.shift()!);
+	await clock.run(waiter.wait(task('a'), 60_000));
+	expect(pausesMs()[0]).toBeGreaterThanOrEqual(1000);
+	expect(pausesMs()[0]).toBeLessThanOrEqual(1200);
+	expect(pausesMs()[1]).toBe(4000);
+});
+
 describe('the deadline', () => {
 	test('comes after a last question just before it', async () => {
 		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
