@@ -46,15 +46,40 @@ export function machine(): string {
 	);
 }
 
-/** Writes `bench/results.md` and `docs/images/bench.svg`, and README's section if it has one. */
-export function writeReport(measured: readonly Measured[], notes: readonly string[]): string[] {
+const RESULTS = 'bench/results.json';
+
+/** What was measured before, with the rows in place of it that were measured anew. */
+function merged(measured: readonly Measured[], names: readonly string[]): Measured[] {
+	const file = at(RESULTS);
+	const before = existsSync(file)
+		? (JSON.parse(readFileSync(file, 'utf8')) as { measured: Measured[] }).measured
+		: [];
+	return names.flatMap((name) => {
+		const row = [...measured, ...before].find((one) => one.name === name);
+		return row === undefined ? [] : [row];
+	});
+}
+
+/**
+ * Writes `bench/results.json` and `bench/results.md`, `docs/images/bench.svg`, and README's section
+ * if it has one. Rows that were not measured this time stay as they are.
+ *
+ * @param names of all rows, in their order
+ */
+export function writeReport(
+	measuredNow: readonly Measured[],
+	names: readonly string[],
+	notes: readonly string[],
+): string[] {
+	const measured = merged(measuredNow, names);
+	writeFileSync(at(RESULTS), `${JSON.stringify({ measured }, null, '\t')}\n`);
 	const lines = measured.flatMap((row) => row.lines);
 	const loads = measured.map(({ name, load }) => {
 		return `- ${name}: ${load.map((value) => value.toFixed(1)).join(' → ')}`;
 	});
 	const results = [
 		'# Measurements',
-		'`npm run bench` writes this file: medians of several runs, all contestants side by side in one run, each in a process of its own, against the embedded gateway in another process.',
+		'`npm run bench` writes this file: medians of several runs, all contestants side by side in one run, each in a process of its own, against the embedded gateway in another process. `npm run bench -- --only NAME` takes a row anew.',
 		table(lines),
 		KEY,
 		machine() + '.',
@@ -66,7 +91,7 @@ export function writeReport(measured: readonly Measured[], notes: readonly strin
 	mkdirSync(at('docs/images'), { recursive: true });
 	const charts = measured.flatMap(({ chart }) => (chart === undefined ? [] : [chart]));
 	writeFileSync(at('docs/images/bench.svg'), drawCharts(charts));
-	const written = ['bench/results.md', 'docs/images/bench.svg'];
+	const written = [RESULTS, 'bench/results.md', 'docs/images/bench.svg'];
 	return fillReadme(lines) ? [...written, 'README.md'] : written;
 }
 

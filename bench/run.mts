@@ -5,7 +5,7 @@ import { machine, table, writeReport, type Measured } from './report.mjs';
 import { rows } from './rows.mjs';
 import { builtInFolder } from './server-tree.mjs';
 
-const help = `Measures the package: half an hour, best with nothing else running.
+const help = `Measures the package: forty minutes, best with nothing else running.
 
   npm run bench -- [options]
 
@@ -13,7 +13,7 @@ const help = `Measures the package: half an hour, best with nothing else running
   --quick       smaller and only once each: to see whether it works
   --help        this text
 
-A run of all rows writes bench/results.md, docs/images/bench.svg and README's section. With
+Writes bench/results.json and .md, docs/images/bench.svg and README's section, unless it is quick. With
 BENCH_CPU_PROFILE=FOLDER each contestant leaves a profile of its processor time there.
 `;
 
@@ -56,8 +56,9 @@ async function main(): Promise<number> {
 		}
 	}
 	console.log(`\n${table(measured.flatMap(({ lines }) => lines))}\n\n${machine()}`);
-	if (wanted === undefined && !values.quick) {
-		console.log(`Written: ${writeReport(measured, notes).join(', ')}`);
+	if (!values.quick) {
+		const names = rows.map(({ name }) => name);
+		console.log(`Written: ${writeReport(measured, names, notes).join(', ')}`);
 	}
 	return 0;
 }
