@@ -2,6 +2,7 @@
  * n8n's own HTTP helper and nothing else: a node that calls it in a loop. What this costs no node
  * can go below.
  */
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
 	IDataObject,
@@ -47,6 +48,15 @@ async function execute(context: IExecuteFunctions, base: string, work: Work): Pr
 
 	if (work.kind === 'generate') {
 		await eachOf(prompts.length, concurrency, async (item) => await create(item, ''));
+		return;
+	}
+	if (work.kind === 'wait' && work.download) {
+		await eachOf(work.ids.length, concurrency, async (index) => {
+			const { data } = await request({ method: 'GET' }, `/${work.ids[index]}`);
+			const [{ url }] = data as [{ url: string }];
+			const image = (await context.helpers.httpRequest({ url, encoding: 'stream' })) as Readable;
+			await context.helpers.prepareBinaryData(image, 'image.png', 'image/png');
+		});
 		return;
 	}
 	if (work.kind !== 'tasks') throw new Error(`Not measured of the platform: ${work.kind}`);
