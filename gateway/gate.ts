@@ -16,6 +16,8 @@ export interface Learnt {
 	ceiling: number;
 	learning: boolean;
 	nextStartAt: number;
+	/** Until when it asked for quiet. */
+	pausedUntil: number;
 	/** When the gateway last refused for haste: near its limit the pace recovers slowly from then. */
 	loweredAt: number;
 	/** When it was found out. */
@@ -25,9 +27,12 @@ export interface Learnt {
 /** What an earlier gate has found out holds for so long. */
 const LEARNT_HOLDS_MS = 60_000;
 
-/** Where nothing is known of the gateway's limit, so many may start at once … */
-const FIRST_BURST = 10;
-/** … and then so many in a second, and soon many more: the first refusal shows the same limit. */
+/**
+ * Where nothing is known of the gateway's limit, so many may be under way at any pace: each waits for
+ * an answer of its own, so that the first refusal finds only a handful more on their way …
+ */
+const FIRST_IN_FLIGHT = 10;
+/** … and others may start so many in a second, and soon many more. */
 const FIRST_PER_SECOND = 50;
 const LEARNING_GROWTH_PER_SECOND = 8;
 /** The pace is never raised beyond so many times what was sent in the last second. */
@@ -99,6 +104,9 @@ export class Gate {
 
 	private nextStartAt = -Infinity;
 
+	/** Until then nothing starts, whatever the pace. */
+	private pausedUntil = -Infinity;
+
 	private wakeAt = Infinity;
 
 	/** Requests per second allowed now. */
@@ -147,6 +155,7 @@ export class Gate {
 		this.ceiling = learnt.ceiling;
 		this.learning = learnt.learning;
 		this.nextStartAt = learnt.nextStartAt;
+		this.pausedUntil = learnt.pausedUntil;
 		this.loweredAt = learnt.loweredAt;
 	}
 
@@ -154,8 +163,9 @@ export class Gate {
 	learnt(): Learnt | undefined {
 		// A limit that the user has set says nothing about the gateway.
 		if (this.options.requestsPerSecond !== undefined) return undefined;
-		const { pace, ceiling, learning, nextStartAt, loweredAt } = this;
-		return { pace, ceiling, learning, nextStartAt, loweredAt, at: this.options.clock.now() };
+		const { pace, ceiling, learning, nextStartAt, pausedUntil, loweredAt } = this;
+		const at = this.options.clock.now();
+		return { pace, ceiling, learning, nextStartAt, pausedUntil, loweredAt, at };
 	}
 
 	/**
@@ -247,7 +257,7 @@ export class Gate {
 			this.ceiling = taken;
 			if (!isNew) return;
 			// The first handful alone says little: what was sent before this run may have counted.
-			if (this.refusedWhileLearning || taken > FIRST_BURST) this.learning = false;
+			if (this.refusedWhileLearning || taken > FIRST_IN_FLIGHT) this.learning = false;
 			this.refusedWhileLearning = true;
 			this.learntAt = now;
 			return;
@@ -273,6 +283,7 @@ export class Gate {
 	}
 
 	private pause(until: number): void {
+		this.pausedUntil = Math.max(this.pausedUntil, until);
 		this.nextStartAt = Math.max(this.nextStartAt, until);
 	}
 
@@ -281,12 +292,14 @@ export class Gate {
 		while (this.queue.length > 0 && this.hasRoom()) {
 			const now = clock.now();
 			const spacing = 1000 / this.pace;
-			if (this.nextStartAt > now) {
+			if (this.isAmongTheFirst(now)) {
+				this.nextStartAt = Math.max(this.nextStartAt, now + spacing);
+			} else if (this.nextStartAt > now) {
 				this.wake(this.nextStartAt + Math.max(0, TOGETHER_MS - spacing), now);
 				return;
+			} else {
+				this.nextStartAt = Math.max(this.nextStartAt, now - LATE_TIMER_MS) + spacing;
 			}
-			const arrears = this.learning ? (FIRST_BURST - 1) * spacing : LATE_TIMER_MS;
-			this.nextStartAt = Math.max(this.nextStartAt, now - arrears) + spacing;
 			const pass = { startedAt: now };
 			this.inFlight.add(pass);
 			this.raisedAt ??= now;
@@ -300,6 +313,12 @@ export class Gate {
 		if (this.throttlesInARow <= 1) return true;
 		// What was sent before the refusal may take long; it says nothing about now.
 		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.loweredAt);
+	}
+
+	/** Whether a request may start at any pace, because so few are under way and none was refused. */
+	private isAmongTheFirst(now: number): boolean {
+		const isNew = this.learning && !this.refusedWhileLearning && now >= this.pausedUntil;
+		return isNew && this.inFlight.size < FIRST_IN_FLIGHT;
 	}
 
 	private noteStart(now: number): void {

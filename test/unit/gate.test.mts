@@ -104,10 +104,28 @@ describe('requests per second', () => {
 	test('without a limit begin with a handful at once and speed up', async () => {
 		const clock = new FakeClock();
 		const gate = new Gate({ concurrency: 1000, clock });
-		const starts = await startTimes(clock, gate, 1000, 50);
+		const starts = await startTimes(clock, gate, 1000, 200);
 		expect(starts.filter((at) => at === 0)).toHaveLength(10);
 		expect(starts.filter((at) => at < 1000).length).toBeLessThan(200);
 		expect(starts.filter((at) => at >= 1000 && at < 2000).length).toBeGreaterThan(250);
+	});
+
+	test('without a limit are not held back where only a handful is under way', async () => {
+		const clock = new FakeClock();
+		const gate = new Gate({ concurrency: 10, clock });
+		const starts = await startTimes(clock, gate, 1000, 5);
+		expect(starts.at(-1)).toBeLessThanOrEqual(99 * 5);
+	});
+
+	test('are held back after a refusal, however few are under way', async () => {
+		const clock = new FakeClock();
+		const gate = new Gate({ concurrency: 10, clock });
+		await clock.run(gate.run(async (pass) => gate.throttled(pass)));
+		const refusedAt = clock.now();
+		const starts = await startTimes(clock, gate, 50, 5);
+		const first = Math.min(...starts);
+		expect(first).toBeGreaterThan(refusedAt);
+		expect(starts.filter((at) => at < first + 1000).length).toBeLessThan(5);
 	});
 });
 
