@@ -25,12 +25,8 @@ const LOADS: Load[] = [
 ];
 
 async function createWorkflow({ main }: Queue, { url, key }: Target): Promise<string> {
-	const { id, name } = await main.createCredential({
-		type: 'mediaGatewayApi',
-		name: 'Media Gateway account',
-		data: { baseUrl: url, apiKey: key },
-	});
-	const path = `bench-${id}`;
+	const credentials = await main.storeAccount(url, key);
+	const path = `bench-${credentials.mediaGatewayApi.id}`;
 	const step = (node: string, type: string, typeVersion: number, parameters: object) => ({
 		id: node,
 		name: node,
@@ -38,7 +34,7 @@ async function createWorkflow({ main }: Queue, { url, key }: Target): Promise<st
 		typeVersion,
 		position: [0, 0],
 		parameters,
-		...(type.includes('media-gateway') ? { credentials: { mediaGatewayApi: { id, name } } } : {}),
+		...(type.includes('media-gateway') ? { credentials } : {}),
 	});
 	const to = (node: string) => ({ main: [[{ node, type: 'main', index: 0 }]] });
 	const workflow = await main.createWorkflow({

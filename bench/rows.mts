@@ -455,6 +455,26 @@ const processor: Row = {
 	},
 };
 
+/** The line and the chart of how much memory a contestant takes at the most. */
+function peakMemory(title: string, trials: Trials, count: number, limitMb: number) {
+	const bytes = median(trials.package, peak);
+	const line: Line = {
+		measure: `${title}: peak memory above idle`,
+		goal: `at most ${limitMb} MB`,
+		package: mb(bytes),
+		byHand: mb(median(trials.byHand, peak)),
+		platform: shown(trials.platform, () => mb(median(trials.platform, peak))),
+		reached: complete(trials.package, count) && bytes <= limitMb * MB,
+	};
+	const chart: Chart = {
+		title: line.measure,
+		unit: 'MB',
+		bars: bars(trials, (trial) => peak(trial) / MB),
+		mark: limitMb,
+	};
+	return { line, chart };
+}
+
 const downloads: Row = {
 	name: 'download',
 	title: 'Downloads',
@@ -471,17 +491,15 @@ const downloads: Row = {
 		const rate = (trial: Trial) => (count * bytes) / 1e6 / (wall(trial) / 1000);
 		const [ours, theirs] = [median(trials.package, rate), median(trials.byHand, rate)];
 		const platform = median(trials.platform, rate);
-		const peakBytes = median(trials.package, peak);
+		const { line, chart } = peakMemory(
+			`${count} downloads of 10 MB into the file system`,
+			trials,
+			count,
+			120,
+		);
 		return {
 			lines: [
-				{
-					measure: `${count} downloads of 10 MB into the file system: peak memory above idle`,
-					goal: 'at most 120 MB',
-					package: mb(peakBytes),
-					byHand: mb(median(trials.byHand, peak)),
-					platform: mb(median(trials.platform, peak)),
-					reached: complete(trials.package, count) && peakBytes <= 120 * MB,
-				},
+				line,
 				{
 					measure: 'the same: throughput',
 					goal: 'at least 0.9 × (b)',
@@ -491,12 +509,7 @@ const downloads: Row = {
 					reached: ours >= 0.9 * theirs,
 				},
 			],
-			chart: {
-				title: `${count} downloads of 10 MB: peak memory above idle`,
-				unit: 'MB',
-				bars: bars(trials, (trial) => peak(trial) / MB),
-				mark: 120,
-			},
+			chart,
 		};
 	},
 };
@@ -512,24 +525,8 @@ const uploads: Row = {
 			work: { package: work, byHand: work },
 			times: quick ? 1 : 3,
 		});
-		const peakBytes = median(trials.package, peak);
-		return {
-			lines: [
-				{
-					measure: `${count} uploads of 20 MB: peak memory above idle`,
-					goal: 'at most 100 MB',
-					package: mb(peakBytes),
-					byHand: mb(median(trials.byHand, peak)),
-					reached: complete(trials.package, count) && peakBytes <= 100 * MB,
-				},
-			],
-			chart: {
-				title: `${count} uploads of 20 MB: peak memory above idle`,
-				unit: 'MB',
-				bars: bars(trials, (trial) => peak(trial) / MB),
-				mark: 100,
-			},
-		};
+		const { line, chart } = peakMemory(`${count} uploads of 20 MB`, trials, count, 100);
+		return { lines: [line], chart };
 	},
 };
 

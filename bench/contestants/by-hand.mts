@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
+import { pooled } from '../../test/pooled.mjs';
 import { picture } from '../pictures.mjs';
 import { MODEL, type Contestant, type Outcome, type Prepare, type Work } from '../work.mjs';
 
@@ -19,19 +20,6 @@ const CONCURRENCY = 10;
 
 interface Finished {
 	data: Array<{ url: string }>;
-}
-
-/** Does something for each entry, so many at a time. */
-async function eachOf<T>(
-	list: readonly T[],
-	concurrency: number,
-	act: (entry: T) => Promise<void>,
-): Promise<void> {
-	let next = 0;
-	const lane = async () => {
-		while (next < list.length) await act(list[next++] as T);
-	};
-	await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
 export function byHand({ url, key }: Prepare): Contestant {
@@ -84,18 +72,18 @@ export function byHand({ url, key }: Prepare): Contestant {
 					if (job.download) await download(data[0]!.url, join(folder, id));
 					good += data.length;
 				};
-				await eachOf(job.ids, job.download ? concurrency : job.ids.length, wait);
+				await pooled(job.ids, job.download ? concurrency : job.ids.length, wait);
 				await rm(folder, { recursive: true });
 				break;
 			}
 			case 'generate':
-				await eachOf(Array.from({ length: job.count }), concurrency, async () => {
+				await pooled(Array.from({ length: job.count }), concurrency, async () => {
 					const { data } = await generate('');
 					good += data.length;
 				});
 				break;
 			case 'edit':
-				await eachOf(Array.from({ length: job.count }), concurrency, async () => {
+				await pooled(Array.from({ length: job.count }), concurrency, async () => {
 					await edit(job.bytes);
 					good += 1;
 				});

@@ -11,28 +11,11 @@ import type {
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../test/engine/built-in-nodes.mjs';
 import { createHost } from '../../test/engine/host.mjs';
+import { pooled } from '../../test/pooled.mjs';
 import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
 import { chain, inputFor, outcomeOf, START } from './package.mjs';
 
 const CONCURRENCY = 10;
-
-/** Does something for each item, so many at a time; in the order of the items. */
-async function eachOf<T>(
-	count: number,
-	concurrency: number,
-	act: (item: number) => Promise<T>,
-): Promise<T[]> {
-	const results: T[] = [];
-	let next = 0;
-	const lane = async () => {
-		while (next < count) {
-			const item = next++;
-			results[item] = await act(item);
-		}
-	};
-	await Promise.all(Array.from({ length: concurrency }, lane));
-	return results;
-}
 
 async function execute(context: IExecuteFunctions, base: string, work: Work): Promise<void> {
 	const prompts = context.getInputData().map(({ json }) => json.prompt);
@@ -43,16 +26,16 @@ async function execute(context: IExecuteFunctions, base: string, work: Work): Pr
 			url: `${base}/v1/images/generations${path}`,
 			json: true,
 		})) as IDataObject;
-	const create = async (item: number, query: string) =>
-		await request({ method: 'POST', body: { model: MODEL, prompt: prompts[item] } }, query);
+	const create = async (prompt: unknown, query: string) =>
+		await request({ method: 'POST', body: { model: MODEL, prompt } as IDataObject }, query);
 
 	if (work.kind === 'generate') {
-		await eachOf(prompts.length, concurrency, async (item) => await create(item, ''));
+		await pooled(prompts, concurrency, async (prompt) => await create(prompt, ''));
 		return;
 	}
 	if (work.kind === 'wait' && work.download) {
-		await eachOf(work.ids.length, concurrency, async (index) => {
-			const { data } = await request({ method: 'GET' }, `/${work.ids[index]}`);
+		await pooled(work.ids, concurrency, async (id) => {
+			const { data } = await request({ method: 'GET' }, `/${id}`);
 			const [{ url }] = data as [{ url: string }];
 			const image = (await context.helpers.httpRequest({ url, encoding: 'stream' })) as Readable;
 			await context.helpers.prepareBinaryData(image, 'image.png', 'image/png');
@@ -60,17 +43,17 @@ async function execute(context: IExecuteFunctions, base: string, work: Work): Pr
 		return;
 	}
 	if (work.kind !== 'tasks') throw new Error(`Not measured of the platform: ${work.kind}`);
-	let open = await eachOf(
-		prompts.length,
+	let open = await pooled(
+		prompts,
 		concurrency,
-		async (item) => (await create(item, '?async=true')).id as string,
+		async (prompt) => (await create(prompt, '?async=true')).id as string,
 	);
 	while (open.length > 0) {
 		await sleep(work.pauseS * 1000);
-		const answers = await eachOf(
-			open.length,
+		const answers = await pooled(
+			open,
 			concurrency,
-			async (index) => await request({ method: 'GET' }, `/${open[index]}`),
+			async (id) => await request({ method: 'GET' }, `/${id}`),
 		);
 		open = open.filter((_, index) => answers[index]?.status !== 'completed');
 	}

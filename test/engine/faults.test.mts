@@ -11,7 +11,8 @@ import {
 } from './fault-matrix.mjs';
 import { faultPage } from './fault-table.mjs';
 import { runCell, type Seen } from './matrix-run.mjs';
-import { everythingIn, pooled } from './workbench.mjs';
+import { pooled } from '../pooled.mjs';
+import { everythingIn } from './workbench.mjs';
 
 const KEY = 'sk-embedded-gateway-one';
 const WIDTH = 16;

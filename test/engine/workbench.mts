@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { startGateway, type Gateway, type GatewayOptions } from '../../simulator/gateway.mjs';
+import { pooled } from '../pooled.mjs';
 import {
 	createHost,
 	type Host,
@@ -216,23 +217,6 @@ export function everythingIn(value: unknown): string {
 	};
 	visit(value);
 	return texts.join('\n');
-}
-
-/** Runs `work` for each of `list`, at most `width` at once, and keeps the order. */
-export async function pooled<T, R>(
-	list: readonly T[],
-	width: number,
-	work: (entry: T) => Promise<R>,
-): Promise<R[]> {
-	const results: R[] = [];
-	const queue = [...list.entries()];
-	const worker = async (): Promise<void> => {
-		for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-			results[next[0]] = await work(next[1]);
-		}
-	};
-	await Promise.all(Array.from({ length: width }, worker));
-	return results;
 }
 
 /**

@@ -17,12 +17,7 @@ async function open(version: '1' | '2'): Promise<void> {
 	const { tarball } = await packPackage();
 	gateway = await startGateway({ taskSeconds: 0, imageSize: 64 });
 	server = await startServer({ version, package: tarball });
-	const { id, name } = await server.createCredential({
-		type: 'mediaGatewayApi',
-		name: 'Media Gateway account',
-		data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-	});
-	credentials = { mediaGatewayApi: { id, name } };
+	credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 }
 
 async function close(): Promise<void> {

@@ -25,12 +25,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		packed = await packPackage();
 		gateway = await startGateway({ taskSeconds: 1 });
 		server = await startServer({ version, package: packed.tarball });
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		credentials = { mediaGatewayApi: { id, name } };
+		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 		editor = await openEditor(server);
 	});
 

@@ -22,12 +22,7 @@ described('a hundred runs on n8n 2', () => {
 		const { tarball } = await packPackage();
 		gateway = await startGateway({ taskSeconds: [2, 5] });
 		server = await startServer({ version: '2', package: tarball });
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		credentials = { mediaGatewayApi: { id, name } };
+		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 	});
 
 	afterAll(async () => {

@@ -23,12 +23,7 @@ if (missing) console.warn(missing);
 		gateway = await startGateway({ taskSeconds: [2, 4], imageSize: 128 });
 		queue = await startQueue({ version: '2', package: tarball });
 		main = queue.main;
-		const { id, name } = await main.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		credentials = { mediaGatewayApi: { id, name } };
+		credentials = await main.storeAccount(gateway.url, gateway.keys[0]);
 	});
 
 	afterAll(async () => {

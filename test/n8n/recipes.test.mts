@@ -13,12 +13,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		const { tarball } = await packPackage();
 		gateway = await startGateway({ taskSeconds: [1, 2] });
 		server = await startServer({ version, package: tarball });
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		credentials = { mediaGatewayApi: { id, name } };
+		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 	});
 
 	afterAll(async () => {

@@ -45,11 +45,8 @@ describe.each(serverVersions())('installed by n8n %s itself', (version) => {
 			.sort();
 
 	async function runExample() {
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		const workflow = readExample('first-image', { mediaGatewayApi: { id, name } });
+		const credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		const workflow = readExample('first-image', credentials);
 		const stored = await server.createWorkflow(workflow);
 		return await server.settled(await server.runManually(stored.id));
 	}

@@ -28,22 +28,13 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 		const { tarball } = await packPackage();
 		gateway = await startGateway({ taskSeconds: [1, 2] });
 		server = await startServer({ version, package: tarball });
-		credentials = { mediaGatewayApi: await createCredential(gateway.keys[0]) };
+		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 	});
 
 	afterAll(async () => {
 		await server?.dispose();
 		await gateway?.close();
 	});
-
-	async function createCredential(apiKey: string) {
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey },
-		});
-		return { id, name };
-	}
 
 	/** Checks that all went well and that every picture is, byte for byte, the gateway's. */
 	async function expectPictures(workflow: Workflow, execution: Execution) {
@@ -134,7 +125,7 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 	});
 
 	/** One item through Image Generation, as it is set here. */
-	function generation(parameters: Json, credential = credentials.mediaGatewayApi): Workflow {
+	function generation(parameters: Json, account = credentials): Workflow {
 		return {
 			name: 'One picture',
 			nodes: [
@@ -157,7 +148,7 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 						prompt: 'A fox',
 						...parameters,
 					},
-					credentials: { mediaGatewayApi: credential },
+					credentials: account,
 				},
 			],
 			connections: { Start: { main: [[{ node: 'Generate', type: 'main', index: 0 }]] } },
@@ -207,8 +198,9 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 		'after %s tells what happened and stores no key',
 		async (_name, { key, faults }, parameters) => {
 			gateway.setFaults(faults ?? []);
-			const credential = await createCredential(key ? gateway.disabledKey : gateway.keys[0]);
-			const execution = await runOnce(generation(parameters, credential));
+			const apiKey = key ? gateway.disabledKey : gateway.keys[0];
+			const account = await server.storeAccount(gateway.url, apiKey);
+			const execution = await runOnce(generation(parameters, account));
 			gateway.setFaults([]);
 			expect(execution.status).toBe('error');
 			const { error } = execution.data.resultData;

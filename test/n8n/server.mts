@@ -354,6 +354,22 @@ export class N8nServer {
 	}
 
 	/**
+	 * Stores a credential for a gateway.
+	 * @returns it as a node names it
+	 */
+	async storeAccount(
+		baseUrl: string,
+		apiKey: string | undefined,
+	): Promise<{ mediaGatewayApi: { id: string; name: string } }> {
+		const { id, name } = await this.createCredential({
+			type: 'mediaGatewayApi',
+			name: 'Media Gateway account',
+			data: { baseUrl, apiKey },
+		});
+		return { mediaGatewayApi: { id, name } };
+	}
+
+	/**
 	 * Runs the test of a stored credential, as the editor's button does.
 	 * @param credential what createCredential gave back, with the data
 	 * @returns `{ status: 'OK' | 'Error', message }`

@@ -14,12 +14,7 @@ describe('waiting that survives a restart, on n8n 2', () => {
 		const { tarball } = await packPackage();
 		gateway = await startGateway();
 		server = await startServer({ version: '2', package: tarball });
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		credentials = { mediaGatewayApi: { id, name } };
+		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 	});
 
 	afterAll(async () => {

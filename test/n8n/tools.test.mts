@@ -25,12 +25,7 @@ described('the nodes as tools of an agent on n8n 2', () => {
 		packed = await packPackage();
 		gateway = await startGateway({ taskSeconds: 1, imageSize: 64 });
 		server = await startServer({ version: '2', package: packed.tarball });
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: gateway.url, apiKey: gateway.keys[0] },
-		});
-		credentials = { mediaGatewayApi: { id, name } };
+		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
 	});
 
 	beforeEach(() => gateway.reset());
