@@ -18,7 +18,7 @@ interface Load {
 	taskSeconds: number;
 }
 
-/** The first is bound by the executions that a worker takes at a time, the second by processors. */
+/** Both are bound by the executions that a worker takes at a time; the second asks only once for each. */
 const LOADS: Load[] = [
 	{ title: 'tasks of 5 s', executions: 60, prompts: 10, taskSeconds: 5 },
 	{ title: 'tasks that are done at once', executions: 60, prompts: 10, taskSeconds: 0 },
