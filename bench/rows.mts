@@ -194,6 +194,7 @@ const same: Row = {
 					byHand: () => task,
 					platform: () => ({ ...task, concurrency: UNBOUND.concurrency }),
 				},
+				// The short case is soon repeated, and its single runs differ the most.
 				times: quick ? 1 : lifeS > 3 ? 3 : 7,
 			});
 			const list = trials.package;

@@ -293,6 +293,7 @@ export class Gate {
 			const now = clock.now();
 			const spacing = 1000 / this.pace;
 			if (this.isAmongTheFirst(now)) {
+				// Not added up: it would keep those waiting that come when more are under way.
 				this.nextStartAt = Math.max(this.nextStartAt, now + spacing);
 			} else if (this.nextStartAt > now) {
 				this.wake(this.nextStartAt + Math.max(0, TOGETHER_MS - spacing), now);
