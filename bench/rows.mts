@@ -43,7 +43,7 @@ export interface RowOptions {
 
 const MB = 1024 * 1024;
 /** So that neither the package's own limits nor those of the gateway play a part. */
-const UNBOUND: Allowance = { concurrency: 100, requestsPerSecond: 1000 };
+const UNBOUND: Allowance = { concurrency: 100, requestsPerSecond: 10_000 };
 
 const seconds = (ms: number, digits = 1) => `${(ms / 1000).toFixed(digits)} s`;
 const mb = (bytes: number) => `${(bytes / MB).toFixed(0)} MB`;

@@ -21,21 +21,20 @@ export function normaliseAddress(address: unknown): string | undefined {
 /**
  * What of the path of `url` lies below `address`, with its leading slash.
  *
+ * @param address as `normaliseAddress` gives it
  * @returns undefined if `url` does not lie at `address` or below it: same origin, same leading path
  */
 export function pathBelow(url: string, address: string): string | undefined {
 	try {
-		const target = new URL(url);
-		const home = new URL(address);
-		const folder = home.pathname.replace(/\/+$/, '');
-		const isThere = target.origin === home.origin && `${target.pathname}/`.startsWith(`${folder}/`);
-		return isThere ? target.pathname.slice(folder.length) : undefined;
+		const { origin, pathname } = new URL(url);
+		const place = origin + pathname;
+		return `${place}/`.startsWith(`${address}/`) ? place.slice(address.length) : undefined;
 	} catch {
 		return undefined;
 	}
 }
 
-/** Whether `url` lies at `address` or below it. */
+/** Whether `url` lies at `address` or below it; `address` as `normaliseAddress` gives it. */
 export function isBelow(url: string, address: string): boolean {
 	return pathBelow(url, address) !== undefined;
 }

@@ -4,6 +4,7 @@ import { isJsonObject, nonEmptyString } from '../../gateway/json';
 import type { FormFile } from '../../gateway/plan';
 import { downloadImage } from '../shared/download';
 import { inRange, readOptions, readText } from '../shared/options';
+import { readParameter } from '../shared/parameters';
 import type { Run } from '../shared/run';
 import { uploadFrom } from '../shared/upload';
 
@@ -17,7 +18,7 @@ export async function readFiles(run: Run, itemIndex: number): Promise<FormFile[]
 	const { context } = run;
 	const options = readOptions(context, itemIndex);
 	const part = options.imageFieldName === 'image[]' ? 'image[]' : 'image';
-	const source = context.getNodeParameter('imageSource', itemIndex, 'binary') as 'binary' | 'url';
+	const source = readParameter(context, 'imageSource', itemIndex, 'binary');
 	const images =
 		source === 'url'
 			? await filesFromUrls(run, part, itemIndex)

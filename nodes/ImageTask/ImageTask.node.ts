@@ -12,7 +12,7 @@ import { taskError, type TaskState } from '../../gateway/task';
 import { testMediaGateway } from '../shared/credentialTest';
 import { downloadFieldsFor, optionsField, taskFields } from '../shared/fields';
 import { imageBinaries, readTarget, type ImageTarget } from '../shared/images';
-import { isTool, runItems } from '../shared/items';
+import { runItems } from '../shared/items';
 import { readLimits } from '../shared/options';
 import { openRun, type Run } from '../shared/run';
 import { queryTask } from '../shared/tasks';
@@ -85,7 +85,7 @@ async function taskItem(
 			images: group === 'success' ? images : [],
 			error: error?.message,
 			// An agent pays for every word that it reads, and has read these already.
-			response: isTool(run.context) ? undefined : response,
+			response: run.isTool ? undefined : response,
 		}) as IDataObject,
 		...(binary === undefined ? {} : { binary }),
 		pairedItem: { item: target.itemIndex },

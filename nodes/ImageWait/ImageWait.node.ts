@@ -7,8 +7,8 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/credentialTest';
 import { downloadFieldsFor, optionAsField, optionsField, taskFields } from '../shared/fields';
-import { isTool } from '../shared/items';
 import { inRange, readOptions } from '../shared/options';
+import { isTool } from '../shared/run';
 import { assertCanPark, continueParked, park } from './park';
 import { readJob, waitForJobs } from './waiting';
 

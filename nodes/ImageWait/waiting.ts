@@ -6,6 +6,7 @@ import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../sh
 import { runItems } from '../shared/items';
 import { stillToBeHad } from '../shared/ledger';
 import { inRange, readLimits, readOptions } from '../shared/options';
+import { readParameter } from '../shared/parameters';
 import { openRun } from '../shared/run';
 import { ageOf, createTaskWaiter, type WantedTask } from '../shared/tasks';
 import { knownFacts, readWantedTask } from '../shared/wanted';
@@ -36,7 +37,7 @@ export interface Waited {
 
 /** Reads what an item wants from its parameters. @throws NodeOperationError */
 export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob {
-	const maxWait = context.getNodeParameter('maxWait', itemIndex, 600) as unknown;
+	const maxWait = readParameter(context, 'maxWait', itemIndex, 600);
 	const maxWaitMs = inRange(context, 'maxWait', maxWait, itemIndex) * 1000;
 	return {
 		task: readWantedTask(context, itemIndex),
@@ -63,7 +64,7 @@ export async function waitForJobs(
 	const run = await openRun(context, readLimits(context));
 	try {
 		const toOutput = readOptions(context, 0).onTimeout === 'output';
-		const pollInterval = context.getNodeParameter('pollInterval', 0, 3) as unknown;
+		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
 		const waiter = createTaskWaiter(run, intervalMs, count);
 		const jobs: WaitJob[] = [];

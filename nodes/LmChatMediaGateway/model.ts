@@ -24,7 +24,8 @@ import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns';
 import type { RequestPlan } from '../../gateway/plan';
 import type { JsonObject } from '../../gateway/json';
 import { nodeError } from '../shared/errors';
-import { RunEnded, type Run } from '../shared/run';
+import { Requests, RunEnded } from '../shared/requests';
+import type { Run } from '../shared/run';
 import { createExchange } from '../shared/transport';
 import { readStreamed } from './answer';
 import { Queue } from './queue';
@@ -175,14 +176,14 @@ export class GatewayChatModel implements ChatModel {
 		onPiece?: (piece: Piece) => void,
 	): Promise<JsonObject> {
 		const { run } = this.session;
-		const requests = new Set<AbortController>();
+		const requests = new Requests();
 		const given = signals.filter((signal) => signal !== undefined);
 		const signal = AbortSignal.any(given);
 		let cancel = (): void => undefined;
 		const cancelled = new Promise<never>((_, reject) => {
 			cancel = () => {
 				reject(new RunEnded('The call was cancelled'));
-				requests.forEach((request) => request.abort());
+				requests.abort();
 			};
 		});
 		cancelled.catch(() => undefined);

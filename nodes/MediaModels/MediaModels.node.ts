@@ -9,6 +9,7 @@ import type { ListingFormat } from '../../gateway/listing';
 import { testMediaGateway } from '../shared/credentialTest';
 import { runItems } from '../shared/items';
 import { readLimits, readOptions, readText } from '../shared/options';
+import { readParameter } from '../shared/parameters';
 import { openRun } from '../shared/run';
 import { mediaModelsFields } from './fields';
 import { getModel, getModels, type ModelFilters } from './models';
@@ -42,15 +43,15 @@ export class MediaModels implements INodeType {
 			const items = await runItems(run, this.getInputData().length, {
 				prepare: (itemIndex) => {
 					const format = (readOptions(this, itemIndex).format ?? 'json') as ListingFormat;
-					if (this.getNodeParameter('operation', itemIndex) === 'get') {
+					if (readParameter(this, 'operation', itemIndex, 'getMany') === 'get') {
 						const advice = 'Enter the exact name of a model, as "Get Many" lists it.';
 						const model = readText(this, 'model', 'Model', itemIndex, advice).trim();
 						return async () => [await getModel(run, model, format, itemIndex)];
 					}
-					const filters = this.getNodeParameter('filters', itemIndex, {}) as ModelFilters;
-					const limit = this.getNodeParameter('returnAll', itemIndex, false)
+					const filters = readParameter(this, 'filters', itemIndex, {}) as ModelFilters;
+					const limit = readParameter(this, 'returnAll', itemIndex, false)
 						? Infinity
-						: Math.max(1, Number(this.getNodeParameter('limit', itemIndex, 50)) || 50);
+						: Math.max(1, Number(readParameter(this, 'limit', itemIndex, 50)) || 50);
 					return async () => await getModels(run, filters, limit, format, itemIndex);
 				},
 			});

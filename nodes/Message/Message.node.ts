@@ -18,9 +18,10 @@ import { withoutUndefined } from '../../gateway/plan';
 import { GatewayError, withDetails } from '../../gateway/problem';
 import { testMediaGateway } from '../shared/credentialTest';
 import { addHints } from '../shared/hints';
-import { isTool, runItems } from '../shared/items';
+import { runItems } from '../shared/items';
 import { openLedger } from '../shared/ledger';
 import { readLimits } from '../shared/options';
+import { readParameter } from '../shared/parameters';
 import { payOnce } from '../shared/pay';
 import { openRun } from '../shared/run';
 import { messageFields } from './fields';
@@ -59,14 +60,12 @@ export class Message implements INodeType {
 					const request = readMessageRequest(this, itemIndex);
 					messageHints(request).forEach((hint) => hints.add(hint));
 					const plan = planMessage(request);
-					const simplify = this.getNodeParameter('simplify', itemIndex, true) === true;
+					const simplify = readParameter(this, 'simplify', itemIndex, true) === true;
 					return async () => {
 						const { answer } = await payOnce(run, ledger, itemIndex, plan, (body) =>
 							readMessage(body) === undefined ? undefined : { answer: body },
 						).catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
-						const json = simplify
-							? simplified(answer ?? {}, request.messages, isTool(this))
-							: answer;
+						const json = simplify ? simplified(answer ?? {}, request.messages, run.isTool) : answer;
 						return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
 					};
 				},

@@ -3,6 +3,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString } from '../../gateway/json';
 import { readTurns, type MessageRequest, type Thinking, type Turn } from '../../gateway/message';
 import { readCount, readJsonObject, readOptions, readText } from '../shared/options';
+import { readParameter } from '../shared/parameters';
 
 /**
  * What an item asks of the message endpoint.
@@ -11,11 +12,11 @@ import { readCount, readJsonObject, readOptions, readText } from '../shared/opti
  */
 export function readMessageRequest(context: IExecuteFunctions, itemIndex: number): MessageRequest {
 	const options = readOptions(context, itemIndex);
-	const thinking = context.getNodeParameter('thinking', itemIndex, 'default') as Thinking;
+	const thinking = readParameter(context, 'thinking', itemIndex, 'default') as Thinking;
 	const maxTokens = readCount(
 		context,
 		'Max Tokens',
-		context.getNodeParameter('maxTokens', itemIndex, 1024),
+		readParameter(context, 'maxTokens', itemIndex, 1024),
 		itemIndex,
 		MOST_TOKENS,
 	);
@@ -40,7 +41,7 @@ export function readMessageRequest(context: IExecuteFunctions, itemIndex: number
 				? readCount(
 						context,
 						'Budget (Tokens)',
-						context.getNodeParameter('budgetTokens', itemIndex, 1024),
+						readParameter(context, 'budgetTokens', itemIndex, 1024),
 						itemIndex,
 						MOST_TOKENS,
 					)
@@ -58,7 +59,7 @@ export function readMessageRequest(context: IExecuteFunctions, itemIndex: number
 const MOST_TOKENS = 10_000_000;
 
 function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
-	const input = context.getNodeParameter('input', itemIndex, 'prompt') as string;
+	const input = readParameter(context, 'input', itemIndex, 'prompt');
 	if (input === 'prompt') {
 		const content = readText(
 			context,
@@ -70,10 +71,10 @@ function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
 		return [{ role: 'user', content }];
 	}
 	if (input === 'json') {
-		const typed = context.getNodeParameter('messagesJson', itemIndex, '[]') as unknown;
+		const typed = readParameter(context, 'messagesJson', itemIndex, '[]');
 		return turnsFrom(context, 'Messages (JSON)', typed, itemIndex, 1);
 	}
-	const listed = context.getNodeParameter('messages', itemIndex, {}) as unknown;
+	const listed = readParameter(context, 'messages', itemIndex, {});
 	const rows = isJsonObject(listed) && Array.isArray(listed.message) ? listed.message : [];
 	const turns = rows.filter(isJsonObject).map(({ role, content }) => ({ role, content }));
 	return turnsFrom(context, 'Messages', turns, itemIndex, 1);

@@ -17,6 +17,7 @@ import { imageItems, readTarget, type ImageTarget } from './images';
 import { runItems, type Job } from './items';
 import { openLedger, type Ledger, type Paid } from './ledger';
 import { inRange, readBudget, readLimits, readOptions } from './options';
+import { readParameter } from './parameters';
 import { payOnce } from './pay';
 import { openRun, type Run } from './run';
 import { ageOf, createTaskWaiter, type TaskWaiter } from './tasks';
@@ -52,7 +53,7 @@ export async function createImages<R extends ImageRequest>(
 
 		const prepare = async (itemIndex: number): Promise<Job> => {
 			const options = readOptions(context, itemIndex);
-			const mode = context.getNodeParameter('mode', itemIndex, 'sync') as Mode;
+			const mode = readParameter(context, 'mode', itemIndex, 'sync') as Mode;
 			const asyncFlag = mode === 'sync' ? undefined : ((options.asyncFlag ?? 'query') as AsyncFlag);
 			const target = readTarget(context, itemIndex);
 			const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;

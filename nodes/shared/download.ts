@@ -9,7 +9,7 @@ import { downloadTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
 import type { Run } from './run';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './stream';
-import { plainHeaders, skipsCertificate, withDeadline } from './transport';
+import { faultFrom, plainHeaders, skipsCertificate } from './transport';
 
 const MB = 1024 * 1024;
 /** An error page is quoted, not stored. */
@@ -109,10 +109,10 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 }
 
 function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exchange {
-	const { limits } = run;
-	return async (plan, timeoutMs = limits.timeoutMs) =>
-		await withDeadline(run.requests, timeoutMs, async (signal): Promise<Outcome> => {
-			const response = await follow(run, plan, signal, timeoutMs);
+	const { limits, requests } = run;
+	return async (plan, timeoutMs = limits.timeoutMs) => {
+		const load = async (signal: AbortSignal): Promise<Outcome> => {
+			const response = await follow(run, plan, signal);
 			const answer = { kind: 'answer' as const, httpCode: response.statusCode };
 			const headers = plainHeaders(response.headers);
 			if (response.statusCode < 200 || response.statusCode >= 300) {
@@ -122,7 +122,9 @@ function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exc
 			const stored = await store(run, response.body, plan.path, headers, maxBytes, fallbackName);
 			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
 			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
-		});
+		};
+		return await requests.run(timeoutMs, load, faultFrom);
+	};
 }
 
 /**
@@ -133,7 +135,6 @@ async function follow(
 	{ context, address }: Run,
 	plan: RequestPlan,
 	signal: AbortSignal,
-	timeoutMs: number,
 ): Promise<IN8nHttpFullResponse> {
 	let url = plan.path;
 	for (let hop = 0; ; hop += 1) {
@@ -146,7 +147,6 @@ async function follow(
 			ignoreHttpStatusErrors: true,
 			disableFollowRedirect: true,
 			skipSslCertificateValidation: skipsCertificate(url, address),
-			timeout: timeoutMs,
 			abortSignal: signal,
 		})) as IN8nHttpFullResponse;
 		const { location } = plainHeaders(response.headers);

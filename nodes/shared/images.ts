@@ -8,8 +8,8 @@ import { withoutUndefined, type TaskType } from '../../gateway/plan';
 import type { ImageResult } from '../../gateway/task';
 import { downloadImage } from './download';
 import { failedItem } from './errors';
-import { isTool } from './items';
 import { inRange, readOptions } from './options';
+import { readParameter } from './parameters';
 import type { Run } from './run';
 
 /** What is known about the images of one item. */
@@ -35,11 +35,10 @@ export interface ImageTarget {
 
 /** Reads where the images of an item go from its parameters. */
 export function readTarget(context: IExecuteFunctions, itemIndex: number): ImageTarget {
-	const name = context.getNodeParameter('binaryPropertyName', itemIndex, 'data') as string;
+	const name = readParameter(context, 'binaryPropertyName', itemIndex, 'data') as string;
 	return {
 		itemIndex,
-		// An agent's tool result holds no binary data: it gets the address.
-		download: context.getNodeParameter('download', itemIndex, true) === true && !isTool(context),
+		download: readParameter(context, 'download', itemIndex, true) === true,
 		binaryPropertyName: name.trim() || 'data',
 		maxMb: inRange(
 			context,
@@ -73,6 +72,9 @@ export async function imageItems(
 	);
 }
 
+/** An agent's tool result holds no binary data: it gets the address. */
+const isDownloaded = (run: Run, { download }: ImageTarget): boolean => download && !run.isTool;
+
 async function imageItem(
 	run: Run,
 	url: string,
@@ -80,7 +82,7 @@ async function imageItem(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData> {
-	const binary = target.download
+	const binary = isDownloaded(run, target)
 		? {
 				[target.binaryPropertyName]: await downloadImage(
 					run,
@@ -109,7 +111,7 @@ export async function imageBinaries(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<IBinaryKeyData | undefined> {
-	if (!target.download || images.length === 0) return undefined;
+	if (!isDownloaded(run, target) || images.length === 0) return undefined;
 	const stored = await Promise.all(
 		images.map(
 			async ({ url }, index) => await downloadImage(run, url, target.maxMb, fileStem(facts, index)),

@@ -1,9 +1,10 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../gateway/problem';
 import { failedItem, nodeError, problemOf } from './errors';
 import type { Ledger } from './ledger';
-import { RunEnded, type Run } from './run';
+import { RunEnded } from './requests';
+import type { Run } from './run';
 
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
@@ -127,12 +128,4 @@ function summary(failures: Failure[], prepared: boolean): Failure {
 			description: lines.slice(0, MOST_LINES).join('\n'),
 		}),
 	};
-}
-
-/**
- * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
- * Newer versions of n8n run a tool as an ordinary node, and only its log's destination tells.
- */
-export function isTool(context: IExecuteFunctions): boolean {
-	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }

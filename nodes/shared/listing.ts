@@ -21,7 +21,8 @@ import {
 import type { Answer, Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import type { Exchange } from '../../gateway/sender';
-import { readAddress, RunEnded, type GatewayAddress, type Run } from './run';
+import { Requests, RunEnded } from './requests';
+import { readAddress, type GatewayAddress, type Run } from './run';
 import { createExchange } from './transport';
 
 /** The gateway's own caches are as old (specification, 4.7). */
@@ -132,7 +133,7 @@ async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]
 		context,
 		address,
 		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },
-		requests: new Set(),
+		requests: new Requests(),
 	});
 	const answer = await cachedListing(planModelList(), address, async (plan) => ({
 		outcome: await exchange(plan),

@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, type JsonObject } from '../../gateway/json';
+import { readParameter } from './parameters';
 import type { RunLimits } from './run';
 
 interface Range {
@@ -14,7 +15,7 @@ interface Range {
 /** The numbers among the options: what is left out, and what is sensible. Seconds and MB. */
 const RANGES = {
 	concurrency: { name: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
-	requestsPerSecond: { name: 'Requests per Second', fallback: 0, lowest: 0, highest: 1000 },
+	requestsPerSecond: { name: 'Requests per Second', fallback: 0, lowest: 0, highest: 10_000 },
 	timeout: { name: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
 	pollInterval: { name: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
 	maxWait: { name: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
@@ -50,7 +51,7 @@ export function inRange(
 
 /** The options of an item, with every number in its range. */
 export function readOptions(context: IExecuteFunctions, itemIndex: number): IDataObject {
-	return context.getNodeParameter('options', itemIndex, {}) as IDataObject;
+	return readParameter(context, 'options', itemIndex, {}) as IDataObject;
 }
 
 /** 0 sets no limit; a pace at which a run would never end is none that anybody means. */
@@ -103,21 +104,6 @@ export function readCount(
 	});
 }
 
-/** What most expressions are: one field of the item. */
-const FIELD_OF_ITEM = /^=\{\{ *\$json\.([A-Za-z_]\w*) *\}\}$/;
-
-/**
- * A parameter's value. For a field of the item n8n's expressions are not troubled: they take about a
- * tenth of a millisecond each, which is much where there are a thousand items.
- */
-function readValue(context: IExecuteFunctions, parameter: string, itemIndex: number): unknown {
-	const raw = context.getNodeParameter(parameter, itemIndex, '', { rawExpressions: true });
-	const field = typeof raw === 'string' ? FIELD_OF_ITEM.exec(raw)?.[1] : undefined;
-	return field === undefined
-		? context.getNodeParameter(parameter, itemIndex, '', { extractValue: true })
-		: context.getInputData()[itemIndex]?.json[field];
-}
-
 /**
  * A parameter that must hold some text.
  *
@@ -130,7 +116,7 @@ export function readText(
 	itemIndex: number,
 	advice: string,
 ): string {
-	const value = readValue(context, parameter, itemIndex);
+	const value = readParameter(context, parameter, itemIndex, '', { extractValue: true });
 	const text = typeof value === 'number' ? String(value) : value;
 	if (typeof text === 'string' && text.trim() !== '') return text;
 	throw new NodeOperationError(context.getNode(), `"${name}" is empty`, {

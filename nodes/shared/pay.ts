@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../gateway/json';
 import type { RequestPlan } from '../../gateway/plan';
 import { UnknownOutcomeError } from '../../gateway/problem';
-import { isTool } from './items';
 import type { Ledger, Paid } from './ledger';
 import type { Run } from './run';
 
@@ -20,7 +19,7 @@ export async function payOnce(
 	read: (body: JsonObject) => Paid | undefined,
 ): Promise<Paid> {
 	// An agent may call the same tool twice in one run: its second picture is not the first.
-	const known = isTool(run.context) ? undefined : ledger.of(itemIndex);
+	const known = run.isTool ? undefined : ledger.of(itemIndex);
 	if (known?.unknown !== undefined) throw new UnknownOutcomeError(known.unknown);
 	if (known !== undefined) return known;
 	const body = await run.sender.send(plan).catch(async (error: unknown) => {

@@ -2,6 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/json';
 import type { GenerationRequest } from '../../gateway/plan';
 import { readCount, readJsonObject, readOptions, readText } from './options';
+import { readParameter } from './parameters';
 
 /**
  * What generation and edit have in common, from the parameters of an item.
@@ -36,7 +37,7 @@ export function readRequest(
  * a value that is there is sent as it is, one that was left empty is not sent.
  */
 function readModelParameters(context: IExecuteFunctions, itemIndex: number): JsonObject {
-	const form = context.getNodeParameter('modelParameters', itemIndex, {}) as unknown;
+	const form = readParameter(context, 'modelParameters', itemIndex, {});
 	const value = isJsonObject(form) ? form.value : undefined;
 	if (!isJsonObject(value)) return {};
 	return Object.fromEntries(

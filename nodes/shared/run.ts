@@ -5,6 +5,7 @@ import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
 import { Gate, type Learnt } from '../../gateway/gate';
 import { createSender, type Sender } from '../../gateway/sender';
+import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
 
 export const CREDENTIAL = 'mediaGatewayApi';
@@ -41,18 +42,15 @@ export interface Run {
 	clock: Clock;
 	sender: Sender;
 	/** Ends every request that is under way when the user presses Stop. */
-	requests: Set<AbortController>;
+	requests: Requests;
+	/** Whether an AI agent has called the node. */
+	isTool: boolean;
 	/** Rejects when the user presses Stop. */
 	stopped: Promise<never>;
 	/** No further request, no further wait: what is under way may end. */
 	halt(): void;
 	/** To be called at the end: takes back what timers are left. */
 	end(): void;
-}
-
-/** Thrown into everything that waits when a run ends early. It is nobody's error. */
-export class RunEnded extends Error {
-	override name = 'RunEnded';
 }
 
 /**
@@ -109,6 +107,14 @@ function createEraser(key: string): GatewayAddress['withoutKey'] {
  */
 const learntLimits = new Map<string, Learnt>();
 
+/**
+ * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
+ * Newer versions of n8n run a tool as an ordinary node, and only its log's destination tells.
+ */
+export function isTool(context: IExecuteFunctions): boolean {
+	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
+}
+
 /** Opens a run: one gate, one clock and one stop for all items of an execution. */
 export async function openRun(
 	context: IExecuteFunctions,
@@ -116,7 +122,7 @@ export async function openRun(
 	needsKey = true,
 ): Promise<Run> {
 	const address = await readAddress(context, needsKey);
-	const requests = new Set<AbortController>();
+	const requests = new Requests();
 	const clock = new StoppableClock();
 	const gate = new Gate({ ...limits, clock, learnt: learntLimits.get(address.baseUrl) });
 
@@ -131,7 +137,7 @@ export async function openRun(
 	const stopped = new Promise<never>((_, reject) => {
 		onStop = () => {
 			halt();
-			requests.forEach((request) => request.abort());
+			requests.abort();
 			reject(new RunEnded('The execution was stopped'));
 		};
 		if (signal?.aborted) onStop();
@@ -147,6 +153,7 @@ export async function openRun(
 		limits,
 		clock,
 		requests,
+		isTool: isTool(context),
 		stopped,
 		sender: createSender({ exchange, gate, clock, wallClock: () => Date.now() }),
 		halt,
@@ -155,7 +162,7 @@ export async function openRun(
 			const learnt = gate.learnt();
 			if (learnt !== undefined) learntLimits.set(address.baseUrl, learnt);
 			// A question that nobody waits for any more: its deadline was reached before its answer.
-			requests.forEach((request) => request.abort());
+			requests.abort();
 			signal?.removeEventListener('abort', onStop);
 		},
 	};

@@ -11,7 +11,8 @@ import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
 import { multipart } from './multipart';
-import { CREDENTIAL, RunEnded, type GatewayAddress, type RunLimits } from './run';
+import type { Requests } from './requests';
+import { CREDENTIAL, type GatewayAddress, type RunLimits } from './run';
 import { readBody, TooLargeError } from './stream';
 
 /** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
@@ -23,7 +24,7 @@ export interface TransportOptions {
 	context: IExecuteFunctions | ILoadOptionsFunctions;
 	address: GatewayAddress;
 	limits: RunLimits;
-	requests: Set<AbortController>;
+	requests: Requests;
 	/** Reads the body of an answer; as JSON in one piece, unless told otherwise. */
 	read?: (response: IN8nHttpFullResponse) => Promise<AnswerBody>;
 }
@@ -38,18 +39,19 @@ export type AnswerBody = Pick<Answer, 'text' | 'json'>;
  * redirects are followed here, because the platform would show the key to another host.
  */
 export function createExchange(options: TransportOptions): Exchange {
-	const { address, limits } = options;
+	const { address, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
 		let url = planUrl(plan, home);
-		return await withDeadline(options.requests, timeoutMs, async (signal) => {
+		const send = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let hop = 0; ; hop += 1) {
-				const outcome = await exchangeOnce(options, plan, url, signal, timeoutMs);
+				const outcome = await exchangeOnce(options, plan, url, signal);
 				const target = redirectTarget(plan, outcome, url, home);
 				if (target === undefined || hop >= MOST_REDIRECTS) return outcome;
 				url = target;
 			}
-		});
+		};
+		return await requests.run(timeoutMs, send, faultFrom);
 	};
 }
 
@@ -59,69 +61,29 @@ export async function readJson({ body }: IN8nHttpFullResponse): Promise<AnswerBo
 	return { text, json: parseJson(text) };
 }
 
-/**
- * Runs one request that ends at its deadline, or when the run is stopped; what it throws becomes an
- * outcome.
- *
- * @param timeoutMs for everything: connecting, sending, waiting, and reading the answer
- * @throws RunEnded when the run was stopped
- */
-export async function withDeadline(
-	requests: Set<AbortController>,
-	timeoutMs: number,
-	send: (signal: AbortSignal) => Promise<Outcome>,
-): Promise<Outcome> {
-	const controller = new AbortController();
-	// It takes whole numbers only, and what is left until a deadline is none.
-	const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
-	let timedOut = false;
-	const onDeadline = () => {
-		timedOut = true;
-		controller.abort();
-	};
-	deadline.addEventListener('abort', onDeadline);
-	requests.add(controller);
-	try {
-		return await send(controller.signal);
-	} catch (error) {
-		if (timedOut) return { kind: 'fault', fault: 'timeout', detail: '' };
-		if (controller.signal.aborted) return await Promise.reject(new RunEnded('Stopped'));
-		return faultFrom(error);
-	} finally {
-		requests.delete(controller);
-		deadline.removeEventListener('abort', onDeadline);
-	}
-}
-
 async function exchangeOnce(
 	options: TransportOptions,
 	plan: RequestPlan,
 	url: string,
 	signal: AbortSignal,
-	timeoutMs: number,
 ): Promise<Outcome> {
 	const form = plan.form === undefined ? undefined : multipart(plan.form);
 	try {
 		const body = form?.body ?? plan.body;
-		const response = await request(options, plan, url, body, signal, timeoutMs);
-		const answer: Answer = {
+		const response = await request(options, plan, url, body, signal);
+		const { withoutKey } = options.address;
+		const { text, json } = await (options.read ?? readJson)(response);
+		const erased = withoutKey(text);
+		return {
 			kind: 'answer',
 			httpCode: response.statusCode,
-			headers: plainHeaders(response.headers),
-			...(await (options.read ?? readJson)(response)),
+			headers: plainHeaders(response.headers, withoutKey),
+			text: erased,
+			json: erased === text ? json : parseJson(erased),
 		};
-		return eraseKey(answer, options.address.withoutKey);
 	} finally {
 		form?.close();
 	}
-}
-
-/** An answer without the key, should the gateway have quoted it. */
-function eraseKey(answer: Answer, withoutKey: GatewayAddress['withoutKey']): Answer {
-	const { headers, json } = answer;
-	for (const [name, value] of Object.entries(headers)) headers[name] = withoutKey(value);
-	const text = withoutKey(answer.text);
-	return { ...answer, text, json: text === answer.text ? json : parseJson(text) };
 }
 
 async function request(
@@ -130,7 +92,6 @@ async function request(
 	url: string,
 	body: IHttpRequestOptions['body'],
 	signal: AbortSignal,
-	timeoutMs: number,
 ): Promise<IN8nHttpFullResponse> {
 	const options: IHttpRequestOptions = {
 		method: plan.method,
@@ -142,7 +103,7 @@ async function request(
 		ignoreHttpStatusErrors: true,
 		disableFollowRedirect: true,
 		skipSslCertificateValidation: address.allowUnauthorizedCerts,
-		timeout: timeoutMs,
+		// The deadline is the signal's: a time-out beside it would be one more timer for each request.
 		abortSignal: signal,
 	};
 	if (plan.call === 'listing') {
@@ -170,11 +131,16 @@ export function skipsCertificate(url: string, address: GatewayAddress): boolean 
 	return [address.baseUrl, address.mediaUrl].some((home) => isBelow(url, new URL(home).origin));
 }
 
-/** Header names in lower case, values as one string. */
-export function plainHeaders(headers: IN8nHttpFullResponse['headers']): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), String(value)]),
-	);
+/** Header names in lower case, values as one string, and without the key where they may hold it. */
+export function plainHeaders(
+	headers: IN8nHttpFullResponse['headers'],
+	withoutKey: GatewayAddress['withoutKey'] = (text) => text,
+): Record<string, string> {
+	const plain: Record<string, string> = {};
+	for (const [name, value] of Object.entries(headers ?? {})) {
+		plain[name.toLowerCase()] = withoutKey(String(value));
+	}
+	return plain;
 }
 
 /** The JSON in a text, or undefined if it is none. */

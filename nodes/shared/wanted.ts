@@ -3,6 +3,7 @@ import { nonEmptyString } from '../../gateway/json';
 import type { TaskType } from '../../gateway/plan';
 import type { ImageFacts } from './images';
 import { readText } from './options';
+import { readParameter } from './parameters';
 import type { WantedTask } from './tasks';
 
 /**
@@ -19,7 +20,7 @@ export function readWantedTask(context: IExecuteFunctions, itemIndex: number): W
 		itemIndex,
 		'Connect a node that submits tasks, or enter the ID that it gave out.',
 	).trim();
-	const chosen = context.getNodeParameter('taskType', itemIndex, 'auto') as TaskType | 'auto';
+	const chosen = readParameter(context, 'taskType', itemIndex, 'auto') as TaskType | 'auto';
 	if (chosen !== 'auto') return { taskId, taskType: chosen };
 	const known = context.getInputData()[itemIndex]?.json.taskType;
 	return { taskId, taskType: known === 'generation' || known === 'edit' ? known : 'auto' };
