@@ -51,6 +51,7 @@ const times = (ratio: number) => `${ratio.toFixed(2)} ×`;
 const wall = ({ sample }: Trial) => sample.wallMs;
 const cpu = ({ sample }: Trial) => sample.cpuMs;
 const peak = ({ sample }: Trial) => sample.peakRss - sample.idleRss;
+const grownLive = ({ sample }: Trial) => (sample.midLive ?? NaN) - (sample.idleLive ?? NaN);
 const requests = ({ report }: Trial) => report.total;
 
 /** A figure of a contestant that may not have taken part. */
@@ -342,8 +343,7 @@ const waiting: Row = {
 			times: quick ? 1 : 3,
 		});
 		const p99 = (some: Trial[]) => median(some, ({ sample }) => sample.loopDelayP99Ms ?? NaN);
-		const live = (some: Trial[]) =>
-			median(some, ({ sample }) => (sample.midLive ?? NaN) - sample.idleLive);
+		const live = (some: Trial[]) => median(some, grownLive);
 		const list = trials.package;
 		const delayOf = (some: Trial[]) => `${p99(some).toFixed(1)} ms`;
 		const memoryOf = (some: Trial[]) => `${mb(live(some))} (resident: ${mb(median(some, peak))})`;
@@ -588,7 +588,7 @@ const growth: Row = {
 			return {
 				wallMs: median(finished, wall),
 				cpuMs: median(finished, cpu),
-				live: median(open, ({ sample }) => (sample.midLive ?? NaN) - sample.idleLive),
+				live: median(open, grownLive),
 			};
 		};
 		const [one, few, many] = [await at(1), await at(small), await at(small * 10)];

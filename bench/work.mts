@@ -72,8 +72,8 @@ export interface Sample extends Outcome {
 	/** Resident memory before the work, and the highest while it was done. */
 	idleRss: number;
 	peakRss: number;
-	/** Live memory after a collection: before the work, and at the moment of `lookAfterMs`. */
-	idleLive: number;
+	/** Live memory after a collection, before the work and at the moment of `lookAfterMs`; only with it. */
+	idleLive?: number;
 	midLive?: number;
 	midRss?: number;
 }

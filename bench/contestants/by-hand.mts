@@ -4,8 +4,7 @@
  */
 import axios from 'axios';
 import FormData from 'form-data';
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -23,6 +22,9 @@ interface Finished {
 }
 
 export function byHand({ url, key }: Prepare): Contestant {
+	const folder = mkdtempSync(join(tmpdir(), 'bench-by-hand-'));
+	// At the end, as n8n's store is: taking away what was loaded is no part of the work.
+	process.once('exit', () => rmSync(folder, { recursive: true }));
 	const client = axios.create({ baseURL: url, headers: { Authorization: `Bearer ${key}` } });
 
 	const generate = async (query: string) =>
@@ -66,14 +68,12 @@ export function byHand({ url, key }: Prepare): Contestant {
 				break;
 			}
 			case 'wait': {
-				const folder = await mkdtemp(join(tmpdir(), 'bench-by-hand-'));
 				const wait = async (id: string) => {
 					const { data } = await waitFor(id, job.pauseS);
 					if (job.download) await download(data[0]!.url, join(folder, id));
 					good += data.length;
 				};
 				await pooled(job.ids, job.download ? concurrency : job.ids.length, wait);
-				await rm(folder, { recursive: true });
 				break;
 			}
 			case 'generate':
