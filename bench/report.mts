@@ -23,8 +23,9 @@ const HEADER = [
 const KEY =
 	'(a) the nodes that people wire in n8n today, on the same engine; (b) a client written by hand ' +
 	'with axios, form-data and simple loops; (c) what nobody can be faster than; (d) the HTTP helper ' +
-	'of n8n that every node has to use, in the barest of nodes, without limits, repeats or Stop: ' +
-	'where it misses a goal itself, no node of n8n can reach it.';
+	'of n8n that every node has to use, in the barest of nodes, without limits or repeats: where it ' +
+	'misses a goal itself, no node of n8n can reach it; "with a bound and a deadline": the same, but ' +
+	'that it cuts off an answer without end, and a request that takes too long.';
 
 function tableRow(line: Line): string {
 	const { measure, goal, builtIn, byHand, ideal, platform } = line;

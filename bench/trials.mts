@@ -28,7 +28,14 @@ const WARM_UP = 10;
 
 /** Every contestant once, then every contestant again: what disturbs one disturbs all. */
 export async function compare(setup: Setup): Promise<Trials> {
-	const trials: Trials = { package: [], packageAgain: [], builtIn: [], byHand: [], platform: [] };
+	const trials: Trials = {
+		package: [],
+		packageAgain: [],
+		builtIn: [],
+		byHand: [],
+		platform: [],
+		careful: [],
+	};
 	for (let time = 0; time < setup.times; time += 1) {
 		for (const [name, work] of Object.entries(setup.work)) {
 			const contestant = name as ContestantName;

@@ -3,8 +3,17 @@
 /** The model that the gateway of the bench has. */
 export const MODEL = 'bench-image';
 
-/** Who does the work; `packageAgain` is the package in another way, beside the first. */
-export type ContestantName = 'package' | 'packageAgain' | 'builtIn' | 'byHand' | 'platform';
+/**
+ * Who does the work; `packageAgain` is the package in another way, beside the first, `careful` the
+ * platform with answers that are cut off and requests that end at a deadline.
+ */
+export type ContestantName =
+	| 'package'
+	| 'packageAgain'
+	| 'builtIn'
+	| 'byHand'
+	| 'platform'
+	| 'careful';
 
 /** Limits that a contestant is allowed; what is left out is its own default. */
 export interface Allowance {

@@ -15,6 +15,7 @@ async function open(prepare: Prepare): Promise<Contestant> {
 		case 'builtIn':
 			return await (await import('./contestants/built-in.mjs')).builtIn(prepare);
 		case 'platform':
+		case 'careful':
 			return await (await import('./contestants/platform.mjs')).platform(prepare);
 		case 'package':
 		case 'packageAgain':

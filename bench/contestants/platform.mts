@@ -1,6 +1,8 @@
 /**
  * n8n's own HTTP helper and nothing else: a node that calls it in a loop. What this costs no node
- * can go below.
+ * can go below. As `careful` it reads answers as streams, so that one without end can be cut off,
+ * and has a signal for each request, so that it ends at its deadline: no node that does the like
+ * can go below that.
  */
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,16 +18,53 @@ import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
 import { chain, inputFor, outcomeOf, START } from './package.mjs';
 
 const CONCURRENCY = 10;
+const LARGEST_BYTES = 64 * 1024 * 1024;
+const LONGEST_MS = 300_000;
 
-async function execute(context: IExecuteFunctions, base: string, work: Work): Promise<void> {
+type Request = (options: IHttpRequestOptions) => Promise<IDataObject>;
+
+const plain =
+	(context: IExecuteFunctions): Request =>
+	async (options) =>
+		(await context.helpers.httpRequestWithAuthentication.call(context, 'mediaGatewayApi', {
+			...options,
+			json: true,
+		})) as IDataObject;
+
+const careful =
+	(context: IExecuteFunctions): Request =>
+	async (options) => {
+		// The helper takes the signal from the context.
+		const own = Object.create(context, {
+			getExecutionCancelSignal: { value: () => AbortSignal.timeout(LONGEST_MS) },
+		}) as IExecuteFunctions;
+		const body = (await own.helpers.httpRequestWithAuthentication.call(own, 'mediaGatewayApi', {
+			...options,
+			encoding: 'stream',
+		})) as Readable;
+		const chunks: Buffer[] = [];
+		let size = 0;
+		await new Promise<void>((resolve, reject) => {
+			body.on('data', (chunk: Buffer) => {
+				size += chunk.length;
+				if (size > LARGEST_BYTES) body.destroy(new Error('Too large'));
+				chunks.push(chunk);
+			});
+			body.on('end', resolve).on('error', reject);
+		});
+		return JSON.parse(Buffer.concat(chunks).toString('utf8')) as IDataObject;
+	};
+
+async function execute(
+	context: IExecuteFunctions,
+	base: string,
+	work: Work,
+	send: Request,
+): Promise<void> {
 	const prompts = context.getInputData().map(({ json }) => json.prompt);
 	const concurrency = work.concurrency ?? CONCURRENCY;
 	const request = async (options: Omit<IHttpRequestOptions, 'url'>, path: string) =>
-		(await context.helpers.httpRequestWithAuthentication.call(context, 'mediaGatewayApi', {
-			...options,
-			url: `${base}/v1/images/generations${path}`,
-			json: true,
-		})) as IDataObject;
+		await send({ ...options, url: `${base}/v1/images/generations${path}` });
 	const create = async (prompt: unknown, query: string) =>
 		await request({ method: 'POST', body: { model: MODEL, prompt } as IDataObject }, query);
 
@@ -59,7 +98,11 @@ async function execute(context: IExecuteFunctions, base: string, work: Work): Pr
 	}
 }
 
-function bareNode(base: string, workNow: () => Work): BuiltInNode {
+function bareNode(
+	base: string,
+	requests: (context: IExecuteFunctions) => Request,
+	workNow: () => Work,
+): BuiltInNode {
 	return {
 		description: {
 			name: 'bare',
@@ -74,17 +117,18 @@ function bareNode(base: string, workNow: () => Work): BuiltInNode {
 			properties: [],
 		} as unknown as BuiltInNode['description'],
 		async execute() {
-			await execute(this, base, workNow());
+			await execute(this, base, workNow(), requests(this));
 			return [this.getInputData().map(({ json }, item) => ({ json, pairedItem: { item } }))];
 		},
 	};
 }
 
-export async function platform({ url, key }: Prepare): Promise<Contestant> {
+export async function platform({ contestant, url, key }: Prepare): Promise<Contestant> {
 	let now: Work;
+	const requests = contestant === 'careful' ? careful : plain;
 	const host = await createHost({
 		credentials: { mediaGatewayApi: { baseUrl: url, apiKey: key } },
-		extraNodeTypes: { 'bench.bare': bareNode(url, () => now) },
+		extraNodeTypes: { 'bench.bare': bareNode(url, requests, () => now) },
 	});
 	return {
 		run: async (work) => {
