@@ -414,7 +414,8 @@ const processor: Row = {
 	title: 'Processor time of a request',
 	async run({ quick }) {
 		const count = quick ? 500 : 2000;
-		const work = () => ({ kind: 'generate' as const, count, ...UNBOUND, concurrency: 10 });
+		// The HTTP Request node sends all at once, which is cheaper for each: so the others send many.
+		const work = () => ({ kind: 'generate' as const, count, ...UNBOUND });
 		const trials = await compare({
 			gateway: {},
 			work: { package: work, builtIn: work, byHand: work, platform: work, careful: work },
@@ -430,7 +431,7 @@ const processor: Row = {
 		return {
 			lines: [
 				{
-					measure: `Processor time per request, ${count} synchronous generations`,
+					measure: `Processor time per request, ${count} synchronous generations, 100 at a time`,
 					goal: `at most 1.5 × (b)`,
 					package: share(trials.package),
 					builtIn,

@@ -225,7 +225,7 @@ const OPTIONS = {
 		displayName: 'Requests per Second',
 		name: 'requestsPerSecond',
 		type: 'number',
-		typeOptions: { minValue: 0, maxValue: 1000 },
+		typeOptions: { minValue: 0, maxValue: 10_000 },
 		default: 0,
 		description:
 			'The most requests that may start in a second. 0 means as many as the gateway takes.',

@@ -17,6 +17,7 @@ const sources = new WeakMap<IExecuteFunctions, Map<string, Source>>();
  * The value of a parameter for an item. n8n works out every parameter anew for every item, which
  * takes longer than the rest of what is done for it: here only those that depend on the item are.
  *
+ * @param fallback where the parameter is not set; for one parameter always the same, as is `extract`
  * @param extract takes the value out of a resource locator
  * @returns for all items the very same object where it holds no expression: it must not be changed
  */
