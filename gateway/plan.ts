@@ -39,6 +39,8 @@ export interface FormFile {
 	mimeType: string;
 	/** In bytes. */
 	size: number;
+	/** Of its contents, in hexadecimal digits. */
+	digest: string;
 	open: () => AsyncIterable<Uint8Array>;
 }
 

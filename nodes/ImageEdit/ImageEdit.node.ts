@@ -18,6 +18,7 @@ import {
 } from '../shared/fields';
 import { getModelParameters, searchModelsFor } from '../shared/listing';
 import { readRequest } from '../shared/request';
+import { runNode } from '../shared/runNode';
 import { readFiles } from './files';
 
 export class ImageEdit implements INodeType {
@@ -166,12 +167,16 @@ export class ImageEdit implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await createImages(this, 'edit', {
-			read: async (run, itemIndex) => ({
-				...readRequest(this, itemIndex, 'Say what is to be changed in the image.'),
-				files: await readFiles(run, itemIndex),
-			}),
-			plan: planEdit,
-		});
+		return await runNode(
+			this,
+			async () =>
+				await createImages(this, 'edit', {
+					read: async (run, itemIndex) => ({
+						...readRequest(this, itemIndex, 'Say what is to be changed in the image.'),
+						files: await readFiles(run, itemIndex),
+					}),
+					plan: planEdit,
+				}),
+		);
 	}
 }

@@ -18,6 +18,7 @@ import {
 } from '../shared/fields';
 import { getModelParameters, searchModelsFor } from '../shared/listing';
 import { readRequest } from '../shared/request';
+import { runNode } from '../shared/runNode';
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -77,10 +78,14 @@ export class ImageGeneration implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await createImages(this, 'generation', {
-			read: (_run, itemIndex) =>
-				readRequest(this, itemIndex, 'Say what is to be seen in the image.'),
-			plan: planGeneration,
-		});
+		return await runNode(
+			this,
+			async () =>
+				await createImages(this, 'generation', {
+					read: (_run, itemIndex) =>
+						readRequest(this, itemIndex, 'Say what is to be seen in the image.'),
+					plan: planGeneration,
+				}),
+		);
 	}
 }

@@ -6,15 +6,17 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
+import { withoutInlineImages } from '../../gateway/inlineImages';
 import { withoutUndefined } from '../../gateway/plan';
 import { isFinished } from '../../gateway/status';
 import { taskError, type TaskState } from '../../gateway/task';
 import { testMediaGateway } from '../shared/credentialTest';
 import { downloadFieldsFor, optionsField, taskFields } from '../shared/fields';
-import { imageBinaries, readTarget, type ImageTarget } from '../shared/images';
+import { imageBinaries, readTarget, shownImage, type ImageTarget } from '../shared/images';
 import { runItems } from '../shared/items';
 import { readLimits } from '../shared/options';
 import { openRun, type Run } from '../shared/run';
+import { runNode } from '../shared/runNode';
 import { queryTask } from '../shared/tasks';
 import { readWantedTask } from '../shared/wanted';
 
@@ -47,19 +49,23 @@ export class ImageTask implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const run = await openRun(this, readLimits(this));
-		try {
-			const items = await runItems(run, this.getInputData().length, {
-				prepare: (itemIndex) => {
-					const task = readWantedTask(this, itemIndex);
-					const target = readTarget(this, itemIndex);
-					return async () => [await taskItem(run, await queryTask(run, task), target)];
-				},
-			});
-			return [items.flat()];
-		} finally {
-			run.end();
-		}
+		return await runNode(this, async () => await queryTasks(this));
+	}
+}
+
+async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const run = await openRun(context, readLimits(context));
+	try {
+		const items = await runItems(run, context.getInputData().length, {
+			prepare: (itemIndex) => {
+				const task = readWantedTask(context, itemIndex);
+				const target = readTarget(context, itemIndex);
+				return async () => [await taskItem(run, await queryTask(run, task), target)];
+			},
+		});
+		return [items.flat()];
+	} finally {
+		run.end();
 	}
 }
 
@@ -82,10 +88,10 @@ async function taskItem(
 			statusGroup: group,
 			finished: isFinished(group),
 			succeeded: group === 'success',
-			images: group === 'success' ? images : [],
+			images: group === 'success' ? images.map(shownImage) : [],
 			error: error?.message,
 			// An agent pays for every word that it reads, and has read these already.
-			response: run.isTool ? undefined : response,
+			response: run.isTool ? undefined : withoutInlineImages(response),
 		}) as IDataObject,
 		...(binary === undefined ? {} : { binary }),
 		pairedItem: { item: target.itemIndex },

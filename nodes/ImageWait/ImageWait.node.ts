@@ -7,8 +7,9 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/credentialTest';
 import { downloadFieldsFor, optionAsField, optionsField, taskFields } from '../shared/fields';
-import { inRange, readOptions } from '../shared/options';
+import { inRange, readOptions, readSwitch } from '../shared/options';
 import { isTool } from '../shared/run';
+import { runNode } from '../shared/runNode';
 import { assertCanPark, continueParked, park } from './park';
 import { readJob, waitForJobs } from './waiting';
 
@@ -93,24 +94,31 @@ export class ImageWait implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		if (this.getNodeParameter('role', 0, 'wait') === 'park') return await continueParked(this);
-		const options = readOptions(this, 0);
-		const survives = options.surviveRestarts === true && !isTool(this);
-		if (survives) assertCanPark(this);
-		const windowMs = survives
-			? inRange(this, 'parkAfter', options.parkAfter, 0) * 1000
-			: Number.MAX_SAFE_INTEGER;
-		const count = this.getInputData().length;
-		const waited = await waitForJobs(
-			this,
-			count,
-			(itemIndex) => readJob(this, itemIndex),
-			windowMs,
-		);
-		if (waited.unfinished.size > 0) return [await park(this, waited)];
-		const items = waited.output.flat();
-		return options.onTimeout === 'output' ? [items, waited.stillOpen] : [items];
+		if (this.getNodeParameter('role', 0, 'wait') === 'park') {
+			// What fails leaves by the second output: the first leads back to this node.
+			return await runNode(this, async () => await continueParked(this), 1);
+		}
+		return await runNode(this, async () => await waitForTasks(this));
 	}
+}
+
+async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const options = readOptions(context, 0);
+	const chosen = readSwitch(context, 'Survive Restarts', options.surviveRestarts, false, 0);
+	const survives = chosen && !isTool(context);
+	if (survives) assertCanPark(context);
+	const windowMs = survives
+		? inRange(context, 'parkAfter', options.parkAfter, 0) * 1000
+		: Number.MAX_SAFE_INTEGER;
+	const waited = await waitForJobs(
+		context,
+		context.getInputData().length,
+		(itemIndex) => readJob(context, itemIndex),
+		windowMs,
+	);
+	if (waited.unfinished.size > 0) return [await park(context, waited)];
+	const items = waited.output.flat();
+	return options.onTimeout === 'output' ? [items, waited.stillOpen] : [items];
 }
 
 /**

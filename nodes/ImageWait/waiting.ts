@@ -4,8 +4,8 @@ import { DeadlineError } from '../../gateway/problem';
 import { statusGroup } from '../../gateway/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../shared/images';
 import { runItems } from '../shared/items';
-import { stillToBeHad } from '../shared/ledger';
-import { inRange, readLimits, readOptions } from '../shared/options';
+import { stillToBeHad } from '../shared/paid';
+import { inRange, readChoice, readLimits, readOptions } from '../shared/options';
 import { readParameter } from '../shared/parameters';
 import { openRun } from '../shared/run';
 import { ageOf, createTaskWaiter, type WantedTask } from '../shared/tasks';
@@ -63,7 +63,9 @@ export async function waitForJobs(
 ): Promise<Waited> {
 	const run = await openRun(context, readLimits(context));
 	try {
-		const toOutput = readOptions(context, 0).onTimeout === 'output';
+		const { onTimeout } = readOptions(context, 0);
+		const ends = readChoice(context, 'On Timeout', onTimeout, ['error', 'output'], 0);
+		const toOutput = ends === 'output';
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
 		const waiter = createTaskWaiter(run, intervalMs, count);
@@ -104,7 +106,7 @@ export async function waitForJobs(
 				jobs[itemIndex] = job;
 				return async () => await work(job, itemIndex);
 			},
-			ledger: { inWords: () => stillToBeHad(Object.values(ids())), clear: () => undefined },
+			paidRequests: { inWords: () => stillToBeHad(Object.values(ids())), deliver: () => undefined },
 		});
 		return { jobs, output, unfinished, stillOpen: Object.values(stillOpen) };
 	} finally {

@@ -8,9 +8,10 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import type { ListingFormat } from '../../gateway/listing';
 import { testMediaGateway } from '../shared/credentialTest';
 import { runItems } from '../shared/items';
-import { readLimits, readOptions, readText } from '../shared/options';
+import { readChoice, readLimits, readOptions, readSwitch, readText } from '../shared/options';
 import { readParameter } from '../shared/parameters';
 import { openRun } from '../shared/run';
+import { runNode } from '../shared/runNode';
 import { mediaModelsFields } from './fields';
 import { getModel, getModels, type ModelFilters } from './models';
 
@@ -38,26 +39,36 @@ export class MediaModels implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const run = await openRun(this, readLimits(this), false);
-		try {
-			const items = await runItems(run, this.getInputData().length, {
-				prepare: (itemIndex) => {
-					const format = (readOptions(this, itemIndex).format ?? 'json') as ListingFormat;
-					if (readParameter(this, 'operation', itemIndex, 'getMany') === 'get') {
-						const advice = 'Enter the exact name of a model, as "Get Many" lists it.';
-						const model = readText(this, 'model', 'Model', itemIndex, advice).trim();
-						return async () => [await getModel(run, model, format, itemIndex)];
-					}
-					const filters = readParameter(this, 'filters', itemIndex, {}) as ModelFilters;
-					const limit = readParameter(this, 'returnAll', itemIndex, false)
-						? Infinity
-						: Math.max(1, Number(readParameter(this, 'limit', itemIndex, 50)) || 50);
-					return async () => await getModels(run, filters, limit, format, itemIndex);
-				},
-			});
-			return [items.flat()];
-		} finally {
-			run.end();
-		}
+		return await runNode(this, async () => await readModels(this));
+	}
+}
+
+const OPERATIONS = ['getMany', 'get'] as const;
+const FORMATS: [ListingFormat, ...ListingFormat[]] = ['json', 'jsonc'];
+
+async function readModels(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const run = await openRun(context, readLimits(context), false);
+	try {
+		const items = await runItems(run, context.getInputData().length, {
+			prepare: (itemIndex) => {
+				const read = (name: string, fallback: unknown): unknown =>
+					readParameter(context, name, itemIndex, fallback);
+				const chosen = readOptions(context, itemIndex).format;
+				const format = readChoice(context, 'Format', chosen, FORMATS, itemIndex);
+				const operation = read('operation', 'getMany');
+				if (readChoice(context, 'Operation', operation, OPERATIONS, itemIndex) === 'get') {
+					const advice = 'Enter the exact name of a model, as "Get Many" lists it.';
+					const model = readText(context, 'model', 'Model', itemIndex, advice).trim();
+					return async () => [await getModel(run, model, format, itemIndex)];
+				}
+				const filters = (read('filters', {}) ?? {}) as ModelFilters;
+				const all = readSwitch(context, 'Return All', read('returnAll', false), false, itemIndex);
+				const limit = all ? Infinity : Math.max(1, Number(read('limit', 50)) || 50);
+				return async () => await getModels(run, filters, limit, format, itemIndex);
+			},
+		});
+		return [items.flat()];
+	} finally {
+		run.end();
 	}
 }

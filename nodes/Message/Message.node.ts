@@ -19,11 +19,11 @@ import { GatewayError, withDetails } from '../../gateway/problem';
 import { testMediaGateway } from '../shared/credentialTest';
 import { addHints } from '../shared/hints';
 import { runItems } from '../shared/items';
-import { openLedger } from '../shared/ledger';
-import { readLimits } from '../shared/options';
+import { readLimits, readSwitch } from '../shared/options';
+import { openPaidRequests } from '../shared/paidRequests';
 import { readParameter } from '../shared/parameters';
-import { payOnce } from '../shared/pay';
 import { openRun } from '../shared/run';
+import { runNode } from '../shared/runNode';
 import { messageFields } from './fields';
 import { readMessageRequest } from './request';
 
@@ -50,31 +50,40 @@ export class Message implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const run = await openRun(this, readLimits(this));
-		try {
-			const ledger = openLedger(this);
-			const hints = new Set<string>();
-			const items = await runItems(run, this.getInputData().length, {
-				ledger,
-				prepare: (itemIndex) => {
-					const request = readMessageRequest(this, itemIndex);
-					messageHints(request).forEach((hint) => hints.add(hint));
-					const plan = planMessage(request);
-					const simplify = readParameter(this, 'simplify', itemIndex, true) === true;
-					return async () => {
-						const { answer } = await payOnce(run, ledger, itemIndex, plan, (body) =>
-							readMessage(body) === undefined ? undefined : { answer: body },
-						).catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
-						const json = simplify ? simplified(answer ?? {}, request.messages, run.isTool) : answer;
-						return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
-					};
-				},
-			});
-			addHints(this, hints);
-			return [items.flat()];
-		} finally {
-			run.end();
-		}
+		return await runNode(this, async () => await sendMessages(this));
+	}
+}
+
+async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const run = await openRun(context, readLimits(context));
+	const paidRequests = openPaidRequests(run);
+	try {
+		const hints = new Set<string>();
+		const items = await runItems(run, context.getInputData().length, {
+			paidRequests,
+			prepare: (itemIndex) => {
+				const request = readMessageRequest(context, itemIndex);
+				messageHints(request).forEach((hint) => hints.add(hint));
+				const plan = planMessage(request);
+				const paidRequest = paidRequests.expect(itemIndex, plan);
+				const setting = readParameter(context, 'simplify', itemIndex, true);
+				const simplify = readSwitch(context, 'Simplify', setting, true, itemIndex);
+				return async () => {
+					const { message = {} } = await paidRequests
+						.payOnce(paidRequest, plan, (body) =>
+							readMessage(body) === undefined ? undefined : { message: body },
+						)
+						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
+					const json = simplify ? simplified(message, request.messages, run.isTool) : message;
+					return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
+				};
+			},
+		});
+		addHints(context, hints);
+		return [items.flat()];
+	} finally {
+		paidRequests.close();
+		run.end();
 	}
 }
 

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString } from '../../gateway/json';
 import { readTurns, type MessageRequest, type Thinking, type Turn } from '../../gateway/message';
-import { readCount, readJsonObject, readOptions, readText } from '../shared/options';
+import { readChoice, readCount, readExtraFields, readOptions, readText } from '../shared/options';
 import { readParameter } from '../shared/parameters';
 
 /**
@@ -12,7 +12,13 @@ import { readParameter } from '../shared/parameters';
  */
 export function readMessageRequest(context: IExecuteFunctions, itemIndex: number): MessageRequest {
 	const options = readOptions(context, itemIndex);
-	const thinking = readParameter(context, 'thinking', itemIndex, 'default') as Thinking;
+	const thinking = readChoice(
+		context,
+		'Thinking',
+		readParameter(context, 'thinking', itemIndex, 'default'),
+		THINKING,
+		itemIndex,
+	);
 	const maxTokens = readCount(
 		context,
 		'Max Tokens',
@@ -52,14 +58,17 @@ export function readMessageRequest(context: IExecuteFunctions, itemIndex: number
 		temperature: number('Temperature', options.temperature),
 		topP: number('Top P', options.topP),
 		topK: number('Top K', options.topK),
-		extraFields: readJsonObject(context, 'Extra Fields', options.extraFields, itemIndex),
+		extraFields: readExtraFields(context, itemIndex),
 	};
 }
 
 const MOST_TOKENS = 10_000_000;
+const THINKING: [Thinking, ...Thinking[]] = ['default', 'adaptive', 'disabled', 'enabled'];
+const INPUTS = ['prompt', 'messages', 'json'] as const;
 
 function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
-	const input = readParameter(context, 'input', itemIndex, 'prompt');
+	const chosen = readParameter(context, 'input', itemIndex, 'prompt');
+	const input = readChoice(context, 'Input', chosen, INPUTS, itemIndex);
 	if (input === 'prompt') {
 		const content = readText(
 			context,

@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../gateway/checks';
+import { withoutInlineImages } from '../../gateway/inlineImages';
 import { finiteNumber, nonEmptyString, type JsonObject } from '../../gateway/json';
 import {
 	planUrl,
@@ -15,14 +16,12 @@ import { checkBudget, createChecker, type ImageRequest } from './checks';
 import { addHints } from './hints';
 import { imageItems, readTarget, type ImageTarget } from './images';
 import { runItems, type Job } from './items';
-import { openLedger, type Ledger, type Paid } from './ledger';
-import { inRange, readBudget, readLimits, readOptions } from './options';
+import { inRange, readBudget, readChoice, readLimits, readOptions, readSwitch } from './options';
+import type { Paid } from './paid';
+import { openPaidRequests, type PaidRequest, type PaidRequests } from './paidRequests';
 import { readParameter } from './parameters';
-import { payOnce } from './pay';
 import { openRun, type Run } from './run';
 import { ageOf, createTaskWaiter, type TaskWaiter } from './tasks';
-
-export type Mode = 'sync' | 'wait' | 'submit';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
@@ -42,76 +41,114 @@ export async function createImages<R extends ImageRequest>(
 	creation: Creation<R>,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(context));
+	const paidRequests = openPaidRequests(run);
 	try {
 		const common = readOptions(context, 0);
-		const ledger = openLedger(context);
 		const checker = createChecker(run, taskType);
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
 		const waiter = createTaskWaiter(run, pollIntervalMs, count);
-		const costs: Array<number | undefined> = [];
+		const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
 
 		const prepare = async (itemIndex: number): Promise<Job> => {
 			const options = readOptions(context, itemIndex);
-			const mode = readParameter(context, 'mode', itemIndex, 'sync') as Mode;
-			const asyncFlag = mode === 'sync' ? undefined : ((options.asyncFlag ?? 'query') as AsyncFlag);
+			const mode = readChoice(
+				context,
+				'Mode',
+				readParameter(context, 'mode', itemIndex, 'sync'),
+				MODES,
+				itemIndex,
+			);
+			const flag = readChoice(
+				context,
+				'Asynchronous Flag',
+				options.asyncFlag,
+				ASYNC_FLAGS,
+				itemIndex,
+			);
+			const asyncFlag = mode === 'sync' ? undefined : flag;
+			const checks = readChecks(context, options, itemIndex);
 			const target = readTarget(context, itemIndex);
 			const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
 
 			const asked = await creation.read(run, itemIndex);
-			const { request, violations, estimatedCost } = needsListing(options)
+			const { request, violations, estimatedCost } = needsListing(checks, options)
 				? await checker.check(asked, mode !== 'sync')
 				: { request: asked, violations: [], estimatedCost: undefined };
 			const plan = creation.plan(request, asyncFlag);
-			if (options.dryRun === true) {
+			if (checks.dryRun) {
 				const url = planUrl(plan, run.address.baseUrl);
 				return async () => [dryRunItem(plan, url, violations, estimatedCost, itemIndex)];
 			}
-			if (violations.length > 0 && options.checkLimits !== false) {
+			if (violations.length > 0 && checks.checkLimits) {
 				throw new GatewayError({
 					message: `The model "${request.model}" does not take this: ${violations.join('; ')}`,
 					description: 'Nothing was sent for this item.',
 				});
 			}
-			// What an earlier try has paid for is not paid again.
-			if (ledger.of(itemIndex) === undefined) costs[itemIndex] = estimatedCost;
+			const paidRequest = paidRequests.expect(itemIndex, creation.plan(asked, asyncFlag));
+			wanted[itemIndex] = { request: paidRequest, estimatedCost };
 
 			const { model, prompt } = request;
 			return async () => {
-				const paid = await payOnce(run, ledger, itemIndex, plan, (body) =>
-					readPurchase(body, taskType, mode !== 'sync'),
+				const paid = await paidRequests.payOnce(paidRequest, plan, (body) =>
+					readPaidResponse(body, taskType, mode !== 'sync'),
 				);
 				if (mode === 'submit' && paid.task !== undefined) {
 					return [taskItem(paid.task, { model, estimatedCost }, itemIndex)];
 				}
 				const facts = { model, prompt, estimatedCost };
-				return await collect(run, waiter, ledger, paid, facts, target, maxWaitMs);
+				return await collect(run, waiter, paidRequests, paid, facts, target, maxWaitMs);
 			};
 		};
 
 		const budget = readBudget(context, common.budget);
 		const items = await runItems(run, count, {
 			prepare,
-			beforeFirst: () => checkBudget(budget, Object.values(costs)),
-			ledger,
+			beforeFirst: () => {
+				// What an earlier try has paid for is not paid again.
+				const unpaid = Object.values(wanted).filter(({ request }) => !paidRequests.has(request));
+				checkBudget(
+					budget,
+					unpaid.map(({ estimatedCost }) => estimatedCost),
+				);
+			},
+			paidRequests,
 		});
 		addHints(context, checker.hints);
 		return [items.flat()];
 	} finally {
+		paidRequests.close();
 		run.end();
 	}
 }
 
+const MODES = ['sync', 'wait', 'submit'] as const;
+const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
+
+interface Checks {
+	checkLimits: boolean;
+	dryRun: boolean;
+}
+
+function readChecks(context: IExecuteFunctions, options: IDataObject, itemIndex: number): Checks {
+	const { checkLimits, dryRun } = options;
+	return {
+		checkLimits: readSwitch(context, 'Check Limits Before Sending', checkLimits, true, itemIndex),
+		dryRun: readSwitch(context, 'Dry Run', dryRun, false, itemIndex),
+	};
+}
+
 /** Whether anything in the options has use for what the gateway publishes of the model. */
-function needsListing({ checkLimits, dryRun, budget }: IDataObject): boolean {
-	return checkLimits !== false || dryRun === true || Number(budget ?? 0) > 0;
+function needsListing({ checkLimits, dryRun }: Checks, { budget }: IDataObject): boolean {
+	return checkLimits || dryRun || Number(budget ?? 0) > 0;
 }
 
 /**
  * What was bought: images, or a task that makes them. Where a task was asked for, its ID is enough:
  * without it what was paid for would be out of reach.
  */
-function readPurchase(
+function readPaidResponse(
 	body: JsonObject,
 	taskType: TaskType,
 	asynchronous: boolean,
@@ -168,7 +205,7 @@ function dryRunItem(
 	return {
 		json: withoutUndefined({
 			dryRun: true,
-			request: withoutUndefined(request),
+			request: withoutInlineImages(withoutUndefined(request)),
 			checks,
 			estimatedCost,
 		}) as IDataObject,
@@ -176,11 +213,15 @@ function dryRunItem(
 	};
 }
 
+/** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
+const hasFailed = (error: unknown): boolean =>
+	error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
+
 /** Waits for the task where there is one, and hands out the images. */
 async function collect(
 	run: Run,
 	waiter: TaskWaiter,
-	ledger: Ledger,
+	paidRequests: PaidRequests,
 	paid: Paid,
 	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
 	target: ImageTarget,
@@ -190,10 +231,13 @@ async function collect(
 	// A synchronous request that was answered by a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
 		const ageMs = ageOf(task.submittedAt);
-		const state = await waiter.wait(task, { maxWaitMs, ageMs });
+		const state = await waiter.wait(task, { maxWaitMs, ageMs }).catch(async (error: unknown) => {
+			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
+			return await Promise.reject(error);
+		});
 		task = { ...task, status: state.status };
 		({ images, created } = state);
-		ledger.note(target.itemIndex, { task, images, created });
+		paidRequests.note(target.itemIndex, { task, images, created });
 	}
 	const { taskId, taskType, status } = task ?? {};
 	const found = images ?? [];

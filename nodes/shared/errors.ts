@@ -1,15 +1,51 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
+import { withoutDataUrls } from '../../gateway/inlineImages';
+import { isJsonObject } from '../../gateway/json';
 import { withoutUndefined } from '../../gateway/plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../../gateway/problem';
 
 /** What is wrong with any error, as a problem; errors of the platform keep their words. */
 export function problemOf(error: unknown): Problem {
-	if (error instanceof GatewayError) return error.problem;
+	const problem = asProblem(error);
+	return {
+		...problem,
+		message: shown(problem.message),
+		description: shown(problem.description),
+		url: problem.url?.startsWith('data:') === true ? undefined : problem.url,
+		response: problem.response?.slice(0, LONGEST_RESPONSE),
+	};
+}
+
+function asProblem(error: unknown): Problem {
+	if (error instanceof GatewayError) {
+		const { response } = error.problem;
+		return { ...error.problem, response: response && withoutDataUrls(response) };
+	}
 	if (error instanceof NodeOperationError || error instanceof NodeApiError) {
-		return { message: error.message, description: String(error.description ?? '') };
+		return {
+			message: String(error.message),
+			description: String(error.description ?? ''),
+			...detailsOf(error),
+		};
 	}
 	return { message: error instanceof Error ? error.message : String(error), description: '' };
+}
+
+/** In characters: enough to find an ID in it, and never megabytes. */
+const LONGEST_RESPONSE = 2048;
+
+/** The engine books every error whose message has this word as a Stop by the user. */
+const WORD_OF_A_STOP = 'canceled';
+
+/** A text that the engine does not take for its own. */
+const shown = (text: string): string =>
+	withoutDataUrls(text).replaceAll(WORD_OF_A_STOP, 'Canceled');
+
+/** What `nodeError` has put there. */
+function detailsOf({ context }: NodeOperationError | NodeApiError): Partial<Problem> {
+	const { details } = context as { details?: unknown };
+	return isJsonObject(details) ? (details as Partial<Problem>) : {};
 }
 
 /**
@@ -39,14 +75,26 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 }
 
 /**
- * The error that ends the node.
+ * The error that ends the node, out of whatever was thrown. One that was made for the user already
+ * keeps everything, but for the word that the engine would take for a Stop.
+ */
+export function finalError(node: INode, error: unknown): NodeApiError | NodeOperationError {
+	if (!(error instanceof NodeApiError || error instanceof NodeOperationError)) {
+		return nodeError(node, error, undefined, '');
+	}
+	error.message = shown(error.message);
+	return error;
+}
+
+/**
+ * The error of an item that ends the node.
  *
  * @param stillToBeHad what was paid for in this run and has not come out, in words
  */
 export function nodeError(
 	node: INode,
 	error: unknown,
-	itemIndex: number,
+	itemIndex: number | undefined,
 	stillToBeHad: string,
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);

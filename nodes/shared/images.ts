@@ -8,7 +8,7 @@ import { withoutUndefined, type TaskType } from '../../gateway/plan';
 import type { ImageResult } from '../../gateway/task';
 import { downloadImage } from './download';
 import { failedItem } from './errors';
-import { inRange, readOptions } from './options';
+import { inRange, readOptions, readSwitch } from './options';
 import { readParameter } from './parameters';
 import type { Run } from './run';
 
@@ -38,7 +38,13 @@ export function readTarget(context: IExecuteFunctions, itemIndex: number): Image
 	const name = readParameter(context, 'binaryPropertyName', itemIndex, 'data') as string;
 	return {
 		itemIndex,
-		download: readParameter(context, 'download', itemIndex, true) === true,
+		download: readSwitch(
+			context,
+			'Download',
+			readParameter(context, 'download', itemIndex, true),
+			true,
+			itemIndex,
+		),
 		binaryPropertyName: name.trim() || 'data',
 		maxMb: inRange(
 			context,
@@ -72,8 +78,23 @@ export async function imageItems(
 	);
 }
 
-/** An agent's tool result holds no binary data: it gets the address. */
-const isDownloaded = (run: Run, { download }: ImageTarget): boolean => download && !run.isTool;
+/** Whether an image came inside the response: it has no address but its own bytes. */
+const isInline = (url: string): boolean => url.startsWith('data:');
+
+/** An image as it stands in JSON, where megabytes of Base64 help neither a person nor an agent. */
+export function shownImage({ url }: ImageResult): { url?: string; note?: string } {
+	if (!isInline(url)) return { url };
+	return {
+		note: 'The image came inside the response. Set "Response Format" to URL to get an address.',
+	};
+}
+
+/**
+ * An agent's tool result holds no binary data: it gets the address. What has none is kept all the
+ * same: it is paid for, and nothing else leads to it.
+ */
+const isDownloaded = (run: Run, { download }: ImageTarget, url: string): boolean =>
+	(download && !run.isTool) || isInline(url);
 
 async function imageItem(
 	run: Run,
@@ -82,7 +103,7 @@ async function imageItem(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData> {
-	const binary = isDownloaded(run, target)
+	const binary = isDownloaded(run, target, url)
 		? {
 				[target.binaryPropertyName]: await downloadImage(
 					run,
@@ -92,10 +113,12 @@ async function imageItem(
 				),
 			}
 		: undefined;
-	// An image that came inside the answer has no address but its own bytes.
-	const shownUrl = binary !== undefined && url.startsWith('data:') ? undefined : url;
 	return {
-		json: withoutUndefined({ url: shownUrl, index, ...facts }) as IDataObject,
+		json: withoutUndefined({
+			...(isInline(url) && !run.isTool ? {} : shownImage({ url })),
+			index,
+			...facts,
+		}) as IDataObject,
 		...(binary === undefined ? {} : { binary }),
 		pairedItem: { item: target.itemIndex },
 	};
@@ -111,18 +134,16 @@ export async function imageBinaries(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<IBinaryKeyData | undefined> {
-	if (!isDownloaded(run, target) || images.length === 0) return undefined;
 	const stored = await Promise.all(
-		images.map(
-			async ({ url }, index) => await downloadImage(run, url, target.maxMb, fileStem(facts, index)),
-		),
+		images.map(async ({ url }, index) => {
+			if (!isDownloaded(run, target, url)) return [];
+			const { binaryPropertyName: name, maxMb } = target;
+			const data = await downloadImage(run, url, maxMb, fileStem(facts, index));
+			return [[index === 0 ? name : `${name}_${index}`, data] as const];
+		}),
 	);
-	return Object.fromEntries(
-		stored.map((data, index) => [
-			index === 0 ? target.binaryPropertyName : `${target.binaryPropertyName}_${index}`,
-			data,
-		]),
-	);
+	const found = stored.flat();
+	return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
 const fileStem = ({ taskId, model }: ImageFacts, index: number): string =>

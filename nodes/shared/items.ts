@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../gateway/problem';
 import { failedItem, nodeError, problemOf } from './errors';
-import type { Ledger } from './ledger';
+import type { PaidRequests } from './paidRequests';
 import { RunEnded } from './requests';
 import type { Run } from './run';
 
@@ -16,7 +16,7 @@ export interface Work {
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
 	/** Where the node notes what it has paid for. */
-	ledger?: Pick<Ledger, 'inWords' | 'clear'>;
+	paidRequests?: Pick<PaidRequests, 'inWords' | 'deliver'>;
 }
 
 interface Failure {
@@ -39,7 +39,7 @@ interface Failure {
 export async function runItems(
 	run: Run,
 	count: number,
-	{ prepare, beforeFirst, ledger }: Work,
+	{ prepare, beforeFirst, paidRequests }: Work,
 ): Promise<INodeExecutionData[][]> {
 	const { context } = run;
 	const goOn = context.continueOnFail();
@@ -93,15 +93,19 @@ export async function runItems(
 	if (stopped) {
 		// The engine tells a stopped execution from a failed one by the word "canceled".
 		throw new NodeOperationError(context.getNode(), 'The execution was canceled', {
-			description: ledger?.inWords() ?? '',
+			description: paidRequests?.inWords() ?? '',
 		});
 	}
 	if (failures.length > 0) {
 		const { error, itemIndex } = summary(failures, prepared);
-		throw nodeError(context.getNode(), error, itemIndex, ledger?.inWords() ?? '');
+		throw nodeError(context.getNode(), error, itemIndex, paidRequests?.inWords() ?? '');
 	}
-	if (!results.flat().some((item) => item?.json.error !== undefined)) ledger?.clear();
-	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
+	const output = Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
+	const failed = output.flatMap((items, itemIndex) =>
+		items.some(({ json }) => json.error !== undefined) ? [itemIndex] : [],
+	);
+	paidRequests?.deliver(new Set(failed));
+	return output;
 }
 
 /** More lines than these help nobody. */

@@ -49,9 +49,66 @@ export function inRange(
 	return Math.min(highest, Math.max(lowest, number));
 }
 
-/** The options of an item, with every number in its range. */
+/** The options of an item, as the user set them. @throws NodeOperationError if there is no reading them */
 export function readOptions(context: IExecuteFunctions, itemIndex: number): IDataObject {
-	return readParameter(context, 'options', itemIndex, {}) as IDataObject;
+	const options = readParameter(context, 'options', itemIndex, {}) ?? {};
+	if (isJsonObject(options)) return options as IDataObject;
+	throw new NodeOperationError(context.getNode(), '"Options" is not a JSON object', { itemIndex });
+}
+
+const ON = ['true', '1', 'yes', 'on'];
+const OFF = ['false', '0', 'no', 'off'];
+
+/**
+ * A switch. An expression may give it as a text or a number, which mean what they say: a text "false"
+ * must not switch on what costs money, nor "true" leave it off.
+ *
+ * @param fallback where nothing is set
+ * @throws NodeOperationError if it says neither
+ */
+export function readSwitch(
+	context: IExecuteFunctions,
+	name: string,
+	value: unknown,
+	fallback: boolean,
+	itemIndex: number,
+): boolean {
+	if (typeof value === 'boolean') return value;
+	if (value === undefined || value === null || value === '') return fallback;
+	const word = String(value).slice(0, 20).trim().toLowerCase();
+	if (ON.includes(word)) return true;
+	if (OFF.includes(word)) return false;
+	throw new NodeOperationError(context.getNode(), `"${name}" must be true or false`, {
+		description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
+		itemIndex,
+	});
+}
+
+/**
+ * One of a fixed number of values, in whatever case.
+ *
+ * @param choices the first one is taken where nothing is set
+ * @throws NodeOperationError that lists them, if it is none of them
+ */
+export function readChoice<T extends string>(
+	context: IExecuteFunctions,
+	name: string,
+	value: unknown,
+	choices: readonly [T, ...T[]],
+	itemIndex: number,
+): T {
+	if (value === undefined || value === null || value === '') return choices[0];
+	const word = String(value).slice(0, 40).trim().toLowerCase();
+	const choice = choices.find((known) => known.toLowerCase() === word);
+	if (choice !== undefined) return choice;
+	throw new NodeOperationError(
+		context.getNode(),
+		`"${name}" must be one of ${choices.join(', ')}`,
+		{
+			description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
+			itemIndex,
+		},
+	);
 }
 
 /** 0 sets no limit; a pace at which a run would never end is none that anybody means. */
@@ -148,6 +205,34 @@ export function readJsonObject(
 	if (isJsonObject(parsed)) return parsed;
 	throw new NodeOperationError(context.getNode(), `"${name}" is not a JSON object`, {
 		description: 'It looks like this: { "seed": 42 }',
+		itemIndex,
+	});
+}
+
+/**
+ * The option "Extra Fields". A streamed response could not be read, and would be paid for.
+ *
+ * @throws NodeOperationError if it is no JSON object, or asks for a stream
+ */
+export function readExtraFields(context: IExecuteFunctions, itemIndex: number): JsonObject {
+	const { extraFields } = readOptions(context, itemIndex);
+	const fields = readJsonObject(context, 'Extra Fields', extraFields, itemIndex);
+	refuseStream(context, 'Extra Fields', fields, itemIndex);
+	return fields;
+}
+
+/** @throws NodeOperationError if the fields of a request ask for a streamed response */
+export function refuseStream(
+	context: IExecuteFunctions,
+	name: string,
+	fields: JsonObject,
+	itemIndex: number,
+): void {
+	const { stream } = fields;
+	if (!stream || OFF.includes(String(stream).trim().toLowerCase())) return;
+	throw new NodeOperationError(context.getNode(), `"${name}" must not set "stream"`, {
+		description:
+			'This node reads the response in one piece; a stream would be charged and could not be read. Remove "stream". Nothing was sent.',
 		itemIndex,
 	});
 }

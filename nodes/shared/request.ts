@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/json';
 import type { GenerationRequest } from '../../gateway/plan';
-import { readCount, readJsonObject, readOptions, readText } from './options';
+import { readCount, readExtraFields, readOptions, readText, refuseStream } from './options';
 import { readParameter } from './parameters';
 
 /**
@@ -28,7 +28,7 @@ export function readRequest(
 		n: readCount(context, 'Number of Images', options.n, itemIndex),
 		responseFormat: nonEmptyString(options.responseFormat),
 		modelParameters: readModelParameters(context, itemIndex),
-		extraFields: readJsonObject(context, 'Extra Fields', options.extraFields, itemIndex),
+		extraFields: readExtraFields(context, itemIndex),
 	};
 }
 
@@ -40,7 +40,10 @@ function readModelParameters(context: IExecuteFunctions, itemIndex: number): Jso
 	const form = readParameter(context, 'modelParameters', itemIndex, {});
 	const value = isJsonObject(form) ? form.value : undefined;
 	if (!isJsonObject(value)) return {};
-	return Object.fromEntries(
-		Object.entries(value).filter(([, set]) => set !== undefined && set !== null && set !== ''),
+	const set = Object.entries(value).filter(
+		([, entry]) => entry !== undefined && entry !== null && entry !== '',
 	);
+	const parameters = Object.fromEntries(set);
+	refuseStream(context, 'Model Parameters', parameters, itemIndex);
+	return parameters;
 }

@@ -3,8 +3,9 @@ import { NodeOperationError, sleep } from 'n8n-workflow';
 import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
+import { digestOf } from '../../gateway/fingerprint';
 import { Gate, type Learnt } from '../../gateway/gate';
-import { createSender, type Sender } from '../../gateway/sender';
+import { createSender, type Exchange, type Sender } from '../../gateway/sender';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
 
@@ -17,6 +18,8 @@ export interface GatewayAddress {
 	/** Of the model listing, without `/v1`. */
 	mediaUrl: string;
 	allowUnauthorizedCerts: boolean;
+	/** Tells accounts of all gateways apart. A hash, which gives no key away. */
+	account: string;
 	/**
 	 * The credential for n8n's own helper, which puts the key into a request: given what was read
 	 * once, it need not read and decrypt it anew for each of a thousand polls.
@@ -41,6 +44,8 @@ export interface Run {
 	limits: RunLimits;
 	clock: Clock;
 	sender: Sender;
+	/** One attempt of a request, out of turn; the sender makes them in turn. */
+	exchange: Exchange;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
 	/** Whether an AI agent has called the node. */
@@ -89,6 +94,7 @@ export async function readAddress(
 		baseUrl,
 		mediaUrl,
 		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
+		account: digestOf([baseUrl, cleanApiKey(credentials.apiKey)]),
 		authentication: {
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
@@ -155,6 +161,7 @@ export async function openRun(
 		requests,
 		isTool: isTool(context),
 		stopped,
+		exchange,
 		sender: createSender({ exchange, gate, clock, wallClock: () => Date.now() }),
 		halt,
 		end: () => {

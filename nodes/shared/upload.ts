@@ -1,7 +1,9 @@
+import { createHash } from 'crypto';
 import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { detectImageType, extensionFor, safeFileStem } from '../../gateway/imageFile';
 import type { FormFile } from '../../gateway/plan';
+import { createLimiter } from './limiter';
 import type { ByteStream } from './stream';
 
 /** Enough to tell every image format that is known. */
@@ -49,6 +51,7 @@ export async function uploadFrom(
 		fileName: fileNameFor(binary, mimeType),
 		mimeType,
 		size: source.size,
+		digest: source.digest,
 		open: source.open,
 	};
 }
@@ -64,6 +67,8 @@ function fileNameFor(binary: IBinaryData, mimeType: string): string {
 
 interface Source {
 	start: Uint8Array;
+	/** The SHA-256 of the contents, in hexadecimal digits. */
+	digest: string;
 	size: number;
 	open: () => AsyncIterable<Uint8Array>;
 }
@@ -72,23 +77,33 @@ async function openSource({ helpers }: IExecuteFunctions, binary: IBinaryData): 
 	const { id } = binary;
 	if (id === undefined) {
 		const bytes = Buffer.from(binary.data, 'base64');
-		return {
-			start: bytes.subarray(0, FIRST_BYTES),
-			size: bytes.length,
-			open: async function* () {
-				yield bytes;
-			},
+		const open = async function* (): AsyncIterable<Uint8Array> {
+			yield bytes;
 		};
+		return { ...(await inspect(open)), size: bytes.length, open };
 	}
 	const { fileSize } = await helpers.getBinaryMetadata(id);
 	const open = async function* (): AsyncIterable<Uint8Array> {
 		yield* (await helpers.getBinaryStream(id)) as unknown as ByteStream;
 	};
-	return { start: await firstBytes(open), size: fileSize, open };
+	return { ...(await inspect(open)), size: fileSize, open };
 }
 
-async function firstBytes(open: () => AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-	// Leaving the loop closes the file.
-	for await (const chunk of open()) return chunk.subarray(0, FIRST_BYTES);
-	return new Uint8Array();
+/** All items are looked at before the first one is sent: not all their files at once. */
+const MOST_OPEN = 8;
+const inTurn = createLimiter(MOST_OPEN);
+
+/** How a file begins, and the digest that tells it from every other one. */
+async function inspect(
+	open: () => AsyncIterable<Uint8Array>,
+): Promise<Pick<Source, 'start' | 'digest'>> {
+	return await inTurn(async () => {
+		const hash = createHash('sha256');
+		let start: Uint8Array | undefined;
+		for await (const chunk of open()) {
+			start ??= chunk.subarray(0, FIRST_BYTES);
+			hash.update(chunk);
+		}
+		return { start: start ?? new Uint8Array(), digest: hash.digest('hex') };
+	});
 }

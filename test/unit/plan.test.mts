@@ -73,6 +73,7 @@ describe('an edit', () => {
 		fileName: 'boat.png',
 		mimeType: 'image/png',
 		size: 3,
+		digest: 'of three bytes',
 		open: async function* () {
 			yield new Uint8Array(3);
 		},
