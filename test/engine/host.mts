@@ -129,6 +129,13 @@ export interface Host {
 	 * stored JSON: as another process would. Parked sub-executions go on first.
 	 */
 	resume(parked: RunResult, options?: RunOptions): Promise<RunResult>;
+	/**
+	 * What "Retry" in the list of executions does: a new execution that goes on at the failed node,
+	 * from nothing but what was stored.
+	 *
+	 * @param edited the workflow as it is now; by default as it was
+	 */
+	retry(failed: RunResult, edited?: WorkflowJson, options?: RunOptions): Promise<RunResult>;
 	/** Calls a node as an AI agent calls its tool, and gives what the agent would read. */
 	runAsTool(type: string, parameters: N8n.INodeParameters, options?: ToolOptions): Promise<string>;
 	/** The bytes of an item's binary field, wherever they are kept. */
@@ -503,6 +510,19 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			await finishChildren(stored);
 			const { executionId, workflow, mode } = parked;
 			return await execute(workflow, { mode, ...runOptions }, stored, executionId).promise;
+		},
+
+		async retry(failed, edited = failed.workflow, runOptions = {}) {
+			const stored = throughStorage(failed.data);
+			const { lastNodeExecuted, runData } = stored.resultData;
+			delete stored.resultData.error;
+			const runs = runData[lastNodeExecuted ?? ''];
+			if (runs?.at(-1)?.error !== undefined) runs.pop();
+			const now = toWorkflow(edited);
+			for (const entry of stored.executionData?.nodeExecutionStack ?? []) {
+				entry.node = now.getNode(entry.node.name) ?? entry.node;
+			}
+			return await execute(edited, { mode: failed.mode, ...runOptions }, stored).promise;
 		},
 
 		async runAsTool(type, parameters, { args = {}, through = 'subNode', node, signal } = {}) {
