@@ -5,8 +5,8 @@
  *   npx tsx bench/queue.mts
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { packPackage } from '../test/n8n/package.mjs';
-import { startQueue, whyNoQueue, type Queue } from '../test/n8n/queue.mjs';
+import { packPackage } from '../harness/server/packed-package.mjs';
+import { startQueue, whyNoQueue, type Queue } from '../harness/server/queue-mode.mjs';
 import { openTarget, type Target } from './children.mjs';
 import { MODEL } from './work.mjs';
 

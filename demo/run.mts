@@ -5,7 +5,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Host, RunResult, WorkflowJson } from '../test/engine/host.mjs';
+import type { Host, RunResult, WorkflowJson } from '../harness/engine/host.mjs';
 import { renderPage, type Picture } from './page.mjs';
 import { Progress } from './progress.mjs';
 import { openTarget, type Target } from './target.mjs';
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
 		console.log(
 			`Running ${relative(process.cwd(), example)} on n8n's engine with ${target.label}.`,
 		);
-		const { createHost } = await import('../test/engine/host.mjs');
+		const { createHost } = await import('../harness/engine/host.mjs');
 		const host = await createHost({
 			credentials: { mediaGatewayApi: { baseUrl: target.url, apiKey: target.key } },
 		});

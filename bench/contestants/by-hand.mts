@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
-import { pooled } from '../../test/pooled.mjs';
+import { pooled } from '../../harness/pooled.mjs';
 import { picture } from '../pictures.mjs';
 import { MODEL, type Contestant, type Outcome, type Prepare, type Work } from '../work.mjs';
 

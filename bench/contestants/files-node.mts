@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { BuiltInNode } from '../../test/engine/built-in-nodes.mjs';
+import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { pictureInPieces } from '../pictures.mjs';
 
 /**

@@ -1,6 +1,6 @@
 /** The nodes of this package on n8n's engine, with their defaults unless the work says otherwise. */
 import type { INodeParameters } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { createHost, type RunResult, type WorkflowJson } from '../../test/engine/host.mjs';
+import { createHost, type RunResult, type WorkflowJson } from '../../harness/engine/host.mjs';
 import { MODEL, type Contestant, type Outcome, type Prepare, type Work } from '../work.mjs';
 import { filesNode } from './files-node.mjs';
 

@@ -11,9 +11,9 @@ import type {
 	IExecuteFunctions,
 	IHttpRequestOptions,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../test/engine/built-in-nodes.mjs';
-import { createHost } from '../../test/engine/host.mjs';
-import { pooled } from '../../test/pooled.mjs';
+import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import { createHost } from '../../harness/engine/host.mjs';
+import { pooled } from '../../harness/pooled.mjs';
 import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
 import { chain, inputFor, outcomeOf, START } from './package.mjs';
 

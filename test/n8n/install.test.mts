@@ -3,8 +3,12 @@ import type { AddressInfo } from 'node:net';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 import { selfSignedCertificate } from './certificate.mjs';
-import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
-import { freePort, startServer, type Json, type N8nServer } from './server.mjs';
+import {
+	packPackage,
+	serverVersions,
+	type PackedPackage,
+} from '../../harness/server/packed-package.mjs';
+import { freePort, startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
 
 describe.each(serverVersions())('the package on n8n %s', (version) => {
 	let packed: PackedPackage;

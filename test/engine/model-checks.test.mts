@@ -3,7 +3,7 @@ import './fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault, Gateway, GatewayOptions } from '../../simulator/gateway.mjs';
 import { startGateway } from '../../simulator/gateway.mjs';
-import type { Host, RunResult } from './host.mjs';
+import type { Host, RunResult } from '../../harness/engine/host.mjs';
 import { errorOf, filesNode, openTap, partsOf, runChain, type Given } from './one-node.mjs';
 import { byName, hostFor, NODE, sendJson, serve, TINY_PNG, type Settings } from './workbench.mjs';
 

@@ -2,8 +2,8 @@
  * The real n8n servers of the tests: two trees of about two gigabytes each, kept in a cache folder
  * outside the repository and used again from run to run.
  *
- * By command: `tsx test/n8n/install.mts [1] [2]` installs what is missing;
- * `tsx test/n8n/install.mts --resolve 2` makes the lock file of one server anew.
+ * By command: `tsx harness/server/install.mts [1] [2]` installs what is missing;
+ * `tsx harness/server/install.mts --resolve 2` makes the lock file of one server anew.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -61,9 +61,9 @@ const INSTALL_LIMIT_MS = 30 * 60_000;
 export function repositoryRoot(): string {
 	// Neither `import.meta` nor `__dirname` holds both under tsx and under jest.
 	for (let folder = process.cwd(); ; folder = path.dirname(folder)) {
-		if (fs.existsSync(path.join(folder, 'test', 'n8n', 'servers'))) return folder;
+		if (fs.existsSync(path.join(folder, 'harness', 'server', 'locks'))) return folder;
 		if (folder === path.dirname(folder)) {
-			throw new Error('Start this from inside the repository: test/n8n/servers was not found');
+			throw new Error('Start this from inside the repository: harness/server/locks was not found');
 		}
 	}
 }
@@ -161,7 +161,7 @@ export async function ensureRegistry(
 export async function resolveServer(version: ServerVersion): Promise<void> {
 	const recipe = RECIPES[version];
 	const node = await ensureNode(recipe.nodeMajor);
-	const source = path.join(repositoryRoot(), 'test', 'n8n', 'servers', recipe.folder);
+	const source = path.join(repositoryRoot(), 'harness', 'server', 'locks', recipe.folder);
 	const work = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-resolve-'));
 	const lock = path.join(work, 'package-lock.json');
 	fs.copyFileSync(path.join(source, 'package.json'), path.join(work, 'package.json'));
@@ -195,7 +195,7 @@ async function installOnce(
 	recipeFolder: string,
 	install: (log: string) => Promise<void>,
 ): Promise<void> {
-	const source = path.join(repositoryRoot(), 'test', 'n8n', 'servers', recipeFolder);
+	const source = path.join(repositoryRoot(), 'harness', 'server', 'locks', recipeFolder);
 	const files = ['package.json', 'package-lock.json'];
 	const hash = createHash('sha256');
 	for (const file of files) hash.update(fs.readFileSync(path.join(source, file)));
