@@ -9,7 +9,8 @@ import { openTarget } from '../demo/target.mjs';
 import { exampleNames, readExample } from '../harness/server/example-workflows.mjs';
 import { ensureServer, type ServerVersion } from '../harness/server/install.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
-import { freePort, startServer } from '../harness/server/server.mjs';
+import { freePort } from '../harness/server/ports.mjs';
+import { startServer } from '../harness/server/server.mjs';
 
 const help = `Starts n8n with this package, a gateway, a credential and the examples, until Ctrl-C.
 

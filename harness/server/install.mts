@@ -5,12 +5,13 @@
  * By command: `tsx harness/server/install.mts [1] [2]` installs what is missing;
  * `tsx harness/server/install.mts --resolve 2` makes the lock file of one server anew.
  */
-import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+
+import { cacheFolder, repositoryRoot } from './folders.mjs';
+import { installOnce } from './install-once.mjs';
+import { npm, NPM_FLAGS } from './npm.mjs';
 
 /** The two ends of what the package supports: n8n 1.x on Node 20, n8n 2.x on Node 24. */
 export type ServerVersion = '1' | '2';
@@ -29,7 +30,7 @@ export interface ServerInstall {
 }
 
 interface Recipe {
-	/** Folder under `servers/` with package.json and package-lock.json. */
+	/** Folder under `locks/` with package.json and package-lock.json. */
 	folder: string;
 	nodeMajor: number;
 	/** Newest publication date taken at resolution: without it npm does not end in ten minutes. */
@@ -40,44 +41,6 @@ const RECIPES: Record<ServerVersion, Recipe> = {
 	'1': { folder: '1.x', nodeMajor: 20, before: '2026-10-05' },
 	'2': { folder: '2.x', nodeMajor: 24, before: '2026-10-05' },
 };
-
-const MARKER = '.installed';
-const NPM_FLAGS = [
-	'--ignore-scripts',
-	'--omit-lockfile-registry-resolved',
-	'--no-audit',
-	'--no-fund',
-	'--no-update-notifier',
-	'--loglevel=error',
-];
-const REPOSITORY_SETTINGS =
-	/^npm_(package|lifecycle|config_(dry_run|global|ignore_scripts|include|legacy_peer_deps|local_prefix|omit))/i;
-const INSTALL_LIMIT_MS = 30 * 60_000;
-
-/**
- * The root folder of this repository, found from the working folder upwards.
- * @returns absolute path
- */
-export function repositoryRoot(): string {
-	// Neither `import.meta` nor `__dirname` holds both under tsx and under jest.
-	for (let folder = process.cwd(); ; folder = path.dirname(folder)) {
-		if (fs.existsSync(path.join(folder, 'harness', 'server', 'locks'))) return folder;
-		if (folder === path.dirname(folder)) {
-			throw new Error('Start this from inside the repository: harness/server/locks was not found');
-		}
-	}
-}
-
-/**
- * Where the servers are installed.
- * @returns absolute path; `MEDIA_GATEWAY_TEST_CACHE` replaces the default in the home folder
- */
-export function cacheFolder(): string {
-	return path.resolve(
-		process.env.MEDIA_GATEWAY_TEST_CACHE ||
-			path.join(os.homedir(), '.cache', 'n8n-nodes-media-gateway'),
-	);
-}
 
 /**
  * Installs an n8n server with its Node if it is not there yet.
@@ -187,100 +150,6 @@ export function withoutAddresses(lock: string): string {
 	const content = JSON.parse(lock) as { packages: Record<string, { resolved?: string }> };
 	for (const entry of Object.values(content.packages)) delete entry.resolved;
 	return JSON.stringify(content, null, '\t') + '\n';
-}
-
-/** Runs `install` in `root` unless the marker there says that the same files were installed. */
-async function installOnce(
-	root: string,
-	recipeFolder: string,
-	install: (log: string) => Promise<void>,
-): Promise<void> {
-	const source = path.join(repositoryRoot(), 'harness', 'server', 'locks', recipeFolder);
-	const files = ['package.json', 'package-lock.json'];
-	const hash = createHash('sha256');
-	for (const file of files) hash.update(fs.readFileSync(path.join(source, file)));
-	const wanted = hash.digest('hex');
-	const marker = path.join(root, MARKER);
-	const present = () => fs.existsSync(marker) && fs.readFileSync(marker, 'utf8').trim() === wanted;
-	if (present()) return;
-
-	await withLock(`${root}.lock`, async () => {
-		if (present()) return;
-		fs.mkdirSync(root, { recursive: true });
-		// A half-finished tree must not pass for a whole one.
-		fs.rmSync(marker, { force: true });
-		for (const file of files) fs.copyFileSync(path.join(source, file), path.join(root, file));
-		await install(`${root}.log`);
-		fs.writeFileSync(marker, wanted + '\n');
-	});
-}
-
-/** Holds a lock folder while `work` runs; the lock of a process that has died is taken over. */
-async function withLock(folder: string, work: () => Promise<void>): Promise<void> {
-	const owner = path.join(folder, 'pid');
-	fs.mkdirSync(path.dirname(folder), { recursive: true });
-	for (const deadline = Date.now() + INSTALL_LIMIT_MS; ; await sleep(1_000)) {
-		try {
-			fs.mkdirSync(folder);
-			fs.writeFileSync(owner, String(process.pid));
-			break;
-		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-		}
-		if (!lives(owner)) fs.rmSync(folder, { recursive: true, force: true });
-		if (Date.now() > deadline) throw new Error(`Another installation still holds ${folder}`);
-	}
-	try {
-		await work();
-	} finally {
-		fs.rmSync(folder, { recursive: true, force: true });
-	}
-}
-
-function lives(pidFile: string): boolean {
-	try {
-		process.kill(Number(fs.readFileSync(pidFile, 'utf8')), 0);
-		return true;
-	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
-		// No file yet: the owner is between its two steps, unless that has lasted for seconds.
-		if (code === 'ENOENT') return isFresh(path.dirname(pidFile));
-		return code === 'EPERM';
-	}
-}
-
-function isFresh(folder: string): boolean {
-	const stat = fs.statSync(folder, { throwIfNoEntry: false });
-	return stat !== undefined && Date.now() - stat.mtimeMs < 5_000;
-}
-
-/** Runs npm in `cwd` with `node` first in PATH, so that scripts and native builds use it too. */
-async function npm(args: string[], cwd: string, node: string, log: string): Promise<void> {
-	const env: NodeJS.ProcessEnv = { ...process.env };
-	// An outer `npm run` hands down the settings of this repository; the registry's it may keep.
-	for (const name of Object.keys(env)) if (REPOSITORY_SETTINGS.test(name)) delete env[name];
-	env.PATH = `${path.dirname(node)}${path.delimiter}${process.env.PATH ?? ''}`;
-	const home = path.dirname(path.dirname(node));
-	// Node's headers beside the binary spare node-gyp a download.
-	if (fs.existsSync(path.join(home, 'include', 'node', 'node_api.h')))
-		env.npm_config_nodedir = home;
-
-	const out = fs.openSync(log, 'a');
-	const child = spawn('npm', args, {
-		cwd,
-		env,
-		stdio: ['ignore', out, out],
-		timeout: INSTALL_LIMIT_MS,
-		shell: process.platform === 'win32',
-	});
-	const code = await new Promise<number | null>((resolve, reject) => {
-		child.once('error', reject);
-		child.once('exit', resolve);
-	}).finally(() => fs.closeSync(out));
-	if (code !== 0) {
-		const tail = fs.readFileSync(log, 'utf8').trim().split('\n').slice(-15).join('\n');
-		throw new Error(`npm ${args[0]} ended with ${code} in ${cwd}\n${tail}`);
-	}
 }
 
 function nodeMajorOf(node: string): number {

@@ -5,7 +5,9 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { promisify } from 'node:util';
 
-import { repositoryRoot, type ServerVersion } from './install.mjs';
+import { repositoryRoot } from './folders.mjs';
+import type { ServerVersion } from './install.mjs';
+import type { Json } from './rest-session.mjs';
 
 const run = promisify(execFile);
 
@@ -53,6 +55,44 @@ export async function packPackage(): Promise<PackedPackage> {
 		version: manifest.version,
 		nodes: described.map((node) => ({ ...node, type: `${manifest.name}.${node.type}` })),
 	};
+}
+
+/**
+ * Puts a packed package where n8n loads community packages from, in the way n8n does it: unpacked
+ * with dev, peer and optional dependencies stripped, then named in the folder's package.json.
+ * @param tarball path of a .tgz made by `npm pack`
+ * @param userFolder n8n's user folder (the one that holds `.n8n`)
+ * @returns the package's name and the folder it lies in
+ */
+export async function installPackage(
+	tarball: string,
+	userFolder: string,
+): Promise<{ name: string; folder: string }> {
+	const nodes = path.join(userFolder, '.n8n', 'nodes');
+	fs.mkdirSync(path.join(nodes, 'node_modules'), { recursive: true });
+	const unpacked = fs.mkdtempSync(path.join(nodes, 'unpack-'));
+	await run('tar', ['-xzf', path.resolve(tarball), '-C', unpacked, '--strip-components=1']);
+	const manifestFile = path.join(unpacked, 'package.json');
+	const manifest = JSON.parse(fs.readFileSync(manifestFile, 'utf8')) as Json;
+	delete manifest.devDependencies;
+	delete manifest.peerDependencies;
+	delete manifest.optionalDependencies;
+	if (Object.keys(manifest.dependencies ?? {}).length > 0) {
+		throw new Error(`${manifest.name} has dependencies: n8n loads no verified package with any`);
+	}
+	fs.writeFileSync(manifestFile, JSON.stringify(manifest, null, 2));
+
+	const folder = path.join(nodes, 'node_modules', manifest.name);
+	fs.rmSync(folder, { recursive: true, force: true });
+	fs.mkdirSync(path.dirname(folder), { recursive: true });
+	fs.renameSync(unpacked, folder);
+	const listFile = path.join(nodes, 'package.json');
+	const list = fs.existsSync(listFile)
+		? (JSON.parse(fs.readFileSync(listFile, 'utf8')) as Json)
+		: { name: 'installed-nodes', private: true, dependencies: {} };
+	list.dependencies[manifest.name] = manifest.version;
+	fs.writeFileSync(listFile, JSON.stringify(list, null, 2));
+	return { name: manifest.name, folder };
 }
 
 /**

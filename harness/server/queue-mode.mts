@@ -10,7 +10,8 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { freePort, startServer, type N8nServer, type ServerOptions } from './server.mjs';
+import { freePort } from './ports.mjs';
+import { startServer, type N8nServer, type ServerOptions } from './server.mjs';
 
 export interface QueueOptions extends Pick<ServerOptions, 'version' | 'package' | 'env'> {
 	/** How many workers. Default 2. */

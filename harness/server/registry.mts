@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 import { ensureRegistry } from './install.mjs';
-import { freePort } from './server.mjs';
+import { freePort } from './ports.mjs';
 
 const READY_MS = 60_000;
 

@@ -10,7 +10,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 import { findChromium } from '../../harness/server/browser.mjs';
-import { cacheFolder, repositoryRoot } from '../../harness/server/install.mjs';
+import { cacheFolder, repositoryRoot } from '../../harness/server/folders.mjs';
 import { whyNoQueue } from '../../harness/server/queue-mode.mjs';
 
 /** In the order of what they say about the package; with the seconds that two shared cores take. */

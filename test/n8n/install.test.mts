@@ -8,7 +8,8 @@ import {
 	serverVersions,
 	type PackedPackage,
 } from '../../harness/server/packed-package.mjs';
-import { freePort, startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
+import { freePort } from '../../harness/server/ports.mjs';
+import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
 
 describe.each(serverVersions())('the package on n8n %s', (version) => {
 	let packed: PackedPackage;
