@@ -19,7 +19,7 @@ BENCH_CPU_PROFILE=FOLDER each contestant leaves a profile of its processor time 
 
 const WITHOUT_BUILT_IN =
 	'(a) was left out: the n8n server of the tests, which has the nodes, is not installed ' +
-	'(npx tsx harness/server/install.mts 2).';
+	'(npx tsx harness/install/install.mts 2).';
 
 async function main(): Promise<number> {
 	const { values } = parseArgs({

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 import { openTarget } from '../demo/target.mjs';
 import { exampleNames, readExample } from '../harness/server/example-workflows.mjs';
-import { ensureServer, type ServerVersion } from '../harness/server/install.mjs';
+import { ensureServer, type ServerVersion } from '../harness/install/install.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
 import { freePort } from '../harness/server/ports.mjs';
 import { startServer } from '../harness/server/server.mjs';

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
-import { repositoryRoot } from './folders.mjs';
+import { repositoryRoot } from '../install/folders.mjs';
 import type { Execution, Json, N8nServer } from './server.mjs';
 
 /** A workflow as n8n exports it. */

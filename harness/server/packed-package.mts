@@ -5,8 +5,8 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { promisify } from 'node:util';
 
-import { repositoryRoot } from './folders.mjs';
-import type { ServerVersion } from './install.mjs';
+import { repositoryRoot } from '../install/folders.mjs';
+import type { ServerVersion } from '../install/install.mjs';
 import type { Json } from './rest-session.mjs';
 
 const run = promisify(execFile);

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-import { ensureRegistry } from './install.mjs';
+import { ensureRegistry } from '../install/install.mjs';
 import { freePort } from './ports.mjs';
 
 const READY_MS = 60_000;

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ServerInstall } from './install.mjs';
+import type { ServerInstall } from '../install/install.mjs';
 import { parseJson, RestSession, type Json } from './rest-session.mjs';
 
 export interface WebhookOptions {

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ServerInstall, ServerVersion } from './install.mjs';
+import type { ServerInstall, ServerVersion } from '../install/install.mjs';
 
 export interface Memory {
 	/** Bytes, after two forced garbage collections. */

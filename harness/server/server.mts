@@ -7,7 +7,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { ensureServer, type ServerInstall, type ServerVersion } from './install.mjs';
+import { ensureServer, type ServerInstall, type ServerVersion } from '../install/install.mjs';
 import { installPackage } from './packed-package.mjs';
 import { freePort } from './ports.mjs';
 import { RestClient } from './rest-client.mjs';

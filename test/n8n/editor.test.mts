@@ -8,7 +8,7 @@ import {
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
-import { repositoryRoot } from '../../harness/server/folders.mjs';
+import { repositoryRoot } from '../../harness/install/folders.mjs';
 import {
 	packPackage,
 	serverVersions,

@@ -171,9 +171,9 @@ describe('README.md', () => {
 	});
 
 	test('names the n8n and the Node.js that the tests run', () => {
-		const servers = readdirSync(join(root, 'harness/server/locks'))
+		const servers = readdirSync(join(root, 'harness/install/locks'))
 			.filter((folder) => /^\d/.test(folder))
-			.map((folder) => JSON.parse(read(`harness/server/locks/${folder}/package.json`)))
+			.map((folder) => JSON.parse(read(`harness/install/locks/${folder}/package.json`)))
 			.map(({ dependencies }) => dependencies.n8n as string);
 		expect(firstCells('n8n').sort()).toEqual(servers.sort());
 		const [, major, minor] = />=(\d+)\.(\d+)/.exec(manifest.engines.node)!;

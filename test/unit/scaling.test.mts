@@ -75,7 +75,7 @@ test('one encryption key and one password, neither written down', () => {
 test('installs this package, with the n8n that it is tested on', () => {
 	const { name } = JSON.parse(read('package.json')) as { name: string };
 	expect(nodes?.command?.join(' ')).toContain(`npm install --ignore-scripts ${name}`);
-	const server = JSON.parse(read('harness', 'server', 'locks', '2.x', 'package.json')) as {
+	const server = JSON.parse(read('harness', 'install', 'locks', '2.x', 'package.json')) as {
 		dependencies: { n8n: string };
 	};
 	for (const { image } of [nodes, main, worker] as Service[]) {

@@ -9,9 +9,9 @@ import * as path from 'node:path';
 export function repositoryRoot(): string {
 	// Neither `import.meta` nor `__dirname` holds both under tsx and under jest.
 	for (let folder = process.cwd(); ; folder = path.dirname(folder)) {
-		if (fs.existsSync(path.join(folder, 'harness', 'server', 'locks'))) return folder;
+		if (fs.existsSync(path.join(folder, 'harness', 'install', 'locks'))) return folder;
 		if (folder === path.dirname(folder)) {
-			throw new Error('Start this from inside the repository: harness/server/locks was not found');
+			throw new Error('Start this from inside the repository: harness/install/locks was not found');
 		}
 	}
 }

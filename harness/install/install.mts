@@ -2,8 +2,8 @@
  * The real n8n servers of the tests: two trees of about two gigabytes each, kept in a cache folder
  * outside the repository and used again from run to run.
  *
- * By command: `tsx harness/server/install.mts [1] [2]` installs what is missing;
- * `tsx harness/server/install.mts --resolve 2` makes the lock file of one server anew.
+ * By command: `tsx harness/install/install.mts [1] [2]` installs what is missing;
+ * `tsx harness/install/install.mts --resolve 2` makes the lock file of one server anew.
  */
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -124,7 +124,7 @@ export async function ensureRegistry(
 export async function resolveServer(version: ServerVersion): Promise<void> {
 	const recipe = RECIPES[version];
 	const node = await ensureNode(recipe.nodeMajor);
-	const source = path.join(repositoryRoot(), 'harness', 'server', 'locks', recipe.folder);
+	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipe.folder);
 	const work = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-resolve-'));
 	const lock = path.join(work, 'package-lock.json');
 	fs.copyFileSync(path.join(source, 'package.json'), path.join(work, 'package.json'));

@@ -15,7 +15,7 @@ export async function installOnce(
 	recipeFolder: string,
 	install: (log: string) => Promise<void>,
 ): Promise<void> {
-	const source = path.join(repositoryRoot(), 'harness', 'server', 'locks', recipeFolder);
+	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipeFolder);
 	const files = ['package.json', 'package-lock.json'];
 	const hash = createHash('sha256');
 	for (const file of files) hash.update(fs.readFileSync(path.join(source, file)));
