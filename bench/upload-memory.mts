@@ -130,7 +130,7 @@ async function edit(url: string, bytes: number): Promise<void> {
 
 /** Gives out the pictures as files of n8n's binary store, which they enter as streams. */
 async function picturesNode(bytes: number) {
-	const { padded, paddingOf } = await import('../simulator/padding.mjs');
+	const { padded, paddingOf } = await import('../simulator/images/padding.mjs');
 	const { TINY_PNG } = await import('../harness/tiny-png.mjs');
 	const padding = paddingOf(TINY_PNG, bytes);
 	return {

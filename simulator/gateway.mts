@@ -2,21 +2,27 @@ import multipart from '@fastify/multipart';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { disabledKey, keys } from './accounts.mjs';
-import { Refusal, refusal, json, type Answer } from './answer.mjs';
-import { Faults, handlesFirst, spoil } from './faults.mjs';
-import type { Exchange, House } from './house.mjs';
-import { download, edit, generate, query } from './images.mjs';
-import { Ledger } from './ledger.mjs';
-import { defaultModels, listModels, oneModel, wantsJsonc, type MediaModel } from './listing.mjs';
-import { message } from './messages.mjs';
-import type { Fault, Gateway, GatewayOptions, ReceivedRequest } from './options.mjs';
-import { Pictures } from './pictures.mjs';
-import { RateLimit } from './rate.mjs';
-import { Tasks } from './tasks.mjs';
+import { disabledKey, keys } from './http/accounts.mjs';
+import { Refusal, refusal, json, type Answer } from './http/gateway-response.mjs';
+import { Faults, handlesFirst, spoil } from './http/faults.mjs';
+import type { Exchange, House } from './http/server-context.mjs';
+import { download, edit, generate, query } from './images/image-endpoints.mjs';
+import { Ledger } from './http/request-log.mjs';
+import {
+	defaultModels,
+	listModels,
+	oneModel,
+	wantsJsonc,
+	type MediaModel,
+} from './models/model-listing.mjs';
+import { message } from './messages/message-endpoint.mjs';
+import type { Fault, Gateway, GatewayOptions, ReceivedRequest } from './gateway-options.mjs';
+import { Pictures } from './images/image-store.mjs';
+import { RateLimit } from './http/request-rate.mjs';
+import { Tasks } from './images/task-store.mjs';
 
-export { disabledKey } from './accounts.mjs';
-export type * from './options.mjs';
+export { disabledKey } from './http/accounts.mjs';
+export type * from './gateway-options.mjs';
 
 declare module 'fastify' {
 	interface FastifyRequest {

@@ -193,7 +193,7 @@ describe('the other papers', () => {
 
 	test('docs/embedded-gateway.md names every start option, kind and field of a fault', () => {
 		const text = read('docs/embedded-gateway.md');
-		const options = read('simulator/options.mts');
+		const options = read('simulator/gateway-options.mts');
 		const flags = [...read('simulator/main.mts').matchAll(/^ {2}(--[a-z-]+) /gm)];
 		const fault = options.slice(options.indexOf('interface Fault {'));
 		const fields = [...fault.slice(0, fault.indexOf('\n}')).matchAll(/^\t(\w+)\??:/gm)];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { textOf, thoughtful, type Block, type Turn } from './conversation.mjs';
 import type { Effort, Reasoning } from './reasoning.mjs';
 import { sign } from './signatures.mjs';
-import { lastAddress, nextCalls, readErrand, type Errand, type Tool } from './toolcalls.mjs';
+import { lastAddress, nextCalls, readErrand, type Errand, type Tool } from './tool-calls.mjs';
 
 export interface Reply {
 	id: string;

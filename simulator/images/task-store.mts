@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { GatewayOptions } from './options.mjs';
-import { seeded } from './seed.mjs';
+import type { GatewayOptions } from '../gateway-options.mjs';
+import { seeded } from '../seed.mjs';
 
 export type TaskKind = 'generation' | 'edit';
 

@@ -1,5 +1,5 @@
 import { hsl, mix, type Colour } from './canvas.mjs';
-import { horizon, lens, type Easel } from './easel.mjs';
+import { horizon, lens, type Easel } from './drawing-context.mjs';
 import { landColour, paintCaps, ridge } from './land.mjs';
 
 export function paintSea(easel: Easel): number {

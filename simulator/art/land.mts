@@ -1,7 +1,7 @@
 import { hsl, mix, type Canvas, type Colour } from './canvas.mjs';
-import { horizon, type Easel } from './easel.mjs';
+import { horizon, type Easel } from './drawing-context.mjs';
 import type { Scene } from './scene.mjs';
-import type { Random } from './seed.mjs';
+import type { Random } from '../seed.mjs';
 
 /** Layer over layer, each nearer and darker than the one before; gives the height of the last. */
 export function paintLand({ canvas, scene, random, unit }: Easel): number {

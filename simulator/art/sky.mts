@@ -1,6 +1,6 @@
 import { mix, type Canvas, type Colour, type Point } from './canvas.mjs';
-import { horizon, lens, type Easel } from './easel.mjs';
-import type { Random } from './seed.mjs';
+import { horizon, lens, type Easel } from './drawing-context.mjs';
+import type { Random } from '../seed.mjs';
 
 export function paintSky({ canvas, scene, random, unit, sun }: Easel): void {
 	canvas.sky([...scene.sky, scene.sky.at(-1)!]);

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { json, type Answer } from './answer.mjs';
-import type { Call, Fault } from './options.mjs';
-import { seeded, type Random } from './seed.mjs';
+import { json, type Answer } from './gateway-response.mjs';
+import type { Call, Fault } from '../gateway-options.mjs';
+import { seeded, type Random } from '../seed.mjs';
 
 /** What a fault needs to know of a request to decide whether it strikes. */
 export interface Target {

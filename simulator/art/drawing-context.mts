@@ -1,6 +1,6 @@
 import type { Canvas, Point } from './canvas.mjs';
 import type { Scene } from './scene.mjs';
-import type { Random } from './seed.mjs';
+import type { Random } from '../seed.mjs';
 
 /** Where the sky ends, in shares of the height. */
 export const horizon = 0.62;

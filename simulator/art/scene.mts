@@ -1,5 +1,5 @@
 import { hsl, type Colour } from './canvas.mjs';
-import type { Random } from './seed.mjs';
+import type { Random } from '../seed.mjs';
 import { subjects, type Subject } from './subjects.mjs';
 
 export type Hour = 'day' | 'dawn' | 'dusk' | 'night';

@@ -1,4 +1,4 @@
-import { messageRefusal } from './answer.mjs';
+import { messageRefusal } from '../http/gateway-response.mjs';
 import { verify } from './signatures.mjs';
 
 export type Block = { type: string; [field: string]: unknown };

@@ -1,7 +1,7 @@
-import { refusal } from './answer.mjs';
-import type { MediaModel } from './listing.mjs';
-import type { TaskKind } from './tasks.mjs';
-import type { Upload } from './upload.mjs';
+import { refusal } from '../http/gateway-response.mjs';
+import type { MediaModel } from '../models/model-listing.mjs';
+import type { TaskKind } from './task-store.mjs';
+import type { Upload } from './upload-form.mjs';
 
 /** A checked image request. */
 export interface Order {

@@ -1,4 +1,4 @@
-import { messageRefusal } from './answer.mjs';
+import { messageRefusal } from '../http/gateway-response.mjs';
 
 export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 

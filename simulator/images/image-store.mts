@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { refusal, type Answer } from './answer.mjs';
-import type { Order } from './check.mjs';
-import type { GatewayOptions } from './options.mjs';
+import { refusal, type Answer } from '../http/gateway-response.mjs';
+import type { Order } from './request-checks.mjs';
+import type { GatewayOptions } from '../gateway-options.mjs';
 import { padded, paddingOf } from './padding.mjs';
-import { encode } from './caption.mjs';
-import { paint } from './painting.mjs';
-import { retouch } from './retouching.mjs';
+import { encode } from '../art/caption.mjs';
+import { paint } from '../art/painting.mjs';
+import { retouch } from '../art/retouching.mjs';
 
 /** What a picture is drawn from; nothing is drawn before someone downloads it. */
 interface Recipe {

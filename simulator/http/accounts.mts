@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { messageRefusal, refusal } from './answer.mjs';
+import { messageRefusal, refusal } from './gateway-response.mjs';
 
 /** The keys of the two accounts; obviously no secrets. */
 export const keys: [string, string] = ['sk-embedded-gateway-one', 'sk-embedded-gateway-two'];

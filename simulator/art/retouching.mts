@@ -2,7 +2,7 @@ import { Jimp } from 'jimp';
 import { Canvas, hsl, mix, type Bitmap, type Colour } from './canvas.mjs';
 import { decode } from './decoding.mjs';
 import { colourIn, hourIn } from './scene.mjs';
-import { hash, seeded } from './seed.mjs';
+import { hash, seeded } from '../seed.mjs';
 import { paintMoon, paintSnowfall, paintStars } from './sky.mjs';
 
 const biggestEdge = 2048;

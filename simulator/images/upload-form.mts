@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { refusal } from './answer.mjs';
-import { formatOf } from './decoding.mjs';
-import type { ReceivedFile } from './options.mjs';
+import { refusal } from '../http/gateway-response.mjs';
+import { formatOf } from '../art/decoding.mjs';
+import type { ReceivedFile } from '../gateway-options.mjs';
 
 /** A larger file is counted and hashed but not kept. */
 const keptBytes = 32 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import { Canvas, mix, type Bitmap, type Point } from './canvas.mjs';
-import { lens, type Easel } from './easel.mjs';
+import { lens, type Easel } from './drawing-context.mjs';
 import { landColour, paintLand } from './land.mjs';
 import { readScene } from './scene.mjs';
 import { paintSea } from './sea.mjs';
-import { hash, seeded } from './seed.mjs';
+import { hash, seeded } from '../seed.mjs';
 import { paintBirds, paintSky, paintSnowfall } from './sky.mjs';
 import { draw } from './subjects.mjs';
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { imageAccount } from './accounts.mjs';
-import { json, refusal, type Answer } from './answer.mjs';
-import { checkOrder, checkUploads, type Order } from './check.mjs';
-import type { Exchange, House } from './house.mjs';
-import { small } from './ledger.mjs';
-import type { ReceivedRequest } from './options.mjs';
-import { outcome, wishes, type Task, type TaskKind } from './tasks.mjs';
-import { readForm, recorded, type Form } from './upload.mjs';
+import { imageAccount } from '../http/accounts.mjs';
+import { json, refusal, type Answer } from '../http/gateway-response.mjs';
+import { checkOrder, checkUploads, type Order } from './request-checks.mjs';
+import type { Exchange, House } from '../http/server-context.mjs';
+import { small } from '../http/request-log.mjs';
+import type { ReceivedRequest } from '../gateway-options.mjs';
+import { outcome, wishes, type Task, type TaskKind } from './task-store.mjs';
+import { readForm, recorded, type Form } from './upload-form.mjs';
 
 /** `POST /v1/images/generations` (spec 4.2). */
 export function generate(house: House, request: FastifyRequest, record: ReceivedRequest): Exchange {

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { messageAccount } from './accounts.mjs';
-import { json, messageRefusal, type Answer } from './answer.mjs';
-import { compose } from './composing.mjs';
+import { messageAccount } from '../http/accounts.mjs';
+import { json, messageRefusal, type Answer } from '../http/gateway-response.mjs';
+import { compose } from './reply.mjs';
 import { readConversation, type Turn } from './conversation.mjs';
-import { events } from './events.mjs';
-import type { Exchange, House } from './house.mjs';
-import { small } from './ledger.mjs';
-import type { ReceivedRequest } from './options.mjs';
+import { events } from './stream-events.mjs';
+import type { Exchange, House } from '../http/server-context.mjs';
+import { small } from '../http/request-log.mjs';
+import type { ReceivedRequest } from '../gateway-options.mjs';
 import { readReasoning } from './reasoning.mjs';
 
 const version = '2023-06-01';

@@ -1,10 +1,10 @@
-import type { Answer } from './answer.mjs';
+import type { Answer } from './gateway-response.mjs';
 import type { Faults } from './faults.mjs';
-import type { Ledger } from './ledger.mjs';
-import type { MediaModel } from './listing.mjs';
-import type { Call, GatewayOptions } from './options.mjs';
-import type { Pictures } from './pictures.mjs';
-import type { Tasks } from './tasks.mjs';
+import type { Ledger } from './request-log.mjs';
+import type { MediaModel } from '../models/model-listing.mjs';
+import type { Call, GatewayOptions } from '../gateway-options.mjs';
+import type { Pictures } from '../images/image-store.mjs';
+import type { Tasks } from '../images/task-store.mjs';
 
 /** What the handlers of one gateway share. */
 export interface House {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { json, Refusal, type Answer } from './answer.mjs';
+import { json, Refusal, type Answer } from '../http/gateway-response.mjs';
 
 /** A record of the capability listing (spec 2.8); all but the first two may be absent. */
 export interface MediaModel {

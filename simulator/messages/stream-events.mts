@@ -1,4 +1,4 @@
-import type { Reply } from './composing.mjs';
+import type { Reply } from './reply.mjs';
 import type { Block } from './conversation.mjs';
 
 const pieceLength = 16;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ReceivedRequest } from './options.mjs';
+import type { ReceivedRequest } from '../gateway-options.mjs';
 
 const kept = 200_000;
 const clipped = 2_000;
