@@ -210,7 +210,9 @@ describe('the other papers', () => {
 	});
 
 	test('docs/embedded-gateway.md names models that the gateway has', () => {
-		const gateway = ['listing', 'reasoning'].map((file) => read(`simulator/${file}.mts`)).join();
+		const gateway = ['models/model-listing', 'messages/reasoning']
+			.map((file) => read(`simulator/${file}.mts`))
+			.join();
 		const section = read('docs/embedded-gateway.md')
 			.split('## ')
 			.find((part) => /^Models/.test(part))!;
