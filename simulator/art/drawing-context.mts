@@ -6,7 +6,7 @@ import type { Random } from '../seed.mjs';
 export const horizon = 0.62;
 
 /** What the parts of a picture need to be painted. */
-export interface Easel {
+export interface DrawingContext {
 	canvas: Canvas;
 	scene: Scene;
 	random: Random;

@@ -1,10 +1,10 @@
 import { hsl, mix, type Canvas, type Colour } from './canvas.mjs';
-import { horizon, type Easel } from './drawing-context.mjs';
+import { horizon, type DrawingContext } from './drawing-context.mjs';
 import type { Scene } from './scene.mjs';
 import type { Random } from '../seed.mjs';
 
 /** Layer over layer, each nearer and darker than the one before; gives the height of the last. */
-export function paintLand({ canvas, scene, random, unit }: Easel): number {
+export function paintLand({ canvas, scene, random, unit }: DrawingContext): number {
 	const { height } = canvas;
 	const near = landColour(scene);
 	const far = mix(scene.sky[2]!, near, 0.22);

@@ -1,5 +1,5 @@
 import { Canvas, mix, type Bitmap, type Point } from './canvas.mjs';
-import { lens, type Easel } from './drawing-context.mjs';
+import { lens, type DrawingContext } from './drawing-context.mjs';
 import { landColour, paintLand } from './land.mjs';
 import { readScene } from './scene.mjs';
 import { paintSea } from './sea.mjs';
@@ -17,16 +17,16 @@ export function paint(prompt: string, index: number, width: number, height: numb
 	const canvas = new Canvas(width, height);
 	const low = scene.hour === 'day' || scene.hour === 'night' ? 0.12 : 0.34;
 	const sun: Point = [width * (0.15 + random() * 0.7), height * (low + random() * 0.16)];
-	const easel: Easel = { canvas, scene, random, unit: Math.min(width, height), sun };
+	const context: DrawingContext = { canvas, scene, random, unit: Math.min(width, height), sun };
 
-	paintSky(easel);
-	const ground = scene.land === 'sea' ? paintSea(easel) : paintLand(easel);
-	paintSubject(easel, ground);
+	paintSky(context);
+	const ground = scene.land === 'sea' ? paintSea(context) : paintLand(context);
+	paintSubject(context, ground);
 	if (scene.snow) paintSnowfall(canvas, random);
 	return canvas;
 }
 
-function paintSubject({ canvas, scene, random, unit, sun }: Easel, ground: number): void {
+function paintSubject({ canvas, scene, random, unit, sun }: DrawingContext, ground: number): void {
 	const { subject, hour } = scene;
 	const { width, height } = canvas;
 	// On the other side than the sun, so that neither hides the other.

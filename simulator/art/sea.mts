@@ -1,14 +1,14 @@
 import { hsl, mix, type Colour } from './canvas.mjs';
-import { horizon, lens, type Easel } from './drawing-context.mjs';
+import { horizon, lens, type DrawingContext } from './drawing-context.mjs';
 import { landColour, paintCaps, ridge } from './land.mjs';
 
-export function paintSea(easel: Easel): number {
-	const { canvas, scene, random, unit, sun } = easel;
+export function paintSea(context: DrawingContext): number {
+	const { canvas, scene, random, unit, sun } = context;
 	const { height, width } = canvas;
 	const line = height * horizon;
 	const deep =
 		scene.hour === 'night' ? hsl(222, 0.55, 0.09) : mix(scene.sky[0]!, hsl(205, 0.6, 0.2), 0.55);
-	paintShore(easel, line, mix(scene.sky[2]!, landColour(scene), 0.45));
+	paintShore(context, line, mix(scene.sky[2]!, landColour(scene), 0.45));
 	canvas.ground(() => line, mix(scene.sky[2]!, deep, 0.25), deep);
 	const shine: Colour =
 		scene.hour === 'night' ? [205, 215, 245] : mix(scene.sky[2]!, [255, 255, 255], 0.7);
@@ -29,7 +29,11 @@ export function paintSea(easel: Easel): number {
 }
 
 /** What is seen across the water: now and then an island, or the mountains around a lake. */
-function paintShore({ canvas, scene, random, unit, sun }: Easel, line: number, far: Colour): void {
+function paintShore(
+	{ canvas, scene, random, unit, sun }: DrawingContext,
+	line: number,
+	far: Colour,
+): void {
 	const rock = ridge(random, unit * (scene.peaks ? 0.26 : 0.1), unit, true);
 	const rise = unit * (scene.peaks ? 0.16 : 0.015);
 	const shown = (x: number) => (scene.peaks ? 1 : Math.max(0, Math.sin((x / unit) * 2 + sun[0])));

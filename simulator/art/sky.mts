@@ -1,8 +1,8 @@
 import { mix, type Canvas, type Colour, type Point } from './canvas.mjs';
-import { horizon, lens, type Easel } from './drawing-context.mjs';
+import { horizon, lens, type DrawingContext } from './drawing-context.mjs';
 import type { Random } from '../seed.mjs';
 
-export function paintSky({ canvas, scene, random, unit, sun }: Easel): void {
+export function paintSky({ canvas, scene, random, unit, sun }: DrawingContext): void {
 	canvas.sky([...scene.sky, scene.sky.at(-1)!]);
 	if (scene.hour === 'night') {
 		paintStars(canvas, random, horizon);

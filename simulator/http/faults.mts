@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { json, type Answer } from './gateway-response.mjs';
+import { json, type GatewayResponse } from './gateway-response.mjs';
 import type { Call, Fault } from '../gateway-options.mjs';
 import { seeded, type Random } from '../seed.mjs';
 
@@ -68,7 +68,11 @@ export function handlesFirst(fault: Fault): boolean {
  * What is sent in place of the right answer; `undefined`: nothing, ever. `right` is there if the
  * fault handles the request first.
  */
-export function spoil(fault: Fault, right: Answer | undefined, now: number): Answer | undefined {
+export function spoil(
+	fault: Fault,
+	right: GatewayResponse | undefined,
+	now: number,
+): GatewayResponse | undefined {
 	switch (fault.kind) {
 		case 'status':
 			return refused(fault, now);
@@ -114,7 +118,7 @@ export function spoil(fault: Fault, right: Answer | undefined, now: number): Ans
 const page =
 	'<!doctype html><html><head><title>Welcome</title></head><body><h1>It works</h1></body></html>';
 
-function refused(fault: Fault, now: number): Answer {
+function refused(fault: Fault, now: number): GatewayResponse {
 	const status = fault.status ?? 500;
 	const [message, type] = meaning(status);
 	const error = { message: fault.message ?? message, type: fault.type ?? type };
@@ -137,9 +141,9 @@ function retry({ retryAfter }: Fault, now: number): Record<string, string> {
 }
 
 function alter(
-	right: Answer | undefined,
+	right: GatewayResponse | undefined,
 	change: (body: Record<string, unknown>) => unknown,
-): Answer | undefined {
+): GatewayResponse | undefined {
 	if (right === undefined || right.status !== 200 || typeof right.body !== 'string') return right;
 	return { ...right, body: JSON.stringify(change(JSON.parse(right.body))) };
 }
@@ -152,7 +156,7 @@ function* filler(bytes: number): Generator<Buffer> {
 	}
 }
 
-async function* drops({ body }: Answer, ms: number): AsyncGenerator<Buffer> {
+async function* drops({ body }: GatewayResponse, ms: number): AsyncGenerator<Buffer> {
 	for await (const part of typeof body === 'string' || Buffer.isBuffer(body) ? [body] : body) {
 		for (const byte of Buffer.from(part as Buffer)) {
 			yield Buffer.of(byte);

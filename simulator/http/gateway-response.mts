@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 /** A response as a value: it is made first and sent afterwards, so that a fault can alter it. */
-export interface Answer {
+export interface GatewayResponse {
 	status: number;
 	type: string;
 	body: string | Buffer | Readable;
@@ -20,7 +20,11 @@ export class Refusal extends Error {
 }
 
 /** A 200, or another status, with a JSON body. */
-export function json(body: unknown, status = 200, headers?: Record<string, string>): Answer {
+export function json(
+	body: unknown,
+	status = 200,
+	headers?: Record<string, string>,
+): GatewayResponse {
 	return { status, type: 'application/json; charset=utf-8', body: JSON.stringify(body), headers };
 }
 

@@ -5,7 +5,7 @@ const kept = 200_000;
 const clipped = 2_000;
 
 /** What arrived, what was charged, and how much of it at once. */
-export class Ledger {
+export class RequestLog {
 	readonly requests: ReceivedRequest[] = [];
 	paid = 0;
 	paidByPrompt: Record<string, number> = {};

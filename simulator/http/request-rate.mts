@@ -1,5 +1,5 @@
 /** Lets at most so many requests through within any second, whole or not. */
-export class RateLimit {
+export class RequestRate {
 	private readonly accepted: number[];
 	private next = 0;
 

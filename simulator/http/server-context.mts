@@ -1,29 +1,29 @@
-import type { Answer } from './gateway-response.mjs';
+import type { GatewayResponse } from './gateway-response.mjs';
 import type { Faults } from './faults.mjs';
-import type { Ledger } from './request-log.mjs';
-import type { MediaModel } from '../models/model-listing.mjs';
+import type { RequestLog } from './request-log.mjs';
+import type { MediaModel } from '../models/default-models.mjs';
 import type { Call, GatewayOptions } from '../gateway-options.mjs';
-import type { Pictures } from '../images/image-store.mjs';
-import type { Tasks } from '../images/task-store.mjs';
+import type { ImageStore } from '../images/image-store.mjs';
+import type { TaskStore } from '../images/task-store.mjs';
 
 /** What the handlers of one gateway share. */
-export interface House {
+export interface ServerContext {
 	options: GatewayOptions;
 	now: () => number;
 	models: readonly MediaModel[];
-	ledger: Ledger;
+	log: RequestLog;
 	faults: Faults;
-	tasks: Tasks;
-	pictures: Pictures;
+	tasks: TaskStore;
+	images: ImageStore;
 	/** Ends every wait when the gateway closes. */
 	closing: AbortSignal;
 }
 
 /** A request as understood, with its answer yet to be made: faults strike in between. */
-export interface Exchange {
+export interface ParsedRequest {
 	call: Call;
 	prompt: string;
 	/** Whether the answer would carry images. */
 	settled: boolean;
-	answer: () => Answer | Promise<Answer>;
+	answer: () => GatewayResponse | Promise<GatewayResponse>;
 }

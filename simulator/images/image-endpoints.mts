@@ -1,47 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { imageAccount } from '../http/accounts.mjs';
-import { json, refusal, type Answer } from '../http/gateway-response.mjs';
+import { json, refusal, type GatewayResponse } from '../http/gateway-response.mjs';
 import { checkOrder, checkUploads, type Order } from './request-checks.mjs';
-import type { Exchange, House } from '../http/server-context.mjs';
+import type { ParsedRequest, ServerContext } from '../http/server-context.mjs';
 import { small } from '../http/request-log.mjs';
 import type { ReceivedRequest } from '../gateway-options.mjs';
-import { outcome, wishes, type Task, type TaskKind } from './task-store.mjs';
+import { promptDirectives } from './prompt-directives.mjs';
+import { outcome, type Task, type TaskKind } from './task-store.mjs';
 import { readForm, recorded, type Form } from './upload-form.mjs';
 
 /** `POST /v1/images/generations` (spec 4.2). */
-export function generate(house: House, request: FastifyRequest, record: ReceivedRequest): Exchange {
+export function generate(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+): ParsedRequest {
 	record.body = small(request.body);
 	const fields = isRecord(request.body) ? request.body : {};
 	const asynchronous = asksAsync(request, fields.async === true);
-	return order(house, request, record, 'generation', asynchronous, fields, () => undefined);
+	return order(context, request, record, 'generation', asynchronous, fields, () => undefined);
 }
 
 /** `POST /v1/images/edits` (spec 4.2): a form with one or more pictures. */
 export async function edit(
-	house: House,
+	context: ServerContext,
 	request: FastifyRequest,
 	record: ReceivedRequest,
-): Promise<Exchange> {
+): Promise<ParsedRequest> {
 	const form: Form = await readForm(request);
 	record.body = recorded(form);
 	const fields: Record<string, unknown> = Object.fromEntries(form.fields);
 	const asynchronous = asksAsync(request, fields.async === 'true');
-	return order(house, request, record, 'edit', asynchronous, fields, ({ model }) => {
+	return order(context, request, record, 'edit', asynchronous, fields, ({ model }) => {
 		return checkUploads(form.files, model)[0];
 	});
 }
 
 /** `GET /v1/images/generations/{task_id}` and `GET /v1/images/edits/{task_id}`. */
 export function query(
-	house: House,
+	context: ServerContext,
 	request: FastifyRequest,
 	record: ReceivedRequest,
 	kind: TaskKind,
-): Exchange {
+): ParsedRequest {
 	const { id } = request.params as { id: string };
-	const task = house.tasks.get(id);
-	const settled = task !== undefined && house.tasks.settled(task);
+	const task = context.tasks.get(id);
+	const settled = task !== undefined && context.tasks.settled(task);
 	return {
 		call: 'poll',
 		prompt: task?.prompt ?? '',
@@ -52,16 +57,16 @@ export function query(
 			if (task === undefined || task.kind !== kind || task.account !== record.account) {
 				throw refusal(404, `task ${id} does not exist`);
 			}
-			return json(taskBody(task, house.tasks.status(task), settled, origin(request)));
+			return json(taskBody(task, context.tasks.status(task), settled, origin(request)));
 		},
 	};
 }
 
 /** `GET /images/{id}.png`: public, the address is all it takes. */
-export function download(house: House, request: FastifyRequest): Exchange {
+export function download(context: ServerContext, request: FastifyRequest): ParsedRequest {
 	const id = (request.params as { file: string }).file.replace(/\.png$/, '');
-	const prompt = house.pictures.prompt(id);
-	return { call: 'download', prompt, settled: true, answer: () => house.pictures.answer(id) };
+	const prompt = context.images.prompt(id);
+	return { call: 'download', prompt, settled: true, answer: () => context.images.answer(id) };
 }
 
 /** The three forms of asking for a task (spec 4.3). */
@@ -74,39 +79,42 @@ function asksAsync(request: FastifyRequest, inBody: boolean): boolean {
 type Source = { sha256: string; bytes: Buffer | undefined } | undefined;
 
 function order(
-	house: House,
+	context: ServerContext,
 	request: FastifyRequest,
 	record: ReceivedRequest,
 	kind: TaskKind,
 	asynchronous: boolean,
 	fields: Record<string, unknown>,
 	sourceOf: (order: Order) => Source,
-): Exchange {
-	const answer = (): Answer | Promise<Answer> => {
+): ParsedRequest {
+	const answer = (): GatewayResponse | Promise<GatewayResponse> => {
 		const account = imageAccount(request.headers);
 		record.account = account;
 		const mode = asynchronous ? 'async' : 'sync';
-		const checked = checkOrder(fields, kind, mode, house.models);
+		const checked = checkOrder(fields, kind, mode, context.models);
 		const source = sourceOf(checked);
 		const { prompt } = checked;
-		const wish = wishes(prompt);
-		if (wish.quota)
+		const directives = promptDirectives(prompt);
+		if (directives.quota)
 			throw refusal(429, 'quota insufficient: top up the account', 'insufficient_quota');
-		if (!asynchronous && outcome(wish.final ?? '') !== 'open') {
-			throw refusal(400, `the picture could not be made: ${wish.final}`);
+		if (!asynchronous && outcome(directives.final ?? '') !== 'open') {
+			throw refusal(400, `the picture could not be made: ${directives.final}`);
 		}
-		house.ledger.charge(record, prompt);
-		const images = house.pictures.order(checked, source);
+		context.log.charge(record, prompt);
+		const images = context.images.order(checked, source);
 		if (!asynchronous) {
-			const ms = wish.seconds === undefined ? (house.options.syncMs ?? 0) : wish.seconds * 1000;
+			const ms =
+				directives.seconds === undefined
+					? (context.options.syncMs ?? 0)
+					: directives.seconds * 1000;
 			const result = () => {
-				const created = Math.floor(house.now() / 1000);
-				return json({ created, data: wish.empty ? [] : addressed(images, origin(request)) });
+				const created = Math.floor(context.now() / 1000);
+				return json({ created, data: directives.empty ? [] : addressed(images, origin(request)) });
 			};
-			return ms > 0 ? sleep(ms, undefined, { signal: house.closing }).then(result) : result();
+			return ms > 0 ? sleep(ms, undefined, { signal: context.closing }).then(result) : result();
 		}
 		const model = checked.model.model;
-		const { id } = house.tasks.add({ kind, account, model, prompt, images });
+		const { id } = context.tasks.add({ kind, account, model, prompt, images });
 		// Whatever comes later, a new task is queued (spec section 3, rule 1).
 		return json({ id, status: 'queued' });
 	};

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { refusal, type Answer } from '../http/gateway-response.mjs';
+import { refusal, type GatewayResponse } from '../http/gateway-response.mjs';
 import type { Order } from './request-checks.mjs';
 import type { GatewayOptions } from '../gateway-options.mjs';
 import { padded, paddingOf } from './padding.mjs';
@@ -24,7 +24,7 @@ const keptSourceBytes = 256 * 1024 * 1024;
 const biggestEdge = 2048;
 
 /** The pictures of the gateway: recipes by ID, and the last drawn ones. */
-export class Pictures {
+export class ImageStore {
 	private readonly recipes = new Map<string, Recipe>();
 	private readonly drawn = new Recent(keptDrawnBytes);
 	private readonly sources = new Recent(keptSourceBytes);
@@ -50,7 +50,7 @@ export class Pictures {
 	}
 
 	/** The PNG of a picture, drawn now or found among the last ones. */
-	async answer(id: string): Promise<Answer> {
+	async answer(id: string): Promise<GatewayResponse> {
 		const recipe = this.recipes.get(id);
 		if (recipe === undefined) throw refusal(404, 'image does not exist');
 		const key = JSON.stringify(recipe);

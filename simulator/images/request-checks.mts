@@ -1,5 +1,5 @@
 import { refusal } from '../http/gateway-response.mjs';
-import type { MediaModel } from '../models/model-listing.mjs';
+import type { MediaModel } from '../models/default-models.mjs';
 import type { TaskKind } from './task-store.mjs';
 import type { Upload } from './upload-form.mjs';
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { GatewayOptions } from '../gateway-options.mjs';
+import { promptDirectives } from './prompt-directives.mjs';
 import { seeded } from '../seed.mjs';
 
 export type TaskKind = 'generation' | 'edit';
@@ -27,7 +28,7 @@ const defaultStatuses = ['queued', 'processing'];
  * The asynchronous tasks. A task's status follows from its age: no timer, so that ten thousand of
  * them cost nothing.
  */
-export class Tasks {
+export class TaskStore {
 	private readonly tasks = new Map<string, Task>();
 	private readonly random = seeded(7);
 
@@ -38,14 +39,14 @@ export class Tasks {
 
 	/** Accepts a task; what its prompt asks for in brackets overrides the options. */
 	add(fields: Pick<Task, 'kind' | 'account' | 'model' | 'prompt' | 'images'>): Task {
-		const wish = wishes(fields.prompt);
+		const directives = promptDirectives(fields.prompt);
 		const task: Task = {
 			...fields,
-			images: wish.empty ? [] : fields.images,
+			images: directives.empty ? [] : fields.images,
 			id: `task_${randomBytes(12).toString('hex')}`,
 			createdAt: this.now(),
-			lifetime: 1000 * (wish.seconds ?? this.lifetimeSeconds()),
-			final: wish.final ?? this.options.finalStatus ?? 'completed',
+			lifetime: 1000 * (directives.seconds ?? this.lifetimeSeconds()),
+			final: directives.final ?? this.options.finalStatus ?? 'completed',
 		};
 		this.tasks.set(task.id, task);
 		if (this.tasks.size > kept) this.tasks.delete(this.tasks.keys().next().value!);
@@ -85,29 +86,4 @@ export function outcome(status: string): 'success' | 'failed' | 'cancelled' | 'o
 	const word = status.trim().toLowerCase();
 	if (['completed', 'succeeded', 'success'].includes(word)) return 'success';
 	return word === 'failed' || word === 'cancelled' ? word : 'open';
-}
-
-export interface Wishes {
-	final?: string;
-	seconds?: number;
-	empty: boolean;
-	quota: boolean;
-}
-
-/**
- * What a prompt asks the gateway to do, for demonstrations: `[fail]`, `[cancel]`, `[empty]`,
- * `[slow N]` (seconds), `[status WORD]` (an unknown status for ever), `[quota]`.
- */
-export function wishes(prompt: string): Wishes {
-	const wish: Wishes = { empty: /\[empty\]/i.test(prompt), quota: /\[quota\]/i.test(prompt) };
-	const seconds = /\[slow +([\d.]+)\]/i.exec(prompt)?.[1];
-	if (seconds !== undefined) wish.seconds = Number(seconds);
-	const status = /\[status +([^\]]+)\]/i.exec(prompt)?.[1];
-	if (/\[fail\]/i.test(prompt)) wish.final = 'failed';
-	else if (/\[cancel\]/i.test(prompt)) wish.final = 'cancelled';
-	else if (status !== undefined) {
-		wish.final = status;
-		wish.seconds ??= 0;
-	}
-	return wish;
 }

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { messageAccount } from '../http/accounts.mjs';
-import { json, messageRefusal, type Answer } from '../http/gateway-response.mjs';
+import { json, messageRefusal, type GatewayResponse } from '../http/gateway-response.mjs';
 import { compose } from './reply.mjs';
 import { readConversation, type Turn } from './conversation.mjs';
 import { events } from './stream-events.mjs';
-import type { Exchange, House } from '../http/server-context.mjs';
+import type { ParsedRequest, ServerContext } from '../http/server-context.mjs';
 import { small } from '../http/request-log.mjs';
 import type { ReceivedRequest } from '../gateway-options.mjs';
 import { readReasoning } from './reasoning.mjs';
@@ -14,11 +14,15 @@ import { readReasoning } from './reasoning.mjs';
 const version = '2023-06-01';
 
 /** `POST /v1/messages` (spec 2.6, 2.7, 4.4). */
-export function message(house: House, request: FastifyRequest, record: ReceivedRequest): Exchange {
+export function message(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+): ParsedRequest {
 	record.body = small(request.body);
 	const body = (request.body ?? {}) as Record<string, unknown>;
 	const prompt = lastQuestion(body.messages);
-	const answer = (): Answer => {
+	const answer = (): GatewayResponse => {
 		record.account = messageAccount(request.headers);
 		checkVersion(request.headers);
 		const maxTokens = body.max_tokens;
@@ -28,8 +32,8 @@ export function message(house: House, request: FastifyRequest, record: ReceivedR
 		const reasoning = readReasoning(body, maxTokens);
 		const turns = readConversation(body.messages, reasoning.display !== undefined);
 		const reply = compose(turns, body, reasoning, maxTokens);
-		house.ledger.charge(record, prompt);
-		if (body.stream !== true || house.options.streaming === false) return json(reply);
+		context.log.charge(record, prompt);
+		if (body.stream !== true || context.options.streaming === false) return json(reply);
 		const type = 'text/event-stream; charset=utf-8';
 		const headers = { 'cache-control': 'no-cache' };
 		return { status: 200, type, headers, body: Readable.from(events(reply)) };

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { textOf, thoughtful, type Block, type Turn } from './conversation.mjs';
 import type { Effort, Reasoning } from './reasoning.mjs';
 import { sign } from './signatures.mjs';
-import { lastAddress, nextCalls, readErrand, type Errand, type Tool } from './tool-calls.mjs';
+import {
+	lastAddress,
+	nextCalls,
+	readToolRequest,
+	type ToolRequest,
+	type Tool,
+} from './tool-calls.mjs';
 
 export interface Reply {
 	id: string;
@@ -43,15 +49,16 @@ export function compose(
 		body.tools,
 	]);
 	const seed = createHash('sha256').update(request).digest('hex');
-	const errand = readErrand(turns);
+	const toolRequest = readToolRequest(turns);
 	const tools = Array.isArray(body.tools) ? (body.tools as Tool[]) : [];
-	const calls = nextCalls(errand, tools, body.tool_choice);
+	const calls = nextCalls(toolRequest, tools, body.tool_choice);
 	const thinks = reasoning.display !== undefined;
 	// Thinking counts against max_tokens, and an answer has to be left over.
 	const budget = Math.min(thinkingTokens[reasoning.effort], reasoning.budgetTokens, maxTokens >> 1);
 	const thoughtTokens = thinks ? budget : 0;
 
-	const answer = calls.length > 0 ? '' : answerText(turns, errand, reasoning.effort, body.system);
+	const answer =
+		calls.length > 0 ? '' : answerText(turns, toolRequest, reasoning.effort, body.system);
 	const room = (maxTokens - thoughtTokens) * charactersPerToken;
 	const content: Block[] = calls.map(({ tool, input }, index) => ({
 		type: 'tool_use',
@@ -61,7 +68,8 @@ export function compose(
 	}));
 	if (answer !== '') content.push({ type: 'text', text: answer.slice(0, room) });
 	if (thinks) {
-		const shown = reasoning.display === 'summarized' ? thought(errand, calls.length, budget) : '';
+		const shown =
+			reasoning.display === 'summarized' ? thought(toolRequest, calls.length, budget) : '';
 		content.unshift({ type: 'thinking', thinking: shown, signature: sign(shown, seed) });
 	}
 	const spoken = calls.length > 0 ? tokens(JSON.stringify(content)) : tokens(answer.slice(0, room));
@@ -85,10 +93,12 @@ function tokens(text: string): number {
 	return Math.ceil(text.length / charactersPerToken);
 }
 
-function thought(errand: Errand, calls: number, budget: number): string {
+function thought(toolRequest: ToolRequest, calls: number, budget: number): string {
 	const steps = [
-		`The user writes: "${excerpt(errand.text)}".`,
-		errand.results.length > 0 ? `The tools have answered ${errand.results.length} time(s).` : '',
+		`The user writes: "${excerpt(toolRequest.text)}".`,
+		toolRequest.results.length > 0
+			? `The tools have answered ${toolRequest.results.length} time(s).`
+			: '',
 		calls > 0 ? `I need ${calls} tool call(s) next.` : 'I can answer this directly.',
 		'I check the wording, then the numbers, then whether anything is missing.',
 		'Nothing contradicts the first impression, so I keep the answer short and to the point.',
@@ -101,15 +111,15 @@ function thought(errand: Errand, calls: number, budget: number): string {
 
 function answerText(
 	turns: readonly Turn[],
-	errand: Errand,
+	toolRequest: ToolRequest,
 	effort: Effort,
 	system: unknown,
 ): string {
-	const { results } = errand;
+	const { results } = toolRequest;
 	const failed = results.find((result) => result.failed);
 	if (failed) return `The tool could not do it: ${excerpt(failed.text)}`;
 	if (results.length > 0) {
-		const address = lastAddress(errand);
+		const address = lastAddress(toolRequest);
 		const found = address
 			? `Here it is: ${address}`
 			: `The answer is: ${excerpt(results.at(-1)!.text)}`;
@@ -117,7 +127,7 @@ function answerText(
 	}
 	const asked = turns.filter(({ role }) => role === 'user');
 	const sentences = [
-		sum(errand.text) ?? `You asked: "${excerpt(errand.text)}".`,
+		sum(toolRequest.text) ?? `You asked: "${excerpt(toolRequest.text)}".`,
 		`This is turn ${asked.length} of our conversation.`,
 	];
 	if (asked.length > 1) sentences.push(`It began with: "${excerpt(textOf(asked[0]!))}".`);

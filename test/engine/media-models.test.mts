@@ -1,4 +1,4 @@
-import { defaultModels } from '../../simulator/models/model-listing.mjs';
+import { defaultModels } from '../../simulator/models/default-models.mjs';
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 import type { Host } from '../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain } from './one-node.mjs';

@@ -210,7 +210,7 @@ describe('the other papers', () => {
 	});
 
 	test('docs/embedded-gateway.md names models that the gateway has', () => {
-		const gateway = ['models/model-listing', 'messages/reasoning']
+		const gateway = ['models/default-models', 'messages/reasoning']
 			.map((file) => read(`simulator/${file}.mts`))
 			.join();
 		const section = read('docs/embedded-gateway.md')
