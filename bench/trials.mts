@@ -1,8 +1,8 @@
 /** Runs contestants in turn, each time in fresh processes, and takes medians. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayOptions } from '../simulator/gateway.mjs';
-import { openTarget, openWorker } from './children.mjs';
-import type { Report } from './gateway-process.mjs';
+import { openTarget, openWorker } from './processes/children.mjs';
+import type { Report } from './processes/gateway-process.mjs';
 import { builtInFolder } from './server-tree.mjs';
 import type { ContestantName, Sample, Work } from './work.mjs';
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { selfSignedCertificate } from './certificate.mjs';
+import { selfSigned } from '../engine/certificate.mjs';
 import {
 	packPackage,
 	serverVersions,
@@ -164,7 +164,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 		});
 
 		it('takes a self-signed certificate only where it is allowed to', async () => {
-			const secure = await startGateway({ tls: selfSignedCertificate() });
+			const secure = await startGateway({ tls: selfSigned });
 			try {
 				const fields = { baseUrl: secure.url, apiKey: secure.keys[0] };
 				expect(await test(fields)).toEqual({

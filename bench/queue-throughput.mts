@@ -2,12 +2,12 @@
  * How the throughput of n8n's queue mode grows from one worker to two: a real server with Redis and
  * PostgreSQL, all on this machine.
  *
- *   npx tsx bench/queue.mts
+ *   npx tsx bench/queue-throughput.mts
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { packPackage } from '../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../harness/server/queue-mode.mjs';
-import { openTarget, type Target } from './children.mjs';
+import { openTarget, type Target } from './processes/children.mjs';
 import { MODEL } from './work.mjs';
 
 interface Load {

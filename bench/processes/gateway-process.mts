@@ -2,8 +2,8 @@
  * The embedded gateway in a process of its own, so that its work does not count as that of whoever
  * is measured. It is started and asked by `openTarget`.
  */
-import { startGateway, type Gateway, type GatewayOptions } from '../simulator/gateway.mjs';
-import { MODEL } from './work.mjs';
+import { startGateway, type Gateway, type GatewayOptions } from '../../simulator/gateway.mjs';
+import { MODEL } from '../work.mjs';
 
 export type Command =
 	| { name: 'start'; options: GatewayOptions }

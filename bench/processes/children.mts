@@ -2,9 +2,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { GatewayOptions } from '../simulator/gateway.mjs';
+import type { GatewayOptions } from '../../simulator/gateway.mjs';
 import type { Command, Report } from './gateway-process.mjs';
-import type { Prepare, Sample, Work } from './work.mjs';
+import type { Prepare, Sample, Work } from '../work.mjs';
 
 /** Asks a child by numbered messages; an end of the child is an error for all who wait. */
 class Child {
@@ -20,7 +20,7 @@ class Child {
 	constructor(file: string, nodeFlags: string[] = []) {
 		this.process = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
 			// `tsx` is found from here, whatever folder the bench is started in.
-			cwd: fileURLToPath(new URL('..', import.meta.url)),
+			cwd: fileURLToPath(new URL('../..', import.meta.url)),
 			execArgv: ['--import', 'tsx', ...nodeFlags],
 			stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
 			serialization: 'advanced',

@@ -1,7 +1,7 @@
 /** One contestant in a process of its own: does a piece of work and measures itself meanwhile. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contestant, Prepare, Sample, Work } from './work.mjs';
+import type { Contestant, Prepare, Sample, Work } from '../work.mjs';
 
 const MEMORY_EVERY_MS = 50;
 const RESOLUTION_MS = 1;
@@ -11,15 +11,15 @@ let contestant: Contestant;
 async function open(prepare: Prepare): Promise<Contestant> {
 	switch (prepare.contestant) {
 		case 'byHand':
-			return (await import('./contestants/by-hand.mjs')).byHand(prepare);
+			return (await import('../candidates/axios.mjs')).byHand(prepare);
 		case 'builtIn':
-			return await (await import('./contestants/built-in.mjs')).builtIn(prepare);
+			return await (await import('../candidates/built-in.mjs')).builtIn(prepare);
 		case 'platform':
 		case 'careful':
-			return await (await import('./contestants/platform.mjs')).platform(prepare);
+			return await (await import('../candidates/http-helper.mjs')).platform(prepare);
 		case 'package':
 		case 'packageAgain':
-			return await (await import('./contestants/package.mjs')).thePackage(prepare);
+			return await (await import('../candidates/package-nodes.mjs')).thePackage(prepare);
 	}
 }
 

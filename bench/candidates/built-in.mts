@@ -11,7 +11,7 @@ import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { createHost, type WorkflowJson } from '../../harness/engine/host.mjs';
 import { builtInFolder } from '../server-tree.mjs';
 import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
-import { chain, inputFor, outcomeOf, START } from './package.mjs';
+import { chain, inputFor, outcomeOf, START } from './package-nodes.mjs';
 
 const require = createRequire(import.meta.url);
 const { NodeHelpers } = require('n8n-workflow') as typeof N8n;

@@ -15,7 +15,7 @@ import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { createHost } from '../../harness/engine/host.mjs';
 import { pooled } from '../../harness/pooled.mjs';
 import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
-import { chain, inputFor, outcomeOf, START } from './package.mjs';
+import { chain, inputFor, outcomeOf, START } from './package-nodes.mjs';
 
 const CONCURRENCY = 10;
 const LARGEST_BYTES = 64 * 1024 * 1024;

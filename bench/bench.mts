@@ -1,8 +1,8 @@
 /** `npm run bench`: measures the package against what people use today, and against the ideal. */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { machine, table, writeReport, type Measured } from './report.mjs';
-import { rows } from './rows.mjs';
+import { machine, table, writeReport, type Measured } from './report/report.mjs';
+import { rows } from './scenario-list.mjs';
 import { builtInFolder } from './server-tree.mjs';
 
 const help = `Measures the package: forty minutes, best with nothing else running.
