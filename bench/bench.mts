@@ -2,19 +2,19 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { machine, table, writeReport, type Measured } from './report/report.mjs';
-import { rows } from './scenario-list.mjs';
+import { scenarios } from './scenario-list.mjs';
 import { builtInFolder } from './server-tree.mjs';
 
 const help = `Measures the package: forty minutes, best with nothing else running.
 
   npm run bench -- [options]
 
-  --only NAME   one row, or several with commas: ${rows.map(({ name }) => name).join(', ')}
+  --only NAME   one row, or several with commas: ${scenarios.map(({ name }) => name).join(', ')}
   --quick       smaller and only once each: to see whether it works
   --help        this text
 
 Writes bench/results.json and .md, docs/images/bench.svg and README's section, unless it is quick. With
-BENCH_CPU_PROFILE=FOLDER each contestant leaves a profile of its processor time there.
+BENCH_CPU_PROFILE=FOLDER each candidate leaves a profile of its processor time there.
 `;
 
 const WITHOUT_BUILT_IN =
@@ -34,13 +34,13 @@ async function main(): Promise<number> {
 		return 0;
 	}
 	const wanted = values.only?.split(',');
-	const unknown = wanted?.find((name) => !rows.some((row) => row.name === name));
+	const unknown = wanted?.find((name) => !scenarios.some((row) => row.name === name));
 	if (unknown !== undefined) throw new Error(`There is no row "${unknown}".\n\n${help}`);
 
 	const notes = builtInFolder() === undefined ? [WITHOUT_BUILT_IN] : [];
 	notes.forEach((note) => console.log(note));
 	const measured: Measured[] = [];
-	for (const row of rows) {
+	for (const row of scenarios) {
 		if (wanted !== undefined && !wanted.includes(row.name)) continue;
 		const before = loadavg()[0] as number;
 		process.stdout.write(`${row.title} … `);
@@ -57,7 +57,7 @@ async function main(): Promise<number> {
 	}
 	console.log(`\n${table(measured.flatMap(({ lines }) => lines))}\n\n${machine()}`);
 	if (!values.quick) {
-		const names = rows.map(({ name }) => name);
+		const names = scenarios.map(({ name }) => name);
 		console.log(`Written: ${writeReport(measured, names, notes).join(', ')}`);
 	}
 	return 0;

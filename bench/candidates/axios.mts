@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { pooled } from '../../harness/pooled.mjs';
 import { picture } from '../pictures.mjs';
-import { MODEL, type Contestant, type Outcome, type Prepare, type Work } from '../work.mjs';
+import { MODEL, type Candidate, type Outcome, type Prepare, type Work } from '../work.mjs';
 
 /** The node's default, so that neither has more requests under way than the other. */
 const CONCURRENCY = 10;
@@ -21,7 +21,7 @@ interface Finished {
 	data: Array<{ url: string }>;
 }
 
-export function byHand({ url, key }: Prepare): Contestant {
+export function axiosByHand({ url, key }: Prepare): Candidate {
 	const folder = mkdtempSync(join(tmpdir(), 'bench-by-hand-'));
 	// At the end, as n8n's store is: taking away what was loaded is no part of the work.
 	process.once('exit', () => rmSync(folder, { recursive: true }));

@@ -10,7 +10,7 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { createHost, type WorkflowJson } from '../../harness/engine/host.mjs';
 import { builtInFolder } from '../server-tree.mjs';
-import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
+import { MODEL, type Candidate, type Prepare, type Work } from '../work.mjs';
 import { chain, inputFor, outcomeOf, START } from './package-nodes.mjs';
 
 const require = createRequire(import.meta.url);
@@ -124,7 +124,7 @@ function workflowFor(work: Work, base: string, key: string): [WorkflowJson, last
 	}
 }
 
-export async function builtIn({ url, key }: Prepare): Promise<Contestant> {
+export async function builtIn({ url, key }: Prepare): Promise<Candidate> {
 	const folder = builtInFolder();
 	if (folder === undefined || !existsSync(folder)) throw new Error('n8n-nodes-base is not there');
 	shareEngine(dirname(folder));

@@ -1,6 +1,6 @@
 /**
  * n8n's own HTTP helper and nothing else: a node that calls it in a loop. What this costs no node
- * can go below. As `careful` it reads answers as streams, so that one without end can be cut off,
+ * can go below. As `helperWithDeadline` it reads answers as streams, so that one without end can be cut off,
  * and has a signal for each request, so that it ends at its deadline: no node that does the like
  * can go below that.
  */
@@ -14,7 +14,7 @@ import type {
 import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import { createHost } from '../../harness/engine/host.mjs';
 import { pooled } from '../../harness/pooled.mjs';
-import { MODEL, type Contestant, type Prepare, type Work } from '../work.mjs';
+import { MODEL, type Candidate, type Prepare, type Work } from '../work.mjs';
 import { chain, inputFor, outcomeOf, START } from './package-nodes.mjs';
 
 const CONCURRENCY = 10;
@@ -31,7 +31,7 @@ const plain =
 			json: true,
 		})) as IDataObject;
 
-const careful =
+const withDeadline =
 	(context: IExecuteFunctions): Request =>
 	async (options) => {
 		// The helper takes the signal from the context.
@@ -81,7 +81,7 @@ async function execute(
 		});
 		return;
 	}
-	if (work.kind !== 'tasks') throw new Error(`Not measured of the platform: ${work.kind}`);
+	if (work.kind !== 'tasks') throw new Error(`Not measured of the helper: ${work.kind}`);
 	let open = await pooled(
 		prompts,
 		concurrency,
@@ -123,9 +123,9 @@ function bareNode(
 	};
 }
 
-export async function platform({ contestant, url, key }: Prepare): Promise<Contestant> {
+export async function httpHelper({ candidate, url, key }: Prepare): Promise<Candidate> {
 	let now: Work;
-	const requests = contestant === 'careful' ? careful : plain;
+	const requests = candidate === 'helperWithDeadline' ? withDeadline : plain;
 	const host = await createHost({
 		credentials: { mediaGatewayApi: { baseUrl: url, apiKey: key } },
 		extraNodeTypes: { 'bench.bare': bareNode(url, requests, () => now) },

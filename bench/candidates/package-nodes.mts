@@ -1,7 +1,7 @@
 /** The nodes of this package on n8n's engine, with their defaults unless the work says otherwise. */
 import type { INodeParameters } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { createHost, type RunResult, type WorkflowJson } from '../../harness/engine/host.mjs';
-import { MODEL, type Contestant, type Outcome, type Prepare, type Work } from '../work.mjs';
+import { MODEL, type Candidate, type Outcome, type Prepare, type Work } from '../work.mjs';
 import { filesNode } from './files-node.mjs';
 
 /** Nodes one after another; the first one gives out the items. */
@@ -70,7 +70,7 @@ export function inputFor(work: Work): Array<{ json: { prompt: string; taskId?: s
 	return Array.from({ length: work.count }, () => ({ json: { prompt: 'a harbour' } }));
 }
 
-export async function thePackage({ url, key }: Prepare): Promise<Contestant> {
+export async function thePackage({ url, key }: Prepare): Promise<Candidate> {
 	const host = await createHost({
 		credentials: { mediaGatewayApi: { baseUrl: url, apiKey: key } },
 		extraNodeTypes: filesNode,

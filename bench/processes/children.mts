@@ -79,13 +79,13 @@ export async function openTarget(options: GatewayOptions): Promise<Target> {
 	};
 }
 
-/** A contestant in a process of its own, loaded and warmed up, waiting for its work. */
+/** A candidate in a process of its own, loaded and warmed up, waiting for its work. */
 export interface Worker {
 	run(work: Work): Promise<Sample>;
 	close(): Promise<void>;
 }
 
-/** Starts a contestant. `BENCH_CPU_PROFILE` names a folder for profiles of what it does. */
+/** Starts a candidate. `BENCH_CPU_PROFILE` names a folder for profiles of what it does. */
 export async function openWorker(prepare: Prepare): Promise<Worker> {
 	const folder = process.env.BENCH_CPU_PROFILE;
 	const profile = folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : [];

@@ -1,24 +1,24 @@
-/** One contestant in a process of its own: does a piece of work and measures itself meanwhile. */
+/** One candidate in a process of its own: does a piece of work and measures itself meanwhile. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contestant, Prepare, Sample, Work } from '../work.mjs';
+import type { Candidate, Prepare, Sample, Work } from '../work.mjs';
 
 const MEMORY_EVERY_MS = 50;
 const RESOLUTION_MS = 1;
 
-let contestant: Contestant;
+let candidate: Candidate;
 
-async function open(prepare: Prepare): Promise<Contestant> {
-	switch (prepare.contestant) {
-		case 'byHand':
-			return (await import('../candidates/axios.mjs')).byHand(prepare);
+async function open(prepare: Prepare): Promise<Candidate> {
+	switch (prepare.candidate) {
+		case 'axios':
+			return (await import('../candidates/axios.mjs')).axiosByHand(prepare);
 		case 'builtIn':
 			return await (await import('../candidates/built-in.mjs')).builtIn(prepare);
-		case 'platform':
-		case 'careful':
-			return await (await import('../candidates/http-helper.mjs')).platform(prepare);
+		case 'helper':
+		case 'helperWithDeadline':
+			return await (await import('../candidates/http-helper.mjs')).httpHelper(prepare);
 		case 'package':
-		case 'packageAgain':
+		case 'singleNode':
 			return await (await import('../candidates/package-nodes.mjs')).thePackage(prepare);
 	}
 }
@@ -59,12 +59,12 @@ async function measure(work: Work): Promise<Sample> {
 					midLive = live();
 				}, lookAfterMs);
 
-	// It wakes the process a thousand times a second, which costs more than many a contestant does.
+	// It wakes the process a thousand times a second, which costs more than many a candidate does.
 	const delay = look && monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 	delay?.enable();
 	const cpuBefore = process.cpuUsage();
 	const begun = performance.now();
-	const outcome = await contestant.run(work);
+	const outcome = await candidate.run(work);
 	const wallMs = performance.now() - begun;
 	const cpu = process.cpuUsage(cpuBefore);
 	delay?.disable();
@@ -89,9 +89,9 @@ type Command = { name: 'prepare'; prepare: Prepare } | { name: 'run'; work: Work
 
 async function obey(command: Command): Promise<unknown> {
 	if (command.name === 'run') return await measure(command.work);
-	contestant = await open(command.prepare);
+	candidate = await open(command.prepare);
 	const { warmUp } = command.prepare;
-	return warmUp && (await contestant.run(warmUp));
+	return warmUp && (await candidate.run(warmUp));
 }
 
 process.on('message', ({ id, command }: { id: number; command: Command }) => {

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Chart, Line } from '../scenario-list.mjs';
+import type { Chart, Line } from './lines.mjs';
 import { drawCharts } from './svg.mjs';
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -80,7 +80,7 @@ export function writeReport(
 	});
 	const results = [
 		'# Measurements',
-		'`npm run bench` writes this file: medians of several runs, all contestants side by side in one run, each in a process of its own, against the embedded gateway in another process. `npm run bench -- --only NAME` takes a row anew.',
+		'`npm run bench` writes this file: medians of several runs, all candidates side by side in one run, each in a process of its own, against the embedded gateway in another process. `npm run bench -- --only NAME` takes a row anew.',
 		table(lines),
 		KEY,
 		machine() + '.',

@@ -1,5 +1,5 @@
 /** Draws the bars that README shows: plain SVG, legible on light and on dark ground. */
-import type { Chart } from '../scenario-list.mjs';
+import type { Chart } from './lines.mjs';
 
 const WIDTH = 720;
 const LABELS = 190;
