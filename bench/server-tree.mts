@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheFolder } from '../test/n8n/install.mjs';
+import { cacheFolder } from '../harness/install/folders.mjs';
 
 /** The folder of n8n-nodes-base in the installed server of the tests; undefined if there is none. */
 export function builtInFolder(): string | undefined {

@@ -1,10 +1,10 @@
-/** Runs contestants in turn, each time in fresh processes, and takes medians. */
+/** Runs candidates in turn, each time in fresh processes, and takes medians. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayOptions } from '../simulator/gateway.mjs';
-import { openTarget, openWorker } from './children.mjs';
-import type { Report } from './gateway-process.mjs';
+import { openTarget, openWorker } from './processes/children.mjs';
+import type { Report } from './processes/gateway-process.mjs';
 import { builtInFolder } from './server-tree.mjs';
-import type { ContestantName, Sample, Work } from './work.mjs';
+import type { CandidateName, Sample, Work } from './work.mjs';
 
 export interface Trial {
 	sample: Sample;
@@ -15,32 +15,32 @@ export interface Setup {
 	gateway: GatewayOptions;
 	/** Tasks that are submitted before the measurement begins, by their seconds. */
 	lifetimes?: number[];
-	/** What each contestant does; `ids` are the tasks that were submitted. */
-	work: Partial<Record<ContestantName, (ids: string[]) => Work>>;
+	/** What each candidate does; `ids` are the tasks that were submitted. */
+	work: Partial<Record<CandidateName, (ids: string[]) => Work>>;
 	times: number;
 	/** Requests before the measurement, so that what is measured is compiled. */
 	warmUp?: number;
 }
 
-export type Trials = Record<ContestantName, Trial[]>;
+export type Trials = Record<CandidateName, Trial[]>;
 
 const WARM_UP = 10;
 
-/** Every contestant once, then every contestant again: what disturbs one disturbs all. */
+/** Every candidate once, then every candidate again: what disturbs one disturbs all. */
 export async function compare(setup: Setup): Promise<Trials> {
 	const trials: Trials = {
 		package: [],
-		packageAgain: [],
+		singleNode: [],
 		builtIn: [],
-		byHand: [],
-		platform: [],
-		careful: [],
+		axios: [],
+		helper: [],
+		helperWithDeadline: [],
 	};
 	for (let time = 0; time < setup.times; time += 1) {
 		for (const [name, work] of Object.entries(setup.work)) {
-			const contestant = name as ContestantName;
-			if (contestant === 'builtIn' && builtInFolder() === undefined) continue;
-			trials[contestant].push(await tryOnce(setup, contestant, work));
+			const candidate = name as CandidateName;
+			if (candidate === 'builtIn' && builtInFolder() === undefined) continue;
+			trials[candidate].push(await tryOnce(setup, candidate, work));
 		}
 	}
 	return trials;
@@ -48,14 +48,14 @@ export async function compare(setup: Setup): Promise<Trials> {
 
 async function tryOnce(
 	{ gateway, lifetimes = [], warmUp = WARM_UP }: Setup,
-	contestant: ContestantName,
+	candidate: CandidateName,
 	work: (ids: string[]) => Work,
 ): Promise<Trial> {
 	const target = await openTarget(gateway);
 	try {
 		const { url, key } = target;
 		const worker = await openWorker({
-			contestant,
+			candidate,
 			url,
 			key,
 			warmUp: { kind: 'generate', count: warmUp },

@@ -98,7 +98,7 @@ async function serveGateway(): Promise<void> {
 }
 
 async function edit(url: string, bytes: number): Promise<void> {
-	const { createHost } = await import('../test/engine/host.mjs');
+	const { createHost } = await import('../harness/engine/host.mjs');
 	const host = await createHost({
 		credentials: { mediaGatewayApi: { baseUrl: url, apiKey: 'sk-embedded-gateway-one' } },
 		binaryMode: 'filesystem',
@@ -130,8 +130,8 @@ async function edit(url: string, bytes: number): Promise<void> {
 
 /** Gives out the pictures as files of n8n's binary store, which they enter as streams. */
 async function picturesNode(bytes: number) {
-	const { padded, paddingOf } = await import('../simulator/padding.mjs');
-	const { TINY_PNG } = await import('../test/engine/workbench.mjs');
+	const { padded, paddingOf } = await import('../simulator/images/padding.mjs');
+	const { TINY_PNG } = await import('../harness/tiny-png.mjs');
 	const padding = paddingOf(TINY_PNG, bytes);
 	return {
 		description: {

@@ -1,27 +1,28 @@
-/** What contestants are given to do, and what is measured while they do it. */
+/** What candidates are given to do, and what is measured while they do it. */
 
 /** The model that the gateway of the bench has. */
 export const MODEL = 'bench-image';
 
 /**
- * Who does the work; `packageAgain` is the package in another way, beside the first, `careful` the
- * platform with answers that are cut off and requests that end at a deadline.
+ * Who does the work. `singleNode` is the package where one node submits and waits; `helper` is n8n's
+ * HTTP helper alone, `helperWithDeadline` the same with responses that are cut off and requests that
+ * end at a deadline.
  */
-export type ContestantName =
+export type CandidateName =
 	| 'package'
-	| 'packageAgain'
+	| 'singleNode'
 	| 'builtIn'
-	| 'byHand'
-	| 'platform'
-	| 'careful';
+	| 'axios'
+	| 'helper'
+	| 'helperWithDeadline';
 
-/** Limits that a contestant is allowed; what is left out is its own default. */
+/** Limits that a candidate is allowed; what is left out is its own default. */
 export interface Allowance {
 	concurrency?: number;
 	requestsPerSecond?: number;
 }
 
-/** A piece of work. Every contestant knows some of these. */
+/** A piece of work. Every candidate knows some of these. */
 export type Work = Allowance &
 	(
 		| {
@@ -54,9 +55,9 @@ export type Work = Allowance &
 		  }
 	);
 
-/** How a contestant is started. */
+/** How a candidate is started. */
 export interface Prepare {
-	contestant: ContestantName;
+	candidate: CandidateName;
 	url: string;
 	key: string;
 	/** Done once before the measurement, so that what is measured is compiled. */
@@ -74,7 +75,7 @@ export interface Outcome {
 /** One measurement. Bytes and milliseconds. */
 export interface Sample extends Outcome {
 	wallMs: number;
-	/** User and system time of the contestant's process. */
+	/** User and system time of the candidate's process. */
 	cpuMs: number;
 	/** Of the event loop, beyond the resolution of the measurement; only with `lookAfterMs`. */
 	loopDelayP99Ms?: number;
@@ -87,7 +88,7 @@ export interface Sample extends Outcome {
 	midRss?: number;
 }
 
-/** A contestant, ready to work. */
-export interface Contestant {
+/** A candidate, ready to work. */
+export interface Candidate {
 	run(work: Work): Promise<Outcome>;
 }

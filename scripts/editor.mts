@@ -6,10 +6,11 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
 import { openTarget } from '../demo/target.mjs';
-import { exampleNames, readExample } from '../test/n8n/examples.mjs';
-import { ensureServer, type ServerVersion } from '../test/n8n/install.mjs';
-import { packPackage } from '../test/n8n/package.mjs';
-import { freePort, startServer } from '../test/n8n/server.mjs';
+import { exampleNames, readExample } from '../harness/server/example-workflows.mjs';
+import { ensureServer, type ServerVersion } from '../harness/install/install.mjs';
+import { packPackage } from '../harness/server/packed-package.mjs';
+import { freePort } from '../harness/server/ports.mjs';
+import { startServer } from '../harness/server/server.mjs';
 
 const help = `Starts n8n with this package, a gateway, a credential and the examples, until Ctrl-C.
 

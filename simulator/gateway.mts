@@ -2,21 +2,22 @@ import multipart from '@fastify/multipart';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { disabledKey, keys } from './accounts.mjs';
-import { Refusal, refusal, json, type Answer } from './answer.mjs';
-import { Faults, handlesFirst, spoil } from './faults.mjs';
-import type { Exchange, House } from './house.mjs';
-import { download, edit, generate, query } from './images.mjs';
-import { Ledger } from './ledger.mjs';
-import { defaultModels, listModels, oneModel, wantsJsonc, type MediaModel } from './listing.mjs';
-import { message } from './messages.mjs';
-import type { Fault, Gateway, GatewayOptions, ReceivedRequest } from './options.mjs';
-import { Pictures } from './pictures.mjs';
-import { RateLimit } from './rate.mjs';
-import { Tasks } from './tasks.mjs';
+import { disabledKey, keys } from './http/accounts.mjs';
+import { Refusal, refusal, json, type GatewayResponse } from './http/gateway-response.mjs';
+import { Faults, handlesFirst, spoil } from './http/faults.mjs';
+import type { ParsedRequest, ServerContext } from './http/server-context.mjs';
+import { download, edit, generate, query } from './images/image-endpoints.mjs';
+import { RequestLog } from './http/request-log.mjs';
+import { defaultModels, type MediaModel } from './models/default-models.mjs';
+import { listModels, oneModel, wantsJsonc } from './models/model-listing.mjs';
+import { message } from './messages/message-endpoint.mjs';
+import type { Fault, Gateway, GatewayOptions, ReceivedRequest } from './gateway-options.mjs';
+import { ImageStore } from './images/image-store.mjs';
+import { RequestRate } from './http/request-rate.mjs';
+import { TaskStore } from './images/task-store.mjs';
 
-export { disabledKey } from './accounts.mjs';
-export type * from './options.mjs';
+export { disabledKey } from './http/accounts.mjs';
+export type * from './gateway-options.mjs';
 
 declare module 'fastify' {
 	interface FastifyRequest {
@@ -28,7 +29,7 @@ declare module 'fastify' {
 type Understand = (
 	request: FastifyRequest,
 	record: ReceivedRequest,
-) => Exchange | Promise<Exchange>;
+) => ParsedRequest | Promise<ParsedRequest>;
 
 const admin = '/__admin';
 const listingPath = '/v1/media/models/';
@@ -41,28 +42,28 @@ const bodyLimit = 64 * 1024 * 1024;
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
 	const now = options.now ?? Date.now;
 	const closing = new AbortController();
-	const house: House = {
+	const context: ServerContext = {
 		options,
 		now,
 		models: (options.models as MediaModel[] | undefined) ?? defaultModels,
-		ledger: new Ledger(),
+		log: new RequestLog(),
 		faults: new Faults(options.faults),
-		tasks: new Tasks(options, now),
-		pictures: new Pictures(options),
+		tasks: new TaskStore(options, now),
+		images: new ImageStore(options),
 		closing: closing.signal,
 	};
 	const reset = () => {
-		for (const part of [house.ledger, house.tasks, house.pictures]) part.reset();
-		house.faults.set(options.faults ?? []);
+		for (const part of [context.log, context.tasks, context.images]) part.reset();
+		context.faults.set(options.faults ?? []);
 	};
 
 	const app = server(options);
 	await app.register(multipart, {
 		limits: { fileSize: Infinity, files: 100, fields: 1000, parts: 1100, fieldSize: bodyLimit },
 	});
-	record(app, house);
-	routes(app, house);
-	adminRoutes(app, house, reset);
+	record(app, context);
+	routes(app, context);
+	adminRoutes(app, context, reset);
 	await app.listen({ host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
 
 	const { address, family, port } = app.server.address() as AddressInfo;
@@ -73,24 +74,24 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 		keys,
 		disabledKey,
 		adminUrl: url + admin,
-		requests: house.ledger.requests,
-		count: (call) => house.ledger.count(call),
+		requests: context.log.requests,
+		count: (call) => context.log.count(call),
 		get paid() {
-			return house.ledger.paid;
+			return context.log.paid;
 		},
 		get paidByPrompt() {
-			return house.ledger.paidByPrompt;
+			return context.log.paidByPrompt;
 		},
 		get inFlight() {
-			return house.ledger.inFlight;
+			return context.log.inFlight;
 		},
 		get maxInFlight() {
-			return house.ledger.maxInFlight;
+			return context.log.maxInFlight;
 		},
-		setFaults: (faults) => house.faults.set(faults),
+		setFaults: (faults) => context.faults.set(faults),
 		task: (id) => {
-			const task = house.tasks.get(id);
-			return task && { ...task, status: house.tasks.status(task) };
+			const task = context.tasks.get(id);
+			return task && { ...task, status: context.tasks.status(task) };
 		},
 		reset,
 		close: async () => {
@@ -114,13 +115,13 @@ function server(options: GatewayOptions): FastifyInstance {
 }
 
 /** Opens a record for each request, before anything can go wrong with it. */
-function record(app: FastifyInstance, house: House): void {
+function record(app: FastifyInstance, context: ServerContext): void {
 	app.decorateRequest('record', undefined);
 	app.addHook('onRequest', (request, reply, done) => {
 		if (!request.url.startsWith(admin)) {
-			request.record = house.ledger.receive(request, house.now(), 'other');
+			request.record = context.log.receive(request, context.now(), 'other');
 			reply.raw.once('close', () => {
-				house.ledger.inFlight -= 1;
+				context.log.inFlight -= 1;
 			});
 		}
 		done();
@@ -138,50 +139,50 @@ function record(app: FastifyInstance, house: House): void {
 	});
 }
 
-function routes(app: FastifyInstance, house: House): void {
-	const limit = house.options.requestsPerSecond;
-	const rate = limit === undefined ? undefined : new RateLimit(limit);
+function routes(app: FastifyInstance, context: ServerContext): void {
+	const limit = context.options.requestsPerSecond;
+	const rate = limit === undefined ? undefined : new RequestRate(limit);
 	const serve =
 		(understand: Understand) => async (request: FastifyRequest, reply: FastifyReply) => {
-			const exchange = await understand(request, request.record!);
-			house.ledger.classify(request.record!, exchange.call);
-			if (exchange.call !== 'download' && rate?.pass(house.now()) === false) {
+			const parsed = await understand(request, request.record!);
+			context.log.classify(request.record!, parsed.call);
+			if (parsed.call !== 'download' && rate?.pass(context.now()) === false) {
 				throw tooFrequent();
 			}
-			return await conduct(house, request, reply, exchange);
+			return await conduct(context, request, reply, parsed);
 		};
 
 	app.post(
 		'/v1/images/generations',
-		serve((request, to) => generate(house, request, to)),
+		serve((request, to) => generate(context, request, to)),
 	);
 	app.post(
 		'/v1/images/edits',
-		serve((request, to) => edit(house, request, to)),
+		serve((request, to) => edit(context, request, to)),
 	);
 	app.get(
 		'/v1/images/generations/:id',
-		serve((request, to) => query(house, request, to, 'generation')),
+		serve((request, to) => query(context, request, to, 'generation')),
 	);
 	app.get(
 		'/v1/images/edits/:id',
-		serve((request, to) => query(house, request, to, 'edit')),
+		serve((request, to) => query(context, request, to, 'edit')),
 	);
 	app.post(
 		'/v1/messages',
-		serve((request, to) => message(house, request, to)),
+		serve((request, to) => message(context, request, to)),
 	);
 	app.get(
 		'/v1/media/models',
-		serve((request) => listing(house, request)),
+		serve((request) => listing(context, request)),
 	);
 	app.get(
 		`${listingPath}*`,
-		serve((request) => listing(house, request)),
+		serve((request) => listing(context, request)),
 	);
 	app.get(
 		'/images/:file',
-		serve((request) => download(house, request)),
+		serve((request) => download(context, request)),
 	);
 }
 
@@ -190,15 +191,15 @@ function tooFrequent(): Refusal {
 	return new Refusal(429, body, { 'retry-after': '1' });
 }
 
-function listing(house: House, request: FastifyRequest): Exchange {
+function listing(context: ServerContext, request: FastifyRequest): ParsedRequest {
 	const [path = ''] = request.url.split('?');
 	const name = path.startsWith(listingPath) ? path.slice(listingPath.length) : undefined;
 	const jsonc = wantsJsonc(request.query as Record<string, unknown>, request.headers);
 	const etag = request.headers['if-none-match'];
 	const answer = () => {
-		if (name === undefined) return listModels(house.models, jsonc, etag);
+		if (name === undefined) return listModels(context.models, jsonc, etag);
 		// Read from the raw address: a slash that was not encoded is not part of a name (spec 4.7).
-		return oneModel(house.models, name.includes('/') ? name : decoded(name), jsonc, etag);
+		return oneModel(context.models, name.includes('/') ? name : decoded(name), jsonc, etag);
 	};
 	return { call: 'listing', prompt: '', settled: true, answer };
 }
@@ -211,28 +212,28 @@ function decoded(name: string): string {
 	}
 }
 
-/** Answers an exchange, rightly or as the faults in force have it. */
+/** Answers a request, rightly or as the faults in force have it. */
 async function conduct(
-	house: House,
+	context: ServerContext,
 	request: FastifyRequest,
 	reply: FastifyReply,
-	exchange: Exchange,
+	parsed: ParsedRequest,
 ): Promise<FastifyReply> {
-	const { delayMs, fault } = house.faults.strike(exchange);
-	if (delayMs > 0) await sleep(delayMs, undefined, { signal: house.closing });
-	if (fault === undefined) return send(reply, await exchange.answer(), request.record);
+	const { delayMs, fault } = context.faults.strike(parsed);
+	if (delayMs > 0) await sleep(delayMs, undefined, { signal: context.closing });
+	if (fault === undefined) return send(reply, await parsed.answer(), request.record);
 
-	let right: Answer | undefined;
+	let right: GatewayResponse | undefined;
 	if (handlesFirst(fault)) {
 		try {
-			right = await exchange.answer();
+			right = await parsed.answer();
 		} catch (error) {
 			// A refusal is no payment, but the fault spoils it all the same.
 			if (!(error instanceof Refusal)) throw error;
 			right = json(error.body, error.status, error.headers);
 		}
 	}
-	const spoilt = spoil(fault, right, house.now());
+	const spoilt = spoil(fault, right, context.now());
 	if (spoilt !== undefined) return send(reply, spoilt, request.record);
 	reply.hijack();
 	if (fault.kind !== 'silence') request.raw.socket.destroy();
@@ -241,7 +242,7 @@ async function conduct(
 
 function send(
 	reply: FastifyReply,
-	{ status, type, body, headers }: Answer,
+	{ status, type, body, headers }: GatewayResponse,
 	to: ReceivedRequest | undefined,
 ): FastifyReply {
 	if (to !== undefined) to.status = status;
@@ -252,12 +253,12 @@ function send(
 		.send(body);
 }
 
-function adminRoutes(app: FastifyInstance, house: House, reset: () => void): void {
-	app.get(`${admin}/stats`, () => house.ledger.stats());
-	app.get(`${admin}/requests`, () => house.ledger.requests);
+function adminRoutes(app: FastifyInstance, context: ServerContext, reset: () => void): void {
+	app.get(`${admin}/stats`, () => context.log.stats());
+	app.get(`${admin}/requests`, () => context.log.requests);
 	app.post(`${admin}/faults`, (request) => {
 		if (!Array.isArray(request.body)) throw refusal(400, 'expected a JSON array of faults');
-		house.faults.set(request.body as Fault[]);
+		context.faults.set(request.body as Fault[]);
 		return { faults: request.body.length };
 	});
 	// A body, if any, does not matter here: neither does its type.

@@ -16,7 +16,7 @@ import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../simulator/gateway.mjs';
-import type { Host, RunResult, RunningExecution } from './host.mjs';
+import type { Host, RunResult, RunningExecution } from '../../harness/engine/host.mjs';
 import {
 	deadAddress,
 	everythingIn,

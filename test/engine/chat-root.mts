@@ -2,8 +2,8 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from './built-in-nodes.mjs';
-import type { WorkflowJson } from './host.mjs';
+import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import type { WorkflowJson } from '../../harness/engine/host.mjs';
 import { NODE, type Settings } from './workbench.mjs';
 
 export const chatRoot: Record<string, BuiltInNode> = {

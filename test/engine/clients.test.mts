@@ -2,7 +2,7 @@ import axios from 'axios';
 import FormData from 'form-data';
 import OpenAI, { toFile } from 'openai';
 import { startGateway, type Gateway, type ReceivedFile } from '../../simulator/gateway.mjs';
-import type { Host } from './host.mjs';
+import type { Host } from '../../harness/engine/host.mjs';
 import {
 	filesNode,
 	openTap,

@@ -4,7 +4,7 @@ import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { selfSigned } from './certificate.mjs';
 import { chatRoot, chatWorkflow } from './chat-root.mjs';
-import type { RunResult, WorkflowJson } from './host.mjs';
+import type { RunResult, WorkflowJson } from '../../harness/engine/host.mjs';
 import {
 	deadAddress,
 	everythingIn,

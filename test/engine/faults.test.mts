@@ -11,7 +11,7 @@ import {
 } from './fault-matrix.mjs';
 import { faultPage } from './fault-table.mjs';
 import { runCell, type Seen } from './matrix-run.mjs';
-import { pooled } from '../pooled.mjs';
+import { pooled } from '../../harness/pooled.mjs';
 import { everythingIn } from './workbench.mjs';
 
 const KEY = 'sk-embedded-gateway-one';

@@ -1,7 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createHost, type Host, type ProgressEvent, type WorkflowJson } from './host.mjs';
+import {
+	createHost,
+	type Host,
+	type ProgressEvent,
+	type WorkflowJson,
+} from '../../harness/engine/host.mjs';
 
 const packageFolder = join(__dirname, 'fixture-package');
 const credentials = { fixtureApi: { key: 'secret' } };

@@ -1,7 +1,7 @@
 import './fast-time.mjs';
 import { readdirSync, readlinkSync } from 'node:fs';
 import net from 'node:net';
-import type { Host } from './host.mjs';
+import type { Host } from '../../harness/engine/host.mjs';
 import { startGateway, type Gateway, type ReceivedFile } from '../../simulator/gateway.mjs';
 import {
 	errorOf,

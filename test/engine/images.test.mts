@@ -1,7 +1,7 @@
 import './fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createHost, type HostOptions } from './host.mjs';
+import { createHost, type HostOptions } from '../../harness/engine/host.mjs';
 import {
 	byName,
 	hostFor,

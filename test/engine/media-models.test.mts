@@ -1,6 +1,6 @@
-import { defaultModels } from '../../simulator/listing.mjs';
+import { defaultModels } from '../../simulator/models/default-models.mjs';
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import type { Host } from './host.mjs';
+import type { Host } from '../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain } from './one-node.mjs';
 import { deadAddress, hostFor, NODE, serve, type Settings } from './workbench.mjs';
 

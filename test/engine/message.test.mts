@@ -1,7 +1,7 @@
 import './fast-time.mjs';
 import type { Fault, Gateway } from '../../simulator/gateway.mjs';
 import { startGateway } from '../../simulator/gateway.mjs';
-import type { Host } from './host.mjs';
+import type { Host } from '../../harness/engine/host.mjs';
 import { errorOf, filesNode, openTap, runChain } from './one-node.mjs';
 import { hostFor, NODE, sendJson, serve, type Settings } from './workbench.mjs';
 

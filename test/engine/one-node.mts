@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from './built-in-nodes.mjs';
-import type { Host, RunOptions, RunResult } from './host.mjs';
+import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import type { Host, RunOptions, RunResult } from '../../harness/engine/host.mjs';
 import { NODE, type Settings } from './workbench.mjs';
 
 export interface GivenFile {

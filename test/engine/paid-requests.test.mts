@@ -62,6 +62,52 @@ describe("an agent's tool", () => {
 	});
 });
 
+describe.each(['engine', 'subNode'] as const)('two calls of one tool, %s', (through) => {
+	const calls = async () =>
+		await bench.host.run(
+			{
+				nodes: [
+					{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
+					...['Agent', 'Agent again'].map((name) => ({
+						name,
+						type: 'test.agent',
+						parameters: { args: '{}', through },
+						onError: 'continueRegularOutput' as const,
+					})),
+					{
+						name: 'Tool',
+						type: 'n8n-nodes-media-gateway.imageGenerationTool',
+						parameters: { model: byName(MODEL), prompt: 'a fox' },
+					},
+				],
+				connections: {
+					Start: { main: [[{ node: 'Agent', type: 'main', index: 0 }]] },
+					Agent: { main: [[{ node: 'Agent again', type: 'main', index: 0 }]] },
+					Tool: {
+						ai_tool: [
+							['Agent', 'Agent again'].map((node) => ({ node, type: 'ai_tool', index: 0 })),
+						],
+					},
+				},
+			},
+			{ startNode: 'Start' },
+		);
+
+	test('who asks again after a success gets another image', async () => {
+		const result = await calls();
+		const [one, other] = ['Agent', 'Agent again'].map((name) => result.json(name)[0]?.answer);
+		expect(one).toMatch(/png/);
+		expect(other).not.toBe(one);
+		expect(bench.gateway.paid).toBe(2);
+	});
+
+	test('who asks again after an unknown outcome pays nothing more', async () => {
+		bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter', times: 1 }]);
+		await calls();
+		expect([bench.gateway.paid, bench.gateway.count('sync')]).toEqual([1, 1]);
+	});
+});
+
 describe('Retry On Fail', () => {
 	test('a request that an expression makes anew each time is paid once', async () => {
 		const prompts = asItems('number 0.', 'number 1.', 'number 2.');

@@ -1,7 +1,7 @@
 /** Image Wait that survives restarts, and its second output: through parks, errors and deadlines. */
 import './fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { HostOptions, RunResult, WorkflowJson } from './host.mjs';
+import type { HostOptions, RunResult, WorkflowJson } from '../../harness/engine/host.mjs';
 import { errorOf } from './one-node.mjs';
 import { NODE, openBench, workflowOf, type Bench, type Settings } from './workbench.mjs';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../simulator/gateway.mjs';
 import { chatRoot, chatWorkflow } from './chat-root.mjs';
-import type { Host, WorkflowJson } from './host.mjs';
+import type { Host, WorkflowJson } from '../../harness/engine/host.mjs';
 import { filesNode } from './one-node.mjs';
 import {
 	countRequests,

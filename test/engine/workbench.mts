@@ -9,7 +9,8 @@ import {
 import type { AddressInfo } from 'node:net';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { startGateway, type Gateway, type GatewayOptions } from '../../simulator/gateway.mjs';
-import { pooled } from '../pooled.mjs';
+import { pooled } from '../../harness/pooled.mjs';
+import { TINY_PNG } from '../../harness/tiny-png.mjs';
 import {
 	createHost,
 	type Host,
@@ -17,7 +18,9 @@ import {
 	type RunOptions,
 	type RunResult,
 	type WorkflowJson,
-} from './host.mjs';
+} from '../../harness/engine/host.mjs';
+
+export { TINY_PNG };
 
 export const MODEL = 'aurora-image-1';
 
@@ -145,12 +148,6 @@ export function workflowOf(
 }
 
 export const byName = (value: string) => ({ __rl: true, mode: 'name', value });
-
-/** A PNG of one pixel. */
-export const TINY_PNG = Buffer.from(
-	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-	'base64',
-);
 
 export interface OwnServer {
 	url: string;

@@ -1,8 +1,18 @@
 /** n8n's own AI Agent on real servers, with the chat model and the image nodes as its tools. */
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
-import { packPackage, serverVersions } from './package.mjs';
-import { startServer, type Execution, type Json, type N8nServer } from './server.mjs';
+import {
+	itemsOf,
+	readExample,
+	type Credentials,
+	type Workflow,
+} from '../../harness/server/example-workflows.mjs';
+import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
+import {
+	startServer,
+	type Execution,
+	type Json,
+	type N8nServer,
+} from '../../harness/server/server.mjs';
 
 const TRIGGER = 'When chat message received';
 const MODEL = 'Media Gateway Chat Model';

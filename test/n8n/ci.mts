@@ -9,9 +9,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
-import { findChromium } from './editor.mjs';
-import { cacheFolder, repositoryRoot } from './install.mjs';
-import { whyNoQueue } from './queue.mjs';
+import { findChromium } from '../../harness/server/browser.mjs';
+import { cacheFolder, repositoryRoot } from '../../harness/install/folders.mjs';
+import { whyNoQueue } from '../../harness/server/queue-mode.mjs';
 
 /** In the order of what they say about the package; with the seconds that two shared cores take. */
 const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
@@ -79,7 +79,7 @@ async function main(args: string[]): Promise<void> {
 async function installServer(version: string, deadline: number): Promise<string | undefined> {
 	console.log(`\n-- n8n ${version}: looking in ${cacheFolder()}`);
 	const left = deadline - Date.now();
-	const script = path.join(repositoryRoot(), 'test', 'n8n', 'install.mts');
+	const script = path.join(repositoryRoot(), 'harness', 'install', 'install.mts');
 	const code = await finished(process.execPath, ['--import', 'tsx', script, version], {}, left);
 	if (code === 0) return undefined;
 	if (code === undefined) return 'its installation did not end within the time limit';

@@ -1,11 +1,20 @@
 import * as path from 'node:path';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { findChromium, openEditor, type Editor } from './editor.mjs';
-import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
-import { repositoryRoot } from './install.mjs';
-import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
-import { startServer, type Json, type N8nServer } from './server.mjs';
+import { findChromium, openEditor, type Editor } from '../../harness/server/browser.mjs';
+import {
+	itemsOf,
+	readExample,
+	type Credentials,
+	type Workflow,
+} from '../../harness/server/example-workflows.mjs';
+import { repositoryRoot } from '../../harness/install/folders.mjs';
+import {
+	packPackage,
+	serverVersions,
+	type PackedPackage,
+} from '../../harness/server/packed-package.mjs';
+import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
 
 /** Texts of the editor settle a moment after what they show has arrived. */
 const SETTLE_MS = 1_500;

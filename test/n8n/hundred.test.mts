@@ -1,8 +1,13 @@
 /** The main example a hundred times within a minute on one server, and what is left in memory. */
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { itemsOf, readExample, withWebhook, type Credentials } from './examples.mjs';
-import { packPackage, serverVersions } from './package.mjs';
-import { startServer, type Memory, type N8nServer } from './server.mjs';
+import {
+	itemsOf,
+	readExample,
+	withWebhook,
+	type Credentials,
+} from '../../harness/server/example-workflows.mjs';
+import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
+import { startServer, type Memory, type N8nServer } from '../../harness/server/server.mjs';
 
 const RUNS = 100;
 /** One start every 0.5 s: all hundred within 50 s. */

@@ -2,9 +2,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { selfSignedCertificate } from './certificate.mjs';
-import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
-import { freePort, startServer, type Json, type N8nServer } from './server.mjs';
+import { selfSigned } from '../engine/certificate.mjs';
+import {
+	packPackage,
+	serverVersions,
+	type PackedPackage,
+} from '../../harness/server/packed-package.mjs';
+import { freePort } from '../../harness/server/ports.mjs';
+import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
 
 describe.each(serverVersions())('the package on n8n %s', (version) => {
 	let packed: PackedPackage;
@@ -159,7 +164,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 		});
 
 		it('takes a self-signed certificate only where it is allowed to', async () => {
-			const secure = await startGateway({ tls: selfSignedCertificate() });
+			const secure = await startGateway({ tls: selfSigned });
 			try {
 				const fields = { baseUrl: secure.url, apiKey: secure.keys[0] };
 				expect(await test(fields)).toEqual({

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { itemsOf } from './examples.mjs';
-import { packPackage, serverVersions } from './package.mjs';
-import { startQueue, whyNoQueue, type Queue } from './queue.mjs';
-import type { Execution, Json, N8nServer } from './server.mjs';
+import { itemsOf } from '../../harness/server/example-workflows.mjs';
+import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
+import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
+import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
 
 jest.setTimeout(600_000);
 

@@ -1,7 +1,12 @@
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
-import { packPackage, serverVersions } from './package.mjs';
-import { startServer, type Json, type N8nServer } from './server.mjs';
+import {
+	itemsOf,
+	readExample,
+	type Credentials,
+	type Workflow,
+} from '../../harness/server/example-workflows.mjs';
+import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
+import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
 
 /** What the examples promise beyond running through: each is driven by its own trigger. */
 describe.each(serverVersions())('what the examples promise, on n8n %s', (version) => {

@@ -1,9 +1,13 @@
 /** The package installed, loaded, listed and removed by n8n itself, out of a registry. */
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { itemsOf, readExample } from './examples.mjs';
-import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
-import { startRegistry, type Registry } from './registry.mjs';
-import { startServer, type Json, type N8nServer } from './server.mjs';
+import { itemsOf, readExample } from '../../harness/server/example-workflows.mjs';
+import {
+	packPackage,
+	serverVersions,
+	type PackedPackage,
+} from '../../harness/server/packed-package.mjs';
+import { startRegistry, type Registry } from '../../harness/server/registry.mjs';
+import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
 
 describe.each(serverVersions())('installed by n8n %s itself', (version) => {
 	let packed: PackedPackage;

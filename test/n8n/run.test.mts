@@ -15,9 +15,14 @@ import {
 	withWebhook,
 	type Credentials,
 	type Workflow,
-} from './examples.mjs';
-import { packPackage, serverVersions } from './package.mjs';
-import { startServer, type Execution, type Json, type N8nServer } from './server.mjs';
+} from '../../harness/server/example-workflows.mjs';
+import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
+import {
+	startServer,
+	type Execution,
+	type Json,
+	type N8nServer,
+} from '../../harness/server/server.mjs';
 
 describe.each(serverVersions())('the examples on n8n %s', (version) => {
 	let server: N8nServer;

@@ -1,6 +1,11 @@
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { packPackage } from './package.mjs';
-import { startServer, type Execution, type Json, type N8nServer } from './server.mjs';
+import { packPackage } from '../../harness/server/packed-package.mjs';
+import {
+	startServer,
+	type Execution,
+	type Json,
+	type N8nServer,
+} from '../../harness/server/server.mjs';
 
 /** Long enough that the tasks outlive a park of 66 s, a crash, and the second park. */
 jest.setTimeout(600_000);

@@ -1,8 +1,22 @@
 /** Every node that an agent may call, called by n8n's own AI Agent: what the agent is told. */
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { itemsOf, readExample, type Credentials, type Workflow } from './examples.mjs';
-import { packPackage, serverVersions, type PackedPackage } from './package.mjs';
-import { startServer, type Execution, type Json, type N8nServer } from './server.mjs';
+import {
+	itemsOf,
+	readExample,
+	type Credentials,
+	type Workflow,
+} from '../../harness/server/example-workflows.mjs';
+import {
+	packPackage,
+	serverVersions,
+	type PackedPackage,
+} from '../../harness/server/packed-package.mjs';
+import {
+	startServer,
+	type Execution,
+	type Json,
+	type N8nServer,
+} from '../../harness/server/server.mjs';
 
 const TRIGGER = 'When chat message received';
 const AGENT = 'AI Agent';

@@ -171,9 +171,9 @@ describe('README.md', () => {
 	});
 
 	test('names the n8n and the Node.js that the tests run', () => {
-		const servers = readdirSync(join(root, 'test/n8n/servers'))
+		const servers = readdirSync(join(root, 'harness/install/locks'))
 			.filter((folder) => /^\d/.test(folder))
-			.map((folder) => JSON.parse(read(`test/n8n/servers/${folder}/package.json`)))
+			.map((folder) => JSON.parse(read(`harness/install/locks/${folder}/package.json`)))
 			.map(({ dependencies }) => dependencies.n8n as string);
 		expect(firstCells('n8n').sort()).toEqual(servers.sort());
 		const [, major, minor] = />=(\d+)\.(\d+)/.exec(manifest.engines.node)!;
@@ -193,7 +193,7 @@ describe('the other papers', () => {
 
 	test('docs/embedded-gateway.md names every start option, kind and field of a fault', () => {
 		const text = read('docs/embedded-gateway.md');
-		const options = read('simulator/options.mts');
+		const options = read('simulator/gateway-options.mts');
 		const flags = [...read('simulator/main.mts').matchAll(/^ {2}(--[a-z-]+) /gm)];
 		const fault = options.slice(options.indexOf('interface Fault {'));
 		const fields = [...fault.slice(0, fault.indexOf('\n}')).matchAll(/^\t(\w+)\??:/gm)];
@@ -210,7 +210,9 @@ describe('the other papers', () => {
 	});
 
 	test('docs/embedded-gateway.md names models that the gateway has', () => {
-		const gateway = ['listing', 'reasoning'].map((file) => read(`simulator/${file}.mts`)).join();
+		const gateway = ['models/default-models', 'messages/reasoning']
+			.map((file) => read(`simulator/${file}.mts`))
+			.join();
 		const section = read('docs/embedded-gateway.md')
 			.split('## ')
 			.find((part) => /^Models/.test(part))!;

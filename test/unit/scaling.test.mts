@@ -25,9 +25,11 @@ const ofN8n = { main, worker } as Record<string, Service>;
 /** The variables that the servers of test/n8n are started with in queue mode. */
 const testedVariables = [
 	...new Set(
-		[...read('test', 'n8n', 'queue.mts').matchAll(/^\s*((?:EXECUTIONS|DB|QUEUE_BULL)_\w+):/gm)].map(
-			([, name]) => name as string,
-		),
+		[
+			...read('harness', 'server', 'queue-mode.mts').matchAll(
+				/^\s*((?:EXECUTIONS|DB|QUEUE_BULL)_\w+):/gm,
+			),
+		].map(([, name]) => name as string),
 	),
 ];
 
@@ -73,7 +75,7 @@ test('one encryption key and one password, neither written down', () => {
 test('installs this package, with the n8n that it is tested on', () => {
 	const { name } = JSON.parse(read('package.json')) as { name: string };
 	expect(nodes?.command?.join(' ')).toContain(`npm install --ignore-scripts ${name}`);
-	const server = JSON.parse(read('test', 'n8n', 'servers', '2.x', 'package.json')) as {
+	const server = JSON.parse(read('harness', 'install', 'locks', '2.x', 'package.json')) as {
 		dependencies: { n8n: string };
 	};
 	for (const { image } of [nodes, main, worker] as Service[]) {

@@ -1,0 +1,33 @@
+import { Readable } from 'node:stream';
+import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
+import { pictureInPieces } from '../pictures.mjs';
+
+/**
+ * Gives out items with files from n8n's binary store, as Read File or HTTP Request do. The files
+ * are streamed into it, so that making them takes no memory.
+ */
+export const filesNode: Record<string, BuiltInNode> = {
+	'bench.files': {
+		description: {
+			name: 'files',
+			displayName: 'files',
+			description: 'files',
+			group: ['transform'],
+			version: [1],
+			defaults: { name: 'files' },
+			inputs: ['main'],
+			outputs: ['main'],
+			properties: [],
+		} as unknown as BuiltInNode['description'],
+		async execute() {
+			const { count, bytes } = this.getInputData()[0]!.json as { count: number; bytes: number };
+			const items = [];
+			for (let item = 0; item < count; item += 1) {
+				const file = Readable.from(pictureInPieces(bytes));
+				const data = await this.helpers.prepareBinaryData(file, 'one.png', 'image/png');
+				items.push({ json: {}, binary: { data }, pairedItem: { item: 0 } });
+			}
+			return [items];
+		},
+	},
+};

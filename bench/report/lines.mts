@@ -1,0 +1,38 @@
+/** What a scenario gives: lines of the table and a chart. */
+
+export interface Line {
+	measure: string;
+	/** What is to be reached, in words. */
+	goal: string;
+	package: string;
+	builtIn?: string;
+	byHand?: string;
+	/** n8n's own HTTP helper in the barest of nodes: no node can go below. */
+	platform?: string;
+	ideal?: string;
+	reached: boolean;
+}
+
+export interface Chart {
+	title: string;
+	unit: string;
+	/** Shorter is better. `mark` is what is to be reached. */
+	bars: Array<{ name: string; value: number; note?: string }>;
+	mark?: number;
+}
+
+export interface ScenarioResult {
+	lines: Line[];
+	chart?: Chart;
+}
+
+export interface Scenario {
+	name: string;
+	title: string;
+	run(options: ScenarioOptions): Promise<ScenarioResult>;
+}
+
+export interface ScenarioOptions {
+	/** Smaller and only once: to see whether it works. */
+	quick: boolean;
+}

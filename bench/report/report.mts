@@ -1,0 +1,119 @@
+/** Turns measurements into the files that are kept: a table, a picture, the section of README. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Chart, Line } from './lines.mjs';
+import { drawCharts } from './svg.mjs';
+
+const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+export interface Measured {
+	name: string;
+	lines: Line[];
+	chart?: Chart;
+	/** Load of the machine before and after the row. */
+	load: [number, number];
+}
+
+const HEADER = [
+	"| Measure | To reach | This package | (a) HTTP Request, Wait, If | (b) axios by hand | (c) Ideal | (d) n8n's helper alone | |",
+	'|---|---|---|---|---|---|---|---|',
+];
+
+const KEY =
+	'(a) the nodes that people wire in n8n today, on the same engine; (b) a client written by hand ' +
+	'with axios, form-data and simple loops; (c) what nobody can be faster than; (d) the HTTP helper ' +
+	'of n8n that every node has to use, in the barest of nodes, without limits or repeats: where it ' +
+	'misses a goal itself, no node of n8n can reach it; "with a bound and a deadline": the same, but ' +
+	'that it cuts off an answer without end, and a request that takes too long.';
+
+function tableRow(line: Line): string {
+	const { measure, goal, builtIn, byHand, ideal, platform } = line;
+	const cells = [measure, goal, line.package, builtIn, byHand, ideal, platform];
+	const shown = cells.map((cell) => (cell ?? '').replaceAll('|', '\\|'));
+	return `| ${[...shown, line.reached ? '✓' : '✗'].join(' | ')} |`;
+}
+
+export const table = (lines: readonly Line[]): string =>
+	[...HEADER, ...lines.map(tableRow)].join('\n');
+
+/** On what it was measured, and how busy that was besides. */
+export function machine(): string {
+	const [processor] = cpus();
+	const load = loadavg()[0]!.toFixed(1);
+	return (
+		`Node.js ${process.versions.node}, ${process.platform}, ${cpus().length} × ` +
+		`${processor?.model.trim() ?? 'unknown processor'}, load at the end ${load}`
+	);
+}
+
+const RESULTS = 'bench/results.json';
+
+/** What was measured before, with the rows in place of it that were measured anew. */
+function merged(measured: readonly Measured[], names: readonly string[]): Measured[] {
+	const file = at(RESULTS);
+	const before = existsSync(file)
+		? (JSON.parse(readFileSync(file, 'utf8')) as { measured: Measured[] }).measured
+		: [];
+	return names.flatMap((name) => {
+		const row = [...measured, ...before].find((one) => one.name === name);
+		return row === undefined ? [] : [row];
+	});
+}
+
+/**
+ * Writes `bench/results.json` and `bench/results.md`, `docs/images/bench.svg`, and README's section
+ * if it has one. Rows that were not measured this time stay as they are.
+ *
+ * @param names of all rows, in their order
+ */
+export function writeReport(
+	measuredNow: readonly Measured[],
+	names: readonly string[],
+	notes: readonly string[],
+): string[] {
+	const measured = merged(measuredNow, names);
+	writeFileSync(at(RESULTS), `${JSON.stringify({ measured }, null, '\t')}\n`);
+	const lines = measured.flatMap((row) => row.lines);
+	const loads = measured.map(({ name, load }) => {
+		return `- ${name}: ${load.map((value) => value.toFixed(1)).join(' → ')}`;
+	});
+	const results = [
+		'# Measurements',
+		'`npm run bench` writes this file: medians of several runs, all candidates side by side in one run, each in a process of its own, against the embedded gateway in another process. `npm run bench -- --only NAME` takes a row anew.',
+		table(lines),
+		KEY,
+		machine() + '.',
+		...notes,
+		'Load of the machine (one minute) before and after each row:',
+		loads.join('\n'),
+	].join('\n\n');
+	writeFileSync(at('bench/results.md'), `${results}\n`);
+	mkdirSync(at('docs/images'), { recursive: true });
+	const charts = measured.flatMap(({ chart }) => (chart === undefined ? [] : [chart]));
+	writeFileSync(at('docs/images/bench.svg'), drawCharts(charts));
+	const written = [RESULTS, 'bench/results.md', 'docs/images/bench.svg'];
+	return fillReadme(lines) ? [...written, 'README.md'] : written;
+}
+
+const START = '<!-- bench:start -->';
+const END = '<!-- bench:end -->';
+
+/** Writes between README's two marks; returns false where they are missing. */
+function fillReadme(lines: readonly Line[]): boolean {
+	const file = at('README.md');
+	const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+	const start = text.indexOf(START);
+	const end = text.indexOf(END);
+	if (start < 0 || end < start) return false;
+	const reached = lines.filter((line) => line.reached).length;
+	const section = [
+		'### How fast',
+		'![Measurements: shorter bars are better](docs/images/bench.svg)',
+		`All figures, ${reached} of ${lines.length} goals reached (\`npm run bench\` takes them anew):`,
+		`<details>\n<summary>The table</summary>\n\n${table(lines)}\n\n${KEY}\n\n</details>`,
+	].join('\n\n');
+	const filled = `${text.slice(0, start + START.length)}\n\n${section}\n\n${text.slice(end)}`;
+	writeFileSync(file, filled);
+	return true;
+}

@@ -1,0 +1,129 @@
+/**
+ * Runs examples/first-image.json on n8n's own engine and shows the pictures it made: against the
+ * embedded gateway, or against the one that MEDIA_GATEWAY_URL and MEDIA_GATEWAY_KEY name.
+ */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { Host, RunResult, WorkflowJson } from '../harness/engine/host.mjs';
+import { renderPage, type Picture } from './page.mjs';
+import { Progress } from './progress.mjs';
+import { openTarget, type Target } from './target.mjs';
+import { watchTasks } from './watch.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const example = join(here, '..', 'examples', 'first-image.json');
+const output = join(here, 'output');
+
+const SUBMIT = 'Submit prompts';
+const WAIT = 'Wait for the images';
+
+async function loadWorkflow(model?: string): Promise<WorkflowJson> {
+	const workflow = JSON.parse(await readFile(example, 'utf8')) as WorkflowJson;
+	const submit = workflow.nodes.find(({ name }) => name === SUBMIT);
+	if (model && submit) {
+		submit.parameters = { ...submit.parameters, model: { __rl: true, mode: 'name', value: model } };
+	}
+	return workflow;
+}
+
+/** Runs the workflow; while its tasks are open, says how many of them are finished. */
+async function runWorkflow(
+	host: Host,
+	workflow: WorkflowJson,
+	target: Target,
+	progress: Progress,
+): Promise<RunResult> {
+	const finished = new AbortController();
+	const interrupted = new AbortController();
+	process.once('SIGINT', () => interrupted.abort());
+	try {
+		return await host.run(workflow, {
+			signal: interrupted.signal,
+			onProgress: ({ type, node, items, output: firstOutput, error }) => {
+				if (type === 'nodeStarted') {
+					// While it waits, the number of finished tasks is shown instead.
+					if (node !== WAIT) progress.update(node);
+				} else if (error) {
+					progress.note(`${node}: failed`);
+				} else if (node === SUBMIT) {
+					const ids = firstOutput!.map(({ json }) => String(json.taskId));
+					progress.note(`${ids.length} tasks submitted: ${ids.join(', ')}`);
+					void watchTasks(target, ids, finished.signal, (done) =>
+						progress.update(`${WAIT}: ${done} of ${ids.length} finished`),
+					);
+				} else if (node === WAIT) {
+					finished.abort();
+					progress.update('Collecting');
+					progress.note(`${WAIT}: ${items} pictures received`);
+				}
+			},
+		});
+	} finally {
+		finished.abort();
+		progress.end();
+	}
+}
+
+function fileName(index: number, prompt: string, extension: string): string {
+	const words = prompt.toLowerCase().match(/[a-z0-9]+/g) ?? ['picture'];
+	return `${index + 1}-${words.join('-').slice(0, 48)}.${extension}`;
+}
+
+async function savePictures(host: Host, result: RunResult): Promise<Picture[]> {
+	await rm(output, { recursive: true, force: true });
+	await mkdir(output, { recursive: true });
+	const prompts = result.json('One item each').map(({ prompt }) => String(prompt));
+	const models = result.json(SUBMIT).map(({ model }) => String(model));
+	return await Promise.all(
+		result.output(WAIT).map(async (item, index) => {
+			// Submitting and waiting keep the order, so an item's pair has the number of its prompt.
+			const pair = Object(item.pairedItem).item ?? index;
+			const prompt = prompts[pair] ?? '';
+			const file = fileName(index, prompt, item.binary?.data?.fileExtension ?? 'png');
+			await writeFile(join(output, file), await host.binary(item));
+			return { file, prompt, model: models[pair] ?? '' };
+		}),
+	);
+}
+
+async function main(): Promise<void> {
+	const target = await openTarget();
+	try {
+		// n8n's engine takes a second to load: say first what is going on.
+		console.log(
+			`Running ${relative(process.cwd(), example)} on n8n's engine with ${target.label}.`,
+		);
+		const { createHost } = await import('../harness/engine/host.mjs');
+		const host = await createHost({
+			credentials: { mediaGatewayApi: { baseUrl: target.url, apiKey: target.key } },
+		});
+		const workflow = await loadWorkflow(target.model);
+		const result = await runWorkflow(host, workflow, target, new Progress());
+		if (result.status === 'canceled') throw new Error('It was stopped.');
+		if (result.error) {
+			const { message, description } = result.error;
+			throw new Error([message, description].filter(Boolean).join('\n'));
+		}
+
+		const pictures = await savePictures(host, result);
+		if (pictures.length === 0) throw new Error('The workflow ended without a picture.');
+		const page = join(output, 'index.html');
+		await writeFile(page, renderPage(pictures));
+		console.log(`${pictures.length} pictures:`);
+		for (const { file, prompt } of pictures) {
+			console.log(`  ${relative(process.cwd(), join(output, file))}  (${prompt})`);
+		}
+		console.log(`Open ${pathToFileURL(page).href} to see them side by side.`);
+	} finally {
+		await target.close();
+	}
+}
+
+main().then(
+	() => process.exit(0),
+	(error: Error) => {
+		console.error(`The demo failed: ${error.message}`);
+		process.exit(1);
+	},
+);

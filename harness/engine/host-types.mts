@@ -1,0 +1,113 @@
+/** What goes into a host and what comes out of it. */
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { BuiltInNode } from './built-in-nodes.mjs';
+
+export type Items = N8n.INodeExecutionData[];
+export type Mode = 'manual' | 'trigger';
+
+/** A workflow as n8n exports it; settings and ids may be missing in one written by hand. */
+export interface WorkflowJson {
+	id?: string;
+	name?: string;
+	nodes: Array<Partial<N8n.INode> & Pick<N8n.INode, 'name' | 'type'>>;
+	connections: N8n.IConnections;
+	settings?: N8n.IWorkflowSettings;
+	[key: string]: unknown;
+}
+
+export interface HostOptions {
+	/** The fields of each credential, by credential type. A node needs not name its credential. */
+	credentials?: Record<string, Record<string, unknown>>;
+	/** Where binary data goes: `memory` as base64 in the items, `filesystem` by id (the default). */
+	binaryMode?: 'memory' | 'filesystem';
+	/** Further node types, by their full names. */
+	extraNodeTypes?: Record<string, BuiltInNode>;
+	/** The package to load; by default this one. */
+	packageFolder?: string;
+	/** Called before a parked execution goes on, with the time for which it asked. */
+	onWake?: (until: Date) => void;
+}
+
+export interface ProgressEvent {
+	type: 'nodeStarted' | 'nodeFinished';
+	node: string;
+	/** How many items came out, over all outputs; only when a node has finished. */
+	items?: number;
+	/** The items of the first output; only when a node has finished. */
+	output?: Items;
+	error?: Error;
+}
+
+export interface RunOptions {
+	/** What the first node gives out. */
+	input?: Items;
+	/** `manual` as from the editor (the default), `trigger` as in production. */
+	mode?: Mode;
+	/** Stops the execution, as the Stop button does. */
+	signal?: AbortSignal;
+	onProgress?: (event: ProgressEvent) => void;
+	/** The node to begin with; by default the one that nothing leads to. */
+	startNode?: string;
+}
+
+export interface RunResult {
+	executionId: string;
+	workflow: WorkflowJson;
+	mode: Mode;
+	status: N8n.ExecutionStatus;
+	/** What ended the execution, if it failed. */
+	error?: N8n.ExecutionError;
+	/** Until when a parked execution wants to sleep. */
+	waitTill?: Date;
+	data: N8n.IRunExecutionData;
+	runData: N8n.IRunData;
+	/** The items that a node gave out; an empty list if it did not run or that output is empty. */
+	output(nodeName: string, outputIndex?: number, run?: number): Items;
+	/** The JSON of these items. */
+	json(nodeName: string, outputIndex?: number, run?: number): N8n.IDataObject[];
+	hints(nodeName: string): N8n.NodeExecutionHint[];
+}
+
+export interface RunningExecution {
+	executionId: string;
+	/** Settles when the engine is done. A failed execution is a result, no rejection. */
+	promise: Promise<RunResult>;
+	/** What the Stop button does. */
+	stop(): void;
+}
+
+export interface ToolOptions extends Pick<RunOptions, 'signal'> {
+	/** What the language model gives for each `$fromAI` in the parameters. */
+	args?: N8n.IDataObject;
+	/**
+	 * `subNode` (the default): the agent calls the tool itself, where `isToolExecution()` is true.
+	 * `engine`: the engine runs the tool as a node of its own, as for the agents of n8n 2; there
+	 * `isToolExecution()` is false and the node's `rewireOutputLogTo` is `ai_tool`.
+	 */
+	through?: 'subNode' | 'engine';
+	/** Further settings of the node, such as `onError`. */
+	node?: Partial<N8n.INode>;
+}
+
+export interface Host {
+	start(workflow: WorkflowJson, options?: RunOptions): RunningExecution;
+	run(workflow: WorkflowJson, options?: RunOptions): Promise<RunResult>;
+	/**
+	 * Goes on with a parked execution at once, whatever time it asked for, from nothing but its
+	 * stored JSON: as another process would. Parked sub-executions go on first.
+	 */
+	resume(parked: RunResult, options?: RunOptions): Promise<RunResult>;
+	/**
+	 * What "Retry" in the list of executions does: a new execution that goes on at the failed node,
+	 * from nothing but what was stored.
+	 *
+	 * @param edited the workflow as it is now; by default as it was
+	 */
+	retry(failed: RunResult, edited?: WorkflowJson, options?: RunOptions): Promise<RunResult>;
+	/** Calls a node as an AI agent calls its tool, and gives what the agent would read. */
+	runAsTool(type: string, parameters: N8n.INodeParameters, options?: ToolOptions): Promise<string>;
+	/** The bytes of an item's binary field, wherever they are kept. */
+	binary(item: N8n.INodeExecutionData, field?: string): Promise<Buffer>;
+	nodeType(type: string): N8n.INodeType;
+	credentialType(type: string): N8n.ICredentialType;
+}

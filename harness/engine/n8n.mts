@@ -1,0 +1,28 @@
+/** n8n's packages as the engine itself has them, loaded with settings that touch no home folder. */
+import 'reflect-metadata';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+
+const require = createRequire(import.meta.url);
+
+// n8n-core reads these while it is loaded, and would otherwise use a folder in the home folder.
+const userFolder = mkdtempSync(join(tmpdir(), 'media-gateway-n8n-'));
+const removeUserFolder = () => rmSync(userFolder, { recursive: true, force: true });
+// Inside jest there is no exit event, but a last hook of each test file.
+if (typeof afterAll === 'function') afterAll(removeUserFolder);
+else process.once('exit', removeUserFolder);
+process.env.N8N_USER_FOLDER = userFolder;
+process.env.N8N_ENCRYPTION_KEY = 'for tests only';
+process.env.N8N_ENFORCE_SETTINGS_FILE_PERMISSIONS = 'false';
+process.env.N8N_LOG_LEVEL ??= 'silent';
+
+// n8n's packages work by `require` only. The container has to be the very one the engine uses.
+export const n8nWorkflow = require('n8n-workflow') as typeof N8n;
+export const core = require('n8n-core') as typeof Core;
+export const { Container } = createRequire(require.resolve('n8n-core'))('@n8n/di') as {
+	Container: { get<T>(token: abstract new (...args: never[]) => T): T };
+};

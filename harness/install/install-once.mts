@@ -1,0 +1,75 @@
+/** Several processes may want the same tree: one installs it, the others wait. */
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { repositoryRoot } from './folders.mjs';
+import { INSTALL_LIMIT_MS } from './npm.mjs';
+
+const MARKER = '.installed';
+
+/** Runs `install` in `root` unless the marker there says that the same files were installed. */
+export async function installOnce(
+	root: string,
+	recipeFolder: string,
+	install: (log: string) => Promise<void>,
+): Promise<void> {
+	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipeFolder);
+	const files = ['package.json', 'package-lock.json'];
+	const hash = createHash('sha256');
+	for (const file of files) hash.update(fs.readFileSync(path.join(source, file)));
+	const wanted = hash.digest('hex');
+	const marker = path.join(root, MARKER);
+	const present = () => fs.existsSync(marker) && fs.readFileSync(marker, 'utf8').trim() === wanted;
+	if (present()) return;
+
+	await withLock(`${root}.lock`, async () => {
+		if (present()) return;
+		fs.mkdirSync(root, { recursive: true });
+		// A half-finished tree must not pass for a whole one.
+		fs.rmSync(marker, { force: true });
+		for (const file of files) fs.copyFileSync(path.join(source, file), path.join(root, file));
+		await install(`${root}.log`);
+		fs.writeFileSync(marker, wanted + '\n');
+	});
+}
+
+/** Holds a lock folder while `work` runs; the lock of a process that has died is taken over. */
+async function withLock(folder: string, work: () => Promise<void>): Promise<void> {
+	const owner = path.join(folder, 'pid');
+	fs.mkdirSync(path.dirname(folder), { recursive: true });
+	for (const deadline = Date.now() + INSTALL_LIMIT_MS; ; await sleep(1_000)) {
+		try {
+			fs.mkdirSync(folder);
+			fs.writeFileSync(owner, String(process.pid));
+			break;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+		}
+		if (!lives(owner)) fs.rmSync(folder, { recursive: true, force: true });
+		if (Date.now() > deadline) throw new Error(`Another installation still holds ${folder}`);
+	}
+	try {
+		await work();
+	} finally {
+		fs.rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+function lives(pidFile: string): boolean {
+	try {
+		process.kill(Number(fs.readFileSync(pidFile, 'utf8')), 0);
+		return true;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		// No file yet: the owner is between its two steps, unless that has lasted for seconds.
+		if (code === 'ENOENT') return isFresh(path.dirname(pidFile));
+		return code === 'EPERM';
+	}
+}
+
+function isFresh(folder: string): boolean {
+	const stat = fs.statSync(folder, { throwIfNoEntry: false });
+	return stat !== undefined && Date.now() - stat.mtimeMs < 5_000;
+}

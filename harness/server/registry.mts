@@ -1,0 +1,116 @@
+/** A registry of one's own on loopback, and an `npm` that makes an n8n server use it. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+import { ensureRegistry } from '../install/install.mjs';
+import { freePort } from './ports.mjs';
+
+const READY_MS = 60_000;
+
+/**
+ * Starts verdaccio on an empty storage, without any other registry behind it.
+ * @returns the registry; dispose of it after use
+ */
+export async function startRegistry(): Promise<Registry> {
+	const { node, bin } = await ensureRegistry((line) => console.log(line));
+	const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-registry-'));
+	const port = await freePort();
+	const config = {
+		storage: path.join(folder, 'storage'),
+		auth: { htpasswd: { file: path.join(folder, 'users'), max_users: -1 } },
+		uplinks: {},
+		packages: { '**': { access: '$all', publish: '$all', unpublish: '$all' } },
+		log: { type: 'stdout', format: 'json', level: 'http' },
+	};
+	// JSON is YAML.
+	const configFile = path.join(folder, 'config.yaml');
+	fs.writeFileSync(configFile, JSON.stringify(config));
+	const log = fs.openSync(path.join(folder, 'registry.log'), 'a');
+	const child = spawn(node, [bin, '--config', configFile, '--listen', `127.0.0.1:${port}`], {
+		cwd: folder,
+		env: { PATH: process.env.PATH, HOME: folder },
+		stdio: ['ignore', log, log],
+	});
+	fs.closeSync(log);
+	const registry = new Registry(`http://127.0.0.1:${port}`, folder, child);
+	for (const deadline = Date.now() + READY_MS; ; await sleep(100)) {
+		if (await registry.answers()) return registry;
+		if (child.exitCode === null && Date.now() < deadline) continue;
+		const { log: said } = registry;
+		await registry.dispose();
+		throw new Error(`verdaccio did not start\n${said.slice(-2_000)}`);
+	}
+}
+
+/** A running registry. Made by `startRegistry`. */
+export class Registry {
+	constructor(
+		/** Address without a trailing slash. */
+		readonly url: string,
+		private readonly folder: string,
+		private readonly child: ChildProcess,
+	) {}
+
+	/** What it has written so far: one JSON object for each request. */
+	get log(): string {
+		return fs.readFileSync(path.join(this.folder, 'registry.log'), 'utf8');
+	}
+
+	/** Whether it answers. */
+	async answers(): Promise<boolean> {
+		const response = await fetch(`${this.url}/-/ping`).catch(() => undefined);
+		return response?.ok ?? false;
+	}
+
+	/**
+	 * Publishes a packed package with npm.
+	 * @param tarball path of a .tgz
+	 */
+	async publish(tarball: string): Promise<void> {
+		const settings = path.join(this.folder, 'npmrc');
+		// npm wants a token, and the registry takes any.
+		fs.writeFileSync(settings, `${this.url.replace('http:', '')}/:_authToken=any\n`);
+		const flags = [`--registry=${this.url}`, `--userconfig=${settings}`, '--ignore-scripts'];
+		// Elsewhere than in the repository: its own settings are not meant for this.
+		await promisify(execFile)('npm', ['publish', path.resolve(tarball), ...flags], {
+			cwd: this.folder,
+		});
+	}
+
+	/**
+	 * A folder with an `npm` that asks this registry whatever `--registry` says, to stand first in
+	 * the PATH of a server: n8n takes another registry than the public one only with a licence.
+	 * @returns absolute path
+	 */
+	npmFolder(): string {
+		const folder = path.join(this.folder, 'bin');
+		fs.mkdirSync(folder, { recursive: true });
+		const script = `#!/bin/sh
+PATH=\${PATH#*:}
+for argument do
+	shift
+	case "$argument" in
+		--registry=*) ;;
+		*) set -- "$@" "$argument" ;;
+	esac
+done
+exec npm "$@" --registry=${this.url}
+`;
+		fs.writeFileSync(path.join(folder, 'npm'), script, { mode: 0o755 });
+		return folder;
+	}
+
+	/** Ends it and deletes what it holds. */
+	async dispose(): Promise<void> {
+		if (this.child.exitCode === null && this.child.signalCode === null) {
+			const ended = new Promise<void>((resolve) => this.child.once('exit', () => resolve()));
+			this.child.kill('SIGKILL');
+			await ended;
+		}
+		fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+	}
+}

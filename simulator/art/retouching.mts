@@ -1,0 +1,93 @@
+import { Jimp } from 'jimp';
+import { Canvas, hsl, mix, type Bitmap, type Colour } from './canvas.mjs';
+import { decode } from './decoding.mjs';
+import { colourIn, hourIn } from './scene.mjs';
+import { hash, seeded } from '../seed.mjs';
+import { paintMoon, paintSnowfall, paintStars } from './sky.mjs';
+
+const biggestEdge = 2048;
+
+/** How light and dark of a picture are mapped to colours, and how much of it shows. */
+interface Tone {
+	dark: Colour;
+	light: Colour;
+	share: number;
+}
+
+/**
+ * An uploaded picture, changed as the prompt says (`night`, `snow`, a colour, `black and white`, an
+ * hour) or else toned in colours drawn from it, and framed. Undefined if it cannot be decoded.
+ */
+export async function retouch(
+	original: Buffer,
+	prompt: string,
+	index: number,
+): Promise<Bitmap | undefined> {
+	const picture = await pixels(original);
+	if (picture === undefined) return undefined;
+	const random = seeded(hash(`${prompt}\n${index}`));
+	const canvas = new Canvas(picture.width, picture.height, picture.data);
+	const night = hourIn(prompt) === 'night';
+	const unit = Math.min(canvas.width, canvas.height);
+	toned(canvas, toneFor(prompt, random() * 360));
+	if (night) {
+		paintStars(canvas, random, 0.45);
+		paintMoon(canvas, [canvas.width * (0.2 + random() * 0.6), canvas.height * 0.16], unit * 0.055);
+	}
+	if (/\b(snow\w*|winter)\b/i.test(prompt)) paintSnowfall(canvas, random);
+	framed(canvas, Math.max(2, unit * 0.018), night ? hsl(225, 0.3, 0.2) : [250, 246, 236]);
+	return canvas;
+}
+
+async function pixels(original: Buffer): Promise<Bitmap | undefined> {
+	try {
+		const picture = Jimp.fromBitmap(await decode(original));
+		if (Math.max(picture.width, picture.height) > biggestEdge) {
+			picture.scaleToFit({ w: biggestEdge, h: biggestEdge });
+		}
+		return picture.bitmap;
+	} catch {
+		// The right first bytes and nothing sensible behind them, or a format it does not know.
+		return undefined;
+	}
+}
+
+function toneFor(prompt: string, hue: number): Tone {
+	const hour = hourIn(prompt);
+	if (/\b(black and white|monochrome|sketch|pencil)\b/i.test(prompt)) {
+		return { dark: [20, 20, 22], light: [250, 248, 244], share: 1 };
+	}
+	if (hour === 'night') return { dark: [4, 7, 24], light: [112, 140, 200], share: 0.82 };
+	if (hour === 'dusk') return { dark: [52, 16, 66], light: [255, 190, 120], share: 0.6 };
+	if (hour === 'dawn') return { dark: [70, 50, 110], light: [255, 222, 200], share: 0.55 };
+	if (hour === 'day') return { dark: [30, 70, 110], light: [255, 255, 236], share: 0.5 };
+	const colour = colourIn(prompt);
+	if (colour)
+		return {
+			dark: mix(colour, [0, 0, 0], 0.8),
+			light: mix(colour, [255, 255, 255], 0.55),
+			share: 0.7,
+		};
+	if (/\b(snow\w*|winter)\b/i.test(prompt)) {
+		return { dark: [40, 56, 90], light: [248, 251, 255], share: 0.6 };
+	}
+	return { dark: hsl(hue, 0.6, 0.16), light: hsl(hue + 60, 0.75, 0.86), share: 0.65 };
+}
+
+function toned({ data }: Canvas, { dark, light, share }: Tone): void {
+	for (let at = 0; at < data.length; at += 4) {
+		const grey = (data[at]! * 0.3 + data[at + 1]! * 0.59 + data[at + 2]! * 0.11) / 255;
+		for (let channel = 0; channel < 3; channel += 1) {
+			const target = dark[channel]! + (light[channel]! - dark[channel]!) * grey;
+			data[at + channel] = data[at + channel]! * (1 - share) + target * share;
+		}
+	}
+}
+
+function framed(canvas: Canvas, thick: number, colour: Colour): void {
+	const { width, height } = canvas;
+	canvas.box([0, 0], [width, thick], colour);
+	canvas.box([0, height - thick], [width, height], colour);
+	canvas.box([0, 0], [thick, height], colour);
+	canvas.box([width - thick, 0], [width, height], colour);
+}

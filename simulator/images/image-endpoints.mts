@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
+import { imageAccount } from '../http/accounts.mjs';
+import { json, refusal, type GatewayResponse } from '../http/gateway-response.mjs';
+import { checkOrder, checkUploads, type Order } from './request-checks.mjs';
+import type { ParsedRequest, ServerContext } from '../http/server-context.mjs';
+import { small } from '../http/request-log.mjs';
+import type { ReceivedRequest } from '../gateway-options.mjs';
+import { promptDirectives } from './prompt-directives.mjs';
+import { outcome, type Task, type TaskKind } from './task-store.mjs';
+import { readForm, recorded, type Form } from './upload-form.mjs';
+
+/** `POST /v1/images/generations` (spec 4.2). */
+export function generate(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+): ParsedRequest {
+	record.body = small(request.body);
+	const fields = isRecord(request.body) ? request.body : {};
+	const asynchronous = asksAsync(request, fields.async === true);
+	return order(context, request, record, 'generation', asynchronous, fields, () => undefined);
+}
+
+/** `POST /v1/images/edits` (spec 4.2): a form with one or more pictures. */
+export async function edit(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+): Promise<ParsedRequest> {
+	const form: Form = await readForm(request);
+	record.body = recorded(form);
+	const fields: Record<string, unknown> = Object.fromEntries(form.fields);
+	const asynchronous = asksAsync(request, fields.async === 'true');
+	return order(context, request, record, 'edit', asynchronous, fields, ({ model }) => {
+		return checkUploads(form.files, model)[0];
+	});
+}
+
+/** `GET /v1/images/generations/{task_id}` and `GET /v1/images/edits/{task_id}`. */
+export function query(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+	kind: TaskKind,
+): ParsedRequest {
+	const { id } = request.params as { id: string };
+	const task = context.tasks.get(id);
+	const settled = task !== undefined && context.tasks.settled(task);
+	return {
+		call: 'poll',
+		prompt: task?.prompt ?? '',
+		settled,
+		answer: () => {
+			record.account = imageAccount(request.headers);
+			// The other kind's and the other account's tasks do not exist here (spec 4.2, rules 1-3).
+			if (task === undefined || task.kind !== kind || task.account !== record.account) {
+				throw refusal(404, `task ${id} does not exist`);
+			}
+			return json(taskBody(task, context.tasks.status(task), settled, origin(request)));
+		},
+	};
+}
+
+/** `GET /images/{id}.png`: public, the address is all it takes. */
+export function download(context: ServerContext, request: FastifyRequest): ParsedRequest {
+	const id = (request.params as { file: string }).file.replace(/\.png$/, '');
+	const prompt = context.images.prompt(id);
+	return { call: 'download', prompt, settled: true, answer: () => context.images.answer(id) };
+}
+
+/** The three forms of asking for a task (spec 4.3). */
+function asksAsync(request: FastifyRequest, inBody: boolean): boolean {
+	const inQuery = (request.query as Record<string, unknown>).async;
+	const inHeader = request.headers['x-async'];
+	return inBody || inQuery === 'true' || String(inHeader).toLowerCase() === 'true';
+}
+
+type Source = { sha256: string; bytes: Buffer | undefined } | undefined;
+
+function order(
+	context: ServerContext,
+	request: FastifyRequest,
+	record: ReceivedRequest,
+	kind: TaskKind,
+	asynchronous: boolean,
+	fields: Record<string, unknown>,
+	sourceOf: (order: Order) => Source,
+): ParsedRequest {
+	const answer = (): GatewayResponse | Promise<GatewayResponse> => {
+		const account = imageAccount(request.headers);
+		record.account = account;
+		const mode = asynchronous ? 'async' : 'sync';
+		const checked = checkOrder(fields, kind, mode, context.models);
+		const source = sourceOf(checked);
+		const { prompt } = checked;
+		const directives = promptDirectives(prompt);
+		if (directives.quota)
+			throw refusal(429, 'quota insufficient: top up the account', 'insufficient_quota');
+		if (!asynchronous && outcome(directives.final ?? '') !== 'open') {
+			throw refusal(400, `the picture could not be made: ${directives.final}`);
+		}
+		context.log.charge(record, prompt);
+		const images = context.images.order(checked, source);
+		if (!asynchronous) {
+			const ms =
+				directives.seconds === undefined
+					? (context.options.syncMs ?? 0)
+					: directives.seconds * 1000;
+			const result = () => {
+				const created = Math.floor(context.now() / 1000);
+				return json({ created, data: directives.empty ? [] : addressed(images, origin(request)) });
+			};
+			return ms > 0 ? sleep(ms, undefined, { signal: context.closing }).then(result) : result();
+		}
+		const model = checked.model.model;
+		const { id } = context.tasks.add({ kind, account, model, prompt, images });
+		// Whatever comes later, a new task is queued (spec section 3, rule 1).
+		return json({ id, status: 'queued' });
+	};
+	const prompt = typeof fields.prompt === 'string' ? fields.prompt : '';
+	return { call: asynchronous ? 'submit' : 'sync', prompt, settled: !asynchronous, answer };
+}
+
+function taskBody(task: Task, status: string, settled: boolean, from: string): unknown {
+	const { id } = task;
+	if (!settled) return { id, status };
+	switch (outcome(status)) {
+		case 'success': {
+			const created = Math.floor((task.createdAt + task.lifetime) / 1000);
+			return { id, status, created, data: addressed(task.images, from) };
+		}
+		case 'failed': {
+			const message = `the picture could not be made: ${task.model} refused the prompt`;
+			return { id, status, error: { message, type: 'generation_failed' } };
+		}
+		case 'cancelled': {
+			const message = 'the task was cancelled by the operator';
+			return { id, status, error: { message, type: 'cancelled' } };
+		}
+		default:
+			return { id, status };
+	}
+}
+
+/** Addresses on the host that the caller knows the gateway by. */
+function addressed(paths: readonly string[], from: string): { url: string }[] {
+	return paths.map((path) => ({ url: from + path }));
+}
+
+function origin(request: FastifyRequest): string {
+	return `${request.protocol}://${request.host}`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
