@@ -108,6 +108,7 @@ export function extensionFor(mimeType: string): string {
 }
 
 const LONGEST_STEM = 80;
+const LONGEST_MIME_TYPE = 200;
 
 /**
  * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
@@ -123,6 +124,20 @@ export function safeFileStem(foreign: string): string {
 	const stem = Array.from(plain).slice(0, LONGEST_STEM);
 	while (/^[.\-_ ]$/.test(stem.at(-1) ?? '')) stem.pop();
 	return stem.join('');
+}
+
+/**
+ * A MIME type as it may stand in a header, with its parameters where they are plain words; undefined
+ * for what begins like none. Nothing in it can begin a header of its own.
+ */
+export function safeMimeType(foreign: unknown): string | undefined {
+	if (typeof foreign !== 'string') return undefined;
+	const [type = '', ...parameters] = foreign.slice(0, LONGEST_MIME_TYPE).trim().split(';');
+	const essence = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0];
+	if (essence === undefined || essence !== type.trim()) return essence;
+	const plain = parameters.map((parameter) => parameter.trim());
+	const arePlain = plain.every((parameter) => /^[\w-]+="?[\w.+-]+"?$/.test(parameter));
+	return arePlain ? [essence, ...plain].join('; ') : essence;
 }
 
 /**
