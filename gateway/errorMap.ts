@@ -8,7 +8,8 @@ const LONGEST_QUOTE = 300;
 const LONGEST_READ = 2000;
 /** Control characters, those that turn the direction of writing, and halves of characters. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
-const KEYS = /\bsk-[\w-]{6,}|(?<=\bbearer\s+)[\w.~+/=-]{12,}/gi;
+const KEY = /\bsk-[\w-]{6,}/gi;
+const BEARER = /(\bbearer\s+)[\w.~+/=-]{12,}/gi;
 
 /**
  * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
@@ -29,7 +30,8 @@ export function gatewayMessage(answer: Answer): string | undefined {
 export function firstText(candidates: unknown[]): string | undefined {
 	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
 	if (text === undefined) return undefined;
-	const shown = quote(text.slice(0, LONGEST_READ).replace(KEYS, '…'));
+	const read = text.slice(0, LONGEST_READ);
+	const shown = quote(read.replace(KEY, '…').replace(BEARER, '$1…'));
 	return shown === '' ? undefined : shown;
 }
 

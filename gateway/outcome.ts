@@ -92,6 +92,9 @@ export function faultOf(code: unknown, message = ''): Fault {
 	return 'other';
 }
 
+/** No date is longer; it is not read digit by digit either. */
+const LONGEST_RETRY_AFTER = 64;
+
 /**
  * The pause that a `Retry-After` header asks for (seconds or an HTTP date), in milliseconds.
  * Undefined where there is none, or where it says nothing sensible: not a number, in the past, or
@@ -100,7 +103,8 @@ export function faultOf(code: unknown, message = ''): Fault {
  * @param now milliseconds since 1970, for the form with a date
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
-	if (header === undefined || header.trim() === '') return undefined;
+	if (header === undefined || header.length > LONGEST_RETRY_AFTER) return undefined;
+	if (header.trim() === '') return undefined;
 	const seconds = Number(header);
 	const ms = Number.isNaN(seconds) ? Date.parse(header) - now : seconds * 1000;
 	return Number.isFinite(ms) && ms >= 0 && ms <= 86_400_000 ? ms : undefined;

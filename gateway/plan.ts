@@ -1,4 +1,5 @@
 import type { JsonObject } from './json';
+import { GatewayError, type Problem } from './problem';
 
 /** What a request is for. The rules of sending again and the error map are kept by call. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
@@ -140,17 +141,35 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
 	};
 }
 
-/** A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark. */
-export function pathPart(name: string): string {
+/**
+ * A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark.
+ *
+ * @param kind what it names, for the error
+ * @param details of the error
+ * @throws GatewayError for `.` and `..`: they lead to another path, and no encoding changes that, as
+ *   every parser of addresses reads `%2e` as a dot
+ */
+export function pathPart(name: string, kind: string, details: Partial<Problem> = {}): string {
+	if (name === '.' || name === '..') {
+		throw new GatewayError({
+			message: `The ${kind} "${name}" is not valid`,
+			description: 'It was not sent, because it would lead to another address of the gateway.',
+			...details,
+		});
+	}
 	return encodeURIComponent(name.replace(/\p{Cs}/gu, '\ufffd'));
 }
 
-/** Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2). */
+/**
+ * Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2).
+ *
+ * @throws GatewayError if the ID would lead to another path
+ */
 export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
 	return {
 		call: 'poll',
 		method: 'GET',
-		path: `${PATHS[taskType]}/${pathPart(taskId)}`,
+		path: `${PATHS[taskType]}/${pathPart(taskId, 'task ID', { taskId, taskType })}`,
 		query: {},
 		headers: { Accept: 'application/json' },
 		paid: false,

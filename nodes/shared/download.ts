@@ -1,4 +1,5 @@
 import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
+import { readDataUrl } from '../../gateway/dataUrl';
 import { quote } from '../../gateway/errorMap';
 import { detectImageType, imageFileName } from '../../gateway/imageFile';
 import type { JsonObject } from '../../gateway/json';
@@ -34,8 +35,8 @@ export async function downloadImage(
 	fallbackName: string,
 	role: 'result' | 'source' = 'result',
 ): Promise<IBinaryData> {
-	const inline = /^data:([^;,]*);base64,(.*)$/s.exec(url);
-	if (inline !== null) return await storeInline(run, inline[2] ?? '', fallbackName);
+	const inline = readDataUrl(url);
+	if (inline !== undefined) return await storeInline(run, inline.base64, fallbackName);
 
 	const address = imageAddress(url, run.address.baseUrl);
 	if (address === undefined) {

@@ -5,7 +5,7 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { isBelow } from '../../gateway/address';
-import { isJsonObject } from '../../gateway/json';
+import { isJsonObject, parseJson } from '../../gateway/json';
 import { faultOf, type Answer, type Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
@@ -141,15 +141,6 @@ export function plainHeaders(
 		plain[name.toLowerCase()] = withoutKey(String(value));
 	}
 	return plain;
-}
-
-/** The JSON in a text, or undefined if it is none. */
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text) as unknown;
-	} catch {
-		return undefined;
-	}
 }
 
 /**
