@@ -1,6 +1,6 @@
 /** What other nodes, users and gateways hand to the nodes in a form that nobody expects. */
 import './fast-time.mjs';
-import type { Host } from './host.mjs';
+import type { Host } from '../../harness/engine/host.mjs';
 import {
 	errorOf,
 	filesNode,
