@@ -92,7 +92,7 @@ export async function imageItems(
 }
 
 /** Whether an image came inside the response: it has no address but its own bytes. */
-const isInline = (url: string): boolean => url.startsWith('data:');
+export const isInline = (url: string): boolean => url.startsWith('data:');
 
 /** An image as it stands in JSON, where megabytes of Base64 help neither a person nor an agent. */
 export function shownImage({ url }: ImageResult): { url?: string; note?: string } {
