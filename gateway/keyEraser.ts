@@ -13,8 +13,11 @@ const MOST_LAYERS = 4;
  */
 const LONGEST_TEXT = 4_000_000;
 
+/** A character as JSON writes it. */
+const OF_JSON = /\\u([0-9a-f]{4})|\\(["\\/])/gi;
+
 /** A character as JSON or an address writes it. */
-const ESCAPE = /\\u([0-9a-f]{4})|\\(["\\/])|%([0-9a-f]{2})/gi;
+const OF_BOTH = /\\u([0-9a-f]{4})|\\(["\\/])|%([0-9a-f]{2})/gi;
 
 /**
  * Makes the function that takes a key out of texts of a gateway, some of which quote the key that
@@ -28,29 +31,32 @@ export function createKeyEraser(key: string): (text: string) => string {
 	if (key.length < SHORTEST_KEY) return (text) => text;
 	return (text) => {
 		const erased = text.replaceAll(key, ERASED);
-		return /[\\%]/.test(erased) ? withoutEscapedKey(erased, key) : erased;
+		if (!/[\\%]/.test(erased)) return erased;
+		// A percent sign of the key itself begins no escape.
+		const inJson = key.includes('%') ? withoutEscapedKey(erased, key, OF_JSON) : erased;
+		return withoutEscapedKey(inJson, key, OF_BOTH);
 	};
 }
 
-function withoutEscapedKey(text: string, key: string): string {
+function withoutEscapedKey(text: string, key: string, escape: RegExp): string {
 	let cleaned = text;
 	let plain = text;
 	for (let layers = 1; layers <= MOST_LAYERS; layers += 1) {
-		const decoded = decode(plain);
+		const decoded = decode(plain, escape);
 		if (decoded === plain) break;
 		plain = decoded;
 		if (!plain.includes(key)) continue;
 		if (cleaned.length > LONGEST_TEXT) return plain.replaceAll(key, ERASED);
 		// The places in the text are worked out only where there is something to erase.
-		cleaned = eraseAt(cleaned, layers, key);
+		cleaned = eraseAt(cleaned, layers, key, escape);
 		plain = cleaned;
-		for (let layer = 0; layer < layers; layer += 1) plain = decode(plain);
+		for (let layer = 0; layer < layers; layer += 1) plain = decode(plain, escape);
 	}
 	return cleaned;
 }
 
-const decode = (text: string): string =>
-	text.replace(ESCAPE, (_, unicode?: string, plain?: string, percent?: string) =>
+const decode = (text: string, escape: RegExp): string =>
+	text.replace(escape, (_, unicode?: string, plain?: string, percent?: string) =>
 		meaning(unicode, plain, percent),
 	);
 
@@ -59,20 +65,20 @@ function meaning(unicode?: string, plain?: string, percent?: string): string {
 }
 
 /** Erases what stands for the key once the text is decoded so many times. */
-function eraseAt(text: string, layers: number, key: string): string {
+function eraseAt(text: string, layers: number, key: string, escape: RegExp): string {
 	let plain = text;
 	/** Where each character of `plain` begins in the text, and behind the last one where it ends. */
 	let places = Array.from({ length: text.length + 1 }, (_, index) => index);
 	for (let layer = 0; layer < layers; layer += 1) {
 		const before: number[] = [];
 		let from = 0;
-		for (const { index, 0: escape } of plain.matchAll(ESCAPE)) {
+		for (const { index, 0: written } of plain.matchAll(escape)) {
 			for (; from <= index; from += 1) before.push(places[from] as number);
-			from = index + escape.length;
+			from = index + written.length;
 		}
 		for (; from <= plain.length; from += 1) before.push(places[from] as number);
 		places = before;
-		plain = decode(plain);
+		plain = decode(plain, escape);
 	}
 	const pieces: string[] = [];
 	let rest = 0;
