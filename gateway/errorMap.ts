@@ -48,6 +48,24 @@ export function quote(text: string): string {
 		: plain;
 }
 
+/** As much of an answer is kept as may hold an ID, in characters. */
+const LONGEST_EXCERPT = 2048;
+/** No ID is as long as this; images that come inside an answer are. */
+const LONG_BASE64 = /[\w+/=-]{400,}/g;
+
+/**
+ * How an answer begins, for whoever looks for what was paid for: up to 2,048 characters, images
+ * left out. Undefined where nothing came.
+ */
+export function excerpt(text: string | undefined): string | undefined {
+	if (text === undefined || text.trim() === '') return undefined;
+	return text
+		.slice(0, 8 * LONGEST_EXCERPT)
+		.replace(LONG_BASE64, '…')
+		.slice(0, LONGEST_EXCERPT)
+		.replace(/\p{Cs}$/u, '');
+}
+
 const NAMES: Record<Call, string> = {
 	submit: 'submitting the image task',
 	sync: 'creating the image',
@@ -94,7 +112,8 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 		return new UnknownOutcomeError({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(outcome)}`,
 			description: HOW_TO_FIND_OUT,
-			httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
+			httpCode: outcome.httpCode,
+			response: excerpt(outcome.kind === 'answer' ? outcome.text : outcome.received),
 		});
 	}
 	if (outcome.kind === 'fault') {

@@ -23,9 +23,18 @@ export type Outcome =
 			/** The body as JSON, or undefined if it is none. */
 			json: unknown;
 	  }
-	| { kind: 'fault'; fault: Fault; detail: string };
+	| {
+			kind: 'fault';
+			fault: Fault;
+			detail: string;
+			/** Where the head of an answer had come. */
+			httpCode?: number;
+			/** The beginning of what had arrived of its body, without the key. */
+			received?: string;
+	  };
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>;
+export type FaultOutcome = Extract<Outcome, { kind: 'fault' }>;
 
 /** Whether an answer is one to work with: 2xx and a JSON object. */
 export function isGood(outcome: Outcome): outcome is Answer & { json: JsonObject } {

@@ -6,18 +6,20 @@ import type {
 } from 'n8n-workflow';
 import { isBelow } from '../../gateway/address';
 import { isJsonObject } from '../../gateway/json';
-import { faultOf, type Answer, type Outcome } from '../../gateway/outcome';
+import { faultOf, type Answer, type FaultOutcome, type Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
 import { multipart } from './multipart';
 import type { Requests } from './requests';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './run';
-import { readBody, TooLargeError } from './stream';
+import { arrivedBefore, readBody, TooLargeError } from './stream';
 
 /** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 const MOST_REDIRECTS = 3;
+/** As much is kept of an answer that broke off, in characters. */
+const LONGEST_RECEIVED = 2048;
 
 export interface TransportOptions {
 	/** Of an execution; the editor's has what a listing needs. */
@@ -72,7 +74,12 @@ async function exchangeOnce(
 		const body = form?.body ?? plan.body;
 		const response = await request(options, plan, url, body, signal);
 		const { withoutKey } = options.address;
-		const { text, json } = await (options.read ?? readJson)(response);
+		const { text, json } = await (options.read ?? readJson)(response).catch(
+			async (error: unknown) => {
+				const received = withoutKey(arrivedBefore(error) ?? '').slice(0, LONGEST_RECEIVED);
+				return await Promise.reject(new CutAnswer(response.statusCode, received, error));
+			},
+		);
 		const erased = withoutKey(text);
 		return {
 			kind: 'answer',
@@ -152,11 +159,28 @@ function parseJson(text: string): unknown {
 	}
 }
 
+/** An answer that broke off, with what had come of it. */
+class CutAnswer extends Error {
+	override name = 'CutAnswer';
+
+	constructor(
+		readonly httpCode: number,
+		readonly received: string,
+		override readonly cause: unknown,
+	) {
+		super('The answer broke off');
+	}
+}
+
 /**
  * The fault behind what the platform threw. Its helper wraps the error of the network in one of its
  * own; only code and text are taken over, because the original holds the request with the key.
  */
-export function faultFrom(error: unknown): Outcome {
+export function faultFrom(error: unknown): FaultOutcome {
+	if (error instanceof CutAnswer) {
+		const { httpCode, received, cause } = error;
+		return { ...faultFrom(cause), httpCode, received };
+	}
 	if (error instanceof TooLargeError) return { kind: 'fault', fault: 'tooLarge', detail: '' };
 	const chain: Array<Record<string, unknown>> = [];
 	for (let link: unknown = error; isLink(link) && chain.length < 5; link = link.cause)
