@@ -82,6 +82,29 @@ const FAULTS: Record<Fault, { happened: string; advice: string }> = {
 	refused: { happened: 'nothing answers at the address of the gateway', advice: CHECK_ADDRESS },
 	notFound: { happened: 'the host name of the gateway was not found', advice: CHECK_ADDRESS },
 	invalidAddress: { happened: 'the address is not valid', advice: CHECK_ADDRESS },
+	unconnected: {
+		happened: 'no secure connection to the gateway could be made',
+		advice: CHECK_ADDRESS,
+	},
+	tlsMismatch: {
+		happened: 'the server and n8n could not agree on a secure connection (TLS)',
+		advice:
+			'Ask the operator of the gateway which TLS versions, ciphers and client certificates it needs, and check "Base URL" in the Media Gateway credential.',
+	},
+	invalidHeader: {
+		happened: 'a header of the request is not valid',
+		advice:
+			'Check "API Key", "Version Header Name" and "Version Header Value" in the Media Gateway credential: a header name has no blanks, umlauts or colons.',
+	},
+	invalidBody: {
+		happened: 'the content of the request cannot be sent',
+		advice: 'Check the prompt, the files and "Extra Fields".',
+	},
+	blocked: {
+		happened: 'requests to the address are not allowed by n8n',
+		advice:
+			'Ask the administrator of n8n to allow the host in its protection against server-side request forgery (SSRF) and in the domains of the credential.',
+	},
 	certificate: {
 		happened: 'the certificate of the server is not trusted',
 		advice:
@@ -102,6 +125,8 @@ const FAULTS: Record<Fault, { happened: string; advice: string }> = {
 	other: { happened: 'the connection failed', advice: 'Try again later.' },
 };
 
+const NOTHING_SENT = ' Nothing was sent, and nothing was charged for this request.';
+
 const HOW_TO_FIND_OUT =
 	"It was not sent again, because it may have been accepted and charged. Look for it in the usage list of the gateway's console before you send it once more.";
 
@@ -120,7 +145,8 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 		const { happened, advice } = FAULTS[outcome.fault];
 		return new GatewayError({
 			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
-			description: outcome.detail === '' ? advice : `${advice} (${outcome.detail})`,
+			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
+			httpCode: outcome.httpCode,
 		});
 	}
 	const known = problemFor(plan, outcome);
@@ -142,6 +168,9 @@ function whatHappened(outcome: Outcome): string {
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
 		return `the gateway answered ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
+	}
+	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
+		return `the gateway answered ${outcome.httpCode} and pointed to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
 	}
 	return `the gateway answered ${outcome.httpCode} with ${describeBody(outcome)}`;
 }

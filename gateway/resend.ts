@@ -1,4 +1,4 @@
-import { isGood, retryAfterMs, type Outcome } from './outcome';
+import { isGood, retryAfterMs, type Fault, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
 
 /** How often one request is tried at the most; waiting for tasks has its own deadline instead. */
@@ -30,12 +30,21 @@ export function isThrottle(outcome: Outcome): boolean {
 	return outcome.kind === 'answer' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
 
+const PASSING_FAULTS: readonly Fault[] = [
+	'refused',
+	'notFound',
+	'unconnected',
+	'reset',
+	'timeout',
+	'other',
+];
+
 /** Whether the same question may bring an answer a little later. For requests that cost nothing. */
 export function isPassing(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') {
-		return ['refused', 'notFound', 'reset', 'timeout', 'other'].includes(outcome.fault);
+		return PASSING_FAULTS.includes(outcome.fault);
 	}
-	if (outcome.httpCode >= 500 || outcome.httpCode === 408 || outcome.httpCode === 429) return true;
+	if (outcome.httpCode >= 500 || [408, 425, 429].includes(outcome.httpCode)) return true;
 	// A page or half a document with status 200 comes from something between us and the gateway.
 	return outcome.httpCode >= 200 && outcome.httpCode < 300 && !isGood(outcome);
 }

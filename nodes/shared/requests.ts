@@ -40,7 +40,9 @@ export class Requests {
 			const isLate = signal.reason === TIMED_OUT;
 			if (signal.aborted && !isLate) return await Promise.reject(new RunEnded('Stopped'));
 			const outcome = faultFrom(error);
-			return isLate ? { ...outcome, fault: 'timeout', detail: '' } : outcome;
+			// Late or not: without a connection nothing was sent.
+			if (!isLate || outcome.fault === 'unconnected') return outcome;
+			return { ...outcome, fault: 'timeout', detail: '' };
 		} finally {
 			this.deadlines.delete(controller);
 		}
