@@ -2,7 +2,8 @@ import { isJsonObject, nonEmptyString } from './json';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from './outcome';
 import type { Call, RequestPlan } from './plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from './problem';
-import { isQuotaRefusal } from './resend';
+import { isGatewayError } from './missing';
+import { isQuotaRefusal } from './quota';
 
 const LONGEST_QUOTE = 300;
 const LONGEST_READ = 2000;
@@ -212,6 +213,12 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 		return {
 			message: `The gateway does not allow this request (403)${words}`,
 			description: "Check in the gateway's console what the key may use.",
+		};
+	}
+	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(answer)) {
+		return {
+			message: `Something in front of the gateway answered 404 with ${describeBody(answer)}${words}`,
+			description: `It says nothing about the task. ${CHECK_ADDRESS}`,
 		};
 	}
 	if (httpCode === 404) {

@@ -1,5 +1,6 @@
 import { isGood, retryAfterMs, type Fault, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
+import { isQuotaRefusal } from './quota';
 
 /** How often one request is tried at the most; waiting for tasks has its own deadline instead. */
 const MOST_ATTEMPTS = 6;
@@ -17,13 +18,6 @@ export type Decision =
 	| { again: false }
 	/** `throttled`: the pause is for the whole run, not for this request alone. */
 	| { again: true; afterMs: number; throttled: boolean };
-
-const QUOTA = /quota|\bbalance\b|insufficient|credit|top.?up|recharge|billing|payment/i;
-
-/** Whether a 429 speaks of money rather than of haste (specification, section 7, has one status for both). */
-export function isQuotaRefusal(outcome: Outcome): boolean {
-	return outcome.kind === 'answer' && outcome.httpCode === 429 && QUOTA.test(outcome.text);
-}
 
 /** Whether an outcome is a 429 for sending too often. */
 export function isThrottle(outcome: Outcome): boolean {

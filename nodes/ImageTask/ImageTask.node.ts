@@ -15,7 +15,7 @@ import { imageBinaries, readTarget, type ImageTarget } from '../shared/images';
 import { runItems } from '../shared/items';
 import { readLimits } from '../shared/options';
 import { openRun, type Run } from '../shared/run';
-import { queryTask } from '../shared/tasks';
+import { ageOf, queryTask } from '../shared/tasks';
 import { readWantedTask } from '../shared/wanted';
 
 export class ImageTask implements INodeType {
@@ -53,7 +53,8 @@ export class ImageTask implements INodeType {
 				prepare: (itemIndex) => {
 					const task = readWantedTask(this, itemIndex);
 					const target = readTarget(this, itemIndex);
-					return async () => [await taskItem(run, await queryTask(run, task), target)];
+					const ageMs = ageOf(this.getInputData()[itemIndex]?.json.submittedAt);
+					return async () => [await taskItem(run, await queryTask(run, task, ageMs), target)];
 				},
 			});
 			return [items.flat()];

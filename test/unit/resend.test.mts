@@ -6,13 +6,8 @@ import {
 	type Fault,
 	type Outcome,
 } from '../../gateway/outcome.js';
-import {
-	backoffMs,
-	decideResend,
-	isPassing,
-	isQuotaRefusal,
-	isThrottle,
-} from '../../gateway/resend.js';
+import { backoffMs, decideResend, isPassing, isThrottle } from '../../gateway/resend.js';
+import { isQuotaRefusal } from '../../gateway/quota.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -118,8 +113,7 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 describe('a 429', () => {
 	test.each([
 		QUOTA,
-		{ error: 'quota exceeded' },
-		{ message: 'Your balance is too low' },
+		{ error: { message: 'Quota exceeded' } },
 		{ error: { message: 'not enough credits' } },
 		{ error: { message: 'Please top up your account' } },
 	])('that speaks of money is sent again once: %j', (body) => {
