@@ -217,7 +217,7 @@ describe('a body that cannot be built', () => {
 	test('because a file is gone was not sent, and the other files are closed', async () => {
 		let closed = 0;
 		const file = (open: FormFile['open']): FormFile => {
-			return { name: 'image', fileName: 'a.png', mimeType: 'image/png', size: 1, open };
+			return { name: 'image', fileName: 'a.png', mimeType: 'image/png', size: 1, digest: '', open };
 		};
 		const whole = file(async function* () {
 			try {
