@@ -131,14 +131,40 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
 		query: asked.query,
 		headers: { Accept: 'application/json', ...asked.headers },
 		form: {
-			fields: Object.entries(bodyOf(request, asked.body)).map(([name, value]) => [
-				name,
-				typeof value === 'string' ? value : JSON.stringify(value),
-			]),
+			fields: Object.entries(bodyOf(request, asked.body)).flatMap(([name, value]) => {
+				const text = fieldText(name, value);
+				return text === undefined ? [] : [[name, text] as [string, string]];
+			}),
 			files: request.files,
 		},
 		paid: true,
 	};
+}
+
+/**
+ * The text of a form field. A form knows no null: what has no value is left out, and so is what JSON
+ * knows no text for (undefined, a function, NaN).
+ *
+ * @throws GatewayError if the value cannot be written as JSON
+ */
+function fieldText(name: string, value: unknown): string | undefined {
+	if (typeof value === 'string') return value;
+	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
+	const text = jsonText(value);
+	if (text !== false) return text;
+	throw new GatewayError({
+		message: `The value of the field "${name.slice(0, 100)}" cannot be sent`,
+		description: 'It cannot be written as JSON. Nothing was sent for this item.',
+	});
+}
+
+/** False for what cannot be written as JSON: circles, and integers of any length. */
+function jsonText(value: unknown): string | undefined | false {
+	try {
+		return JSON.stringify(value);
+	} catch {
+		return false;
+	}
 }
 
 /**

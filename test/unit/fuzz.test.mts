@@ -166,8 +166,13 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 		fault: fc.constantFrom(
 			'refused',
 			'notFound',
+			'unconnected',
+			'tlsMismatch',
 			'certificate',
 			'invalidAddress',
+			'invalidHeader',
+			'invalidBody',
+			'blocked',
 			'reset',
 			'timeout',
 			'tooLarge',
