@@ -26,6 +26,8 @@ export interface HostOptions {
 	packageFolder?: string;
 	/** Called before a parked execution goes on, with the time for which it asked. */
 	onWake?: (until: Date) => void;
+	/** Called when a sub-execution has ended, or parked for the first time. */
+	onSubExecution?: (result: RunResult) => void;
 	/** Called before a parked sub-execution goes on: what it returns is how the process dies then. */
 	onResume?: (parked: RunResult) => Crash | undefined;
 }

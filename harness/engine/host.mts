@@ -67,6 +67,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			input: inputData,
 			mode: 'trigger',
 		});
+		options.onSubExecution?.(child);
 		if (child.status === 'waiting') parkedChildren.set(child.executionId, child);
 		else if (child.error) throw child.error;
 		return {

@@ -2,7 +2,7 @@ import { errorFor, quote } from '../../gateway/errorMap';
 import { isGone, isUnknownTask, YOUNG_MS, type Sightings } from '../../gateway/missing';
 import { isGood, retryAfterMs, type Outcome } from '../../gateway/outcome';
 import { planTaskQuery, type RequestPlan, type TaskType } from '../../gateway/plan';
-import { DeadlineError, GatewayError, withDetails } from '../../gateway/problem';
+import { DeadlineError, GatewayError, NotAskedError, withDetails } from '../../gateway/problem';
 import { backoffMs, isPassing, isThrottle } from '../../gateway/resend';
 import { readTaskState, taskError, taskName, type TaskState } from '../../gateway/task';
 import { createWaiter, type PollAnswer, type Settled } from '../../gateway/waiter';
@@ -247,7 +247,7 @@ function stateOf(
 	const seconds = Math.round(maxWaitMs / 1000);
 	const name = taskType === undefined ? `task ${taskId}` : taskName({ taskId, taskType });
 	if (state === undefined && error === undefined) {
-		throw new DeadlineError({
+		throw new NotAskedError({
 			message: `The ${name} could not be asked about within ${seconds} s`,
 			description:
 				'The other requests took all the time, so it may have finished long ago. Nothing is lost: give its ID to Image Wait or Image Task later, or raise "Max Wait" and "Requests per Second".',

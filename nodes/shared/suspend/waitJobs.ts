@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../../gateway/checks';
 import { withoutUndefined } from '../../../gateway/plan';
-import { DeadlineError } from '../../../gateway/problem';
+import { DeadlineError, NotAskedError } from '../../../gateway/problem';
 import { statusGroup } from '../../../gateway/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images';
 import { runItems } from '../items';
@@ -24,7 +24,14 @@ export interface WaitJob {
 	deadlineAt: number;
 	/** As the gateway spelled it when it was last asked. */
 	status?: string;
+	/** There was no time to ask about it in the last window. */
+	unasked?: boolean;
+	/** It was asked about in the last window, and others were not: they go first in this one. */
+	rests?: boolean;
 }
+
+/** For so long after its deadline a task that could not be asked about is not given up. */
+const LONGEST_BACKLOG_MS = 1_800_000;
 
 /** What came of one input item. */
 export interface Finished {
@@ -81,7 +88,7 @@ export async function waitForJobs(
 
 		const work = async (job: WaitJob, itemIndex: number): Promise<INodeExecutionData[]> => {
 			// Nothing that takes time before the execution is suspended.
-			if (windowMs === 0) {
+			if (windowMs === 0 || job.rests === true) {
 				unfinished.add(itemIndex);
 				return [];
 			}
@@ -96,11 +103,14 @@ export async function waitForJobs(
 			};
 			const settled = await waiter.wait(task, patience).catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
+				job.unasked = error instanceof NotAskedError;
+				const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
 				const { status = job.status, taskType = task.taskType } = error.problem;
 				job.status = status;
 				// What was found out need not be found out again.
 				job.task = { ...task, taskType };
-				if (left > windowMs) unfinished.add(itemIndex);
+				const isSuspended = windowMs < job.maxWaitMs;
+				if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
 				else if (toOutput) stillOpen.set(itemIndex, openItem(job));
 				else return await Promise.reject(error);
 				return undefined;

@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/problem';
 import { failedItem, problemOf } from '../errors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
-import { tasksInWords, waitForJobs, type WaitEntry } from './waitJobs';
+import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJobs';
 
 /**
  * A wait that is due so soon is taken up at the next round of n8n, which comes every 60 s: that is
@@ -23,6 +23,8 @@ export interface WatcherNotes {
 	begun?: boolean;
 	/** Parcels of what is settled. */
 	settled?: INodeExecutionData[];
+	/** What has become known of the open ones, by input item. */
+	known?: Array<Partial<WaitJob> | null>;
 	suspendedAt?: number;
 	shortRounds?: number;
 	/** Whether the user's execution was seen suspended. */
@@ -60,6 +62,7 @@ async function nextRound(
 	countShortRounds(notes);
 
 	mergeSettled(entries, notes.settled);
+	mergeKnown(entries, notes.known);
 	const waited = await waitForJobs(
 		context,
 		entries.length,
@@ -72,6 +75,11 @@ async function nextRound(
 		delete notes.settled;
 		return [[], pack(plan, entries)];
 	}
+	notes.known = entries.map(({ job, done }) =>
+		done !== undefined || job === undefined
+			? null
+			: { task: job.task, status: job.status, unasked: job.unasked },
+	);
 	notes.settled = pack(
 		plan,
 		entries.map(({ done }) => ({ done })),
@@ -84,6 +92,17 @@ export function mergeSettled(entries: WaitEntry[], settled: INodeExecutionData[]
 	unpack(settled).entries.forEach(({ done }, itemIndex) => {
 		if (done !== undefined) entries[itemIndex] = { ...entries[itemIndex], done };
 	});
+}
+
+/** A gateway that is too slow for one round is asked about the rest in the next. */
+function mergeKnown(entries: WaitEntry[], known: WatcherNotes['known'] = []): void {
+	known.forEach((more, itemIndex) => {
+		const entry = entries[itemIndex];
+		if (entry?.job !== undefined && more) entry.job = { ...entry.job, ...more };
+	});
+	const open = entries.flatMap(({ job, done }) => (done === undefined ? (job ?? []) : []));
+	const isBehind = open.some(({ unasked }) => unasked === true);
+	for (const job of open) job.rests = isBehind && job.unasked !== true;
 }
 
 async function suspendAgain(
