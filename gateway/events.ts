@@ -38,6 +38,10 @@ export async function* readServerEvents(
 		if (text === '') continue;
 		length += text.length;
 		if (length > LONGEST_EVENT) throw new RangeError('An event of the stream is too large');
+		if (!endsInReturn && !text.includes('\n') && !text.includes('\r')) {
+			rest.push(text);
+			continue;
+		}
 		// The second half of a line break whose first half ended the chunk before.
 		const lines = text.slice(endsInReturn && text.startsWith('\n') ? 1 : 0).split(/\r\n|\n|\r/);
 		endsInReturn = text.endsWith('\r');
