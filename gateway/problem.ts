@@ -15,6 +15,8 @@ export interface Problem {
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
+	/** How the response began, where nobody knows what became of a paid request. */
+	response?: string;
 }
 
 /** Anything that the gateway or the way to it did wrong. Faces turn it into an error of n8n. */
