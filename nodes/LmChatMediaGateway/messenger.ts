@@ -96,11 +96,18 @@ export class Messenger {
 		}
 		try {
 			const body = await this.send(plan, asking);
-			const answer = readChatAnswer(body, createIdGiver(idsInUse(kept, given), fingerprint));
-			const { content: blocks, callIds: ids } = answer;
-			keepTurn(kept, { speaker, turns, blocks, ids });
-			paid.keep(fingerprint, body, ids);
-			return answer;
+			try {
+				const answer = readChatAnswer(body, createIdGiver(idsInUse(kept, given), fingerprint));
+				const { content: blocks, callIds: ids } = answer;
+				keepTurn(kept, { speaker, turns, blocks, ids });
+				paid.keep(fingerprint, body, ids);
+				return answer;
+			} catch (error) {
+				// Whatever is wrong with it (it may be nested too deep, say), it was paid for.
+				return await Promise.reject(
+					error instanceof UnknownOutcomeError ? error : new UnknownOutcomeError(UNREADABLE),
+				);
+			}
 		} catch (error) {
 			if (error instanceof UnknownOutcomeError) paid.refuse(fingerprint, error.problem);
 			return await Promise.reject(error);
@@ -177,6 +184,12 @@ export class Messenger {
 
 const GIVEN_UP: Problem = {
 	message: 'The outcome is unknown: the agent ended the call before the response had arrived',
+	description:
+		"The message may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console before you send it once more.",
+};
+
+const UNREADABLE: Problem = {
+	message: 'The gateway accepted the message, but its response cannot be read',
 	description:
 		"The message may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console before you send it once more.",
 };

@@ -130,11 +130,15 @@ function makeRoom(answers: PaidAnswer[]): void {
 }
 
 function notesOf(context: IExecuteFunctions): Notes {
-	const store = context.getContext('node') as { [KEY]?: Notes };
+	const store = context.getContext('node') as { [KEY]?: unknown };
 	const executionId = context.getExecutionId() ?? '';
-	const stored = isJsonObject(store[KEY]) ? store[KEY] : undefined;
-	const notes =
-		stored?.executionId === executionId ? stored : { executionId, unknown: {}, runs: {} };
+	const stored = store[KEY];
+	const isOfThis =
+		isJsonObject(stored) &&
+		stored.executionId === executionId &&
+		isJsonObject(stored.unknown) &&
+		isJsonObject(stored.runs);
+	const notes = isOfThis ? (stored as unknown as Notes) : { executionId, unknown: {}, runs: {} };
 	store[KEY] = notes;
 	return notes;
 }
