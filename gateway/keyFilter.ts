@@ -31,3 +31,21 @@ export function createKeyFilter(key: string, withoutKey: (text: string) => strin
 		},
 	};
 }
+
+/** Parts of an answer of which a key may be spread over several, without it. */
+export function withoutSplitKey<Part extends { type: string }>(
+	parts: Part[],
+	newFilter: () => KeyFilter,
+): Part[] {
+	const shown = parts.map((part) => ({ ...part }));
+	for (const type of ['text', 'reasoning']) {
+		const filter = newFilter();
+		const own = shown.filter((part): part is Part & { text: string } => {
+			return part.type === type && 'text' in part && typeof part.text === 'string';
+		});
+		for (const part of own) part.text = filter.add(part.text);
+		const last = own.at(-1);
+		if (last !== undefined) last.text += filter.rest();
+	}
+	return shown;
+}

@@ -3,7 +3,7 @@ import { readChatAnswer, type ChatAnswer } from '../../gateway/chatAnswer';
 import type { Piece } from '../../gateway/events';
 import { digestOf, requestFingerprint } from '../../gateway/fingerprint';
 import { nonEmptyString, type JsonObject } from '../../gateway/json';
-import { createKeyFilter } from '../../gateway/keyFilter';
+import { createKeyFilter, withoutSplitKey, type KeyFilter } from '../../gateway/keyFilter';
 import { idsInUse, keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns';
 import { wasNotAccepted } from '../../gateway/outcome';
 import type { RequestPlan } from '../../gateway/plan';
@@ -53,6 +53,9 @@ export class Messenger {
 	/** Tells accounts of all gateways apart. */
 	private readonly account: string;
 
+	private readonly keyFilter = (): KeyFilter =>
+		createKeyFilter(this.key, this.options.run.address.withoutKey);
+
 	constructor(private readonly options: MessengerOptions) {
 		const { authentication, baseUrl } = options.run.address;
 		this.key = cleanApiKey(authentication.credentialsDecrypted?.data?.apiKey);
@@ -66,12 +69,13 @@ export class Messenger {
 	 *   execution was stopped
 	 */
 	async ask(given: ChatTurn[], asking: Asking): Promise<ChatAnswer> {
-		const answer = this.answer(given, asking);
-		this.asked.add(answer);
+		const answering = this.answer(given, asking);
+		this.asked.add(answering);
 		try {
-			return await answer;
+			const answer = await answering;
+			return { ...answer, parts: withoutSplitKey(answer.parts, this.keyFilter) };
 		} finally {
-			this.asked.delete(answer);
+			this.asked.delete(answering);
 		}
 	}
 
@@ -139,7 +143,7 @@ export class Messenger {
 				await readAnswer(response, {
 					onPiece: onPiece ?? (() => undefined),
 					withoutKey,
-					keyFilter: () => createKeyFilter(this.key, withoutKey),
+					keyFilter: this.keyFilter,
 					arrived,
 				}),
 		});

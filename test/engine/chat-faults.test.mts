@@ -403,17 +403,22 @@ describe('what arrives', () => {
 		expect(answers.map((answer) => answer.text)).toEqual(['51', '51']);
 	});
 
-	test('never shows the key, nor a part of it', async () => {
-		scene.reply = (response) =>
-			response.end(
-				events([text(`It is ${KEY.slice(0, 8)}`), text(`${KEY.slice(8)}.`)], 'end_turn'),
-			);
-		const { chunks, whole } = await scene.bench.with(
+	test.each(WAYS)('never shows the key, nor a part of it, by %s', async (way) => {
+		const content = [text(`It is ${KEY.slice(0, 8)}`), text(`${KEY.slice(8)}.`)];
+		scene.reply = reply(content, 'end_turn');
+		const answer = await scene.bench.with({}, async (supply) => ask(await supply(), way, hello));
+		expect(answer.text).toBe('It is ***.');
+		expect(everythingIn(answer)).not.toContain('sk-');
+	});
+
+	test('holds a key back in a stream until it is known to be one', async () => {
+		const content = [text(`It is ${KEY.slice(0, 8)}`), text(`${KEY.slice(8)}.`)];
+		scene.reply = reply(content, 'end_turn');
+		const { chunks } = await scene.bench.with(
 			{},
 			async (supply) => await collect(await (await supply()).stream(hello)),
 		);
-		expect(whole.text).toBe('It is ***.');
-		expect(chunks.map((chunk) => chunk.text)).not.toContainEqual(expect.stringContaining('sk-'));
+		expect(chunks.map((chunk) => chunk.text)).toEqual(['It is ', '***.', '']);
 	});
 
 	test('what arrived before a cut is told, without the key', async () => {
