@@ -4,13 +4,8 @@
  */
 import { normaliseAddress, pathBelow } from '../../gateway/address.js';
 import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/auth.js';
-import {
-	jsonObjectIn,
-	joinTurns,
-	readChatAnswer,
-	toConversation,
-	type ChatTurn,
-} from '../../gateway/chat.js';
+import { jsonObjectIn, joinTurns, toConversation, type ChatTurn } from '../../gateway/chat.js';
+import { readChatAnswer } from '../../gateway/chatAnswer.js';
 import { checkRequest, inWords, withPublishedTypes } from '../../gateway/checks.js';
 import { readDataUrl } from '../../gateway/dataUrl.js';
 import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errorMap.js';
@@ -32,7 +27,8 @@ import { faultOf, retryAfterMs, type Answer } from '../../gateway/outcome.js';
 import { planGeneration, planTaskQuery } from '../../gateway/plan.js';
 import { readProbe } from '../../gateway/probe.js';
 import { downloadTarget, redirectTarget } from '../../gateway/redirect.js';
-import { decideResend, isQuotaRefusal } from '../../gateway/resend.js';
+import { isQuotaRefusal } from '../../gateway/quota.js';
+import { decideResend } from '../../gateway/resend.js';
 import { statusGroup } from '../../gateway/status.js';
 import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/task.js';
 import { faultFrom, plainHeaders } from '../../nodes/shared/transport.js';
@@ -393,14 +389,22 @@ describe('64 kB of entries', () => {
 					({ id }): JsonObject => ({ type: 'tool_result', tool_use_id: id }),
 				);
 				const kept: KeptTurn[] = [];
-				keepTurn(kept, [], blocks);
-				return restoreTurns(kept, [
-					{ role: 'assistant', content: blocks },
-					{ role: 'user', content: results },
-				]);
+				const ids = blocks.map(({ id }) => String(id));
+				keepTurn(kept, { speaker: '', turns: [], blocks, ids });
+				return restoreTurns(
+					kept,
+					[
+						{ role: 'assistant', content: blocks },
+						{ role: 'user', content: results },
+					],
+					'',
+				);
 			},
 		],
-		['kinds of blocks that are no text', () => keepTurn([], [], [{ type: { toString: 1 } }])],
+		[
+			'kinds of blocks that are no text',
+			() => keepTurn([], { speaker: '', turns: [], blocks: [{ type: { toString: 1 } }], ids: [] }),
+		],
 	])('%s', (_, act) => quickly(act));
 });
 
