@@ -68,7 +68,7 @@ export const FAULTS = {
 	},
 	'429 quota': {
 		name: '429 for quota',
-		fault: status(429, { message: 'quota insufficient' }),
+		fault: status(429, { message: 'quota insufficient', type: 'insufficient_quota' }),
 	},
 	'500': { name: '500', fault: status(500) },
 	'502': { name: '502', fault: status(502) },
@@ -317,7 +317,7 @@ export const CELLS: Cell[] = [
 		fault: '404',
 		call: 'poll',
 		reads: 'The gateway knows no generation task … (404)',
-		sentAgain: false,
+		sentAgain: true,
 		paid: 0,
 	},
 	{
@@ -1055,7 +1055,8 @@ export const CELLS: Cell[] = [
 	{
 		fault: '429 quota',
 		call: 'poll',
-		reads: 'The quota of the API key is not sufficient (429): quota insufficient',
+		reads:
+			'The generation task … was still open after 300 s; the last question failed: The quota of the API key is not sufficient (429): quota insufficient',
 		sentAgain: true,
 		paid: 0,
 	},
@@ -1736,7 +1737,7 @@ export const CELLS: Cell[] = [
 		fault: 'redirect here',
 		call: 'poll',
 		reads: 'The gateway knows no generation task … (404)',
-		sentAgain: false,
+		sentAgain: true,
 		paid: 0,
 	},
 	{
