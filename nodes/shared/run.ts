@@ -3,7 +3,7 @@ import { NodeOperationError, sleep } from 'n8n-workflow';
 import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
-import { Gate, type Learnt } from '../../gateway/gate';
+import { RateLimiter, type RateState } from '../../gateway/rateLimiter';
 import { createSender, type Sender } from '../../gateway/sender';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
@@ -103,9 +103,9 @@ function createEraser(key: string): GatewayAddress['withoutKey'] {
 
 /**
  * What the runs of this process have found out about the limits of gateways, by address: the node
- * that waits need not be refused before it knows what the node that submitted has learnt.
+ * that waits need not be refused before it knows what the node that submitted has found out.
  */
-const learntLimits = new Map<string, Learnt>();
+const rateStates = new Map<string, RateState>();
 
 /**
  * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
@@ -115,7 +115,7 @@ export function isTool(context: IExecuteFunctions): boolean {
 	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }
 
-/** Opens a run: one gate, one clock and one stop for all items of an execution. */
+/** Opens a run: one rate limiter, one clock and one stop for all items of an execution. */
 export async function openRun(
 	context: IExecuteFunctions,
 	limits: RunLimits,
@@ -124,11 +124,12 @@ export async function openRun(
 	const address = await readAddress(context, needsKey);
 	const requests = new Requests();
 	const clock = new StoppableClock();
-	const gate = new Gate({ ...limits, clock, learnt: learntLimits.get(address.baseUrl) });
+	const rateState = rateStates.get(address.baseUrl);
+	const limiter = new RateLimiter({ ...limits, clock, rateState });
 
 	const halt = (): void => {
 		const reason = new RunEnded('The run has ended');
-		gate.close(reason);
+		limiter.close(reason);
 		clock.close(reason);
 	};
 
@@ -155,12 +156,12 @@ export async function openRun(
 		requests,
 		isTool: isTool(context),
 		stopped,
-		sender: createSender({ exchange, gate, clock, wallClock: () => Date.now() }),
+		sender: createSender({ exchange, limiter, clock, wallClock: () => Date.now() }),
 		halt,
 		end: () => {
 			halt();
-			const learnt = gate.learnt();
-			if (learnt !== undefined) learntLimits.set(address.baseUrl, learnt);
+			const found = limiter.rateState();
+			if (found !== undefined) rateStates.set(address.baseUrl, found);
 			// A question that nobody waits for any more: its deadline was reached before its answer.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);
