@@ -1,10 +1,10 @@
 import type { Clock } from './clock';
 import { errorFor } from './errorMap';
-import { NotSent, type Gate } from './gate';
 import type { JsonObject } from './json';
 import { isGood, retryAfterMs, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
 import { isQuotaRefusal } from './quota';
+import { NotSent, type RateLimiter } from './rateLimiter';
 import { decideResend, isThrottle, LONGEST_RETRY_AFTER_MS } from './resend';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
@@ -12,15 +12,15 @@ export type Exchange = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcom
 
 export interface SenderOptions {
 	exchange: Exchange;
-	gate: Gate;
+	limiter: RateLimiter;
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
 }
 
-/** Sends plans through the gate, again where the rules allow it. */
+/** Sends plans through the rate limiter, again where the rules allow it. */
 export interface Sender {
-	/** One attempt through the gate. */
+	/** One attempt through the rate limiter. */
 	attempt(plan: RequestPlan, timeoutMs?: number, exchange?: Exchange): Promise<Outcome>;
 	/** As many attempts as the rules of sending again allow; the last outcome, good or not. */
 	deliver(plan: RequestPlan, exchange?: Exchange): Promise<{ outcome: Outcome; attempts: number }>;
@@ -35,7 +35,12 @@ export interface Sender {
 }
 
 /** @see Sender */
-export function createSender({ exchange: usual, gate, clock, wallClock }: SenderOptions): Sender {
+export function createSender({
+	exchange: usual,
+	limiter,
+	clock,
+	wallClock,
+}: SenderOptions): Sender {
 	let lastRefusal: Outcome | undefined;
 
 	async function attempt(
@@ -57,16 +62,16 @@ export function createSender({ exchange: usual, gate, clock, wallClock }: Sender
 		timeoutMs?: number,
 		exchange: Exchange = usual,
 	): Promise<Outcome> {
-		return await gate.run(async (pass) => {
+		return await limiter.run(async (permit) => {
 			const outcome = await exchange(plan, timeoutMs);
 			if (isThrottle(outcome) && outcome.kind === 'answer') {
 				lastRefusal = outcome;
 				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
 				// A pause longer than that is no pause: the request fails and says so.
-				gate.throttled(pass, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
+				limiter.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
 			} else if (outcome.kind === 'answer' && outcome.httpCode < 500 && outcome.httpCode !== 429) {
-				// Good or not: it was not refused for haste.
-				gate.succeeded();
+				// Good or not: it was not refused for its rate.
+				limiter.accepted();
 			}
 			return outcome;
 		});
@@ -88,8 +93,9 @@ export function createSender({ exchange: usual, gate, clock, wallClock }: Sender
 				clock.random(),
 				wallClock(),
 			);
-			if (!decision.again || (decision.throttled && gate.hopeless)) return { outcome, attempts };
-			// The gate itself holds back what was refused for haste.
+			if (!decision.again || (decision.throttled && limiter.circuitOpen))
+				return { outcome, attempts };
+			// The rate limiter itself holds back what was refused for haste.
 			if (!decision.throttled) await clock.sleep(decision.afterMs);
 		}
 	}

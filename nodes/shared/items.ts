@@ -27,7 +27,7 @@ interface Failure {
 /**
  * The one item runner. Jobs are prepared for all items before the first one is started, so that a
  * mistake in item 57 is found before item 0 is paid for. Then all run at once; how many requests
- * are under way is the gate's business. The order of the input is kept.
+ * are under way is the rate limiter's business. The order of the input is kept.
  *
  * Where the node goes on after errors, a failed item takes its place in the output. Where it stops,
  * nothing new is begun after the first failure, what is under way is let end (it is paid for), and

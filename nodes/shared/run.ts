@@ -4,8 +4,8 @@ import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
 import { digestOf } from '../../gateway/fingerprint';
-import { Gate, type Learnt } from '../../gateway/gate';
 import { createKeyEraser } from '../../gateway/keyEraser';
+import { RateLimiter, type RateState } from '../../gateway/rateLimiter';
 import { createSender, type Exchange, type Sender } from '../../gateway/sender';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
@@ -104,10 +104,20 @@ export async function readAddress(
 }
 
 /**
- * What the runs of this process have found out about the limits of gateways, by address: the node
- * that waits need not be refused before it knows what the node that submitted has learnt.
+ * What the runs of this process have found out about the limits of gateways, by account: the node
+ * that waits need not be refused before it knows what the node that submitted has found out.
  */
-const learntLimits = new Map<string, Learnt>();
+const rateStates = new Map<string, RateState>();
+
+/** Of more accounts than these, the one that was not used for longest is forgotten. */
+const MOST_ACCOUNTS = 200;
+
+function noteRateState(account: string, found: RateState): void {
+	rateStates.delete(account);
+	rateStates.set(account, found);
+	const [oldest] = rateStates.keys();
+	if (rateStates.size > MOST_ACCOUNTS && oldest !== undefined) rateStates.delete(oldest);
+}
 
 /**
  * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
@@ -117,7 +127,7 @@ export function isTool(context: IExecuteFunctions): boolean {
 	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }
 
-/** Opens a run: one gate, one clock and one stop for all items of an execution. */
+/** Opens a run: one rate limiter, one clock and one stop for all items of an execution. */
 export async function openRun(
 	context: IExecuteFunctions,
 	limits: RunLimits,
@@ -126,11 +136,12 @@ export async function openRun(
 	const address = await readAddress(context, needsKey);
 	const requests = new Requests();
 	const clock = new StoppableClock();
-	const gate = new Gate({ ...limits, clock, learnt: learntLimits.get(address.baseUrl) });
+	const rateState = rateStates.get(address.account);
+	const limiter = new RateLimiter({ ...limits, clock, rateState });
 
 	const halt = (): void => {
 		const reason = new RunEnded('The run has ended');
-		gate.close(reason);
+		limiter.close(reason);
 		clock.close(reason);
 	};
 
@@ -158,12 +169,12 @@ export async function openRun(
 		isTool: isTool(context),
 		stopped,
 		exchange,
-		sender: createSender({ exchange, gate, clock, wallClock: () => Date.now() }),
+		sender: createSender({ exchange, limiter, clock, wallClock: () => Date.now() }),
 		halt,
 		end: () => {
 			halt();
-			const learnt = gate.learnt();
-			if (learnt !== undefined) learntLimits.set(address.baseUrl, learnt);
+			const found = limiter.rateState();
+			if (found !== undefined) noteRateState(address.account, found);
 			// A question that nobody waits for any more: its deadline was reached before its answer.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);

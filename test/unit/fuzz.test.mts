@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { normaliseAddress } from '../../gateway/address.js';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth.js';
 import { errorFor } from '../../gateway/errorMap.js';
-import { Gate } from '../../gateway/gate.js';
+import { RateLimiter } from '../../gateway/rateLimiter.js';
 import { imageFileName } from '../../gateway/imageFile.js';
 import { planModel, readModelList } from '../../gateway/listing.js';
 import { isGood, retryAfterMs, wasNotAccepted, type Outcome } from '../../gateway/outcome.js';
@@ -401,11 +401,11 @@ check(
 		fc.integer(),
 		async (outcomes, count, concurrency, requestsPerSecond, seed) => {
 			const clock = new FakeClock(seed);
-			const gate = new Gate({ concurrency, requestsPerSecond, clock });
+			const limiter = new RateLimiter({ concurrency, requestsPerSecond, clock });
 			const maybeAccepted = new Map<RequestPlan, number>();
 			let next = 0;
 			const sender = createSender({
-				gate,
+				limiter,
 				clock,
 				wallClock: () => 1e12 + clock.now(),
 				exchange: async (sent) => {

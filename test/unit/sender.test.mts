@@ -1,4 +1,4 @@
-import { Gate } from '../../gateway/gate.js';
+import { RateLimiter } from '../../gateway/rateLimiter.js';
 import type { Outcome } from '../../gateway/outcome.js';
 import { planGeneration, planTaskQuery, type RequestPlan } from '../../gateway/plan.js';
 import { GatewayError, UnknownOutcomeError } from '../../gateway/problem.js';
@@ -14,10 +14,10 @@ const QUOTA = answer(429, { error: { message: 'quota exceeded' } });
 /** A sender at a gateway that answers with these outcomes in turn, the last one for ever. */
 function senderFor(outcomes: Outcome[], concurrency = 10) {
 	const clock = new FakeClock();
-	const gate = new Gate({ concurrency, clock });
+	const limiter = new RateLimiter({ concurrency, clock });
 	const sent: Array<{ plan: RequestPlan; at: number; timeoutMs?: number }> = [];
 	const sender = createSender({
-		gate,
+		limiter,
 		clock,
 		wallClock: clock.now,
 		exchange: async (plan, timeoutMs) => {
@@ -26,7 +26,7 @@ function senderFor(outcomes: Outcome[], concurrency = 10) {
 			return outcomes[Math.min(sent.length, outcomes.length) - 1];
 		},
 	});
-	return { clock, gate, sender, sent };
+	return { clock, limiter, sender, sent };
 }
 
 const failure = async (clock: FakeClock, promise: Promise<unknown>): Promise<GatewayError> =>

@@ -1,4 +1,4 @@
-import { Gate } from '../../gateway/gate.js';
+import { RateLimiter } from '../../gateway/rateLimiter.js';
 import { errorFor } from '../../gateway/errorMap.js';
 import { isGood, type Outcome } from '../../gateway/outcome.js';
 import { planTaskQuery } from '../../gateway/plan.js';
@@ -347,7 +347,7 @@ describe('many tasks', () => {
 		expect(clock.now()).toBeGreaterThan(98_000);
 	});
 
-	/** A thousand tasks through gate and sender, on virtual time. */
+	/** A thousand tasks through limiter and sender, on virtual time. */
 	async function waitForThousand(
 		lifeMs: [number, number],
 		gatewayFor: (clock: FakeClock) => VirtualGateway,
@@ -360,7 +360,7 @@ describe('many tasks', () => {
 			() => lifeMs[0] + clock.random() * (lifeMs[1] - lifeMs[0]),
 		);
 		const sender = createSender({
-			gate: new Gate({ concurrency: 10, clock }),
+			limiter: new RateLimiter({ concurrency: 10, clock }),
 			clock,
 			wallClock: clock.now,
 			exchange: async (plan) => {
