@@ -2,7 +2,7 @@ import { isJsonObject, nonEmptyString } from './json';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from './outcome';
 import type { Call, RequestPlan } from './plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from './problem';
-import { isQuotaRefusal } from './resend';
+import { isQuotaRefusal } from './retryPolicy';
 
 const LONGEST_QUOTE = 300;
 const LONGEST_READ = 2000;

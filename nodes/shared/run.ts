@@ -4,7 +4,7 @@ import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
 import { RateLimiter, type RateState } from '../../gateway/rateLimiter';
-import { createSender, type Sender } from '../../gateway/sender';
+import { createSender, type Sender } from '../../gateway/client';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
 

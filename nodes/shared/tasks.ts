@@ -2,7 +2,7 @@ import { errorFor, quote } from '../../gateway/errorMap';
 import { isGood, retryAfterMs, type Outcome } from '../../gateway/outcome';
 import { planTaskQuery, type RequestPlan, type TaskType } from '../../gateway/plan';
 import { DeadlineError, GatewayError, withDetails } from '../../gateway/problem';
-import { isPassing, isQuotaRefusal, isThrottle } from '../../gateway/resend';
+import { isPassing, isQuotaRefusal, isThrottle } from '../../gateway/retryPolicy';
 import { readTaskState, taskError, taskName, type TaskState } from '../../gateway/task';
 import { createWaiter, type PollAnswer, type Settled } from '../../gateway/waiter';
 import type { Run } from './run';

@@ -9,7 +9,7 @@ import { isJsonObject } from '../../gateway/json';
 import { faultOf, type Answer, type Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
-import type { Exchange } from '../../gateway/sender';
+import type { Exchange } from '../../gateway/client';
 import { multipart } from './multipart';
 import type { Requests } from './requests';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './run';

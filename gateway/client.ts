@@ -4,7 +4,7 @@ import type { JsonObject } from './json';
 import { isGood, retryAfterMs, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
 import { NotSent, type RateLimiter } from './rateLimiter';
-import { decideResend, isQuotaRefusal, isThrottle, LONGEST_RETRY_AFTER_MS } from './resend';
+import { decideResend, isQuotaRefusal, isThrottle, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type Exchange = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;

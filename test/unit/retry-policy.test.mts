@@ -12,7 +12,7 @@ import {
 	isPassing,
 	isQuotaRefusal,
 	isThrottle,
-} from '../../gateway/resend.js';
+} from '../../gateway/retryPolicy.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
