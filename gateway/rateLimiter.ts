@@ -152,7 +152,7 @@ export class RateLimiter {
 			// While nothing starts the rate does not rise either.
 			this.lastAcceptedAt = this.nextStartAt;
 		}
-		this.sendRate.refused(sentRate, isNew);
+		this.sendRate.refused(sentRate, isNew, this.breaker.isHalfOpen);
 		// With others in flight it may be their number that is too much, and that passes.
 		if (this.inFlight.size <= 1) this.breaker.openIfLasting(now);
 		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));

@@ -7,7 +7,7 @@ import { isGood, type Answer, type Fault, type Outcome } from '../../gateway/out
 import { planDownload, type RequestPlan } from '../../gateway/plan';
 import { GatewayError } from '../../gateway/problem';
 import { downloadTarget } from '../../gateway/redirect';
-import type { Exchange } from '../../gateway/sender';
+import type { Exchange } from '../../gateway/client';
 import type { Run } from './run';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './stream';
 import { faultFrom, plainHeaders, skipsCertificate } from './transport';

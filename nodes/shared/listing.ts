@@ -20,7 +20,7 @@ import {
 } from '../../gateway/listing';
 import type { Answer, Outcome } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
-import type { Exchange } from '../../gateway/sender';
+import type { Exchange } from '../../gateway/client';
 import { Requests, RunEnded } from './requests';
 import { readAddress, type GatewayAddress, type Run } from './run';
 import { createExchange } from './transport';

@@ -3,7 +3,7 @@ import { withoutInlineImages } from '../../gateway/inlineImages';
 import { isJsonObject, type JsonObject } from '../../gateway/json';
 import type { RequestPlan } from '../../gateway/plan';
 import { UnknownOutcomeError, type Problem } from '../../gateway/problem';
-import type { Exchange } from '../../gateway/sender';
+import type { Exchange } from '../../gateway/client';
 import { idIn } from '../../gateway/task';
 import { paymentsInWords, type Paid } from './paid';
 import type { Run } from './run';

@@ -6,7 +6,7 @@ import type { Clock } from '../../gateway/clock';
 import { digestOf } from '../../gateway/fingerprint';
 import { createKeyEraser } from '../../gateway/keyEraser';
 import { RateLimiter, type RateState } from '../../gateway/rateLimiter';
-import { createSender, type Exchange, type Sender } from '../../gateway/sender';
+import { createSender, type Exchange, type Sender } from '../../gateway/client';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
 

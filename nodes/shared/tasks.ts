@@ -3,7 +3,7 @@ import { isGone, isUnknownTask, YOUNG_MS, type Sightings } from '../../gateway/m
 import { isGood, retryAfterMs, type Outcome } from '../../gateway/outcome';
 import { planTaskQuery, type RequestPlan, type TaskType } from '../../gateway/plan';
 import { DeadlineError, GatewayError, withDetails } from '../../gateway/problem';
-import { backoffMs, isPassing, isThrottle } from '../../gateway/resend';
+import { backoffMs, isPassing, isThrottle } from '../../gateway/retryPolicy';
 import { readTaskState, taskError, taskName, type TaskState } from '../../gateway/task';
 import { createWaiter, type PollAnswer, type Settled } from '../../gateway/waiter';
 import type { Run } from './run';

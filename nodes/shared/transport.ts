@@ -15,7 +15,7 @@ import {
 } from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
-import type { Exchange } from '../../gateway/sender';
+import type { Exchange } from '../../gateway/client';
 import { multipart, type MultipartBody } from './multipart';
 import type { Requests } from './requests';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './run';

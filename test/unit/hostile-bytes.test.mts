@@ -28,7 +28,7 @@ import { planGeneration, planTaskQuery } from '../../gateway/plan.js';
 import { readProbe } from '../../gateway/probe.js';
 import { downloadTarget, redirectTarget } from '../../gateway/redirect.js';
 import { isQuotaRefusal } from '../../gateway/quota.js';
-import { decideResend } from '../../gateway/resend.js';
+import { decideResend } from '../../gateway/retryPolicy.js';
 import { statusGroup } from '../../gateway/status.js';
 import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/task.js';
 import { faultFrom, plainHeaders } from '../../nodes/shared/transport.js';

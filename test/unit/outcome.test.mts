@@ -8,7 +8,7 @@ import {
 } from '../../gateway/outcome.js';
 import { planEdit, planGeneration, type FormFile, type RequestPlan } from '../../gateway/plan.js';
 import { UnknownOutcomeError } from '../../gateway/problem.js';
-import { decideResend, isPassing } from '../../gateway/resend.js';
+import { decideResend, isPassing } from '../../gateway/retryPolicy.js';
 import { Requests } from '../../nodes/shared/requests.js';
 import { createExchange, faultFrom, type TransportOptions } from '../../nodes/shared/transport.js';
 import { answer, fault } from './virtual-gateway.mjs';

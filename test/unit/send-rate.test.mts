@@ -1,8 +1,9 @@
 import { SendRate } from '../../gateway/sendRate.js';
 
 /** The constants of the algorithm, as docs/scaling.md has them. */
-const BETA = 0.95;
-const C = 0.003;
+const BETA = 0.94;
+const PLATEAU = (1 + BETA) / 2;
+const C = 0.0003;
 
 /** Accepts so many seconds' worth of requests, all that the rate allows. */
 function accept(rate: SendRate, seconds: number): void {
@@ -55,24 +56,49 @@ describe('in slow start', () => {
 describe('after a refusal the rate follows the cubic', () => {
 	test.each([60, 200, 1000])('of %d requests per second: concave, flat, convex', (limit) => {
 		const rate = atLimit(limit);
-		const k = Math.cbrt((limit * (1 - BETA)) / C);
+		const plateau = limit * PLATEAU;
+		const k = Math.cbrt((plateau - limit * BETA) / C);
 		const seen = Array.from({ length: 4 }, () => {
-			accept(rate, k / 2);
+			accept(rate, k * 0.45);
 			return rate.perSecond;
 		});
 		const [half, full, late, later] = seen as [number, number, number, number];
-		const lost = limit * (1 - BETA);
-		expect(half).toBeCloseTo(limit - lost / 8, -Math.log10(lost / 10));
-		expect(full).toBeCloseTo(limit, -Math.log10(lost / 10));
-		expect(late - full).toBeLessThan(half - limit * BETA);
-		expect(later - late).toBeGreaterThan((late - full) * 3);
+		const at = (share: number) => plateau + C * ((share - 1) * k) ** 3;
+		expect(half / at(0.45)).toBeCloseTo(1, 2);
+		expect(full / at(0.9)).toBeCloseTo(1, 2);
+		expect(late / at(1.35)).toBeCloseTo(1, 2);
+		expect(full - half).toBeLessThan(half - limit * BETA);
+		expect(later - late).toBeGreaterThan(late - full);
+	});
+
+	test('twice as long as to the plateau without a refusal, and it is slow start again', () => {
+		const rate = atLimit(100);
+		const k = Math.cbrt((100 * (PLATEAU - BETA)) / C);
+		accept(rate, 1.9 * k);
+		expect([rate.inSlowStart, rate.isUnknown]).toEqual([false, false]);
+		accept(rate, 0.2 * k);
+		expect([rate.inSlowStart, rate.isUnknown]).toEqual([true, false]);
+		const before = rate.perSecond;
+		rate.accepted(0.01, before);
+		expect(rate.perSecond).toBeGreaterThan(before + 1);
+		// A burst after a quiet time is refused at once: it does not show the limit.
+		rate.refused(2, true);
+		expect(rate.perSecond).toBeCloseTo(100 * BETA);
+	});
+
+	test('half way up to the plateau, one refusal says nothing, two in a row do', () => {
+		const rate = atLimit(100);
+		rate.refused(95, true);
+		expect(rate.perSecond).toBeCloseTo(100 * BETA);
+		rate.refused(95, true, true);
+		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
 	});
 
 	test('one event lowers it once, the next one again', () => {
 		const rate = atLimit(100);
 		rate.refused(101, false);
 		expect(rate.perSecond).toBeCloseTo(100 * BETA);
-		rate.refused(96, true);
+		rate.refused(96, true, true);
 		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
 	});
 
@@ -88,7 +114,7 @@ describe('after a refusal the rate follows the cubic', () => {
 
 	test('the first requests after a quiet time say nothing of the limit when they are refused', () => {
 		const rate = atLimit(100);
-		rate.refused(2, true);
+		rate.refused(2, true, true);
 		rate.refused(3, false);
 		rate.refused(1, false);
 		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
@@ -98,7 +124,7 @@ describe('after a refusal the rate follows the cubic', () => {
 describe('whatever happens', () => {
 	test('refusals without end leave a rate that ends', () => {
 		const rate = atLimit(100);
-		for (let times = 0; times < 10_000; times += 1) rate.refused(1, true);
+		for (let times = 0; times < 10_000; times += 1) rate.refused(1, true, true);
 		expect(rate.perSecond).toBeGreaterThanOrEqual(0.1);
 		accept(rate, 60);
 		expect(rate.perSecond).toBeGreaterThan(50);
@@ -110,7 +136,7 @@ describe('whatever happens', () => {
 			const rate = new SendRate(highest);
 			expect(rate.perSecond).toBe(highest);
 			accept(rate, 100);
-			for (let times = 0; times < 50; times += 1) rate.refused(1, true);
+			for (let times = 0; times < 50; times += 1) rate.refused(1, true, true);
 			expect(rate.perSecond).toBeLessThanOrEqual(highest);
 			accept(rate, 100);
 			expect(rate.perSecond).toBe(highest);

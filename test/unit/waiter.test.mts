@@ -3,7 +3,7 @@ import { errorFor } from '../../gateway/errorMap.js';
 import { isGood, type Outcome } from '../../gateway/outcome.js';
 import { planTaskQuery } from '../../gateway/plan.js';
 import { GatewayError } from '../../gateway/problem.js';
-import { createSender } from '../../gateway/sender.js';
+import { createSender } from '../../gateway/client.js';
 import { readTaskState, type TaskRef } from '../../gateway/task.js';
 import { createWaiter, type PollAnswer } from '../../gateway/waiter.js';
 import { FakeClock } from './fake-clock.mjs';

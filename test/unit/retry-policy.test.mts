@@ -6,7 +6,7 @@ import {
 	type Fault,
 	type Outcome,
 } from '../../gateway/outcome.js';
-import { backoffMs, decideResend, isPassing, isThrottle } from '../../gateway/resend.js';
+import { backoffMs, decideResend, isPassing, isThrottle } from '../../gateway/retryPolicy.js';
 import { isQuotaRefusal } from '../../gateway/quota.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 

@@ -5,7 +5,7 @@ import { isGood, retryAfterMs, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
 import { isQuotaRefusal } from './quota';
 import { NotSent, type RateLimiter } from './rateLimiter';
-import { decideResend, isThrottle, LONGEST_RETRY_AFTER_MS } from './resend';
+import { decideResend, isThrottle, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type Exchange = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;

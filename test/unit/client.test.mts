@@ -2,7 +2,7 @@ import { RateLimiter } from '../../gateway/rateLimiter.js';
 import type { Outcome } from '../../gateway/outcome.js';
 import { planGeneration, planTaskQuery, type RequestPlan } from '../../gateway/plan.js';
 import { GatewayError, UnknownOutcomeError } from '../../gateway/problem.js';
-import { createSender } from '../../gateway/sender.js';
+import { createSender } from '../../gateway/client.js';
 import { FakeClock } from './fake-clock.mjs';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
