@@ -168,7 +168,8 @@ function dryRunItem(
 	return {
 		json: withoutUndefined({
 			dryRun: true,
-			request: withoutUndefined(request),
+			// A copy: its values are those of the parameters, which other items share.
+			request: JSON.parse(JSON.stringify(withoutUndefined(request))) as unknown,
 			checks,
 			estimatedCost,
 		}) as IDataObject,

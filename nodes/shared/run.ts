@@ -5,6 +5,7 @@ import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
 import { Gate, type Learnt } from '../../gateway/gate';
 import { createSender, type Sender } from '../../gateway/sender';
+import { accountOf } from './account';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
 
@@ -102,10 +103,21 @@ function createEraser(key: string): GatewayAddress['withoutKey'] {
 }
 
 /**
- * What the runs of this process have found out about the limits of gateways, by address: the node
- * that waits need not be refused before it knows what the node that submitted has learnt.
+ * What the runs of this process have found out about the limits of gateways, by address and account:
+ * the node that waits need not be refused before it knows what the node that submitted has learnt.
  */
 const learntLimits = new Map<string, Learnt>();
+
+/** More accounts than these have not been used lately. */
+const MOST_ACCOUNTS = 200;
+
+function noteLimits(account: string, learnt: Learnt): void {
+	// Taken out first, so that the oldest stand at the front.
+	learntLimits.delete(account);
+	learntLimits.set(account, learnt);
+	const [oldest] = learntLimits.keys();
+	if (learntLimits.size > MOST_ACCOUNTS && oldest !== undefined) learntLimits.delete(oldest);
+}
 
 /**
  * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
@@ -122,9 +134,10 @@ export async function openRun(
 	needsKey = true,
 ): Promise<Run> {
 	const address = await readAddress(context, needsKey);
+	const account = accountOf(address);
 	const requests = new Requests();
 	const clock = new StoppableClock();
-	const gate = new Gate({ ...limits, clock, learnt: learntLimits.get(address.baseUrl) });
+	const gate = new Gate({ ...limits, clock, learnt: learntLimits.get(account) });
 
 	const halt = (): void => {
 		const reason = new RunEnded('The run has ended');
@@ -160,7 +173,7 @@ export async function openRun(
 		end: () => {
 			halt();
 			const learnt = gate.learnt();
-			if (learnt !== undefined) learntLimits.set(address.baseUrl, learnt);
+			if (learnt !== undefined) noteLimits(account, learnt);
 			// A question that nobody waits for any more: its deadline was reached before its answer.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);
