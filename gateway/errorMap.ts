@@ -2,6 +2,7 @@ import { isJsonObject, nonEmptyString } from './json';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from './outcome';
 import type { Call, RequestPlan } from './plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from './problem';
+import { saysFailure } from './listing';
 import { isGatewayError } from './missing';
 import { isQuotaRefusal } from './quota';
 
@@ -190,6 +191,12 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	const said = gatewayMessage(answer);
 	const words = said === undefined ? '' : `: ${said}`;
 	const { httpCode } = answer;
+	if (httpCode >= 200 && httpCode < 300 && saysFailure(answer.json)) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway answered that it failed${words}`,
+			description: 'Try again later, or ask the operator of the gateway.',
+		};
+	}
 	if (httpCode >= 200 && httpCode < 300) {
 		return {
 			message: `While ${NAMES[plan.call]}, the gateway answered with ${describeBody(answer)}`,

@@ -41,9 +41,11 @@ export interface Billing {
 /** The two output formats of the listing (specification, 4.7). JSONC can be asked for in two ways. */
 export type ListingFormat = 'json' | 'jsonc';
 
+const LIST_PATH = '/v1/media/models';
+
 /** Plans `GET /v1/media/models` (specification, 4.7). No key is needed, and none is sent. */
 export function planModelList(format: ListingFormat = 'json'): RequestPlan {
-	return planListing('/v1/media/models', format);
+	return planListing(LIST_PATH, format);
 }
 
 /**
@@ -53,7 +55,7 @@ export function planModelList(format: ListingFormat = 'json'): RequestPlan {
  * @throws GatewayError if the name would lead to another path
  */
 export function planModel(model: string, format: ListingFormat = 'json'): RequestPlan {
-	return planListing(`/v1/media/models/${pathPart(model, 'model name')}`, format);
+	return planListing(`${LIST_PATH}/${pathPart(model, 'model name')}`, format);
 }
 
 function planListing(path: string, format: ListingFormat): RequestPlan {
@@ -115,6 +117,18 @@ export function readModel(record: unknown): ModelRecord | undefined {
 		note: nonEmptyString(record.note),
 		raw: record,
 	};
+}
+
+/** Whether an answer of the listing says that it is none: `success` is false, whatever the status. */
+export function saysFailure(body: unknown): boolean {
+	return isJsonObject(body) && (body.success === false || body.success === 'false');
+}
+
+/** Whether an answer holds what its plan asks for: a list of models, or one (specification, 2.8). */
+export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
+	const data = isJsonObject(body) ? body.data : undefined;
+	if (!isJsonObject(data)) return false;
+	return path !== LIST_PATH || Array.isArray(data.items);
 }
 
 /** Reads the answer of `GET /v1/media/models`; records that name no model are passed over. */

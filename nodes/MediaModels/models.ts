@@ -1,6 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { errorFor } from '../../gateway/errorMap';
-import { isJsonObject } from '../../gateway/json';
+import { isJsonObject, type JsonObject } from '../../gateway/json';
 import {
 	planModel,
 	planModelList,
@@ -37,7 +37,7 @@ export async function getModels(
 	return readModelList(answer.json)
 		.filter((record) => passes(record, filters))
 		.slice(0, limit)
-		.map(({ raw }) => ({ json: raw as IDataObject, pairedItem: { item: itemIndex } }));
+		.map(({ raw }) => ({ json: copyOf(raw), pairedItem: { item: itemIndex } }));
 }
 
 /**
@@ -58,11 +58,14 @@ export async function getModel(
 	if (format === 'jsonc') return textItem(answer.text, itemIndex);
 	const record = isJsonObject(answer.json) ? answer.json.data : undefined;
 	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...answer, json: undefined });
-	return { json: record as IDataObject, pairedItem: { item: itemIndex } };
+	return { json: copyOf(record), pairedItem: { item: itemIndex } };
 }
 
 const isNotFound = ({ outcome }: ListingError): boolean =>
 	outcome.kind === 'answer' && outcome.httpCode === 404;
+
+/** What a later node does to its items must not change what others are given. */
+const copyOf = (record: JsonObject): IDataObject => structuredClone(record) as IDataObject;
 
 async function notPublished(run: Run, model: string): Promise<GatewayError> {
 	const published = await askListing(run, planModelList()).then(

@@ -5,7 +5,7 @@ import type {
 	INodeType,
 	INodeTypeDescription,
 } from 'n8n-workflow';
-import { NodeConnectionTypes } from 'n8n-workflow';
+import { deepCopy, NodeConnectionTypes } from 'n8n-workflow';
 import {
 	messageHints,
 	planMessage,
@@ -75,7 +75,8 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 						)
 						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
 					const json = simplify ? simplified(message, request.messages, run.isTool) : message;
-					return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
+					// A copy: the turns are those of the input, and the rest is noted for the next try.
+					return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 				};
 			},
 		});

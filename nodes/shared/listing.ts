@@ -7,13 +7,14 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { AnswerCache } from '../../gateway/cache';
+import { AnswerCache, keepMsOf } from '../../gateway/cache';
 import { errorFor } from '../../gateway/errorMap';
-import { isJsonObject } from '../../gateway/json';
 import {
+	holdsModels,
 	planModelList,
 	priceInWords,
 	readModelList,
+	saysFailure,
 	suits,
 	type AllowedValue,
 	type ModelRecord,
@@ -25,8 +26,6 @@ import { Requests, RunEnded } from './requests';
 import { readAddress, type GatewayAddress, type Run } from './run';
 import { createExchange } from './transport';
 
-/** The gateway's own caches are as old (specification, 4.7). */
-const KEEP_MS = 60_000;
 type Deliver = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
 
 /** A listing that is slower is done without. */
@@ -34,7 +33,7 @@ const RUN_TIMEOUT_MS = 10_000;
 /** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
 const EDITOR_TIMEOUT_MS = 15_000;
 
-const cache = new AnswerCache<Answer>(KEEP_MS, () => performance.now());
+const cache = new AnswerCache<Answer>(() => performance.now());
 
 /** A listing could not be had; the outcome says why. */
 export class ListingError extends Error {
@@ -50,29 +49,37 @@ export class ListingError extends Error {
 }
 
 /**
- * The answer to a listing request, kept for up to 60 s by its full address and format: a batch, and
- * all nodes of this process, ask once.
+ * The answer to a listing request, kept by its full address, format and account for as long as it
+ * says (specification, 4.7: a change is visible within 60 s): a batch, and all nodes of this process,
+ * ask once. By account, because who asks shares a request that is held back for another's haste.
  *
+ * @returns the cache's own: what is handed on of it must be a copy
  * @throws ListingError where there is no good answer; that is not kept
  */
 async function cachedListing(
 	plan: RequestPlan,
-	{ mediaUrl, allowUnauthorizedCerts }: GatewayAddress,
+	address: GatewayAddress,
 	deliver: Deliver,
 ): Promise<Answer> {
-	const key = [planUrl(plan, mediaUrl), plan.headers.Accept, allowUnauthorizedCerts].join(' ');
+	const { mediaUrl, allowUnauthorizedCerts } = address;
+	const url = planUrl(plan, mediaUrl);
+	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, address.account].join(' ');
 	return await cache.get(key, async () => {
 		const { outcome, attempts } = await deliver(plan);
-		if (outcome.kind === 'answer' && outcome.httpCode === 200) {
-			if (asksForText(plan) ? isCommented(outcome.text) : isJsonObject(outcome.json)) {
-				return outcome;
-			}
+		if (outcome.kind === 'answer' && outcome.httpCode === 200 && isListing(plan, outcome)) {
+			return { answer: outcome, keepMs: keepMsOf(outcome.headers) };
 		}
 		throw new ListingError(plan, outcome, attempts);
 	});
 }
 
 const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
+
+/** Whether an answer is what was asked for: not an error that is sent with status 200. */
+function isListing(plan: RequestPlan, { json, text }: Answer): boolean {
+	if (saysFailure(json)) return false;
+	return asksForText(plan) ? isCommented(text) : holdsModels(plan, json);
+}
 
 const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 

@@ -347,7 +347,7 @@ check(
 );
 
 check(
-	'whatever is answered, each wait ends by its deadline and asks no more often than once a second',
+	'whatever is answered, each wait ends soon after its deadline and asks no more often than once a second',
 	fc.asyncProperty(
 		fc.array(fc.tuple(outcome, fc.nat(60_000)), { minLength: 1, maxLength: 30 }),
 		fc.array(fc.oneof(fc.integer({ min: -10, max: 120_000 }), fc.double()), {
@@ -381,7 +381,8 @@ check(
 				// A wait without an end would be asked about for ever.
 				const bounded = Math.min(maxWaitMs, 200_000);
 				await waiter.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
-				expect(clock.now()).toBeLessThanOrEqual(bounded > 1000 ? bounded : 1000);
+				// Half a minute more, where no answer has told anything about it yet.
+				expect(clock.now()).toBeLessThanOrEqual((bounded > 1000 ? bounded : 1000) + 30_000);
 			});
 			await clock.run(Promise.all(waits));
 			expect(waiter.open).toBe(0);

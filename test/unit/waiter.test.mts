@@ -231,6 +231,24 @@ describe('the deadline', () => {
 		expect(waiter.open).toBe(0);
 	});
 
+	test('a task whose questions were all refused for haste is asked about once more', async () => {
+		const { clock, waiter } = waiterFor(async () =>
+			clock.now() < 21_000 ? { ...passing(), hasty: true } : state('a', 'completed'),
+		);
+		const settled = await clock.run(waiter.wait(task('a'), 20_000));
+		expect(settled.kind).toBe('finished');
+		expect(clock.now()).toBeLessThan(25_000);
+	});
+
+	test('one that was answered before is not waited for longer than a moment', async () => {
+		const { clock, waiter } = waiterFor(async () => {
+			if (clock.now() > 15_000) await clock.sleep(500_000);
+			return state('a', 'running');
+		});
+		expect(await clock.run(waiter.wait(task('a'), 20_000))).toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBe(23_000);
+	});
+
 	test('is kept although Retry-After asks for more', async () => {
 		const { clock, waiter, questions } = waiterFor(async () => passing(86_400_000));
 		await clock.run(waiter.wait(task('a'), 20_000));
