@@ -247,7 +247,7 @@ describe('at the deadline', () => {
 			(response, _, nth) => {
 				// A moment after the deadline, on the fast clock.
 				if (nth === 1) sendJson(response, { status: 'running' });
-				else setTimeout(() => sendJson(response, done()), 25);
+				else setTimeout(() => sendJson(response, done()), 5);
 			},
 			[{ taskId: 't', taskType: 'generation' }],
 			{ maxWait: 4 },
