@@ -1,15 +1,20 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withoutUndefined } from '../../gateway/plan';
-import { DeadlineError } from '../../gateway/problem';
-import { statusGroup } from '../../gateway/status';
-import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../shared/images';
-import { runItems } from '../shared/items';
-import { stillToBeHad } from '../shared/paid';
-import { inRange, readChoice, readLimits, readOptions } from '../shared/options';
-import { readParameter } from '../shared/parameters';
-import { openRun } from '../shared/run';
-import { ageOf, createTaskWaiter, type WantedTask } from '../shared/tasks';
-import { knownFacts, readWantedTask } from '../shared/wanted';
+import { withoutUndefined } from '../../gateway/protocol/requestPlan';
+import { DeadlineError } from '../../gateway/errors/gatewayError';
+import { statusGroup } from '../../gateway/protocol/status';
+import {
+	imageItems,
+	readTarget,
+	type ImageFacts,
+	type ImageTarget,
+} from '../shared/images/imageItems';
+import { runItems } from '../shared/run/itemRunner';
+import { stillToBeHad } from '../shared/run/paid';
+import { inRange, readChoice, readLimits, readOptions } from '../shared/parameters/optionValues';
+import { readParameter } from '../shared/parameters/reader';
+import { openRun } from '../shared/run/runContext';
+import { ageOf, createTaskWaiter, type WantedTask } from '../shared/images/pollTasks';
+import { knownFacts, readWantedTask } from '../shared/images/taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export interface WaitJob {

@@ -13,19 +13,19 @@ import {
 	refusalAdvice,
 	type MessageRequest,
 	type Turn,
-} from '../../gateway/message';
-import { withoutUndefined } from '../../gateway/plan';
-import { GatewayError, withDetails } from '../../gateway/problem';
-import { testMediaGateway } from '../shared/credentialTest';
-import { addHints } from '../shared/hints';
-import { runItems } from '../shared/items';
-import { readLimits, readSwitch } from '../shared/options';
-import { openPaidRequests } from '../shared/paidRequests';
-import { readParameter } from '../shared/parameters';
-import { openRun } from '../shared/run';
-import { runNode } from '../shared/runNode';
-import { messageFields } from './fields';
-import { readMessageRequest } from './request';
+} from '../../gateway/messages/message';
+import { withoutUndefined } from '../../gateway/protocol/requestPlan';
+import { GatewayError, withDetails } from '../../gateway/errors/gatewayError';
+import { testMediaGateway } from '../shared/methods/credentialTest';
+import { addHints } from '../shared/run/hints';
+import { runItems } from '../shared/run/itemRunner';
+import { readLimits, readSwitch } from '../shared/parameters/optionValues';
+import { openPaidRequests } from '../shared/run/paidRequests';
+import { readParameter } from '../shared/parameters/reader';
+import { openRun } from '../shared/run/runContext';
+import { runNode } from '../shared/run/runNode';
+import { messageFields } from './messageNodeFields';
+import { readMessageRequest } from './messageRequest';
 
 export class Message implements INodeType {
 	description: INodeTypeDescription = {

@@ -4,7 +4,7 @@ import {
 	readServerEvents,
 	type Piece,
 	type ServerEvent,
-} from '../../gateway/events.js';
+} from '../../gateway/messages/messageStream.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

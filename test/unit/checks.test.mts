@@ -1,4 +1,4 @@
-import { AnswerCache, keepMsOf, type Kept } from '../../gateway/cache.js';
+import { AnswerCache, keepMsOf, type Kept } from '../../gateway/util/ttlCache.js';
 import {
 	checkRequest,
 	estimateCost,
@@ -6,10 +6,10 @@ import {
 	rounded,
 	withPublishedTypes,
 	type CheckedRequest,
-} from '../../gateway/checks.js';
-import type { JsonObject } from '../../gateway/json.js';
-import { readModel } from '../../gateway/listing.js';
-import { nearestNames } from '../../gateway/nearest.js';
+} from '../../gateway/validation/modelLimits.js';
+import type { JsonObject } from '../../gateway/util/json.js';
+import { readModel } from '../../gateway/protocol/models.js';
+import { nearestNames } from '../../gateway/util/closestMatch.js';
 
 const MB = 1024 * 1024;
 

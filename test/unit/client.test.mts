@@ -1,8 +1,12 @@
-import { RateLimiter } from '../../gateway/rateLimiter.js';
-import type { Outcome } from '../../gateway/outcome.js';
-import { planGeneration, planTaskQuery, type RequestPlan } from '../../gateway/plan.js';
-import { GatewayError, UnknownOutcomeError } from '../../gateway/problem.js';
-import { createSender } from '../../gateway/client.js';
+import { RateLimiter } from '../../gateway/client/rateLimiter.js';
+import type { Outcome } from '../../gateway/protocol/outcome.js';
+import {
+	planGeneration,
+	planTaskQuery,
+	type RequestPlan,
+} from '../../gateway/protocol/requestPlan.js';
+import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { createSender } from '../../gateway/client/client.js';
 import { FakeClock } from './fake-clock.mjs';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 

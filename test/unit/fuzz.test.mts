@@ -1,18 +1,27 @@
 import fc from 'fast-check';
-import { normaliseAddress } from '../../gateway/address.js';
-import { apiKeyProblem, cleanApiKey } from '../../gateway/auth.js';
-import { errorFor } from '../../gateway/errorMap.js';
-import { RateLimiter } from '../../gateway/rateLimiter.js';
-import { imageFileName } from '../../gateway/imageFile.js';
-import { planModel, readModelList } from '../../gateway/listing.js';
-import { isGood, retryAfterMs, wasNotAccepted, type Outcome } from '../../gateway/outcome.js';
-import { planGeneration, planTaskQuery, type RequestPlan } from '../../gateway/plan.js';
-import { GatewayError, UnknownOutcomeError } from '../../gateway/problem.js';
-import { decideResend } from '../../gateway/retryPolicy.js';
-import { createSender } from '../../gateway/client.js';
-import { statusGroup } from '../../gateway/status.js';
-import { readTaskState, taskError } from '../../gateway/task.js';
-import { createWaiter, type PollAnswer } from '../../gateway/waiter.js';
+import { normaliseAddress } from '../../gateway/protocol/url.js';
+import { apiKeyProblem, cleanApiKey } from '../../gateway/protocol/auth.js';
+import { errorFor } from '../../gateway/errors/errorMessages.js';
+import { RateLimiter } from '../../gateway/client/rateLimiter.js';
+import { imageFileName } from '../../gateway/protocol/imageType.js';
+import { planModel, readModelList } from '../../gateway/protocol/models.js';
+import {
+	isGood,
+	retryAfterMs,
+	wasNotAccepted,
+	type Outcome,
+} from '../../gateway/protocol/outcome.js';
+import {
+	planGeneration,
+	planTaskQuery,
+	type RequestPlan,
+} from '../../gateway/protocol/requestPlan.js';
+import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { decideResend } from '../../gateway/client/retryPolicy.js';
+import { createSender } from '../../gateway/client/client.js';
+import { statusGroup } from '../../gateway/protocol/status.js';
+import { readTaskState, taskError } from '../../gateway/protocol/task.js';
+import { createWaiter, type PollAnswer } from '../../gateway/client/poller.js';
 import { FakeClock } from './fake-clock.mjs';
 
 const PROPERTIES = 12;

@@ -1,7 +1,7 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
-import { planGeneration } from '../../gateway/plan.js';
-import { RateLimiter, type RateState } from '../../gateway/rateLimiter.js';
-import { createSender } from '../../gateway/client.js';
+import { planGeneration } from '../../gateway/protocol/requestPlan.js';
+import { RateLimiter, type RateState } from '../../gateway/client/rateLimiter.js';
+import { createSender } from '../../gateway/client/client.js';
 import { FakeClock } from './fake-clock.mjs';
 import {
 	answer,

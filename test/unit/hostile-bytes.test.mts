@@ -2,36 +2,46 @@
  * 64 kB of bytes made to be read slowly, in many shapes, through everything that looks at what a
  * gateway, a file or a user hands over: none of it may hold up n8n for a tenth of a second.
  */
-import { normaliseAddress, pathBelow } from '../../gateway/address.js';
-import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/auth.js';
-import { jsonObjectIn, joinTurns, toConversation, type ChatTurn } from '../../gateway/chat.js';
-import { readChatAnswer } from '../../gateway/chatAnswer.js';
-import { checkRequest, inWords, withPublishedTypes } from '../../gateway/checks.js';
-import { readDataUrl } from '../../gateway/dataUrl.js';
-import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errorMap.js';
-import { MessageAssembly, readServerEvents } from '../../gateway/events.js';
+import { normaliseAddress, pathBelow } from '../../gateway/protocol/url.js';
+import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/protocol/auth.js';
+import {
+	jsonObjectIn,
+	joinTurns,
+	toConversation,
+	type ChatTurn,
+} from '../../gateway/messages/chat.js';
+import { readChatAnswer } from '../../gateway/messages/chatAnswer.js';
+import { checkRequest, inWords, withPublishedTypes } from '../../gateway/validation/modelLimits.js';
+import { readDataUrl } from '../../gateway/util/dataUrl.js';
+import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
+import { MessageAssembly, readServerEvents } from '../../gateway/messages/messageStream.js';
 import {
 	detectImageType,
 	extensionFor,
 	imageFileName,
 	safeFileStem,
 	safeMimeType,
-} from '../../gateway/imageFile.js';
-import { parseJson, type JsonObject } from '../../gateway/json.js';
-import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns.js';
-import { createKeyEraser } from '../../gateway/keyEraser.js';
-import { priceInWords, readModel, readModelList } from '../../gateway/listing.js';
-import { messageHints, readMessage, readTurns, refusalAdvice } from '../../gateway/message.js';
-import { nearestNames } from '../../gateway/nearest.js';
-import { faultOf, retryAfterMs, type Answer } from '../../gateway/outcome.js';
-import { planGeneration, planTaskQuery } from '../../gateway/plan.js';
-import { readProbe } from '../../gateway/probe.js';
-import { downloadTarget, redirectTarget } from '../../gateway/redirect.js';
-import { isQuotaRefusal } from '../../gateway/quota.js';
-import { decideResend } from '../../gateway/retryPolicy.js';
-import { statusGroup } from '../../gateway/status.js';
-import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/task.js';
-import { faultFrom, plainHeaders } from '../../nodes/shared/transport.js';
+} from '../../gateway/protocol/imageType.js';
+import { parseJson, type JsonObject } from '../../gateway/util/json.js';
+import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/messages/thinkingHistory.js';
+import { createKeyEraser } from '../../gateway/util/keyEraser.js';
+import { priceInWords, readModel, readModelList } from '../../gateway/protocol/models.js';
+import {
+	messageHints,
+	readMessage,
+	readTurns,
+	refusalAdvice,
+} from '../../gateway/messages/message.js';
+import { nearestNames } from '../../gateway/util/closestMatch.js';
+import { faultOf, retryAfterMs, type Answer } from '../../gateway/protocol/outcome.js';
+import { planGeneration, planTaskQuery } from '../../gateway/protocol/requestPlan.js';
+import { readProbe } from '../../gateway/client/credentialProbe.js';
+import { downloadTarget, redirectTarget } from '../../gateway/protocol/redirect.js';
+import { isQuotaRefusal } from '../../gateway/protocol/quota.js';
+import { decideResend } from '../../gateway/client/retryPolicy.js';
+import { statusGroup } from '../../gateway/protocol/status.js';
+import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/protocol/task.js';
+import { faultFrom, plainHeaders } from '../../nodes/shared/transport/http.js';
 
 const SIZE = 64 * 1024;
 const LONGEST_BLOCK_MS = 100;

@@ -1,4 +1,4 @@
-import { RateLimiter, NotSent } from '../../gateway/rateLimiter.js';
+import { RateLimiter, NotSent } from '../../gateway/client/rateLimiter.js';
 import { FakeClock } from './fake-clock.mjs';
 
 /** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */

@@ -5,9 +5,14 @@ import {
 	wasNotAccepted,
 	type Fault,
 	type Outcome,
-} from '../../gateway/outcome.js';
-import { backoffMs, decideResend, isPassing, isThrottle } from '../../gateway/retryPolicy.js';
-import { isQuotaRefusal } from '../../gateway/quota.js';
+} from '../../gateway/protocol/outcome.js';
+import {
+	backoffMs,
+	decideResend,
+	isPassing,
+	isThrottle,
+} from '../../gateway/client/retryPolicy.js';
+import { isQuotaRefusal } from '../../gateway/protocol/quota.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);

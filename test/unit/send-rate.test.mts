@@ -1,4 +1,4 @@
-import { SendRate } from '../../gateway/sendRate.js';
+import { SendRate } from '../../gateway/client/sendRate.js';
 
 /** The constants of the algorithm, as docs/scaling.md has them. */
 const BETA = 0.94;

@@ -1,4 +1,10 @@
-import { readImages, readTaskId, readTaskState, taskError, taskName } from '../../gateway/task.js';
+import {
+	readImages,
+	readTaskId,
+	readTaskState,
+	taskError,
+	taskName,
+} from '../../gateway/protocol/task.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
 

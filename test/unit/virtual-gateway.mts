@@ -1,4 +1,4 @@
-import type { Outcome } from '../../gateway/outcome.js';
+import type { Outcome } from '../../gateway/protocol/outcome.js';
 import type { FakeClock } from './fake-clock.mjs';
 
 /**

@@ -1,11 +1,11 @@
-import { RateLimiter } from '../../gateway/rateLimiter.js';
-import { errorFor } from '../../gateway/errorMap.js';
-import { isGood, type Outcome } from '../../gateway/outcome.js';
-import { planTaskQuery } from '../../gateway/plan.js';
-import { GatewayError } from '../../gateway/problem.js';
-import { createSender } from '../../gateway/client.js';
-import { readTaskState, type TaskRef } from '../../gateway/task.js';
-import { createWaiter, type PollAnswer } from '../../gateway/waiter.js';
+import { RateLimiter } from '../../gateway/client/rateLimiter.js';
+import { errorFor } from '../../gateway/errors/errorMessages.js';
+import { isGood, type Outcome } from '../../gateway/protocol/outcome.js';
+import { planTaskQuery } from '../../gateway/protocol/requestPlan.js';
+import { GatewayError } from '../../gateway/errors/gatewayError.js';
+import { createSender } from '../../gateway/client/client.js';
+import { readTaskState, type TaskRef } from '../../gateway/protocol/task.js';
+import { createWaiter, type PollAnswer } from '../../gateway/client/poller.js';
 import { FakeClock } from './fake-clock.mjs';
 import {
 	answer,
