@@ -1,4 +1,4 @@
-import { normaliseAddress } from '../gateway/address.js';
+import { normaliseAddress } from '../gateway/protocol/url.js';
 import { startGateway } from '../simulator/gateway.mjs';
 
 /** The gateway that the demo talks to. */

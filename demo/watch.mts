@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { normaliseAddress } from '../gateway/address.js';
-import { isFinished, statusGroup } from '../gateway/status.js';
+import { normaliseAddress } from '../gateway/protocol/url.js';
+import { isFinished, statusGroup } from '../gateway/protocol/status.js';
 import type { Target } from './target.mjs';
 
 const PAUSE_MS = 2_000;

@@ -29,7 +29,7 @@ export interface MatrixFault {
 	selfSigned?: true;
 	/** The redirect leads to another server. */
 	otherHost?: true;
-	/** Needs a time-out of one second. */
+	/** Needs a short time-out; not too short for a busy machine to connect. */
 	timesOut?: true;
 	/** Seconds that a task is waited for, if not 300. */
 	maxWait?: number;
@@ -72,7 +72,7 @@ export const FAULTS = {
 	},
 	'429 quota': {
 		name: '429 for quota',
-		fault: status(429, { message: 'quota insufficient' }),
+		fault: status(429, { message: 'quota insufficient', type: 'insufficient_quota' }),
 	},
 	html: { name: 'A web page with status 200', fault: { kind: 'html' } },
 	'html 502': { name: 'A web page with status 502', fault: { kind: 'html', status: 502 } },

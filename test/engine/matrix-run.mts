@@ -128,7 +128,7 @@ async function runCall(
 	{ timesOut, maxWait = 300 }: MatrixFault,
 	onError: How['onError'],
 ) {
-	const options = { ...(timesOut ? { timeout: 1 } : {}) };
+	const options = { ...(timesOut ? { timeout: 3 } : {}) };
 	const settings = onError === undefined ? {} : { onError };
 	const run = async (type: NodeName, parameters: Record<string, unknown>, more = {}) =>
 		await bench.run(type, { ...parameters, options: { ...options, ...more } }, [{}], settings);

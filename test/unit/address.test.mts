@@ -1,5 +1,5 @@
-import { isBelow, normaliseAddress } from '../../gateway/address.js';
-import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/auth.js';
+import { isBelow, normaliseAddress } from '../../gateway/protocol/url.js';
+import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/protocol/auth.js';
 
 describe('the address of a gateway', () => {
 	test.each([

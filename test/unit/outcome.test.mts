@@ -1,16 +1,25 @@
-import { errorFor } from '../../gateway/errorMap.js';
+import { errorFor } from '../../gateway/errors/errorMessages.js';
 import {
 	faultOf,
 	wasNotAccepted,
 	type Connection,
 	type Fault,
 	type Outcome,
-} from '../../gateway/outcome.js';
-import { planEdit, planGeneration, type FormFile, type RequestPlan } from '../../gateway/plan.js';
-import { UnknownOutcomeError } from '../../gateway/problem.js';
-import { decideResend, isPassing } from '../../gateway/resend.js';
-import { Requests } from '../../nodes/shared/requests.js';
-import { createExchange, faultFrom, type TransportOptions } from '../../nodes/shared/transport.js';
+} from '../../gateway/protocol/outcome.js';
+import {
+	planEdit,
+	planGeneration,
+	type FormFile,
+	type RequestPlan,
+} from '../../gateway/protocol/requestPlan.js';
+import { UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { decideResend, isPassing } from '../../gateway/client/retryPolicy.js';
+import { Requests } from '../../nodes/shared/transport/inFlight.js';
+import {
+	createExchange,
+	faultFrom,
+	type TransportOptions,
+} from '../../nodes/shared/transport/http.js';
 import { answer, fault } from './virtual-gateway.mjs';
 
 const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');

@@ -1,5 +1,5 @@
-import { isQuotaRefusal, speaksOfMoney } from '../../gateway/quota.js';
-import { isThrottle } from '../../gateway/resend.js';
+import { isQuotaRefusal, speaksOfMoney } from '../../gateway/protocol/quota.js';
+import { isThrottle } from '../../gateway/client/retryPolicy.js';
 import { answer, page } from './virtual-gateway.mjs';
 
 const MONEY = [

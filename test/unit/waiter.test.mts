@@ -1,11 +1,11 @@
-import { Gate } from '../../gateway/gate.js';
-import { errorFor } from '../../gateway/errorMap.js';
-import { isGood, type Outcome } from '../../gateway/outcome.js';
-import { planTaskQuery } from '../../gateway/plan.js';
-import { GatewayError } from '../../gateway/problem.js';
-import { createSender } from '../../gateway/sender.js';
-import { readTaskState, type TaskRef } from '../../gateway/task.js';
-import { createWaiter, type PollAnswer } from '../../gateway/waiter.js';
+import { RateLimiter } from '../../gateway/client/rateLimiter.js';
+import { errorFor } from '../../gateway/errors/errorMessages.js';
+import { isGood, type Outcome } from '../../gateway/protocol/outcome.js';
+import { planTaskQuery } from '../../gateway/protocol/requestPlan.js';
+import { GatewayError } from '../../gateway/errors/gatewayError.js';
+import { createSender } from '../../gateway/client/client.js';
+import { readTaskState, type TaskRef } from '../../gateway/protocol/task.js';
+import { createWaiter, type PollAnswer } from '../../gateway/client/poller.js';
 import { FakeClock } from './fake-clock.mjs';
 import {
 	answer,
@@ -231,6 +231,24 @@ describe('the deadline', () => {
 		expect(waiter.open).toBe(0);
 	});
 
+	test('a task whose questions were all refused for haste is asked about once more', async () => {
+		const { clock, waiter } = waiterFor(async () =>
+			clock.now() < 21_000 ? { ...passing(), hasty: true } : state('a', 'completed'),
+		);
+		const settled = await clock.run(waiter.wait(task('a'), 20_000));
+		expect(settled.kind).toBe('finished');
+		expect(clock.now()).toBeLessThan(25_000);
+	});
+
+	test('one that was answered before is not waited for longer than a moment', async () => {
+		const { clock, waiter } = waiterFor(async () => {
+			if (clock.now() > 15_000) await clock.sleep(500_000);
+			return state('a', 'running');
+		});
+		expect(await clock.run(waiter.wait(task('a'), 20_000))).toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBe(23_000);
+	});
+
 	test('is kept although Retry-After asks for more', async () => {
 		const { clock, waiter, questions } = waiterFor(async () => passing(86_400_000));
 		await clock.run(waiter.wait(task('a'), 20_000));
@@ -347,7 +365,7 @@ describe('many tasks', () => {
 		expect(clock.now()).toBeGreaterThan(98_000);
 	});
 
-	/** A thousand tasks through gate and sender, on virtual time. */
+	/** A thousand tasks through limiter and sender, on virtual time. */
 	async function waitForThousand(
 		lifeMs: [number, number],
 		gatewayFor: (clock: FakeClock) => VirtualGateway,
@@ -360,7 +378,7 @@ describe('many tasks', () => {
 			() => lifeMs[0] + clock.random() * (lifeMs[1] - lifeMs[0]),
 		);
 		const sender = createSender({
-			gate: new Gate({ concurrency: 10, clock }),
+			limiter: new RateLimiter({ concurrency: 10, clock }),
 			clock,
 			wallClock: clock.now,
 			exchange: async (plan) => {

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData, IRunExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/problem';
-import { problemOf } from '../errors';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { problemOf } from '../run/nodeErrors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { WATCHER, watcherWorkflow } from './subWorkflows';
 import { tasksInWords, type WaitEntry } from './waitJobs';

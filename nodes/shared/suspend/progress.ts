@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import { digestOf } from '../../../gateway/fingerprint';
+import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { progressWorkflow } from './subWorkflows';
 
 /*

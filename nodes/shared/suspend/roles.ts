@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/problem';
-import { nodeError } from '../errors';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { nodeError } from '../run/nodeErrors';
 import { keep } from './keeper';
 import { unpack } from './parcels';
 import { reportProgress } from './progress';

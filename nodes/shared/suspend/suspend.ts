@@ -1,8 +1,8 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
-import { withoutUndefined } from '../../../gateway/plan';
-import { readOptions } from '../options';
-import { readParameter } from '../parameters';
+import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { readOptions } from '../parameters/optionValues';
+import { readParameter } from '../parameters/reader';
 import { pack, type WaitPlan } from './parcels';
 import { keeperWorkflow } from './subWorkflows';
 import type { WaitEntry } from './waitJobs';

@@ -1,16 +1,16 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/checks';
-import { withoutUndefined } from '../../../gateway/plan';
-import { DeadlineError, NotAskedError } from '../../../gateway/problem';
-import { statusGroup } from '../../../gateway/status';
-import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images';
-import { runItems } from '../items';
-import { inRange, readChoice, readLimits, readOptions } from '../options';
-import { stillToBeHad } from '../paid';
-import { readParameter } from '../parameters';
-import { openRun } from '../run';
-import { ageOf, createTaskWaiter, type WantedTask } from '../tasks';
-import { knownFacts, readWantedTask } from '../wanted';
+import { rounded } from '../../../gateway/validation/modelLimits';
+import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { DeadlineError, NotAskedError } from '../../../gateway/errors/gatewayError';
+import { statusGroup } from '../../../gateway/protocol/status';
+import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
+import { runItems } from '../run/itemRunner';
+import { inRange, readChoice, readLimits, readOptions } from '../parameters/optionValues';
+import { stillToBeHad } from '../run/paid';
+import { readParameter } from '../parameters/reader';
+import { openRun } from '../run/runContext';
+import { ageOf, createTaskWaiter, type WantedTask } from '../images/pollTasks';
+import { knownFacts, readWantedTask } from '../images/taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export interface WaitJob {

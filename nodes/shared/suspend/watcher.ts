@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/problem';
-import { failedItem, problemOf } from '../errors';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { failedItem, problemOf } from '../run/nodeErrors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJobs';
 

@@ -1,0 +1,41 @@
+import { isJsonObject } from './json';
+
+/** What may be an address that is the image itself. */
+const DATA_URL = /\bdata:[^\s"'<>]*/gi;
+/** In characters: what stands before the bytes is shorter. */
+const LONGEST_TYPE = 500;
+/** Fields of an image that comes inside a response (specification, 2.3, `response_format`). */
+const IMAGE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
+/** What an answer of the gateway is nested at the most; below that nothing is looked at. */
+const DEEPEST = 50;
+
+/**
+ * A copy of a JSON value without the images that came inside it: megabytes of Base64 that neither an
+ * agent nor the editor can use. In their place stands how large they were.
+ */
+export function withoutInlineImages(value: unknown, depth = 0): unknown {
+	if (typeof value === 'string') return withoutDataUrls(value);
+	if (typeof value !== 'object' || value === null) return value;
+	if (depth >= DEEPEST) return '…';
+	if (Array.isArray(value)) return value.map((entry) => withoutInlineImages(entry, depth + 1));
+	if (!isJsonObject(value)) return value;
+	return Object.fromEntries(
+		Object.entries(value).map(([name, field]) => [
+			name,
+			typeof field === 'string' && IMAGE_FIELDS.includes(name.toLowerCase())
+				? removed(field)
+				: withoutInlineImages(field, depth + 1),
+		]),
+	);
+}
+
+/** A text without the bytes of images that are addresses of their own. */
+export function withoutDataUrls(text: string): string {
+	return text.replace(DATA_URL, (url) => {
+		const comma = url.slice(0, LONGEST_TYPE).indexOf(',');
+		const type = url.slice('data:'.length, Math.max(0, comma)).toLowerCase();
+		return type.startsWith('image/') || type.endsWith('base64') ? removed(url) : url;
+	});
+}
+
+const removed = (text: string): string => `(image data, ${text.length} characters)`;

@@ -1,0 +1,259 @@
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { withoutInlineImages } from '../../../gateway/util/inlineImages';
+import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
+import {
+	planUrl,
+	withoutUndefined,
+	type AsyncFlag,
+	type RequestPlan,
+	type TaskType,
+} from '../../../gateway/protocol/requestPlan';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { statusGroup } from '../../../gateway/protocol/status';
+import { readImages, readTaskId } from '../../../gateway/protocol/task';
+import { checkBudget, createChecker, type ImageRequest } from './modelChecks';
+import { addHints } from '../run/hints';
+import { collect, paired } from './collectImages';
+import { readTarget } from './imageItems';
+import { runItems, type Job } from '../run/itemRunner';
+import {
+	inRange,
+	readBudget,
+	readChoice,
+	readLimits,
+	readOptions,
+	readSwitch,
+} from '../parameters/optionValues';
+import type { Paid } from '../run/paid';
+import { openPaidRequests, type PaidRequest } from '../run/paidRequests';
+import { readParameter } from '../parameters/reader';
+import { isTool, openRun, type Run } from '../run/runContext';
+import { openProgress, type Progress } from '../suspend/progress';
+import { assertCanSuspend, suspend } from '../suspend/suspend';
+import type { WaitJob } from '../suspend/waitJobs';
+import { createTaskWaiter } from './pollTasks';
+
+/** How the request of an item comes about, and what is sent for it. */
+export interface Creation<R extends ImageRequest> {
+	/** Reads the request of an item from its parameters; sends nothing that is paid for. */
+	read: (run: Run, itemIndex: number) => R | Promise<R>;
+	/** The paid request; `asyncFlag` undefined means synchronous. */
+	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
+}
+
+/**
+ * The way of an item through Image Generation and Image Edit: check everything, pay once, wait
+ * where asked to, hand out the images.
+ */
+export async function createImages<R extends ImageRequest>(
+	context: IExecuteFunctions,
+	taskType: TaskType,
+	creation: Creation<R>,
+): Promise<INodeExecutionData[][]> {
+	const common = readOptions(context, 0);
+	const survival = readSurvival(context, common);
+	const run = await openRun(context, readLimits(context));
+	const paidRequests = openPaidRequests(run);
+	const { windowMs, progress } = survival ?? {};
+	let safe = false;
+	try {
+		const checker = createChecker(run, taskType);
+		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
+		const count = context.getInputData().length;
+		const waiter = createTaskWaiter(run, pollIntervalMs, count);
+		const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
+		/** What is still open, where the execution is suspended. */
+		const jobs: Array<WaitJob | undefined> = [];
+
+		const prepare = async (itemIndex: number): Promise<Job> => {
+			const options = readOptions(context, itemIndex);
+			const mode = readChoice(
+				context,
+				'Mode',
+				readParameter(context, 'mode', itemIndex, 'sync'),
+				MODES,
+				itemIndex,
+			);
+			const flag = readChoice(
+				context,
+				'Asynchronous Flag',
+				options.asyncFlag,
+				ASYNC_FLAGS,
+				itemIndex,
+			);
+			const asyncFlag = mode === 'sync' ? undefined : flag;
+			const checks = readChecks(context, options, itemIndex);
+			const target = readTarget(context, itemIndex);
+			const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
+
+			const asked = await creation.read(run, itemIndex);
+			const { request, violations, estimatedCost } = needsListing(checks, options)
+				? await checker.check(asked, mode !== 'sync')
+				: { request: asked, violations: [], estimatedCost: undefined };
+			const plan = creation.plan(request, asyncFlag);
+			if (checks.dryRun) {
+				const url = planUrl(plan, run.address.baseUrl);
+				return async () => [dryRunItem(plan, url, violations, estimatedCost, itemIndex)];
+			}
+			if (violations.length > 0 && checks.checkLimits) {
+				throw new GatewayError({
+					message: `The model "${request.model}" does not take this: ${violations.join('; ')}`,
+					description: 'Nothing was sent for this item.',
+				});
+			}
+			const paidRequest = paidRequests.expect(itemIndex, creation.plan(asked, asyncFlag));
+			wanted[itemIndex] = { request: paidRequest, estimatedCost };
+
+			const { model, prompt } = request;
+			return async () => {
+				const paid = await paidRequests.payOnce(paidRequest, plan, (body) =>
+					readPaidResponse(body, taskType, mode !== 'sync'),
+				);
+				if (paid.items !== undefined) return paired(paid.items, itemIndex);
+				const { task } = paid;
+				const submitted = task && taskItem(task, { model, estimatedCost }, itemIndex);
+				if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
+				if (mode === 'submit' && submitted !== undefined) return [submitted];
+				const facts = { model, prompt, estimatedCost };
+				const patience = { maxWaitMs, windowMs };
+				const found = await collect(run, waiter, paidRequests, paid, facts, target, patience);
+				if (Array.isArray(found)) return found;
+				jobs[itemIndex] = found;
+				return [];
+			};
+		};
+
+		const budget = readBudget(context, common.budget);
+		const items = await runItems(run, count, {
+			prepare,
+			beforeFirst: () => {
+				// What an earlier try has paid for is not paid again.
+				const unpaid = Object.values(wanted).filter(({ request }) => !paidRequests.has(request));
+				checkBudget(
+					budget,
+					unpaid.map(({ estimatedCost }) => estimatedCost),
+				);
+			},
+			paidRequests,
+		});
+		addHints(context, checker.hints);
+		const output = Object.values(jobs).some((job) => job !== undefined)
+			? await suspend(
+					context,
+					items.map((done, itemIndex) => {
+						const job = jobs[itemIndex];
+						return job === undefined ? { done: { items: done } } : { job };
+					}),
+				)
+			: [items.flat()];
+		safe = true;
+		return output;
+	} finally {
+		paidRequests.close();
+		run.end();
+		await progress?.close(safe);
+	}
+}
+
+/** How the run survives a crash; undefined if it does not. */
+function readSurvival(
+	context: IExecuteFunctions,
+	options: IDataObject,
+): { windowMs: number; progress: Progress } | undefined {
+	const chosen = readSwitch(context, 'Survive Restarts', options.surviveRestarts, false, 0);
+	const mode = readParameter(context, 'mode', 0, 'sync');
+	if (!chosen || mode === 'sync' || isTool(context)) return undefined;
+	assertCanSuspend(context);
+	const windowMs = inRange(context, 'parkAfter', options.parkAfter, 0) * 1000;
+	return { windowMs, progress: openProgress(context) };
+}
+
+const MODES = ['sync', 'wait', 'submit'] as const;
+const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
+
+interface Checks {
+	checkLimits: boolean;
+	dryRun: boolean;
+}
+
+function readChecks(context: IExecuteFunctions, options: IDataObject, itemIndex: number): Checks {
+	const { checkLimits, dryRun } = options;
+	return {
+		checkLimits: readSwitch(context, 'Check Limits Before Sending', checkLimits, true, itemIndex),
+		dryRun: readSwitch(context, 'Dry Run', dryRun, false, itemIndex),
+	};
+}
+
+/** Whether anything in the options has use for what the gateway publishes of the model. */
+function needsListing({ checkLimits, dryRun }: Checks, { budget }: IDataObject): boolean {
+	return checkLimits || dryRun || Number(budget ?? 0) > 0;
+}
+
+/**
+ * What was bought: images, or a task that makes them. Where a task was asked for, its ID is enough:
+ * without it what was paid for would be out of reach.
+ */
+function readPaidResponse(
+	body: JsonObject,
+	taskType: TaskType,
+	asynchronous: boolean,
+): Paid | undefined {
+	const images = readImages(body);
+	if (images.length > 0) return { images, created: finiteNumber(body.created) };
+	const taskId = readTaskId(body);
+	const status = nonEmptyString(body.status)?.trim();
+	if (taskId === undefined || (status === undefined && !asynchronous)) return undefined;
+	const submittedAt = new Date().toISOString();
+	return { task: { taskId, taskType, status: status ?? 'queued', submittedAt } };
+}
+
+/** What `submit` hands out: Image Wait and Image Task take it with no expression to write. */
+function taskItem(
+	task: NonNullable<Paid['task']>,
+	facts: { model: string; estimatedCost?: number },
+	itemIndex: number,
+): INodeExecutionData {
+	const { taskId, taskType, status, submittedAt } = task;
+	const item = {
+		taskId,
+		taskType,
+		status,
+		statusGroup: statusGroup(status),
+		submittedAt,
+		...facts,
+	};
+	return { json: withoutUndefined(item) as IDataObject, pairedItem: { item: itemIndex } };
+}
+
+/** What would have been sent: the exact request, but for the key, and what was found out about it. */
+function dryRunItem(
+	{ method, headers, body, form }: RequestPlan,
+	url: string,
+	violations: string[],
+	estimatedCost: number | undefined,
+	itemIndex: number,
+): INodeExecutionData {
+	const files = form?.files.map(({ name, fileName, mimeType, size }) => ({
+		name,
+		fileName,
+		mimeType,
+		size,
+	}));
+	const request = {
+		method,
+		url,
+		headers: { ...headers, Authorization: 'Bearer ***' },
+		body,
+		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
+	};
+	const checks = { passed: violations.length === 0, violations };
+	return {
+		json: withoutUndefined({
+			dryRun: true,
+			request: withoutInlineImages(withoutUndefined(request)),
+			checks,
+			estimatedCost,
+		}) as IDataObject,
+		pairedItem: { item: itemIndex },
+	};
+}
