@@ -41,7 +41,7 @@ export class DeadlineError extends GatewayError {
 	override name = 'DeadlineError';
 }
 
-/** A task was not asked about before its deadline: other requests took all the time. */
+/** The gateway said nothing about a task before its deadline: other requests took all the time. */
 export class NotAskedError extends DeadlineError {
 	override name = 'NotAskedError';
 }

@@ -270,7 +270,10 @@ function stateOf(
 			taskType,
 		});
 	}
-	throw new DeadlineError({
+	// Refused for haste, nothing was said about this task.
+	const isUnanswered = state === undefined && error?.problem.httpCode === 429;
+	const Kind = isUnanswered ? NotAskedError : DeadlineError;
+	throw new Kind({
 		message: `The ${name} was still open after ${seconds} s${lastSeen(state, error)}`,
 		description:
 			'It goes on at the gateway and is not lost: give its ID to Image Wait or Image Task later, or raise "Max Wait".',

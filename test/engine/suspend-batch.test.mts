@@ -246,7 +246,8 @@ describe('what is kept while a batch is submitted', () => {
 			bench.gateway.setFaults([]);
 			const again = await bench.run('imageWait', { download: false }, keptIn(kept));
 			expect(again.json(NODE)).toHaveLength(keptIn(kept).length);
-			expect(bench.gateway.paid).toBe(paid);
+			// After a Stop, what was under way may still arrive.
+			if (how === 'error') expect(bench.gateway.paid).toBe(paid);
 		},
 	);
 
