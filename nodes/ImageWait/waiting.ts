@@ -13,12 +13,12 @@ import { stillToBeHad } from '../shared/run/paid';
 import { inRange, readChoice, readLimits, readOptions } from '../shared/parameters/optionValues';
 import { readParameter } from '../shared/parameters/reader';
 import { openRun } from '../shared/run/runContext';
-import { ageOf, createTaskWaiter, type WantedTask } from '../shared/images/pollTasks';
-import { knownFacts, readWantedTask } from '../shared/images/taskReference';
+import { ageOf, createTaskPoller, type TaskReference } from '../shared/images/pollTasks';
+import { knownFacts, readTaskReference } from '../shared/images/taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export interface WaitJob {
-	task: WantedTask;
+	task: TaskReference;
 	facts: ImageFacts;
 	target: ImageTarget;
 	/** As the item says it, if it does. */
@@ -45,7 +45,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
 	const maxWait = readParameter(context, 'maxWait', itemIndex, 600);
 	const maxWaitMs = inRange(context, 'maxWait', maxWait, itemIndex) * 1000;
 	return {
-		task: readWantedTask(context, itemIndex),
+		task: readTaskReference(context, itemIndex),
 		facts: knownFacts(context, itemIndex),
 		target: readTarget(context, itemIndex),
 		submittedAt: context.getInputData()[itemIndex]?.json.submittedAt,
@@ -73,7 +73,7 @@ export async function waitForJobs(
 		const toOutput = ends === 'output';
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
-		const waiter = createTaskWaiter(run, intervalMs, count);
+		const poller = createTaskPoller(run, intervalMs, count);
 		const jobs: WaitJob[] = [];
 		const unfinished = new Set<number>();
 		const stillOpen: INodeExecutionData[] = [];
@@ -89,7 +89,7 @@ export async function waitForJobs(
 				// Taken up again after a restart, it has been waited for before.
 				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
-			const settled = await waiter.wait(task, patience).catch(async (error: unknown) => {
+			const settled = await poller.wait(task, patience).catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
 				if (left > windowMs) unfinished.add(itemIndex);
 				else if (toOutput) stillOpen[itemIndex] = openItem(job, error);
@@ -113,7 +113,7 @@ export async function waitForJobs(
 				jobs[itemIndex] = job;
 				return async () => await work(job, itemIndex);
 			},
-			paidRequests: { inWords: () => stillToBeHad(Object.values(ids())), deliver: () => undefined },
+			paidRequests: { inWords: () => stillToBeHad(Object.values(ids())), settle: () => undefined },
 		});
 		return { jobs, output, unfinished, stillOpen: Object.values(stillOpen) };
 	} finally {

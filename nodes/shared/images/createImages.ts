@@ -28,7 +28,7 @@ import type { Paid } from '../run/paid';
 import { openPaidRequests, type PaidRequest, type PaidRequests } from '../run/paidRequests';
 import { readParameter } from '../parameters/reader';
 import { openRun, type Run } from '../run/runContext';
-import { ageOf, createTaskWaiter, type TaskWaiter } from './pollTasks';
+import { ageOf, createTaskPoller, type TaskPoller } from './pollTasks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
@@ -54,7 +54,7 @@ export async function createImages<R extends ImageRequest>(
 		const checker = createChecker(run, taskType);
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
-		const waiter = createTaskWaiter(run, pollIntervalMs, count);
+		const poller = createTaskPoller(run, pollIntervalMs, count);
 		const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
 
 		const prepare = async (itemIndex: number): Promise<Job> => {
@@ -106,7 +106,7 @@ export async function createImages<R extends ImageRequest>(
 				}
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const facts = { model, prompt, estimatedCost };
-				return await collect(run, waiter, paidRequests, paid, facts, target, maxWaitMs);
+				return await collect(run, poller, paidRequests, paid, facts, target, maxWaitMs);
 			};
 		};
 
@@ -228,7 +228,7 @@ const hasFailed = (error: unknown): boolean =>
 /** Waits for the task where there is one, and hands out the images. */
 async function collect(
 	run: Run,
-	waiter: TaskWaiter,
+	poller: TaskPoller,
 	paidRequests: PaidRequests,
 	paid: Paid,
 	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
@@ -239,7 +239,7 @@ async function collect(
 	// A synchronous request that was answered by a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
 		const ageMs = ageOf(task.submittedAt);
-		const state = await waiter.wait(task, { maxWaitMs, ageMs }).catch(async (error: unknown) => {
+		const state = await poller.wait(task, { maxWaitMs, ageMs }).catch(async (error: unknown) => {
 			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
 			return await Promise.reject(error);
 		});
