@@ -5,51 +5,54 @@ import { isGood, retryAfterMs, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { NotSent, type RateLimiter } from './rateLimiter';
-import { decideResend, isThrottle, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
+import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
-export type Exchange = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
+export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
 
-export interface SenderOptions {
-	exchange: Exchange;
+export interface ClientOptions {
+	/** The usual way to make an attempt. */
+	sendOnce: SendOnce;
 	limiter: RateLimiter;
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
 }
 
+/** What came of a plan, after as many attempts as the rules of sending again allow. */
+export interface Sent {
+	/** The last one, good or not. */
+	outcome: Outcome;
+	attempts: number;
+}
+
 /** Sends plans through the rate limiter, again where the rules allow it. */
-export interface Sender {
-	/** One attempt through the rate limiter. */
-	attempt(plan: RequestPlan, timeoutMs?: number, exchange?: Exchange): Promise<Outcome>;
-	/** As many attempts as the rules of sending again allow; the last outcome, good or not. */
-	deliver(plan: RequestPlan, exchange?: Exchange): Promise<{ outcome: Outcome; attempts: number }>;
+export interface Client {
+	/** One attempt, in turn. */
+	sendOnce(plan: RequestPlan, timeoutMs?: number, way?: SendOnce): Promise<Outcome>;
+	/** @param way how to make the attempts, if not in the usual way */
+	sendWithRetry(plan: RequestPlan, way?: SendOnce): Promise<Sent>;
 	/**
 	 * The same for who can only work with a good answer.
 	 *
-	 * @param exchange another way to make the attempts than the usual one
 	 * @returns the JSON of the answer
 	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
 	 */
-	send(plan: RequestPlan, exchange?: Exchange): Promise<JsonObject>;
+	send(plan: RequestPlan, way?: SendOnce): Promise<JsonObject>;
 }
 
-/** @see Sender */
-export function createSender({
-	exchange: usual,
+/** @see Client */
+export function createClient({
+	sendOnce: usualWay,
 	limiter,
 	clock,
 	wallClock,
-}: SenderOptions): Sender {
+}: ClientOptions): Client {
 	let lastRefusal: Outcome | undefined;
 
-	async function attempt(
-		plan: RequestPlan,
-		timeoutMs?: number,
-		exchange?: Exchange,
-	): Promise<Outcome> {
+	async function sendOnce(plan: RequestPlan, timeoutMs?: number, way?: SendOnce): Promise<Outcome> {
 		try {
-			return await attemptInTurn(plan, timeoutMs, exchange);
+			return await sendInTurn(plan, timeoutMs, way);
 		} catch (reason) {
 			// What the gateway said to the others holds for this one.
 			if (reason instanceof NotSent && lastRefusal !== undefined) return lastRefusal;
@@ -57,14 +60,14 @@ export function createSender({
 		}
 	}
 
-	async function attemptInTurn(
+	async function sendInTurn(
 		plan: RequestPlan,
 		timeoutMs?: number,
-		exchange: Exchange = usual,
+		way: SendOnce = usualWay,
 	): Promise<Outcome> {
 		return await limiter.run(async (permit) => {
-			const outcome = await exchange(plan, timeoutMs);
-			if (isThrottle(outcome) && outcome.kind === 'answer') {
+			const outcome = await way(plan, timeoutMs);
+			if (isRateLimited(outcome) && outcome.kind === 'answer') {
 				lastRefusal = outcome;
 				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
 				// A pause longer than that is no pause: the request fails and says so.
@@ -77,34 +80,27 @@ export function createSender({
 		});
 	}
 
-	async function deliver(
-		plan: RequestPlan,
-		exchange?: Exchange,
-	): Promise<{ outcome: Outcome; attempts: number }> {
+	async function sendWithRetry(plan: RequestPlan, way?: SendOnce): Promise<Sent> {
 		let quotaRefusals = 0;
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await attempt(plan, undefined, exchange);
+			const outcome = await sendOnce(plan, undefined, way);
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
-			const decision = decideResend(
-				plan,
-				outcome,
-				attempts,
-				quotaRefusals,
-				clock.random(),
-				wallClock(),
-			);
-			if (!decision.again || (decision.throttled && limiter.circuitOpen))
+			const random = clock.random();
+			const nowMs = wallClock();
+			const decision = decideRetry({ plan, outcome, attempts, quotaRefusals, random, nowMs });
+			if (!decision.again || (decision.rateLimited && limiter.circuitOpen)) {
 				return { outcome, attempts };
-			// The rate limiter itself holds back what was refused for haste.
-			if (!decision.throttled) await clock.sleep(decision.afterMs);
+			}
+			// The rate limiter itself holds back what was sent too fast.
+			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
 	}
 
-	async function send(plan: RequestPlan, exchange?: Exchange): Promise<JsonObject> {
-		const { outcome, attempts } = await deliver(plan, exchange);
+	async function send(plan: RequestPlan, way?: SendOnce): Promise<JsonObject> {
+		const { outcome, attempts } = await sendWithRetry(plan, way);
 		if (isGood(outcome)) return outcome.json;
 		throw errorFor(plan, outcome, attempts);
 	}
 
-	return { attempt, deliver, send };
+	return { sendOnce, sendWithRetry, send };
 }

@@ -6,7 +6,7 @@ import { isQuotaRefusal } from '../protocol/quota';
 const MOST_ATTEMPTS = 6;
 
 /** A gateway that only says "too often" is asked again for longer: the run's pace adapts to it. */
-const MOST_THROTTLED_ATTEMPTS = 15;
+const MOST_RATE_LIMITED_ATTEMPTS = 15;
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 20_000;
@@ -16,11 +16,11 @@ export const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }
-	/** `throttled`: the pause is for the whole run, not for this request alone. */
-	| { again: true; afterMs: number; throttled: boolean };
+	/** `rateLimited`: the pause is for the whole run, not for this request alone. */
+	| { again: true; afterMs: number; rateLimited: boolean };
 
 /** Whether an outcome is a 429 for sending too often. */
-export function isThrottle(outcome: Outcome): boolean {
+export function isRateLimited(outcome: Outcome): boolean {
 	return outcome.kind === 'answer' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
 
@@ -34,7 +34,7 @@ const PASSING_FAULTS: readonly Fault[] = [
 ];
 
 /** Whether the same question may bring an answer a little later. For requests that cost nothing. */
-export function isPassing(outcome: Outcome): boolean {
+export function isTransient(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') {
 		return PASSING_FAULTS.includes(outcome.fault);
 	}
@@ -55,40 +55,50 @@ export function backoffMs(attempt: number, random: number): number {
 	return full * (0.5 + random / 2);
 }
 
+/** What is known when it is decided whether a plan is sent again. */
+export interface Attempted {
+	plan: Pick<RequestPlan, 'paid'>;
+	/** Of the last attempt. */
+	outcome: Outcome;
+	/** How many were made. */
+	attempts: number;
+	/** How many of them were refused for quota. */
+	quotaRefusals: number;
+	/** From 0 up to, but not including, 1: for the spread of the pause. */
+	random: number;
+	/** Milliseconds since 1970, for `Retry-After` with a date. */
+	nowMs: number;
+}
+
 /**
  * Whether a plan is sent again after an outcome: the table of the design, section 4, in code. A
  * paid request is repeated only where the gateway cannot have accepted it.
- *
- * @param attempt how many attempts were made, this one included
- * @param quotaRefusals how many of them were refused for quota, this one included
- * @param random a number from 0 up to 1, for the spread of the pause
- * @param nowMs milliseconds since 1970, for `Retry-After` with a date
  */
-export function decideResend(
-	plan: Pick<RequestPlan, 'paid'>,
-	outcome: Outcome,
-	attempt: number,
-	quotaRefusals: number,
-	random: number,
-	nowMs: number,
-): Decision {
+export function decideRetry({
+	plan,
+	outcome,
+	attempts,
+	quotaRefusals,
+	random,
+	nowMs,
+}: Attempted): Decision {
 	if (isGood(outcome)) return { again: false };
 	const asked =
 		outcome.kind === 'answer' ? retryAfterMs(outcome.headers['retry-after'], nowMs) : undefined;
 	if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return { again: false };
-	const afterMs = Math.max(asked ?? 0, backoffMs(attempt, random));
+	const afterMs = Math.max(asked ?? 0, backoffMs(attempts, random));
 
 	if (isQuotaRefusal(outcome)) {
-		return quotaRefusals <= 1 ? { again: true, afterMs, throttled: false } : { again: false };
+		return quotaRefusals <= 1 ? { again: true, afterMs, rateLimited: false } : { again: false };
 	}
-	if (isThrottle(outcome)) {
-		return attempt < MOST_THROTTLED_ATTEMPTS
-			? { again: true, afterMs: asked ?? 0, throttled: true }
+	if (isRateLimited(outcome)) {
+		return attempts < MOST_RATE_LIMITED_ATTEMPTS
+			? { again: true, afterMs: asked ?? 0, rateLimited: true }
 			: { again: false };
 	}
-	if (attempt >= MOST_ATTEMPTS) return { again: false };
+	if (attempts >= MOST_ATTEMPTS) return { again: false };
 	const mayBeSentAgain = plan.paid
 		? outcome.kind === 'fault' && (outcome.fault === 'refused' || outcome.fault === 'notFound')
-		: isPassing(outcome);
-	return mayBeSentAgain ? { again: true, afterMs, throttled: false } : { again: false };
+		: isTransient(outcome);
+	return mayBeSentAgain ? { again: true, afterMs, rateLimited: false } : { again: false };
 }

@@ -1,9 +1,5 @@
 import type { IN8nHttpFullResponse } from 'n8n-workflow';
-import {
-	MessageAssembly,
-	readServerEvents,
-	type Piece,
-} from '../../gateway/messages/messageStream';
+import { MessageStream, readServerEvents, type Piece } from '../../gateway/messages/messageStream';
 import { isJsonObject } from '../../gateway/util/json';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
 import { isEventStream, withoutPreamble } from '../../gateway/messages/streamStart';
@@ -53,7 +49,7 @@ export async function readAnswer(
 	const all = rejoined(head, chunks);
 	if (!isStream) return await readJson({ ...response, body: await textOf(all) });
 
-	const assembly = new MessageAssembly();
+	const assembly = new MessageStream();
 	const filters = { text: keyFilter(), thinking: keyFilter() };
 	const show = (type: Piece['type'], text: string): void => {
 		if (text !== '') onPiece({ type, text });

@@ -16,7 +16,7 @@ export interface Work {
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
 	/** Where the node notes what it has paid for. */
-	paidRequests?: Pick<PaidRequests, 'inWords' | 'deliver'>;
+	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'>;
 }
 
 interface Failure {
@@ -104,7 +104,7 @@ export async function runItems(
 	const failed = output.flatMap((items, itemIndex) =>
 		items.some(({ json }) => json.error !== undefined) ? [itemIndex] : [],
 	);
-	paidRequests?.deliver(new Set(failed));
+	paidRequests?.settle(new Set(failed));
 	return output;
 }
 

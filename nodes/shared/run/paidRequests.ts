@@ -3,7 +3,7 @@ import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/errors/gatewayError';
-import type { Exchange } from '../../../gateway/client/client';
+import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { paymentsInWords, type Paid } from './paid';
 import type { Run } from './runContext';
@@ -49,7 +49,7 @@ export interface PaidRequests {
 	/** Adds what has become known of what an item paid for. */
 	note(itemIndex: number, paid: Paid): void;
 	/** The node gives out its items. @param failed the indexes of the input items that are errors */
-	deliver(failed: Set<number>): void;
+	settle(failed: Set<number>): void;
 	/** To be called when the run is over, however it ended. */
 	close(): void;
 	/** What was paid for and has not come out, in words: empty where nothing was. */
@@ -158,15 +158,15 @@ export function openPaidRequests(run: Run): PaidRequests {
 				return known.paid;
 			}
 			const { itemIndex } = request;
-			const exchange: Exchange = async (...attempt) => {
+			const sendOnce: SendOnce = async (...attempt) => {
 				// A Stop ends it with a rejection: then it stays under way.
 				sending.add(itemIndex);
-				const outcome = await run.exchange(...attempt);
+				const outcome = await run.sendOnce(...attempt);
 				sending.delete(itemIndex);
 				return outcome;
 			};
-			const body = await run.sender
-				.send(plan, exchange)
+			const body = await run.client
+				.send(plan, sendOnce)
 				.catch(
 					async (error: unknown) =>
 						await Promise.reject(
@@ -187,7 +187,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 			const note = held.get(itemIndex);
 			if (note !== undefined) note.paid = { ...note.paid, ...paid };
 		},
-		deliver: (failed) => {
+		settle: (failed) => {
 			const failedNotes = new Set([...failed].map((itemIndex) => held.get(itemIndex)));
 			// The engine tries again when the first item has failed, and what was given out is lost then.
 			const mayTryAgain = node.retryOnFail === true && failed.size > 0;
