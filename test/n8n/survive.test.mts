@@ -17,7 +17,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 	let credentials: Json;
 
 	beforeAll(async () => {
-		real = await openRealServer('2');
+		real = await openRealServer('2', { imageSize: 32 });
 		({ server, gateway, credentials } = real);
 	});
 
