@@ -1,0 +1,18 @@
+/** Everything that has to hold of a world, by the gateway's own books. */
+import type { Played } from '../execution/play.mjs';
+import type { Breach } from './evidence.mjs';
+import { money } from './money.mjs';
+import { afterwards, secrets, status } from './order.mjs';
+import { output } from './output.mjs';
+
+export type { Breach } from './evidence.mjs';
+
+export function breachesOf(played: Played): Breach[] {
+	return [
+		...money(played),
+		...output(played),
+		...status(played),
+		...afterwards(played),
+		...secrets(played),
+	];
+}

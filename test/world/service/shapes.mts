@@ -1,0 +1,62 @@
+/** A grammar of answers that say the right thing wrongly, or nothing at all. */
+import type { Random } from '../../../simulator/seed.mjs';
+import type { Charge } from './books.mjs';
+
+type Change = (body: Buffer, random: Random, charge: Charge | undefined) => Buffer | string;
+
+/** The value of a body that is JSON; anything else is left as it is. */
+const alter =
+	(change: (value: Record<string, unknown>) => unknown): Change =>
+	(body) => {
+		try {
+			return JSON.stringify(change(JSON.parse(body.toString()) as Record<string, unknown>));
+		} catch {
+			return body;
+		}
+	};
+
+/** One byte is another, but not in what the caller needs to find its way back. */
+const flip: Change = (body, random, charge) => {
+	const text = body.toString('latin1');
+	const id = charge?.taskId ?? charge?.images[0] ?? '';
+	const from = id === '' ? -1 : text.indexOf(Buffer.from(id).toString('latin1'));
+	const free = [...body.keys()].filter((at) => from < 0 || at < from - 8 || at > from + id.length);
+	const at = free[Math.floor(random() * free.length)] ?? 0;
+	const flipped = Buffer.from(body);
+	flipped[at] = (flipped[at] ?? 0) ^ (1 << Math.floor(random() * 7));
+	return flipped;
+};
+
+export const SHAPES: Array<[name: string, change: Change]> = [
+	['half of the JSON', (body) => body.subarray(0, Math.floor(body.length * 0.8))],
+	['cut behind the first value', (body) => body.subarray(0, body.indexOf(',') + 1 || 5)],
+	['nothing at all', () => ''],
+	['an empty object', () => '{}'],
+	['null', () => 'null'],
+	['an empty list', () => '[]'],
+	['a word', () => 'OK'],
+	['one wrong byte', flip],
+	['the ID as task_id', alter(({ id, ...rest }) => ({ ...rest, task_id: id }))],
+	['everything inside data', alter((value) => ({ success: true, data: value }))],
+	['everything inside result', alter((value) => ({ result: value }))],
+	['data as one object', alter(({ data, ...rest }) => ({ ...rest, data: one(data) }))],
+	['images instead of data', alter(({ data, ...rest }) => ({ ...rest, images: data }))],
+	['no status', alter(({ status: _, ...rest }) => rest)],
+	['another status', alter((value) => ({ ...value, status: 'warming_up' }))],
+	['no images', alter((value) => ({ ...value, data: [] }))],
+	['a status that is a number', alter((value) => ({ ...value, status: 7 }))],
+	['a page', () => '<html><body>Welcome</body></html>'],
+	['a mark in front', (body) => Buffer.concat([Buffer.from('\ufeff'), body])],
+	['a guard in front', (body) => Buffer.concat([Buffer.from(")]}',\n"), body])],
+	['a list around it', (body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')])],
+	['it twice', (body) => Buffer.concat([body, body])],
+	['an error with status 200', () => '{"error":{"message":"upstream failed","type":"server"}}'],
+	['not successful', () => '{"success":false,"message":"try later"}'],
+	['many brackets', () => '['.repeat(20_000)],
+	['many comments', (body) => Buffer.concat([Buffer.from('<!---->'.repeat(60)), body])],
+	['a long line', (body) => Buffer.concat([Buffer.alloc(60_000, '='), body])],
+];
+
+function one(data: unknown): unknown {
+	return Array.isArray(data) ? (data as unknown[])[0] : data;
+}
