@@ -5,6 +5,7 @@
  *   npx tsx bench/queue-throughput.mts
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { batchWorkflow } from '../harness/server/batch-workflow.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../harness/server/queue-mode.mjs';
 import { openTarget, type Target } from './processes/children.mjs';
@@ -27,34 +28,10 @@ const LOADS: Load[] = [
 async function createWorkflow({ main }: Queue, { url, key }: Target): Promise<string> {
 	const credentials = await main.storeAccount(url, key);
 	const path = `bench-${credentials.mediaGatewayApi.id}`;
-	const step = (node: string, type: string, typeVersion: number, parameters: object) => ({
-		id: node,
-		name: node,
-		type,
-		typeVersion,
-		position: [0, 0],
-		parameters,
-		...(type.includes('media-gateway') ? { credentials } : {}),
-	});
-	const to = (node: string) => ({ main: [[{ node, type: 'main', index: 0 }]] });
-	const workflow = await main.createWorkflow({
-		name: path,
-		nodes: [
-			{
-				...step('Webhook', 'n8n-nodes-base.webhook', 2, { httpMethod: 'POST', path }),
-				webhookId: path,
-			},
-			step('Prompts', 'n8n-nodes-base.splitOut', 1, { fieldToSplitOut: 'body.prompts' }),
-			step('Submit', 'n8n-nodes-media-gateway.imageGeneration', 1, {
-				model: { __rl: true, mode: 'name', value: MODEL },
-				prompt: '={{ $json["body.prompts"] }}',
-				mode: 'submit',
-			}),
-			step('Wait', 'n8n-nodes-media-gateway.imageWait', 1, { download: false, pollInterval: 3 }),
-		],
-		connections: { Webhook: to('Prompts'), Prompts: to('Submit'), Submit: to('Wait') },
-		settings: { executionOrder: 'v1' },
-	});
+	const wait = { download: false, pollInterval: 3 };
+	const workflow = await main.createWorkflow(
+		batchWorkflow({ path, credentials, model: MODEL, wait }),
+	);
 	await main.activate(workflow.id);
 	// Right after activation a webhook may still be unknown.
 	await sleep(1000);

@@ -9,15 +9,43 @@ export interface KeySettings {
 	versionHeaderValue?: string;
 }
 
-const PLACEHOLDERS = [
-	/[<>]/,
-	/^\$?\{.*\}$/,
-	/^\[.*\]$/,
-	/^(your|my|the)?[-_ ]*(api[-_ ]*)?key([-_ ]*here)?$/i,
-	/^sk-[.x*…]+$/i,
-	/^sk-(your|my|the)[-_ ]/i,
-	/^[.*…x]+$/i,
-];
+/** Marks that stand for a key, where a template leaves room for it. */
+const TEMPLATES = [/[<>]/, /^\$?\{.*\}$/, /^\[.*\]$/, /^\$[a-z_]+$/i, /^%[a-z_]+%$/i];
+
+/** Words that stand for a key in an example, alone or joined to one word. */
+const EXAMPLE_WORDS =
+	/^(?:your|api|keys|key|here|insert|paste|enter|replace|placeholder|changeme|example|sample|dummy|redacted)+$/;
+
+/** Letters that fill the room of a key. */
+const FILLER = /^[x*.\u2026]+$/;
+
+/** Words that stand beside those; a key may have them too. */
+const OTHER_WORDS =
+	/^(?:sk|pk|my|mykey|myapikey|the|this|own|real|actual|a|an|in|with|me|proj|ant|live|secret|token|goes|it|put|\d{1,2})$/;
+
+/** Whether a key is made of nothing but words that an example has in the place of one. */
+function isPlaceholder(key: string): boolean {
+	if (TEMPLATES.some((template) => template.test(key))) return true;
+	const words = key
+		.toLowerCase()
+		.split(/[-_ ]/)
+		.filter((word) => word !== '');
+	const stands = (word: string): boolean => EXAMPLE_WORDS.test(word) || FILLER.test(word);
+	if (!words.every((word) => stands(word) || OTHER_WORDS.test(word))) return false;
+	const isAddressed = words.some((word) => /^(?:my|mykey|myapikey|the)$/.test(word));
+	return words.some(stands) || words.includes('mykey') || (words[0] === 'sk' && isAddressed);
+}
+
+/** What copying adds around a key: blanks, invisible characters, quotes. */
+const AROUND = /^[\s\u200b\ufeff"']$/;
+
+function withoutAround(text: string): string {
+	let start = 0;
+	let end = text.length;
+	while (start < end && AROUND.test(text.charAt(start))) start += 1;
+	while (end > start && AROUND.test(text.charAt(end - 1))) end -= 1;
+	return text.slice(start, end);
+}
 
 /**
  * A key without what copying adds: blanks around it, quotes, a pasted `Bearer `. The image
@@ -26,11 +54,8 @@ const PLACEHOLDERS = [
  */
 export function cleanApiKey(apiKey: unknown): string {
 	if (typeof apiKey !== 'string') return '';
-	const blanks = /^[\s\u200b\ufeff"']+|[\s\u200b\ufeff"']+$/g;
-	return apiKey
-		.replace(blanks, '')
-		.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, '')
-		.replace(blanks, '');
+	const pasted = withoutAround(apiKey);
+	return withoutAround(pasted.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, ''));
 }
 
 /**
@@ -43,7 +68,7 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
 	if (key === '' || /^bearer$/i.test(key)) {
 		return 'The API key is empty. Enter the key from the console of your gateway in the Media Gateway credential.';
 	}
-	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
+	if (isPlaceholder(key)) {
 		return 'The API key is still a placeholder. Replace it in the Media Gateway credential by the key from the console of your gateway; it usually starts with "sk-".';
 	}
 	// A header can hold nothing else; n8n would fail later with a text about characters.

@@ -1,6 +1,7 @@
 import { firstText } from './errorMap';
+import { readDataUrl } from './dataUrl';
 import { detectImageType } from './imageFile';
-import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from './json';
+import { finiteNumber, isJsonObject, nonEmptyString, parseJson, type JsonObject } from './json';
 import { planMessage, readMessage, type MessageRequest, type Turn } from './message';
 import { withoutUndefined, type RequestPlan } from './plan';
 import { GatewayError, UnknownOutcomeError } from './problem';
@@ -181,9 +182,9 @@ function bytesOf(
 	url: string,
 ): { mediaType: string; base64?: string } {
 	const given = typeof data === 'string' ? data : data && Buffer.from(data).toString('base64');
-	const inline = /^data:([^;,]*);base64,(.*)$/s.exec(given ?? url);
-	const base64 = inline?.[2] ?? nonEmptyString(given);
-	const named = nonEmptyString(inline?.[1]) ?? nonEmptyString(mediaType);
+	const inline = readDataUrl(given ?? url);
+	const base64 = inline?.base64 ?? nonEmptyString(given);
+	const named = nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType);
 	if (named !== undefined && named !== 'application/octet-stream') {
 		return { mediaType: named.toLowerCase(), base64 };
 	}
@@ -201,8 +202,8 @@ export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
 	const joined: ChatTurn[] = [];
 	for (const { role, content } of turns) {
 		const last = joined.at(-1);
-		if (last?.role === role) last.content = [...last.content, ...content];
-		else joined.push({ role, content });
+		if (last?.role !== role) joined.push({ role, content: [...content] });
+		else for (const block of content) last.content.push(block);
 	}
 	return joined;
 }
@@ -327,10 +328,6 @@ function readUsage(sent: JsonObject, thinkingTokens: number | undefined): ChatUs
 
 /** The JSON object in a text, or undefined if there is none. */
 export function jsonObjectIn(text: string): JsonObject | undefined {
-	try {
-		const value = JSON.parse(text) as unknown;
-		return isJsonObject(value) ? value : undefined;
-	} catch {
-		return undefined;
-	}
+	const value = parseJson(text);
+	return isJsonObject(value) ? value : undefined;
 }

@@ -2,13 +2,15 @@ import { isJsonObject, nonEmptyString } from './json';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from './outcome';
 import type { Call, RequestPlan } from './plan';
 import { GatewayError, UnknownOutcomeError, type Problem } from './problem';
-import { isQuotaRefusal } from './resend';
+import { isGatewayError } from './missing';
+import { isQuotaRefusal } from './quota';
 
 const LONGEST_QUOTE = 300;
 const LONGEST_READ = 2000;
 /** Control characters, those that turn the direction of writing, and halves of characters. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
-const KEYS = /\bsk-[\w-]{6,}|(?<=\bbearer\s+)[\w.~+/=-]{12,}/gi;
+const KEY = /\bsk-[\w-]{6,}/gi;
+const BEARER = /(\bbearer\s+)[\w.~+/=-]{12,}/gi;
 
 /**
  * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
@@ -29,7 +31,8 @@ export function gatewayMessage(answer: Answer): string | undefined {
 export function firstText(candidates: unknown[]): string | undefined {
 	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
 	if (text === undefined) return undefined;
-	const shown = quote(text.slice(0, LONGEST_READ).replace(KEYS, '…'));
+	const read = text.slice(0, LONGEST_READ);
+	const shown = quote(read.replace(KEY, '…').replace(BEARER, '$1…'));
 	return shown === '' ? undefined : shown;
 }
 
@@ -48,6 +51,24 @@ export function quote(text: string): string {
 		: plain;
 }
 
+/** As much of an answer is kept as may hold an ID, in characters. */
+const LONGEST_EXCERPT = 2048;
+/** No ID is as long as this; images that come inside an answer are. */
+const LONG_BASE64 = /[\w+/=-]{400,}/g;
+
+/**
+ * How an answer begins, for whoever looks for what was paid for: up to 2,048 characters, images
+ * left out. Undefined where nothing came.
+ */
+export function excerpt(text: string | undefined): string | undefined {
+	if (text === undefined || text.trim() === '') return undefined;
+	return text
+		.slice(0, 8 * LONGEST_EXCERPT)
+		.replace(LONG_BASE64, '…')
+		.slice(0, LONGEST_EXCERPT)
+		.replace(/\p{Cs}$/u, '');
+}
+
 const NAMES: Record<Call, string> = {
 	submit: 'submitting the image task',
 	sync: 'creating the image',
@@ -64,6 +85,29 @@ const FAULTS: Record<Fault, { happened: string; advice: string }> = {
 	refused: { happened: 'nothing answers at the address of the gateway', advice: CHECK_ADDRESS },
 	notFound: { happened: 'the host name of the gateway was not found', advice: CHECK_ADDRESS },
 	invalidAddress: { happened: 'the address is not valid', advice: CHECK_ADDRESS },
+	unconnected: {
+		happened: 'no secure connection to the gateway could be made',
+		advice: CHECK_ADDRESS,
+	},
+	tlsMismatch: {
+		happened: 'the server and n8n could not agree on a secure connection (TLS)',
+		advice:
+			'Ask the operator of the gateway which TLS versions, ciphers and client certificates it needs, and check "Base URL" in the Media Gateway credential.',
+	},
+	invalidHeader: {
+		happened: 'a header of the request is not valid',
+		advice:
+			'Check "API Key", "Version Header Name" and "Version Header Value" in the Media Gateway credential: a header name has no blanks, umlauts or colons.',
+	},
+	invalidBody: {
+		happened: 'the content of the request cannot be sent',
+		advice: 'Check the prompt, the files and "Extra Fields".',
+	},
+	blocked: {
+		happened: 'requests to the address are not allowed by n8n',
+		advice:
+			'Ask the administrator of n8n to allow the host in its protection against server-side request forgery (SSRF) and in the domains of the credential.',
+	},
 	certificate: {
 		happened: 'the certificate of the server is not trusted',
 		advice:
@@ -84,6 +128,8 @@ const FAULTS: Record<Fault, { happened: string; advice: string }> = {
 	other: { happened: 'the connection failed', advice: 'Try again later.' },
 };
 
+const NOTHING_SENT = ' Nothing was sent, and nothing was charged for this request.';
+
 const HOW_TO_FIND_OUT =
 	"It was not sent again, because it may have been accepted and charged. Look for it in the usage list of the gateway's console before you send it once more.";
 
@@ -94,14 +140,16 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 		return new UnknownOutcomeError({
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(outcome)}`,
 			description: HOW_TO_FIND_OUT,
-			httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
+			httpCode: outcome.httpCode,
+			response: excerpt(outcome.kind === 'answer' ? outcome.text : outcome.received),
 		});
 	}
 	if (outcome.kind === 'fault') {
 		const { happened, advice } = FAULTS[outcome.fault];
 		return new GatewayError({
 			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
-			description: outcome.detail === '' ? advice : `${advice} (${outcome.detail})`,
+			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
+			httpCode: outcome.httpCode,
 		});
 	}
 	const known = problemFor(plan, outcome);
@@ -123,6 +171,9 @@ function whatHappened(outcome: Outcome): string {
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
 		return `the gateway answered ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
+	}
+	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
+		return `the gateway answered ${outcome.httpCode} and pointed to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
 	}
 	return `the gateway answered ${outcome.httpCode} with ${describeBody(outcome)}`;
 }
@@ -164,6 +215,12 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 		return {
 			message: `The gateway does not allow this request (403)${words}`,
 			description: "Check in the gateway's console what the key may use.",
+		};
+	}
+	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(answer)) {
+		return {
+			message: `Something in front of the gateway answered 404 with ${describeBody(answer)}${words}`,
+			description: `It says nothing about the task. ${CHECK_ADDRESS}`,
 		};
 	}
 	if (httpCode === 404) {

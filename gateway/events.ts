@@ -13,41 +13,65 @@ export type Piece =
 	/** The name comes with the first piece, which may be empty; the pieces together are JSON. */
 	| { type: 'toolCall'; id: string; name?: string; json: string };
 
+/** In characters. An image in base64 is shorter. */
+const LONGEST_EVENT = 32 * 1024 * 1024;
+
 /**
  * Reads server-sent events from the bytes of a body. Events, lines and characters may be cut
  * anywhere. What is not closed by an empty line is no event.
+ *
+ * @throws RangeError if an event is longer than any answer
  */
 export async function* readServerEvents(
 	bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ServerEvent> {
 	const decoder = new TextDecoder();
-	let rest = '';
+	// The line that is not at its end yet, in the pieces in which it came: what was looked at once
+	// is not looked at again.
+	let rest: string[] = [];
+	let length = 0;
+	let endsInReturn = false;
 	let event: string | undefined;
 	let data: string[] = [];
 	for await (const chunk of bytes) {
-		rest += decoder.decode(chunk, { stream: true });
-		// A carriage return at the end may be half a line break.
-		const lines = rest.split(/\r\n|\n|\r(?!$)/);
-		rest = lines.pop() ?? '';
-		for (const line of lines) {
+		const text = decoder.decode(chunk, { stream: true });
+		if (text === '') continue;
+		length += text.length;
+		if (length > LONGEST_EVENT) throw new RangeError('An event of the stream is too large');
+		// The second half of a line break whose first half ended the chunk before.
+		const lines = text.slice(endsInReturn && text.startsWith('\n') ? 1 : 0).split(/\r\n|\n|\r/);
+		endsInReturn = text.endsWith('\r');
+		const last = lines.pop() ?? '';
+		for (const end of lines) {
+			const line = rest.length === 0 ? end : rest.join('') + end;
+			rest = [];
 			if (line === '') {
 				if (data.length > 0) yield { event, data: data.join('\n') };
 				event = undefined;
 				data = [];
+				length = last.length;
 				continue;
 			}
-			const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+			const [field, value] = fieldOf(line);
 			if (field === 'event') event = value;
 			if (field === 'data') data.push(value);
 		}
+		if (last !== '') rest.push(last);
 	}
+}
+
+function fieldOf(line: string): [name: string, value: string] {
+	const colon = line.indexOf(':');
+	if (colon < 0) return [line, ''];
+	return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)];
 }
 
 /** Puts the events of a streamed answer together to the answer that would have come in one. */
 export class MessageAssembly {
 	private message: JsonObject = {};
 
-	private readonly blocks: JsonObject[] = [];
+	/** By number, which need not be a small one. */
+	private readonly blocks = new Map<number, JsonObject>();
 
 	/** The input of tool calls as it comes, by the block's number. */
 	private readonly inputs = new Map<number, string>();
@@ -67,7 +91,7 @@ export class MessageAssembly {
 	/** The answer, in the form in which it comes when it is not streamed. */
 	get body(): JsonObject {
 		return this.message.error === undefined
-			? { ...this.message, content: this.blocks.filter(isJsonObject) }
+			? { ...this.message, content: this.content() }
 			: this.message;
 	}
 
@@ -89,11 +113,8 @@ export class MessageAssembly {
 			case 'content_block_stop':
 				return this.close(Number(fields.index));
 			case 'message_delta':
-				this.message = {
-					...this.message,
-					...(isJsonObject(fields.delta) ? fields.delta : {}),
-					usage: { ...asObject(this.message.usage), ...asObject(fields.usage) },
-				};
+				merge(this.message, fields.delta);
+				this.message.usage = merge(asObject(this.message.usage), fields.usage);
 				return [];
 			case 'message_stop':
 				this.ended = true;
@@ -106,10 +127,15 @@ export class MessageAssembly {
 		}
 	}
 
+	private content(): JsonObject[] {
+		const numbered = [...this.blocks].sort(([one], [other]) => one - other);
+		return numbered.map(([, block]) => block);
+	}
+
 	private open(index: number, given: unknown): Piece[] {
 		if (!isJsonObject(given)) return [];
 		const block = { ...given };
-		this.blocks[index] = block;
+		this.blocks.set(index, block);
 		if (block.type === 'tool_use') {
 			return [{ type: 'toolCall', id: String(block.id), name: String(block.name), json: '' }];
 		}
@@ -118,7 +144,7 @@ export class MessageAssembly {
 	}
 
 	private grow(index: number, delta: unknown): Piece[] {
-		const block = this.blocks[index];
+		const block = this.blocks.get(index);
 		if (block === undefined || !isJsonObject(delta)) return [];
 		const append = (field: string, more: unknown): void => {
 			block[field] = `${asText(block[field])}${asText(more)}`;
@@ -134,10 +160,8 @@ export class MessageAssembly {
 				append('signature', delta.signature);
 				return [];
 			case 'citations_delta':
-				block.citations = [
-					...(Array.isArray(block.citations) ? (block.citations as unknown[]) : []),
-					delta.citation,
-				];
+				if (!Array.isArray(block.citations)) block.citations = [];
+				(block.citations as unknown[]).push(delta.citation);
 				return [];
 			case 'input_json_delta': {
 				const json = asText(delta.partial_json);
@@ -150,7 +174,7 @@ export class MessageAssembly {
 	}
 
 	private close(index: number): Piece[] {
-		const block = this.blocks[index];
+		const block = this.blocks.get(index);
 		if (block?.type !== 'tool_use') return [];
 		const json = this.inputs.get(index) ?? '';
 		if (json !== '') {
@@ -170,6 +194,14 @@ function textPieces(type: unknown, given: unknown): Piece[] {
 
 function asText(value: unknown): string {
 	return typeof value === 'string' ? value : '';
+}
+
+/** Puts the fields of `more`, if it has any, into `target`: a copy for each event would take too long. */
+function merge(target: JsonObject, more: unknown): JsonObject {
+	for (const [name, value] of Object.entries(asObject(more))) {
+		if (name !== '__proto__') target[name] = value;
+	}
+	return target;
 }
 
 function asObject(value: unknown): JsonObject {

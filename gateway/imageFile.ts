@@ -1,3 +1,6 @@
+/** How much of a file is looked at: what stands before the `<svg` of a drawing may be long. */
+export const FIRST_BYTES = 4096;
+
 /** Image formats by their first bytes, with the extension that a file of the kind gets. */
 const FORMATS: Array<{ mimeType: string; extension: string; is: (bytes: Uint8Array) => boolean }> =
 	[
@@ -36,8 +39,7 @@ const FORMATS: Array<{ mimeType: string; extension: string; is: (bytes: Uint8Arr
 		{
 			mimeType: 'image/svg+xml',
 			extension: 'svg',
-			is: (bytes) =>
-				/^\ufeff?\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*<svg[\s>]/.test(text(bytes, 0, 256)),
+			is: (bytes) => isSvg(text(bytes, 0, FIRST_BYTES)),
 		},
 	];
 
@@ -46,10 +48,53 @@ function startsWith(bytes: Uint8Array, start: number[]): boolean {
 }
 
 function text(bytes: Uint8Array, from: number, to: number): string {
-	return String.fromCharCode(...bytes.subarray(from, to));
+	return Buffer.from(bytes.subarray(from, to)).toString('latin1');
 }
 
-/** The MIME type of an image from its first bytes (256 are enough), or undefined if it is none. */
+/** What may stand before the first element of an XML file, by how it begins and ends. */
+const BEFORE_ROOT: Array<[start: string, end: string]> = [
+	['<?', '?>'],
+	['<!--', '-->'],
+];
+
+/**
+ * Whether the first element of an XML file is `<svg`. Each character is looked at a bounded number
+ * of times: a pattern for this takes exponential time on a file made for it.
+ */
+function isSvg(start: string): boolean {
+	const isBlank = (at: number): boolean => /\s/.test(start.charAt(at));
+	// The byte order mark, read byte by byte.
+	let at = start.startsWith('\xef\xbb\xbf') ? 3 : 0;
+	for (;;) {
+		while (isBlank(at)) at += 1;
+		const known = BEFORE_ROOT.find(([opening]) => start.startsWith(opening, at));
+		if (known === undefined && !/^<!doctype$/i.test(start.slice(at, at + 9))) break;
+		const end = known === undefined ? endOfDoctype(start, at) : endOf(start, known, at);
+		if (end === undefined) return false;
+		at = end;
+	}
+	return start.startsWith('<svg', at) && /[\s>/]/.test(start.charAt(at + 4));
+}
+
+function endOf(text: string, [opening, closing]: [string, string], at: number): number | undefined {
+	const end = text.indexOf(closing, at + opening.length);
+	return end < 0 ? undefined : end + closing.length;
+}
+
+/** It may hold declarations of its own in brackets, as those that drawing programs write do. */
+function endOfDoctype(text: string, at: number): number | undefined {
+	const end = text.indexOf('>', at);
+	const bracket = text.indexOf('[', at);
+	if (bracket < 0 || (end >= 0 && end < bracket)) return end < 0 ? undefined : end + 1;
+	const closing = text.indexOf(']', bracket);
+	const behind = closing < 0 ? -1 : text.indexOf('>', closing);
+	return behind < 0 ? undefined : behind + 1;
+}
+
+/**
+ * The MIME type of an image from its first bytes, or undefined if it is none. Few bytes are enough
+ * for most; of a drawing (SVG) 4096 are looked at.
+ */
 export function detectImageType(bytes: Uint8Array): string | undefined {
 	return FORMATS.find((format) => format.is(bytes))?.mimeType;
 }
@@ -63,6 +108,7 @@ export function extensionFor(mimeType: string): string {
 }
 
 const LONGEST_STEM = 80;
+const LONGEST_MIME_TYPE = 200;
 
 /**
  * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
@@ -75,10 +121,23 @@ export function safeFileStem(foreign: string): string {
 		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
 		.replace(/\.{2,}/g, '.')
 		.replace(/^[.\-_ ]+/, '');
-	return Array.from(plain)
-		.slice(0, LONGEST_STEM)
-		.join('')
-		.replace(/[.\-_ ]+$/, '');
+	const stem = Array.from(plain).slice(0, LONGEST_STEM);
+	while (/^[.\-_ ]$/.test(stem.at(-1) ?? '')) stem.pop();
+	return stem.join('');
+}
+
+/**
+ * A MIME type as it may stand in a header, with its parameters where they are plain words; undefined
+ * for what begins like none. Nothing in it can begin a header of its own.
+ */
+export function safeMimeType(foreign: unknown): string | undefined {
+	if (typeof foreign !== 'string') return undefined;
+	const [type = '', ...parameters] = foreign.slice(0, LONGEST_MIME_TYPE).trim().split(';');
+	const essence = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0];
+	if (essence === undefined || essence !== type.trim()) return essence;
+	const plain = parameters.map((parameter) => parameter.trim());
+	const arePlain = plain.every((parameter) => /^[\w-]+="?[\w.+-]+"?$/.test(parameter));
+	return arePlain ? [essence, ...plain].join('; ') : essence;
 }
 
 /**
@@ -89,7 +148,8 @@ export function imageFileName(url: string, mimeType: string, fallback: string): 
 	let stem = '';
 	try {
 		const { pathname, protocol } = new URL(url);
-		if (protocol !== 'data:') stem = decodeURIComponent(pathname.split('/').pop() ?? '');
+		if (protocol !== 'data:')
+			stem = decodeURIComponent(pathname.slice(pathname.lastIndexOf('/') + 1));
 	} catch {
 		stem = '';
 	}

@@ -15,3 +15,67 @@ export function nonEmptyString(value: unknown): string | undefined {
 export function finiteNumber(value: unknown): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
+
+/** More levels than any document has, and far fewer than fill the stack of who walks through it. */
+const MOST_LEVELS = 128;
+
+/**
+ * The JSON in a text, or undefined if it is none. In time that grows with the length of the text.
+ *
+ * Whole numbers that a number of JavaScript cannot hold come as text with all their digits: an ID
+ * of 19 digits would be rounded to that of somebody else. What is nested more than 128 levels deep
+ * counts as no JSON, because whoever writes, copies or stores it later would run out of stack.
+ */
+export function parseJson(text: string): unknown {
+	try {
+		const value: unknown = JSON.parse(text);
+		if (isTooDeep(text, value)) return undefined;
+		// Safe are all numbers of 15 digits; the longer ones are rare enough to read the text twice.
+		return /\d{16}/.test(text) ? JSON.parse(withLongIntegersAsText(text)) : value;
+	} catch {
+		return undefined;
+	}
+}
+
+function isTooDeep(text: string, value: unknown): boolean {
+	// Each level takes two brackets.
+	if (text.length <= 2 * MOST_LEVELS) return false;
+	let level = [value].filter(isContainer);
+	for (let depth = 1; level.length > 0; depth += 1) {
+		if (depth > MOST_LEVELS) return true;
+		level = level.flatMap((container) => Object.values(container).filter(isContainer));
+	}
+	return false;
+}
+
+const isContainer = (value: unknown): value is object =>
+	typeof value === 'object' && value !== null;
+
+/** @param text is JSON, so that what stands outside its strings needs no further check */
+function withLongIntegersAsText(text: string): string {
+	const pieces: string[] = [];
+	for (let at = 0; at < text.length; ) {
+		const quote = text.indexOf('"', at);
+		const start = quote < 0 ? text.length : quote;
+		const end = quote < 0 ? text.length : endOfString(text, quote);
+		pieces.push(text.slice(at, start).replace(/-?\d[\d.eE+-]*/g, textIfLong));
+		pieces.push(text.slice(start, end));
+		at = end;
+	}
+	return pieces.join('');
+}
+
+function textIfLong(number: string): string {
+	const isInteger = /^-?\d+$/.test(number);
+	return isInteger && !Number.isSafeInteger(Number(number)) ? `"${number}"` : number;
+}
+
+/** @returns the place behind the closing quote of the string that begins at `from` */
+function endOfString(text: string, from: number): number {
+	for (let quote = text.indexOf('"', from + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+		let backslashes = 0;
+		while (text[quote - 1 - backslashes] === '\\') backslashes += 1;
+		if (backslashes % 2 === 0) return quote + 1;
+	}
+	return text.length;
+}

@@ -31,7 +31,7 @@ export function keepTurn(
 	most = MOST_KEPT,
 ): void {
 	const ids = toolIds(blocks, 'tool_use', 'id');
-	const thought = blocks.some(({ type }) => /thinking$/.test(String(type)));
+	const thought = blocks.some(({ type }) => typeof type === 'string' && type.endsWith('thinking'));
 	if (ids.length === 0 && !thought) return;
 	kept.push({
 		ids,
@@ -78,14 +78,14 @@ function withToolTurns(kept: KeptTurn[], turns: ChatTurn[]): ChatTurn[] {
 		const results: JsonObject[] = [];
 		while (index < turns.length && belongsTo(own, turns[index] as ChatTurn)) {
 			const blocks = (turns[index] as ChatTurn).content;
-			results.push(...blocks.filter(({ type }) => type === 'tool_result'));
+			for (const block of blocks) if (block.type === 'tool_result') results.push(block);
 			index += 1;
 		}
-		const answered = toolIds(results, 'tool_result', 'tool_use_id');
+		const answered = new Set(toolIds(results, 'tool_result', 'tool_use_id'));
 		restored.push({
 			role: 'assistant',
 			content: own.blocks.filter(
-				({ type, id: call }) => type !== 'tool_use' || answered.includes(String(call)),
+				({ type, id: call }) => type !== 'tool_use' || answered.has(String(call)),
 			),
 		});
 		if (results.length > 0) restored.push({ role: 'user', content: results });

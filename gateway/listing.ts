@@ -50,9 +50,10 @@ export function planModelList(format: ListingFormat = 'json'): RequestPlan {
  * Plans `GET /v1/media/models/{model_name}` (specification, 4.7).
  *
  * @param model the exact name; it is URL-encoded here
+ * @throws GatewayError if the name would lead to another path
  */
 export function planModel(model: string, format: ListingFormat = 'json'): RequestPlan {
-	return planListing(`/v1/media/models/${pathPart(model)}`, format);
+	return planListing(`/v1/media/models/${pathPart(model, 'model name')}`, format);
 }
 
 function planListing(path: string, format: ListingFormat): RequestPlan {

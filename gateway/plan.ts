@@ -1,4 +1,5 @@
 import type { JsonObject } from './json';
+import { GatewayError, type Problem } from './problem';
 
 /** What a request is for. The rules of sending again and the error map are kept by call. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
@@ -130,27 +131,71 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
 		query: asked.query,
 		headers: { Accept: 'application/json', ...asked.headers },
 		form: {
-			fields: Object.entries(bodyOf(request, asked.body)).map(([name, value]) => [
-				name,
-				typeof value === 'string' ? value : JSON.stringify(value),
-			]),
+			fields: Object.entries(bodyOf(request, asked.body)).flatMap(([name, value]) => {
+				const text = fieldText(name, value);
+				return text === undefined ? [] : [[name, text] as [string, string]];
+			}),
 			files: request.files,
 		},
 		paid: true,
 	};
 }
 
-/** A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark. */
-export function pathPart(name: string): string {
+/**
+ * The text of a form field. A form knows no null: what has no value is left out, and so is what JSON
+ * knows no text for (undefined, a function, NaN).
+ *
+ * @throws GatewayError if the value cannot be written as JSON
+ */
+function fieldText(name: string, value: unknown): string | undefined {
+	if (typeof value === 'string') return value;
+	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
+	const text = jsonText(value);
+	if (text !== false) return text;
+	throw new GatewayError({
+		message: `The value of the field "${name.slice(0, 100)}" cannot be sent`,
+		description: 'It cannot be written as JSON. Nothing was sent for this item.',
+	});
+}
+
+/** False for what cannot be written as JSON: circles, and integers of any length. */
+function jsonText(value: unknown): string | undefined | false {
+	try {
+		return JSON.stringify(value);
+	} catch {
+		return false;
+	}
+}
+
+/**
+ * A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark.
+ *
+ * @param kind what it names, for the error
+ * @param details of the error
+ * @throws GatewayError for `.` and `..`: they lead to another path, and no encoding changes that, as
+ *   every parser of addresses reads `%2e` as a dot
+ */
+export function pathPart(name: string, kind: string, details: Partial<Problem> = {}): string {
+	if (name === '.' || name === '..') {
+		throw new GatewayError({
+			message: `The ${kind} "${name}" is not valid`,
+			description: 'It was not sent, because it would lead to another address of the gateway.',
+			...details,
+		});
+	}
 	return encodeURIComponent(name.replace(/\p{Cs}/gu, '\ufffd'));
 }
 
-/** Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2). */
+/**
+ * Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2).
+ *
+ * @throws GatewayError if the ID would lead to another path
+ */
 export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
 	return {
 		call: 'poll',
 		method: 'GET',
-		path: `${PATHS[taskType]}/${pathPart(taskId)}`,
+		path: `${PATHS[taskType]}/${pathPart(taskId, 'task ID', { taskId, taskType })}`,
 		query: {},
 		headers: { Accept: 'application/json' },
 		paid: false,

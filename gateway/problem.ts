@@ -15,7 +15,7 @@ export interface Problem {
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
-	/** How the response began, where nobody knows what became of a paid request. */
+	/** How the answer begins whose outcome is unknown: the ID of a paid task may stand in it. */
 	response?: string;
 }
 

@@ -5,7 +5,8 @@ import type { RequestPlan } from './plan';
 /**
  * Where a redirect may be followed to, or undefined if it may not. Only within the gateway's own
  * address, so that the key never leaves for another host; and with a POST only where the status
- * says that the same request is meant (307, 308). A redirect is a refusal: nothing was charged.
+ * says that the same request is meant (307, 308). Whether a paid request may have been charged that
+ * was answered by a redirect, `wasNotAccepted` says.
  *
  * @param url the address that answered
  * @param address the gateway's address

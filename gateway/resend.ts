@@ -1,5 +1,6 @@
-import { isGood, retryAfterMs, type Outcome } from './outcome';
+import { isGood, retryAfterMs, type Fault, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
+import { isQuotaRefusal } from './quota';
 
 /** How often one request is tried at the most; waiting for tasks has its own deadline instead. */
 const MOST_ATTEMPTS = 6;
@@ -18,24 +19,26 @@ export type Decision =
 	/** `throttled`: the pause is for the whole run, not for this request alone. */
 	| { again: true; afterMs: number; throttled: boolean };
 
-const QUOTA = /quota|\bbalance\b|insufficient|credit|top.?up|recharge|billing|payment/i;
-
-/** Whether a 429 speaks of money rather than of haste (specification, section 7, has one status for both). */
-export function isQuotaRefusal(outcome: Outcome): boolean {
-	return outcome.kind === 'answer' && outcome.httpCode === 429 && QUOTA.test(outcome.text);
-}
-
 /** Whether an outcome is a 429 for sending too often. */
 export function isThrottle(outcome: Outcome): boolean {
 	return outcome.kind === 'answer' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
 
+const PASSING_FAULTS: readonly Fault[] = [
+	'refused',
+	'notFound',
+	'unconnected',
+	'reset',
+	'timeout',
+	'other',
+];
+
 /** Whether the same question may bring an answer a little later. For requests that cost nothing. */
 export function isPassing(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') {
-		return ['refused', 'notFound', 'reset', 'timeout', 'other'].includes(outcome.fault);
+		return PASSING_FAULTS.includes(outcome.fault);
 	}
-	if (outcome.httpCode >= 500 || outcome.httpCode === 408 || outcome.httpCode === 429) return true;
+	if (outcome.httpCode >= 500 || [408, 425, 429].includes(outcome.httpCode)) return true;
 	// A page or half a document with status 200 comes from something between us and the gateway.
 	return outcome.httpCode >= 200 && outcome.httpCode < 300 && !isGood(outcome);
 }

@@ -4,7 +4,8 @@ import { NotSent, type Gate } from './gate';
 import type { JsonObject } from './json';
 import { isGood, retryAfterMs, type Outcome } from './outcome';
 import type { RequestPlan } from './plan';
-import { decideResend, isQuotaRefusal, isThrottle, LONGEST_RETRY_AFTER_MS } from './resend';
+import { isQuotaRefusal } from './quota';
+import { decideResend, isThrottle, LONGEST_RETRY_AFTER_MS } from './resend';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type Exchange = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;

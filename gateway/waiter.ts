@@ -5,12 +5,13 @@ import type { TaskRef, TaskState } from './task';
 
 /** What one question about a task brought. */
 export type PollAnswer =
-	| { kind: 'state'; state: TaskState }
+	/** `pauseMs`: what the gateway asked for by `Retry-After`. */
+	| { kind: 'state'; state: TaskState; pauseMs?: number }
 	/**
-	 * A fault that may pass. `pauseMs`: what the gateway asked for by `Retry-After`. `hasty`: it was
-	 * refused for haste, which the gate answers for all; it says nothing about this task.
+	 * A fault that may pass. `hasty`: it was refused for haste, which the gate answers for all; it says
+	 * nothing about this task. `soon`: a further answer is needed to tell whether it passes.
 	 */
-	| { kind: 'passing'; error: GatewayError; pauseMs?: number; hasty?: boolean }
+	| { kind: 'passing'; error: GatewayError; pauseMs?: number; hasty?: boolean; soon?: boolean }
 	/** Asking again is of no use. */
 	| { kind: 'final'; error: GatewayError };
 
@@ -18,25 +19,31 @@ export type PollAnswer =
 export type Settled =
 	| { kind: 'finished'; state: TaskState }
 	| { kind: 'problem'; error: GatewayError }
-	/** Still open at the deadline. `state` and `error` are the last ones seen. */
+	/** Still open at the deadline. `state` and `error` are the last ones seen; none: it was not asked. */
 	| { kind: 'deadline'; state?: TaskState; error?: GatewayError; questions: number };
 
-export interface WaiterOptions {
+export interface WaiterOptions<T = TaskRef> {
 	clock: Clock;
 	/** Asks once. Must not throw, except when the run is stopped; never takes longer than `timeoutMs`. */
-	ask: (task: TaskRef, timeoutMs: number) => Promise<PollAnswer>;
+	ask: (task: T, timeoutMs: number) => Promise<PollAnswer>;
 	/** About how often each task is asked about, in milliseconds. */
 	intervalMs: number;
 	/** How many tasks there will be in all, where that is known before they all wait. */
 	expected?: number;
 }
 
-interface Entry {
-	task: TaskRef;
+interface Entry<T> {
+	task: T;
 	deadline: number;
 	open: boolean;
 	/** Set when no further question fits in before the deadline. */
 	lastQuestion: boolean;
+	/** The deadline is over, and an answer is still waited for until then. */
+	lateUntil?: number;
+	/** Whether a question is under way. */
+	asking: boolean;
+	/** Whether an answer has come that says something about the task, if only a fault. */
+	answered: boolean;
 	questions: number;
 	state?: TaskState;
 	error?: GatewayError;
@@ -44,10 +51,10 @@ interface Entry {
 	fail: (reason: unknown) => void;
 }
 
-interface Appointment {
+interface Appointment<T> {
 	at: number;
-	entry: Entry;
-	purpose: 'question' | 'deadline';
+	entry: Entry<T>;
+	purpose: 'question' | 'deadline' | 'end';
 }
 
 /** No task is asked about more often than this, whatever the options say. */
@@ -69,6 +76,12 @@ const TOGETHER_MS = 100;
 /** How long before the deadline the last question is put: time for an answer to come. */
 const LAST_QUESTION_LEAD_MS = 1000;
 const LONGEST_QUESTION_MS = 30_000;
+/** An answer that is on its way at the deadline is waited for so long … */
+const LATE_ANSWER_MS = 3000;
+/** … and the first one about a task so long: its question may have to wait for its turn. */
+const LATE_FIRST_ANSWER_MS = 30_000;
+/** The longest pause where a further answer is needed to tell whether a fault passes. */
+const SOON_MS = 2000;
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
 const LONGEST_SLEEP_MS = 5000;
 
@@ -79,15 +92,19 @@ const atLeast = (bound: number, value: number): number => (value > bound ? value
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /** Waits for many tasks at once. */
-export interface Waiter {
+export interface Waiter<T = TaskRef> {
 	/**
 	 * Waits until the task is finished, cannot be asked about, or is still open after `maxWaitMs`.
 	 * Rejects only if the clock does: when the run is stopped.
 	 *
+	 * At the deadline an answer that is on its way is waited for a moment longer; and a task that no
+	 * answer has told anything about, because its questions had to wait for their turn, is asked about
+	 * once more, for half a minute at the most.
+	 *
 	 * @param ageMs how long ago it was submitted, in milliseconds: before its first pause is over it
 	 * is not asked about. Where that is not known it is asked about at once.
 	 */
-	wait(task: TaskRef, maxWaitMs: number, ageMs?: number): Promise<Settled>;
+	wait(task: T, maxWaitMs: number, ageMs?: number): Promise<Settled>;
 	/** How many tasks are still waited for. */
 	readonly open: number;
 }
@@ -98,11 +115,11 @@ export interface Waiter {
  * answer, be it the one to the submit, grow, and are jittered; the last question comes just before
  * the deadline; a status that is not in the table keeps the task open.
  */
-export function createWaiter(options: WaiterOptions): Waiter {
+export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> {
 	const { clock, ask } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
-	const agenda: Appointment[] = [];
+	const agenda: Array<Appointment<T>> = [];
 	let open = 0;
 	let settled = 0;
 	let wakeAt = Infinity;
@@ -116,7 +133,7 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
 	}
 
-	function appoint(entry: Entry, purpose: Appointment['purpose'], at: number): void {
+	function appoint(entry: Entry<T>, purpose: Appointment<T>['purpose'], at: number): void {
 		let low = 0;
 		let high = agenda.length;
 		while (low < high) {
@@ -152,13 +169,23 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		for (let next = agenda.at(-1); next !== undefined && next.at <= now; next = agenda.at(-1)) {
 			agenda.pop();
 			if (!next.entry.open) continue;
-			if (next.purpose === 'deadline') giveUp(next.entry);
-			else void question(next.entry);
+			if (next.purpose === 'question') void question(next.entry);
+			else if (next.purpose === 'deadline') becomeLate(next.entry);
+			else giveUp(next.entry);
 		}
 		wake();
 	}
 
-	function close(entry: Entry, end: Settled): void {
+	/** The deadline is over. */
+	function becomeLate(entry: Entry<T>): void {
+		const now = clock.now();
+		if (entry.answered && !entry.asking) return giveUp(entry);
+		entry.lateUntil = now + (entry.answered ? LATE_ANSWER_MS : LATE_FIRST_ANSWER_MS);
+		appoint(entry, 'end', entry.lateUntil);
+		if (!entry.asking) void question(entry);
+	}
+
+	function close(entry: Entry<T>, end: Settled): void {
 		entry.open = false;
 		// The deadline's appointment still holds the entry: it need not hold the answer as well.
 		entry.state = undefined;
@@ -167,48 +194,57 @@ export function createWaiter(options: WaiterOptions): Waiter {
 		entry.settle(end);
 	}
 
-	function giveUp(entry: Entry): void {
+	function giveUp(entry: Entry<T>): void {
 		const { state, error, questions } = entry;
 		close(entry, { kind: 'deadline', state, error, questions });
 	}
 
-	async function question(entry: Entry): Promise<void> {
+	async function question(entry: Entry<T>): Promise<void> {
+		if (entry.asking) return;
 		entry.questions += 1;
-		const left = entry.deadline - clock.now();
+		entry.asking = true;
+		const end = entry.lateUntil ?? entry.deadline + LATE_ANSWER_MS;
 		try {
 			const answer = await ask(
 				entry.task,
-				Math.min(LONGEST_QUESTION_MS, Math.max(SHORTEST_PAUSE_MS, left)),
+				Math.min(LONGEST_QUESTION_MS, Math.max(SHORTEST_PAUSE_MS, end - clock.now())),
 			);
+			entry.asking = false;
 			if (entry.open) take(entry, answer);
 		} catch (reason) {
 			drop(entry, reason);
 		}
 	}
 
-	function drop(entry: Entry, reason: unknown): void {
+	function drop(entry: Entry<T>, reason: unknown): void {
 		if (entry.open) open -= 1;
 		entry.open = false;
 		entry.fail(reason);
 	}
 
-	function take(entry: Entry, answer: PollAnswer): void {
+	function take(entry: Entry<T>, answer: PollAnswer): void {
 		if (answer.kind === 'final') return close(entry, { kind: 'problem', error: answer.error });
 		if (answer.kind === 'state' && isFinished(answer.state.group)) {
 			return close(entry, { kind: 'finished', state: answer.state });
 		}
 		if (answer.kind === 'state') entry.state = answer.state;
 		entry.error = answer.kind === 'passing' ? answer.error : undefined;
-		if (entry.lastQuestion) return giveUp(entry);
-		appointNext(entry, answer);
+		if (answer.kind === 'state' || answer.hasty !== true) entry.answered = true;
+		if (entry.answered && (entry.lastQuestion || entry.lateUntil !== undefined)) {
+			return giveUp(entry);
+		}
+		// Refused for haste only, the deadline brings another question.
+		if (!entry.lastQuestion || entry.lateUntil !== undefined) appointNext(entry, answer);
 		wake();
 	}
 
-	function appointNext(entry: Entry, answer: PollAnswer): void {
+	function appointNext(entry: Entry<T>, answer: Exclude<PollAnswer, { kind: 'final' }>): void {
 		const now = clock.now();
-		const { pauseMs = 0, hasty = false } = answer.kind === 'passing' ? answer : {};
-		const own = hasty ? SHORTEST_PAUSE_MS : pauseAfter(entry.questions);
-		const pause = Math.max(pauseMs, own * (1 + JITTER * clock.random()));
+		const { hasty = false, soon = false } = answer.kind === 'passing' ? answer : {};
+		const longest = soon ? SOON_MS : Infinity;
+		const own = hasty ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.questions));
+		const pause = Math.max(answer.pauseMs ?? 0, own * (1 + JITTER * clock.random()));
+		if (entry.lateUntil !== undefined) return appoint(entry, 'question', together(now + pause));
 		const last = entry.deadline - LAST_QUESTION_LEAD_MS;
 		const at = together(now + pause);
 		if (at + SHORTEST_PAUSE_MS <= last) return appoint(entry, 'question', at);
@@ -228,11 +264,13 @@ export function createWaiter(options: WaiterOptions): Waiter {
 				// Not jittered: what was submitted at different times is asked about at different times.
 				const pause = atLeast(0, pauseAfter(0) - atLeast(0, ageMs));
 				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
-				const entry: Entry = {
+				const entry: Entry<T> = {
 					task,
 					deadline: now + wait,
 					open: true,
 					lastQuestion: first === last,
+					asking: false,
+					answered: false,
 					questions: 0,
 					settle,
 					fail,

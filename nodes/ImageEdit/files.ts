@@ -1,12 +1,12 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { isJsonObject, nonEmptyString } from '../../gateway/json';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/json';
 import type { FormFile } from '../../gateway/plan';
 import { downloadImage } from '../shared/download';
 import { inRange, readOptions, readText } from '../shared/options';
 import { readParameter } from '../shared/parameters';
 import type { Run } from '../shared/run';
-import { uploadFrom } from '../shared/upload';
+import { binaryFrom, uploadFrom } from '../shared/upload';
 
 /**
  * The files that an edit sends, in order: the images, then whatever goes with them.
@@ -32,32 +32,51 @@ async function filesFromFields(
 	itemIndex: number,
 ): Promise<FormFile[]> {
 	const name = 'Input Binary Field';
-	const description =
-		'Enter the name of the input binary field that holds the image, usually "data".';
-	const typed = readText(context, 'imageBinaryProperty', name, itemIndex, description);
-	const fields = typed
-		.split(',')
-		.map((field) => field.trim())
-		.filter((field) => field !== '');
+	const files = filesNamedBy(readParameter(context, 'imageBinaryProperty', itemIndex, ''));
 	// Nothing but commas, as an expression may leave them.
-	if (fields.length === 0) {
+	if (files.length === 0) {
 		throw new NodeOperationError(context.getNode(), `"${name}" is empty`, {
-			description,
+			description: 'Enter the name of the input binary field that holds the image, usually "data".',
 			itemIndex,
 		});
 	}
 	return await Promise.all(
-		fields.map(
-			async (field) =>
-				await uploadFrom(
-					context,
-					context.helpers.assertBinaryData(itemIndex, field),
-					{ part, label: `The binary field "${field}"`, imageOnly: true },
-					itemIndex,
-				),
-		),
+		files
+			.map((file) => ({ file, binary: binaryFrom(context, file, itemIndex) }))
+			.map(
+				async ({ file, binary }) =>
+					await uploadFrom(
+						context,
+						binary,
+						{ part, label: labelOf(file, name), imageOnly: true },
+						itemIndex,
+					),
+			),
 	);
 }
+
+/**
+ * What a parameter names: fields separated by commas, or the binary data itself, as an expression
+ * gives it; also several of them as a list.
+ */
+function filesNamedBy(value: unknown): Array<string | JsonObject> {
+	const given: unknown[] = Array.isArray(value) ? value : [value];
+	return given.flatMap((entry): Array<string | JsonObject> => {
+		const file = fileNamedBy(entry);
+		if (file === undefined) return [];
+		if (typeof file !== 'string') return [file];
+		const fields = file.split(',').map((field) => field.trim());
+		return fields.filter((field) => field !== '');
+	});
+}
+
+function fileNamedBy(value: unknown): string | JsonObject | undefined {
+	if (isJsonObject(value)) return value;
+	return typeof value === 'number' ? String(value) : nonEmptyString(value)?.trim();
+}
+
+const labelOf = (file: string | JsonObject, parameter: string): string =>
+	typeof file === 'string' ? `The binary field "${file}"` : `The file in "${parameter}"`;
 
 async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise<FormFile[]> {
 	const { context } = run;
@@ -70,14 +89,14 @@ async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise
 		readOptions(context, itemIndex).maxDownloadMb,
 		itemIndex,
 	);
+	if (!urls.every((url) => /^(https?:\/\/|data:image\/)/i.test(url))) {
+		throw new NodeOperationError(context.getNode(), '"Image URL" is not a web address', {
+			description: 'It begins with https:// or http://. Nothing was sent.',
+			itemIndex,
+		});
+	}
 	return await Promise.all(
 		urls.map(async (url) => {
-			if (!/^(https?:\/\/|data:image\/)/i.test(url)) {
-				throw new NodeOperationError(context.getNode(), '"Image URL" is not a web address', {
-					description: 'It begins with https:// or http://. Nothing was sent.',
-					itemIndex,
-				});
-			}
 			const binary = await downloadImage(run, url, maxMb, 'image', 'source');
 			return await uploadFrom(
 				context,
@@ -98,8 +117,8 @@ async function additionalFiles(
 	return await Promise.all(
 		entries.filter(isJsonObject).map(async (entry) => {
 			const part = nonEmptyString(entry.field);
-			const field = nonEmptyString(entry.binaryProperty);
-			if (part === undefined || field === undefined) {
+			const file = fileNamedBy(entry.binaryProperty);
+			if (part === undefined || file === undefined) {
 				throw new NodeOperationError(
 					context.getNode(),
 					'One of the "Additional Files" lacks the name of its form field or of its binary field',
@@ -108,8 +127,8 @@ async function additionalFiles(
 			}
 			return await uploadFrom(
 				context,
-				context.helpers.assertBinaryData(itemIndex, field.trim()),
-				{ part: part.trim(), label: `The binary field "${field.trim()}"`, imageOnly: false },
+				binaryFrom(context, file, itemIndex),
+				{ part: part.trim(), label: labelOf(file, 'Additional Files'), imageOnly: false },
 				itemIndex,
 			);
 		}),

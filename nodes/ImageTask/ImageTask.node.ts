@@ -17,7 +17,7 @@ import { runItems } from '../shared/items';
 import { readLimits } from '../shared/options';
 import { openRun, type Run } from '../shared/run';
 import { runNode } from '../shared/runNode';
-import { queryTask } from '../shared/tasks';
+import { ageOf, queryTask } from '../shared/tasks';
 import { readWantedTask } from '../shared/wanted';
 
 export class ImageTask implements INodeType {
@@ -60,7 +60,8 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 			prepare: (itemIndex) => {
 				const task = readWantedTask(context, itemIndex);
 				const target = readTarget(context, itemIndex);
-				return async () => [await taskItem(run, await queryTask(run, task), target)];
+				const ageMs = ageOf(context.getInputData()[itemIndex]?.json.submittedAt);
+				return async () => [await taskItem(run, await queryTask(run, task, ageMs), target)];
 			},
 		});
 		return [items.flat()];

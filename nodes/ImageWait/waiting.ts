@@ -81,6 +81,8 @@ export async function waitForJobs(
 				maxWaitMs: Math.min(left, windowMs),
 				chosenMs: job.maxWaitMs,
 				ageMs: ageOf(job.submittedAt),
+				// Taken up again after a restart, it has been waited for before.
+				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
 			const settled = await waiter.wait(task, patience).catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);

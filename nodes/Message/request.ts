@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { isJsonObject, nonEmptyString } from '../../gateway/json';
+import { isJsonObject, nonEmptyString, parseJson } from '../../gateway/json';
 import { readTurns, type MessageRequest, type Thinking, type Turn } from '../../gateway/message';
 import { readChoice, readCount, readExtraFields, readOptions, readText } from '../shared/options';
 import { readParameter } from '../shared/parameters';
@@ -102,22 +102,13 @@ function turnsFrom(
 	itemIndex: number,
 	fewest: number,
 ): Turn[] {
-	const turns = readTurns(parsed(value));
+	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value);
 	if (typeof turns !== 'string' && turns.length >= fewest) return turns;
 	const problem = typeof turns === 'string' ? turns : 'It is empty';
 	throw new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
 		description: 'It looks like this: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
 		itemIndex,
 	});
-}
-
-function parsed(value: unknown): unknown {
-	if (typeof value !== 'string') return value;
-	try {
-		return JSON.parse(value) as unknown;
-	} catch {
-		return undefined;
-	}
 }
 
 /** A sampling value that the user set; an empty field is not sent. */

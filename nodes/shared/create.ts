@@ -14,7 +14,7 @@ import { statusGroup } from '../../gateway/status';
 import { readImages, readTaskId } from '../../gateway/task';
 import { checkBudget, createChecker, type ImageRequest } from './checks';
 import { addHints } from './hints';
-import { imageItems, readTarget, type ImageTarget } from './images';
+import { imageItems, isInline, readTarget, type ImageTarget } from './images';
 import { runItems, type Job } from './items';
 import { inRange, readBudget, readChoice, readLimits, readOptions, readSwitch } from './options';
 import type { Paid } from './paid';
@@ -97,6 +97,7 @@ export async function createImages<R extends ImageRequest>(
 				if (mode === 'submit' && paid.task !== undefined) {
 					return [taskItem(paid.task, { model, estimatedCost }, itemIndex)];
 				}
+				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const facts = { model, prompt, estimatedCost };
 				return await collect(run, waiter, paidRequests, paid, facts, target, maxWaitMs);
 			};
@@ -244,5 +245,19 @@ async function collect(
 	// Each image carries its share, so that the items add up to what the request costs.
 	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
 	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };
-	return await imageItems(run, found, facts, target);
+	const items = await imageItems(run, found, facts, target);
+	const isWhole = items.every(({ json }) => json.error === undefined);
+	if (isWhole && found.some(({ url }) => isInline(url))) {
+		paidRequests.note(target.itemIndex, { items, images: undefined });
+	}
+	return items;
+}
+
+/** Items of an earlier try, as copies, at the place where the item is now. */
+function paired(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
+	return items.map(({ json, binary }) => ({
+		json: { ...json },
+		...(binary === undefined ? {} : { binary: { ...binary } }),
+		pairedItem: { item: itemIndex },
+	}));
 }

@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { normaliseAddress } from '../../gateway/address';
 import { apiKeyProblem, authHeaders, type KeySettings } from '../../gateway/auth';
-import { isJsonObject } from '../../gateway/json';
+import { parseJson } from '../../gateway/json';
 import type { Outcome } from '../../gateway/outcome';
 import { planUrl } from '../../gateway/plan';
 import { planProbe, readProbe } from '../../gateway/probe';
@@ -60,17 +60,8 @@ async function probe(
 		})) as { statusCode: number; body: unknown };
 		const { body, statusCode } = response;
 		const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
-		return { kind: 'answer', httpCode: statusCode, headers: {}, text, json: parse(body) };
+		return { kind: 'answer', httpCode: statusCode, headers: {}, text, json: parseJson(text) };
 	} catch (error) {
 		return faultFrom(error);
-	}
-}
-
-function parse(body: unknown): unknown {
-	if (isJsonObject(body) || typeof body !== 'string') return body;
-	try {
-		return JSON.parse(body) as unknown;
-	} catch {
-		return undefined;
 	}
 }

@@ -1,4 +1,5 @@
 import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
+import { readDataUrl } from '../../gateway/dataUrl';
 import { quote } from '../../gateway/errorMap';
 import { detectImageType, imageFileName } from '../../gateway/imageFile';
 import type { JsonObject } from '../../gateway/json';
@@ -34,8 +35,8 @@ export async function downloadImage(
 	fallbackName: string,
 	role: 'result' | 'source' = 'result',
 ): Promise<IBinaryData> {
-	const inline = /^data:([^;,]*);base64,(.*)$/s.exec(url);
-	if (inline !== null) return await storeInline(run, inline[2] ?? '', fallbackName);
+	const inline = readDataUrl(url);
+	if (inline !== undefined) return await storeInline(run, inline.base64, fallbackName);
 
 	const address = imageAddress(url, run.address.baseUrl);
 	if (address === undefined) {
@@ -69,6 +70,11 @@ const FAULTS: Record<Fault, string> = {
 	refused: 'nothing answers at its address',
 	notFound: 'the host name in its address was not found',
 	invalidAddress: 'its address is not valid',
+	unconnected: 'no connection to its server could be made',
+	tlsMismatch: 'its server and n8n could not agree on a secure connection (TLS)',
+	invalidHeader: 'its address is not valid',
+	invalidBody: 'the request could not be built',
+	blocked: 'n8n does not allow requests to its address',
 	certificate: 'the certificate of its server is not trusted',
 	reset: 'the connection was cut before it had arrived',
 	timeout: 'it did not arrive within the time-out',

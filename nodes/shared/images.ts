@@ -4,6 +4,8 @@ import type {
 	IExecuteFunctions,
 	INodeExecutionData,
 } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { finiteNumber } from '../../gateway/json';
 import { withoutUndefined, type TaskType } from '../../gateway/plan';
 import type { ImageResult } from '../../gateway/task';
 import { downloadImage } from './download';
@@ -35,7 +37,6 @@ export interface ImageTarget {
 
 /** Reads where the images of an item go from its parameters. */
 export function readTarget(context: IExecuteFunctions, itemIndex: number): ImageTarget {
-	const name = readParameter(context, 'binaryPropertyName', itemIndex, 'data') as string;
 	return {
 		itemIndex,
 		download: readSwitch(
@@ -45,7 +46,7 @@ export function readTarget(context: IExecuteFunctions, itemIndex: number): Image
 			true,
 			itemIndex,
 		),
-		binaryPropertyName: name.trim() || 'data',
+		binaryPropertyName: readOutputField(context, itemIndex),
 		maxMb: inRange(
 			context,
 			'maxDownloadMb',
@@ -53,6 +54,18 @@ export function readTarget(context: IExecuteFunctions, itemIndex: number): Image
 			itemIndex,
 		),
 	};
+}
+
+/** @throws NodeOperationError if an expression gives something that no field can be called */
+function readOutputField(context: IExecuteFunctions, itemIndex: number): string {
+	const value = readParameter(context, 'binaryPropertyName', itemIndex, 'data');
+	const isName = typeof value === 'string' || finiteNumber(value) !== undefined;
+	if (isName) return String(value).trim() || 'data';
+	throw new NodeOperationError(
+		context.getNode(),
+		'"Put Output File in Field" is not the name of a field',
+		{ description: 'Enter a text, usually "data". Nothing was sent.', itemIndex },
+	);
 }
 
 /**
@@ -79,7 +92,7 @@ export async function imageItems(
 }
 
 /** Whether an image came inside the response: it has no address but its own bytes. */
-const isInline = (url: string): boolean => url.startsWith('data:');
+export const isInline = (url: string): boolean => url.startsWith('data:');
 
 /** An image as it stands in JSON, where megabytes of Base64 help neither a person nor an agent. */
 export function shownImage({ url }: ImageResult): { url?: string; note?: string } {

@@ -39,21 +39,25 @@ export interface MultipartBody {
 	close: () => void;
 }
 
-/** Makes the body of a multipart request (specification, 4.2); anew for each attempt. */
-export function multipart({ fields, files }: FormBody): MultipartBody {
-	const reading = new Set<FileReader>();
-	const fileParts = files.map(({ name, fileName, mimeType, size, open }): Part => {
-		const stream = () => {
-			const reader = new FileReader(open());
-			reading.add(reader);
-			return reader;
-		};
+/**
+ * Makes the body of a multipart request (specification, 4.2); anew for each attempt.
+ *
+ * @throws the error of a file that cannot be read: it is opened before anything is sent
+ */
+export async function multipart({ fields, files }: FormBody): Promise<MultipartBody> {
+	const readers = files.map(({ open }) => new FileReader(open()));
+	const close = (): void => readers.forEach((reader) => reader.close());
+	const fileParts = files.map(({ name, fileName, mimeType, size }, index): Part => {
+		const stream = () => readers[index] as FileReader;
 		return [name, { name: fileName, type: mimeType, size, stream }];
 	});
-	return {
-		body: new StreamedForm([...fields, ...fileParts]) as unknown as FormData,
-		close: () => reading.forEach((reader) => reader.close()),
-	};
+	try {
+		await Promise.all(readers.map(async (reader) => await reader.open()));
+	} catch (error) {
+		close();
+		return await Promise.reject(error);
+	}
+	return { body: new StreamedForm([...fields, ...fileParts]) as unknown as FormData, close };
 }
 
 /**
@@ -65,14 +69,24 @@ class FileReader implements AsyncIterableIterator<Uint8Array> {
 
 	private closed = false;
 
+	/** Read before the request begins. */
+	private first?: IteratorResult<Uint8Array>;
+
 	constructor(file: AsyncIterable<Uint8Array>) {
 		this.chunks = file[Symbol.asyncIterator]();
+	}
+
+	/** Reads the first piece, which `next` then gives out. */
+	async open(): Promise<void> {
+		this.first = await this.chunks.next();
 	}
 
 	async next(): Promise<IteratorResult<Uint8Array>> {
 		// An end would look like a whole file, and leave a connection on which the rest is awaited.
 		if (this.closed) return await Promise.reject(new Error('aborted'));
-		return await this.chunks.next();
+		const { first } = this;
+		this.first = undefined;
+		return first ?? (await this.chunks.next());
 	}
 
 	async return(): Promise<IteratorResult<Uint8Array>> {

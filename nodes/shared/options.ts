@@ -1,6 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { isJsonObject, type JsonObject } from '../../gateway/json';
+import { isJsonObject, parseJson, type JsonObject } from '../../gateway/json';
 import { readParameter } from './parameters';
 import type { RunLimits } from './run';
 
@@ -194,14 +194,7 @@ export function readJsonObject(
 	itemIndex: number,
 ): JsonObject {
 	if (value === undefined || value === null || value === '') return {};
-	let parsed: unknown = value;
-	if (typeof value === 'string') {
-		try {
-			parsed = JSON.parse(value);
-		} catch {
-			parsed = undefined;
-		}
-	}
+	const parsed = typeof value === 'string' ? parseJson(value) : value;
 	if (isJsonObject(parsed)) return parsed;
 	throw new NodeOperationError(context.getNode(), `"${name}" is not a JSON object`, {
 		description: 'It looks like this: { "seed": 42 }',

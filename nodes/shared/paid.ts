@@ -1,3 +1,4 @@
+import type { INodeExecutionData } from 'n8n-workflow';
 import { quote } from '../../gateway/errorMap';
 import type { JsonObject } from '../../gateway/json';
 import type { Problem } from '../../gateway/problem';
@@ -9,6 +10,11 @@ export interface Paid {
 	images?: ImageResult[];
 	/** Unix seconds. */
 	created?: number;
+	/**
+	 * The output items, in place of images that came inside the response: a batch of these would fill
+	 * the memory before it is done.
+	 */
+	items?: INodeExecutionData[];
 	/** The response to a message. */
 	message?: JsonObject;
 	/** Nobody knows whether the request was accepted. */
@@ -49,7 +55,8 @@ export function stillToBeHad(had: string[], unknown: string[] = []): string {
 }
 
 /** A task that has failed has nothing to give. */
-function whatIsThere({ images = [], task, failed }: Paid = {}): string | undefined {
+function whatIsThere({ images = [], items, task, failed }: Paid = {}): string | undefined {
+	if (items !== undefined) return 'images that came inside the answer';
 	if (images.length > 0) return images.map(({ url }) => shorten(url)).join(', ');
 	return task === undefined || failed === true ? undefined : `${task.taskType} task ${task.taskId}`;
 }

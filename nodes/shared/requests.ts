@@ -1,4 +1,4 @@
-import type { Outcome } from '../../gateway/outcome';
+import type { FaultOutcome, Outcome } from '../../gateway/outcome';
 
 /** Thrown into everything that waits when a run ends early. It is nobody's error. */
 export class RunEnded extends Error {
@@ -27,7 +27,7 @@ export class Requests {
 	async run(
 		timeoutMs: number,
 		send: (signal: AbortSignal) => Promise<Outcome>,
-		faultFrom: (error: unknown) => Outcome,
+		faultFrom: (error: unknown) => FaultOutcome,
 	): Promise<Outcome> {
 		const controller = new AbortController();
 		const { signal } = controller;
@@ -37,9 +37,12 @@ export class Requests {
 		try {
 			return await send(signal);
 		} catch (error) {
-			if (signal.reason === TIMED_OUT) return { kind: 'fault', fault: 'timeout', detail: '' };
-			if (signal.aborted) return await Promise.reject(new RunEnded('Stopped'));
-			return faultFrom(error);
+			const isLate = signal.reason === TIMED_OUT;
+			if (signal.aborted && !isLate) return await Promise.reject(new RunEnded('Stopped'));
+			const outcome = faultFrom(error);
+			// Late or not: without a connection nothing was sent.
+			if (!isLate || outcome.fault === 'unconnected') return outcome;
+			return { ...outcome, fault: 'timeout', detail: '' };
 		} finally {
 			this.deadlines.delete(controller);
 		}

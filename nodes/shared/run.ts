@@ -5,6 +5,7 @@ import { apiKeyProblem, cleanApiKey } from '../../gateway/auth';
 import type { Clock } from '../../gateway/clock';
 import { digestOf } from '../../gateway/fingerprint';
 import { Gate, type Learnt } from '../../gateway/gate';
+import { createKeyEraser } from '../../gateway/keyEraser';
 import { createSender, type Exchange, type Sender } from '../../gateway/sender';
 import { Requests, RunEnded } from './requests';
 import { createExchange } from './transport';
@@ -98,13 +99,8 @@ export async function readAddress(
 		authentication: {
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
-		withoutKey: createEraser(cleanApiKey(credentials.apiKey)),
+		withoutKey: createKeyEraser(cleanApiKey(credentials.apiKey)),
 	};
-}
-
-/** A text without the key; what is as short as a word is no key, and would take words away. */
-function createEraser(key: string): GatewayAddress['withoutKey'] {
-	return key.length < 8 ? (text) => text : (text) => text.replaceAll(key, '***');
 }
 
 /**

@@ -30,11 +30,34 @@ export class TooLargeError extends Error {
 	override name = 'TooLargeError';
 }
 
+/** As much is kept of a body that was cut as may hold an ID, in bytes. */
+const KEPT_BYTES = 16 * 1024;
+
+const arrived = new WeakMap<object, string>();
+
+/** Keeps what had arrived of a body, beside the error that cut it. */
+export function noteArrived(error: unknown, chunks: Uint8Array[]): void {
+	if (typeof error !== 'object' || error === null) return;
+	const first: Uint8Array[] = [];
+	let size = 0;
+	for (const chunk of chunks) {
+		if (size >= KEPT_BYTES) break;
+		first.push(chunk.subarray(0, KEPT_BYTES - size));
+		size += chunk.length;
+	}
+	arrived.set(error, Buffer.concat(first).toString('utf8'));
+}
+
+/** The beginning of what had arrived of a body when reading it failed with this error. */
+export function arrivedBefore(error: unknown): string | undefined {
+	return typeof error === 'object' && error !== null ? arrived.get(error) : undefined;
+}
+
 /**
  * Reads a body to its end.
  *
  * @param limit in bytes; beyond it the stream is destroyed
- * @throws TooLargeError, or the error of the stream
+ * @throws TooLargeError, or the error of the stream; `arrivedBefore` has what came before it
  */
 export async function readBody(body: unknown, limit: number): Promise<Buffer> {
 	if (Buffer.isBuffer(body)) return body;
@@ -46,14 +69,17 @@ export async function readBody(body: unknown, limit: number): Promise<Buffer> {
 	await new Promise<void>((resolve, reject) => {
 		body.on('data', (chunk) => {
 			size += chunk.length;
+			chunks.push(chunk);
 			if (size > limit) body.destroy(new TooLargeError(`More than ${limit} bytes`));
-			else chunks.push(chunk);
 		});
 		body.on('error', reject);
 		body.once('end', () => resolve());
 		body.once('close', () => reject(new Error(PREMATURE_CLOSE)));
 		// What has closed already tells nobody any more.
 		if (body.destroyed) reject(new Error(PREMATURE_CLOSE));
+	}).catch(async (error: unknown) => {
+		noteArrived(error, chunks);
+		return await Promise.reject(error);
 	});
 	return Buffer.concat(chunks);
 }

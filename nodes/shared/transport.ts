@@ -5,19 +5,27 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { isBelow } from '../../gateway/address';
-import { isJsonObject } from '../../gateway/json';
-import { faultOf, type Answer, type Outcome } from '../../gateway/outcome';
+import { isJsonObject, parseJson } from '../../gateway/json';
+import {
+	faultOf,
+	type Answer,
+	type Connection,
+	type FaultOutcome,
+	type Outcome,
+} from '../../gateway/outcome';
 import { planUrl, type RequestPlan } from '../../gateway/plan';
 import { redirectTarget } from '../../gateway/redirect';
 import type { Exchange } from '../../gateway/sender';
-import { multipart } from './multipart';
+import { multipart, type MultipartBody } from './multipart';
 import type { Requests } from './requests';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './run';
-import { readBody, TooLargeError } from './stream';
+import { arrivedBefore, readBody, TooLargeError } from './stream';
 
 /** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
 const MOST_REDIRECTS = 3;
+/** As much is kept of an answer that broke off, in characters. */
+const LONGEST_RECEIVED = 2048;
 
 export interface TransportOptions {
 	/** Of an execution; the editor's has what a listing needs. */
@@ -67,12 +75,20 @@ async function exchangeOnce(
 	url: string,
 	signal: AbortSignal,
 ): Promise<Outcome> {
-	const form = plan.form === undefined ? undefined : multipart(plan.form);
+	const form = await openForm(plan);
 	try {
 		const body = form?.body ?? plan.body;
-		const response = await request(options, plan, url, body, signal);
+		const response = await request(options, plan, url, body, signal).catch(
+			async (error: unknown) =>
+				await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError()),
+		);
 		const { withoutKey } = options.address;
-		const { text, json } = await (options.read ?? readJson)(response);
+		const { text, json } = await (options.read ?? readJson)(response).catch(
+			async (error: unknown) => {
+				const received = withoutKey(arrivedBefore(error) ?? '').slice(0, LONGEST_RECEIVED);
+				return await Promise.reject(new CutAnswer(response.statusCode, received, error));
+			},
+		);
 		const erased = withoutKey(text);
 		return {
 			kind: 'answer',
@@ -83,6 +99,31 @@ async function exchangeOnce(
 		};
 	} finally {
 		form?.close();
+	}
+}
+
+/** The body of a request could not be made: nothing was sent. */
+class InvalidBodyError extends Error {
+	override name = 'InvalidBodyError';
+}
+
+/** The form of a plan, each of whose files can be read: what cannot is found before it is sent. */
+async function openForm({ form }: RequestPlan): Promise<MultipartBody | undefined> {
+	if (form === undefined) return undefined;
+	try {
+		return await multipart(form);
+	} catch {
+		return await Promise.reject(new InvalidBodyError());
+	}
+}
+
+/** Whether the HTTP library can have made JSON of a body: not of circles and of large integers. */
+function canBeSerialized(body: unknown): boolean {
+	try {
+		JSON.stringify(body);
+		return true;
+	} catch {
+		return false;
 	}
 }
 
@@ -143,12 +184,16 @@ export function plainHeaders(
 	return plain;
 }
 
-/** The JSON in a text, or undefined if it is none. */
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text) as unknown;
-	} catch {
-		return undefined;
+/** An answer that broke off, with what had come of it. */
+class CutAnswer extends Error {
+	override name = 'CutAnswer';
+
+	constructor(
+		readonly httpCode: number,
+		readonly received: string,
+		override readonly cause: unknown,
+	) {
+		super('The answer broke off');
 	}
 }
 
@@ -156,18 +201,44 @@ function parseJson(text: string): unknown {
  * The fault behind what the platform threw. Its helper wraps the error of the network in one of its
  * own; only code and text are taken over, because the original holds the request with the key.
  */
-export function faultFrom(error: unknown): Outcome {
+export function faultFrom(error: unknown): FaultOutcome {
+	if (error instanceof CutAnswer) {
+		const { httpCode, received, cause } = error;
+		return { ...faultFrom(cause), httpCode, received };
+	}
+	if (error instanceof InvalidBodyError) return { kind: 'fault', fault: 'invalidBody', detail: '' };
 	if (error instanceof TooLargeError) return { kind: 'fault', fault: 'tooLarge', detail: '' };
 	const chain: Array<Record<string, unknown>> = [];
 	for (let link: unknown = error; isLink(link) && chain.length < 5; link = link.cause)
 		chain.push(link);
 	const code = chain.map((link) => link.code).find((value) => typeof value === 'string');
 	const texts = chain.map((link) => link.message).filter((value) => typeof value === 'string');
-	return {
-		kind: 'fault',
-		fault: faultOf(code, texts.join(' ')),
-		detail: typeof code === 'string' ? code : '',
-	};
+	const fault = chain.some(({ name }) => NOT_SENT_BY_NAME.includes(String(name)))
+		? 'blocked'
+		: faultOf(code, texts.join(' '), connectionOf(chain));
+	// n8n's own end of a request says nothing about the network.
+	const detail = typeof code === 'string' && code !== 'ERR_CANCELED' ? code : '';
+	return { kind: 'fault', fault, detail };
+}
+
+/** What n8n's protection against server-side request forgery throws. */
+const NOT_SENT_BY_NAME = ['SsrfBlockedIpError', 'SsrfBlockedHostnameError'];
+
+/**
+ * How far the connection of a request had come, read from its socket, which the HTTP library hangs
+ * on its errors. Nothing of a request leaves before the connection is made and TLS is agreed on:
+ * until then Node.js keeps what is to be sent.
+ */
+function connectionOf(chain: Array<Record<string, unknown>>): Connection | undefined {
+	for (const { request: sent } of chain) {
+		const socket = isLink(sent) ? sent.socket : undefined;
+		if (!isLink(socket)) continue;
+		if (socket.connecting === true || socket.secureConnecting === true) return 'pending';
+		// Kept for the moment of the connection, and still there where that never came.
+		if (socket._pendingData !== undefined && socket._pendingData !== null) return 'pending';
+		return socket.secureConnecting === false ? 'open' : undefined;
+	}
+	return undefined;
 }
 
 function isLink(value: unknown): value is Record<string, unknown> {

@@ -1,13 +1,17 @@
 import { createHash } from 'crypto';
-import type { IBinaryData, IExecuteFunctions } from 'n8n-workflow';
+import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { detectImageType, extensionFor, safeFileStem } from '../../gateway/imageFile';
+import {
+	detectImageType,
+	extensionFor,
+	FIRST_BYTES,
+	safeFileStem,
+	safeMimeType,
+} from '../../gateway/imageFile';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/json';
 import type { FormFile } from '../../gateway/plan';
 import { createLimiter } from './limiter';
 import type { ByteStream } from './stream';
-
-/** Enough to tell every image format that is known. */
-const FIRST_BYTES = 512;
 
 interface Upload {
 	/** Name of the part in the form. */
@@ -19,19 +23,51 @@ interface Upload {
 }
 
 /**
+ * The file that a parameter means: a field of the item by its name, or, by an expression, the binary
+ * data itself, as n8n's own nodes allow.
+ *
+ * @throws NodeOperationError if there is no such file
+ */
+export function binaryFrom(
+	context: IExecuteFunctions,
+	value: string | JsonObject,
+	itemIndex: number,
+): unknown {
+	if (typeof value === 'string') return context.helpers.assertBinaryData(itemIndex, value);
+	if (nonEmptyString(value.id) !== undefined || typeof value.data === 'string') return value;
+	// `$binary` gives everything of a file but its bytes, where they lie in memory.
+	const files = Object.values(context.getInputData()[itemIndex]?.binary ?? {});
+	const known = Object.entries(value);
+	const own = files.find(
+		(file) =>
+			known.length > 0 &&
+			known.every(([name, known]) => (file as unknown as JsonObject)[name] === known),
+	);
+	if (own !== undefined) return own;
+	throw new NodeOperationError(context.getNode(), 'The expression gives no file', {
+		description:
+			'Enter the name of an input binary field, or use an expression that gives the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',
+		itemIndex,
+	});
+}
+
+/**
  * A file of n8n's binary store as a part of a form, with its real MIME type: gateways refuse
  * `application/octet-stream`, and n8n does not always know better. It is streamed from the disk
- * where it lies there.
+ * where it lies there. Other nodes say what a file is called and of what type it is: nothing of it
+ * is taken over that could begin a header of its own.
  *
+ * @param binary as `binaryFrom` gives it
  * @throws NodeOperationError if it is empty, or no image where there must be one
  */
 export async function uploadFrom(
 	context: IExecuteFunctions,
-	binary: IBinaryData,
+	binary: unknown,
 	{ part, label, imageOnly }: Upload,
 	itemIndex: number,
 ): Promise<FormFile> {
-	const source = await openSource(context, binary);
+	const known = isJsonObject(binary) ? binary : {};
+	const source = await openSource(context, known);
 	const detected = detectImageType(source.start);
 	if (source.size === 0) {
 		throw new NodeOperationError(context.getNode(), `${label} is an empty file`, {
@@ -39,16 +75,17 @@ export async function uploadFrom(
 			itemIndex,
 		});
 	}
+	const mimeType = detected ?? safeMimeType(known.mimeType) ?? 'application/octet-stream';
+	const givenName = nonEmptyString(known.fileName)?.slice(-LONGEST_FILE_NAME);
 	if (imageOnly && detected === undefined) {
 		throw new NodeOperationError(context.getNode(), `${label} is no image`, {
-			description: `It is "${binary.fileName ?? 'a file'}" of the type ${binary.mimeType}. PNG, JPEG, WebP and the like can be edited. Nothing was sent.`,
+			description: `It is "${givenName ?? 'a file'}" of the type ${mimeType}. PNG, JPEG, WebP and the like can be edited. Nothing was sent.`,
 			itemIndex,
 		});
 	}
-	const mimeType = detected ?? binary.mimeType;
 	return {
 		name: part,
-		fileName: fileNameFor(binary, mimeType),
+		fileName: fileNameFor(givenName ?? '', mimeType),
 		mimeType,
 		size: source.size,
 		digest: source.digest,
@@ -56,12 +93,15 @@ export async function uploadFrom(
 	};
 }
 
+/** More than any file system allows. */
+const LONGEST_FILE_NAME = 500;
+
 /** The file's own name where it has one, with an extension that fits what it is. */
-function fileNameFor(binary: IBinaryData, mimeType: string): string {
-	const stem = safeFileStem((binary.fileName ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '')) || 'image';
+function fileNameFor(given: string, mimeType: string): string {
+	const stem = safeFileStem(given.replace(/\.[A-Za-z0-9]{1,5}$/, '')) || 'image';
 	const extension = mimeType.startsWith('image/')
 		? extensionFor(mimeType)
-		: (/\.([A-Za-z0-9]{1,5})$/.exec(binary.fileName ?? '')?.[1] ?? 'bin');
+		: (/\.([A-Za-z0-9]{1,5})$/.exec(given)?.[1] ?? 'bin');
 	return `${stem}.${extension}`;
 }
 
@@ -73,10 +113,10 @@ interface Source {
 	open: () => AsyncIterable<Uint8Array>;
 }
 
-async function openSource({ helpers }: IExecuteFunctions, binary: IBinaryData): Promise<Source> {
-	const { id } = binary;
+async function openSource({ helpers }: IExecuteFunctions, binary: JsonObject): Promise<Source> {
+	const id = nonEmptyString(binary.id);
 	if (id === undefined) {
-		const bytes = Buffer.from(binary.data, 'base64');
+		const bytes = Buffer.from(nonEmptyString(binary.data) ?? '', 'base64');
 		const open = async function* (): AsyncIterable<Uint8Array> {
 			yield bytes;
 		};

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { nonEmptyString } from '../../gateway/json';
-import type { TaskType } from '../../gateway/plan';
+import { pathPart, type TaskType } from '../../gateway/plan';
 import type { ImageFacts } from './images';
 import { readText } from './options';
 import { readParameter } from './parameters';
@@ -10,7 +10,7 @@ import type { WantedTask } from './tasks';
  * The task that an item names by its parameters; "automatic" is settled by the item's own
  * `taskType` where it has one.
  *
- * @throws NodeOperationError if there is no ID
+ * @throws NodeOperationError if there is no ID; GatewayError if no task can have it
  */
 export function readWantedTask(context: IExecuteFunctions, itemIndex: number): WantedTask {
 	const taskId = readText(
@@ -20,6 +20,7 @@ export function readWantedTask(context: IExecuteFunctions, itemIndex: number): W
 		itemIndex,
 		'Connect a node that submits tasks, or enter the ID that it gave out.',
 	).trim();
+	pathPart(taskId, 'task ID', { taskId });
 	const chosen = readParameter(context, 'taskType', itemIndex, 'auto') as TaskType | 'auto';
 	if (chosen !== 'auto') return { taskId, taskType: chosen };
 	const known = context.getInputData()[itemIndex]?.json.taskType;

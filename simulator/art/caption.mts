@@ -1,40 +1,56 @@
-import { Jimp } from 'jimp';
-import { SANS_16_WHITE, SANS_32_WHITE } from 'jimp/fonts';
-import { Canvas, type Bitmap } from './canvas.mjs';
-import { Lettering } from './lettering.mjs';
+import { GlobalFonts } from '@napi-rs/canvas';
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Canvas } from './canvas.mjs';
 
 /** Smaller pictures have no room for words. */
-const leastEdge = 160;
+const LEAST_EDGE = 160;
 
-const fonts = new Map<string, Promise<Lettering>>();
+const SCRIPTS = ['latin', 'latin-ext', 'greek', 'cyrillic'];
 
-/** The PNG of a picture, with the caption on a dark band at its foot. */
-export async function encode(picture: Bitmap, caption: string): Promise<Buffer> {
-	const { data, width, height } = picture;
-	if (Math.min(width, height) >= leastEdge) {
-		const canvas = new Canvas(width, height, data);
-		const large = Math.min(width, height) >= 1000;
-		const font = await fontOf(large ? SANS_32_WHITE : SANS_16_WHITE);
-		const [margin, band] = large ? [28, 64] : [14, 32];
-		canvas.box([0, height - band], [width, height], [20, 20, 32]);
-		const text = fitted(font, caption, width - 2 * margin);
-		font.write(canvas, [margin, height - band + (large ? 10 : 5)], text);
+let families: string | undefined;
+
+/** Writes a caption on a dark band at the foot of a picture, if there is room for one. */
+export function caption(canvas: Canvas, text: string): void {
+	const { width, height } = canvas;
+	if (Math.min(width, height) < LEAST_EDGE) return;
+	const large = Math.min(width, height) >= 1000;
+	const [margin, band, size] = large ? [28, 64, 32] : [14, 32, 16];
+	const font = `${size}px ${(families ??= loadFonts())}`;
+	canvas.box([0, height - band], [width, height], [20, 20, 32]);
+	const fitting = fitted(canvas, text, width - 2 * margin, font);
+	canvas.write(fitting, [margin, height - band / 2 + size * 0.35], font);
+}
+
+/**
+ * Loads the font that is installed with the package: those of the machine differ, and there may be
+ * none. Each script is a file of its own.
+ * @returns the names of the families, one standing in for the other
+ */
+function loadFonts(): string {
+	const folder = join(
+		dirname(createRequire(import.meta.url).resolve('@fontsource/roboto/package.json')),
+		'files',
+	);
+	const present = new Set(readdirSync(folder));
+	return SCRIPTS.filter((script) => present.has(`roboto-${script}-400-normal.woff2`))
+		.map((script) => {
+			const family = `Caption ${script}`;
+			GlobalFonts.registerFromPath(join(folder, `roboto-${script}-400-normal.woff2`), family);
+			return `"${family}"`;
+		})
+		.join(', ');
+}
+
+function fitted(canvas: Canvas, caption: string, width: number, font: string): string {
+	const text = caption.slice(0, 500).replace(/\s+/g, ' ').trim();
+	if (canvas.widthOf(text, font) <= width) return text;
+	let [fits, tooLong] = [0, text.length];
+	while (tooLong - fits > 1) {
+		const middle = (fits + tooLong) >> 1;
+		if (canvas.widthOf(`${text.slice(0, middle)}…`, font) <= width) fits = middle;
+		else tooLong = middle;
 	}
-	// Fast rather than small: these are drawn by the hundred.
-	const options = { deflateLevel: 3, filterType: 2, colorType: 2 } as const;
-	return await Jimp.fromBitmap({ data, width, height }).getBuffer('image/png', options);
-}
-
-function fontOf(path: string): Promise<Lettering> {
-	const font = fonts.get(path) ?? Lettering.load(path);
-	fonts.set(path, font);
-	return font;
-}
-
-function fitted(font: Lettering, caption: string, width: number): string {
-	const text = font.known(caption.slice(0, 500)).trim();
-	if (font.width(text) <= width) return text;
-	let length = text.length;
-	while (length > 0 && font.width(`${text.slice(0, length)}...`) > width) length -= 1;
-	return `${text.slice(0, length).trimEnd()}...`;
+	return `${text.slice(0, fits).trimEnd()}…`;
 }

@@ -14,14 +14,3 @@ export interface DrawingContext {
 	unit: number;
 	sun: Point;
 }
-
-/** A shape that is thickest in the middle and runs out to both sides. */
-export function lens(left: number, top: number, width: number, thick: number): Point[] {
-	const steps = 12;
-	const upper = Array.from({ length: steps + 1 }, (_, step): Point => {
-		const at = step / steps;
-		return [left + at * width, top - thick * Math.sin(at * Math.PI)];
-	});
-	const lower = upper.map(([x, y]): Point => [x, top + (top - y) * 0.55]).reverse();
-	return [...upper, ...lower];
-}

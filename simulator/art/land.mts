@@ -1,4 +1,5 @@
-import { hsl, mix, type Canvas, type Colour } from './canvas.mjs';
+import type { Canvas } from './canvas.mjs';
+import { hsl, mix, type Colour } from './colour.mjs';
 import { horizon, type DrawingContext } from './drawing-context.mjs';
 import type { Scene } from './scene.mjs';
 import type { Random } from '../seed.mjs';
@@ -76,11 +77,8 @@ export function paintCaps(
 	line: number,
 	snow: Colour,
 ): void {
-	for (let x = 0; x < canvas.width; x += 1) {
-		const top = edge(x);
-		const jag = unit * 0.035 * Math.abs((((x / unit) * 18) % 2) - 1);
-		for (let y = Math.ceil(top); y < line + jag; y += 1) canvas.blend(x, y, snow, 0.85);
-	}
+	const ragged = (x: number) => line + unit * 0.035 * Math.abs((((x / unit) * 18) % 2) - 1);
+	canvas.strip(edge, ragged, snow, 0.85);
 }
 
 function paintTrees(

@@ -1,5 +1,6 @@
-import { Canvas, mix, type Bitmap, type Point } from './canvas.mjs';
-import { lens, type DrawingContext } from './drawing-context.mjs';
+import { Canvas, type Point } from './canvas.mjs';
+import { mix } from './colour.mjs';
+import type { DrawingContext } from './drawing-context.mjs';
 import { landColour, paintLand } from './land.mjs';
 import { readScene } from './scene.mjs';
 import { paintSea } from './sea.mjs';
@@ -11,7 +12,7 @@ import { draw } from './subjects.mjs';
  * Paints a picture from a prompt: a sky, a land and what the prompt speaks of. The same prompt,
  * index and size give the same picture, another index another view.
  */
-export function paint(prompt: string, index: number, width: number, height: number): Bitmap {
+export function paint(prompt: string, index: number, width: number, height: number): Canvas {
 	const random = seeded(hash(`${prompt}\n${index}`));
 	const scene = readScene(prompt, random);
 	const canvas = new Canvas(width, height);
@@ -40,9 +41,9 @@ function paintSubject({ canvas, scene, random, unit, sun }: DrawingContext, grou
 	const foot = subject.place === 'sky' ? height * 0.14 + size : ground;
 	if (subject.place === 'land' && scene.land === 'sea') {
 		const rock = mix(landColour(scene), [30, 28, 40], 0.5);
-		canvas.polygon(lens(x - size * 0.75, foot + size * 0.06, size * 1.5, size * 0.16), rock);
+		canvas.lens([x - size * 0.75, foot + size * 0.06], size * 1.5, size * 0.16, rock);
 	} else if (subject.place === 'land') {
-		canvas.polygon(lens(x - size * 0.45, foot, size * 0.95, size * 0.05), [10, 12, 24], 0.3);
+		canvas.lens([x - size * 0.45, foot], size * 0.95, size * 0.05, [10, 12, 24], 0.3);
 	}
 	const share = { day: 0, dawn: 0.1, dusk: 0.25, night: 0.38 }[hour];
 	draw(canvas, subject, [x, foot], size, scene.tint, { colour: scene.sky[0]!, share });

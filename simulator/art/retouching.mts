@@ -1,6 +1,6 @@
-import { Jimp } from 'jimp';
-import { Canvas, hsl, mix, type Bitmap, type Colour } from './canvas.mjs';
-import { decode } from './decoding.mjs';
+import { loadImage } from '@napi-rs/canvas';
+import { Canvas } from './canvas.mjs';
+import { hsl, mix, type Colour } from './colour.mjs';
 import { colourIn, hourIn } from './scene.mjs';
 import { hash, seeded } from '../seed.mjs';
 import { paintMoon, paintSnowfall, paintStars } from './sky.mjs';
@@ -22,14 +22,14 @@ export async function retouch(
 	original: Buffer,
 	prompt: string,
 	index: number,
-): Promise<Bitmap | undefined> {
-	const picture = await pixels(original);
-	if (picture === undefined) return undefined;
+): Promise<Canvas | undefined> {
+	const canvas = await opened(original);
+	if (canvas === undefined) return undefined;
 	const random = seeded(hash(`${prompt}\n${index}`));
-	const canvas = new Canvas(picture.width, picture.height, picture.data);
 	const night = hourIn(prompt) === 'night';
 	const unit = Math.min(canvas.width, canvas.height);
-	toned(canvas, toneFor(prompt, random() * 360));
+	const { dark, light, share } = toneFor(prompt, random() * 360);
+	canvas.tone(dark, light, share);
 	if (night) {
 		paintStars(canvas, random, 0.45);
 		paintMoon(canvas, [canvas.width * (0.2 + random() * 0.6), canvas.height * 0.16], unit * 0.055);
@@ -39,13 +39,12 @@ export async function retouch(
 	return canvas;
 }
 
-async function pixels(original: Buffer): Promise<Bitmap | undefined> {
+async function opened(original: Buffer): Promise<Canvas | undefined> {
 	try {
-		const picture = Jimp.fromBitmap(await decode(original));
-		if (Math.max(picture.width, picture.height) > biggestEdge) {
-			picture.scaleToFit({ w: biggestEdge, h: biggestEdge });
-		}
-		return picture.bitmap;
+		const image = await loadImage(original);
+		const factor = Math.min(1, biggestEdge / Math.max(image.width, image.height));
+		const edge = (pixels: number) => Math.max(1, Math.round(pixels * factor));
+		return new Canvas(edge(image.width), edge(image.height), image);
 	} catch {
 		// The right first bytes and nothing sensible behind them, or a format it does not know.
 		return undefined;
@@ -72,16 +71,6 @@ function toneFor(prompt: string, hue: number): Tone {
 		return { dark: [40, 56, 90], light: [248, 251, 255], share: 0.6 };
 	}
 	return { dark: hsl(hue, 0.6, 0.16), light: hsl(hue + 60, 0.75, 0.86), share: 0.65 };
-}
-
-function toned({ data }: Canvas, { dark, light, share }: Tone): void {
-	for (let at = 0; at < data.length; at += 4) {
-		const grey = (data[at]! * 0.3 + data[at + 1]! * 0.59 + data[at + 2]! * 0.11) / 255;
-		for (let channel = 0; channel < 3; channel += 1) {
-			const target = dark[channel]! + (light[channel]! - dark[channel]!) * grey;
-			data[at + channel] = data[at + channel]! * (1 - share) + target * share;
-		}
-	}
 }
 
 function framed(canvas: Canvas, thick: number, colour: Colour): void {

@@ -1,4 +1,4 @@
-import { hsl, type Colour } from './canvas.mjs';
+import { hsl, type Colour } from './colour.mjs';
 import type { Random } from '../seed.mjs';
 import { subjects, type Subject } from './subjects.mjs';
 

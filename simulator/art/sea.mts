@@ -1,5 +1,5 @@
-import { hsl, mix, type Colour } from './canvas.mjs';
-import { horizon, lens, type DrawingContext } from './drawing-context.mjs';
+import { hsl, mix, type Colour } from './colour.mjs';
+import { horizon, type DrawingContext } from './drawing-context.mjs';
 import { landColour, paintCaps, ridge } from './land.mjs';
 
 export function paintSea(context: DrawingContext): number {
@@ -19,8 +19,10 @@ export function paintSea(context: DrawingContext): number {
 		// Every other one lies in the road of light under the sun.
 		const inRoad = wave % 2 === 0;
 		const x = inRoad ? sun[0] + (random() - 0.5) * unit * (0.08 + depth * 0.3) : random() * width;
-		canvas.polygon(
-			lens(x - long / 2, y, long, unit * (0.002 + depth * 0.004)),
+		canvas.lens(
+			[x - long / 2, y],
+			long,
+			unit * (0.002 + depth * 0.004),
 			shine,
 			inRoad ? 0.55 : 0.16,
 		);

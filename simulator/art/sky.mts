@@ -1,5 +1,6 @@
-import { mix, type Canvas, type Colour, type Point } from './canvas.mjs';
-import { horizon, lens, type DrawingContext } from './drawing-context.mjs';
+import type { Canvas, Point } from './canvas.mjs';
+import { mix, type Colour } from './colour.mjs';
+import { horizon, type DrawingContext } from './drawing-context.mjs';
 import type { Random } from '../seed.mjs';
 
 export function paintSky({ canvas, scene, random, unit, sun }: DrawingContext): void {
@@ -55,7 +56,7 @@ function paintCloud(canvas: Canvas, random: Random, unit: number, light: Colour)
 		const thick = width * 0.09;
 		const left = x + (random() - 0.5) * long - width / 2;
 		const top = y + (random() - 0.5) * long * 0.22;
-		canvas.polygon(lens(left, top, width, thick), colour, 0.42);
+		canvas.lens([left, top], width, thick, colour, 0.42);
 	}
 }
 

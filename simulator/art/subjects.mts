@@ -1,4 +1,5 @@
-import { hsl, mix, type Canvas, type Colour, type Point } from './canvas.mjs';
+import type { Canvas, Point } from './canvas.mjs';
+import { hsl, mix, type Colour } from './colour.mjs';
 
 /** A flat shape in a box of 1 by 1 that stands on y = 1; `fill` names one of the subject's colours. */
 type Shape = { fill: string; points: string } | { fill: string; disc: [number, number, number] };

@@ -4,7 +4,7 @@ import { refusal, type GatewayResponse } from '../http/gateway-response.mjs';
 import type { Order } from './request-checks.mjs';
 import type { GatewayOptions } from '../gateway-options.mjs';
 import { padded, paddingOf } from './padding.mjs';
-import { encode } from '../art/caption.mjs';
+import { caption } from '../art/caption.mjs';
 import { paint } from '../art/painting.mjs';
 import { retouch } from '../art/retouching.mjs';
 
@@ -75,7 +75,9 @@ export class ImageStore {
 	private async draw({ prompt, index, width, height, source }: Recipe): Promise<Buffer> {
 		const original = source === undefined ? undefined : this.sources.get(source);
 		const changed = original && (await retouch(original, prompt, index));
-		return await encode(changed ?? paint(prompt, index, width, height), prompt);
+		const canvas = changed ?? paint(prompt, index, width, height);
+		caption(canvas, prompt);
+		return canvas.png();
 	}
 
 	/** Pixels of width and height, by `size` (`1536x1024`) or `ratio` (`16:9`). */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { refusal } from '../http/gateway-response.mjs';
-import { formatOf } from '../art/decoding.mjs';
+import { formatOf } from './image-format.mjs';
 import type { ReceivedFile } from '../gateway-options.mjs';
 
 /** A larger file is counted and hashed but not kept. */

@@ -5,6 +5,7 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { selfSigned } from './certificate.mjs';
 import { chatRoot, chatWorkflow } from './chat-root.mjs';
 import type { RunResult, WorkflowJson } from '../../harness/engine/host.mjs';
+import { opened } from './opened.mjs';
 import {
 	deadAddress,
 	everythingIn,
@@ -36,13 +37,6 @@ const ALL = [
 
 let bench: Bench;
 let secure: Bench;
-const open: Array<{ close(): Promise<void> }> = [];
-
-async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>): Promise<T> {
-	const one = await promise;
-	open.push(one);
-	return one;
-}
 
 beforeAll(async () => {
 	bench = await opened(openBench());
@@ -53,9 +47,6 @@ beforeAll(async () => {
 beforeEach(() => {
 	bench.gateway.reset();
 	secure.gateway.reset();
-});
-afterAll(async () => {
-	await Promise.all(open.map(async (one) => await one.close()));
 });
 
 describe('the test behind the button', () => {

@@ -5,6 +5,7 @@ import type { Fault, Gateway, GatewayOptions } from '../../simulator/gateway.mjs
 import { startGateway } from '../../simulator/gateway.mjs';
 import type { Host, RunResult } from '../../harness/engine/host.mjs';
 import { errorOf, filesNode, openTap, partsOf, runChain, type Given } from './one-node.mjs';
+import { opened } from './opened.mjs';
 import { byName, hostFor, NODE, sendJson, serve, TINY_PNG, type Settings } from './workbench.mjs';
 
 const SLASH = 'Haus/Größe 1';
@@ -70,13 +71,6 @@ const MODELS = [
 
 let gateway: Gateway;
 let host: Host;
-const open: Array<{ close(): Promise<void> }> = [];
-
-async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>): Promise<T> {
-	const one = await promise;
-	open.push(one);
-	return one;
-}
 
 const hostAt = async (baseUrl: string, more: Record<string, unknown> = {}) =>
 	await hostFor({ baseUrl, ...more }, { extraNodeTypes: filesNode });
@@ -93,9 +87,6 @@ beforeAll(async () => {
 	({ gateway, host } = await another());
 });
 beforeEach(() => gateway.reset());
-afterAll(async () => {
-	await Promise.all(open.map(async (one) => await one.close()));
-});
 
 type Parameters = Record<string, unknown>;
 

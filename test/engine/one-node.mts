@@ -18,6 +18,8 @@ export interface GivenFile {
 export interface Given {
 	json?: N8n.IDataObject;
 	files?: Record<string, GivenFile>;
+	/** Binary data that no node of n8n would make. */
+	binary?: Record<string, unknown>;
 }
 
 const stocks: Given[][] = [];
@@ -41,8 +43,8 @@ export const filesNode: Record<string, BuiltInNode> = {
 		} as unknown as N8n.INodeTypeDescription,
 		async execute(this: IExecuteFunctions) {
 			const given = stocks[this.getNodeParameter('stock', 0) as number] ?? [];
-			const items = given.map(async ({ json = {}, files = {} }, item) => {
-				const binary: N8n.IBinaryKeyData = {};
+			const items = given.map(async ({ json = {}, files = {}, binary: odd = {} }, item) => {
+				const binary = { ...odd } as N8n.IBinaryKeyData;
 				for (const [field, { bytes, fileName, mimeType }] of Object.entries(files)) {
 					const type = mimeType ?? 'application/octet-stream';
 					binary[field] = await this.helpers.prepareBinaryData(bytes, fileName, type);

@@ -151,6 +151,28 @@ describe('an outcome that is unknown keeps what arrived', () => {
 	});
 });
 
+test('images that came inside the response are kept for the next try, and not twice', async () => {
+	reply = { data: [{ b64_json: BASE64 }] };
+	const host = await hostFor({ baseUrl: server.url });
+	const again = await host.run(
+		workflowOf(
+			'imageGeneration',
+			{ model: byName(MODEL), prompt: '={{ $json.prompt }}', options: { checkLimits: false } },
+			{
+				retryOnFail: true,
+				maxTries: 3,
+				waitBetweenTries: 1,
+				onError: 'continueRegularOutput',
+			},
+		),
+		{ input: [{ json: { prompt: ' ' } }, { json: { prompt: 'a fox' } }] },
+	);
+	expect(posts).toBe(1);
+	const [, item] = again.output(NODE);
+	expect(item?.pairedItem).toEqual({ item: 1 });
+	expect(await host.binary(item!)).toEqual(TINY_PNG);
+});
+
 describe('an agent reads no Base64', () => {
 	test.each(['engine', 'subNode'] as const)('through %s', async (through) => {
 		reply = { data: [{ b64_json: BASE64 }, { b64_json: BASE64 }] };

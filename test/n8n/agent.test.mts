@@ -1,38 +1,32 @@
 /** n8n's own AI Agent on real servers, with the chat model and the image nodes as its tools. */
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	itemsOf,
 	readExample,
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
-import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
-import {
-	startServer,
-	type Execution,
-	type Json,
-	type N8nServer,
-} from '../../harness/server/server.mjs';
+import { serverVersions } from '../../harness/server/packed-package.mjs';
+import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 const TRIGGER = 'When chat message received';
 const MODEL = 'Media Gateway Chat Model';
 const WISH = 'Draw a fox, then make it night.';
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/images\/[^\s"]+/;
 
+let real: RealServer;
 let gateway: Gateway;
 let server: N8nServer;
 let credentials: Credentials;
 
 async function open(version: '1' | '2'): Promise<void> {
-	const { tarball } = await packPackage();
-	gateway = await startGateway({ taskSeconds: 0, imageSize: 64 });
-	server = await startServer({ version, package: tarball });
-	credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+	real = await openRealServer(version, { taskSeconds: 0, imageSize: 64 });
+	({ server, gateway, credentials } = real);
 }
 
 async function close(): Promise<void> {
-	await server?.dispose();
-	await gateway?.close();
+	await real?.close();
 }
 
 const node = (workflow: Workflow, name: string): Json =>

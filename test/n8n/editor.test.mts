@@ -1,6 +1,5 @@
 import * as path from 'node:path';
 
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 import { findChromium, openEditor, type Editor } from '../../harness/server/browser.mjs';
 import {
 	itemsOf,
@@ -9,12 +8,9 @@ import {
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
 import { repositoryRoot } from '../../harness/install/folders.mjs';
-import {
-	packPackage,
-	serverVersions,
-	type PackedPackage,
-} from '../../harness/server/packed-package.mjs';
-import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
+import { serverVersions, type PackedPackage } from '../../harness/server/packed-package.mjs';
+import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 /** Texts of the editor settle a moment after what they show has arrived. */
 const SETTLE_MS = 1_500;
@@ -25,23 +21,20 @@ const describeSeen = findChromium() ? describe : describe.skip;
 
 describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 	let packed: PackedPackage;
+	let real: RealServer;
 	let server: N8nServer;
-	let gateway: Gateway;
 	let editor: Editor;
 	let credentials: Credentials;
 
 	beforeAll(async () => {
-		packed = await packPackage();
-		gateway = await startGateway({ taskSeconds: 1 });
-		server = await startServer({ version, package: packed.tarball });
-		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		real = await openRealServer(version, { taskSeconds: 1 });
+		({ packed, server, credentials } = real);
 		editor = await openEditor(server);
 	});
 
 	afterAll(async () => {
 		await editor?.close();
-		await server?.dispose();
-		await gateway?.close();
+		await real?.close();
 	});
 
 	const settle = async () => await editor.page.waitForTimeout(SETTLE_MS);

@@ -1,13 +1,14 @@
 /** The main example a hundred times within a minute on one server, and what is left in memory. */
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	itemsOf,
 	readExample,
 	withWebhook,
 	type Credentials,
 } from '../../harness/server/example-workflows.mjs';
-import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
-import { startServer, type Memory, type N8nServer } from '../../harness/server/server.mjs';
+import { serverVersions } from '../../harness/server/packed-package.mjs';
+import type { Memory, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 const RUNS = 100;
 /** One start every 0.5 s: all hundred within 50 s. */
@@ -19,21 +20,17 @@ jest.setTimeout(600_000);
 const described = serverVersions().includes('2') ? describe : describe.skip;
 
 described('a hundred runs on n8n 2', () => {
+	let real: RealServer;
 	let server: N8nServer;
 	let gateway: Gateway;
 	let credentials: Credentials;
 
 	beforeAll(async () => {
-		const { tarball } = await packPackage();
-		gateway = await startGateway({ taskSeconds: [2, 5] });
-		server = await startServer({ version: '2', package: tarball });
-		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		real = await openRealServer('2', { taskSeconds: [2, 5] });
+		({ server, gateway, credentials } = real);
 	});
 
-	afterAll(async () => {
-		await server?.dispose();
-		await gateway?.close();
-	});
+	afterAll(async () => await real?.close());
 
 	/** What is held at rest: what timers and connections hold is let go within seconds. */
 	async function memoryAtRest(): Promise<Memory> {

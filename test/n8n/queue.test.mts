@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
@@ -33,34 +34,7 @@ if (missing) console.warn(missing);
 
 	/** Webhook, one item for each prompt, submit, wait: active at the path of its name. */
 	async function createWorkflow(path: string, wait: Json = {}, settings: Json = {}) {
-		const step = (name: string, type: string, typeVersion: number, parameters: Json) => ({
-			id: name,
-			name,
-			type,
-			typeVersion,
-			position: [0, 0],
-			parameters,
-			...(type.startsWith('n8n-nodes-base.') ? {} : { credentials }),
-		});
-		const to = (node: string) => ({ main: [[{ node, type: 'main', index: 0 }]] });
-		const { id } = await main.createWorkflow({
-			name: path,
-			nodes: [
-				{
-					...step('Webhook', 'n8n-nodes-base.webhook', 2, { httpMethod: 'POST', path }),
-					webhookId: path,
-				},
-				step('Prompts', 'n8n-nodes-base.splitOut', 1, { fieldToSplitOut: 'body.prompts' }),
-				step('Submit', 'n8n-nodes-media-gateway.imageGeneration', 1, {
-					model: { __rl: true, mode: 'name', value: 'aurora-image-1' },
-					prompt: '={{ $json["body.prompts"] }}',
-					mode: 'submit',
-				}),
-				step('Wait', 'n8n-nodes-media-gateway.imageWait', 1, wait),
-			],
-			connections: { Webhook: to('Prompts'), Prompts: to('Submit'), Submit: to('Wait') },
-			settings: { executionOrder: 'v1', ...settings },
-		});
+		const { id } = await main.createWorkflow(batchWorkflow({ path, credentials, wait, settings }));
 		await main.activate(id);
 		return id;
 	}

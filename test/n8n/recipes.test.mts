@@ -1,30 +1,27 @@
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	itemsOf,
 	readExample,
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
-import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
-import { startServer, type Json, type N8nServer } from '../../harness/server/server.mjs';
+import { serverVersions } from '../../harness/server/packed-package.mjs';
+import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 /** What the examples promise beyond running through: each is driven by its own trigger. */
 describe.each(serverVersions())('what the examples promise, on n8n %s', (version) => {
+	let real: RealServer;
 	let server: N8nServer;
 	let gateway: Gateway;
 	let credentials: Credentials;
 
 	beforeAll(async () => {
-		const { tarball } = await packPackage();
-		gateway = await startGateway({ taskSeconds: [1, 2] });
-		server = await startServer({ version, package: tarball });
-		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		real = await openRealServer(version, { taskSeconds: [1, 2] });
+		({ server, gateway, credentials } = real);
 	});
 
-	afterAll(async () => {
-		await server?.dispose();
-		await gateway?.close();
-	});
+	afterAll(async () => await real?.close());
 
 	beforeEach(() => gateway.reset());
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	exampleNames,
 	executionsOf,
@@ -16,30 +16,22 @@ import {
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
-import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
-import {
-	startServer,
-	type Execution,
-	type Json,
-	type N8nServer,
-} from '../../harness/server/server.mjs';
+import { serverVersions } from '../../harness/server/packed-package.mjs';
+import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 describe.each(serverVersions())('the examples on n8n %s', (version) => {
+	let real: RealServer;
 	let server: N8nServer;
 	let gateway: Gateway;
 	let credentials: Credentials;
 
 	beforeAll(async () => {
-		const { tarball } = await packPackage();
-		gateway = await startGateway({ taskSeconds: [1, 2] });
-		server = await startServer({ version, package: tarball });
-		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		real = await openRealServer(version, { taskSeconds: [1, 2] });
+		({ server, gateway, credentials } = real);
 	});
 
-	afterAll(async () => {
-		await server?.dispose();
-		await gateway?.close();
-	});
+	afterAll(async () => await real?.close());
 
 	/** Checks that all went well and that every picture is, byte for byte, the gateway's. */
 	async function expectPictures(workflow: Workflow, execution: Execution) {

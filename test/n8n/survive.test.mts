@@ -1,94 +1,36 @@
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { packPackage } from '../../harness/server/packed-package.mjs';
-import {
-	startServer,
-	type Execution,
-	type Json,
-	type N8nServer,
-} from '../../harness/server/server.mjs';
+import type { Gateway } from '../../simulator/gateway.mjs';
+import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
+import { itemsOf } from '../../harness/server/example-workflows.mjs';
+import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 /** Long enough that the tasks outlive a park of 66 s, a crash, and the second park. */
 jest.setTimeout(600_000);
 
 describe('waiting that survives a restart, on n8n 2', () => {
+	let real: RealServer;
 	let server: N8nServer;
 	let gateway: Gateway;
 	let credentials: Json;
 
 	beforeAll(async () => {
-		const { tarball } = await packPackage();
-		gateway = await startGateway();
-		server = await startServer({ version: '2', package: tarball });
-		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		real = await openRealServer('2');
+		({ server, gateway, credentials } = real);
 	});
 
-	afterAll(async () => {
-		await server?.dispose();
-		await gateway?.close();
-	});
+	afterAll(async () => await real?.close());
 
 	/** Webhook, one item for each prompt, submit, wait with parks, and a last node. */
-	async function createWorkflow(path: string, wait: Json = {}): Promise<string> {
-		const model = { __rl: true, mode: 'name', value: 'aurora-image-1' };
-		const node = (
-			name: string,
-			type: string,
-			typeVersion: number,
-			parameters: Json,
-			more: Json = {},
-		) => ({
-			id: name,
-			name,
-			type,
-			typeVersion,
-			position: [0, 0],
-			parameters,
-			...more,
-		});
-		const workflow = await server.createWorkflow({
-			name: path,
-			nodes: [
-				node(
-					'Webhook',
-					'n8n-nodes-base.webhook',
-					2,
-					{ httpMethod: 'POST', path },
-					{ webhookId: path },
-				),
-				node('Prompts', 'n8n-nodes-base.splitOut', 1, {
-					fieldToSplitOut: 'body.prompts',
-					options: {},
-				}),
-				node(
-					'Submit',
-					'n8n-nodes-media-gateway.imageGeneration',
-					1,
-					{ model, prompt: '={{ $json["body.prompts"] }}', mode: 'submit' },
-					{ credentials },
-				),
-				node(
-					'Wait',
-					'n8n-nodes-media-gateway.imageWait',
-					1,
-					{ maxWait: 400, options: { surviveRestarts: true, parkAfter: 5 } },
-					{ credentials, ...wait },
-				),
-				node('Last', 'n8n-nodes-base.noOp', 1, {}),
-				node('Errors', 'n8n-nodes-base.noOp', 1, {}),
-			],
-			connections: {
-				Webhook: { main: [[{ node: 'Prompts', type: 'main', index: 0 }]] },
-				Prompts: { main: [[{ node: 'Submit', type: 'main', index: 0 }]] },
-				Submit: { main: [[{ node: 'Wait', type: 'main', index: 0 }]] },
-				Wait: {
-					main: [
-						[{ node: 'Last', type: 'main', index: 0 }],
-						[{ node: 'Errors', type: 'main', index: 0 }],
-					],
-				},
-			},
-			settings: { executionOrder: 'v1' },
-		});
+	async function createWorkflow(path: string, waitSettings: Json = {}): Promise<string> {
+		const workflow = await server.createWorkflow(
+			batchWorkflow({
+				path,
+				credentials,
+				wait: { maxWait: 400, options: { surviveRestarts: true, parkAfter: 5 } },
+				waitSettings,
+				ends: ['Last', 'Errors'],
+			}),
+		);
 		await server.activate(workflow.id);
 		return workflow.id;
 	}
@@ -101,9 +43,6 @@ describe('waiting that survives a restart, on n8n 2', () => {
 		await server.until(String(outer), (status) => status === 'waiting');
 		return String(outer);
 	}
-
-	const itemsOf = (execution: Execution, node: string): Json[] =>
-		execution.data.resultData.runData[node]?.at(-1)?.data?.main?.[0] ?? [];
 
 	it('brings every image after SIGKILL in mid-wait, pairs it, and submits nothing anew', async () => {
 		gateway.reset();

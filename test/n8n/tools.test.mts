@@ -1,22 +1,14 @@
 /** Every node that an agent may call, called by n8n's own AI Agent: what the agent is told. */
-import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
+import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	itemsOf,
 	readExample,
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
-import {
-	packPackage,
-	serverVersions,
-	type PackedPackage,
-} from '../../harness/server/packed-package.mjs';
-import {
-	startServer,
-	type Execution,
-	type Json,
-	type N8nServer,
-} from '../../harness/server/server.mjs';
+import { serverVersions, type PackedPackage } from '../../harness/server/packed-package.mjs';
+import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
 
 const TRIGGER = 'When chat message received';
 const AGENT = 'AI Agent';
@@ -31,23 +23,19 @@ const described = serverVersions().includes('2') ? describe : describe.skip;
 described('the nodes as tools of an agent on n8n 2', () => {
 	let packed: PackedPackage;
 	let gateway: Gateway;
+	let real: RealServer;
 	let server: N8nServer;
 	let credentials: Credentials;
 	const called = new Set<string>();
 
 	beforeAll(async () => {
-		packed = await packPackage();
-		gateway = await startGateway({ taskSeconds: 1, imageSize: 64 });
-		server = await startServer({ version: '2', package: packed.tarball });
-		credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		real = await openRealServer('2', { taskSeconds: 1, imageSize: 64 });
+		({ packed, server, gateway, credentials } = real);
 	});
 
 	beforeEach(() => gateway.reset());
 
-	afterAll(async () => {
-		await server?.dispose();
-		await gateway?.close();
-	});
+	afterAll(async () => await real?.close());
 
 	/** The example agent with this one tool instead of its own. */
 	function agentWith(className: string, name: string, parameters: Json): Workflow {

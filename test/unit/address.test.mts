@@ -14,6 +14,22 @@ describe('the address of a gateway', () => {
 		['http://127.0.0.1:8787/v1?x=1#y', 'http://127.0.0.1:8787'],
 		['HTTPS://Gateway.Example:443/', 'https://gateway.example'],
 		['https://someone:secret@gateway.example/', 'https://gateway.example'],
+		['https://gateway.example/v1/images/generations/', 'https://gateway.example'],
+		['https://gateway.example/v1/images/generations/task-1', 'https://gateway.example'],
+		['https://gateway.example/v1/images/edits?async=true', 'https://gateway.example'],
+		['https://gateway.example/v1/messages', 'https://gateway.example'],
+		['https://gateway.example/v1/media/models/aurora', 'https://gateway.example'],
+		['https://gateway.example/v1/images', 'https://gateway.example'],
+		['https://gateway.example//v1//', 'https://gateway.example'],
+		['https://h.example/v1/acct/gw/openai', 'https://h.example/v1/acct/gw/openai'],
+		['https://h.example/v1/acct/gw/openai/', 'https://h.example/v1/acct/gw/openai'],
+		['https://h.example/v1/acct/gw/openai/v1', 'https://h.example/v1/acct/gw/openai'],
+		['https://h.example/v1/a/v1/images/edits/t', 'https://h.example/v1/a'],
+		['https://h.example/v1/messages/batches', 'https://h.example/v1/messages/batches'],
+		['https://h.example/v1beta/openai', 'https://h.example/v1beta/openai'],
+		['https://h.example/xv1', 'https://h.example/xv1'],
+		['https://h.example/a/../v1/b/%2e%2e/c', 'https://h.example/v1/c'],
+		['https://h.example/a?next=/v1#/v1', 'https://h.example/a'],
 	])('%j means %j', (typed, meant) => {
 		expect(normaliseAddress(typed)).toBe(meant);
 		expect(normaliseAddress(meant)).toBe(meant);
@@ -52,6 +68,16 @@ describe('the address of a gateway', () => {
 		['https://host.example/gateway/../other/v1', false],
 		['https://host.example/gateway/%2e%2e/other/v1', false],
 		['https://host.example/', false],
+		['https://host.example/gateway/%2E%2e/other/v1', false],
+		['https://host.example/gateway/..%2fother/v1', false],
+		['https://host.example/gateway/v1/images/..%2f..%2F..%2fother', false],
+		['https://host.example/gateway/%2e%2e%2fother/v1', false],
+		['https://host.example/gateway/..%5cother/v1', false],
+		['https://host.example/gateway/..%252fother/v1', false],
+		['https://host.example/gateway/%252e%252e%252fother/v1', false],
+		['https://host.example/gateway/v1/images/edits/..%2F..%2Fmessages', true],
+		['https://host.example/gateway/v1/images/edits/a%2Fb', true],
+		['https://host.example/gateway/v1/images/edits/a..b', true],
 	])('%s lies below a gateway that has a path of its own: %s', (url, expected) => {
 		expect(isBelow(url, 'https://host.example/gateway')).toBe(expected);
 	});
@@ -97,6 +123,33 @@ describe('a key that was pasted', () => {
 		'sk-…',
 		'sk-your-key',
 		'********',
+		'sk-your-api-key-here',
+		'sk-your_api_key',
+		'sk-yourapikey',
+		'SK-YOUR-KEY',
+		'sk-my-key',
+		'sk-my-secret',
+		'sk-the-key-goes-here',
+		'sk-the-api-key',
+		'sk-xxxx',
+		'sk-XXXX-XXXX-XXXX',
+		'sk-your-xxxxxxxxxxxxxxxx',
+		'sk-proj-xxxxxxxxxxxxxxxx',
+		'sk-********',
+		'sk-placeholder',
+		'sk-example',
+		'YOUR_API_KEY_HERE',
+		'your_secret_key',
+		'yourApiKey',
+		'insert-key-here',
+		'paste your key here',
+		'${API_KEY}',
+		'{{key}}',
+		'{{ $json.key }}',
+		'$API_KEY',
+		'%API_KEY%',
+		'<sk-abc123>',
+		'changeme',
 	])('%j is a placeholder', (pasted) => {
 		expect(apiKeyProblem(pasted)).toMatch(/still a placeholder/);
 	});
@@ -108,12 +161,34 @@ describe('a key that was pasted', () => {
 		},
 	);
 
-	test.each(['sk-abc123', 'sk-proj-XXabc', 'my-own-gateway-key-17', 'k3y', 'A1b2/C3+d4=='])(
-		'%j may be sent',
-		(pasted) => {
-			expect(apiKeyProblem(pasted)).toBeUndefined();
-		},
-	);
+	test.each([
+		'sk-abc123',
+		'sk-proj-XXabc',
+		'my-own-gateway-key-17',
+		'k3y',
+		'A1b2/C3+d4==',
+		'sk-my-team-9f8e7d6c5b4a39281706',
+		'sk-my-9f8e7d6c5b4a39281706',
+		'sk-the-9f8e7d6c5b4a39281706',
+		'sk-the-team-9f8e7d6c',
+		'sk-your-9f8e7d6c5b4a39281706',
+		'sk-your9f8e7d6c5b4a39281706',
+		'sk-yourteam-a8Hq2LmZ0pRt',
+		'sk-your-company-a8Hq2LmZ0pRt',
+		'sk-my_project_a8Hq2LmZ0pRt',
+		'sk-api-a8Hq2LmZ0pRt',
+		'sk-key-a8Hq2LmZ0pRt',
+		'sk-xxa8Hq2LmZ0pRtxx',
+		'sk-live-a8Hq2LmZ0pRt',
+		'sk-team',
+		'sk-embedded-gateway-one',
+		'sk-wrong-wrong',
+		'my-secret',
+		'team-key-9f8e7d6c',
+		'0123456789abcdef',
+	])('%j may be sent', (pasted) => {
+		expect(apiKeyProblem(pasted)).toBeUndefined();
+	});
 });
 
 describe('who gets the key', () => {
@@ -169,6 +244,16 @@ describe('who gets the key', () => {
 		expect(authHeaders(`${home}/v1/messages`, { ...settings, baseUrl: 'gateway' })).toEqual({});
 	});
 
+	test('a gateway whose path has a v1 of its own', () => {
+		const base = 'https://host.example/v1/acct/gw';
+		const below = { ...settings, baseUrl: base };
+		const bearer = { Authorization: 'Bearer sk-abc' };
+		expect(authHeaders(`${base}/v1/images/edits`, below)).toEqual(bearer);
+		expect(authHeaders('https://host.example/v1/images/edits', below)).toEqual({});
+		expect(authHeaders('https://host.example/v1/acct/gw2/v1/images/edits', below)).toEqual({});
+		expect(authHeaders('https://host.example/v1/acct/v1/images/edits', below)).toEqual({});
+	});
+
 	test('a gateway with a path of its own, and nothing beside it', () => {
 		const below = { ...settings, baseUrl: 'https://host.example/gateway/v1' };
 		const headers = (path: string) => authHeaders(`https://host.example${path}`, below);
@@ -176,5 +261,8 @@ describe('who gets the key', () => {
 		expect(headers('/gateway/v1/messages')).toHaveProperty('Authorization', 'sk-abc');
 		expect(headers('/v1/images/edits')).toEqual({});
 		expect(headers('/gateway/../v1/images/edits')).toEqual({});
+		expect(headers('/gateway/v1/images/%2e%2e/%2e%2e/%2e%2e/v1/images/x')).toEqual({});
+		expect(headers('/gateway/v1/images/..%2f..%2f..%2fother')).toEqual({});
+		expect(headers('/gateway/%2e%2e%2fv1/images/edits')).toEqual({});
 	});
 });

@@ -166,8 +166,13 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 		fault: fc.constantFrom(
 			'refused',
 			'notFound',
+			'unconnected',
+			'tlsMismatch',
 			'certificate',
 			'invalidAddress',
+			'invalidHeader',
+			'invalidBody',
+			'blocked',
 			'reset',
 			'timeout',
 			'tooLarge',
@@ -323,6 +328,7 @@ check(
 check(
 	'any name is one part of a path',
 	fc.property(text, (name) => {
+		fc.pre(name !== '.' && name !== '..');
 		for (const { path } of [planTaskQuery('edit', name), planModel(name)]) {
 			expect(path.split('/')).toHaveLength(5);
 			expect(path).toMatch(/^[\x21-\x7e]*$/);

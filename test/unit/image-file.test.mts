@@ -3,6 +3,7 @@ import {
 	extensionFor,
 	imageFileName,
 	safeFileStem,
+	safeMimeType,
 } from '../../gateway/imageFile.js';
 
 const bytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
@@ -21,6 +22,17 @@ describe('the first bytes', () => {
 		['MM\x00*', 'image/tiff'],
 		['<svg xmlns="http://www.w3.org/2000/svg">', 'image/svg+xml'],
 		['<?xml version="1.0"?>\n<!-- drawn -->\n<svg>', 'image/svg+xml'],
+		['\xef\xbb\xbf<svg>', 'image/svg+xml'],
+		['\n\t <svg\n', 'image/svg+xml'],
+		['<svg/>', 'image/svg+xml'],
+		['<!---->'.repeat(30) + '<svg>', 'image/svg+xml'],
+		['<!-- <html> --><?xml-stylesheet href="a.css"?><svg >', 'image/svg+xml'],
+		[
+			'<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<svg>',
+			'image/svg+xml',
+		],
+		['<!doctype svg [\n<!ENTITY ns "http://x">\n<!ENTITY b ">">\n]>\n<svg>', 'image/svg+xml'],
+		[`<!-- ${'long '.repeat(700)}--><svg>`, 'image/svg+xml'],
 	])('%j are %s', (start, mimeType) => {
 		expect(detectImageType(bytes(start))).toBe(mimeType);
 	});
@@ -30,6 +42,14 @@ describe('the first bytes', () => {
 		'\x89P',
 		'<html><svg>',
 		'<svgx>',
+		'<!DOCTYPE html><html><svg>',
+		'<!-- never closed <svg>',
+		'<!--><svg>',
+		'<?xml <svg',
+		'<!DOCTYPE svg [ <svg>',
+		'text <svg>',
+		'<!---->'.repeat(10_000) + '<svg>',
+		'<!---->'.repeat(26),
 		'{"error":{}}',
 		'RIFF\x10\x00\x00\x00WAVE',
 		'\x00\x00\x00\x20ftypmp42',
@@ -51,6 +71,28 @@ test.each([
 	['', 'bin'],
 ])('%j has the extension %s', (mimeType, extension) => {
 	expect(extensionFor(mimeType)).toBe(extension);
+});
+
+test.each([
+	['image/png', 'image/png'],
+	[' text/plain ; charset=utf-8', 'text/plain; charset=utf-8'],
+	['application/vnd.ms-excel+xml', 'application/vnd.ms-excel+xml'],
+	['text/plain\r\nX-Evil: 1', 'text/plain'],
+	['text/plain; a=b\r\nX-Evil: 1', 'text/plain'],
+	['text/plain; a="b; c="', 'text/plain'],
+	['text/plain;', 'text/plain'],
+	['text', undefined],
+	['/plain', undefined],
+	['\r\ntext/plain', 'text/plain'],
+	['te xt/plain', undefined],
+	['тext/plain', undefined],
+	['', undefined],
+	[undefined, undefined],
+	[null, undefined],
+	[{}, undefined],
+	['a/b'.repeat(100_000), 'a/ba'],
+])('of the MIME type %j %j may stand in a header', (given, safe) => {
+	expect(safeMimeType(given)).toBe(safe);
 });
 
 describe('the name of a file', () => {

@@ -128,6 +128,20 @@ describe('addresses', () => {
 		expect(planModel(id).path).toBe(`/v1/media/models/${encoded}`);
 	});
 
+	test.each(['.', '..'])('the ID %j leads elsewhere, and is refused', (id) => {
+		expect(() => planTaskQuery('edit', id)).toThrow(`The task ID "${id}" is not valid`);
+		expect(() => planModel(id)).toThrow(`The model name "${id}" is not valid`);
+	});
+
+	test.each(['%2e', '%2e%2e', '.%2e', '...', '. .', '../..', './x', '..\\x', '\t..', '%252e%252e'])(
+		'the ID %j stays where it belongs, for every parser of addresses',
+		(id) => {
+			const { path } = planTaskQuery('edit', id);
+			expect(new URL(`https://h${path}`).pathname).toBe(path);
+			expect(path).toMatch(/^\/v1\/images\/edits\/[^/]+$/);
+		},
+	);
+
 	test('the query follows the path', () => {
 		const home = 'https://gateway.example/api';
 		expect(planUrl(planGeneration(request, 'query'), home)).toBe(

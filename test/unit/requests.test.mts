@@ -1,7 +1,7 @@
 import { Requests, RunEnded } from '../../nodes/shared/requests.js';
-import type { Outcome } from '../../gateway/outcome.js';
+import type { FaultOutcome, Outcome } from '../../gateway/outcome.js';
 
-const faultFrom = (error: unknown): Outcome => ({
+const faultFrom = (error: unknown): FaultOutcome => ({
 	kind: 'fault',
 	fault: 'other',
 	detail: String(error),

@@ -6,13 +6,8 @@ import {
 	type Fault,
 	type Outcome,
 } from '../../gateway/outcome.js';
-import {
-	backoffMs,
-	decideResend,
-	isPassing,
-	isQuotaRefusal,
-	isThrottle,
-} from '../../gateway/resend.js';
+import { backoffMs, decideResend, isPassing, isThrottle } from '../../gateway/resend.js';
+import { isQuotaRefusal } from '../../gateway/quota.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -34,6 +29,7 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['204 without a body', page(204, ''), false, true, false],
 		['301', answer(301), false, false, true],
 		['302', answer(302), false, false, true],
+		['303', answer(303), false, false, false],
 		['307', answer(307), false, false, true],
 		['400', answer(400), false, false, true],
 		['401', answer(401), false, false, true],
@@ -43,6 +39,7 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['409', answer(409), false, false, true],
 		['413', answer(413), false, false, true],
 		['422', answer(422), false, false, true],
+		['425', answer(425), false, true, true],
 		['429', answer(429, TOO_OFTEN), true, true, true],
 		['429 without a body', page(429, ''), true, true, true],
 		['500', answer(500), false, true, false],
@@ -57,6 +54,10 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['name not found', fault('notFound'), true, true, true],
 		['certificate not trusted', fault('certificate'), false, false, true],
 		['address not valid', fault('invalidAddress'), false, false, true],
+		['header not valid', fault('invalidHeader'), false, false, true],
+		['address blocked by n8n', fault('blocked'), false, false, true],
+		['no connection made', fault('unconnected'), false, true, true],
+		['no TLS in common', fault('tlsMismatch'), false, false, true],
 		['connection reset', fault('reset'), false, true, false],
 		['time-out', fault('timeout'), false, true, false],
 		['answer too large', fault('tooLarge'), false, false, false],
@@ -87,8 +88,13 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 	const faults: Fault[] = [
 		'refused',
 		'notFound',
+		'unconnected',
+		'tlsMismatch',
 		'certificate',
 		'invalidAddress',
+		'invalidHeader',
+		'invalidBody',
+		'blocked',
 		'reset',
 		'timeout',
 		'tooLarge',
@@ -107,8 +113,7 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 describe('a 429', () => {
 	test.each([
 		QUOTA,
-		{ error: 'quota exceeded' },
-		{ message: 'Your balance is too low' },
+		{ error: { message: 'Quota exceeded' } },
 		{ error: { message: 'not enough credits' } },
 		{ error: { message: 'Please top up your account' } },
 	])('that speaks of money is sent again once: %j', (body) => {

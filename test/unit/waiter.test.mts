@@ -224,7 +224,8 @@ describe('the deadline', () => {
 		});
 		const settled = await clock.run(waiter.wait(task('a'), 20_000));
 		expect(settled).toMatchObject({ kind: 'deadline', questions: 1 });
-		expect(clock.now()).toBe(20_000);
+		// Half a minute more for the only question about it.
+		expect(clock.now()).toBe(50_000);
 		await clock.pass(600_000);
 		expect(questions).toHaveLength(1);
 		expect(waiter.open).toBe(0);
@@ -240,8 +241,9 @@ describe('the deadline', () => {
 		const { clock, waiter, questions } = waiterFor(async () => state('a', 'running'));
 		await clock.run(waiter.wait(task('a'), 60_000));
 		expect(questions[0].timeoutMs).toBe(30_000);
-		expect(questions.at(-1)!.timeoutMs).toBe(1000);
-		expect(questions.every(({ at, timeoutMs }) => at + timeoutMs <= 60_000)).toBe(true);
+		// An answer may come a moment late.
+		expect(questions.at(-1)!.timeoutMs).toBe(4000);
+		expect(questions.every(({ at, timeoutMs }) => at + timeoutMs <= 63_000)).toBe(true);
 	});
 
 	test.each([0, -1, 1, 999, NaN])('of %d ms leaves room for one question', async (maxWaitMs) => {

@@ -1,12 +1,5 @@
-/** The fault matrix as the page that people read. */
-import {
-	CALLS,
-	CELLS,
-	FAULTS,
-	type Cell,
-	type FaultName,
-	type MatrixCall,
-} from './fault-matrix.mjs';
+/** The fault matrix as the page that people read, and that the tests are held to. */
+import { CALLS, FAULTS, type Cell, type FaultName, type MatrixCall } from './fault-matrix.mjs';
 
 const HEADINGS: Record<MatrixCall, string> = {
 	submit: 'Submitting a task',
@@ -28,9 +21,10 @@ image comes out, and what you read is a hint on the node.`,
 const INTRODUCTION = `# Faults
 
 What happens when something goes wrong on the way: what you read, whether the same request is sent
-again by itself, and what the gateway has charged when the fault strikes every time. Made from the
-data of the tests, which bring about each of these faults on n8n's own engine
-(\`test/engine/fault-matrix.mts\`; \`UPDATE_DOCS=1 npx jest test/engine/faults\` writes this page).
+again by itself, and what the gateway has charged when the fault strikes every time. The tests bring
+about each of these faults on n8n's own engine and are held to this page
+(\`test/engine/faults.test.mts\`; \`UPDATE_DOCS=1 npx jest test/engine/faults\` writes it anew: review
+what has changed).
 
 A request that may have been charged is never sent again by itself. "…" stands for what differs: the
 ID of the task, the name of the model, or a number. Each error names the task or the address of the
@@ -38,12 +32,40 @@ image it is about, so that nothing that was paid for is out of reach.
 `;
 
 /** The whole page. */
-export function faultPage(): string {
-	return [INTRODUCTION, ...CALLS.map(section)].join('\n');
+export function faultPage(cells: readonly Cell[]): string {
+	return [INTRODUCTION, ...CALLS.map((call) => section(call, cells))].join('\n');
 }
 
-function section(call: MatrixCall): string {
-	const cells = CELLS.filter((cell) => cell.call === call);
+/** The cells of a page. A row that several faults share becomes several cells. */
+export function readFaultPage(page: string): Cell[] {
+	return CALLS.flatMap((call) => {
+		const [, rest = ''] = page.split(`\n## ${HEADINGS[call]}\n`);
+		const [text = ''] = rest.split('\n## ');
+		const rows = text.split('\n').filter((line) => /^\| (?!Fault \||---)/.test(line));
+		return rows.flatMap((row) => cellsOf(call, row));
+	});
+}
+
+function cellsOf(call: MatrixCall, row: string): Cell[] {
+	const [faults = '', reads = '', again, charged] = row
+		.slice(2, -2)
+		.split(/(?<!\\) \| /)
+		.map((text) => text.replaceAll('\\|', '|'));
+	return faults.split('<br>').map((name) => {
+		const fault = (Object.keys(FAULTS) as FaultName[]).find((key) => FAULTS[key].name === name);
+		if (fault === undefined) throw new Error(`docs/faults.md names an unknown fault: ${name}`);
+		return {
+			fault,
+			call,
+			reads: /^\*Nothing: .*\*$/.test(reads) ? '' : reads,
+			sentAgain: again === 'yes',
+			paid: /\bonce$/.test(charged ?? '') ? 1 : 0,
+		};
+	});
+}
+
+function section(call: MatrixCall, all: readonly Cell[]): string {
+	const cells = all.filter((cell) => cell.call === call);
 	const rows = groupsOf(cells).map(
 		({ faults, cell }) =>
 			`| ${faults.map((fault) => FAULTS[fault].name).join('<br>')} | ${reading(cell)} | ${cell.sentAgain ? 'yes' : 'no'} | ${charge(cell)} |`,
