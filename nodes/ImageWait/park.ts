@@ -67,9 +67,14 @@ export async function park(
 ): Promise<INodeExecutionData[]> {
 	const executionId = context.getExecutionId();
 	const workflowId = String(context.getWorkflow().id);
-	const envelopes = waited.jobs.map((job, itemIndex): INodeExecutionData => {
-		const done = waited.unfinished.has(itemIndex) ? undefined : waited.output[itemIndex];
-		const envelope: Envelope = { job: { ...job, done }, parentExecutionId: executionId };
+	// By the output and not by the jobs: an item whose parameters could not be read has failed, and
+	// has none.
+	const envelopes = waited.output.map((done, itemIndex): INodeExecutionData => {
+		const job = waited.jobs[itemIndex];
+		const envelope = {
+			job: waited.unfinished.has(itemIndex) ? job : { ...job, done },
+			parentExecutionId: executionId,
+		};
 		return { json: envelope as unknown as IDataObject, pairedItem: { item: itemIndex } };
 	});
 	const result = await context.executeWorkflow(innerWorkflow(context), envelopes, undefined, {
@@ -161,7 +166,7 @@ export async function continueParked(context: IExecuteFunctions): Promise<INodeE
 
 	const readJob = (itemIndex: number): WaitJob => {
 		const { job } = envelopes[itemIndex] as Envelope;
-		return { ...job, done: job.done ?? notes.done?.[itemIndex] };
+		return job.task === undefined ? job : { ...job, done: job.done ?? notes.done?.[itemIndex] };
 	};
 	const { jobs, output, unfinished } = await waitForJobs(context, input.length, readJob, WINDOW_MS);
 	if (unfinished.size === 0) {
@@ -180,12 +185,14 @@ export async function continueParked(context: IExecuteFunctions): Promise<INodeE
 
 async function parkAgain(
 	context: IExecuteFunctions,
-	jobs: WaitJob[],
+	jobs: Array<WaitJob | undefined>,
 	input: INodeExecutionData[],
 ): Promise<INodeExecutionData[][]> {
 	const now = Date.now();
 	const deadline = Math.min(
-		...jobs.filter(({ done }) => done === undefined).map(({ deadlineAt }) => deadlineAt),
+		...jobs.flatMap((job) =>
+			job?.task === undefined || job.done !== undefined ? [] : [job.deadlineAt],
+		),
 	);
 	// Awake a little before the deadline, so that there is time for the last question.
 	const until = Math.max(now + WINDOW_MS, Math.min(now + PARK_MS, deadline - WINDOW_MS));

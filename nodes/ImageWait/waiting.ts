@@ -12,7 +12,15 @@ import { ageOf, createTaskWaiter, type WantedTask } from '../shared/tasks';
 import { knownFacts, readWantedTask } from '../shared/wanted';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
-export interface WaitJob {
+export type WaitJob = TaskJob | FailedJob;
+
+/** An item that failed before there was a task to wait for. */
+interface FailedJob {
+	done: INodeExecutionData[];
+	task?: undefined;
+}
+
+interface TaskJob {
 	task: WantedTask;
 	facts: ImageFacts;
 	target: ImageTarget;
@@ -27,7 +35,8 @@ export interface WaitJob {
 
 /** What came of a number of jobs, by item. */
 export interface Waited {
-	jobs: WaitJob[];
+	/** None for an item whose parameters could not be read. */
+	jobs: Array<WaitJob | undefined>;
 	output: INodeExecutionData[][];
 	/** Items whose tasks are still open, though their deadline is not over. */
 	unfinished: Set<number>;
@@ -69,12 +78,12 @@ export async function waitForJobs(
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
 		const waiter = createTaskWaiter(run, intervalMs, count);
-		const jobs: WaitJob[] = [];
+		const jobs: Array<WaitJob | undefined> = [];
 		const unfinished = new Set<number>();
 		const stillOpen: INodeExecutionData[] = [];
 
 		const work = async (job: WaitJob, itemIndex: number): Promise<INodeExecutionData[]> => {
-			if (job.done !== undefined) return job.done;
+			if (job.task === undefined || job.done !== undefined) return job.done ?? [];
 			const { task, facts, target } = job;
 			const left = Math.max(1000, job.deadlineAt - Date.now());
 			const patience = {
@@ -98,9 +107,12 @@ export async function waitForJobs(
 		};
 
 		const ids = (): string[] =>
-			jobs.map(
-				({ task }, itemIndex) =>
-					`item ${itemIndex}: ${task.taskType === 'auto' ? 'image' : task.taskType} task ${task.taskId}`,
+			jobs.flatMap((job, itemIndex) =>
+				job?.task === undefined
+					? []
+					: [
+							`item ${itemIndex}: ${job.task.taskType === 'auto' ? 'image' : job.task.taskType} task ${job.task.taskId}`,
+						],
 			);
 		const output = await runItems(run, count, {
 			prepare: (itemIndex) => {
@@ -108,7 +120,7 @@ export async function waitForJobs(
 				jobs[itemIndex] = job;
 				return async () => await work(job, itemIndex);
 			},
-			paidRequests: { inWords: () => stillToBeHad(Object.values(ids())), deliver: () => undefined },
+			paidRequests: { inWords: () => stillToBeHad(ids()), deliver: () => undefined },
 		});
 		return { jobs, output, unfinished, stillOpen: Object.values(stillOpen) };
 	} finally {
@@ -117,7 +129,7 @@ export async function waitForJobs(
 }
 
 /** A task that was open at its deadline, in the form in which it can be fed back. */
-function openItem({ task, facts, target }: WaitJob, error: DeadlineError): INodeExecutionData {
+function openItem({ task, facts, target }: TaskJob, error: DeadlineError): INodeExecutionData {
 	const { status, taskType = task.taskType } = error.problem;
 	return {
 		json: withoutUndefined({
