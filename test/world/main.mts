@@ -1,23 +1,55 @@
-/** `npm run world -- --worlds N --seed S --minutes M` */
+/**
+ * Plays random worlds, each made from one seed, until something breaks an invariant.
+ *
+ *   npm run world -- --worlds 1000              so many, from a fresh seed
+ *   npm run world -- --seed 4711                the world of this seed, with its story
+ *   npm run world -- --seed 1 --worlds 1000     those of the seeds 1 to 1000
+ *   npm run world -- --minutes 30               as many as there is time for
+ */
+import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
-import { play } from './execution/play.mjs';
-import fc from 'fast-check';
-import { world } from './plan/arbitraries.mjs';
-import { breachesOf } from './invariants/all.mjs';
+import { playSeed } from './batch.mjs';
 
-const engine = await theEngine();
-const t0 = process.hrtime.bigint();
-let n = 0;
-const stats: Record<string, number> = {};
-const [, , from = '1', to = '300', verbose] = process.argv;
-for (let seed = +from; seed <= +to; seed++) {
-	const [w] = fc.sample(world, { seed, numRuns: 1 });
-	const p = await play(w!, engine);
-	n++;
-	const b = breachesOf(p);
-	for (const { invariant, text } of b.slice(0, 2)) console.log(seed, invariant, text.slice(0, 300));
-	const k = p.steps.map((s) => `${s.ended}/${s.result?.status ?? ''}`).join(' ');
-	stats[k] = (stats[k] ?? 0) + 1;
-	if (verbose) console.log(JSON.stringify(w), p.service.books.requests.map((r) => `${r.at - 1798761600000} ${r.call} ${r.prompt ?? ''} ${r.taskId ?? ''} ${r.fate}`).join('\n'), JSON.stringify(p.steps.map((s) => [s.result?.error, s.result?.json('Make'),s.result?.json('Agent'), s.result?.json('Collect')]),null,1));
+const text = { type: 'string' } as const;
+const { values } = parseArgs({
+	options: {
+		worlds: text,
+		seed: text,
+		minutes: text,
+		/** Another copy of the package. */
+		package: text,
+		/** Stops after so many broken worlds. */
+		breaches: text,
+	},
+});
+
+const fresh = Math.floor(Math.random() * 1e9);
+const engine = await theEngine(values.package);
+const first = Number(values.seed ?? fresh);
+const minutes = Number(values.minutes ?? Infinity);
+const count = Number(
+	values.worlds ?? (values.minutes !== undefined ? Infinity : values.seed === undefined ? 1000 : 1),
+);
+const most = Number(values.breaches ?? 5);
+
+// What is loaded late would look like a blocked event loop.
+for (let seed = 0; seed < 20; seed += 1) await playSeed(seed, engine);
+
+const began = process.hrtime.bigint();
+const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
+let played = 0;
+let broken = 0;
+while (played < count && broken < most && elapsed() < minutes * 60) {
+	const finding = await playSeed(first + played, engine);
+	played += 1;
+	if (finding === undefined) continue;
+	broken += 1;
+	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);
+	console.log(finding.story);
+	console.log(`  again: npm run world -- --seed ${finding.seed}`);
 }
-console.log(stats, n, Number(process.hrtime.bigint() - t0) / 1e6, 'ms');
+const perMinute = Math.round((played / elapsed()) * 60);
+console.log(
+	`\n${played} worlds from seed ${first}, ${broken} broken; ${perMinute} worlds a minute.`,
+);
+process.exit(broken > 0 ? 1 : 0);

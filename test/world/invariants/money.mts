@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/play.mjs';
 import { isTool, MAKE, nodesOf } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { callsOf, isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
+import { isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
 
 export function money(played: Played): Breach[] {
 	return played.steps.flatMap((step) => [...twice(played, step), ...lost(played, step)]);
@@ -78,10 +78,9 @@ const markOf = ({ taskId, images, reply }: Charge): string =>
 const UNKNOWN = /may have been charged|outcome is unknown|outcome unknown|was under way/i;
 
 function lost(played: Played, step: Step): Breach[] {
-	if (step.ended === 'crashed') return [];
+	if (step.ended === 'crashed' || saysNothing(played, step)) return [];
 	const { charges } = played.service.books;
 	const shown = shownBy(played, step);
-	// What a Stop takes: n8n keeps nothing of it, but the node says what it can.
 	const own = charges.filter((charge) => charge.step === step.number && !charge.toldFailed);
 	const missing = own.filter((charge) => !isHad(charge, shown));
 	return missing.flatMap((charge): Breach[] => {
@@ -97,6 +96,11 @@ function lost(played: Played, step: Step): Breach[] {
 		}
 		return [];
 	});
+}
+
+/** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
+function saysNothing({ world }: Played, { ended }: Step): boolean {
+	return ended === 'stopped' && (isTool(world.flow) || world.flow.onError !== 'stopWorkflow');
 }
 
 function isHad({ taskId, images, reply }: Charge, shown: string): boolean {

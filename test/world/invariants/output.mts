@@ -1,20 +1,36 @@
 /** Invariant 3: what comes out was asked for, belongs to its item, is in order, and nothing is missing. */
-import type { Played } from '../execution/play.mjs';
-import { isTool, MAKE } from '../execution/workflow.mjs';
+import type { Played, Step } from '../execution/play.mjs';
+import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { pathIn } from '../service/pictures.mjs';
 import { callsOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 
 export function output(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
+		// A Stop ends the node midway, and the engine throws its items away.
+		if (step.ended === 'stopped') return [];
 		const runs = runsOf(played, step, played.steps[index - 1]);
 		return [
-			...runs.flatMap((run) => ofRun(played, run, step.edited)),
+			...runs.flatMap((run) => ofRun(played, run, step)),
 			...callsOf(step).flatMap((call) => ofCall(played, call.args, call.answer, step.edited)),
 			...doubles(played, runs),
 		];
 	});
 	return texts.map((text) => ({ invariant: 3, text }));
+}
+
+/**
+ * Which item of the input an item stands for. What a parked execution gets back, the engine pairs by
+ * its place alone: there only the task tells.
+ */
+function placeOf(item: Item, { node, input }: NodeRun, parked: boolean): number | undefined {
+	if (!parked || node !== COLLECT) return indexOf(item);
+	const { details, taskId = (details as { taskId?: unknown } | undefined)?.taskId } = item.json;
+	const { taskType = (details as { taskType?: unknown } | undefined)?.taskType } = item.json;
+	const found = input.findIndex(
+		({ json }) => json.taskId === taskId && (taskType === undefined || json.taskType === taskType),
+	);
+	return found < 0 ? undefined : found;
 }
 
 function indexOf({ pairedItem }: Item): number | undefined {
@@ -23,7 +39,8 @@ function indexOf({ pairedItem }: Item): number | undefined {
 	return typeof one === 'object' ? one.item : one;
 }
 
-function ofRun(played: Played, run: NodeRun, edited: string): string[] {
+function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] {
+	const parked = parks > 0;
 	const { node, input, outputs, error } = run;
 	if (error !== undefined && outputs.every((items) => items.length === 0)) return [];
 	const where = `${node}, run ${run.run}`;
@@ -32,7 +49,7 @@ function ofRun(played: Played, run: NodeRun, edited: string): string[] {
 	for (const items of outputs) {
 		let before = -1;
 		for (const item of items) {
-			const index = indexOf(item);
+			const index = placeOf(item, run, parked);
 			if (index === undefined || input[index] === undefined) {
 				breaches.push(`${where}: an item is paired with ${index}, of ${input.length} items`);
 				continue;
@@ -49,7 +66,7 @@ function ofRun(played: Played, run: NodeRun, edited: string): string[] {
 	input.forEach((_, index) => {
 		if (!found.has(index)) breaches.push(`${where}: nothing came out for item ${index}`);
 	});
-	breaches.push(...counts(played, run).map((text) => `${where}: ${text}`));
+	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
 }
 
@@ -117,11 +134,11 @@ function urlsIn(images: unknown): string[] {
 }
 
 /** All images of an item, each once. */
-function counts({ service }: Played, { outputs }: NodeRun): string[] {
+function counts({ service }: Played, run: NodeRun, parked: boolean): string[] {
 	const good = new Map<number, string[]>();
 	const failed = new Set<number>();
-	for (const item of outputs.flat()) {
-		const index = indexOf(item) ?? -1;
+	for (const item of run.outputs.flat()) {
+		const index = placeOf(item, run, parked) ?? -1;
 		if (isFailed(item)) failed.add(index);
 		else if (typeof item.json.url === 'string') {
 			good.set(index, [...(good.get(index) ?? []), item.json.url]);

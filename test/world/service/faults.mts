@@ -3,7 +3,7 @@ import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge, Received } from './books.mjs';
 import { KEYS } from './service.mjs';
 import { REASONS, REFUSALS_429, STATUSES, STATUSES_AFTER, type ServiceFault } from './setup.mjs';
-import { SHAPES } from './shapes.mjs';
+import { PICTURE_SHAPES, SHAPES } from './shapes.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 
 const pick = <T,>(list: readonly T[], variant: number): T => list[variant % list.length]!;
@@ -91,9 +91,11 @@ export function shaped(
 		}
 		case 'shape': {
 			if (right.status !== 200) return right;
-			const [name, change] = pick(SHAPES, variant);
+			const isPicture = received.call === 'download';
+			const [name, change] = pick(isPicture ? PICTURE_SHAPES : SHAPES, variant);
 			const body = change(right.body, random, charge);
-			return tell(name, bodyOf(body));
+			const headers = isPicture ? { 'content-type': 'text/html' } : right.headers;
+			return tell(name, { ...bodyOf(body), headers });
 		}
 		default:
 			return right;

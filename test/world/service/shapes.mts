@@ -57,6 +57,11 @@ export const SHAPES: Array<[name: string, change: Change]> = [
 	['a long line', (body) => Buffer.concat([Buffer.alloc(60_000, '='), body])],
 ];
 
+/** Of a picture, only what a caller can know to be none. */
+export const PICTURE_SHAPES: typeof SHAPES = SHAPES.filter(([name]) =>
+	['nothing at all', 'a page', 'an empty object', 'not successful', 'a word'].includes(name),
+);
+
 function one(data: unknown): unknown {
 	return Array.isArray(data) ? (data as unknown[])[0] : data;
 }
