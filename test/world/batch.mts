@@ -18,7 +18,10 @@ export interface Finding {
 const MOST_SHRINKS = 250;
 
 /** The breaches of a world; an event loop that was blocked by chance is not blocked every time. */
-async function judge(world: World, engine: Engine): Promise<{ played: Played; breaches: Breach[] }> {
+async function judge(
+	world: World,
+	engine: Engine,
+): Promise<{ played: Played; breaches: Breach[] }> {
 	for (let times = 1; ; times += 1) {
 		const played = await play(world, engine);
 		const breaches = breachesOf(played);

@@ -5,7 +5,13 @@ import type { Act, World } from '../plan/world.mjs';
 import { KEYS, Service } from '../service/service.mjs';
 import { clock, real, setRandom } from '../time/take-over.mjs';
 import type { Ended } from '../time/virtual-clock.mjs';
-import { connect, inFlight, resetInFlight, settled, type Destination } from '../wire/in-process.mjs';
+import {
+	connect,
+	inFlight,
+	resetInFlight,
+	settled,
+	type Destination,
+} from '../wire/in-process.mjs';
 import type { Engine } from './engine.mjs';
 import { isTool, workflowFor, type Input } from './workflow.mjs';
 
@@ -40,11 +46,14 @@ export interface Played {
 
 const BEGINNING = Date.UTC(2027, 0, 1);
 const MOST_REQUESTS = 4000;
-const LONGEST_MS = 3 * 86_400_000;
+/** Five tries of three rounds of six requests of an hour each: longer takes no run. */
+const LONGEST_MS = 30 * 86_400_000;
 const AFTERWARDS_MS = 20 * 60_000;
 
 const unhandled: string[] = [];
-process.on('unhandledRejection', (reason) => unhandled.push(String((reason as Error)?.stack ?? reason)));
+process.on('unhandledRejection', (reason) =>
+	unhandled.push(String((reason as Error)?.stack ?? reason)),
+);
 
 let worlds = 0;
 
@@ -187,7 +196,11 @@ function inputFor({ flow }: World, service: Service): Input {
 	const account = `account ${flow.account + 1}`;
 	return flow.items.map(({ prompt, n, kind }) => {
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n };
-		const task = service.submitEarlier(kind, prompt, account, 1000);
-		return { taskId: task.id, taskType: kind, prompt };
+		// Whoever does not say when a task was submitted cannot expect that a 404 passes.
+		const isKnown = n > 1;
+		const how = { ageMs: 1000, isVisible: !isKnown };
+		const task = service.submitEarlier(kind, prompt, account, how);
+		const submittedAt = isKnown ? new Date(task.createdAt).toISOString() : undefined;
+		return { taskId: task.id, taskType: kind, prompt, submittedAt };
 	});
 }

@@ -5,6 +5,8 @@ import { money } from './money.mjs';
 import { afterwards, secrets, status } from './order.mjs';
 import { output } from './output.mjs';
 
+import { waiting } from './waiting.mjs';
+
 export type { Breach } from './evidence.mjs';
 
 export function breachesOf(played: Played): Breach[] {
@@ -12,6 +14,7 @@ export function breachesOf(played: Played): Breach[] {
 		...money(played),
 		...output(played),
 		...status(played),
+		...waiting(played),
 		...afterwards(played),
 		...secrets(played),
 	];

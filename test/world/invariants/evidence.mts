@@ -39,6 +39,9 @@ export interface NodeRun {
 	error?: unknown;
 	/** The items that entered. */
 	input: Item[];
+	/** Milliseconds since 1970. */
+	startedAt: number;
+	endedAt: number;
 }
 
 /** The runs of the package's nodes in an act, those of earlier acts left out. */
@@ -52,9 +55,12 @@ export function runsOf({ world }: Played, step: Step, earlier?: Step): NodeRun[]
 		return tasks.flatMap((task, run): NodeRun[] => {
 			if (run < before) return [];
 			const input =
-				from === undefined ? givenItems(step, run) : (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
+				from === undefined
+					? givenItems(step, run)
+					: (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
 			const outputs = (task.data?.main ?? []).map((items) => items ?? []);
-			return [{ node, run, outputs, error: task.error, input }];
+			const { error, startTime: startedAt, executionTime } = task;
+			return [{ node, run, outputs, error, input, startedAt, endedAt: startedAt + executionTime }];
 		});
 	});
 }
@@ -87,4 +93,6 @@ export function shownBy(played: Played, step: Step): string {
 	return text;
 }
 
-export const isFailed = ({ json }: Item): boolean => json.error !== undefined;
+/** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
+export const isFailed = ({ json }: Item): boolean =>
+	json.error !== undefined && json.finished === undefined;

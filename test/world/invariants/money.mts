@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/play.mjs';
 import { isTool, MAKE, nodesOf } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
+import { isFailed, runsOf, shownBy, textOf, type Breach } from './evidence.mjs';
 
 export function money(played: Played): Breach[] {
 	return played.steps.flatMap((step) => [...twice(played, step), ...lost(played, step)]);
@@ -80,7 +80,7 @@ const UNKNOWN = /may have been charged|outcome is unknown|outcome unknown|was un
 function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed' || saysNothing(played, step)) return [];
 	const { charges } = played.service.books;
-	const shown = shownBy(played, step);
+	const shown = shownBy(played, step) + storedReplies(played, step);
 	const own = charges.filter((charge) => charge.step === step.number && !charge.toldFailed);
 	const missing = own.filter((charge) => !isHad(charge, shown));
 	return missing.flatMap((charge): Breach[] => {
@@ -89,18 +89,30 @@ function lost(played: Played, step: Step): Breach[] {
 			return [{ invariant: 2, text: `${what} was charged and answered, and cannot be had` }];
 		}
 		if (!UNKNOWN.test(shown)) {
-			return [{ invariant: 2, text: `${what} was charged, and nothing says that it may have been` }];
+			return [
+				{ invariant: 2, text: `${what} was charged, and nothing says that it may have been` },
+			];
 		}
 		if (toldId(charge)) {
-			return [{ invariant: 2, text: `${what}: its ID ${charge.taskId} had arrived and is not named` }];
+			return [
+				{ invariant: 2, text: `${what}: its ID ${charge.taskId} had arrived and is not named` },
+			];
 		}
 		return [];
 	});
 }
 
+/** A reply is kept with a failed execution, where a retry finds it. */
+function storedReplies({ world }: Played, { result }: Step): string {
+	if (world.flow.make !== 'message' || result?.status !== 'error') return '';
+	return textOf(result.data.executionData?.contextData);
+}
+
 /** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
 function saysNothing({ world }: Played, { ended }: Step): boolean {
-	return ended === 'stopped' && (isTool(world.flow) || world.flow.onError !== 'stopWorkflow');
+	const { flow } = world;
+	const quiet = isTool(flow) || flow.make === 'message' || flow.onError !== 'stopWorkflow';
+	return ended === 'stopped' && quiet;
 }
 
 function isHad({ taskId, images, reply }: Charge, shown: string): boolean {

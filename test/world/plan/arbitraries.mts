@@ -8,7 +8,10 @@ const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary
 
 const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	call: fc.oneof(
-		{ weight: 5, arbitrary: fc.constantFrom('submit' as const, 'sync' as const, 'message' as const) },
+		{
+			weight: 5,
+			arbitrary: fc.constantFrom('submit' as const, 'sync' as const, 'message' as const),
+		},
 		{ weight: 4, arbitrary: fc.constantFrom('poll' as const, 'download' as const) },
 		{ weight: 1, arbitrary: fc.constantFrom('listing' as const, 'any' as const) },
 	),
@@ -49,7 +52,14 @@ const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
 	faults: fc.array(fault, { maxLength: 3 }),
 });
 
-const PROMPTS = ['a fox', 'an owl', 'a hare', 'a mole', 'canceled subscriptions', 'größer — 👾 "x"'];
+const PROMPTS = [
+	'a fox',
+	'an owl',
+	'a hare',
+	'a mole',
+	'canceled subscriptions',
+	'größer — 👾 "x"',
+];
 
 const item: fc.Arbitrary<PlannedItem> = record<PlannedItem>({
 	prompt: fc.constantFrom(...PROMPTS),
@@ -111,10 +121,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 }));
 
 const sometimes = (max: number) =>
-	fc.oneof(
-		{ weight: 5, arbitrary: fc.constant(undefined) },
-		{ weight: 1, arbitrary: fc.nat(max) },
-	);
+	fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(max) });
 
 const acts: fc.Arbitrary<Act[]> = fc
 	.tuple(

@@ -51,8 +51,9 @@ export interface Charge {
 	told: string;
 	/** Whether the response was the right one, in the form of the specification. */
 	right: boolean;
-	/** Whether all of it has reached the caller. */
+	/** Whether all of it has reached the caller, and when. */
 	heard: boolean;
+	heardAt?: number;
 	/** Whether its task ends without an image. */
 	fails: boolean;
 	/** The task was told to have failed. */
@@ -80,7 +81,12 @@ export class Books {
 	step = 0;
 
 	receive(request: Omit<Received, 'number' | 'step' | 'fate'>): Received {
-		const received = { ...request, number: this.requests.length, step: this.step, fate: 'answered' };
+		const received = {
+			...request,
+			number: this.requests.length,
+			step: this.step,
+			fate: 'answered',
+		};
 		this.requests.push(received);
 		return received;
 	}

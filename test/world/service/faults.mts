@@ -3,7 +3,7 @@ import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge, Received } from './books.mjs';
 import { KEYS } from './service.mjs';
 import { REASONS, REFUSALS_429, STATUSES, STATUSES_AFTER, type ServiceFault } from './setup.mjs';
-import { PICTURE_SHAPES, SHAPES } from './shapes.mjs';
+import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 
 const pick = <T,>(list: readonly T[], variant: number): T => list[variant % list.length]!;
@@ -34,6 +34,7 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 			const status = pick([307, 302, 308, 301], variant);
 			const target = pick(['https://login.foreign.test/', '/v1/elsewhere'], variant >> 2);
 			received.fate = `${status} to ${target}`;
+			received.meaning = 'final';
 			return deliver(status, '', { location: target });
 		}
 		default:
@@ -95,7 +96,10 @@ export function shaped(
 			const [name, change] = pick(isPicture ? PICTURE_SHAPES : SHAPES, variant);
 			const body = change(right.body, random, charge);
 			const headers = isPicture ? { 'content-type': 'text/html' } : right.headers;
-			return tell(name, { ...bodyOf(body), headers });
+			const told = tell(name, { ...bodyOf(body), headers });
+			// Whatever the caller makes of these, it can be right.
+			if (AMBIGUOUS.has(name)) received.meaning = 'final';
+			return told;
 		}
 		default:
 			return right;

@@ -43,16 +43,25 @@ export class Service {
 	}
 
 	/** A task that somebody submitted before this world began. */
-	submitEarlier(kind: Task['kind'], prompt: string, account: string, ageMs: number): Task {
+	submitEarlier(
+		kind: Task['kind'],
+		prompt: string,
+		account: string,
+		{ ageMs, isVisible }: { ageMs: number; isVisible: boolean },
+	): Task {
 		const charge = this.charge('submit', kind, account, prompt, 'aurora-image-1', 1);
 		charge.right = charge.heard = true;
 		charge.step = -1;
-		return this.addTask(charge, kind, clock.now - ageMs);
+		const task = this.addTask(charge, kind, clock.now - ageMs);
+		if (isVisible) task.visibleAt = task.createdAt;
+		return task;
 	}
 
 	private receive({ method, url, headers }: WireRequest): Received {
 		const call = callOf(method, url);
+		const asked = call === 'poll' ? taskIn(url) : {};
 		return this.books.receive({
+			...asked,
 			at: clock.now,
 			call,
 			method,
@@ -96,7 +105,9 @@ export class Service {
 			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
 			told.onArrival = (bytes, whole) => {
 				charge.told = told.body.subarray(0, bytes).toString();
-				charge.heard ||= whole && told.status === 200;
+				if (!whole || told.status !== 200) return;
+				charge.heard = true;
+				charge.heardAt = clock.now;
 			};
 		}
 		return told;
@@ -232,11 +243,7 @@ export class Service {
 	}
 
 	private poll(received: Received): Delivery {
-		const [, , , endpoint, raw = ''] = received.path.split('/');
-		const kind = endpoint === 'edits' ? 'edit' : 'generation';
-		const id = decodeURIComponent(raw);
-		received.taskId = id;
-		received.kind = kind;
+		const { kind = 'generation', taskId: id = '' } = received;
 		const account = accountOf(received.headers.authorization?.replace(/^Bearer /, ''));
 		if (account === undefined) {
 			received.meaning = 'final';
@@ -301,6 +308,11 @@ export class Service {
 			usage: { input_tokens: 5, output_tokens: 7 },
 		});
 	}
+}
+
+function taskIn({ pathname }: URL): Pick<Received, 'kind' | 'taskId'> {
+	const [, , , endpoint, raw = ''] = pathname.split('/');
+	return { kind: endpoint === 'edits' ? 'edit' : 'generation', taskId: decodeURIComponent(raw) };
 }
 
 function callOf(method: string, { pathname, searchParams }: URL): Call {

@@ -9,7 +9,10 @@ const alter =
 	(change: (value: Record<string, unknown>) => unknown): Change =>
 	(body) => {
 		try {
-			return JSON.stringify(change(JSON.parse(body.toString()) as Record<string, unknown>));
+			// An ID of more digits than a number holds must not be rounded on the way.
+			const text = body.toString().replace(/:(\d{16,})/g, ':"#$1#"');
+			const changed = JSON.stringify(change(JSON.parse(text) as Record<string, unknown>));
+			return changed.replace(/"#(\d+)#"/g, '$1');
 		} catch {
 			return body;
 		}
@@ -61,6 +64,9 @@ export const SHAPES: Array<[name: string, change: Change]> = [
 export const PICTURE_SHAPES: typeof SHAPES = SHAPES.filter(([name]) =>
 	['nothing at all', 'a page', 'an empty object', 'not successful', 'a word'].includes(name),
 );
+
+/** Those that may well mean that a task is over. */
+export const AMBIGUOUS = new Set(['no images', 'one wrong byte']);
 
 function one(data: unknown): unknown {
 	return Array.isArray(data) ? (data as unknown[])[0] : data;

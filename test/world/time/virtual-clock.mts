@@ -47,7 +47,8 @@ export class VirtualClock {
 
 	/** How many timers of the process would keep it alive. */
 	get pending(): number {
-		return [...this.alive.values()].filter(({ owner, weak }) => owner === 'process' && !weak).length;
+		return [...this.alive.values()].filter(({ owner, weak }) => owner === 'process' && !weak)
+			.length;
 	}
 
 	/** A process is killed, or a world begins: its timers never fire. */

@@ -80,10 +80,18 @@ function settle(
 	reject: (reason: unknown) => void,
 ): void {
 	const { status, headers: given } = delivery;
-	const length = delivery.end === 'whole' ? { 'content-length': String(delivery.body.length) } : {};
+	const length: Record<string, string> =
+		delivery.end === 'whole' ? { 'content-length': String(delivery.body.length) } : {};
 	const stream = streamOf(delivery, to, config.signal);
 	const headers = new axiosOfN8n.AxiosHeaders({ ...length, ...given });
-	const response = { data: stream as unknown, status, statusText: '', headers, config, request: {} };
+	const response = {
+		data: stream as unknown,
+		status,
+		statusText: '',
+		headers,
+		config,
+		request: {},
+	};
 	const finish = (): void => {
 		if (config.validateStatus?.(status) ?? true) resolve(response);
 		else {
