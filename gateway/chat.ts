@@ -1,10 +1,9 @@
-import { firstText } from './errorMap';
 import { readDataUrl } from './dataUrl';
 import { detectImageType } from './imageFile';
-import { finiteNumber, isJsonObject, nonEmptyString, parseJson, type JsonObject } from './json';
-import { planMessage, readMessage, type MessageRequest, type Turn } from './message';
+import { isJsonObject, nonEmptyString, parseJson, type JsonObject } from './json';
+import { planMessage, type MessageRequest, type Turn } from './message';
 import { withoutUndefined, type RequestPlan } from './plan';
-import { GatewayError, UnknownOutcomeError } from './problem';
+import { GatewayError } from './problem';
 
 /** A part of what is said in a chat, in the words of whoever talks to the model. */
 export type ChatPart =
@@ -54,29 +53,6 @@ export interface ChatCall {
 	tools?: ChatTool[];
 	stopSequences?: string[];
 	stream?: boolean;
-}
-
-export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
-
-/** What the model answered, in the words of whoever talks to it. */
-export interface ChatAnswer {
-	id?: string;
-	parts: ChatPart[];
-	finishReason: FinishReason;
-	stopReason?: string;
-	usage?: ChatUsage;
-	/** The assistant's blocks as they came. */
-	content: JsonObject[];
-}
-
-export interface ChatUsage {
-	promptTokens: number;
-	completionTokens: number;
-	totalTokens: number;
-	cacheRead?: number;
-	thinkingTokens?: number;
-	/** As the gateway sent it. */
-	sent: JsonObject;
 }
 
 /**
@@ -237,93 +213,6 @@ function toolFields(tools: ChatTool[]): JsonObject[] {
 			input_schema: { type: 'object', ...(isJsonObject(inputSchema) ? inputSchema : {}) },
 		}),
 	);
-}
-
-/**
- * Reads the answer to a message of a chat.
- *
- * @throws UnknownOutcomeError if the gateway took the message on and answered with an error
- * @throws GatewayError if a tool call is only half there
- */
-export function readChatAnswer(body: JsonObject): ChatAnswer {
-	const answer = readMessage(body);
-	if (answer === undefined) throw brokenOff(body);
-	const content = answer.content.filter(isJsonObject);
-	const { stopReason } = answer;
-	if (stopReason === 'max_tokens' && content.at(-1)?.type === 'tool_use') {
-		// Half a prompt would be painted, and charged.
-		throw new GatewayError({
-			message: 'The answer was cut off at "Max Tokens", in the middle of a tool call',
-			description: 'Raise "Max Tokens" in the chat model. The tool was not called.',
-		});
-	}
-	return {
-		id: nonEmptyString(body.id),
-		parts: content.flatMap(partOf),
-		finishReason: FINISH_REASONS[stopReason ?? ''] ?? 'other',
-		stopReason,
-		usage: answer.usage && readUsage(answer.usage, answer.thinkingTokens),
-		content,
-	};
-}
-
-function brokenOff(body: JsonObject): UnknownOutcomeError {
-	const { error } = body;
-	const said = firstText([isJsonObject(error) ? error.message : error, body.message]);
-	return new UnknownOutcomeError({
-		message:
-			said === undefined
-				? 'The gateway accepted the message, but there is no answer in what it sent'
-				: `The gateway broke off its answer: ${said}`,
-		description:
-			"What it had written may have been charged, so the message was not sent again. Try again later, or look for it in the usage list of the gateway's console.",
-	});
-}
-
-const FINISH_REASONS: Record<string, FinishReason> = {
-	end_turn: 'stop',
-	stop_sequence: 'stop',
-	max_tokens: 'length',
-	model_context_window_exceeded: 'length',
-	tool_use: 'tool-calls',
-	refusal: 'content-filter',
-};
-
-function partOf({ type, ...block }: JsonObject): ChatPart[] {
-	if (type === 'text') {
-		const text = typeof block.text === 'string' ? block.text : '';
-		return text === '' ? [] : [{ type, text }];
-	}
-	if (type === 'thinking') {
-		const text = nonEmptyString(block.thinking);
-		return text === undefined ? [] : [{ type: 'reasoning', text }];
-	}
-	if (type !== 'tool_use') return [];
-	return [
-		{
-			type: 'tool-call',
-			toolCallId: nonEmptyString(block.id),
-			toolName: String(block.name),
-			input: JSON.stringify(block.input ?? {}),
-		},
-	];
-}
-
-function readUsage(sent: JsonObject, thinkingTokens: number | undefined): ChatUsage {
-	const count = (name: string): number => finiteNumber(sent[name]) ?? 0;
-	const cacheRead = finiteNumber(sent.cache_read_input_tokens);
-	// What comes from the cache or goes into it is not among the input tokens.
-	const promptTokens =
-		count('input_tokens') + (cacheRead ?? 0) + count('cache_creation_input_tokens');
-	const completionTokens = count('output_tokens');
-	return {
-		promptTokens,
-		completionTokens,
-		totalTokens: promptTokens + completionTokens,
-		cacheRead,
-		thinkingTokens,
-		sent,
-	};
 }
 
 /** The JSON object in a text, or undefined if there is none. */

@@ -53,8 +53,9 @@ export function quote(text: string): string {
 
 /** As much of an answer is kept as may hold an ID, in characters. */
 const LONGEST_EXCERPT = 2048;
-/** No ID is as long as this; images that come inside an answer are. */
-const LONG_BASE64 = /[\w+/=-]{400,}/g;
+/** No ID is longer than this, in characters; images that come inside an answer are. */
+const BASE64 = /[\w+/=-]+/g;
+const LONGEST_ID = 400;
 
 /**
  * How an answer begins, for whoever looks for what was paid for: up to 2,048 characters, images
@@ -64,7 +65,7 @@ export function excerpt(text: string | undefined): string | undefined {
 	if (text === undefined || text.trim() === '') return undefined;
 	return text
 		.slice(0, 8 * LONGEST_EXCERPT)
-		.replace(LONG_BASE64, '…')
+		.replace(BASE64, (word) => (word.length < LONGEST_ID ? word : '…'))
 		.slice(0, LONGEST_EXCERPT)
 		.replace(/\p{Cs}$/u, '');
 }

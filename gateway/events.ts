@@ -7,18 +7,19 @@ export interface ServerEvent {
 	data: string;
 }
 
-/** What a streamed answer brings piece by piece. */
-export type Piece =
-	| { type: 'text' | 'thinking'; text: string }
-	/** The name comes with the first piece, which may be empty; the pieces together are JSON. */
-	| { type: 'toolCall'; id: string; name?: string; json: string };
+/** What a streamed answer brings piece by piece. Tool calls do not: half of one must not get out. */
+export interface Piece {
+	type: 'text' | 'thinking';
+	text: string;
+}
 
 /** In characters. An image in base64 is shorter. */
 const LONGEST_EVENT = 32 * 1024 * 1024;
 
 /**
  * Reads server-sent events from the bytes of a body. Events, lines and characters may be cut
- * anywhere. What is not closed by an empty line is no event.
+ * anywhere. The last event needs no empty line behind it: not every gateway sends one, and one that
+ * was cut is no JSON any more.
  *
  * @throws RangeError if an event is longer than any answer
  */
@@ -33,11 +34,20 @@ export async function* readServerEvents(
 	let endsInReturn = false;
 	let event: string | undefined;
 	let data: string[] = [];
+	const read = (line: string): void => {
+		const [field, value] = fieldOf(line);
+		if (field === 'event') event = value;
+		if (field === 'data') data.push(value);
+	};
 	for await (const chunk of bytes) {
 		const text = decoder.decode(chunk, { stream: true });
 		if (text === '') continue;
 		length += text.length;
 		if (length > LONGEST_EVENT) throw new RangeError('An event of the stream is too large');
+		if (!endsInReturn && !text.includes('\n') && !text.includes('\r')) {
+			rest.push(text);
+			continue;
+		}
 		// The second half of a line break whose first half ended the chunk before.
 		const lines = text.slice(endsInReturn && text.startsWith('\n') ? 1 : 0).split(/\r\n|\n|\r/);
 		endsInReturn = text.endsWith('\r');
@@ -52,12 +62,12 @@ export async function* readServerEvents(
 				length = last.length;
 				continue;
 			}
-			const [field, value] = fieldOf(line);
-			if (field === 'event') event = value;
-			if (field === 'data') data.push(value);
+			read(line);
 		}
 		if (last !== '') rest.push(last);
 	}
+	if (rest.length > 0) read(rest.join(''));
+	if (data.length > 0) yield { event, data: data.join('\n') };
 }
 
 function fieldOf(line: string): [name: string, value: string] {
@@ -66,15 +76,32 @@ function fieldOf(line: string): [name: string, value: string] {
 	return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)];
 }
 
+interface Block {
+	fields: JsonObject;
+	/** What was added to its fields, in the pieces in which it came. */
+	added: Map<string, string[]>;
+	/** The input of a tool call, as JSON in pieces. */
+	input: string[];
+	closed: boolean;
+}
+
+const ADDITIONS: Record<string, 'text' | 'thinking' | 'signature'> = {
+	text_delta: 'text',
+	thinking_delta: 'thinking',
+	signature_delta: 'signature',
+};
+
 /** Puts the events of a streamed answer together to the answer that would have come in one. */
 export class MessageAssembly {
 	private message: JsonObject = {};
 
-	/** By number, which need not be a small one. */
-	private readonly blocks = new Map<number, JsonObject>();
+	/** In the order in which they began. */
+	private readonly blocks: Block[] = [];
 
-	/** The input of tool calls as it comes, by the block's number. */
-	private readonly inputs = new Map<number, string>();
+	/** The latest block of each number. A gateway may leave the number out. */
+	private readonly numbered = new Map<unknown, Block>();
+
+	private begun = false;
 
 	private ended = false;
 
@@ -88,11 +115,20 @@ export class MessageAssembly {
 		return this.done || nonEmptyString(this.message.stop_reason) !== undefined;
 	}
 
-	/** The answer, in the form in which it comes when it is not streamed. */
+	/** Whether the model has begun to call a tool. */
+	get callsTool(): boolean {
+		return this.blocks.some(({ fields }) => fields.type === 'tool_use');
+	}
+
+	/**
+	 * The answer, in the form in which it comes when it is not streamed. Where the input of a tool
+	 * call is not whole, it is the text that there is of it instead of an object.
+	 */
 	get body(): JsonObject {
-		return this.message.error === undefined
-			? { ...this.message, content: this.content() }
-			: this.message;
+		if (this.message.error !== undefined || !this.begun) return this.message;
+		const { content } = this.message;
+		const whole = this.blocks.length === 0 && Array.isArray(content);
+		return { ...this.message, content: whole ? content : this.blocks.map(contentOf) };
 	}
 
 	/**
@@ -101,93 +137,126 @@ export class MessageAssembly {
 	 * @returns what of it is to be handed on at once
 	 */
 	add({ event, data }: ServerEvent): Piece[] {
+		// What other protocols end their streams with.
+		if (data.trim() === '[DONE]') this.ended = true;
 		const fields = jsonObjectIn(data) ?? {};
-		switch (nonEmptyString(fields.type) ?? event) {
+		const type = nonEmptyString(fields.type) ?? event;
+		switch (type) {
 			case 'message_start':
-				if (isJsonObject(fields.message)) this.message = fields.message;
+				// Some repeat it; what came first counts.
+				if (!this.begun && isJsonObject(fields.message)) this.message = { ...fields.message };
+				this.begun = true;
 				return [];
+			case 'message':
+				return this.takeWhole(fields);
 			case 'content_block_start':
-				return this.open(Number(fields.index), fields.content_block);
+				return this.open(fields.index, fields.content_block);
 			case 'content_block_delta':
-				return this.grow(Number(fields.index), fields.delta);
-			case 'content_block_stop':
-				return this.close(Number(fields.index));
+				return isJsonObject(fields.delta) ? this.grow(fields.index, fields.delta) : [];
+			case 'content_block_stop': {
+				const block = this.blockAt(fields.index);
+				if (block !== undefined) block.closed = true;
+				return [];
+			}
 			case 'message_delta':
-				merge(this.message, fields.delta);
-				this.message.usage = merge(asObject(this.message.usage), fields.usage);
+				this.update(fields);
 				return [];
 			case 'message_stop':
 				this.ended = true;
 				return [];
 			case 'error':
-				this.message = { type: 'error', error: fields.error ?? fields.message ?? data };
-				return [];
+				return this.fail(fields.error ?? fields.message ?? data);
 			default:
-				return [];
+				return type === undefined && fields.error !== undefined ? this.fail(fields.error) : [];
 		}
 	}
 
-	private content(): JsonObject[] {
-		const numbered = [...this.blocks].sort(([one], [other]) => one - other);
-		return numbered.map(([, block]) => block);
+	private fail(error: unknown): Piece[] {
+		// Behind its stop reason an answer is whole, and paid.
+		if (this.whole) this.ended = true;
+		else this.message = { type: 'error', error };
+		return [];
 	}
 
-	private open(index: number, given: unknown): Piece[] {
-		if (!isJsonObject(given)) return [];
-		const block = { ...given };
-		this.blocks.set(index, block);
-		if (block.type === 'tool_use') {
-			return [{ type: 'toolCall', id: String(block.id), name: String(block.name), json: '' }];
-		}
-		// A block may come with its beginning, or whole.
-		return textPieces(block.type, block.type === 'thinking' ? block.thinking : block.text);
-	}
-
-	private grow(index: number, delta: unknown): Piece[] {
-		const block = this.blocks.get(index);
-		if (block === undefined || !isJsonObject(delta)) return [];
-		const append = (field: string, more: unknown): void => {
-			block[field] = `${asText(block[field])}${asText(more)}`;
-		};
-		switch (delta.type) {
-			case 'text_delta':
-				append('text', delta.text);
-				return textPieces('text', delta.text);
-			case 'thinking_delta':
-				append('thinking', delta.thinking);
-				return textPieces('thinking', delta.thinking);
-			case 'signature_delta':
-				append('signature', delta.signature);
-				return [];
-			case 'citations_delta':
-				if (!Array.isArray(block.citations)) block.citations = [];
-				(block.citations as unknown[]).push(delta.citation);
-				return [];
-			case 'input_json_delta': {
-				const json = asText(delta.partial_json);
-				this.inputs.set(index, (this.inputs.get(index) ?? '') + json);
-				return json === '' ? [] : [{ type: 'toolCall', id: String(block.id), json }];
+	private update({ delta, usage }: JsonObject): void {
+		for (const name of ['stop_reason', 'stop_sequence']) {
+			const value = isJsonObject(delta) ? delta[name] : undefined;
+			if (value !== undefined && (value !== null || this.message[name] === undefined)) {
+				this.message[name] = value;
 			}
-			default:
-				return [];
 		}
+		this.message.usage = merge(asObject(this.message.usage), usage);
 	}
 
-	private close(index: number): Piece[] {
-		const block = this.blocks.get(index);
-		if (block?.type !== 'tool_use') return [];
-		const json = this.inputs.get(index) ?? '';
-		if (json !== '') {
-			block.input = jsonObjectIn(json) ?? {};
-			return [];
+	/** An answer that comes in a single event. */
+	private takeWhole(message: JsonObject): Piece[] {
+		if (this.blocks.length > 0 || !Array.isArray(message.content)) return [];
+		this.begun = true;
+		this.message = message;
+		this.ended = message.content.length > 0;
+		return message.content
+			.filter(isJsonObject)
+			.flatMap((block) => pieces(block.type, block[String(block.type)]));
+	}
+
+	private blockAt(index: unknown): Block | undefined {
+		return index === undefined || index === null ? this.blocks.at(-1) : this.numbered.get(index);
+	}
+
+	private open(index: unknown, given: unknown): Piece[] {
+		if (!isJsonObject(given)) return [];
+		this.addBlock(index, { ...given });
+		// A block may come with its beginning, or whole.
+		return pieces(given.type, given.type === 'thinking' ? given.thinking : given.text);
+	}
+
+	private addBlock(index: unknown, fields: JsonObject): Block {
+		const block: Block = { fields, added: new Map(), input: [], closed: false };
+		this.begun = true;
+		this.blocks.push(block);
+		this.numbered.set(index, block);
+		return block;
+	}
+
+	private grow(index: unknown, delta: JsonObject): Piece[] {
+		const type = typeof delta.type === 'string' ? delta.type : '';
+		const field = Object.hasOwn(ADDITIONS, type) ? ADDITIONS[type] : undefined;
+		let block = this.blockAt(index);
+		if (block === undefined) {
+			// Its beginning is missing; what is said in it is paid for all the same.
+			if (field === 'text' || field === 'thinking') block = this.addBlock(index, { type: field });
+			else if (type === 'input_json_delta') block = this.addBlock(index, { type: 'tool_use' });
+			else return [];
 		}
-		// Without a piece, the input is what the block began with.
-		const whole = JSON.stringify(asObject(block.input));
-		return whole === '{}' ? [] : [{ type: 'toolCall', id: String(block.id), json: whole }];
+		if (field !== undefined) {
+			const more = asText(delta[field]);
+			const added = block.added.get(field);
+			if (added === undefined) block.added.set(field, [more]);
+			else added.push(more);
+			return pieces(field, more);
+		}
+		if (type === 'input_json_delta') block.input.push(asText(delta.partial_json));
+		if (type === 'citations_delta') {
+			const { citations } = block.fields;
+			if (Array.isArray(citations)) citations.push(delta.citation);
+			else block.fields.citations = [delta.citation];
+		}
+		return [];
 	}
 }
 
-function textPieces(type: unknown, given: unknown): Piece[] {
+function contentOf({ fields, added, input, closed }: Block): JsonObject {
+	const block = { ...fields };
+	for (const [field, more] of added) block[field] = asText(fields[field]) + more.join('');
+	if (block.type !== 'tool_use') return block;
+	const json = input.join('');
+	if (json !== '') return { ...block, input: jsonObjectIn(json) ?? json };
+	// Without a piece, the input is what the block began with; an empty one may just not be there yet.
+	const given = asObject(block.input);
+	return { ...block, input: closed || Object.keys(given).length > 0 ? given : '' };
+}
+
+function pieces(type: unknown, given: unknown): Piece[] {
 	const text = asText(given);
 	return text !== '' && (type === 'text' || type === 'thinking') ? [{ type, text }] : [];
 }

@@ -1,8 +1,9 @@
 import { isJsonObject } from './json';
 
-/** An address that is the image itself: Base64, or a drawing written out. */
-const DATA_URL =
-	/\bdata:(?:[a-z0-9.+/=-]{0,100};){0,5}base64,[a-z0-9+/=_%-]*|\bdata:image\/[^,\s"]{1,100},[^\s"]*/gi;
+/** What may be an address that is the image itself. */
+const DATA_URL = /\bdata:[^\s"'<>]*/gi;
+/** In characters: what stands before the bytes is shorter. */
+const LONGEST_TYPE = 500;
 /** Fields of an image that comes inside a response (specification, 2.3, `response_format`). */
 const IMAGE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
 /** What an answer of the gateway is nested at the most; below that nothing is looked at. */
@@ -30,7 +31,11 @@ export function withoutInlineImages(value: unknown, depth = 0): unknown {
 
 /** A text without the bytes of images that are addresses of their own. */
 export function withoutDataUrls(text: string): string {
-	return text.replace(DATA_URL, removed);
+	return text.replace(DATA_URL, (url) => {
+		const comma = url.slice(0, LONGEST_TYPE).indexOf(',');
+		const type = url.slice('data:'.length, Math.max(0, comma)).toLowerCase();
+		return type.startsWith('image/') || type.endsWith('base64') ? removed(url) : url;
+	});
 }
 
 const removed = (text: string): string => `(image data, ${text.length} characters)`;

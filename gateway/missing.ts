@@ -5,6 +5,7 @@ import type { Outcome } from './outcome';
 export const YOUNG_MS = 30_000;
 /** Where its age is not known, or where it was seen before, a few answers in a row decide. */
 const STAYS_MS = 5000;
+const FEW_ANSWERS = 4;
 
 /** Whether an answer is an error in the gateway's own form (specification, 2.5). */
 export function isGatewayError(outcome: Outcome): boolean {
@@ -28,6 +29,8 @@ export interface Sightings {
 	bornAt?: number;
 	/** When the gateway said for the first time that it does not know it, and has said so since. */
 	missingSince?: number;
+	/** How often it has said so. */
+	misses?: number;
 	/** Whether the gateway has told its status before. */
 	seen?: boolean;
 }
@@ -36,12 +39,16 @@ export interface Sightings {
  * Notes that the gateway does not know a task.
  *
  * @returns whether that is final: at once for a task that was submitted half a minute ago, for a
- * younger one only if it stays until then, and for five seconds where its age is not known
+ * younger one only if it stays until then, and for five seconds where its age is not known; in these
+ * cases not before a few answers in a row have said so
  */
 export function isGone(task: Sightings, now: number): boolean {
 	task.missingSince ??= now;
+	task.misses = (task.misses ?? 0) + 1;
 	const missingMs = now - task.missingSince;
-	if (task.bornAt === undefined || task.seen === true) return missingMs >= STAYS_MS;
+	const isSure = task.misses >= FEW_ANSWERS;
+	if (task.bornAt === undefined || task.seen === true) return isSure && missingMs >= STAYS_MS;
+	if (task.missingSince - task.bornAt >= YOUNG_MS) return true;
 	// A clock that is wrong elsewhere does not keep anybody waiting.
-	return now - task.bornAt >= YOUNG_MS || missingMs >= YOUNG_MS;
+	return isSure && (now - task.bornAt >= YOUNG_MS || missingMs >= YOUNG_MS);
 }

@@ -13,7 +13,9 @@ import { addHints } from '../shared/hints';
 import { readLimits } from '../shared/options';
 import { openRun } from '../shared/run';
 import { chatModelFields } from './fields';
+import { Messenger } from './messenger';
 import { GatewayChatModel } from './model';
+import { openPaidMessages } from './paidMessages';
 import { readSettings } from './settings';
 
 const KEPT = 'mediaGatewayChat';
@@ -48,24 +50,42 @@ export class LmChatMediaGateway implements INodeType {
 		const settings = readSettings(context, itemIndex);
 		addHints(context, messageHints(settings));
 		const run = await openRun(context, readLimits(context));
-		let cutOff = false;
+		const messenger = new Messenger({
+			run,
+			kept: keptTurns(context),
+			paid: openPaidMessages(context),
+			onPaidBefore: hintOnce(context, PAID_BEFORE),
+		});
+		const cutOff = hintOnce(context, 'An answer was cut off at "Max Tokens" of the chat model.');
 		const model = new GatewayChatModel({
 			run,
 			settings,
-			kept: keptTurns(context),
+			messenger,
 			schemaOf: sdk.getParametersJsonSchema,
 			itemIndex,
 			onAnswer: ({ finishReason }) => {
-				if (finishReason === 'length' && !cutOff) {
-					addHints(context, ['An answer was cut off at "Max Tokens" of the chat model.']);
-				}
-				cutOff ||= finishReason === 'length';
+				if (finishReason === 'length') cutOff();
 			},
 		});
 		// The SDK may bring types of another n8n.
 		const owner = this as unknown as Parameters<typeof sdk.supplyModel>[0];
-		return { ...sdk.supplyModel(owner, model), closeFunction: async () => run.end() };
+		const closeFunction = async (): Promise<void> => {
+			await messenger.close();
+			run.end();
+		};
+		return { ...sdk.supplyModel(owner, model), closeFunction };
 	}
+}
+
+const PAID_BEFORE =
+	'An earlier try had already paid for a message: its answer was used again, and the message was not sent again. To get another answer, run the workflow again.';
+
+function hintOnce(context: IExecuteFunctions, hint: string): () => void {
+	let isGiven = false;
+	return () => {
+		if (!isGiven) addHints(context, [hint]);
+		isGiven = true;
+	};
 }
 
 /**

@@ -11,31 +11,27 @@ import type {
 import { NodeOperationError } from 'n8n-workflow';
 import {
 	planChat,
-	readChatAnswer,
 	toConversation,
-	type ChatAnswer,
 	type ChatCall,
+	type ChatPart,
 	type ChatSettings,
 	type ChatTool,
 	type ChatTurn,
 } from '../../gateway/chat';
+import type { ChatAnswer } from '../../gateway/chatAnswer';
 import type { Piece } from '../../gateway/events';
-import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns';
 import type { RequestPlan } from '../../gateway/plan';
-import type { JsonObject } from '../../gateway/json';
 import { nodeError } from '../shared/errors';
-import { Requests, RunEnded } from '../shared/requests';
+import { RunEnded } from '../shared/requests';
 import type { Run } from '../shared/run';
-import { createExchange } from '../shared/transport';
-import { readStreamed } from './answer';
+import type { Messenger } from './messenger';
 import { Queue } from './queue';
 
 /** What all copies of a model share, with whatever tools each of them has. */
 export interface Session {
 	run: Run;
 	settings: ChatSettings;
-	/** Turns that have to go back as they came; outlives the model. */
-	kept: KeptTurn[];
+	messenger: Messenger;
 	/** The JSON schema of a tool's input. */
 	schemaOf: (tool: FunctionTool) => unknown;
 	itemIndex: number;
@@ -97,12 +93,14 @@ export class GatewayChatModel implements ChatModel {
 		asking.catch(() => undefined).finally(() => queue.close());
 		let streamed = false;
 		try {
-			for await (const piece of queue) {
+			for await (const { type, text } of queue) {
 				streamed = true;
-				yield chunkOf(piece);
+				yield textChunk(type, text);
 			}
 			const answer = await asking;
-			if (!streamed) yield* chunksOf(answer);
+			// Tool calls come last and whole: n8n's adapter would make half a call of half its pieces.
+			const rest = answer.parts.filter(({ type }) => !streamed || type === 'tool-call');
+			yield* rest.flatMap(chunksOf);
 			yield { type: 'finish', finishReason: answer.finishReason, usage: usageOf(answer) };
 		} finally {
 			left.abort();
@@ -116,19 +114,21 @@ export class GatewayChatModel implements ChatModel {
 		onPiece?: (piece: Piece) => void,
 		left?: AbortSignal,
 	): Promise<ChatAnswer> {
-		const { run, kept, itemIndex, onAnswer } = this.session;
+		const { run, settings, messenger, itemIndex, onAnswer } = this.session;
 		const signals = [config.abortSignal, config.signal, left];
 		try {
-			const { system, turns: given } = toConversation(messages);
-			const turns = restoreTurns(kept, given);
-			const plan = this.plan(system, turns, config, onPiece !== undefined);
-			const body = await this.send(plan, signals, onPiece);
-			const answer = readChatAnswer(body);
-			keepTurn(kept, turns, answer.content);
+			const conversation = toConversation(messages);
+			const answer = await messenger.ask(conversation.turns, {
+				plan: (turns) => this.plan(conversation.system, turns, config, onPiece !== undefined),
+				model: String(settings.extraFields?.model ?? settings.model),
+				signals: signals.filter((signal) => signal !== undefined),
+				onPiece,
+			});
 			onAnswer(answer);
 			return answer;
 		} catch (error) {
 			if (error instanceof RunEnded) {
+				// By this word, and by nothing else, the engine knows that the user has stopped it.
 				throw new NodeOperationError(run.context.getNode(), 'The execution was canceled', {
 					description: 'A message that was under way may have been charged.',
 					itemIndex,
@@ -169,47 +169,6 @@ export class GatewayChatModel implements ChatModel {
 		const { name, description } = tool;
 		return [{ name, description, inputSchema: this.session.schemaOf(tool) }];
 	}
-
-	private async send(
-		plan: RequestPlan,
-		signals: Array<AbortSignal | undefined>,
-		onPiece?: (piece: Piece) => void,
-	): Promise<JsonObject> {
-		const { run } = this.session;
-		const requests = new Requests();
-		const given = signals.filter((signal) => signal !== undefined);
-		const signal = AbortSignal.any(given);
-		let cancel = (): void => undefined;
-		const cancelled = new Promise<never>((_, reject) => {
-			cancel = () => {
-				reject(new RunEnded('The call was cancelled'));
-				requests.abort();
-			};
-		});
-		cancelled.catch(() => undefined);
-		run.stopped.catch(cancel);
-		signal.addEventListener('abort', cancel, { once: true });
-		if (signal.aborted) cancel();
-
-		const exchange = createExchange({
-			...run,
-			requests,
-			read:
-				onPiece &&
-				(async (response) => await readStreamed(response, onPiece, run.address.withoutKey)),
-		});
-		try {
-			return await Promise.race([
-				// Between two attempts nothing is under way that could be aborted.
-				run.sender.send(plan, async (...args) =>
-					signal.aborted ? await cancelled : await exchange(...args),
-				),
-				cancelled,
-			]);
-		} finally {
-			signal.removeEventListener('abort', cancel);
-		}
-	}
 }
 
 function usageOf({ usage }: ChatAnswer): TokenUsage | undefined {
@@ -225,23 +184,14 @@ function usageOf({ usage }: ChatAnswer): TokenUsage | undefined {
 	};
 }
 
-function chunkOf(piece: Piece): StreamChunk {
-	if (piece.type === 'toolCall') {
-		// The ID with every piece: n8n's adapter numbers all calls of an answer alike.
-		const { id, name, json } = piece;
-		return { type: 'tool-call-delta', id, name, argumentsDelta: json };
-	}
-	const type = piece.type === 'text' ? 'text-delta' : 'reasoning-delta';
-	return { type, delta: piece.text };
+function textChunk(type: Piece['type'], text: string): StreamChunk {
+	return { type: type === 'text' ? 'text-delta' : 'reasoning-delta', delta: text };
 }
 
-function* chunksOf({ parts }: ChatAnswer): Generator<StreamChunk> {
-	for (const part of parts) {
-		if (part.type === 'text') yield chunkOf({ type: 'text', text: part.text });
-		if (part.type === 'reasoning') yield chunkOf({ type: 'thinking', text: part.text });
-		if (part.type === 'tool-call') {
-			const { toolCallId = '', toolName, input } = part;
-			yield chunkOf({ type: 'toolCall', id: toolCallId, name: toolName, json: input });
-		}
-	}
+function chunksOf(part: ChatPart): StreamChunk[] {
+	if (part.type === 'text') return [textChunk('text', part.text)];
+	if (part.type === 'reasoning') return [textChunk('thinking', part.text)];
+	if (part.type !== 'tool-call') return [];
+	const { toolCallId, toolName, input } = part;
+	return [{ type: 'tool-call-delta', id: toolCallId, name: toolName, argumentsDelta: input }];
 }

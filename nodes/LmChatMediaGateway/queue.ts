@@ -1,6 +1,6 @@
 /** Hands on what one side puts in to the other side that waits for it, in order. */
 export class Queue<T> implements AsyncIterable<T> {
-	private readonly entries: T[] = [];
+	private entries: T[] = [];
 
 	private closed = false;
 
@@ -19,7 +19,12 @@ export class Queue<T> implements AsyncIterable<T> {
 
 	async *[Symbol.asyncIterator](): AsyncGenerator<T> {
 		for (;;) {
-			while (this.entries.length > 0) yield this.entries.shift() as T;
+			while (this.entries.length > 0) {
+				// All at once: taking them out one by one moves all others each time.
+				const taken = this.entries;
+				this.entries = [];
+				yield* taken;
+			}
 			if (this.closed) return;
 			await new Promise<void>((resolve) => {
 				this.wake = resolve;

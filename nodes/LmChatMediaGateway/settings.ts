@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import type { ChatSettings } from '../../gateway/chat';
-import { nonEmptyString } from '../../gateway/json';
+import { nonEmptyString, type JsonObject } from '../../gateway/json';
 import type { Thinking } from '../../gateway/message';
 import { readCount, readJsonObject, readOptions, readText } from '../shared/options';
 
@@ -44,6 +44,46 @@ export function readSettings(context: IExecuteFunctions, itemIndex: number): Cha
 		temperature: number('Temperature', options.temperature),
 		topP: number('Top P', options.topP),
 		topK: number('Top K', options.topK),
-		extraFields: readJsonObject(context, 'Extra Fields', options.extraFields, itemIndex),
+		extraFields: readChatFields(context, options.extraFields, itemIndex),
 	};
+}
+
+/** Fields that belong to the agent, or change the form of the response, and what to do instead. */
+const NOT_EXTRA: Record<string, string> = {
+	stream:
+		'The agent or chain decides whether the response is streamed. Remove "stream", or set it to false to get each response in one piece.',
+	messages: 'The agent or chain writes the messages. Put instructions into its own fields.',
+	tools:
+		'The tools are those that are connected to the agent: it could not call others. Remove "tools".',
+	n: 'Only one answer can be read, and each is charged. Remove "n".',
+};
+
+const OFF = ['', 'false', '0', 'no', 'off'];
+
+/**
+ * The extra fields, without those by which a paid response could not be read, or a conversation not
+ * be continued. `stream` that is off and `n` that is 1 change nothing.
+ *
+ * @throws NodeOperationError that names the field to remove
+ */
+function readChatFields(context: IExecuteFunctions, value: unknown, itemIndex: number): JsonObject {
+	const fields = { ...readJsonObject(context, 'Extra Fields', value, itemIndex) };
+	const text = (name: string): string =>
+		String(fields[name] ?? '')
+			.slice(0, 20)
+			.trim()
+			.toLowerCase();
+	if ('stream' in fields && OFF.includes(text('stream'))) fields.stream = false;
+	const isHarmless = (name: string): boolean =>
+		(name === 'stream' && fields.stream === false) || (name === 'n' && text('n') === '1');
+	const refused = Object.keys(NOT_EXTRA).find(
+		(name) => Object.hasOwn(fields, name) && !isHarmless(name),
+	);
+	if (refused === undefined) return fields;
+	throw new NodeOperationError(context.getNode(), `"Extra Fields" must not set "${refused}"`, {
+		description: `${NOT_EXTRA[refused]} Nothing was sent.`,
+		itemIndex,
+		// Shown as it is, instead of as the cause of an error of the agent.
+		functionality: 'configuration-node',
+	});
 }

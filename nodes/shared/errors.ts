@@ -113,7 +113,8 @@ export function nodeError(
 				)
 			: new NodeOperationError(node, message, { description: advice, itemIndex });
 	// The platform rewrites texts in which it sees an error code, and prefers its own for a status.
-	made.message = message;
+	// The engine books every error whose message has this word as a Stop by the user.
+	made.message = message.replaceAll('canceled', 'Canceled');
 	made.description = advice;
 	Object.assign(made.context, { details: withoutUndefined({ ...details, httpCode }) });
 	return made;

@@ -95,6 +95,7 @@ function judge(task: AskedTask, answer: Answer, now: number): PollAnswer {
 		task.foundAs = answer.state.taskType;
 		task.seen = true;
 		task.missingSince = undefined;
+		task.misses = 0;
 	}
 	if (answer.kind !== 'missing') return answer;
 	const { error, pauseMs } = answer;

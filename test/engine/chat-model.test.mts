@@ -1,143 +1,23 @@
 /** The chat model as n8n's AI nodes get it: through the real SDK, its adapter and LangChain. */
 import './fast-time.mjs';
-import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import {
 	AIMessage,
 	HumanMessage,
 	SystemMessage,
 	ToolMessage,
-	type AIMessageChunk,
 	type BaseMessage,
 	type MessageContent,
 } from '@langchain/core/messages';
 import { StringOutputParser } from '@langchain/core/output_parsers';
-import { DynamicStructuredTool } from '@langchain/core/tools';
-import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { z } from 'zod';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../simulator/gateway.mjs';
-import type { Host, RunResult, RunningExecution } from '../../harness/engine/host.mjs';
-import {
-	deadAddress,
-	everythingIn,
-	hostFor,
-	serve,
-	TINY_PNG,
-	type OwnServer,
-} from './workbench.mjs';
+import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
+import { deadAddress, everythingIn, serve, TINY_PNG, type OwnServer } from './workbench.mjs';
 
-interface Model extends Pick<BaseChatModel, 'invoke' | 'stream' | 'pipe'> {
-	bindTools(tools: DynamicStructuredTool[]): Model;
-}
-/** Gets a model from n8n, anew each time, as an agent does after each round of tools. */
-type Supply = () => Promise<Model>;
-type Use = (supply: Supply, context: IExecuteFunctions) => Promise<unknown>;
-
-const KEY = 'sk-embedded-gateway-one';
 const THINKING = { model: 'reason-large', thinking: 'adaptive' };
 
-/** The node under test hangs on a root node whose work is done by the test. */
-class Bench {
-	private use: Use = async () => undefined;
-
-	private constructor(private readonly host: Host) {}
-
-	static async at(baseUrl: string, credential: Record<string, unknown> = {}): Promise<Bench> {
-		const holder: { bench?: Bench } = {};
-		const host = await hostFor(
-			{ baseUrl, ...credential },
-			{
-				extraNodeTypes: {
-					'test.root': {
-						description: {
-							name: 'root',
-							displayName: 'Root',
-							description: 'Root',
-							group: ['transform'],
-							version: [1],
-							defaults: { name: 'Root' },
-							inputs: ['main', { type: 'ai_languageModel', maxConnections: 1 }],
-							outputs: ['main'],
-							properties: [],
-						},
-						async execute(this: IExecuteFunctions) {
-							const supply: Supply = async () =>
-								(await this.getInputConnectionData('ai_languageModel', 0)) as Model;
-							await holder.bench!.use(supply, this);
-							return [[{ json: {}, pairedItem: { item: 0 } }]];
-						},
-					},
-				},
-			},
-		);
-		holder.bench = new Bench(host);
-		return holder.bench;
-	}
-
-	start(parameters: Record<string, unknown>, use: Use): RunningExecution {
-		this.use = use;
-		return this.host.start(
-			{
-				nodes: [
-					{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
-					{ name: 'Root', type: 'test.root' },
-					{
-						name: 'Model',
-						type: 'n8n-nodes-media-gateway.lmChatMediaGateway',
-						parameters: { model: 'reason-large', ...parameters } as never,
-					},
-				],
-				connections: {
-					Start: { main: [[{ node: 'Root', type: 'main', index: 0 }]] },
-					Model: {
-						ai_languageModel: [[{ node: 'Root', type: 'ai_languageModel', index: 0 }]],
-					},
-				},
-			},
-			{ startNode: 'Start' },
-		);
-	}
-
-	async run(parameters: Record<string, unknown>, use: Use): Promise<RunResult> {
-		return await this.start(parameters, use).promise;
-	}
-
-	/** What `use` brings; its failure, or that of the node, is one of the test. */
-	async with<T>(
-		parameters: Record<string, unknown>,
-		use: (supply: Supply, context: IExecuteFunctions) => Promise<T>,
-	): Promise<T> {
-		let brought: { value: T } | undefined;
-		const { error } = await this.run(parameters, async (supply, context) => {
-			brought = { value: await use(supply, context) };
-		});
-		if (brought === undefined) throw error ?? new Error('The root node did not run');
-		return brought.value;
-	}
-}
-
-const collect = async (stream: AsyncIterable<AIMessageChunk>) => {
-	const chunks: AIMessageChunk[] = [];
-	for await (const chunk of stream) chunks.push(chunk);
-	const [first, ...others] = chunks as [AIMessageChunk, ...AIMessageChunk[]];
-	return { chunks, whole: others.reduce((sum, chunk) => sum.concat(chunk), first) };
-};
-
-const ask = async (model: Model, way: 'invoke' | 'stream', messages: BaseMessage[]) =>
-	way === 'invoke'
-		? await model.invoke(messages)
-		: (await collect(await model.stream(messages))).whole;
-
-const toolNamed = (name: string) =>
-	new DynamicStructuredTool({
-		name,
-		description: `Is ${name}`,
-		schema: z.object({ query: z.string() }),
-		func: async () => 'never called here',
-	});
-
 let gateway: Gateway;
-let bench: Bench;
+let bench: ChatBench;
 const open: Array<{ close(): Promise<void> }> = [];
 
 async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>): Promise<T> {
@@ -148,7 +28,7 @@ async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>)
 
 beforeAll(async () => {
 	gateway = await opened(startGateway());
-	bench = await Bench.at(gateway.url);
+	bench = await ChatBench.at(gateway.url);
 });
 beforeEach(() => gateway.reset());
 afterAll(async () => {
@@ -210,7 +90,7 @@ describe('one answer', () => {
 	});
 
 	test('leaves out what is not set, and takes the key where the gateway wants it', async () => {
-		const own = await Bench.at(gateway.url, {
+		const own = await ChatBench.at(gateway.url, {
 			messageAuth: 'xApiKey',
 			versionHeaderName: 'vendor-version',
 		});
@@ -287,7 +167,7 @@ describe('a stream', () => {
 
 	test('is one answer where the gateway does not stream, tool calls included', async () => {
 		const plain = await opened(startGateway({ streaming: false }));
-		const own = await Bench.at(plain.url);
+		const own = await ChatBench.at(plain.url);
 		const { whole, chunks } = await own.with(THINKING, async (supply) => {
 			const model = (await supply()).bindTools([toolNamed('look_up')]);
 			return await collect(await model.stream([new HumanMessage('Use look_up, please')]));
@@ -420,7 +300,7 @@ describe.each(['invoke', 'stream'] as const)('tools, by %s', (way) => {
 });
 
 describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => {
-	async function failure(own: Bench, parameters = {}) {
+	async function failure(own: ChatBench, parameters = {}) {
 		const { error, status } = await own.run(parameters, async (supply) => {
 			await ask(await supply(), way, hello);
 		});
@@ -438,13 +318,14 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 
 	test('no quota: once more, then said', async () => {
 		const message = 'insufficient quota';
-		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, message }]);
+		const type = 'insufficient_quota';
+		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, message, type }]);
 		expect((await failure(bench)).message).toContain('quota');
 		expect(gateway.count('message')).toBe(2);
 	});
 
 	test('nobody there: tried again, then said', async () => {
-		const own = await Bench.at(await deadAddress());
+		const own = await ChatBench.at(await deadAddress());
 		expect((await failure(own)).message).toMatch(/nothing answers .*tried 6 times/);
 	});
 
@@ -468,9 +349,9 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		expect((await failure(bench, { model: 'unknown' })).message).toContain('Incorrect model ID');
 		const parameters = { model: 'reason-next', options: { temperature: 1 } };
 		expect((await failure(bench, parameters)).description).toContain('temperature');
-		const locked = await Bench.at(gateway.url, { apiKey: gateway.disabledKey });
+		const locked = await ChatBench.at(gateway.url, { apiKey: gateway.disabledKey });
 		expect((await failure(locked)).message).toContain('disabled');
-		const typed = await Bench.at(gateway.url, { apiKey: '<API_KEY>' });
+		const typed = await ChatBench.at(gateway.url, { apiKey: '<API_KEY>' });
 		expect((await failure(typed)).message).toBe('Error in sub-node Model');
 	});
 
@@ -490,7 +371,13 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 	});
 
 	test('a caller who gives up ends it, also between two attempts', async () => {
-		const refusal = { call: 'message', kind: 'status', status: 429, retryAfter: 5 } as const;
+		const refusal = {
+			call: 'message',
+			kind: 'status',
+			status: 429,
+			retryAfter: 5,
+			type: 'insufficient_quota',
+		} as const;
 		gateway.setFaults([{ ...refusal, message: 'no balance' }]);
 		await bench.with({}, async (supply) => {
 			const model = await supply();
@@ -533,7 +420,7 @@ describe('a stream that fails on its way', () => {
 				answer(response, request);
 			}),
 		);
-		const own = await Bench.at(server.url);
+		const own = await ChatBench.at(server.url);
 		const heard: string[] = [];
 		const result = await own.run({}, async (supply) => {
 			for await (const chunk of await (await supply()).stream(hello)) heard.push(chunk.text);
@@ -592,7 +479,7 @@ describe('a stream that fails on its way', () => {
 				goOn();
 			}),
 		);
-		const own = await Bench.at(server.url);
+		const own = await ChatBench.at(server.url);
 		await own.with({}, async (supply) => {
 			for await (const _ of await (await supply()).stream(hello)) break;
 			while (closed.mock.calls.length === 0) await new Promise(setImmediate);
@@ -612,7 +499,7 @@ describe('on an n8n without the SDK', () => {
 	afterAll(() => jest.dontMock('@n8n/ai-node-sdk'));
 
 	test('the package loads, and the chat model says what it needs', async () => {
-		const own = await Bench.at(gateway.url);
+		const own = await ChatBench.at(gateway.url);
 		const { error } = await own.run({}, async (supply) => await supply());
 		const { message, description } = error as Error & { description?: string };
 		expect(message).toContain('AI Node SDK');

@@ -72,7 +72,7 @@ export const FAULTS = {
 	},
 	'429 quota': {
 		name: '429 for quota',
-		fault: status(429, { message: 'quota insufficient' }),
+		fault: status(429, { message: 'quota insufficient', type: 'insufficient_quota' }),
 	},
 	html: { name: 'A web page with status 200', fault: { kind: 'html' } },
 	'html 502': { name: 'A web page with status 502', fault: { kind: 'html', status: 502 } },

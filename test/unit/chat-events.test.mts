@@ -34,9 +34,17 @@ describe('server-sent events', () => {
 		]);
 	});
 
-	test('one that is not closed is none: it may have been cut', async () => {
-		expect(await eventsIn('data: whole\n\ndata: {"half')).toEqual([{ data: 'whole' }]);
-		expect(await eventsIn('data: whole\n\ndata: also whole?\n')).toEqual([{ data: 'whole' }]);
+	test('the last one needs no empty line behind it, nor a line break', async () => {
+		const whole = [{ data: 'whole' }, { data: 'also whole' }];
+		expect(await eventsIn('data: whole\n\ndata: also whole')).toEqual(whole);
+		expect(await eventsIn('data: whole\n\ndata: also whole\n')).toEqual(whole);
+		expect(await eventsIn('data: whole\n\n: a comment')).toEqual([{ data: 'whole' }]);
+	});
+
+	test('half a BOM, and one byte at a time', async () => {
+		const bytes = Buffer.from('\ufeffdata: {"a":"🦊"}\r\ndata:b\r\n\r\n');
+		const every = Array.from({ length: bytes.length }, (_, index) => index);
+		expect(await eventsIn(bytes.toString(), every)).toEqual([{ data: '{"a":"🦊"}\nb' }]);
 	});
 
 	test.each(['\n', '\r\n', '\r'])('with lines that end in %j, cut anywhere', async (end) => {
@@ -129,16 +137,12 @@ describe('a streamed answer', () => {
 		});
 	});
 
-	test('is handed on piece by piece, each call by its ID', () => {
+	test('is handed on piece by piece, but for tool calls', () => {
 		expect(assembled(...events).pieces).toEqual<Piece[]>([
 			{ type: 'thinking', text: 'Hm' },
 			{ type: 'thinking', text: '.' },
 			{ type: 'text', text: 'Let me' },
 			{ type: 'text', text: ' see.' },
-			{ type: 'toolCall', id: 'a', name: 'draw', json: '' },
-			{ type: 'toolCall', id: 'a', json: '{"prompt":' },
-			{ type: 'toolCall', id: 'a', json: '"a fox"}' },
-			{ type: 'toolCall', id: 'b', name: 'now', json: '' },
 		]);
 	});
 
@@ -158,7 +162,10 @@ describe('a streamed answer', () => {
 			{ type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'x' } },
 			{ type: 'redacted_thinking', data: 'zzz' },
 		]);
-		expect(pieces).toContainEqual({ type: 'toolCall', id: 'a', json: '{"prompt":"x"}' });
+		expect(pieces).toEqual([
+			{ type: 'text', text: 'One' },
+			{ type: 'text', text: ' two' },
+		]);
 	});
 
 	test('is whole with its stop reason, and cut without it', () => {
@@ -189,5 +196,126 @@ describe('a streamed answer', () => {
 			[],
 		);
 		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
+	});
+
+	test('ends with the sentinel of other protocols, if it has begun', () => {
+		const { assembly } = assembled(start, open(0, { type: 'text', text: 'Hi' }));
+		assembly.add({ data: ' [DONE] ' });
+		expect(assembly).toMatchObject({ whole: true, done: true });
+		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
+		const empty = new MessageAssembly();
+		empty.add({ data: '[DONE]' });
+		expect(empty.body).not.toHaveProperty('content');
+	});
+
+	test('may come in a single event', () => {
+		const content = [{ type: 'text', text: 'Hi' }];
+		const { assembly, pieces } = assembled({ type: 'message', content, stop_reason: 'end_turn' });
+		expect(assembly).toMatchObject({ whole: true, done: true, body: { content } });
+		expect(pieces).toEqual([{ type: 'text', text: 'Hi' }]);
+	});
+
+	test.each<[string, object, unknown]>([
+		['is cut', grow(0, 'input_json_delta', { partial_json: '{"prompt":"a f' }), '{"prompt":"a f'],
+		['is no object', grow(0, 'input_json_delta', { partial_json: '["a fox"]' }), '["a fox"]'],
+		['has not come', { type: 'ping' }, ''],
+	])('a tool call whose input %s has no object for an input', (_, event, input) => {
+		const call = open(0, { type: 'tool_use', id: 'a', name: 'draw', input: {} });
+		expect(assembled(start, call, event, end('tool_use')).assembly.body.content).toEqual([
+			{ type: 'tool_use', id: 'a', name: 'draw', input },
+		]);
+	});
+
+	test('behind its stop reason it is whole, whatever follows', () => {
+		const { assembly } = assembled(
+			...events.slice(0, -1),
+			{ type: 'message_delta', delta: { stop_reason: null } },
+			{ type: 'error', error: 'Overloaded' },
+		);
+		expect(assembly).toMatchObject({ done: true, body: { stop_reason: 'tool_use' } });
+	});
+
+	test('an error that nobody names is one', () => {
+		const { assembly } = assembled(start, { error: { message: 'Overloaded' } });
+		expect(assembly).toMatchObject({ done: true, body: { error: { message: 'Overloaded' } } });
+	});
+});
+
+describe('a hostile stream', () => {
+	const textIn = ({ body }: MessageAssembly) =>
+		(body.content as Array<{ text?: string }>).map(({ text }) => text).join('|');
+
+	test.each<[string, unknown]>([
+		['a huge number', 1e9],
+		['no whole number', 0.5],
+		['a negative number', -1],
+		['a text', '0'],
+		['the name of a prototype', '__proto__'],
+		['nothing', undefined],
+		['null', null],
+		['an object', {}],
+	])('may number its blocks by %s', (_, index) => {
+		const numbered = (event: object) => ({ ...event, index });
+		const { assembly, pieces } = assembled(
+			start,
+			numbered(open(0, { type: 'text', text: 'One' })),
+			numbered(grow(0, 'text_delta', { text: ' two' })),
+			numbered(close(0)),
+			end('end_turn'),
+		);
+		// Objects are never the same: a block of its own, and nothing is lost.
+		expect(textIn(assembly).replace('|', '')).toBe('One two');
+		expect(pieces.map(({ text }) => text).join('')).toBe('One two');
+	});
+
+	test('may bring what makes no sense', () => {
+		const { assembly } = assembled(
+			start,
+			...[null, 'x', [], 7].map((content_block) => ({ ...open(0, {}), content_block })),
+			...[null, 'x', [], 7, { type: '__proto__' }, { type: 'constructor' }].map((delta) => ({
+				...grow(0, '', {}),
+				delta,
+			})),
+			close(5),
+			grow(9, 'signature_delta', { signature: 'x' }),
+			{ type: 'message_delta', delta: null, usage: 'many' },
+			{ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: '7' } },
+		);
+		assembly.add({ data: 'null' });
+		assembly.add({ event: 'constructor', data: '"x"' });
+		expect(assembly.whole).toBe(true);
+		expect(assembly.body.content).toEqual([]);
+	});
+
+	test('what is said in a block that never began is not lost', () => {
+		const { assembly, pieces } = assembled(start, grow(3, 'text_delta', { text: 'Hi' }), stop);
+		expect(textIn(assembly)).toBe('Hi');
+		expect(pieces).toEqual([{ type: 'text', text: 'Hi' }]);
+		const call = grow(3, 'input_json_delta', { partial_json: '{}' });
+		expect(assembled(start, call, stop).assembly.callsTool).toBe(true);
+	});
+
+	test('may begin twice, and open a block twice', () => {
+		const { assembly } = assembled(
+			start,
+			open(0, { type: 'text', text: 'One' }),
+			{ type: 'message_start', message: { id: 'other', content: [], stop_reason: 'end_turn' } },
+			open(0, { type: 'text', text: 'Two' }),
+			grow(0, 'text_delta', { text: ' and a half' }),
+		);
+		expect(assembly.whole).toBe(false);
+		expect(assembly.body.id).toBe('msg');
+		expect(textIn(assembly)).toBe('One|Two and a half');
+	});
+
+	test('of many blocks and many pieces is put together in time', () => {
+		const assembly = new MessageAssembly();
+		for (let index = 0; index < 50_000; index += 1) {
+			assembly.add({ data: JSON.stringify(open(index, { type: 'text', text: '' })) });
+		}
+		const piece = JSON.stringify(grow(0, 'text_delta', { text: 'x'.repeat(100) }));
+		for (let count = 0; count < 50_000; count += 1) assembly.add({ data: piece });
+		const [first] = assembly.body.content as Array<{ text: string }>;
+		expect(first?.text).toHaveLength(5_000_000);
 	});
 });

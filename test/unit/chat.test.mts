@@ -1,11 +1,11 @@
 import {
 	planChat,
-	readChatAnswer,
 	toConversation,
 	type ChatMessage,
 	type ChatPart,
 	type ChatTurn,
 } from '../../gateway/chat.js';
+import { readChatAnswer } from '../../gateway/chatAnswer.js';
 import { GatewayError, UnknownOutcomeError } from '../../gateway/problem.js';
 
 const PNG =
@@ -274,5 +274,60 @@ describe('an answer', () => {
 		expect(() => readChatAnswer(error)).toThrow(UnknownOutcomeError);
 		expect(() => readChatAnswer(error)).toThrow('Overloaded');
 		expect(() => readChatAnswer({})).toThrow(UnknownOutcomeError);
+	});
+
+	const call = { type: 'tool_use', id: 'c', name: 'draw', input: { prompt: 'a fox' } };
+	const says = { type: 'text', text: 'Here' };
+
+	test.each<[string, object[], unknown]>([
+		['without a stop reason', [call], undefined],
+		['with null for one', [call], null],
+		['at the limit', [says, call], 'max_tokens'],
+		['at the limit, with a blank text behind', [call, { type: 'text', text: ' ' }], 'max_tokens'],
+		['at the end of the context', [call], 'model_context_window_exceeded'],
+		['at a stop sequence', [call], 'stop_sequence'],
+		['for a pause', [call, says], 'pause_turn'],
+		['for a refusal', [call, says], 'refusal'],
+		['with half an input', [{ ...call, input: '{"prompt":"a f' }], 'tool_use'],
+		['with half an input and no word of it', [{ ...call, input: '{"prompt":"a f' }], 'end_turn'],
+		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
+		['with a text for an input', [{ ...call, input: '"a fox"' }], 'tool_use'],
+		['without an input', [{ ...call, input: undefined }], 'tool_use'],
+		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
+		['without a name', [{ ...call, name: undefined }], 'tool_use'],
+	])('that stops inside a tool call %s does not reach the tool', (_, content, stop_reason) => {
+		const read = () => readChatAnswer({ content, stop_reason });
+		expect(read).toThrow(UnknownOutcomeError);
+		try {
+			read();
+		} catch (error) {
+			const { description, response } = (error as UnknownOutcomeError).problem;
+			expect(description).toMatch(/The tool was not called\. The message may have been charged/);
+			expect(response).toContain('tool_use');
+		}
+	});
+
+	test.each([
+		['tool_use', call.input],
+		['tool_use', '{"prompt":"a fox"}'],
+		['end_turn', call.input],
+		['stop', call.input],
+	])('whose tool calls are whole reaches the tool, for %s', (stop_reason, input) => {
+		const answer = readChatAnswer({ content: [{ ...call, input }], stop_reason });
+		expect(answer.finishReason).toBe('tool-calls');
+		expect(answer.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
+		expect(answer.content).toEqual([call]);
+	});
+
+	test.each(['__proto__', 'constructor', 'toString'])('may stop for %s', (stop_reason) => {
+		expect(readChatAnswer({ content: [says], stop_reason }).finishReason).toBe('other');
+	});
+
+	test('may be a text alone, and have odd figures', () => {
+		const usage = { input_tokens: '7', output_tokens: -3, cache_read_input_tokens: null };
+		const answer = readChatAnswer({ content: 'Here', stop_reason: 'end_turn', usage });
+		expect(answer.parts).toEqual([says]);
+		expect(answer.usage).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0 });
+		expect(readChatAnswer({ content: [says], usage: 'many' }).usage).toBeUndefined();
 	});
 });

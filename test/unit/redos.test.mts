@@ -20,17 +20,30 @@ interface Pattern {
 	flags: string;
 }
 
-/** The text of a string literal, or undefined for what is only known when it runs. */
-const literal = (node: ts.Node | undefined): string | undefined =>
-	node !== undefined && ts.isStringLiteralLike(node) ? node.text : undefined;
+/** The text of a string, also of one that is put together from constants of the same file. */
+function literal(node: ts.Node | undefined, constants: Map<string, string>): string | undefined {
+	if (node === undefined) return undefined;
+	if (ts.isStringLiteralLike(node)) return node.text;
+	if (ts.isIdentifier(node)) return constants.get(node.text);
+	if (!ts.isTemplateExpression(node)) return undefined;
+	return node.templateSpans.reduce<string | undefined>((text, { expression, literal: end }) => {
+		const part = literal(expression, constants);
+		return text === undefined || part === undefined ? undefined : text + part + end.text;
+	}, node.head.text);
+}
 
 /** Every pattern in a source, and every place that makes one which cannot be read here. */
 function patternsIn(file: string, text: string): Pattern[] {
 	const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
 	const found: Pattern[] = [];
+	const constants = new Map<string, string>();
 	const visit = (node: ts.Node): void => {
 		const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
 		const where = `${file}:${line}`;
+		if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name)) {
+			const value = literal(node.initializer, constants);
+			if (value !== undefined) constants.set(node.name.text, value);
+		}
 		if (ts.isRegularExpressionLiteral(node)) {
 			const end = node.text.lastIndexOf('/');
 			found.push({ where, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
@@ -38,9 +51,9 @@ function patternsIn(file: string, text: string): Pattern[] {
 		const made = ts.isNewExpression(node) || ts.isCallExpression(node);
 		if (made && ts.isIdentifier(node.expression) && node.expression.text === 'RegExp') {
 			const [pattern, flags] = node.arguments ?? [];
-			const text = literal(pattern);
+			const text = literal(pattern, constants);
 			if (text === undefined) throw new Error(`${where}: this pattern cannot be checked`);
-			found.push({ where, source: text, flags: literal(flags) ?? '' });
+			found.push({ where, source: text, flags: literal(flags, constants) ?? '' });
 		}
 		ts.forEachChild(node, visit);
 	};
@@ -84,6 +97,7 @@ describe('the test finds', () => {
 		['a literal', 'const svg = /^(<!--[^]*?-->\\s*)*<svg/;'],
 		['a literal inside a call', 'text.replace(/\\s+$/, "");'],
 		['what is made of a text', 'new RegExp("(a+)+$", "i")'],
+		['what is put together from constants', 'const A = "(a+)"; new RegExp(`^${A}+$`)'],
 		['what is made without new', 'RegExp(`(a|a)*$`)'],
 	])('%s', (_, text) => {
 		expect(found(text)).toHaveLength(1);

@@ -1,0 +1,51 @@
+/** Gives out a text that arrives in pieces, without the key. */
+export interface KeyFilter {
+	/** Takes in a piece. @returns what can be shown of everything so far */
+	add(piece: string): string;
+	/** @returns what was held back, when nothing more will come */
+	rest(): string;
+}
+
+/**
+ * Keeps a key from being shown where a gateway quotes it in pieces: what may be its beginning is
+ * held back until more of the text is known. That is never more than the key is long.
+ *
+ * @param withoutKey takes the key out of a text that holds all of it
+ */
+export function createKeyFilter(key: string, withoutKey: (text: string) => string): KeyFilter {
+	// The same length as where keys are taken out of whole texts.
+	if (key.length < 8) return { add: (piece) => piece, rest: () => '' };
+	let held = '';
+	return {
+		add: (piece) => {
+			const text = withoutKey(held + piece);
+			let length = Math.min(key.length - 1, text.length);
+			while (length > 0 && !text.endsWith(key.slice(0, length))) length -= 1;
+			held = text.slice(text.length - length);
+			return text.slice(0, text.length - length);
+		},
+		rest: () => {
+			const text = held;
+			held = '';
+			return text;
+		},
+	};
+}
+
+/** Parts of an answer of which a key may be spread over several, without it. */
+export function withoutSplitKey<Part extends { type: string }>(
+	parts: Part[],
+	newFilter: () => KeyFilter,
+): Part[] {
+	const shown = parts.map((part) => ({ ...part }));
+	for (const type of ['text', 'reasoning']) {
+		const filter = newFilter();
+		const own = shown.filter((part): part is Part & { text: string } => {
+			return part.type === type && 'text' in part && typeof part.text === 'string';
+		});
+		for (const part of own) part.text = filter.add(part.text);
+		const last = own.at(-1);
+		if (last !== undefined) last.text += filter.rest();
+	}
+	return shown;
+}

@@ -1,0 +1,206 @@
+import type { ChatTurn } from '../../gateway/chat';
+import { readChatAnswer, type ChatAnswer } from '../../gateway/chatAnswer';
+import type { Piece } from '../../gateway/events';
+import { digestOf, requestFingerprint } from '../../gateway/fingerprint';
+import { nonEmptyString, type JsonObject } from '../../gateway/json';
+import { createKeyFilter, withoutSplitKey, type KeyFilter } from '../../gateway/keyFilter';
+import { idsInUse, keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns';
+import { wasNotAccepted } from '../../gateway/outcome';
+import type { RequestPlan } from '../../gateway/plan';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	withDetails,
+	type Problem,
+} from '../../gateway/problem';
+import { createIdGiver } from '../../gateway/toolIds';
+import { cleanApiKey } from '../../gateway/auth';
+import { Requests, RunEnded } from '../shared/requests';
+import type { Run } from '../shared/run';
+import { createExchange } from '../shared/transport';
+import { readAnswer, type Arrived } from './answer';
+import type { PaidMessages } from './paidMessages';
+
+/** One message of a chat. */
+export interface Asking {
+	/** The request, once it is known what of the conversation goes back as it came. */
+	plan: (turns: ChatTurn[]) => RequestPlan;
+	model: string;
+	/** Any of them ends it. */
+	signals: AbortSignal[];
+	/** Gets what is written as soon as it is there. */
+	onPiece?: (piece: Piece) => void;
+}
+
+export interface MessengerOptions {
+	run: Run;
+	/** Turns that have to go back as they came; they outlive the model. */
+	kept: KeptTurn[];
+	paid: PaidMessages;
+	/** Called when an answer is handed out that an earlier try has paid for. */
+	onPaidBefore: () => void;
+}
+
+/** Sends the messages of a chat, each of them once. */
+export class Messenger {
+	/** What is under way ends with the model: nobody listens any more. */
+	private readonly closing = new AbortController();
+
+	private readonly asked = new Set<Promise<ChatAnswer>>();
+
+	private readonly key: string;
+
+	private readonly keyFilter = (): KeyFilter =>
+		createKeyFilter(this.key, this.options.run.address.withoutKey);
+
+	constructor(private readonly options: MessengerOptions) {
+		const { authentication } = options.run.address;
+		this.key = cleanApiKey(authentication.credentialsDecrypted?.data?.apiKey);
+	}
+
+	/**
+	 * Sends a message, unless an earlier try has paid for it.
+	 *
+	 * @throws GatewayError, UnknownOutcomeError where it may have been charged, or RunEnded when the
+	 *   execution was stopped
+	 */
+	async ask(given: ChatTurn[], asking: Asking): Promise<ChatAnswer> {
+		const answering = this.answer(given, asking);
+		this.asked.add(answering);
+		try {
+			const answer = await answering;
+			return { ...answer, parts: withoutSplitKey(answer.parts, this.keyFilter) };
+		} finally {
+			this.asked.delete(answering);
+		}
+	}
+
+	/** To be called when the model is not needed any more. */
+	async close(): Promise<void> {
+		this.closing.abort();
+		// What became of them is noted before anybody can ask again.
+		await Promise.allSettled(this.asked);
+		this.options.paid.close();
+	}
+
+	private async answer(given: ChatTurn[], asking: Asking): Promise<ChatAnswer> {
+		const { kept, paid, onPaidBefore, run } = this.options;
+		const { account } = run.address;
+		const speaker = digestOf([account, asking.model]);
+		const turns = restoreTurns(kept, given, speaker);
+		const plan = asking.plan(turns);
+		const fingerprint = requestFingerprint(withoutStream(plan), account);
+		const before = paid.take(fingerprint);
+		if (before?.body !== undefined) {
+			onPaidBefore();
+			return readChatAnswer(before.body, (_, index) => before.callIds[index] ?? '');
+		}
+		try {
+			const body = await this.send(plan, asking);
+			try {
+				const answer = readChatAnswer(body, createIdGiver(idsInUse(kept, given), fingerprint));
+				const { content: blocks, callIds: ids } = answer;
+				keepTurn(kept, { speaker, turns, blocks, ids });
+				paid.keep(fingerprint, body, ids);
+				return answer;
+			} catch (error) {
+				// Whatever is wrong with it (it may be nested too deep, say), it was paid for.
+				return await Promise.reject(
+					error instanceof UnknownOutcomeError ? error : new UnknownOutcomeError(UNREADABLE),
+				);
+			}
+		} catch (error) {
+			if (error instanceof UnknownOutcomeError) paid.refuse(fingerprint, error.problem);
+			return await Promise.reject(error);
+		}
+	}
+
+	private async send(plan: RequestPlan, { signals, onPiece }: Asking): Promise<JsonObject> {
+		const { run } = this.options;
+		const { withoutKey } = run.address;
+		const requests = new Requests();
+		const signal = AbortSignal.any([...signals, this.closing.signal]);
+		let cancel = (): void => undefined;
+		const cancelled = new Promise<never>((_, reject) => {
+			cancel = () => {
+				reject(new RunEnded('The call was ended'));
+				requests.abort();
+			};
+		});
+		cancelled.catch(() => undefined);
+		run.stopped.catch(cancel);
+		signal.addEventListener('abort', cancel, { once: true });
+		if (signal.aborted) cancel();
+
+		const arrived: Arrived = { start: '', callsTool: false };
+		const exchange = createExchange({
+			...run,
+			requests,
+			read: async (response) =>
+				await readAnswer(response, {
+					onPiece: onPiece ?? (() => undefined),
+					withoutKey,
+					keyFilter: this.keyFilter,
+					arrived,
+				}),
+		});
+		let mayBeCharged = false;
+		try {
+			return await Promise.race([
+				run.sender.send(plan, async (...args) => {
+					// Between two attempts nothing is under way that could be aborted.
+					if (signal.aborted) return await cancelled;
+					mayBeCharged = true;
+					const outcome = await exchange(...args);
+					mayBeCharged = !wasNotAccepted(outcome);
+					return outcome;
+				}),
+				cancelled,
+			]);
+		} catch (error) {
+			return await Promise.reject(this.explain(error, mayBeCharged, arrived));
+		} finally {
+			signal.removeEventListener('abort', cancel);
+		}
+	}
+
+	/** What a failure means: only a Stop of the execution stays the end of the run. */
+	private explain(error: unknown, mayBeCharged: boolean, arrived: Arrived): unknown {
+		const { context } = this.options.run;
+		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
+		if (error instanceof RunEnded && isStopped) return error;
+		const explained = !(error instanceof RunEnded)
+			? error
+			: mayBeCharged
+				? new UnknownOutcomeError(GIVEN_UP)
+				: new GatewayError(NOT_SENT);
+		if (!(explained instanceof UnknownOutcomeError)) return explained;
+		const { description, response } = explained.problem;
+		return withDetails(explained, {
+			description: arrived.callsTool ? `The tool was not called. ${description}` : description,
+			response: response ?? nonEmptyString(arrived.start),
+		});
+	}
+}
+
+const GIVEN_UP: Problem = {
+	message: 'The outcome is unknown: the agent ended the call before the response had arrived',
+	description:
+		"The message may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console before you send it once more.",
+};
+
+const UNREADABLE: Problem = {
+	message: 'The gateway accepted the message, but its response cannot be read',
+	description:
+		"The message may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console before you send it once more.",
+};
+
+const NOT_SENT: Problem = {
+	message: 'The agent ended the call before the message was accepted',
+	description: 'It was not charged.',
+};
+
+/** The same message costs the same, whether its response is streamed or not. */
+function withoutStream(plan: RequestPlan): RequestPlan {
+	return { ...plan, body: { ...plan.body, stream: undefined } };
+}
