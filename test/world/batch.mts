@@ -30,8 +30,17 @@ async function judge(
 	}
 }
 
-/** Plays the world of a seed. @returns what it breaks, or undefined */
-export async function playSeed(seed: number, engine: Engine): Promise<Finding | undefined> {
+/**
+ * Plays the world of a seed.
+ *
+ * @param trace is told what happened, before anything is shrunk
+ * @returns what it breaks, or undefined
+ */
+export async function playSeed(
+	seed: number,
+	engine: Engine,
+	trace?: (story: string) => void,
+): Promise<Finding | undefined> {
 	let first: Breach | undefined;
 	let smallest: { played: Played; breaches: Breach[] } | undefined;
 	let all: Breach[] = [];
@@ -39,6 +48,7 @@ export async function playSeed(seed: number, engine: Engine): Promise<Finding | 
 	const property = fc.asyncProperty(worlds, async (world) => {
 		if (first !== undefined && (tried += 1) > MOST_SHRINKS) return true;
 		const { played, breaches } = await judge(world, engine);
+		if (first === undefined) trace?.(storyOf(played, breaches, Infinity));
 		const same =
 			first === undefined
 				? breaches

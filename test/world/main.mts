@@ -20,6 +20,8 @@ const { values } = parseArgs({
 		package: text,
 		/** Stops after so many broken worlds. */
 		breaches: text,
+		/** Tells also what happens in worlds that are not broken. */
+		trace: { type: 'boolean', default: false },
 	},
 });
 
@@ -40,7 +42,7 @@ const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
 let played = 0;
 let broken = 0;
 while (played < count && broken < most && elapsed() < minutes * 60) {
-	const finding = await playSeed(first + played, engine);
+	const finding = await playSeed(first + played, engine, values.trace ? console.log : undefined);
 	played += 1;
 	if (finding === undefined) continue;
 	broken += 1;
@@ -48,8 +50,6 @@ while (played < count && broken < most && elapsed() < minutes * 60) {
 	console.log(finding.story);
 	console.log(`  again: npm run world -- --seed ${finding.seed}`);
 }
-const perMinute = Math.round((played / elapsed()) * 60);
-console.log(
-	`\n${played} worlds from seed ${first}, ${broken} broken; ${perMinute} worlds a minute.`,
-);
+const perMinute = values.trace ? '' : `; ${Math.round((played / elapsed()) * 60)} worlds a minute`;
+console.log(`\n${played} worlds from seed ${first}, ${broken} broken${perMinute}.`);
 process.exit(broken > 0 ? 1 : 0);

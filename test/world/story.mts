@@ -6,7 +6,8 @@ import { callsOf } from './invariants/evidence.mjs';
 
 const MOST_LINES = 10;
 
-export function storyOf(played: Played, breaches: Breach[]): string {
+/** @param most lines of what happened */
+export function storyOf(played: Played, breaches: Breach[], most = MOST_LINES): string {
 	const { world, steps, service } = played;
 	const { requests } = service.books;
 	const began = steps[0]?.startedAt ?? 0;
@@ -21,11 +22,11 @@ export function storyOf(played: Played, breaches: Breach[]): string {
 	const first = breaches[0];
 	const settings = { ...world.flow, items: undefined };
 	return [
-		`BROKEN: invariant ${first?.invariant}: ${first?.text}`,
+		first === undefined ? 'Nothing is broken.' : `Invariant ${first.invariant}: ${first.text}`,
 		`  flow: ${JSON.stringify(settings)}`,
 		`  items: ${JSON.stringify(played.input)}`,
 		`  gateway: ${JSON.stringify(world.service)}`,
-		...shortened(lines).map((line) => `  ${line.slice(0, 300)}`),
+		...shortened(lines, most).map((line) => `  ${line.slice(0, 300)}`),
 	].join('\n');
 }
 
@@ -64,9 +65,9 @@ function endOf(step: Step): string {
 	return [`${ended}, ${result.status}${error}`, ...items, ...calls].join('; ');
 }
 
-function shortened(lines: string[]): string[] {
-	if (lines.length <= MOST_LINES) return lines;
-	const head = lines.slice(0, MOST_LINES / 2);
-	const tail = lines.slice(-(MOST_LINES / 2 - 1));
+function shortened(lines: string[], most: number): string[] {
+	if (lines.length <= most) return lines;
+	const head = lines.slice(0, most / 2);
+	const tail = lines.slice(-(most / 2 - 1));
 	return [...head, `        … ${lines.length - head.length - tail.length} more lines`, ...tail];
 }

@@ -18,12 +18,16 @@ const alter =
 		}
 	};
 
-/** One byte is another, but not in what the caller needs to find its way back. */
+/** One byte is another, but not in what nobody could know to be wrong. */
 const flip: Change = (body, random, charge) => {
+	const { taskId, images = [], reply } = charge ?? {};
 	const text = body.toString('latin1');
-	const id = charge?.taskId ?? charge?.images[0] ?? '';
-	const from = id === '' ? -1 : text.indexOf(Buffer.from(id).toString('latin1'));
-	const free = [...body.keys()].filter((at) => from < 0 || at < from - 8 || at > from + id.length);
+	const spans = [taskId, reply, ...images].flatMap((value) => {
+		const mark = Buffer.from(JSON.stringify(value ?? '').slice(1, -1)).toString('latin1');
+		const from = mark === '' ? -1 : text.indexOf(mark);
+		return from < 0 ? [] : [[from - 8, from + mark.length]];
+	});
+	const free = [...body.keys()].filter((at) => spans.every(([from, to]) => at < from! || at > to!));
 	const at = free[Math.floor(random() * free.length)] ?? 0;
 	const flipped = Buffer.from(body);
 	flipped[at] = (flipped[at] ?? 0) ^ (1 << Math.floor(random() * 7));
@@ -69,5 +73,5 @@ export const PICTURE_SHAPES: typeof SHAPES = SHAPES.filter(([name]) =>
 export const AMBIGUOUS = new Set(['no images', 'one wrong byte']);
 
 function one(data: unknown): unknown {
-	return Array.isArray(data) ? (data as unknown[])[0] : data;
+	return Array.isArray(data) && data.length === 1 ? (data as unknown[])[0] : data;
 }
