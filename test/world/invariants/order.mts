@@ -82,6 +82,9 @@ export function secrets(played: Played): Breach[] {
 
 function showsKey({ result }: Step): boolean {
 	if (result === undefined) return false;
-	const text = textOf([result.data, result.error]).replace(/\\u002d/gi, '-');
+	const text = textOf([result.data, result.error]).replace(
+		/\\+u([0-9a-f]{4})/gi,
+		(_, code: string) => String.fromCharCode(parseInt(code, 16)),
+	);
 	return KEYS.some((key) => text.includes(key));
 }

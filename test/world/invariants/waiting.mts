@@ -68,13 +68,14 @@ interface Details {
 /** Nobody asks about a task after its deadline. */
 function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
-	const { requestsPerSecond = 20 } = world.flow.options;
-	// Each task is asked about at least once, however slowly the requests may go out.
-	const isSlow = world.service.perSecond > 0 || (requestsPerSecond as number) % 20 > 0;
-	if (!waits(world, run) || wasParked(played, step) || world.flow.tries > 1 || isSlow) return [];
+	if (!waits(world, run) || wasParked(played, step) || world.flow.tries > 1) return [];
 	const { charges, requests } = service.books;
+	const asked = new Set<string>();
 	const late = requests.find(({ call, at, taskId, kind }) => {
 		if (call !== 'poll' || at < run.startedAt || at > run.endedAt) return false;
+		// Each task is asked about at least once, however slowly the requests may go out.
+		const name = `${kind} ${taskId}`;
+		if (!asked.has(name)) return void asked.add(name);
 		const charge = charges.find((one) => one.taskId === taskId && one.kind === kind);
 		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
 		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + LEAD_MS;

@@ -1,7 +1,6 @@
 /** What goes wrong: before a request is handled, and with the answer to one that was. */
 import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge, Received } from './books.mjs';
-import { KEYS } from './service.mjs';
 import { REASONS, REFUSALS_429, STATUSES, STATUSES_AFTER, type ServiceFault } from './setup.mjs';
 import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
@@ -52,9 +51,20 @@ function refused(variant: number, received: Received): Delivery {
 		const { body, headers } = pick(REFUSALS_429, more);
 		return deliverJson(body, 429, headers);
 	}
-	const reasons = [...REASONS, `key ${KEYS[0]} or ${KEYS[1].replace('-', '\\u002d')} refused`];
-	const text = JSON.stringify(pick(reasons, more)).replaceAll('\\\\u', '\\u');
+	const key = (received.headers.authorization ?? 'none').replace(/^Bearer /, '');
+	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
+	const reasons = [
+		...REASONS.map((reason) => JSON.stringify(reason)),
+		...quotes.map((quote) => `"the key ${quote} is refused"`),
+	];
+	const text = pick(reasons, more);
 	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status);
+}
+
+/** As JSON may write any text. */
+function escaped(text: string): string {
+	const codes = [...text].map((letter) => letter.charCodeAt(0).toString(16).padStart(4, '0'));
+	return codes.map((code) => `\\u${code}`).join('');
 }
 
 /** The answer to a request that was handled, as the fault leaves it. */
