@@ -9,6 +9,9 @@
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
 import { playSeed } from './batch.mjs';
+import { axiosOfN8n } from './wire/axios.mjs';
+import { inProcess } from './wire/in-process.mjs';
+import { openSockets } from './wire/sockets.mjs';
 
 const text = { type: 'string' } as const;
 const { values } = parseArgs({
@@ -20,6 +23,8 @@ const { values } = parseArgs({
 		package: text,
 		/** Stops after so many broken worlds. */
 		breaches: text,
+		/** `inProcess` or `sockets`; by default a tenth goes over sockets. */
+		way: text,
 		/** Tells also what happens in worlds that are not broken. */
 		trace: { type: 'boolean', default: false },
 	},
@@ -34,15 +39,24 @@ const count = Number(
 );
 const most = Number(values.breaches ?? 5);
 
+const sockets = await openSockets(axiosOfN8n.defaults.adapter);
+const wayOf = (seed: number) =>
+	values.way === 'sockets' || (values.way === undefined && seed % 10 === 9) ? sockets : inProcess;
+
 // What is loaded late would look like a blocked event loop.
-for (let seed = 0; seed < 20; seed += 1) await playSeed(seed, engine);
+for (let seed = 0; seed < 20; seed += 1) await playSeed(seed, engine, inProcess);
 
 const began = process.hrtime.bigint();
 const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
 let played = 0;
 let broken = 0;
 while (played < count && broken < most && elapsed() < minutes * 60) {
-	const finding = await playSeed(first + played, engine, values.trace ? console.log : undefined);
+	const finding = await playSeed(
+		first + played,
+		engine,
+		wayOf(first + played),
+		values.trace ? console.log : undefined,
+	);
 	played += 1;
 	if (finding === undefined) continue;
 	broken += 1;

@@ -5,13 +5,7 @@ import type { Act, World } from '../plan/world.mjs';
 import { KEYS, Service } from '../service/service.mjs';
 import { clock, real, setRandom } from '../time/take-over.mjs';
 import type { Ended } from '../time/virtual-clock.mjs';
-import {
-	connect,
-	inFlight,
-	resetInFlight,
-	settled,
-	type Destination,
-} from '../wire/in-process.mjs';
+import type { Destination, Way } from '../wire/messages.mjs';
 import type { Engine } from './engine.mjs';
 import { isTool, workflowFor, type Input } from './workflow.mjs';
 
@@ -57,17 +51,17 @@ process.on('unhandledRejection', (reason) =>
 
 let worlds = 0;
 
-export async function play(world: World, { host, credential }: Engine): Promise<Played> {
+export async function play(world: World, { host, credential }: Engine, way: Way): Promise<Played> {
 	worlds += 1;
 	clock.forget();
 	clock.now = BEGINNING;
 	setRandom(seeded(world.seed));
-	resetInFlight();
+	way.reset();
 	unhandled.length = 0;
 	const { flow } = world;
-	// What the package keeps in its process is kept by address: each world has its own.
-	const origin = `http://gateway-${String(worlds).padStart(8, '0')}.test`;
-	const service = new Service(world.service, seeded(world.seed + 1), origin);
+	const origin = way.origin(worlds);
+	const chance = seeded(world.seed + 1);
+	const service = new Service(world.service, chance, origin, way.foreignOrigin);
 	const key = flow.trouble === 'placeholderKey' ? '<API_KEY>' : KEYS[flow.account];
 	for (const name of Object.keys(credential)) delete credential[name];
 	Object.assign(credential, {
@@ -140,7 +134,7 @@ export async function play(world: World, { host, credential }: Engine): Promise<
 			step.ended = 'stopped';
 			stop.abort();
 		};
-		connect(() => destination);
+		way.connect(destination);
 
 		const whole = async (): Promise<RunResult> => {
 			const mode = flow.parkAfter === undefined ? 'manual' : 'trigger';
@@ -169,7 +163,7 @@ export async function play(world: World, { host, credential }: Engine): Promise<
 		);
 		const settle = async (): Promise<void> => {
 			const began = real.now();
-			await settled();
+			await way.settled();
 			blocked = Math.max(blocked, real.now() - began);
 		};
 		const deadline = clock.now + LONGEST_MS;
@@ -178,7 +172,7 @@ export async function play(world: World, { host, credential }: Engine): Promise<
 		if (ended !== 'done') step.ended = ended;
 		step.endedAt = clock.now;
 		step.leftTimers = clock.pending;
-		step.leftRequests = inFlight;
+		step.leftRequests = way.inFlight();
 		const { length } = to.books.requests;
 		if (alive && ended === 'done') {
 			await clock.run({ done: () => false, deadline: clock.now + AFTERWARDS_MS, settle });
@@ -186,8 +180,9 @@ export async function play(world: World, { host, credential }: Engine): Promise<
 		}
 		alive = false;
 		clock.forget();
-		resetInFlight();
-		return blocked;
+		way.reset();
+		// Over sockets most of it is waiting for the wire.
+		return way.name === 'sockets' ? 0 : blocked;
 	}
 }
 

@@ -118,7 +118,7 @@ function saysNothing({ world }: Played, { ended }: Step): boolean {
 function isHad({ taskId, images, reply }: Charge, shown: string): boolean {
 	if (reply !== undefined) return shown.includes(reply);
 	if (taskId !== undefined && shown.includes(taskId)) return true;
-	return images.every((url) => shown.includes(url.replace(/^http:\/\/[^/]+/, '')));
+	return images.every((url) => shown.includes(url.slice(url.indexOf('/pictures/'))));
 }
 
 /** Whether the caller could have read the ID in what had arrived. */

@@ -23,14 +23,24 @@ export function output(played: Played): Breach[] {
  * Which item of the input an item stands for. What a parked execution gets back, the engine pairs by
  * its place alone: there only the task tells.
  */
-function placeOf(item: Item, { node, input }: NodeRun, parked: boolean): number | undefined {
-	if (!parked || node !== COLLECT) return indexOf(item);
-	const { details, taskId = (details as { taskId?: unknown } | undefined)?.taskId } = item.json;
-	const { taskType = (details as { taskType?: unknown } | undefined)?.taskType } = item.json;
-	const found = input.findIndex(
-		({ json }) => json.taskId === taskId && (taskType === undefined || json.taskType === taskType),
-	);
-	return found < 0 ? undefined : found;
+function placeOf(
+	{ service: { books } }: Played,
+	item: Item,
+	{ input }: NodeRun,
+	parked: boolean,
+	taken: ReadonlySet<number> = new Set(),
+): number | undefined {
+	if (!parked) return indexOf(item);
+	const { details = {} } = item.json as { details?: Record<string, unknown> };
+	const picture = books.pictures.get(pathOf(String(details.url ?? '')))?.charge;
+	const { taskId = details.taskId ?? picture?.taskId } = item.json;
+	const { taskType = details.taskType ?? picture?.kind } = item.json;
+	const places = [...input.keys()].filter((place) => {
+		const { json } = input[place]!;
+		return json.taskId === taskId && (taskType === undefined || json.taskType === taskType);
+	});
+	// Items without a task look alike.
+	return places.find((place) => taskId !== undefined || !taken.has(place));
 }
 
 function indexOf({ pairedItem }: Item): number | undefined {
@@ -40,8 +50,10 @@ function indexOf({ pairedItem }: Item): number | undefined {
 }
 
 function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] {
-	const parked = parks > 0;
 	const { node, input, outputs, error } = run;
+	const parked = parks > 0 && node === COLLECT;
+	// There the engine pairs failed items with what is not there, and may lose all of them.
+	if (parked && played.world.flow.onError === 'continueErrorOutput') return [];
 	if (error !== undefined && outputs.every((items) => items.length === 0)) return [];
 	const where = `${node}, run ${run.run}`;
 	const breaches: string[] = [];
@@ -49,7 +61,7 @@ function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] 
 	for (const items of outputs) {
 		let before = -1;
 		for (const item of items) {
-			const index = placeOf(item, run, parked);
+			const index = placeOf(played, item, run, parked, found);
 			if (index === undefined || input[index] === undefined) {
 				breaches.push(`${where}: an item is paired with ${index}, of ${input.length} items`);
 				continue;
@@ -102,7 +114,8 @@ function ofItem(
 	return undefined;
 }
 
-const pathOf = (url: string): string => url.replace(/^http:\/\/[^/]+/, '');
+/** The same by whichever host and prefix. */
+const pathOf = (url: string): string => url.slice(Math.max(0, url.indexOf('/pictures/')));
 
 /** The charge that an item's picture or task belongs to, or what is wrong. */
 function chargeOf(
@@ -134,18 +147,18 @@ function urlsIn(images: unknown): string[] {
 }
 
 /** All images of an item, each once. */
-function counts({ service }: Played, run: NodeRun, parked: boolean): string[] {
+function counts(played: Played, run: NodeRun, parked: boolean): string[] {
 	const good = new Map<number, string[]>();
 	const failed = new Set<number>();
 	for (const item of run.outputs.flat()) {
-		const index = placeOf(item, run, parked) ?? -1;
+		const index = placeOf(played, item, run, parked) ?? -1;
 		if (isFailed(item)) failed.add(index);
 		else if (typeof item.json.url === 'string') {
 			good.set(index, [...(good.get(index) ?? []), item.json.url]);
 		}
 	}
 	return [...good].flatMap(([index, urls]) => {
-		const charge = service.books.pictures.get(pathOf(urls[0]!))?.charge;
+		const charge = played.service.books.pictures.get(pathOf(urls[0]!))?.charge;
 		if (charge === undefined || failed.has(index)) return [];
 		const whole = new Set(urls).size === urls.length && urls.length === charge.images.length;
 		return whole ? [] : [`item ${index} has ${urls.length} of ${charge.images.length} images`];

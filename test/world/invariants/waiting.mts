@@ -70,15 +70,20 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
 	if (!waits(world, run) || wasParked(played, step) || world.flow.tries > 1) return [];
 	const { charges, requests } = service.books;
+	const { requestsPerSecond = 20 } = world.flow.options;
+	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
+	// A question waits for its turn, and longer where the gateway has asked for a pause.
+	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
+	const lead = isSlow ? 60_000 : LEAD_MS;
 	const asked = new Set<string>();
-	const late = requests.find(({ call, at, taskId, kind }) => {
-		if (call !== 'poll' || at < run.startedAt || at > run.endedAt) return false;
+	const late = own.find(({ call, at, taskId, kind, status }) => {
+		if (call !== 'poll') return false;
 		// Each task is asked about at least once, however slowly the requests may go out.
 		const name = `${kind} ${taskId}`;
-		if (!asked.has(name)) return void asked.add(name);
+		if (!asked.has(name)) return void (status !== 429 && asked.add(name));
 		const charge = charges.find((one) => one.taskId === taskId && one.kind === kind);
 		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
-		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + LEAD_MS;
+		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];

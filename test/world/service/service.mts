@@ -17,7 +17,6 @@ import {
 import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
 
 export const KEYS: [string, string] = ['sk-world-account-one-7f3a', 'sk-world-account-two-91bc'];
-export const FOREIGN_HOST = 'pictures.foreign.test';
 
 export class Service {
 	readonly books = new Books();
@@ -28,8 +27,9 @@ export class Service {
 	constructor(
 		private readonly setup: ServiceSetup,
 		private readonly random: Random,
-		/** Scheme, host and port by which the caller knows the gateway. */
+		/** By which the caller knows the gateway. */
 		readonly origin: string,
+		private readonly foreignOrigin: string,
 	) {}
 
 	/** Handles one request: books it, does it, and says what the caller gets of it. */
@@ -180,7 +180,7 @@ export class Service {
 		count: number,
 	): Charge {
 		const number = this.books.charges.length;
-		const host = this.setup.foreignHost ? `http://${FOREIGN_HOST}` : this.origin;
+		const host = this.setup.foreignHost ? this.foreignOrigin : this.origin;
 		const charge: Charge = {
 			number,
 			at: clock.now,

@@ -7,28 +7,29 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import { clock, real } from '../time/take-over.mjs';
 import { axiosOfN8n, type AxiosConfig } from './axios.mjs';
-import type { Delivery, FormPart, WireRequest } from './messages.mjs';
+import type { Delivery, Destination, FormPart, Way, WireRequest } from './messages.mjs';
 
-/** Where requests go. */
-export interface Destination {
-	/** What the caller gets; called when the request has arrived. */
-	handle(request: WireRequest): Delivery;
-	/** A killed process hears nothing any more. */
-	isAlive(): boolean;
-}
+let destination: Destination | undefined;
+let inFlight = 0;
 
-let destination: (() => Destination) | undefined;
-
-/** Requests that wait for an answer or for the rest of one. */
-export let inFlight = 0;
-export function resetInFlight(): void {
-	inFlight = 0;
-}
-
-export function connect(to: () => Destination): void {
-	destination = to;
-	axiosOfN8n.defaults.adapter = send;
-}
+export const inProcess: Way = {
+	name: 'inProcess',
+	origin: (world) => `http://gateway-${String(world).padStart(8, '0')}.test`,
+	foreignOrigin: 'http://pictures.foreign.test',
+	connect: (to) => {
+		destination = to;
+		axiosOfN8n.defaults.adapter = send;
+	},
+	settled: async () => {
+		for (let turn = 0; turn < 2; turn += 1) {
+			await new Promise<void>((resolve) => real.setImmediate(resolve));
+		}
+	},
+	inFlight: () => inFlight,
+	reset: () => {
+		inFlight = 0;
+	},
+};
 
 async function send(config: AxiosConfig): Promise<unknown> {
 	const url = new URL(config.url ?? '', config.baseURL);
@@ -45,7 +46,9 @@ async function send(config: AxiosConfig): Promise<unknown> {
 	const fail = (message: string, code: string): Error =>
 		new axiosOfN8n.AxiosError(message, code, config, {});
 	if (config.signal?.aborted) throw new axiosOfN8n.CanceledError(undefined, config, {});
-	const to = destination!();
+	const to = destination!;
+	// A killed process sends nothing, and hears nothing of it.
+	if (!to.isAlive()) return await new Promise(() => undefined);
 	inFlight += 1;
 	try {
 		const body = await bodyOf(config.data);
@@ -181,11 +184,4 @@ interface FilePart {
 	name: string;
 	type: string;
 	stream(): AsyncIterable<Uint8Array>;
-}
-
-/** Nothing can happen any more without time passing: only timers are left. */
-export async function settled(): Promise<void> {
-	for (let turn = 0; turn < 2; turn += 1) {
-		await new Promise<void>((resolve) => real.setImmediate(resolve));
-	}
 }
