@@ -5,9 +5,13 @@ module.exports = {
 	roots: ['<rootDir>/test'],
 	testMatch: ['**/*.test.mts'],
 	testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/n8n/'],
+	// A build that is older than its sources is made anew: the tests run what is built.
+	globalSetup: '<rootDir>/scripts/build-if-stale.mjs',
 	testEnvironment: 'node',
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
+	// Tests wait for answers more than they compute: a worker for each core.
+	maxWorkers: '100%',
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
 	transform: {

@@ -7,7 +7,7 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 import { OperationalError } from 'n8n-workflow';
-import { apiKeyProblem, authHeaders, type KeySettings } from '../gateway/auth';
+import { apiKeyProblem, authHeaders, type KeySettings } from '../gateway/protocol/auth';
 
 /**
  * Not in the list below, because the linter reads "auth" in its name and would have it masked: a

@@ -1,19 +1,28 @@
 // Builds the package if `dist` is missing or older than its sources; otherwise it is done at once.
+// By command, and as jest's global set-up: whoever starts a single test tests what stands there.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isBuildFresh, root } from './build-stamp.mjs';
 
-if (await isBuildFresh()) {
-	console.log('Build: up to date.');
-} else {
+/** Throws if the build fails; what is wrong was printed by then. */
+export default async function buildIfStale() {
+	if (await isBuildFresh()) return;
 	console.log('Build: compiling the package into dist/ …');
 	const gulp = join(root, 'node_modules', 'gulp', 'bin', 'gulp.js');
 	const { status } = spawnSync(process.execPath, [gulp, '--silent', 'build'], {
 		cwd: root,
 		stdio: 'inherit',
 	});
-	if (status !== 0) {
-		console.error('Build: failed, see the messages above.');
-		process.exit(1);
-	}
+	if (status !== 0) throw new Error('Build: failed, see the messages above.');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+	await buildIfStale().then(
+		() => console.log('Build: up to date.'),
+		(error) => {
+			console.error(error.message);
+			process.exitCode = 1;
+		},
+	);
 }

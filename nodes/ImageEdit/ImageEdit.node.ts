@@ -5,9 +5,9 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { planEdit } from '../../gateway/plan';
-import { createImages } from '../shared/create';
-import { testMediaGateway } from '../shared/credentialTest';
+import { planEdit } from '../../gateway/protocol/requestPlan';
+import { createImages } from '../shared/images/createImages';
+import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
 	modeField,
@@ -15,11 +15,11 @@ import {
 	modelField,
 	modelParametersField,
 	optionsField,
-} from '../shared/fields';
-import { getModelParameters, searchModelsFor } from '../shared/listing';
-import { readRequest } from '../shared/request';
-import { runNode } from '../shared/runNode';
-import { readFiles } from './files';
+} from '../shared/descriptions/imageFields';
+import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
+import { readRequest } from '../shared/parameters/imageRequest';
+import { runNode } from '../shared/run/runNode';
+import { readFiles } from './editFiles';
 
 export class ImageEdit implements INodeType {
 	description: INodeTypeDescription = {

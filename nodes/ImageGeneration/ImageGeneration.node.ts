@@ -5,9 +5,9 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { planGeneration } from '../../gateway/plan';
-import { createImages } from '../shared/create';
-import { testMediaGateway } from '../shared/credentialTest';
+import { planGeneration } from '../../gateway/protocol/requestPlan';
+import { createImages } from '../shared/images/createImages';
+import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
 	modeField,
@@ -15,10 +15,10 @@ import {
 	modelField,
 	modelParametersField,
 	optionsField,
-} from '../shared/fields';
-import { getModelParameters, searchModelsFor } from '../shared/listing';
-import { readRequest } from '../shared/request';
-import { runNode } from '../shared/runNode';
+} from '../shared/descriptions/imageFields';
+import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
+import { readRequest } from '../shared/parameters/imageRequest';
+import { runNode } from '../shared/run/runNode';
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {

@@ -6,19 +6,24 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { withoutInlineImages } from '../../gateway/inlineImages';
-import { withoutUndefined } from '../../gateway/plan';
-import { isFinished } from '../../gateway/status';
-import { taskError, type TaskState } from '../../gateway/task';
-import { testMediaGateway } from '../shared/credentialTest';
-import { downloadFieldsFor, optionsField, taskFields } from '../shared/fields';
-import { imageBinaries, readTarget, shownImage, type ImageTarget } from '../shared/images';
-import { runItems } from '../shared/items';
-import { readLimits } from '../shared/options';
-import { openRun, type Run } from '../shared/run';
-import { runNode } from '../shared/runNode';
-import { ageOf, queryTask } from '../shared/tasks';
-import { readWantedTask } from '../shared/wanted';
+import { withoutInlineImages } from '../../gateway/util/inlineImages';
+import { withoutUndefined } from '../../gateway/protocol/requestPlan';
+import { isFinished } from '../../gateway/protocol/status';
+import { taskError, type TaskState } from '../../gateway/protocol/task';
+import { testMediaGateway } from '../shared/methods/credentialTest';
+import { downloadFieldsFor, optionsField, taskFields } from '../shared/descriptions/imageFields';
+import {
+	imageBinaries,
+	readTarget,
+	shownImage,
+	type ImageTarget,
+} from '../shared/images/imageItems';
+import { runItems } from '../shared/run/itemRunner';
+import { readLimits } from '../shared/parameters/optionValues';
+import { openRun, type Run } from '../shared/run/runContext';
+import { runNode } from '../shared/run/runNode';
+import { ageOf, queryTask } from '../shared/images/pollTasks';
+import { readTaskReference } from '../shared/images/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -58,7 +63,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			prepare: (itemIndex) => {
-				const task = readWantedTask(context, itemIndex);
+				const task = readTaskReference(context, itemIndex);
 				const target = readTarget(context, itemIndex);
 				const ageMs = ageOf(context.getInputData()[itemIndex]?.json.submittedAt);
 				return async () => [await taskItem(run, await queryTask(run, task, ageMs), target)];

@@ -5,11 +5,16 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { testMediaGateway } from '../shared/credentialTest';
-import { downloadFieldsFor, optionAsField, optionsField, taskFields } from '../shared/fields';
-import { inRange, readOptions, readSwitch } from '../shared/options';
-import { isTool } from '../shared/run';
-import { runNode } from '../shared/runNode';
+import { testMediaGateway } from '../shared/methods/credentialTest';
+import {
+	downloadFieldsFor,
+	optionAsField,
+	optionsField,
+	taskFields,
+} from '../shared/descriptions/imageFields';
+import { inRange, readOptions, readSwitch } from '../shared/parameters/optionValues';
+import { isTool } from '../shared/run/runContext';
+import { runNode } from '../shared/run/runNode';
 import { assertCanPark, continueParked, park } from './park';
 import { readJob, waitForJobs } from './waiting';
 

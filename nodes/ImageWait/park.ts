@@ -6,8 +6,8 @@ import type {
 	INodeExecutionData,
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
-import { withoutUndefined } from '../../gateway/plan';
-import { readOptions } from '../shared/options';
+import { withoutUndefined } from '../../gateway/protocol/requestPlan';
+import { readOptions } from '../shared/parameters/optionValues';
 import { waitForJobs, type Waited, type WaitJob } from './waiting';
 
 /*

@@ -1,15 +1,20 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withoutUndefined } from '../../gateway/plan';
-import { DeadlineError } from '../../gateway/problem';
-import { statusGroup } from '../../gateway/status';
-import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../shared/images';
-import { runItems } from '../shared/items';
-import { stillToBeHad } from '../shared/paid';
-import { inRange, readChoice, readLimits, readOptions } from '../shared/options';
-import { readParameter } from '../shared/parameters';
-import { openRun } from '../shared/run';
-import { ageOf, createTaskWaiter, type WantedTask } from '../shared/tasks';
-import { knownFacts, readWantedTask } from '../shared/wanted';
+import { withoutUndefined } from '../../gateway/protocol/requestPlan';
+import { DeadlineError } from '../../gateway/errors/gatewayError';
+import { statusGroup } from '../../gateway/protocol/status';
+import {
+	imageItems,
+	readTarget,
+	type ImageFacts,
+	type ImageTarget,
+} from '../shared/images/imageItems';
+import { runItems } from '../shared/run/itemRunner';
+import { stillToBeHad } from '../shared/run/paid';
+import { inRange, readChoice, readLimits, readOptions } from '../shared/parameters/optionValues';
+import { readParameter } from '../shared/parameters/reader';
+import { openRun } from '../shared/run/runContext';
+import { ageOf, createTaskPoller, type TaskReference } from '../shared/images/pollTasks';
+import { knownFacts, readTaskReference } from '../shared/images/taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export type WaitJob = TaskJob | FailedJob;
@@ -21,7 +26,7 @@ interface FailedJob {
 }
 
 interface TaskJob {
-	task: WantedTask;
+	task: TaskReference;
 	facts: ImageFacts;
 	target: ImageTarget;
 	/** As the item says it, if it does. */
@@ -49,7 +54,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
 	const maxWait = readParameter(context, 'maxWait', itemIndex, 600);
 	const maxWaitMs = inRange(context, 'maxWait', maxWait, itemIndex) * 1000;
 	return {
-		task: readWantedTask(context, itemIndex),
+		task: readTaskReference(context, itemIndex),
 		facts: knownFacts(context, itemIndex),
 		target: readTarget(context, itemIndex),
 		submittedAt: context.getInputData()[itemIndex]?.json.submittedAt,
@@ -77,7 +82,7 @@ export async function waitForJobs(
 		const toOutput = ends === 'output';
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
-		const waiter = createTaskWaiter(run, intervalMs, count);
+		const poller = createTaskPoller(run, intervalMs, count);
 		const jobs: Array<WaitJob | undefined> = [];
 		const unfinished = new Set<number>();
 		const stillOpen: INodeExecutionData[] = [];
@@ -93,7 +98,7 @@ export async function waitForJobs(
 				// Taken up again after a restart, it has been waited for before.
 				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
-			const settled = await waiter.wait(task, patience).catch(async (error: unknown) => {
+			const settled = await poller.wait(task, patience).catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
 				if (left > windowMs) unfinished.add(itemIndex);
 				else if (toOutput) stillOpen[itemIndex] = openItem(job, error);
@@ -120,7 +125,7 @@ export async function waitForJobs(
 				jobs[itemIndex] = job;
 				return async () => await work(job, itemIndex);
 			},
-			paidRequests: { inWords: () => stillToBeHad(ids()), deliver: () => undefined },
+			paidRequests: { inWords: () => stillToBeHad(ids()), settle: () => undefined },
 		});
 		return { jobs, output, unfinished, stillOpen: Object.values(stillOpen) };
 	} finally {

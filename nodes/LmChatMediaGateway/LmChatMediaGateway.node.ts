@@ -6,17 +6,17 @@ import type {
 	SupplyData,
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
-import type { KeptTurn } from '../../gateway/keptTurns';
-import { messageHints } from '../../gateway/message';
-import { testMediaGateway } from '../shared/credentialTest';
-import { addHints } from '../shared/hints';
-import { readLimits } from '../shared/options';
-import { openRun } from '../shared/run';
-import { chatModelFields } from './fields';
+import type { KeptTurn } from '../../gateway/messages/thinkingHistory';
+import { messageHints } from '../../gateway/messages/message';
+import { testMediaGateway } from '../shared/methods/credentialTest';
+import { addHints } from '../shared/run/hints';
+import { readLimits } from '../shared/parameters/optionValues';
+import { openRun } from '../shared/run/runContext';
+import { chatModelFields } from './chatModelFields';
 import { Messenger } from './messenger';
-import { GatewayChatModel } from './model';
+import { GatewayChatModel } from './gatewayChatModel';
 import { openPaidMessages } from './paidMessages';
-import { readSettings } from './settings';
+import { readSettings } from './chatSettings';
 
 const KEPT = 'mediaGatewayChat';
 

@@ -1,24 +1,29 @@
-import type { ChatTurn } from '../../gateway/chat';
-import { readChatAnswer, type ChatAnswer } from '../../gateway/chatAnswer';
-import type { Piece } from '../../gateway/events';
-import { digestOf, requestFingerprint } from '../../gateway/fingerprint';
-import { nonEmptyString, type JsonObject } from '../../gateway/json';
-import { createKeyFilter, withoutSplitKey, type KeyFilter } from '../../gateway/keyFilter';
-import { idsInUse, keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns';
-import { wasNotAccepted } from '../../gateway/outcome';
-import type { RequestPlan } from '../../gateway/plan';
+import type { ChatTurn } from '../../gateway/messages/chat';
+import { readChatAnswer, type ChatAnswer } from '../../gateway/messages/chatAnswer';
+import type { Piece } from '../../gateway/messages/messageStream';
+import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
+import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import { createKeyFilter, withoutSplitKey, type KeyFilter } from '../../gateway/util/keyFilter';
+import {
+	idsInUse,
+	keepTurn,
+	restoreTurns,
+	type KeptTurn,
+} from '../../gateway/messages/thinkingHistory';
+import { wasNotAccepted } from '../../gateway/protocol/outcome';
+import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import {
 	GatewayError,
 	UnknownOutcomeError,
 	withDetails,
 	type Problem,
-} from '../../gateway/problem';
-import { createIdGiver } from '../../gateway/toolIds';
-import { cleanApiKey } from '../../gateway/auth';
-import { Requests, RunEnded } from '../shared/requests';
-import type { Run } from '../shared/run';
-import { createExchange } from '../shared/transport';
-import { readAnswer, type Arrived } from './answer';
+} from '../../gateway/errors/gatewayError';
+import { createIdGiver } from '../../gateway/messages/toolIds';
+import { cleanApiKey } from '../../gateway/protocol/auth';
+import { Requests, RunEnded } from '../shared/transport/inFlight';
+import type { Run } from '../shared/run/runContext';
+import { createSendOnce } from '../shared/transport/http';
+import { readAnswer, type Arrived } from './streamedAnswer';
 import type { PaidMessages } from './paidMessages';
 
 /** One message of a chat. */
@@ -133,7 +138,7 @@ export class Messenger {
 		if (signal.aborted) cancel();
 
 		const arrived: Arrived = { start: '', callsTool: false };
-		const exchange = createExchange({
+		const sendOnce = createSendOnce({
 			...run,
 			requests,
 			read: async (response) =>
@@ -147,11 +152,11 @@ export class Messenger {
 		let mayBeCharged = false;
 		try {
 			return await Promise.race([
-				run.sender.send(plan, async (...args) => {
+				run.client.send(plan, async (...args) => {
 					// Between two attempts nothing is under way that could be aborted.
 					if (signal.aborted) return await cancelled;
 					mayBeCharged = true;
-					const outcome = await exchange(...args);
+					const outcome = await sendOnce(...args);
 					mayBeCharged = !wasNotAccepted(outcome);
 					return outcome;
 				}),

@@ -5,15 +5,21 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import type { ListingFormat } from '../../gateway/listing';
-import { testMediaGateway } from '../shared/credentialTest';
-import { runItems } from '../shared/items';
-import { readChoice, readLimits, readOptions, readSwitch, readText } from '../shared/options';
-import { readParameter } from '../shared/parameters';
-import { openRun } from '../shared/run';
-import { runNode } from '../shared/runNode';
-import { mediaModelsFields } from './fields';
-import { getModel, getModels, type ModelFilters } from './models';
+import type { ListingFormat } from '../../gateway/protocol/models';
+import { testMediaGateway } from '../shared/methods/credentialTest';
+import { runItems } from '../shared/run/itemRunner';
+import {
+	readChoice,
+	readLimits,
+	readOptions,
+	readSwitch,
+	readText,
+} from '../shared/parameters/optionValues';
+import { readParameter } from '../shared/parameters/reader';
+import { openRun } from '../shared/run/runContext';
+import { runNode } from '../shared/run/runNode';
+import { mediaModelsFields } from './modelFields';
+import { getModel, getModels, type ModelFilters } from './getModels';
 
 export class MediaModels implements INodeType {
 	description: INodeTypeDescription = {

@@ -5,7 +5,7 @@ import type {
 	INodeType,
 	INodeTypeDescription,
 } from 'n8n-workflow';
-import { NodeConnectionTypes } from 'n8n-workflow';
+import { deepCopy, NodeConnectionTypes } from 'n8n-workflow';
 import {
 	messageHints,
 	planMessage,
@@ -13,19 +13,19 @@ import {
 	refusalAdvice,
 	type MessageRequest,
 	type Turn,
-} from '../../gateway/message';
-import { withoutUndefined } from '../../gateway/plan';
-import { GatewayError, withDetails } from '../../gateway/problem';
-import { testMediaGateway } from '../shared/credentialTest';
-import { addHints } from '../shared/hints';
-import { runItems } from '../shared/items';
-import { readLimits, readSwitch } from '../shared/options';
-import { openPaidRequests } from '../shared/paidRequests';
-import { readParameter } from '../shared/parameters';
-import { openRun } from '../shared/run';
-import { runNode } from '../shared/runNode';
-import { messageFields } from './fields';
-import { readMessageRequest } from './request';
+} from '../../gateway/messages/message';
+import { withoutUndefined } from '../../gateway/protocol/requestPlan';
+import { GatewayError, withDetails } from '../../gateway/errors/gatewayError';
+import { testMediaGateway } from '../shared/methods/credentialTest';
+import { addHints } from '../shared/run/hints';
+import { runItems } from '../shared/run/itemRunner';
+import { readLimits, readSwitch } from '../shared/parameters/optionValues';
+import { openPaidRequests } from '../shared/run/paidRequests';
+import { readParameter } from '../shared/parameters/reader';
+import { openRun } from '../shared/run/runContext';
+import { runNode } from '../shared/run/runNode';
+import { messageFields } from './messageNodeFields';
+import { readMessageRequest } from './messageRequest';
 
 export class Message implements INodeType {
 	description: INodeTypeDescription = {
@@ -75,7 +75,8 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 						)
 						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
 					const json = simplify ? simplified(message, request.messages, run.isTool) : message;
-					return [{ json: json as IDataObject, pairedItem: { item: itemIndex } }];
+					// A copy: the turns are those of the input, and the rest is noted for the next try.
+					return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 				};
 			},
 		});

@@ -29,7 +29,7 @@ export interface MatrixFault {
 	selfSigned?: true;
 	/** The redirect leads to another server. */
 	otherHost?: true;
-	/** Needs a time-out of one second. */
+	/** Needs a short time-out; not too short for a busy machine to connect. */
 	timesOut?: true;
 	/** Seconds that a task is waited for, if not 300. */
 	maxWait?: number;

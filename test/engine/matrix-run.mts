@@ -81,7 +81,7 @@ export async function runCell(
 			hints: result.hints(NODE).map(({ message: hint }) => hint),
 			items: items.filter(({ json }) => json.error === undefined).length,
 			onErrorOutput: result.json(NODE, 1),
-			// At an address where nothing answers there is nobody but the sender to count.
+			// At an address where nothing answers there is nobody but the client to count.
 			sentAgain: arranged.dead === true && call !== 'download' ? attempts.to(dead) > 1 : again,
 			paid: bench.gateway.paid - before,
 			taskId,
@@ -128,7 +128,7 @@ async function runCall(
 	{ timesOut, maxWait = 300 }: MatrixFault,
 	onError: How['onError'],
 ) {
-	const options = { ...(timesOut ? { timeout: 1 } : {}) };
+	const options = { ...(timesOut ? { timeout: 3 } : {}) };
 	const settings = onError === undefined ? {} : { onError };
 	const run = async (type: NodeName, parameters: Record<string, unknown>, more = {}) =>
 		await bench.run(type, { ...parameters, options: { ...options, ...more } }, [{}], settings);

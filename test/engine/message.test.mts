@@ -509,7 +509,12 @@ describe('money', () => {
 		expect(third!.json).toHaveProperty('text');
 		expect(failed!.json).toEqual({
 			error: expect.stringMatching(/^The outcome is unknown/),
-			details: { httpCode: 500, outcome: 'unknown', description: expect.any(String) },
+			details: {
+				httpCode: 500,
+				outcome: 'unknown',
+				description: expect.any(String),
+				response: expect.stringContaining('error'),
+			},
 		});
 		expect(failed!.pairedItem).toEqual({ item: 1 });
 		expect(gateway.count('message')).toBe(3);

@@ -119,7 +119,9 @@ describe.each(['memory', 'filesystem'] as const)('parked, with binary data in %s
 			}
 			// Each picture was fetched once by the node, however often it woke up, and once here.
 			expect(bench.gateway.count('download')).toBe(6);
-			expect([bench.gateway.paid, wakes.length]).toEqual([3, 4]);
+			expect(bench.gateway.paid).toBe(3);
+			// On a busy machine a poll takes long on the fast clock, and one more pause is needed.
+			expect([4, 5]).toContain(wakes.length);
 		},
 	);
 });

@@ -25,16 +25,22 @@ async function run(
 	type: NodeName,
 	parameters: Record<string, unknown>,
 	items: N8n.IDataObject[],
+	{ server: given, apiKey }: { server?: OwnServer; apiKey?: string } = {},
 ) {
 	const counts = new Map<string, number>();
-	const server: OwnServer = await serve((request, response) => {
-		const path = request.url ?? '';
-		counts.set(path, (counts.get(path) ?? 0) + 1);
-		reply(response, request, counts.get(path) ?? 0);
-	});
+	const own = async (): Promise<OwnServer> =>
+		await serve((request, response) => {
+			const path = request.url ?? '';
+			counts.set(path, (counts.get(path) ?? 0) + 1);
+			reply(response, request, counts.get(path) ?? 0);
+		});
+	const server = given ?? (await own());
 	const before = performance.now();
 	try {
-		const host = await hostFor({ baseUrl: server.url });
+		const host = await hostFor({
+			baseUrl: server.url,
+			...(apiKey === undefined ? {} : { apiKey }),
+		});
 		const result = await host.run(
 			workflowOf(type, { download: false, ...parameters }, { onError: 'continueErrorOutput' }),
 			{ input: items.map((json) => ({ json })) },
@@ -46,7 +52,7 @@ async function run(
 			seconds: (performance.now() - before) / 1000,
 		};
 	} finally {
-		await server.close();
+		if (given === undefined) await server.close();
 	}
 }
 
@@ -241,11 +247,32 @@ describe('at the deadline', () => {
 			(response, _, nth) => {
 				// A moment after the deadline, on the fast clock.
 				if (nth === 1) sendJson(response, { status: 'running' });
-				else setTimeout(() => sendJson(response, done()), 25);
+				else setTimeout(() => sendJson(response, done()), 5);
 			},
 			[{ taskId: 't', taskType: 'generation' }],
 			{ maxWait: 4 },
 		);
 		expect(items).toHaveLength(1);
 	});
+});
+
+test('a Retry-After of one account does not hold up another', async () => {
+	const server = await serve(({ headers }, response) => {
+		if (String(headers.authorization).endsWith('two')) return sendJson(response, done());
+		response.setHeader('retry-after', '290');
+		sendJson(response, { error: { message: 'too many requests' } }, 429);
+	});
+	const item = [{ taskId: 't', taskType: 'generation' }];
+	const as = async (apiKey: string) =>
+		await run(() => undefined, 'imageWait', { maxWait: 4 }, item, { server, apiKey });
+	try {
+		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/too many requests/);
+		// On the fast clock: what one has been told is still to be kept to for more than 200 s.
+		expect((await as('sk-account-two')).items).toHaveLength(1);
+		// The same account does keep to it: it does not even ask before its deadline.
+		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/could not be asked about/);
+		expect(server.requests).toHaveLength(2);
+	} finally {
+		await server.close();
+	}
 });

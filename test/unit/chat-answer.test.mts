@@ -1,8 +1,8 @@
 /** How the chat model reads what comes back, whatever form and pieces it comes in. */
 import { Readable } from 'node:stream';
-import { createKeyFilter } from '../../gateway/keyFilter.js';
-import type { Piece } from '../../gateway/events.js';
-import { readAnswer, type Arrived } from '../../nodes/LmChatMediaGateway/answer.js';
+import { createKeyFilter } from '../../gateway/util/keyFilter.js';
+import type { Piece } from '../../gateway/messages/messageStream.js';
+import { readAnswer, type Arrived } from '../../nodes/LmChatMediaGateway/streamedAnswer.js';
 
 const KEY = 'sk-secret-0123456789';
 const withoutKey = (text: string) => text.replaceAll(KEY, '***');

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
-import type { ChatTurn } from '../../gateway/chat.js';
-import { idsInUse, keepTurn, restoreTurns, type KeptTurn } from '../../gateway/keptTurns.js';
-import { assignIds, createIdGiver } from '../../gateway/toolIds.js';
+import type { ChatTurn } from '../../gateway/messages/chat.js';
+import {
+	idsInUse,
+	keepTurn,
+	restoreTurns,
+	type KeptTurn,
+} from '../../gateway/messages/thinkingHistory.js';
+import { assignIds, createIdGiver } from '../../gateway/messages/toolIds.js';
 
 type Block = ChatTurn['content'][number];
 

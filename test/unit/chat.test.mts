@@ -4,9 +4,9 @@ import {
 	type ChatMessage,
 	type ChatPart,
 	type ChatTurn,
-} from '../../gateway/chat.js';
-import { readChatAnswer } from '../../gateway/chatAnswer.js';
-import { GatewayError, UnknownOutcomeError } from '../../gateway/problem.js';
+} from '../../gateway/messages/chat.js';
+import { readChatAnswer } from '../../gateway/messages/chatAnswer.js';
+import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
 
 const PNG =
 	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -1,4 +1,4 @@
-import { AnswerCache } from '../../gateway/cache.js';
+import { TtlCache, keepMsOf, type Kept } from '../../gateway/util/ttlCache.js';
 import {
 	checkRequest,
 	estimateCost,
@@ -6,10 +6,10 @@ import {
 	rounded,
 	withPublishedTypes,
 	type CheckedRequest,
-} from '../../gateway/checks.js';
-import type { JsonObject } from '../../gateway/json.js';
-import { readModel } from '../../gateway/listing.js';
-import { nearestNames } from '../../gateway/nearest.js';
+} from '../../gateway/validation/modelLimits.js';
+import type { JsonObject } from '../../gateway/util/json.js';
+import { readModel } from '../../gateway/protocol/models.js';
+import { closestMatches } from '../../gateway/util/closestMatch.js';
 
 const MB = 1024 * 1024;
 
@@ -231,40 +231,40 @@ describe('the nearest names', () => {
 		['Schone Farben', 'atelier/Schöne Farben 2'],
 		['cinma-1', 'cinema-1'],
 	])('%s: %s first', (wanted, first) => {
-		expect(nearestNames(wanted, names)[0]).toBe(first);
+		expect(closestMatches(wanted, names)[0]).toBe(first);
 	});
 
 	test.each(['zzzz', '', ' ', 'x', '☃'])('nothing is near to %j', (wanted) => {
-		expect(nearestNames(wanted, names)).toEqual([]);
+		expect(closestMatches(wanted, names)).toEqual([]);
 	});
 
 	test('no more than asked for, the likest first', () => {
 		const many = ['image-9', 'image-10', 'images', 'image', 'imagine'];
-		expect(nearestNames('image', many)).toHaveLength(3);
-		expect(nearestNames('image', many, 1)).toEqual(['image']);
-		expect(nearestNames('image', [])).toEqual([]);
+		expect(closestMatches('image', many)).toHaveLength(3);
+		expect(closestMatches('image', many, 1)).toEqual(['image']);
+		expect(closestMatches('image', [])).toEqual([]);
 	});
 
 	test('letters that come twice count twice', () => {
-		expect(nearestNames('aaaa', ['aa', 'aaaa'])).toEqual(['aaaa', 'aa']);
+		expect(closestMatches('aaaa', ['aa', 'aaaa'])).toEqual(['aaaa', 'aa']);
 	});
 });
 
 describe('the cache', () => {
 	let now: number;
 	let asked: string[];
-	let cache: AnswerCache<string>;
+	let cache: TtlCache<string>;
 	const ask = async (key: string) =>
 		await cache.get(key, async () => {
 			asked.push(key);
 			await Promise.resolve();
-			return `${key} ${asked.length}`;
+			return { answer: `${key} ${asked.length}`, keepMs: 1000 };
 		});
 
 	beforeEach(() => {
 		now = 5;
 		asked = [];
-		cache = new AnswerCache(1000, () => now);
+		cache = new TtlCache(() => now);
 	});
 
 	test('gives the same answer until its time is over', async () => {
@@ -298,9 +298,9 @@ describe('the cache', () => {
 		let refuse = (_: Error): void => undefined;
 		const late = cache.get(
 			'a',
-			async () => await new Promise<string>((_, reject) => (refuse = reject)),
+			async () => await new Promise<never>((_, reject) => (refuse = reject)),
 		);
-		now += 1000;
+		now += 60_000;
 		expect(await ask('a')).toBe('a 1');
 		refuse(new Error('too late'));
 		await expect(late).rejects.toThrow('too late');
@@ -309,15 +309,38 @@ describe('the cache', () => {
 	});
 
 	test('the time counts from the question', async () => {
-		let answer = (_: string): void => undefined;
+		let answer = (_: Kept<string>): void => undefined;
 		const slow = cache.get(
 			'a',
-			async () => await new Promise<string>((resolve) => (answer = resolve)),
+			async () => await new Promise<Kept<string>>((resolve) => (answer = resolve)),
 		);
 		now += 600;
-		answer('slow');
+		answer({ answer: 'slow', keepMs: 1000 });
 		expect(await slow).toBe('slow');
 		now += 400;
 		expect(await ask('a')).toBe('a 1');
 	});
+});
+
+test.each([
+	[{}, 5000],
+	[{ age: '3' }, 5000],
+	[{ 'cache-control': 'public, max-age=60' }, 60_000],
+	[{ 'cache-control': 'Max-Age="20"' }, 20_000],
+	[{ 'cache-control': 'public,max-age=60', age: '50' }, 10_000],
+	[{ 'cache-control': 'max-age=60', age: '60' }, 0],
+	[{ 'cache-control': 'max-age=60', age: '9999999999999999999999' }, 0],
+	[{ 'cache-control': 'max-age=3600' }, 60_000],
+	[{ 'cache-control': 'max-age=3600', age: '40' }, 20_000],
+	[{ 'cache-control': 'max-age=3600', age: '-40' }, 0],
+	[{ 'cache-control': 'max-age=60', age: 'old' }, 0],
+	[{ 'cache-control': 'max-age=10, max-age=60' }, 10_000],
+	[{ 'cache-control': 'max-age' }, 0],
+	[{ 'cache-control': 'max-age=soon' }, 0],
+	[{ 'cache-control': 'no-store' }, 0],
+	[{ 'cache-control': 'no-cache, max-age=60' }, 0],
+	[{ 'cache-control': 'public' }, 5000],
+	[{ 'cache-control': `${','.repeat(100_000)}max-age=60` }, 5000],
+])('an answer with %j is kept for %d ms', (headers, ms) => {
+	expect(keepMsOf(headers as Record<string, string>)).toBe(ms);
 });

@@ -187,8 +187,11 @@ describe('README.md', () => {
 });
 
 describe('the other papers', () => {
-	test('CHANGELOG.md has a section for this version, at the top', () => {
-		expect(/^## (.+)$/m.exec(read('CHANGELOG.md'))![1]).toContain(manifest.version);
+	test('CHANGELOG.md has this version with its date, below what is not released yet', () => {
+		const headings = [...read('CHANGELOG.md').matchAll(/^## (.+)$/gm)].map(([, text]) => text!);
+		expect(headings[0]).toBe('Unreleased');
+		expect(headings[1]).toMatch(/^\d+\.\d+\.\d+ - \d{4}-\d{2}-\d{2}$/);
+		expect(headings[1]!.split(' ')[0]).toBe(manifest.version);
 	});
 
 	test('docs/embedded-gateway.md names every start option, kind and field of a fault', () => {

@@ -1,14 +1,18 @@
-import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errorMap.js';
-import type { Answer, Fault, Outcome } from '../../gateway/outcome.js';
+import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
+import type { Answer, Fault, Outcome } from '../../gateway/protocol/outcome.js';
 import {
 	planDownload,
 	planGeneration,
 	planTaskQuery,
 	type RequestPlan,
-} from '../../gateway/plan.js';
-import { planModel } from '../../gateway/listing.js';
-import { planMessage } from '../../gateway/message.js';
-import { GatewayError, UnknownOutcomeError, withDetails } from '../../gateway/problem.js';
+} from '../../gateway/protocol/requestPlan.js';
+import { planModel } from '../../gateway/protocol/models.js';
+import { planMessage } from '../../gateway/messages/message.js';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	withDetails,
+} from '../../gateway/errors/gatewayError.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };

@@ -1,4 +1,4 @@
-import type { Clock } from '../../gateway/clock.js';
+import type { Clock } from '../../gateway/util/clock.js';
 
 interface Sleeper {
 	at: number;

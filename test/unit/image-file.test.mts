@@ -4,7 +4,7 @@ import {
 	imageFileName,
 	safeFileStem,
 	safeMimeType,
-} from '../../gateway/imageFile.js';
+} from '../../gateway/protocol/imageType.js';
 
 const bytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createKeyEraser } from '../../gateway/keyEraser.js';
+import { createKeyEraser } from '../../gateway/util/keyEraser.js';
 
 const KEY = 'sk-my/Team_9f8e7d6c';
 const erase = createKeyEraser(KEY);

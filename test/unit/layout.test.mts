@@ -59,6 +59,23 @@ test.each([
 	expect(strangers).toEqual([]);
 });
 
+test('no file imports, by way of others, itself', () => {
+	const targets = new Map(sources.map((file) => [file, importsOf(file)]));
+	const circles: string[] = [];
+	const done = new Set<string>();
+	const visit = (file: string, path: string[]): void => {
+		if (path.includes(file)) {
+			circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+			return;
+		}
+		if (done.has(file)) return;
+		done.add(file);
+		for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
+	};
+	for (const file of sources.filter(settled)) visit(file, []);
+	expect(circles.filter(settled)).toEqual([]);
+});
+
 /** Paths from the root, with `/`. What is only read by a test, such as a fixture, is no source. */
 function sourcesIn(folder: string): string[] {
 	return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -80,7 +97,10 @@ function nameOf(file: string): string {
 function importsOf(file: string): string[] {
 	const text = readFileSync(join(root, file), 'utf8');
 	const relatives = text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g);
-	return [...relatives].map(([, target]) => join(dirname(file), target!).split(sep).join('/'));
+	return [...relatives]
+		.map(([, target]) => join(dirname(file), target!).split(sep).join('/'))
+		.map((target) => target.replace(/\.mjs$/, '.mts').replace(/\.js$/, '.ts'))
+		.map((target) => (/\.\w+$/.test(target) ? target : `${target}.ts`));
 }
 
 function groupBy(list: readonly string[], keyOf: (file: string) => string): Map<string, string[]> {

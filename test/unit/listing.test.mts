@@ -1,4 +1,4 @@
-import { priceInWords, readModel, readModelList, suits } from '../../gateway/listing.js';
+import { priceInWords, readModel, readModelList, suits } from '../../gateway/protocol/models.js';
 
 const record = {
 	model: 'painter',

@@ -1,4 +1,4 @@
-import { isGone, isUnknownTask, type Sightings } from '../../gateway/missing.js';
+import { isGone, isUnknownTask, type Sightings } from '../../gateway/client/missingTasks.js';
 import { answer, fault, page } from './virtual-gateway.mjs';
 
 test('only an error in its own form is the 404 of the gateway', () => {

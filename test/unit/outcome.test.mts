@@ -1,16 +1,25 @@
-import { errorFor } from '../../gateway/errorMap.js';
+import { errorFor } from '../../gateway/errors/errorMessages.js';
 import {
 	faultOf,
 	wasNotAccepted,
 	type Connection,
 	type Fault,
 	type Outcome,
-} from '../../gateway/outcome.js';
-import { planEdit, planGeneration, type FormFile, type RequestPlan } from '../../gateway/plan.js';
-import { UnknownOutcomeError } from '../../gateway/problem.js';
-import { decideResend, isPassing } from '../../gateway/resend.js';
-import { Requests } from '../../nodes/shared/requests.js';
-import { createExchange, faultFrom, type TransportOptions } from '../../nodes/shared/transport.js';
+} from '../../gateway/protocol/outcome.js';
+import {
+	planEdit,
+	planGeneration,
+	type FormFile,
+	type RequestPlan,
+} from '../../gateway/protocol/requestPlan.js';
+import { UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { decideRetry, isTransient } from '../../gateway/client/retryPolicy.js';
+import { Requests } from '../../nodes/shared/transport/inFlight.js';
+import {
+	createSendOnce,
+	faultFrom,
+	type TransportOptions,
+} from '../../nodes/shared/transport/http.js';
 import { answer, fault } from './virtual-gateway.mjs';
 
 const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
@@ -68,7 +77,15 @@ describe('what fails before the first byte is sent', () => {
 		const error = errorFor(submit, fault(kind, code));
 		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
 		expect(`${error.message} ${error.problem.description}`).toMatch(/nothing was charged/);
-		const again = decideResend(submit, fault(kind), 1, 0, 0.5, 0).again;
+		const tried = {
+			plan: submit,
+			outcome: fault(kind),
+			attempts: 1,
+			quotaRefusals: 0,
+			random: 0,
+			nowMs: 0,
+		};
+		const { again } = decideRetry(tried);
 		expect(again).toBe(kind === 'refused' || kind === 'notFound');
 	});
 
@@ -124,9 +141,9 @@ describe('what fails before the first byte is sent', () => {
 	});
 
 	test('is asked for again where it costs nothing and may pass', () => {
-		expect(isPassing(fault('unconnected'))).toBe(true);
+		expect(isTransient(fault('unconnected'))).toBe(true);
 		for (const kind of ['tlsMismatch', 'blocked', 'invalidHeader', 'invalidBody'] as const) {
-			expect(isPassing(fault(kind))).toBe(false);
+			expect(isTransient(fault(kind))).toBe(false);
 		}
 	});
 });
@@ -195,13 +212,13 @@ describe('a body that cannot be built', () => {
 			JSON.stringify(body);
 			return await Promise.reject(new Error('socket hang up'));
 		};
-		const exchange = createExchange({
+		const sendOnce = createSendOnce({
 			context: { helpers: { httpRequestWithAuthentication } },
 			address: { baseUrl: 'https://gateway.example', withoutKey: (text: string) => text },
 			limits: { concurrency: 1, timeoutMs: 1000 },
 			requests: new Requests(),
 		} as unknown as TransportOptions);
-		return [await exchange(plan), called];
+		return [await sendOnce(plan), called];
 	};
 
 	test('because it is a circle was not sent', async () => {

@@ -5,8 +5,8 @@ import {
 	planTaskQuery,
 	planUrl,
 	type AsyncFlag,
-} from '../../gateway/plan.js';
-import { planModel, planModelList } from '../../gateway/listing.js';
+} from '../../gateway/protocol/requestPlan.js';
+import { planModel, planModelList } from '../../gateway/protocol/models.js';
 
 const request = { model: 'painter', prompt: 'a red boat' };
 

@@ -1,5 +1,5 @@
-import { planProbe, readProbe } from '../../gateway/probe.js';
-import type { Outcome } from '../../gateway/outcome.js';
+import { planProbe, readProbe } from '../../gateway/client/credentialProbe.js';
+import type { Outcome } from '../../gateway/protocol/outcome.js';
 import { answer, fault, page } from './virtual-gateway.mjs';
 
 const GATEWAY_404 = answer(404, {

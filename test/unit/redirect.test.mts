@@ -1,5 +1,5 @@
-import { planGeneration, planTaskQuery } from '../../gateway/plan.js';
-import { redirectTarget } from '../../gateway/redirect.js';
+import { planGeneration, planTaskQuery } from '../../gateway/protocol/requestPlan.js';
+import { redirectTarget } from '../../gateway/protocol/redirect.js';
 import { answer, fault } from './virtual-gateway.mjs';
 
 const HOME = 'https://gateway.example/api';

@@ -1,5 +1,5 @@
-import { Requests, RunEnded } from '../../nodes/shared/requests.js';
-import type { FaultOutcome, Outcome } from '../../gateway/outcome.js';
+import { Requests, RunEnded } from '../../nodes/shared/transport/inFlight.js';
+import type { FaultOutcome, Outcome } from '../../gateway/protocol/outcome.js';
 
 const faultFrom = (error: unknown): FaultOutcome => ({
 	kind: 'fault',

@@ -1,4 +1,4 @@
-import { isFinished, statusGroup } from '../../gateway/status.js';
+import { isFinished, statusGroup } from '../../gateway/protocol/status.js';
 
 const SPELLINGS = {
 	queued: 'waiting',

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { readBody, TooLargeError } from '../../nodes/shared/stream.js';
+import { readBody, TooLargeError } from '../../nodes/shared/transport/responseBody.js';
 
 const LIMIT = 10;
 

@@ -1,4 +1,10 @@
-import { readImages, readTaskId, readTaskState, taskError, taskName } from '../../gateway/task.js';
+import {
+	readImages,
+	readTaskId,
+	readTaskState,
+	taskError,
+	taskName,
+} from '../../gateway/protocol/task.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
 
@@ -20,6 +26,7 @@ describe('the answer to a submit', () => {
 describe('images', () => {
 	test('are every address, in order, and what comes inline', () => {
 		const data = [{ url: ' https://a/1.png ' }, { url: 'https://a/2.png' }, { b64_json: 'AAAA' }];
+		expect(readImages({ data: { url: 'https://a/1.png' } })).toEqual([{ url: 'https://a/1.png' }]);
 		expect(readImages({ data })).toEqual([
 			{ url: 'https://a/1.png' },
 			{ url: 'https://a/2.png' },
@@ -31,7 +38,7 @@ describe('images', () => {
 		[{}],
 		[{ data: null }],
 		[{ data: 'https://a/1.png' }],
-		[{ data: { url: 'https://a/1.png' } }],
+		[{ data: { url: 7 } }],
 		[{ data: [null, 7, 'https://a/1.png', [], {}, { url: '' }, { url: 7 }, { b64_json: ' ' }] }],
 	])('%j has none', (body) => {
 		expect(readImages(body)).toEqual([]);

@@ -1,8 +1,11 @@
-import type { Outcome } from '../../gateway/outcome.js';
+import type { Outcome } from '../../gateway/protocol/outcome.js';
 import type { FakeClock } from './fake-clock.mjs';
 
-/** Whether a request that arrives at that moment (milliseconds) is let through. */
-export type RateLimit = (now: number) => boolean;
+/**
+ * Whether a request that arrives at that moment (milliseconds) is let through, while so many others
+ * are being worked on.
+ */
+export type RateLimit = (now: number, inFlight: number) => boolean;
 
 /** At most so many in each whole window of time, as most gateways count. */
 export function fixedWindows(most: number, windowMs = 1000): RateLimit {
@@ -22,6 +25,43 @@ export function slidingWindow(most: number, spanMs = 1000): RateLimit {
 	const accepted: number[] = [];
 	return (now) => {
 		while (accepted.length > 0 && now - accepted[0] >= spanMs) accepted.shift();
+		if (accepted.length >= most) return false;
+		accepted.push(now);
+		return true;
+	};
+}
+
+/** So many a second on average, and as many at once as the bucket holds. */
+export function tokenBucket(perSecond: number, burst: number): RateLimit {
+	let tokens = burst;
+	let filledAt = 0;
+	return (now) => {
+		tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
+		filledAt = now;
+		if (tokens < 1) return false;
+		tokens -= 1;
+		return true;
+	};
+}
+
+/** So many at the same time, whatever their rate. */
+export const inFlight =
+	(most: number): RateLimit =>
+	(_now, others) =>
+		others < most;
+
+/** Refuses a share of the requests, whatever their rate. */
+export const atRandom =
+	(share: number, random: () => number): RateLimit =>
+	() =>
+		random() > share;
+
+/** At most so many within any second, and from certain moments on (milliseconds) another number. */
+export function changing(steps: ReadonlyArray<[from: number, most: number]>): RateLimit {
+	const accepted: number[] = [];
+	return (now) => {
+		const most = steps.filter(([from]) => from <= now).at(-1)?.[1] ?? 0;
+		while (accepted.length > 0 && now - accepted[0] >= 1000) accepted.shift();
 		if (accepted.length >= most) return false;
 		accepted.push(now);
 		return true;
@@ -53,11 +93,14 @@ export class VirtualGateway {
 	requests = 0;
 	refused = 0;
 	acceptedAt: number[] = [];
+	private inFlight = 0;
 
+	/** @param retryAfter header of its refusals */
 	constructor(
 		private readonly clock: FakeClock,
 		private readonly limit: RateLimit,
 		private readonly latencyMs: () => number,
+		private readonly retryAfter?: string,
 	) {}
 
 	/** Takes one request on; `reply` is asked only if it may pass. */
@@ -65,15 +108,19 @@ export class VirtualGateway {
 		const latency = this.latencyMs();
 		await this.clock.sleep(latency / 2);
 		this.requests += 1;
+		const isAccepted = this.limit(this.clock.now(), this.inFlight);
 		let outcome: Outcome;
-		if (this.limit(this.clock.now())) {
+		if (isAccepted) {
 			this.acceptedAt.push(this.clock.now());
+			this.inFlight += 1;
 			outcome = reply();
 		} else {
 			this.refused += 1;
-			outcome = answer(429, TOO_OFTEN);
+			const { retryAfter } = this;
+			outcome = answer(429, TOO_OFTEN, retryAfter ? { 'retry-after': retryAfter } : {});
 		}
 		await this.clock.sleep(latency / 2);
+		if (isAccepted) this.inFlight -= 1;
 		return outcome;
 	}
 }

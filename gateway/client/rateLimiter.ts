@@ -1,0 +1,224 @@
+import { CircuitBreaker } from './circuitBreaker';
+import type { Clock } from '../util/clock';
+import { INITIAL_WINDOW, SendRate, type SendRateState } from './sendRate';
+
+export interface RateLimiterOptions {
+	/** How many requests may be in flight at the same time. */
+	concurrency: number;
+	/** How many requests may start in a second; undefined: as many as the gateway takes. */
+	requestsPerSecond?: number;
+	clock: Clock;
+	/** What an earlier limiter of the same gateway and account found out, on the same clock. */
+	rateState?: RateState;
+}
+
+/** What a limiter has found out about its gateway. Plain data. */
+export interface RateState {
+	sendRate: SendRateState;
+	nextStartAt: number;
+	/** When it was found out. */
+	at: number;
+}
+
+/** What an earlier limiter has found out holds this long: test "is forgotten after a minute". */
+const RATE_STATE_HOLDS_MS = 60_000;
+/** What a timer of the platform may be late is made up for: test "are at most 400". */
+const LATE_TIMER_MS = 10;
+/** At a high rate what is due within this time starts with one timer: test "few timers". */
+const TOGETHER_MS = 5;
+
+/** The circuit is open: a request that was waiting for its turn was not sent. */
+export class NotSent extends Error {
+	override name = 'NotSent';
+}
+
+/** What a request gets when it may start. */
+export interface Permit {
+	startedAt: number;
+	/** How many requests started in the second up to this one, itself included. */
+	sentRate: number;
+}
+
+/**
+ * All requests of a run go through it: bounded in flight and in requests per second. It spaces
+ * them by a `SendRate`, halts the whole run for as long as `Retry-After` or the `CircuitBreaker`
+ * says, and queues what cannot start yet.
+ */
+export class RateLimiter {
+	private readonly sendRate: SendRate;
+
+	private readonly breaker = new CircuitBreaker();
+
+	private readonly queue: Array<{
+		enter: (permit: Permit) => void;
+		refuse: (reason: unknown) => void;
+	}> = [];
+
+	private closed?: { reason: unknown };
+
+	private readonly inFlight = new Set<Permit>();
+
+	private nextStartAt = -Infinity;
+
+	private wakeAt = Infinity;
+
+	/** When the last requests started, the oldest first. */
+	private readonly starts: number[] = [];
+
+	/** Which of them is the first within the last second. */
+	private recent = 0;
+
+	private lastRefusalAt = -Infinity;
+
+	private lastAcceptedAt: number;
+
+	constructor(private readonly options: RateLimiterOptions) {
+		const { clock, requestsPerSecond, rateState } = options;
+		const now = clock.now();
+		this.lastAcceptedAt = now;
+		const age = now - (rateState?.at ?? NaN);
+		const isKnown = requestsPerSecond === undefined && age >= 0 && age <= RATE_STATE_HOLDS_MS;
+		if (!isKnown || rateState === undefined) {
+			this.sendRate = new SendRate(requestsPerSecond);
+			return;
+		}
+		this.sendRate = new SendRate(undefined, { ...rateState.sendRate });
+		this.nextStartAt = rateState.nextStartAt;
+	}
+
+	/** The gateway has refused everything for minutes: trying again is of no use. */
+	get circuitOpen(): boolean {
+		return this.breaker.isOpen;
+	}
+
+	/** What it has found out so far, for the next limiter of the same gateway and account. */
+	rateState(): RateState | undefined {
+		// A limit that the user has set says nothing about the gateway.
+		if (this.options.requestsPerSecond !== undefined) return undefined;
+		const at = this.options.clock.now();
+		return { sendRate: this.sendRate.snapshot(), nextStartAt: this.nextStartAt, at };
+	}
+
+	/**
+	 * Runs `send` as soon as there is room for it.
+	 *
+	 * @param send gets a permit, to be shown at `refused`
+	 * @throws NotSent if the gateway has been refusing everything for minutes
+	 */
+	async run<T>(send: (permit: Permit) => Promise<T>): Promise<T> {
+		const permit = await new Promise<Permit>((enter, refuse) => {
+			if (this.closed !== undefined) return refuse(this.closed.reason);
+			this.queue.push({ enter, refuse });
+			this.admit();
+		});
+		try {
+			return await send(permit);
+		} finally {
+			this.inFlight.delete(permit);
+			this.admit();
+		}
+	}
+
+	/** Nothing starts any more: what waits, and what comes, is refused with `reason`. */
+	close(reason: unknown): void {
+		this.closed ??= { reason };
+		this.dismiss(reason);
+	}
+
+	/** The gateway accepted a request: the rate may rise. */
+	accepted(): void {
+		const now = this.options.clock.now();
+		this.breaker.accepted();
+		const seconds = Math.max(0, Math.min(1, (now - this.lastAcceptedAt) / 1000));
+		this.lastAcceptedAt = Math.max(now, this.lastAcceptedAt);
+		this.sendRate.accepted(seconds, this.sentWithinASecond(now));
+	}
+
+	/**
+	 * The gateway refused a request for its rate: nothing starts for a moment, then more slowly.
+	 *
+	 * @param retryAfterMs what the gateway asked for by `Retry-After`, in milliseconds
+	 */
+	refused({ startedAt, sentRate }: Permit, retryAfterMs = 0): void {
+		const { clock } = this.options;
+		const now = clock.now();
+		if (retryAfterMs > 0) this.pauseUntil(now + retryAfterMs);
+		const isNew = startedAt >= this.lastRefusalAt;
+		if (isNew) {
+			// Who counts by the second accepts more when the first of them is a second old.
+			if (this.sendRate.inSlowStart && sentRate > 1) this.pauseUntil(this.firstOfSecond() + 1000);
+			this.pauseUntil(now + this.breaker.refused(now, clock.random()));
+			this.lastRefusalAt = now;
+			// While nothing starts the rate does not rise either.
+			this.lastAcceptedAt = this.nextStartAt;
+		}
+		this.sendRate.refused(sentRate, isNew, this.breaker.isHalfOpen);
+		// With others in flight it may be their number that is too much, and that passes.
+		if (this.inFlight.size <= 1) this.breaker.openIfLasting(now);
+		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
+	}
+
+	private dismiss(reason: unknown): void {
+		this.queue.splice(0).forEach(({ refuse }) => refuse(reason));
+	}
+
+	private pauseUntil(at: number): void {
+		this.nextStartAt = Math.max(this.nextStartAt, at);
+	}
+
+	private admit(): void {
+		while (this.queue.length > 0 && this.hasRoom()) {
+			const now = this.options.clock.now();
+			const spacing = 1000 / this.sendRate.perSecond;
+			if (this.isInInitialWindow()) {
+				// Not added up: it would keep those waiting that come when more are in flight.
+				this.nextStartAt = Math.max(this.nextStartAt, now + spacing);
+			} else if (this.nextStartAt > now) {
+				this.wake(this.nextStartAt + Math.max(0, TOGETHER_MS - spacing), now);
+				return;
+			} else {
+				this.nextStartAt = Math.max(this.nextStartAt, now - LATE_TIMER_MS) + spacing;
+			}
+			this.starts.push(now);
+			const permit = { startedAt: now, sentRate: this.sentWithinASecond(now) };
+			this.inFlight.add(permit);
+			this.queue.shift()?.enter(permit);
+		}
+	}
+
+	private hasRoom(): boolean {
+		if (this.inFlight.size >= this.options.concurrency) return false;
+		if (!this.breaker.isHalfOpen) return true;
+		// What was sent before the refusal may take long; it says nothing about now.
+		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.lastRefusalAt);
+	}
+
+	/** Whether a request may start at any rate, because so few are in flight and none was refused. */
+	private isInInitialWindow(): boolean {
+		return this.sendRate.isUnknown && this.inFlight.size < INITIAL_WINDOW;
+	}
+
+	private sentWithinASecond(now: number): number {
+		while ((this.starts[this.recent] ?? Infinity) <= now - 1000) this.recent += 1;
+		// What is over is taken away now and then: each time would move all the others.
+		if (this.recent > 1000) this.starts.splice(0, this.recent);
+		if (this.recent > 1000) this.recent = 0;
+		return this.starts.length - this.recent;
+	}
+
+	private firstOfSecond(): number {
+		return this.starts[this.recent] ?? -Infinity;
+	}
+
+	private wake(at: number, now: number): void {
+		if (this.wakeAt <= at) return;
+		this.wakeAt = at;
+		this.options.clock.sleep(at - now).then(
+			() => {
+				if (this.wakeAt === at) this.wakeAt = Infinity;
+				this.admit();
+			},
+			(reason) => this.close(reason),
+		);
+	}
+}

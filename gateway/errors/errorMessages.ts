@@ -1,0 +1,327 @@
+import { isJsonObject, nonEmptyString } from '../util/json';
+import { wasNotAccepted, type Answer, type Fault, type Outcome } from '../protocol/outcome';
+import type { Call, RequestPlan } from '../protocol/requestPlan';
+import { GatewayError, UnknownOutcomeError, type Problem } from './gatewayError';
+import { saysFailure } from '../protocol/models';
+import { isGatewayError } from '../client/missingTasks';
+import { isQuotaRefusal } from '../protocol/quota';
+
+const LONGEST_QUOTE = 300;
+const LONGEST_READ = 2000;
+/** Control characters, those that turn the direction of writing, and halves of characters. */
+const INVISIBLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
+const KEY = /\bsk-[\w-]{6,}/gi;
+const BEARER = /(\bbearer\s+)[\w.~+/=-]{12,}/gi;
+
+/**
+ * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
+ * listing, a plain `error` string, or a body that is nothing but text. It is made fit to be shown,
+ * and what looks like a key is taken out, because some gateways quote the key that they refuse.
+ */
+export function gatewayMessage(answer: Answer): string | undefined {
+	const body = answer.json;
+	if (isJsonObject(body)) {
+		const error = body.error;
+		return firstText([isJsonObject(error) ? error.message : error, body.message]);
+	}
+	const isText = body === undefined && !/^\s*[<{[]/.test(answer.text);
+	return firstText([isText ? answer.text : body]);
+}
+
+/** The first of these that is a text with something in it, as it may be shown. */
+export function firstText(candidates: unknown[]): string | undefined {
+	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
+	if (text === undefined) return undefined;
+	const read = text.slice(0, LONGEST_READ);
+	const shown = quote(read.replace(KEY, '…').replace(BEARER, '$1…'));
+	return shown === '' ? undefined : shown;
+}
+
+/** Foreign text made fit to stand in a sentence: no markup, nothing invisible, not too long. */
+export function quote(text: string): string {
+	const plain = text
+		// Enough to fill a quotation, and never so much that looking through it takes time.
+		.slice(0, LONGEST_READ)
+		.replace(INVISIBLE, ' ')
+		.replace(/<[a-z/!?][^>]*(>|$)/gi, ' ')
+		.replace(/\s+/g, ' ')
+		.trim();
+	const characters = Array.from(plain);
+	return characters.length > LONGEST_QUOTE
+		? `${characters.slice(0, LONGEST_QUOTE).join('')}…`
+		: plain;
+}
+
+/** As much of an answer is kept as may hold an ID, in characters. */
+const LONGEST_EXCERPT = 2048;
+/** No ID is longer than this, in characters; images that come inside an answer are. */
+const BASE64 = /[\w+/=-]+/g;
+const LONGEST_ID = 400;
+
+/**
+ * How an answer begins, for whoever looks for what was paid for: up to 2,048 characters, images
+ * left out. Undefined where nothing came.
+ */
+export function excerpt(text: string | undefined): string | undefined {
+	if (text === undefined || text.trim() === '') return undefined;
+	return text
+		.slice(0, 8 * LONGEST_EXCERPT)
+		.replace(BASE64, (word) => (word.length < LONGEST_ID ? word : '…'))
+		.slice(0, LONGEST_EXCERPT)
+		.replace(/\p{Cs}$/u, '');
+}
+
+const NAMES: Record<Call, string> = {
+	submit: 'submitting the image task',
+	sync: 'creating the image',
+	poll: 'asking for the task',
+	download: 'downloading the image',
+	listing: 'reading the model listing',
+	message: 'sending the message',
+};
+
+const CHECK_ADDRESS =
+	'Check "Base URL" in the Media Gateway credential and that the gateway can be reached from the machine that runs n8n.';
+
+const FAULTS: Record<Fault, { happened: string; advice: string }> = {
+	refused: { happened: 'nothing answers at the address of the gateway', advice: CHECK_ADDRESS },
+	notFound: { happened: 'the host name of the gateway was not found', advice: CHECK_ADDRESS },
+	invalidAddress: { happened: 'the address is not valid', advice: CHECK_ADDRESS },
+	unconnected: {
+		happened: 'no secure connection to the gateway could be made',
+		advice: CHECK_ADDRESS,
+	},
+	tlsMismatch: {
+		happened: 'the server and n8n could not agree on a secure connection (TLS)',
+		advice:
+			'Ask the operator of the gateway which TLS versions, ciphers and client certificates it needs, and check "Base URL" in the Media Gateway credential.',
+	},
+	invalidHeader: {
+		happened: 'a header of the request is not valid',
+		advice:
+			'Check "API Key", "Version Header Name" and "Version Header Value" in the Media Gateway credential: a header name has no blanks, umlauts or colons.',
+	},
+	invalidBody: {
+		happened: 'the content of the request cannot be sent',
+		advice: 'Check the prompt, the files and "Extra Fields".',
+	},
+	blocked: {
+		happened: 'requests to the address are not allowed by n8n',
+		advice:
+			'Ask the administrator of n8n to allow the host in its protection against server-side request forgery (SSRF) and in the domains of the credential.',
+	},
+	certificate: {
+		happened: 'the certificate of the server is not trusted',
+		advice:
+			'If the gateway uses a self-signed certificate that you trust, switch on "Allow Self-Signed Certificates" in the Media Gateway credential.',
+	},
+	reset: {
+		happened: 'the connection was cut before the answer had arrived',
+		advice: 'Try again later.',
+	},
+	timeout: {
+		happened: 'no complete answer came within the time-out',
+		advice: 'Try again later, or raise "Timeout" in the options.',
+	},
+	tooLarge: {
+		happened: 'the answer is larger than the node accepts',
+		advice: 'Check that the address is that of a media gateway.',
+	},
+	other: { happened: 'the connection failed', advice: 'Try again later.' },
+};
+
+const NOTHING_SENT = ' Nothing was sent, and nothing was charged for this request.';
+
+const HOW_TO_FIND_OUT =
+	"It was not sent again, because it may have been accepted and charged. Look for it in the usage list of the gateway's console before you send it once more.";
+
+/** Turns an outcome that is no good into the error that a person reads (specification, section 7). */
+export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
+	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	if (plan.paid && !wasNotAccepted(outcome)) {
+		return new UnknownOutcomeError({
+			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(outcome)}`,
+			description: HOW_TO_FIND_OUT,
+			httpCode: outcome.httpCode,
+			response: excerpt(outcome.kind === 'answer' ? outcome.text : outcome.received),
+		});
+	}
+	if (outcome.kind === 'fault') {
+		const { happened, advice } = FAULTS[outcome.fault];
+		return new GatewayError({
+			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
+			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
+			httpCode: outcome.httpCode,
+		});
+	}
+	const known = problemFor(plan, outcome);
+	return new GatewayError({
+		...known,
+		message: known.message + tried,
+		httpCode: outcome.httpCode,
+	});
+}
+
+/** A fault in a sentence of its own, with what to do. */
+export function faultInWords(fault: Fault): string {
+	const { happened, advice } = FAULTS[fault];
+	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${advice}`;
+}
+
+function whatHappened(outcome: Outcome): string {
+	if (outcome.kind === 'fault') return FAULTS[outcome.fault].happened;
+	const said = gatewayMessage(outcome);
+	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
+		return `the gateway answered ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
+	}
+	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
+		return `the gateway answered ${outcome.httpCode} and pointed to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
+	}
+	return `the gateway answered ${outcome.httpCode} with ${describeBody(outcome)}`;
+}
+
+function describeBody(answer: Answer): string {
+	if (answer.text.trim() === '') return 'an empty body';
+	if (/^\s*</.test(answer.text)) return 'a web page instead of JSON';
+	if (answer.json === undefined) return 'something that is not JSON';
+	return 'JSON that has none of the expected fields';
+}
+
+function problemFor(plan: RequestPlan, answer: Answer): Problem {
+	const said = gatewayMessage(answer);
+	const words = said === undefined ? '' : `: ${said}`;
+	const { httpCode } = answer;
+	if (httpCode >= 200 && httpCode < 300 && saysFailure(answer.json)) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway answered that it failed${words}`,
+			description: 'Try again later, or ask the operator of the gateway.',
+		};
+	}
+	if (httpCode >= 200 && httpCode < 300) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway answered with ${describeBody(answer)}`,
+			description: CHECK_ADDRESS,
+		};
+	}
+	if (httpCode >= 300 && httpCode < 400) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway pointed to another address (${httpCode})`,
+			description: `The API key is not sent to another address. If ${quote(answer.headers.location ?? 'it')} is where your gateway lives, enter that as "Base URL" in the Media Gateway credential.`,
+		};
+	}
+	if (plan.call === 'message') {
+		const special = messageProblem(plan, httpCode, said ?? '');
+		if (special !== undefined) return special;
+	}
+	if (httpCode === 401) {
+		return {
+			message: `The gateway refused the API key (401)${words}`,
+			description: 'Check the API key in the Media Gateway credential.',
+		};
+	}
+	if (httpCode === 403) {
+		return {
+			message: `The gateway does not allow this request (403)${words}`,
+			description: "Check in the gateway's console what the key may use.",
+		};
+	}
+	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(answer)) {
+		return {
+			message: `Something in front of the gateway answered 404 with ${describeBody(answer)}${words}`,
+			description: `It says nothing about the task. ${CHECK_ADDRESS}`,
+		};
+	}
+	if (httpCode === 404) {
+		return {
+			message: `The gateway does not know this address (404)${words}`,
+			description:
+				plan.call === 'poll'
+					? 'The task does not exist, or it belongs to another account: use the credential that submitted it.'
+					: CHECK_ADDRESS,
+		};
+	}
+	if (httpCode === 413) {
+		return {
+			message: `The request is too large for the gateway (413)${words}`,
+			description:
+				plan.form === undefined
+					? 'Send less: a shorter text, fewer fields.'
+					: 'Send a smaller image.',
+		};
+	}
+	if (isQuotaRefusal(answer)) {
+		return {
+			message: `The quota of the API key is not sufficient (429)${words}`,
+			description:
+				"Top up the account in the gateway's console. Nothing was charged for this request.",
+		};
+	}
+	if (httpCode === 429) {
+		return {
+			message: `The gateway receives too many requests (429)${words}`,
+			description: `${howLongToWait(answer)}Lower "Requests per Second" or "Concurrency" in the options. This request was not accepted and not charged.`,
+		};
+	}
+	if (httpCode >= 500 || httpCode === 408) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway was not available (${httpCode})${words}`,
+			description: 'Try again later.',
+		};
+	}
+	return {
+		message: `The gateway refused the request (${httpCode})${words}`,
+		description: plan.paid
+			? 'Check the model, the prompt and the parameters. Nothing was charged for this request.'
+			: 'Check the parameters.',
+	};
+}
+
+/** What the gateway asks for by a `Retry-After` in seconds, with a blank behind it. */
+function howLongToWait({ headers }: Answer): string {
+	const seconds = Number(headers['retry-after'] ?? 0);
+	return Number.isFinite(seconds) && seconds >= 1 ? `It asks to wait ${seconds} s. ` : '';
+}
+
+/** The cases that the specification lists for the message endpoint (section 7, second table). */
+function messageProblem(plan: RequestPlan, httpCode: number, said: string): Problem | undefined {
+	if (httpCode === 401) {
+		if (/no token/i.test(said)) {
+			return {
+				message: `No API key arrived at the message endpoint (401): ${said}`,
+				description:
+					'Change "Message Authentication" in the Media Gateway credential: some gateways read the key from "x-api-key" only.',
+			};
+		}
+		if (/not enabled/i.test(said)) {
+			return {
+				message: `The API key is disabled, expired or without quota (401): ${said}`,
+				description: "Enable, renew or top up the key in the gateway's console.",
+			};
+		}
+		if (/^invalid key/i.test(said)) {
+			return {
+				message: `The gateway does not know the API key (401): ${said}`,
+				description:
+					"Copy the key again from the gateway's console into the Media Gateway credential.",
+			};
+		}
+	}
+	if (httpCode === 400 && /incorrect model id/i.test(said)) {
+		return {
+			message: `The gateway does not offer the model to this key (400): ${said}`,
+			description:
+				'Check the spelling of "Model" in the gateway\'s model catalogue, and that the key may use it.',
+		};
+	}
+	const sampling = ['temperature', 'top_p', 'top_k'].filter(
+		(name) => plan.body?.[name] !== undefined,
+	);
+	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
+	if (httpCode === 400 && sampling.length > 0 && aboutSampling) {
+		return {
+			message: `The gateway refused the message (400)${said === '' ? '' : `: ${said}`}`,
+			description: `The newest models accept no sampling fields. Remove ${sampling.join(', ')} from the options and try again.`,
+		};
+	}
+	return undefined;
+}

@@ -1,0 +1,222 @@
+import { readDataUrl } from '../util/dataUrl';
+import { detectImageType } from '../protocol/imageType';
+import { isJsonObject, nonEmptyString, parseJson, type JsonObject } from '../util/json';
+import { planMessage, type MessageRequest, type Turn } from './message';
+import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
+import { GatewayError } from '../errors/gatewayError';
+
+/** A part of what is said in a chat, in the words of whoever talks to the model. */
+export type ChatPart =
+	| { type: 'text'; text: string }
+	/** `providerMetadata.url` where the file is only pointed to. */
+	| {
+			type: 'file';
+			mediaType?: string;
+			data?: string | Uint8Array;
+			providerMetadata?: Record<string, unknown>;
+	  }
+	/** `input` is JSON. */
+	| { type: 'tool-call'; toolCallId?: string; toolName: string; input: string }
+	| { type: 'tool-result'; toolCallId: string; result: unknown; isError?: boolean }
+	/** For show only: what the gateway gets back of its thinking is kept beside the chat. */
+	| { type: 'reasoning'; text: string }
+	| { type: 'invalid-tool-call' | 'citation' | 'provider' };
+
+export interface ChatMessage {
+	role: string;
+	content: ChatPart[];
+}
+
+/** A tool that the model may call. */
+export interface ChatTool {
+	name: string;
+	description?: string;
+	/** JSON schema of its input. */
+	inputSchema: unknown;
+}
+
+/** A turn whose content is given in blocks. */
+export interface ChatTurn extends Turn {
+	content: JsonObject[];
+}
+
+export interface Conversation {
+	system?: string;
+	turns: ChatTurn[];
+}
+
+/** What holds for all messages of a chat. */
+export type ChatSettings = Omit<MessageRequest, 'messages' | 'system'>;
+
+/** What is special about one message of a chat. */
+export interface ChatCall {
+	tools?: ChatTool[];
+	stopSequences?: string[];
+	stream?: boolean;
+}
+
+/**
+ * A chat in the words of the message endpoint: what the system says goes to the front, results of
+ * tools are said by the user, and whatever follows in the same role becomes one turn.
+ *
+ * @throws GatewayError if there is nothing in it to answer, or a file that no model takes
+ */
+export function toConversation(messages: ChatMessage[]): Conversation {
+	const system = messages
+		.filter(({ role }) => role === 'system')
+		.map(({ content }) => textOf(content))
+		.filter((text) => text.trim() !== '')
+		.join('\n\n');
+	const turns = messages
+		.filter(({ role }) => role !== 'system')
+		.map(({ role, content }) => ({
+			role: role === 'assistant' ? 'assistant' : 'user',
+			content: content.flatMap(blockOf),
+		}))
+		.filter(({ content }) => content.length > 0);
+	if (turns.length === 0) {
+		throw new GatewayError({
+			message: 'There is nothing to answer: the conversation is empty',
+			description: 'Give the agent or chain a prompt. Nothing was sent.',
+		});
+	}
+	return { system: system === '' ? undefined : system, turns };
+}
+
+function textOf(content: ChatPart[]): string {
+	return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+function blockOf(part: ChatPart): JsonObject[] {
+	switch (part.type) {
+		case 'text':
+			// The endpoint refuses texts without a letter in them.
+			return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }];
+		case 'file':
+			return [fileBlock(part)];
+		case 'tool-call':
+			return [
+				{
+					type: 'tool_use',
+					id: part.toolCallId,
+					name: part.toolName,
+					input: jsonObjectIn(part.input) ?? {},
+				},
+			];
+		case 'tool-result':
+			return [
+				withoutUndefined({
+					type: 'tool_result',
+					tool_use_id: part.toolCallId,
+					content: resultContent(part.result),
+					is_error: part.isError === true ? true : undefined,
+				}),
+			];
+		default:
+			return [];
+	}
+}
+
+/** A tool's result as text, or as blocks where it is made of texts and files. */
+function resultContent(result: unknown): string | JsonObject[] {
+	if (typeof result === 'string') return result;
+	const isPart = (part: unknown): part is ChatPart =>
+		isJsonObject(part) && (part.type === 'text' ? typeof part.text === 'string' : isFile(part));
+	if (Array.isArray(result) && result.length > 0 && result.every(isPart)) {
+		return result.flatMap(blockOf);
+	}
+	return JSON.stringify(result) ?? '';
+}
+
+function isFile({ type, data, providerMetadata }: JsonObject): boolean {
+	return type === 'file' && (data !== undefined || isJsonObject(providerMetadata));
+}
+
+function fileBlock(file: Extract<ChatPart, { type: 'file' }>): JsonObject {
+	const url = nonEmptyString(file.providerMetadata?.url) ?? '';
+	const { mediaType, base64 } = bytesOf(file, url);
+	const address = /^https?:/i.test(url) && base64 === undefined ? url : undefined;
+	const source =
+		address === undefined
+			? { type: 'base64', media_type: mediaType, data: base64 ?? '' }
+			: { type: 'url', url: address };
+	// Nothing but its name tells what lies at an address; most are pictures.
+	const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(address ?? '');
+	if (isPdf) return { type: 'document', source };
+	if (mediaType.startsWith('image/') || address !== undefined) return { type: 'image', source };
+	if (mediaType.startsWith('text/') && base64 !== undefined) {
+		return { type: 'text', text: Buffer.from(base64, 'base64').toString('utf8') };
+	}
+	throw new GatewayError({
+		message: `The model cannot be given a file of the type "${mediaType}"`,
+		description: 'Images, PDF documents and texts can be sent to it. Nothing was sent.',
+	});
+}
+
+function bytesOf(
+	{ mediaType, data }: Extract<ChatPart, { type: 'file' }>,
+	url: string,
+): { mediaType: string; base64?: string } {
+	const given = typeof data === 'string' ? data : data && Buffer.from(data).toString('base64');
+	const inline = readDataUrl(given ?? url);
+	const base64 = inline?.base64 ?? nonEmptyString(given);
+	const named = nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType);
+	if (named !== undefined && named !== 'application/octet-stream') {
+		return { mediaType: named.toLowerCase(), base64 };
+	}
+	// Not everyone who hands on a file says what it is.
+	const start = Buffer.from((base64 ?? '').slice(0, 400), 'base64');
+	const isPdf = start.subarray(0, 5).toString('latin1') === '%PDF-';
+	return {
+		mediaType: detectImageType(start) ?? (isPdf ? 'application/pdf' : (named ?? 'unknown')),
+		base64,
+	};
+}
+
+/** Turns of the same role that follow each other, as one: not every gateway takes two. */
+export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
+	const joined: ChatTurn[] = [];
+	for (const { role, content } of turns) {
+		const last = joined.at(-1);
+		if (last?.role !== role) joined.push({ role, content: [...content] });
+		else for (const block of content) last.content.push(block);
+	}
+	return joined;
+}
+
+/** Plans a message of a chat (specification, 4.4). */
+export function planChat(
+	settings: ChatSettings,
+	{ system, turns }: Conversation,
+	{ tools = [], stopSequences = [], stream }: ChatCall,
+): RequestPlan {
+	return planMessage({
+		...settings,
+		system,
+		messages: turns,
+		extraFields: withoutUndefined({
+			tools: tools.length === 0 ? undefined : toolFields(tools),
+			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
+			stream: stream === true ? true : undefined,
+			...settings.extraFields,
+		}),
+	});
+}
+
+function toolFields(tools: ChatTool[]): JsonObject[] {
+	// An agent may bind its tools twice; the endpoint refuses two of the same name.
+	const named = new Map(tools.map((tool) => [tool.name, tool]));
+	return [...named.values()].map(({ name, description, inputSchema }) =>
+		withoutUndefined({
+			name,
+			description: nonEmptyString(description),
+			input_schema: { type: 'object', ...(isJsonObject(inputSchema) ? inputSchema : {}) },
+		}),
+	);
+}
+
+/** The JSON object in a text, or undefined if there is none. */
+export function jsonObjectIn(text: string): JsonObject | undefined {
+	const value = parseJson(text);
+	return isJsonObject(value) ? value : undefined;
+}

@@ -1,0 +1,188 @@
+import { jsonObjectIn, type ChatPart } from './chat';
+import { firstText, quote } from '../errors/errorMessages';
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { readMessage } from './message';
+import { UnknownOutcomeError, type Problem } from '../errors/gatewayError';
+import { assignIds, createIdGiver, type IdGiver } from './toolIds';
+
+export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
+
+/** What the model answered, in the words of whoever talks to it. */
+export interface ChatAnswer {
+	id?: string;
+	parts: ChatPart[];
+	finishReason: FinishReason;
+	stopReason?: string;
+	usage?: ChatUsage;
+	/** The assistant's blocks as they came, as the gateway wants them back. */
+	content: JsonObject[];
+	/** The IDs by which the agent knows the tool calls among them, in their order. */
+	callIds: string[];
+}
+
+export interface ChatUsage {
+	promptTokens: number;
+	completionTokens: number;
+	totalTokens: number;
+	cacheRead?: number;
+	thinkingTokens?: number;
+	/** As the gateway sent it. */
+	sent: JsonObject;
+}
+
+/**
+ * Reads the answer to a message of a chat.
+ *
+ * @param newId gives a tool call an ID that no other of the conversation has, its own if that will do
+ * @throws UnknownOutcomeError if the gateway took the message on and answered with an error, or if a
+ *   tool call is only half there: it is not to be sent again by itself
+ */
+export function readChatAnswer(
+	body: JsonObject,
+	newId: IdGiver = createIdGiver(new Set(), ''),
+): ChatAnswer {
+	const text = nonEmptyString(body.content);
+	const answer = readMessage(
+		text === undefined ? body : { ...body, content: [{ type: 'text', text }] },
+	);
+	if (answer === undefined) throw brokenOff(body);
+	const came = answer.content.filter(isJsonObject);
+	const { stopReason } = answer;
+	const half = halfToolCall(came, stopReason);
+	if (half !== undefined) {
+		throw new UnknownOutcomeError({ ...half, response: JSON.stringify(came).slice(0, 2048) });
+	}
+	const { content, callIds } = assignIds(came.map(withInput), newId);
+	const ids = callIds.values();
+	return {
+		id: nonEmptyString(body.id),
+		parts: content.flatMap((block) => partsOf(block, ids)),
+		finishReason: finishReasonOf(stopReason, callIds.length > 0),
+		stopReason,
+		usage: answer.usage && readUsage(answer.usage, answer.thinkingTokens),
+		content,
+		callIds,
+	};
+}
+
+function brokenOff(body: JsonObject): UnknownOutcomeError {
+	const { error } = body;
+	const said = firstText([isJsonObject(error) ? error.message : error, body.message]);
+	return new UnknownOutcomeError({
+		message:
+			said === undefined
+				? 'The gateway accepted the message, but there is no answer in what it sent'
+				: `The gateway broke off its answer: ${said}`,
+		description:
+			"What it had written may have been charged, so the message was not sent again. Try again later, or look for it in the usage list of the gateway's console.",
+	});
+}
+
+const NOT_CALLED =
+	'The tool was not called. The message may have been charged, so it was not sent again.';
+const TRY_AGAIN =
+	'Run the workflow again. If it happens again, use another model, or ask the operator of the gateway.';
+
+/** The model had not finished when these came: its last block may be only half there. */
+const CUT = ['max_tokens', 'model_context_window_exceeded', 'stop_sequence'];
+/** What came before these is not to be acted on. */
+const NOT_MEANT = ['pause_turn', 'refusal'];
+
+/**
+ * Why a tool must not be called: half a prompt would be painted, and charged. Only a stop reason says
+ * that an answer has come to its end; without one it was cut somewhere on its way.
+ */
+function halfToolCall(content: JsonObject[], stopReason: string | undefined): Problem | undefined {
+	const calls = content.filter(({ type }) => type === 'tool_use');
+	if (calls.length === 0) return undefined;
+	const last = content.findLast(
+		({ type, text }) => type !== 'text' || nonEmptyString(text) !== undefined,
+	);
+	const endsInCall = last?.type === 'tool_use';
+	if (stopReason === 'max_tokens' && endsInCall) {
+		return {
+			message: 'The answer was cut off at "Max Tokens", in the middle of a tool call',
+			description: `${NOT_CALLED} Raise "Max Tokens" in the chat model.`,
+		};
+	}
+	const description = `${NOT_CALLED} ${TRY_AGAIN}`;
+	if (stopReason === undefined) {
+		return { message: 'The response ended in the middle of a tool call', description };
+	}
+	if (NOT_MEANT.includes(stopReason) || (CUT.includes(stopReason) && endsInCall)) {
+		return {
+			message: `The response stopped in the middle of a tool call ("${stopReason}")`,
+			description,
+		};
+	}
+	const nameless = calls.some(({ name }) => nonEmptyString(name) === undefined);
+	if (nameless) return { message: 'The response calls a tool without naming it', description };
+	const broken = calls.find((call) => inputOf(call) === undefined);
+	if (broken === undefined) return undefined;
+	const name = quote(String(broken.name));
+	return { message: `The arguments in the call of the tool "${name}" are incomplete`, description };
+}
+
+/** The input of a tool call; undefined if it is not whole. Some gateways send it as text. */
+function inputOf({ input }: JsonObject): JsonObject | undefined {
+	return typeof input === 'string' ? jsonObjectIn(input) : isJsonObject(input) ? input : undefined;
+}
+
+function withInput(block: JsonObject): JsonObject {
+	const isText = block.type === 'tool_use' && typeof block.input === 'string';
+	return isText ? { ...block, input: inputOf(block) } : block;
+}
+
+const FINISH_REASONS = new Map<string | undefined, FinishReason>([
+	['end_turn', 'stop'],
+	['stop_sequence', 'stop'],
+	['max_tokens', 'length'],
+	['model_context_window_exceeded', 'length'],
+	['tool_use', 'tool-calls'],
+	['refusal', 'content-filter'],
+]);
+
+function finishReasonOf(stopReason: string | undefined, callsTool: boolean): FinishReason {
+	const known = FINISH_REASONS.get(stopReason) ?? 'other';
+	return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
+}
+
+/** @param ids of the tool calls that are still to come; each takes the next */
+function partsOf({ type, ...block }: JsonObject, ids: Iterator<string>): ChatPart[] {
+	if (type === 'text') {
+		const text = typeof block.text === 'string' ? block.text : '';
+		return text === '' ? [] : [{ type, text }];
+	}
+	if (type === 'thinking') {
+		const text = nonEmptyString(block.thinking);
+		return text === undefined ? [] : [{ type: 'reasoning', text }];
+	}
+	if (type !== 'tool_use') return [];
+	return [
+		{
+			type: 'tool-call',
+			toolCallId: String(ids.next().value),
+			toolName: String(block.name),
+			input: JSON.stringify(block.input),
+		},
+	];
+}
+
+function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatUsage {
+	// It is handed on, and what is handed on may be changed.
+	const sent = JSON.parse(JSON.stringify(given)) as JsonObject;
+	const count = (name: string): number => Math.max(0, finiteNumber(sent[name]) ?? 0);
+	const cacheRead = finiteNumber(sent.cache_read_input_tokens);
+	// What comes from the cache or goes into it is not among the input tokens.
+	const promptTokens =
+		count('input_tokens') + (cacheRead ?? 0) + count('cache_creation_input_tokens');
+	const completionTokens = count('output_tokens');
+	return {
+		promptTokens,
+		completionTokens,
+		totalTokens: promptTokens + completionTokens,
+		cacheRead,
+		thinkingTokens,
+		sent,
+	};
+}

@@ -1,0 +1,169 @@
+import { isJsonObject, nonEmptyString, finiteNumber, type JsonObject } from '../util/json';
+import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
+
+/** One turn of a conversation. What an assistant said is kept as it came, down to the byte. */
+export interface Turn {
+	role: string;
+	content: string | unknown[];
+}
+
+/** How the thinking is switched (specification, 2.6); `default` sends nothing. */
+export type Thinking = 'default' | 'adaptive' | 'disabled' | 'enabled';
+
+/** What a message is made from (specification, 2.6). Undefined fields are not sent. */
+export interface MessageRequest {
+	model: string;
+	maxTokens: number;
+	messages: Turn[];
+	thinking: Thinking;
+	/** Only with `enabled`. */
+	budgetTokens?: number;
+	/** Only with `adaptive` and `enabled`: there is nothing to show otherwise. */
+	display?: string;
+	effort?: string;
+	system?: string;
+	temperature?: number;
+	topP?: number;
+	topK?: number;
+	extraFields?: JsonObject;
+}
+
+/** Plans `POST /v1/messages` (specification, 4.4). */
+export function planMessage(request: MessageRequest): RequestPlan {
+	return {
+		call: 'message',
+		method: 'POST',
+		path: '/v1/messages',
+		query: {},
+		headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
+		body: withoutUndefined({
+			model: request.model,
+			max_tokens: request.maxTokens,
+			system: request.system,
+			messages: request.messages,
+			thinking: thinkingField(request),
+			output_config: request.effort === undefined ? undefined : { effort: request.effort },
+			temperature: request.temperature,
+			top_p: request.topP,
+			top_k: request.topK,
+			...request.extraFields,
+		}),
+		paid: true,
+	};
+}
+
+function thinkingField({
+	thinking,
+	budgetTokens,
+	display,
+}: MessageRequest): JsonObject | undefined {
+	if (thinking === 'default') return undefined;
+	if (thinking === 'disabled') return { type: thinking };
+	return withoutUndefined({
+		type: thinking,
+		budget_tokens: thinking === 'enabled' ? budgetTokens : undefined,
+		display,
+	});
+}
+
+/**
+ * What is odd about a request that is sent all the same, as sentences for the user: a model suffix
+ * that says the opposite of the switch (specification, 4.6), and the legacy form of thinking (9).
+ */
+export function messageHints({
+	model,
+	thinking,
+}: Pick<MessageRequest, 'model' | 'thinking'>): string[] {
+	const hints: string[] = [];
+	const suffix = /-(no)?thinking$/i.exec(model.trim());
+	const switchedOn = thinking === 'adaptive' || thinking === 'enabled';
+	if (suffix !== null && thinking !== 'default' && switchedOn !== (suffix[1] === undefined)) {
+		hints.push(
+			`The model name ends in "${suffix[0]}", but "Thinking" is set to "${thinking}". Which of them counts depends on the gateway: set "Thinking" to "Model Default", or leave the suffix away.`,
+		);
+	}
+	if (thinking === 'enabled') {
+		hints.push(
+			'"Thinking" is set to the legacy form with a token budget, which newer models refuse. "Adaptive" together with "Effort" is the current form.',
+		);
+	}
+	return hints;
+}
+
+/**
+ * What may have led to a 400, as sentences for the user: whatever is odd about the request, and
+ * thinking blocks that came back changed (specification, 2.7).
+ *
+ * @param said the words in which the request was refused
+ */
+export function refusalAdvice(request: MessageRequest, said: string): string[] {
+	const thoughtful = request.messages.some(
+		({ content }) =>
+			Array.isArray(content) &&
+			content.some((block) => isJsonObject(block) && block.type === 'thinking'),
+	);
+	const changed = thoughtful && /thinking|signature/i.test(said);
+	return [
+		...messageHints(request),
+		...(changed
+			? [
+					'Thinking blocks have to go back exactly as they came: use the "messages" of the earlier Message node as "History", and change nothing in them.',
+				]
+			: []),
+	];
+}
+
+/** What a message brought (specification, 2.7). */
+export interface MessageAnswer {
+	/** All text blocks, joined. */
+	text: string;
+	/** All thinking blocks, joined; empty where the display is omitted. */
+	thinking: string;
+	model?: string;
+	stopReason?: string;
+	usage?: JsonObject;
+	/** Tokens spent on thinking, where the gateway reports them. */
+	thinkingTokens?: number;
+	/** The assistant's blocks, as they came. */
+	content: unknown[];
+}
+
+/** Reads the answer to a message; undefined if it holds no content. */
+export function readMessage(body: JsonObject): MessageAnswer | undefined {
+	const { content } = body;
+	if (!Array.isArray(content)) return undefined;
+	const joined = (type: string): string =>
+		content
+			.filter((block) => isJsonObject(block) && block.type === type)
+			.map((block: JsonObject) => (typeof block[type] === 'string' ? block[type] : ''))
+			.join('');
+	const usage = isJsonObject(body.usage) ? body.usage : undefined;
+	const details = usage?.output_tokens_details;
+	return {
+		text: joined('text'),
+		thinking: joined('thinking'),
+		model: nonEmptyString(body.model),
+		stopReason: nonEmptyString(body.stop_reason),
+		usage,
+		thinkingTokens: isJsonObject(details) ? finiteNumber(details.thinking_tokens) : undefined,
+		content,
+	};
+}
+
+/**
+ * Reads turns of a conversation that a user or an earlier node gave. They are checked, not changed.
+ *
+ * @returns the turns, or a sentence that says what is wrong with them
+ */
+export function readTurns(value: unknown): Turn[] | string {
+	if (!Array.isArray(value)) return 'It is not a list of messages';
+	for (const [index, turn] of value.entries()) {
+		if (!isJsonObject(turn) || nonEmptyString(turn.role) === undefined) {
+			return `Message ${index + 1} has no "role"`;
+		}
+		if (typeof turn.content !== 'string' && !Array.isArray(turn.content)) {
+			return `Message ${index + 1} has no "content" that is a text or a list of blocks`;
+		}
+	}
+	return value as Turn[];
+}

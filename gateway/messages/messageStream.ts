@@ -1,0 +1,278 @@
+import { jsonObjectIn } from './chat';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+
+/** A server-sent event, or what of it matters here. */
+export interface ServerEvent {
+	event?: string;
+	data: string;
+}
+
+/** What a streamed answer brings piece by piece. Tool calls do not: half of one must not get out. */
+export interface Piece {
+	type: 'text' | 'thinking';
+	text: string;
+}
+
+/** In characters. An image in base64 is shorter. */
+const LONGEST_EVENT = 32 * 1024 * 1024;
+
+/**
+ * Reads server-sent events from the bytes of a body. Events, lines and characters may be cut
+ * anywhere. The last event needs no empty line behind it: not every gateway sends one, and one that
+ * was cut is no JSON any more.
+ *
+ * @throws RangeError if an event is longer than any answer
+ */
+export async function* readServerEvents(
+	bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ServerEvent> {
+	const decoder = new TextDecoder();
+	// The line that is not at its end yet, in the pieces in which it came: what was looked at once
+	// is not looked at again.
+	let rest: string[] = [];
+	let length = 0;
+	let endsInReturn = false;
+	let event: string | undefined;
+	let data: string[] = [];
+	const read = (line: string): void => {
+		const [field, value] = fieldOf(line);
+		if (field === 'event') event = value;
+		if (field === 'data') data.push(value);
+	};
+	for await (const chunk of bytes) {
+		const text = decoder.decode(chunk, { stream: true });
+		if (text === '') continue;
+		length += text.length;
+		if (length > LONGEST_EVENT) throw new RangeError('An event of the stream is too large');
+		if (!endsInReturn && !text.includes('\n') && !text.includes('\r')) {
+			rest.push(text);
+			continue;
+		}
+		// The second half of a line break whose first half ended the chunk before.
+		const lines = text.slice(endsInReturn && text.startsWith('\n') ? 1 : 0).split(/\r\n|\n|\r/);
+		endsInReturn = text.endsWith('\r');
+		const last = lines.pop() ?? '';
+		for (const end of lines) {
+			const line = rest.length === 0 ? end : rest.join('') + end;
+			rest = [];
+			if (line === '') {
+				if (data.length > 0) yield { event, data: data.join('\n') };
+				event = undefined;
+				data = [];
+				length = last.length;
+				continue;
+			}
+			read(line);
+		}
+		if (last !== '') rest.push(last);
+	}
+	if (rest.length > 0) read(rest.join(''));
+	if (data.length > 0) yield { event, data: data.join('\n') };
+}
+
+function fieldOf(line: string): [name: string, value: string] {
+	const colon = line.indexOf(':');
+	if (colon < 0) return [line, ''];
+	return [line.slice(0, colon), line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)];
+}
+
+interface Block {
+	fields: JsonObject;
+	/** What was added to its fields, in the pieces in which it came. */
+	added: Map<string, string[]>;
+	/** The input of a tool call, as JSON in pieces. */
+	input: string[];
+	closed: boolean;
+}
+
+const ADDITIONS: Record<string, 'text' | 'thinking' | 'signature'> = {
+	text_delta: 'text',
+	thinking_delta: 'thinking',
+	signature_delta: 'signature',
+};
+
+/** Puts the events of a streamed answer together to the answer that would have come in one. */
+export class MessageStream {
+	private message: JsonObject = {};
+
+	/** In the order in which they began. */
+	private readonly blocks: Block[] = [];
+
+	/** The latest block of each number. A gateway may leave the number out. */
+	private readonly numbered = new Map<unknown, Block>();
+
+	private begun = false;
+
+	private ended = false;
+
+	/** Whether nothing more will come that matters: the answer is whole, or has failed. */
+	get done(): boolean {
+		return this.ended || this.message.error !== undefined;
+	}
+
+	/** Whether it is an answer: some gateways end it without saying so. */
+	get whole(): boolean {
+		return this.done || nonEmptyString(this.message.stop_reason) !== undefined;
+	}
+
+	/** Whether the model has begun to call a tool. */
+	get callsTool(): boolean {
+		return this.blocks.some(({ fields }) => fields.type === 'tool_use');
+	}
+
+	/**
+	 * The answer, in the form in which it comes when it is not streamed. Where the input of a tool
+	 * call is not whole, it is the text that there is of it instead of an object.
+	 */
+	get body(): JsonObject {
+		if (this.message.error !== undefined || !this.begun) return this.message;
+		const { content } = this.message;
+		const whole = this.blocks.length === 0 && Array.isArray(content);
+		return { ...this.message, content: whole ? content : this.blocks.map(contentOf) };
+	}
+
+	/**
+	 * Takes in one event.
+	 *
+	 * @returns what of it is to be handed on at once
+	 */
+	add({ event, data }: ServerEvent): Piece[] {
+		// What other protocols end their streams with.
+		if (data.trim() === '[DONE]') this.ended = true;
+		const fields = jsonObjectIn(data) ?? {};
+		const type = nonEmptyString(fields.type) ?? event;
+		switch (type) {
+			case 'message_start':
+				// Some repeat it; what came first counts.
+				if (!this.begun && isJsonObject(fields.message)) this.message = { ...fields.message };
+				this.begun = true;
+				return [];
+			case 'message':
+				return this.takeWhole(fields);
+			case 'content_block_start':
+				return this.open(fields.index, fields.content_block);
+			case 'content_block_delta':
+				return isJsonObject(fields.delta) ? this.grow(fields.index, fields.delta) : [];
+			case 'content_block_stop': {
+				const block = this.blockAt(fields.index);
+				if (block !== undefined) block.closed = true;
+				return [];
+			}
+			case 'message_delta':
+				this.update(fields);
+				return [];
+			case 'message_stop':
+				this.ended = true;
+				return [];
+			case 'error':
+				return this.fail(fields.error ?? fields.message ?? data);
+			default:
+				return type === undefined && fields.error !== undefined ? this.fail(fields.error) : [];
+		}
+	}
+
+	private fail(error: unknown): Piece[] {
+		// Behind its stop reason an answer is whole, and paid.
+		if (this.whole) this.ended = true;
+		else this.message = { type: 'error', error };
+		return [];
+	}
+
+	private update({ delta, usage }: JsonObject): void {
+		for (const name of ['stop_reason', 'stop_sequence']) {
+			const value = isJsonObject(delta) ? delta[name] : undefined;
+			if (value !== undefined && (value !== null || this.message[name] === undefined)) {
+				this.message[name] = value;
+			}
+		}
+		this.message.usage = merge(asObject(this.message.usage), usage);
+	}
+
+	/** An answer that comes in a single event. */
+	private takeWhole(message: JsonObject): Piece[] {
+		if (this.blocks.length > 0 || !Array.isArray(message.content)) return [];
+		this.begun = true;
+		this.message = message;
+		this.ended = message.content.length > 0;
+		return message.content
+			.filter(isJsonObject)
+			.flatMap((block) => pieces(block.type, block[String(block.type)]));
+	}
+
+	private blockAt(index: unknown): Block | undefined {
+		return index === undefined || index === null ? this.blocks.at(-1) : this.numbered.get(index);
+	}
+
+	private open(index: unknown, given: unknown): Piece[] {
+		if (!isJsonObject(given)) return [];
+		this.addBlock(index, { ...given });
+		// A block may come with its beginning, or whole.
+		return pieces(given.type, given.type === 'thinking' ? given.thinking : given.text);
+	}
+
+	private addBlock(index: unknown, fields: JsonObject): Block {
+		const block: Block = { fields, added: new Map(), input: [], closed: false };
+		this.begun = true;
+		this.blocks.push(block);
+		this.numbered.set(index, block);
+		return block;
+	}
+
+	private grow(index: unknown, delta: JsonObject): Piece[] {
+		const type = typeof delta.type === 'string' ? delta.type : '';
+		const field = Object.hasOwn(ADDITIONS, type) ? ADDITIONS[type] : undefined;
+		let block = this.blockAt(index);
+		if (block === undefined) {
+			// Its beginning is missing; what is said in it is paid for all the same.
+			if (field === 'text' || field === 'thinking') block = this.addBlock(index, { type: field });
+			else if (type === 'input_json_delta') block = this.addBlock(index, { type: 'tool_use' });
+			else return [];
+		}
+		if (field !== undefined) {
+			const more = asText(delta[field]);
+			const added = block.added.get(field);
+			if (added === undefined) block.added.set(field, [more]);
+			else added.push(more);
+			return pieces(field, more);
+		}
+		if (type === 'input_json_delta') block.input.push(asText(delta.partial_json));
+		if (type === 'citations_delta') {
+			const { citations } = block.fields;
+			if (Array.isArray(citations)) citations.push(delta.citation);
+			else block.fields.citations = [delta.citation];
+		}
+		return [];
+	}
+}
+
+function contentOf({ fields, added, input, closed }: Block): JsonObject {
+	const block = { ...fields };
+	for (const [field, more] of added) block[field] = asText(fields[field]) + more.join('');
+	if (block.type !== 'tool_use') return block;
+	const json = input.join('');
+	if (json !== '') return { ...block, input: jsonObjectIn(json) ?? json };
+	// Without a piece, the input is what the block began with; an empty one may just not be there yet.
+	const given = asObject(block.input);
+	return { ...block, input: closed || Object.keys(given).length > 0 ? given : '' };
+}
+
+function pieces(type: unknown, given: unknown): Piece[] {
+	const text = asText(given);
+	return text !== '' && (type === 'text' || type === 'thinking') ? [{ type, text }] : [];
+}
+
+function asText(value: unknown): string {
+	return typeof value === 'string' ? value : '';
+}
+
+/** Puts the fields of `more`, if it has any, into `target`: a copy for each event would take too long. */
+function merge(target: JsonObject, more: unknown): JsonObject {
+	for (const [name, value] of Object.entries(asObject(more))) {
+		if (name !== '__proto__') target[name] = value;
+	}
+	return target;
+}
+
+function asObject(value: unknown): JsonObject {
+	return isJsonObject(value) ? value : {};
+}

@@ -1,0 +1,55 @@
+import { digestOf } from '../protocol/fingerprint';
+import type { JsonObject } from '../util/json';
+
+/** An ID that everything between the gateway and the tool can take. */
+const PLAIN = /^[a-zA-Z0-9][\w-]{0,63}$/;
+
+/** Gives a tool call its ID. @param own the gateway's @param index among the calls of its answer */
+export type IdGiver = (own: unknown, index: number) => string;
+
+/**
+ * Makes IDs for tool calls that no other call of a conversation has. A gateway may count its calls
+ * from 0 in each answer, or leave the ID out; an agent, its memory and n8n find a call by nothing else.
+ *
+ * @param used the IDs of the conversation so far, and of others that the same agent leads
+ * @param seed the same gives the same IDs: an answer that is read again is the same answer
+ * @returns the gateway's own ID where it will do, else another
+ */
+export function createIdGiver(used: ReadonlySet<string>, seed: string): IdGiver {
+	const given = new Set<string>();
+	const isFree = (id: string): boolean => !used.has(id) && !given.has(id) && !(id in {});
+	return (own, index) => {
+		let id = typeof own === 'string' ? own : '';
+		for (let round = 0; !PLAIN.test(id) || !isFree(id); round += 1) {
+			id = `call_${digestOf([seed, index, round]).slice(0, 24)}`;
+		}
+		given.add(id);
+		return id;
+	};
+}
+
+/**
+ * Gives the tool calls of an answer their IDs.
+ *
+ * @returns the IDs for the agent, and the blocks as they go back to the gateway: with its own IDs,
+ *   unless one is missing or stands for two calls, so that a result could not be told to whom it belongs
+ */
+export function assignIds(
+	blocks: JsonObject[],
+	newId: IdGiver,
+): { content: JsonObject[]; callIds: string[] } {
+	const counts = new Map<string, number>();
+	for (const { type, id } of blocks) {
+		if (type === 'tool_use') counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
+	}
+	const callIds: string[] = [];
+	const content = blocks.map((block) => {
+		if (block.type !== 'tool_use') return block;
+		const own = block.id;
+		const id = newId(own, callIds.length);
+		callIds.push(id);
+		const isId = (typeof own === 'string' && own.trim() !== '') || Number.isFinite(own);
+		return isId && counts.get(String(own)) === 1 ? block : { ...block, id };
+	});
+	return { content, callIds };
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'crypto';
+import type { RequestPlan } from './requestPlan';
+
+/**
+ * What tells one paid request from every other: who pays, and everything that is sent, files by
+ * their contents. It is a hash, so neither key nor prompt can be read from it.
+ *
+ * @param account any text that tells accounts apart, key included
+ * @returns 64 hexadecimal digits
+ */
+export function requestFingerprint(plan: RequestPlan, account: string): string {
+	const { call, method, path, query, headers, body, form } = plan;
+	const files = form?.files.map(({ name, fileName, mimeType, size, digest }) => [
+		name,
+		fileName,
+		mimeType,
+		size,
+		digest,
+	]);
+	return digestOf([account, call, method, path, query, headers, body, form?.fields, files]);
+}
+
+/** The SHA-256 of a value as JSON, in hexadecimal digits; what is no JSON counts as nothing. */
+export function digestOf(value: unknown): string {
+	return createHash('sha256').update(jsonOf(value)).digest('hex');
+}
+
+function jsonOf(value: unknown): string {
+	try {
+		return JSON.stringify(value) ?? '';
+	} catch {
+		// Circles and big integers: such a body cannot be sent either.
+		return '';
+	}
+}

@@ -1,0 +1,153 @@
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { pathPart, type RequestPlan } from './requestPlan';
+
+/** A value that a parameter of a model may have. */
+export type AllowedValue = string | number | boolean;
+
+/** What the listing says of one model (specification, 2.8). Only the name is certain to be there. */
+export interface ModelRecord {
+	model: string;
+	/** `image` or `video`. */
+	mediaType?: string;
+	/** For example `text_to_image`, `image_edit`. Undefined: the gateway does not say. */
+	modes?: string[];
+	/** `sync`, `async` or both. Undefined: the gateway does not say. */
+	generationModes?: string[];
+	parameters: Record<string, AllowedValue[]>;
+	referenceImages?: ReferenceLimits;
+	billing?: Billing;
+	note?: string;
+	/** The record as it came. */
+	raw: JsonObject;
+}
+
+/** Limits of the images that an edit starts from. */
+export interface ReferenceLimits {
+	maxCount?: number;
+	/** MB of 1,000,000 or 1,048,576 bytes: the specification does not say, so the larger counts. */
+	maxSizeMb?: number;
+	formats?: string[];
+	sourceTypes?: string[];
+}
+
+export interface Billing {
+	/** `request`, `second` or `image`. */
+	unit?: string;
+	/** `price` is a fixed price, `ratio` a multiplier. */
+	mode?: string;
+	value?: number;
+}
+
+/** The two output formats of the listing (specification, 4.7). JSONC can be asked for in two ways. */
+export type ListingFormat = 'json' | 'jsonc';
+
+const LIST_PATH = '/v1/media/models';
+
+/** Plans `GET /v1/media/models` (specification, 4.7). No key is needed, and none is sent. */
+export function planModelList(format: ListingFormat = 'json'): RequestPlan {
+	return planListing(LIST_PATH, format);
+}
+
+/**
+ * Plans `GET /v1/media/models/{model_name}` (specification, 4.7).
+ *
+ * @param model the exact name; it is URL-encoded here
+ * @throws GatewayError if the name would lead to another path
+ */
+export function planModel(model: string, format: ListingFormat = 'json'): RequestPlan {
+	return planListing(`${LIST_PATH}/${pathPart(model, 'model name')}`, format);
+}
+
+function planListing(path: string, format: ListingFormat): RequestPlan {
+	return {
+		call: 'listing',
+		method: 'GET',
+		path,
+		query: format === 'jsonc' ? { format } : {},
+		headers: { Accept: format === 'jsonc' ? 'application/jsonc' : 'application/json' },
+		paid: false,
+	};
+}
+
+function strings(value: unknown): string[] | undefined {
+	if (!Array.isArray(value)) return undefined;
+	return value.filter((entry): entry is string => typeof entry === 'string');
+}
+
+function isAllowedValue(value: unknown): value is AllowedValue {
+	return (
+		typeof value === 'string' || typeof value === 'boolean' || finiteNumber(value) !== undefined
+	);
+}
+
+/** Reads one record of the listing; undefined if it names no model. */
+export function readModel(record: unknown): ModelRecord | undefined {
+	if (!isJsonObject(record)) return undefined;
+	const model = nonEmptyString(record.model);
+	if (model === undefined) return undefined;
+	const parameters = isJsonObject(record.parameters) ? Object.entries(record.parameters) : [];
+	const limits = isJsonObject(record.inputs) ? record.inputs.reference_images : undefined;
+	const { billing } = record;
+	return {
+		model,
+		mediaType: nonEmptyString(record.media_type),
+		modes: strings(record.modes),
+		generationModes: strings(record.generation_modes),
+		parameters: Object.fromEntries(
+			parameters.map(([name, values]) => [
+				name,
+				Array.isArray(values) ? values.filter(isAllowedValue) : [],
+			]),
+		),
+		referenceImages: isJsonObject(limits)
+			? {
+					maxCount: finiteNumber(limits.max_count),
+					maxSizeMb: finiteNumber(limits.max_size_mb),
+					formats: strings(limits.formats),
+					sourceTypes: strings(limits.source_types),
+				}
+			: undefined,
+		billing: isJsonObject(billing)
+			? {
+					unit: nonEmptyString(billing.unit),
+					mode: nonEmptyString(billing.mode),
+					value: finiteNumber(billing.value),
+				}
+			: undefined,
+		note: nonEmptyString(record.note),
+		raw: record,
+	};
+}
+
+/** Whether an answer of the listing says that it is none: `success` is false, whatever the status. */
+export function saysFailure(body: unknown): boolean {
+	return isJsonObject(body) && (body.success === false || body.success === 'false');
+}
+
+/** Whether an answer holds what its plan asks for: a list of models, or one (specification, 2.8). */
+export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
+	const data = isJsonObject(body) ? body.data : undefined;
+	if (!isJsonObject(data)) return false;
+	return path !== LIST_PATH || Array.isArray(data.items);
+}
+
+/** Reads the answer of `GET /v1/media/models`; records that name no model are passed over. */
+export function readModelList(body: unknown): ModelRecord[] {
+	const data = isJsonObject(body) ? body.data : undefined;
+	const items = isJsonObject(data) && Array.isArray(data.items) ? data.items : [];
+	return items.flatMap((item) => readModel(item) ?? []);
+}
+
+/** Whether a model may be offered for a task mode: also one that does not say what it does. */
+export function suits(record: ModelRecord, mode: string): boolean {
+	if (record.mediaType !== undefined && record.mediaType !== 'image') return false;
+	return record.modes === undefined || record.modes.length === 0 || record.modes.includes(mode);
+}
+
+/** What a model costs, in words; a multiplier is never shown as a price. Undefined if unknown. */
+export function priceInWords(billing: Billing | undefined): string | undefined {
+	if (billing?.value === undefined) return undefined;
+	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
+	if (billing.mode === 'price') return `${billing.value}${unit}`;
+	return billing.mode === 'ratio' ? `${billing.value} × base price${unit}` : undefined;
+}

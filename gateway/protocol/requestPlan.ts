@@ -1,0 +1,221 @@
+import type { JsonObject } from '../util/json';
+import { GatewayError, type Problem } from '../errors/gatewayError';
+
+/** What a request is for. The rules of sending again and the error map are kept by call. */
+export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
+
+/** The two kinds of image task. Each is queried at its own endpoint (specification, 4.2, rule 1). */
+export type TaskType = 'generation' | 'edit';
+
+/** The three ways to ask for asynchronous mode (specification, 4.3). */
+export type AsyncFlag = 'query' | 'header' | 'body';
+
+/** A request as a value: what would be sent, before anything is sent. */
+export interface RequestPlan {
+	call: Call;
+	method: 'GET' | 'POST';
+	/** Below the gateway's address, URL-encoded, starting with `/v1`; for a download the whole address. */
+	path: string;
+	query: Record<string, string>;
+	headers: Record<string, string>;
+	/** Sent as JSON. */
+	body?: JsonObject;
+	/** Sent as multipart/form-data; the boundary, and so the Content-Type, is left to the transport. */
+	form?: FormBody;
+	/** Whether the gateway charges for it once it has accepted it. */
+	paid: boolean;
+}
+
+/** The parts of a multipart form, in the order in which they are sent: fields, then files. */
+export interface FormBody {
+	fields: Array<[name: string, value: string]>;
+	files: FormFile[];
+}
+
+/** A file to upload. It is opened anew for each attempt. */
+export interface FormFile {
+	/** Name of the part. */
+	name: string;
+	fileName: string;
+	mimeType: string;
+	/** In bytes. */
+	size: number;
+	/** Of its contents, in hexadecimal digits. */
+	digest: string;
+	open: () => AsyncIterable<Uint8Array>;
+}
+
+/** What a generation is made from (specification, 2.3). */
+export interface GenerationRequest {
+	model: string;
+	prompt: string;
+	/** Number of images; left out where undefined. */
+	n?: number;
+	responseFormat?: string;
+	/** The model's own parameters, under their own names. */
+	modelParameters?: JsonObject;
+	/** Sent as they are; they win over everything above. */
+	extraFields?: JsonObject;
+}
+
+/** What an edit is made from (specification, 2.4). */
+export interface EditRequest extends GenerationRequest {
+	/** The images to edit and whatever files go with them, a mask say. */
+	files: FormFile[];
+}
+
+const PATHS: Record<TaskType, string> = {
+	generation: '/v1/images/generations',
+	edit: '/v1/images/edits',
+};
+
+/** Fields of a body without those that are undefined: what is not set is not sent. */
+export function withoutUndefined(fields: JsonObject): JsonObject {
+	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+interface AsyncParts {
+	query: Record<string, string>;
+	headers: Record<string, string>;
+	body: JsonObject;
+}
+
+function asyncParts(flag: AsyncFlag | undefined): AsyncParts {
+	return {
+		query: flag === 'query' ? { async: 'true' } : {},
+		headers: flag === 'header' ? { 'X-Async': 'true' } : {},
+		body: flag === 'body' ? { async: true } : {},
+	};
+}
+
+function bodyOf(request: GenerationRequest, asked: JsonObject): JsonObject {
+	const { model, prompt, n, responseFormat } = request;
+	return {
+		...request.modelParameters,
+		// What is left out here may stand in the model's own form.
+		...withoutUndefined({ model, prompt, n, response_format: responseFormat }),
+		...request.extraFields,
+		...asked,
+	};
+}
+
+/**
+ * Plans `POST /v1/images/generations` (specification, 4.2).
+ *
+ * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
+ */
+export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag): RequestPlan {
+	const asked = asyncParts(asyncFlag);
+	return {
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: PATHS.generation,
+		query: asked.query,
+		headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...asked.headers },
+		body: bodyOf(request, asked.body),
+		paid: true,
+	};
+}
+
+/**
+ * Plans `POST /v1/images/edits` (specification, 2.4 and 4.2).
+ *
+ * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
+ */
+export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPlan {
+	const asked = asyncParts(asyncFlag);
+	return {
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: PATHS.edit,
+		query: asked.query,
+		headers: { Accept: 'application/json', ...asked.headers },
+		form: {
+			fields: Object.entries(bodyOf(request, asked.body)).flatMap(([name, value]) => {
+				const text = fieldText(name, value);
+				return text === undefined ? [] : [[name, text] as [string, string]];
+			}),
+			files: request.files,
+		},
+		paid: true,
+	};
+}
+
+/**
+ * The text of a form field. A form knows no null: what has no value is left out, and so is what JSON
+ * knows no text for (undefined, a function, NaN).
+ *
+ * @throws GatewayError if the value cannot be written as JSON
+ */
+function fieldText(name: string, value: unknown): string | undefined {
+	if (typeof value === 'string') return value;
+	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
+	const text = jsonText(value);
+	if (text !== false) return text;
+	throw new GatewayError({
+		message: `The value of the field "${name.slice(0, 100)}" cannot be sent`,
+		description: 'It cannot be written as JSON. Nothing was sent for this item.',
+	});
+}
+
+/** False for what cannot be written as JSON: circles, and integers of any length. */
+function jsonText(value: unknown): string | undefined | false {
+	try {
+		return JSON.stringify(value);
+	} catch {
+		return false;
+	}
+}
+
+/**
+ * A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark.
+ *
+ * @param kind what it names, for the error
+ * @param details of the error
+ * @throws GatewayError for `.` and `..`: they lead to another path, and no encoding changes that, as
+ *   every parser of addresses reads `%2e` as a dot
+ */
+export function pathPart(name: string, kind: string, details: Partial<Problem> = {}): string {
+	if (name === '.' || name === '..') {
+		throw new GatewayError({
+			message: `The ${kind} "${name}" is not valid`,
+			description: 'It was not sent, because it would lead to another address of the gateway.',
+			...details,
+		});
+	}
+	return encodeURIComponent(name.replace(/\p{Cs}/gu, '\ufffd'));
+}
+
+/**
+ * Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2).
+ *
+ * @throws GatewayError if the ID would lead to another path
+ */
+export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
+	return {
+		call: 'poll',
+		method: 'GET',
+		path: `${PATHS[taskType]}/${pathPart(taskId, 'task ID', { taskId, taskType })}`,
+		query: {},
+		headers: { Accept: 'application/json' },
+		paid: false,
+	};
+}
+
+/** Plans the download of a finished image. It goes to whatever host the gateway named, without a key. */
+export function planDownload(url: string): RequestPlan {
+	return {
+		call: 'download',
+		method: 'GET',
+		path: url,
+		query: {},
+		headers: { Accept: 'image/*,*/*;q=0.5' },
+		paid: false,
+	};
+}
+
+/** The full address of a plan. */
+export function planUrl(plan: RequestPlan, address: string): string {
+	const query = new URLSearchParams(plan.query).toString();
+	return `${address}${plan.path}${query === '' ? '' : `?${query}`}`;
+}

@@ -1,0 +1,145 @@
+import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import type { TaskType } from './requestPlan';
+import { GatewayError } from '../errors/gatewayError';
+import { firstText, quote } from '../errors/errorMessages';
+import { isFinished, statusGroup, type StatusGroup } from './status';
+
+/** A task that was paid for: the thing that must never be lost. */
+export interface TaskRef {
+	taskId: string;
+	taskType: TaskType;
+}
+
+/** One image of a result (specification, 2.1). */
+export interface ImageResult {
+	url: string;
+}
+
+/** What a task query says (specification, 2.1, 2.2 and section 3). */
+export interface TaskState extends TaskRef {
+	status: string;
+	group: StatusGroup;
+	images: ImageResult[];
+	/** Unix seconds. */
+	created?: number;
+	model?: string;
+	/** Why the task is unsuccessful, in the gateway's words, where it says so. */
+	reason?: string;
+	/** The whole answer. */
+	response: JsonObject;
+}
+
+/**
+ * The images of a response: every `data[].url` (specification, 2.1), in order. Also takes a single
+ * object in place of the list, and images that come inside (`b64_json`), which some gateways send
+ * when asked to by `response_format`.
+ */
+export function readImages(body: JsonObject): ImageResult[] {
+	const { data, images } = body;
+	const listed = [data, images].find((list) => list !== undefined && list !== null);
+	const entries: unknown[] = Array.isArray(listed) ? listed : [listed];
+	return entries.flatMap((entry) => {
+		if (!isJsonObject(entry)) return [];
+		const url = nonEmptyString(entry.url)?.trim();
+		if (url !== undefined) return [{ url: url.replace(/^data:/i, 'data:') }];
+		const inline = nonEmptyString(entry.b64_json);
+		return inline === undefined ? [] : [{ url: `data:;base64,${inline}` }];
+	});
+}
+
+/** Under which names a task's ID comes: the specification's own (2.2), and what others call it. */
+const ID_FIELDS = ['id', 'task_id', 'taskId'];
+
+/**
+ * The ID in the response to a submit (specification, 2.2), or undefined if there is none. What was
+ * paid for must not be out of reach because a gateway wraps it up or names it otherwise.
+ */
+export function readTaskId(body: JsonObject): string | undefined {
+	const { data, task, result } = body;
+	const wrapped = [data, Array.isArray(data) ? data[0] : undefined, task, result];
+	for (const place of [body, ...wrapped]) {
+		if (!isJsonObject(place)) continue;
+		const id = ID_FIELDS.map((field) => asId(place[field])).find((found) => found !== undefined);
+		if (id !== undefined) return id;
+	}
+	return undefined;
+}
+
+function asId(value: unknown): string | undefined {
+	return typeof value === 'number' && Number.isFinite(value)
+		? String(value)
+		: nonEmptyString(value)?.trim();
+}
+
+/** How much of a broken response is looked through for an ID, in characters. */
+const LONGEST_READ = 2048;
+const ID_IN_TEXT = /"(task_?id|id)" ?: ?(?:"([^"\\]{1,200})"|(\d{1,40})[^\d.])/gi;
+
+/** An ID that can be read in a response that is no JSON, or only half of it; a task's own first. */
+export function idIn(text: string): string | undefined {
+	const found = [...text.slice(0, LONGEST_READ).replace(/\s/g, ' ').matchAll(ID_IN_TEXT)];
+	const [, , quoted, digits] = found.find(([, name]) => name !== 'id') ?? found[0] ?? [];
+	return nonEmptyString(quoted ?? digits)?.trim();
+}
+
+/** The object that a response is about: itself, or what it wraps up. */
+function stateIn(body: JsonObject): JsonObject {
+	const { data } = body;
+	return body.status === undefined && isJsonObject(data) && typeof data.status === 'string'
+		? data
+		: body;
+}
+
+/** Reads the response to a task query. Nothing in it is required: what is missing is left out. */
+export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
+	const state = stateIn(body);
+	const { error, status } = state;
+	const images = readImages(state);
+	return {
+		...task,
+		status: typeof status === 'string' ? quote(status) : '',
+		group: statusGroup(status),
+		images: images.length > 0 ? images : readImages(body),
+		created: finiteNumber(state.created),
+		model: nonEmptyString(state.model),
+		reason: firstText([
+			isJsonObject(error) ? error.message : error,
+			state.message,
+			state.reason,
+			body.message,
+		]),
+		response: body,
+	};
+}
+
+/** How a task is called in a sentence: always with its ID, so that it can be found again. */
+export function taskName({ taskType, taskId }: TaskRef): string {
+	return `${taskType} task ${quote(taskId)}`;
+}
+
+/**
+ * The error of a finished task that has no image to show for it, or undefined if it has.
+ * (Specification, section 3: images are read only once the task is in the success group.)
+ */
+export function taskError(state: TaskState): GatewayError | undefined {
+	if (!isFinished(state.group)) return undefined;
+	const { taskId, taskType, status } = state;
+	if (state.group === 'unsuccessful') {
+		return new GatewayError({
+			message: `The ${taskName(state)} ended as "${status}"${state.reason === undefined ? '' : `: ${state.reason}`}`,
+			description:
+				'The gateway could not make the image. Change the prompt or the parameters and submit it anew.',
+			taskId,
+			taskType,
+			status,
+		});
+	}
+	if (state.images.length > 0) return undefined;
+	return new GatewayError({
+		message: `The ${taskName(state)} ended as "${status}" but without any image`,
+		description: 'Ask the operator of the gateway about this task; it may have been charged.',
+		taskId,
+		taskType,
+		status,
+	});
+}

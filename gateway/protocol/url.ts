@@ -1,0 +1,96 @@
+/**
+ * The endpoints below `/v1` (specification, 4.1): people paste the address of one where that of the
+ * gateway is meant. A star is a task ID or a model name.
+ */
+const ENDPOINTS = [
+	'v1',
+	'v1/images',
+	'v1/images/generations',
+	'v1/images/generations/*',
+	'v1/images/edits',
+	'v1/images/edits/*',
+	'v1/messages',
+	'v1/media',
+	'v1/media/models',
+	'v1/media/models/*',
+].map((endpoint) => endpoint.split('/'));
+
+/**
+ * The address of a gateway as the plans expect it: no trailing slash, no `/v1` at its end (the
+ * specification, section 9, puts every path below `/v1`, and the plans name it). A path is kept,
+ * also one that has a `/v1` in it. Query and fragment belong to no request, and are left out.
+ *
+ * So are a user name and a password: the HTTP client would make an `Authorization` header of them
+ * that takes the place of the key, and they would be shown wherever the address is.
+ *
+ * @param address what the user typed, for example `https://gateway.example/v1/`
+ * @returns for example `https://gateway.example`, or undefined if it is no http(s) address
+ */
+export function normalizeUrl(address: unknown): string | undefined {
+	if (typeof address !== 'string') return undefined;
+	let url: URL;
+	try {
+		url = new URL(address.trim());
+	} catch {
+		return undefined;
+	}
+	if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
+	const parts = withoutTrailingSlashes(url.pathname.split('/'));
+	const endpoint = ENDPOINTS.find((known) => endsIn(parts, known));
+	const own = parts.slice(0, parts.length - (endpoint?.length ?? 0));
+	return url.origin + withoutTrailingSlashes(own).join('/');
+}
+
+/** Parts of a path without the empty ones at its end; the first one is always empty. */
+function withoutTrailingSlashes(parts: string[]): string[] {
+	let count = parts.length;
+	while (count > 1 && parts[count - 1] === '') count -= 1;
+	return parts.slice(0, count);
+}
+
+function endsIn(parts: string[], endpoint: string[]): boolean {
+	const start = parts.length - endpoint.length;
+	return (
+		start > 0 && endpoint.every((part, index) => part === '*' || part === parts[start + index])
+	);
+}
+
+/**
+ * Whether a path climbs out of the folder that it is put below, for a server that reads percent-encoded
+ * dots and slashes as dots and slashes, however often they are encoded. Parsers of addresses do that
+ * with dots only (`%2e`).
+ */
+function climbsOut(path: string): boolean {
+	const parts = path.replace(/%(?:25)*2e/gi, '.').split(/[/\\]|%(?:25)*(?:2f|5c)/i);
+	let depth = 0;
+	return parts.some((part) => {
+		if (part === '..') depth -= 1;
+		else if (part !== '.' && part !== '') depth += 1;
+		return depth < 0;
+	});
+}
+
+/**
+ * What of the path of `url` lies below `address`, with its leading slash.
+ *
+ * @param address as `normalizeUrl` gives it
+ * @returns undefined if `url` does not lie at `address` or below it: same origin, same leading path,
+ *   and no way out of it in the rest
+ */
+export function pathBelow(url: string, address: string): string | undefined {
+	try {
+		const { origin, pathname } = new URL(url);
+		const place = origin + pathname;
+		if (!`${place}/`.startsWith(`${address}/`)) return undefined;
+		const below = place.slice(address.length);
+		// Above a gateway that has no path of its own is nothing.
+		return address !== origin && climbsOut(below) ? undefined : below;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Whether `url` lies at `address` or below it; `address` as `normalizeUrl` gives it. */
+export function isBelow(url: string, address: string): boolean {
+	return pathBelow(url, address) !== undefined;
+}

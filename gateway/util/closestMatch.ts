@@ -1,0 +1,47 @@
+/** No model has a longer name; what is behind it is not compared. */
+const LONGEST_NAME = 200;
+/** More than any gateway lists; the rest is not compared. */
+const MOST_NAMES = 1000;
+
+/** How often each pair of neighboring letters is in a name, blanks and case aside. */
+function pairs(name: string): Map<string, number> {
+	const letters = name
+		.slice(0, LONGEST_NAME)
+		.toLowerCase()
+		.replace(/[\s_./-]/g, '');
+	const counts = new Map<string, number>();
+	for (let index = 1; index < letters.length; index += 1) {
+		const pair = letters.slice(index - 1, index + 1);
+		counts.set(pair, (counts.get(pair) ?? 0) + 1);
+	}
+	return counts;
+}
+
+const sum = (counts: Iterable<number>): number => {
+	let total = 0;
+	for (const count of counts) total += count;
+	return total;
+};
+
+/** How alike two names are, from 0 to 1: the share of letter pairs that they have in common. */
+function likeness(left: Map<string, number>, right: Map<string, number>): number {
+	const total = sum(left.values()) + sum(right.values());
+	let common = 0;
+	for (const [pair, count] of left) common += Math.min(count, right.get(pair) ?? 0);
+	return total === 0 ? 0 : (2 * common) / total;
+}
+
+/**
+ * The names that look most like `wanted`, the likest first; those that look nothing like it are
+ * left out. Of a name 200 characters count, of the names 1000.
+ */
+export function closestMatches(wanted: string, names: string[], most = 3): string[] {
+	const looked = pairs(wanted);
+	return names
+		.slice(0, MOST_NAMES)
+		.map((name) => ({ name, like: likeness(looked, pairs(name)) }))
+		.filter(({ like }) => like >= 0.3)
+		.sort((one, other) => other.like - one.like)
+		.slice(0, most)
+		.map(({ name }) => name);
+}

@@ -1,0 +1,175 @@
+import type { JsonObject } from '../util/json';
+import type { Billing, ModelRecord, ReferenceLimits } from '../protocol/models';
+import { suits } from '../protocol/models';
+import type { FormFile, TaskType } from '../protocol/requestPlan';
+
+/** What is to be checked against a model's record before it is paid for. */
+export interface CheckedRequest {
+	taskType: TaskType;
+	/** Whether it is to be answered by a task. */
+	asynchronous: boolean;
+	/** The number of images and the model's own parameters, by the names under which they are sent. */
+	parameters: JsonObject;
+	/** The images to edit. */
+	images?: Array<Pick<FormFile, 'size' | 'mimeType' | 'fileName'>>;
+}
+
+/** One thing that the model does not take, as a person reads it. */
+export interface Violation {
+	field: string;
+	value: string;
+	allowed: string;
+}
+
+/** The specification says "MB" and no more: the larger of the two counts, so that nothing fit is refused. */
+const MB = 1024 * 1024;
+
+/**
+ * What a request asks of a model that the model does not offer (specification, 2.8). What the
+ * gateway does not publish is not checked.
+ */
+export function checkRequest(record: ModelRecord, request: CheckedRequest): Violation[] {
+	return [
+		...checkModes(record, request),
+		...checkParameters(record, request.parameters),
+		...(record.referenceImages === undefined || request.images === undefined
+			? []
+			: checkImages(record.referenceImages, request.images)),
+	];
+}
+
+/** A violation in one line. */
+export function inWords({ field, value, allowed }: Violation): string {
+	return `${field} is ${value}; allowed: ${allowed}`;
+}
+
+function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequest): Violation[] {
+	const violations: Violation[] = [];
+	const mode = taskType === 'edit' ? 'image_edit' : 'text_to_image';
+	if (!suits(record, mode)) {
+		const { modes, mediaType = 'nothing' } = record;
+		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;
+		violations.push({ field: 'The task of the model', value: mode, allowed: listed(offered) });
+	}
+	const { generationModes } = record;
+	const wanted = asynchronous ? 'async' : 'sync';
+	if (
+		generationModes !== undefined &&
+		generationModes.length > 0 &&
+		!generationModes.includes(wanted)
+	) {
+		violations.push({
+			field: '"Mode"',
+			value: asynchronous ? 'asynchronous ("Submit and Wait" or "Submit Only")' : '"Synchronous"',
+			allowed: asynchronous ? '"Synchronous"' : '"Submit and Wait" or "Submit Only"',
+		});
+	}
+	return violations;
+}
+
+function checkParameters(record: ModelRecord, parameters: JsonObject): Violation[] {
+	return Object.entries(parameters).flatMap(([name, value]) => {
+		const allowed = allowedFor(record, name);
+		if (value === undefined || allowed.length === 0) return [];
+		if (allowed.some((entry) => String(entry) === String(value))) return [];
+		return [{ field: name, value: JSON.stringify(value), allowed: listed(allowed) }];
+	});
+}
+
+function allowedFor(record: ModelRecord, name: string) {
+	return Object.hasOwn(record.parameters, name) ? (record.parameters[name] ?? []) : [];
+}
+
+function checkImages(
+	limits: ReferenceLimits,
+	images: NonNullable<CheckedRequest['images']>,
+): Violation[] {
+	const { maxCount, maxSizeMb, formats, sourceTypes } = limits;
+	const violations: Violation[] = [];
+	if (maxCount !== undefined && images.length > maxCount) {
+		violations.push({
+			field: 'The number of images to edit',
+			value: String(images.length),
+			allowed: `at most ${maxCount}`,
+		});
+	}
+	for (const { size, mimeType, fileName } of images) {
+		if (maxSizeMb !== undefined && size > maxSizeMb * MB) {
+			violations.push({
+				field: `The size of ${fileName}`,
+				value: `${(size / MB).toFixed(2)} MB`,
+				allowed: `at most ${maxSizeMb} MB`,
+			});
+		}
+		if (
+			formats !== undefined &&
+			formats.length > 0 &&
+			!formats.map(format).includes(format(mimeType))
+		) {
+			violations.push({
+				field: `The format of ${fileName}`,
+				value: mimeType,
+				allowed: listed(formats),
+			});
+		}
+	}
+	// An edit uploads a file (specification, 2.4). Whoever takes addresses only, takes no file.
+	if (
+		sourceTypes !== undefined &&
+		sourceTypes.length > 0 &&
+		sourceTypes.every((type) => /^url$/i.test(type))
+	) {
+		violations.push({
+			field: 'The source of the image',
+			value: 'a file',
+			allowed: listed(sourceTypes),
+		});
+	}
+	return violations;
+}
+
+/** One name for a format, whether it is written as a MIME type, an extension or in capitals. */
+function format(name: string): string {
+	const bare = name
+		.trim()
+		.toLowerCase()
+		.replace(/^image\//, '')
+		.replace(/^\./, '');
+	return OTHER_NAMES[bare] ?? bare.replace(/\+xml$/, '');
+}
+
+const OTHER_NAMES: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
+
+function listed(values: Array<string | number | boolean>): string {
+	return values.map(String).join(', ');
+}
+
+/**
+ * The parameters with the types that the model publishes: a form or an expression may have made a
+ * text of a number.
+ */
+export function withPublishedTypes(record: ModelRecord, parameters: JsonObject): JsonObject {
+	return Object.fromEntries(
+		Object.entries(parameters).map(([name, value]) => [
+			name,
+			allowedFor(record, name).find((entry) => String(entry) === String(value)) ?? value,
+		]),
+	);
+}
+
+/**
+ * What a request will cost, in the currency of the gateway, where a fixed price per image or
+ * request is published (specification, 2.8); undefined otherwise: a ratio is no price.
+ *
+ * @param images how many images it asks for
+ */
+export function estimateCost(billing: Billing | undefined, images: number): number | undefined {
+	if (billing?.mode !== 'price' || billing.value === undefined) return undefined;
+	if (billing.unit === 'image') return rounded(billing.value * images);
+	return billing.unit === 'request' ? rounded(billing.value) : undefined;
+}
+
+/** A sum of money without the dust of binary fractions. */
+export function rounded(amount: number): number {
+	return Math.round(amount * 1e6) / 1e6;
+}

@@ -1,0 +1,23 @@
+import type { INodeProperties } from 'n8n-workflow';
+import { optionsField } from '../shared/descriptions/imageFields';
+import {
+	messageModelField,
+	modelOptions,
+	thinkingFields,
+} from '../shared/descriptions/messageFields';
+
+/** The parameters of the chat model. */
+export const chatModelFields: INodeProperties[] = [
+	messageModelField,
+	{
+		displayName: 'Max Tokens',
+		name: 'maxTokens',
+		type: 'number',
+		typeOptions: { minValue: 1 },
+		default: 4096,
+		required: true,
+		description: 'The most tokens that one answer may take, thinking and tool calls included',
+	},
+	...thinkingFields,
+	optionsField(['extraFields', 'timeout'], modelOptions),
+];

@@ -1,0 +1,103 @@
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { errorFor } from '../../gateway/errors/errorMessages';
+import { isJsonObject, type JsonObject } from '../../gateway/util/json';
+import {
+	planModel,
+	planModelList,
+	readModelList,
+	type ListingFormat,
+	type ModelRecord,
+} from '../../gateway/protocol/models';
+import { closestMatches } from '../../gateway/util/closestMatch';
+import { GatewayError } from '../../gateway/errors/gatewayError';
+import { askListing, ListingError } from '../shared/methods/modelCache';
+import type { Run } from '../shared/run/runContext';
+
+/** What "Get Many" lets through; an empty filter lets everything through. */
+export interface ModelFilters {
+	mediaType?: string;
+	mode?: string;
+	generationMode?: string;
+}
+
+/**
+ * The published models, one item each, as the gateway sent them; as JSONC one item with the text.
+ *
+ * @param limit how many at the most
+ */
+export async function getModels(
+	run: Run,
+	filters: ModelFilters,
+	limit: number,
+	format: ListingFormat,
+	itemIndex: number,
+): Promise<INodeExecutionData[]> {
+	const answer = await askListing(run, planModelList(format)).catch(rethrown);
+	if (format === 'jsonc') return [textItem(answer.text, itemIndex)];
+	return readModelList(answer.json)
+		.filter((record) => passes(record, filters))
+		.slice(0, limit)
+		.map(({ raw }) => ({ json: copyOf(raw), pairedItem: { item: itemIndex } }));
+}
+
+/**
+ * One published model.
+ *
+ * @throws GatewayError; where the model is not published, it names the nearest names that are
+ */
+export async function getModel(
+	run: Run,
+	model: string,
+	format: ListingFormat,
+	itemIndex: number,
+): Promise<INodeExecutionData> {
+	const answer = await askListing(run, planModel(model, format)).catch(async (error: unknown) => {
+		if (!(error instanceof ListingError) || !isNotFound(error)) return await rethrown(error);
+		return await Promise.reject(await notPublished(run, model));
+	});
+	if (format === 'jsonc') return textItem(answer.text, itemIndex);
+	const record = isJsonObject(answer.json) ? answer.json.data : undefined;
+	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...answer, json: undefined });
+	return { json: copyOf(record), pairedItem: { item: itemIndex } };
+}
+
+const isNotFound = ({ outcome }: ListingError): boolean =>
+	outcome.kind === 'answer' && outcome.httpCode === 404;
+
+/** What a later node does to its items must not change what others are given. */
+const copyOf = (record: JsonObject): IDataObject => structuredClone(record) as IDataObject;
+
+async function notPublished(run: Run, model: string): Promise<GatewayError> {
+	const published = await askListing(run, planModelList()).then(
+		({ json }) => readModelList(json).map((record) => record.model),
+		() => [],
+	);
+	const near = closestMatches(model, published);
+	return new GatewayError({
+		message: `The gateway publishes no model "${model}" (404)`,
+		description:
+			near.length === 0
+				? 'It is not open, has been disabled, or is spelled differently. "Get Many" lists what there is.'
+				: `It is not open, has been disabled, or is spelled differently. Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`,
+		httpCode: 404,
+	});
+}
+
+async function rethrown(error: unknown): Promise<never> {
+	return await Promise.reject(
+		error instanceof ListingError ? errorFor(error.plan, error.outcome, error.attempts) : error,
+	);
+}
+
+function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
+	return (
+		(!mediaType || record.mediaType === mediaType) &&
+		(!mode || (record.modes ?? []).includes(mode)) &&
+		(!generationMode || (record.generationModes ?? []).includes(generationMode))
+	);
+}
+
+/** The commented form is a text for people, handed on as it came. */
+function textItem(text: string, itemIndex: number): INodeExecutionData {
+	return { json: { format: 'jsonc', text }, pairedItem: { item: itemIndex } };
+}

@@ -1,0 +1,98 @@
+import {
+	checkRequest,
+	estimateCost,
+	inWords,
+	rounded,
+	withPublishedTypes,
+} from '../../../gateway/validation/modelLimits';
+import type { ModelRecord } from '../../../gateway/protocol/models';
+import type {
+	EditRequest,
+	GenerationRequest,
+	TaskType,
+} from '../../../gateway/protocol/requestPlan';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { askForModels, ListingError } from '../methods/modelCache';
+import type { Run } from '../run/runContext';
+
+/** What a node asks for one item: a generation, or an edit with its files. */
+export type ImageRequest = GenerationRequest & Partial<Pick<EditRequest, 'files'>>;
+
+/** A request after it was held against what the gateway publishes of its model. */
+export interface Checked<R extends ImageRequest> {
+	/** The same request with the types that the model publishes. */
+	request: R;
+	/** What the model does not take, one sentence each. */
+	violations: string[];
+	/** Undefined where no fixed price is published. */
+	estimatedCost?: number;
+}
+
+/** Holds requests against the listing, which is asked for once in a run. */
+export interface Checker {
+	check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>>;
+	/** What could not be checked, as sentences for the user. */
+	readonly hints: Set<string>;
+}
+
+/**
+ * @see Checker
+ * The run never depends on the listing: where it cannot be had, or does not name the model, the
+ * request goes out as it is, with a hint.
+ */
+export function createChecker(run: Run, taskType: TaskType): Checker {
+	const hints = new Set<string>();
+	let models: Promise<ModelRecord[] | undefined> | undefined;
+
+	const load = async (): Promise<ModelRecord[] | undefined> =>
+		await askForModels(run).catch(async (error: unknown) => {
+			if (!(error instanceof ListingError)) return await Promise.reject(error);
+			hints.add(`The requests were not checked against the limits of the model: ${error.message}.`);
+			return undefined;
+		});
+
+	return {
+		hints,
+		check: async (request, asynchronous) => {
+			models ??= load();
+			const published = await models;
+			const record = published?.find(({ model }) => model === request.model);
+			if (record === undefined) {
+				if (published !== undefined) {
+					hints.add(
+						`The gateway publishes no model "${request.model}": it was not checked before sending.`,
+					);
+				}
+				return { request, violations: [] };
+			}
+			const modelParameters = withPublishedTypes(record, request.modelParameters ?? {});
+			// What is not set in the options does not hide what the form of the model holds.
+			const n = request.n ?? modelParameters.n;
+			const parameters = { ...modelParameters, n, ...request.extraFields };
+			const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
+			const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
+			const count = Number(parameters.n ?? 1);
+			return {
+				request: { ...request, modelParameters },
+				violations: violations.map(inWords),
+				estimatedCost: estimateCost(record.billing, Number.isFinite(count) ? count : 1),
+			};
+		},
+	};
+}
+
+/**
+ * Refuses a batch that would cost more than the user allows.
+ *
+ * @param budget in the gateway's currency; 0 or less: no limit
+ * @param costs of the items that are to be sent; undefined where unknown
+ * @throws GatewayError that names both sums
+ */
+export function checkBudget(budget: number, costs: Array<number | undefined>): void {
+	const estimate = rounded(costs.reduce((sum: number, cost) => sum + (cost ?? 0), 0));
+	if (budget <= 0 || estimate <= budget) return;
+	throw new GatewayError({
+		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
+		description: `Nothing was sent of the ${costs.length} requests. Raise "Budget" in the options, or send fewer.`,
+	});
+}

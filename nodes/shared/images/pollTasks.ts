@@ -1,0 +1,290 @@
+import { errorFor, quote } from '../../../gateway/errors/errorMessages';
+import {
+	isGone,
+	isUnknownTask,
+	YOUNG_MS,
+	type Sightings,
+} from '../../../gateway/client/missingTasks';
+import { isGood, retryAfterMs, type Outcome } from '../../../gateway/protocol/outcome';
+import {
+	planTaskQuery,
+	type RequestPlan,
+	type TaskType,
+} from '../../../gateway/protocol/requestPlan';
+import { DeadlineError, GatewayError, withDetails } from '../../../gateway/errors/gatewayError';
+import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
+import { readTaskState, taskError, taskName, type TaskState } from '../../../gateway/protocol/task';
+import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
+import type { Run } from '../run/runContext';
+
+/** A task as the user names it: the kind may have to be found out. */
+export interface TaskReference {
+	taskId: string;
+	taskType: TaskType | 'auto';
+}
+
+/** For how long a task is waited for; all in milliseconds. */
+export interface WaitLimits {
+	/** From now on. */
+	maxWaitMs: number;
+	/** Since it was submitted; where that is not known it is asked about at once. */
+	ageMs?: number;
+	/** Since its ID was first heard of: it is at least so old. */
+	heldMs?: number;
+	/** What the user chose, where `maxWaitMs` is only a part of it. */
+	chosenMs?: number;
+}
+
+/** Waits for the tasks of one run. */
+export interface TaskPoller {
+	/**
+	 * @returns the finished task, with at least one image
+	 * @throws DeadlineError, or GatewayError; always with the ID of the task
+	 */
+	wait(task: TaskReference, patience: WaitLimits): Promise<TaskState>;
+}
+
+/**
+ * How long ago a task was submitted, in milliseconds, by the time that its item carries.
+ *
+ * @returns undefined if it carries none
+ */
+export function ageOf(submittedAt: unknown): number | undefined {
+	const at = typeof submittedAt === 'string' ? Date.parse(submittedAt) : NaN;
+	return Number.isNaN(at) ? undefined : Date.now() - at;
+}
+
+/** A task that is asked about, and what was found out about it. Each wait has its own. */
+interface AskedTask extends TaskReference, Sightings {
+	/** The kind at whose endpoint the gateway has told its status. */
+	foundAs?: TaskType;
+}
+
+/**
+ * @param intervalMs about how often each task is asked about
+ * @param expected how many tasks the run may have to wait for
+ * @see TaskPoller
+ */
+export function createTaskPoller(run: Run, intervalMs: number, expected: number): TaskPoller {
+	const { clock, limits, client } = run;
+	const poller = createPoller<AskedTask>({
+		clock,
+		intervalMs,
+		expected,
+		ask: async (task, timeoutMs) => {
+			const answer = await askAbout(
+				task,
+				async (plan) => await client.sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs)),
+			);
+			return judge(task, answer, clock.now());
+		},
+	});
+
+	return {
+		wait: async ({ taskId, taskType }, { maxWaitMs, ageMs, heldMs, chosenMs = maxWaitMs }) => {
+			const bornAt = birth(clock.now(), ageMs, heldMs);
+			const task: AskedTask = { taskId, taskType, bornAt };
+			const settled = await poller.wait(task, maxWaitMs, ageMs);
+			const known = task.foundAs ?? (taskType === 'auto' ? undefined : taskType);
+			return stateOf(settled, taskId, known, chosenMs);
+		},
+	};
+}
+
+/** When a task was submitted, on the clock of the run; undefined if that is not known. */
+function birth(now: number, ageMs: number | undefined, heldMs = 0): number | undefined {
+	if (ageMs !== undefined) return now - Math.max(0, ageMs, heldMs);
+	// It may be older, which matters only for a young one.
+	return heldMs >= YOUNG_MS ? now - heldMs : undefined;
+}
+
+/** What an answer means for whoever asks again: a 404 is final only if it stays. */
+function judge(task: AskedTask, answer: Answer, now: number): PollAnswer {
+	if (answer.kind === 'state') {
+		task.foundAs = answer.state.taskType;
+		task.seen = true;
+		task.missingSince = undefined;
+		task.misses = 0;
+	}
+	if (answer.kind !== 'missing') return answer;
+	const { error, pauseMs } = answer;
+	return isGone(task, now)
+		? { kind: 'final', error }
+		: { kind: 'passing', error, pauseMs, soon: true };
+}
+
+/** So often a single query is asked again after a 404 that is not the gateway's. */
+const MOST_FOREIGN_404 = 5;
+const LONGEST_PAUSE_MS = 8000;
+
+/**
+ * Asks once what became of a task, again where a fault may pass.
+ *
+ * @param ageMs how long ago it was submitted, in milliseconds; undefined if that is not known
+ * @returns the state, finished or not
+ * @throws GatewayError with the ID of the task
+ */
+export async function queryTask(
+	run: Run,
+	wanted: TaskReference,
+	ageMs?: number,
+): Promise<TaskState> {
+	const { clock, client } = run;
+	const task: AskedTask = { ...wanted, bornAt: birth(clock.now(), ageMs) };
+	for (let round = 1; ; round += 1) {
+		let attempts = round;
+		const asked = await askAbout(task, async (plan) => {
+			const delivered = await client.sendWithRetry(plan);
+			attempts = Math.max(attempts, delivered.attempts);
+			return delivered.outcome;
+		});
+		const answer = judge(task, asked, clock.now());
+		if (answer.kind === 'state') return answer.state;
+		const isForeign = asked.kind === 'passing' && asked.error.problem.httpCode === 404;
+		const mayPass = asked.kind === 'missing' || (isForeign && round < MOST_FOREIGN_404);
+		if (answer.kind === 'final' || !mayPass) {
+			const { message } = answer.error;
+			const tried = attempts > 1 && asked.kind === 'passing' ? ` (tried ${attempts} times)` : '';
+			const error = withDetails(answer.error, { message: message + tried });
+			return await Promise.reject(aboutTask(error, task.taskId));
+		}
+		const own = Math.min(LONGEST_PAUSE_MS, backoffMs(round, clock.random()));
+		await clock.sleep(Math.max(answer.pauseMs ?? 0, own));
+	}
+}
+
+/** The same error with the ID of the task also in its words: who reads only those must find it. */
+function aboutTask(error: GatewayError, taskId: string): GatewayError {
+	const { message, description } = error.problem;
+	const named = `${message} ${description}`.includes(taskId);
+	return withDetails(error, {
+		taskId,
+		description: named ? description : `${description} It was about task ${quote(taskId)}.`,
+	});
+}
+
+type Answer =
+	| PollAnswer
+	/** The gateway does not know the task, wherever it was asked. */
+	| { kind: 'missing'; error: GatewayError; pauseMs?: number };
+
+/** One poll, and where the endpoint of one kind knows nothing, one to the other (specification, 4.2, rule 1). */
+async function askAbout(
+	{ taskId, taskType: wanted, foundAs = 'generation' }: AskedTask,
+	query: (plan: RequestPlan) => Promise<Outcome>,
+): Promise<Answer> {
+	const taskType = wanted === 'auto' ? foundAs : wanted;
+	const plan = planTaskQuery(taskType, taskId);
+	const outcome = await query(plan);
+	const own = readAnswer(plan, outcome, { taskId, taskType });
+	const isForeign = isNotFound(outcome) && !isUnknownTask(outcome);
+	// Where the kind is known, only the gateway's own 404 is a reason to look for it as the other.
+	if (!isNotFound(outcome) || (isForeign && wanted !== 'auto')) return own;
+	const otherType = taskType === 'generation' ? 'edit' : 'generation';
+	const otherPlan = planTaskQuery(otherType, taskId);
+	const other = await query(otherPlan);
+	const found = readAnswer(otherPlan, other, { taskId, taskType: otherType });
+	if (isForeign) return found.kind === 'state' ? found : own;
+	if (wanted === 'auto' && !isUnknownTask(other)) return found;
+	const error =
+		found.kind === 'state'
+			? new GatewayError({
+					message: `Task ${taskId} is ${article(otherType)} task, not ${article(taskType)} task`,
+					description: `Set "Task Type" to "${otherType === 'edit' ? 'Edit' : 'Generation'}" or to "Automatic".`,
+					httpCode: 404,
+					taskId,
+					taskType: otherType,
+				})
+			: new GatewayError({
+					message: `The gateway knows no ${wanted === 'auto' ? '' : `${taskType} `}task ${taskId} (404)`,
+					description:
+						'It does not exist, or it belongs to another account: ask with a key of the account that submitted it.',
+					httpCode: 404,
+					taskId,
+					taskType: wanted === 'auto' ? undefined : taskType,
+				});
+	return { kind: 'missing', error, pauseMs: askedPause(outcome) };
+}
+
+const article = (taskType: TaskType): string => (taskType === 'edit' ? 'an edit' : 'a generation');
+
+const isNotFound = (outcome: Outcome): boolean =>
+	outcome.kind === 'answer' && outcome.httpCode === 404;
+
+/** A status, or a 404, is no reason to stay away for longer than this. */
+const LONGEST_ASKED_PAUSE_MS = 30_000;
+
+/** The pause that a `Retry-After` on an answer asks for that is no refusal. */
+function askedPause(outcome: Outcome): number | undefined {
+	const header = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined;
+	const asked = retryAfterMs(header, Date.now());
+	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
+}
+
+function readAnswer(
+	plan: RequestPlan,
+	outcome: Outcome,
+	task: { taskId: string; taskType: TaskType },
+): Answer {
+	if (isGood(outcome)) {
+		const state = readTaskState(task, outcome.json);
+		if (state.status !== '') return { kind: 'state', state, pauseMs: askedPause(outcome) };
+	}
+	const error = withDetails(errorFor(plan, outcome), task);
+	if (isNotFound(outcome)) {
+		return { kind: 'passing', error, pauseMs: askedPause(outcome), soon: true };
+	}
+	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
+	const header = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined;
+	return {
+		kind: 'passing',
+		error,
+		pauseMs: retryAfterMs(header, Date.now()),
+		rateLimited: isRateLimited(outcome),
+	};
+}
+
+/** The finished task, or the error that says why there is none. */
+function stateOf(
+	settled: Settled,
+	taskId: string,
+	taskType: TaskType | undefined,
+	maxWaitMs: number,
+): TaskState {
+	if (settled.kind === 'problem') throw aboutTask(settled.error, taskId);
+	if (settled.kind === 'finished') {
+		const error = taskError(settled.state);
+		if (error !== undefined) throw error;
+		return settled.state;
+	}
+	const { state, error } = settled;
+	const seconds = Math.round(maxWaitMs / 1000);
+	const name = taskType === undefined ? `task ${taskId}` : taskName({ taskId, taskType });
+	if (state === undefined && error === undefined) {
+		throw new DeadlineError({
+			message: `The ${name} could not be asked about within ${seconds} s`,
+			description:
+				'The other requests took all the time, so it may have finished long ago. Nothing is lost: give its ID to Image Wait or Image Task later, or raise "Max Wait" and "Requests per Second".',
+			taskId,
+			taskType,
+		});
+	}
+	throw new DeadlineError({
+		message: `The ${name} was still open after ${seconds} s${lastSeen(state, error)}`,
+		description:
+			'It goes on at the gateway and is not lost: give its ID to Image Wait or Image Task later, or raise "Max Wait".',
+		taskId,
+		taskType: state?.taskType ?? taskType,
+		status: state?.status,
+	});
+}
+
+function lastSeen(state: TaskState | undefined, error: GatewayError | undefined): string {
+	const status =
+		state === undefined
+			? ''
+			: state.group === 'unknown'
+				? `; its status "${state.status}" is none that this node knows`
+				: `; its last status was "${state.status}"`;
+	return status + (error === undefined ? '' : `; the last question failed: ${error.message}`);
+}

@@ -1,0 +1,34 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { nonEmptyString } from '../../../gateway/util/json';
+import { pathPart, type TaskType } from '../../../gateway/protocol/requestPlan';
+import type { ImageFacts } from './imageItems';
+import { readText } from '../parameters/optionValues';
+import { readParameter } from '../parameters/reader';
+import type { TaskReference } from './pollTasks';
+
+/**
+ * The task that an item names by its parameters; "automatic" is settled by the item's own
+ * `taskType` where it has one.
+ *
+ * @throws NodeOperationError if there is no ID; GatewayError if no task can have it
+ */
+export function readTaskReference(context: IExecuteFunctions, itemIndex: number): TaskReference {
+	const taskId = readText(
+		context,
+		'taskId',
+		'Task ID',
+		itemIndex,
+		'Connect a node that submits tasks, or enter the ID that it gave out.',
+	).trim();
+	pathPart(taskId, 'task ID', { taskId });
+	const chosen = readParameter(context, 'taskType', itemIndex, 'auto') as TaskType | 'auto';
+	if (chosen !== 'auto') return { taskId, taskType: chosen };
+	const known = context.getInputData()[itemIndex]?.json.taskType;
+	return { taskId, taskType: known === 'generation' || known === 'edit' ? known : 'auto' };
+}
+
+/** What the input item knows of the task's origin, to be handed on. */
+export function knownFacts(context: IExecuteFunctions, itemIndex: number): ImageFacts {
+	const json = context.getInputData()[itemIndex]?.json ?? {};
+	return { model: nonEmptyString(json.model), prompt: nonEmptyString(json.prompt) };
+}

@@ -1,0 +1,216 @@
+import type {
+	ILoadOptionsFunctions,
+	INodeListSearchItems,
+	INodeListSearchResult,
+	INodePropertyOptions,
+	ResourceMapperField,
+	ResourceMapperFields,
+} from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { TtlCache, keepMsOf } from '../../../gateway/util/ttlCache';
+import { errorFor } from '../../../gateway/errors/errorMessages';
+import {
+	holdsModels,
+	planModelList,
+	priceInWords,
+	readModelList,
+	saysFailure,
+	suits,
+	type AllowedValue,
+	type ModelRecord,
+} from '../../../gateway/protocol/models';
+import type { Answer, Outcome } from '../../../gateway/protocol/outcome';
+import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import type { SendOnce } from '../../../gateway/client/client';
+import { Requests, RunEnded } from '../transport/inFlight';
+import { readAddress, type GatewayAddress, type Run } from '../run/runContext';
+import { createSendOnce } from '../transport/http';
+
+type Deliver = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
+
+/** A listing that is slower is done without. */
+const RUN_TIMEOUT_MS = 10_000;
+/** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
+const EDITOR_TIMEOUT_MS = 15_000;
+
+const cache = new TtlCache<Answer>(() => performance.now());
+
+/** A listing could not be had; the outcome says why. */
+export class ListingError extends Error {
+	override name = 'ListingError';
+
+	constructor(
+		readonly plan: RequestPlan,
+		readonly outcome: Outcome,
+		readonly attempts: number,
+	) {
+		super(errorFor(plan, outcome, attempts).message);
+	}
+}
+
+/**
+ * The answer to a listing request, kept by its full address, format and account for as long as it
+ * says (specification, 4.7: a change is visible within 60 s): a batch, and all nodes of this process,
+ * ask once. By account, because who asks shares a request that is held back for another's haste.
+ *
+ * @returns the cache's own: what is handed on of it must be a copy
+ * @throws ListingError where there is no good answer; that is not kept
+ */
+async function cachedListing(
+	plan: RequestPlan,
+	address: GatewayAddress,
+	deliver: Deliver,
+): Promise<Answer> {
+	const { mediaUrl, allowUnauthorizedCerts } = address;
+	const url = planUrl(plan, mediaUrl);
+	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, address.account].join(' ');
+	return await cache.get(key, async () => {
+		const { outcome, attempts } = await deliver(plan);
+		if (outcome.kind === 'answer' && outcome.httpCode === 200 && isListing(plan, outcome)) {
+			return { answer: outcome, keepMs: keepMsOf(outcome.headers) };
+		}
+		throw new ListingError(plan, outcome, attempts);
+	});
+}
+
+const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
+
+/** Whether an answer is what was asked for: not an error that is sent with status 200. */
+function isListing(plan: RequestPlan, { json, text }: Answer): boolean {
+	if (saysFailure(json)) return false;
+	return asksForText(plan) ? isCommented(text) : holdsModels(plan, json);
+}
+
+const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
+
+/**
+ * The usual way to send, for which JSONC is as good as JSON: half a document, which it would pass for,
+ * is asked for again.
+ */
+function createTextSendOnce(run: Run): SendOnce {
+	const sendOnce = createSendOnce(run);
+	return async (...request) => {
+		const outcome = await sendOnce(...request);
+		if (outcome.kind === 'fault' || !isCommented(outcome.text)) return outcome;
+		return { ...outcome, json: outcome.json ?? {} };
+	};
+}
+
+/** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
+export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
+	const sendOnce = asksForText(plan) ? createTextSendOnce(run) : undefined;
+	return await shared(run, plan, async (asked) => await run.client.sendWithRetry(asked, sendOnce));
+}
+
+/**
+ * The models for a run that can do without them: asked for once and not for long. Not in turn with
+ * the other requests: a listing that refuses for haste must not hold back what it is asked for.
+ *
+ * @throws ListingError
+ */
+export async function askForModels(run: Run): Promise<ModelRecord[]> {
+	const sendOnce = createSendOnce(run);
+	const answer = await shared(run, planModelList(), async (plan) => {
+		// Rejects if the run has ended meanwhile.
+		await run.clock.sleep(0);
+		const outcome = await sendOnce(plan, Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs));
+		return { outcome, attempts: 1 };
+	});
+	return readModelList(answer.json);
+}
+
+/** An answer may be on its way for another run; if that one is stopped, this one asks for itself. */
+async function shared(run: Run, plan: RequestPlan, deliver: Deliver): Promise<Answer> {
+	return await cachedListing(plan, run.address, deliver).catch(async (error: unknown) => {
+		if (!(error instanceof RunEnded)) return await Promise.reject(error);
+		// Rejects if it is this run that has ended.
+		await run.clock.sleep(0);
+		return await shared(run, plan, deliver);
+	});
+}
+
+/**
+ * The models that the gateway publishes, for the editor.
+ *
+ * @throws NodeOperationError that says how to go on without the list
+ */
+async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
+	const address = await readAddress(context, false);
+	const sendOnce = createSendOnce({
+		context,
+		address,
+		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },
+		requests: new Requests(),
+	});
+	const answer = await cachedListing(planModelList(), address, async (plan) => ({
+		outcome: await sendOnce(plan),
+		attempts: 1,
+	})).catch((error: unknown) => {
+		const message = error instanceof Error ? error.message : String(error);
+		throw new NodeOperationError(context.getNode(), message, {
+			description: 'The model list is not needed to run: enter the model "By Name".',
+		});
+	});
+	return readModelList(answer.json);
+}
+
+/** The search behind the model list of a node: what suits its task, by name, mode or note. */
+export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
+	return async function searchModels(
+		this: ILoadOptionsFunctions,
+		filter?: string,
+	): Promise<INodeListSearchResult> {
+		const wanted = (filter ?? '').trim().toLowerCase();
+		const models = await loadModels(this);
+		const results = models
+			.filter((record) => suits(record, mode))
+			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
+			.map(asSearchItem);
+		return { results };
+	};
+}
+
+/** What a mode is called in the list; one that is not known is shown as it is. */
+const MODES: Record<string, string> = { text_to_image: 'generates', image_edit: 'edits' };
+
+function asSearchItem({ model, billing, modes }: ModelRecord): INodeListSearchItems {
+	const does = modes?.map((mode) => MODES[mode] ?? mode).join(', ');
+	const about = [priceInWords(billing), does].filter((text) => text !== undefined && text !== '');
+	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
+}
+
+/** The form of the chosen model: one field for each of its parameters (specification, 2.8). */
+export async function getModelParameters(
+	this: ILoadOptionsFunctions,
+): Promise<ResourceMapperFields> {
+	const chosen = this.getCurrentNodeParameter('model', { extractValue: true }) as
+		| string
+		| undefined;
+	if (!chosen) {
+		return { fields: [], emptyFieldsNotice: 'Choose a model: its parameters then appear here.' };
+	}
+	const models = await loadModels(this);
+	const record = models.find(({ model }) => model === chosen);
+	return {
+		fields: Object.entries(record?.parameters ?? {}).map(([name, values]) => asField(name, values)),
+		emptyFieldsNotice:
+			record === undefined
+				? 'The gateway publishes no model of this name. Use "Extra Fields" in the options.'
+				: 'This model publishes no parameters. Use "Extra Fields" in the options.',
+	};
+}
+
+function asField(name: string, values: AllowedValue[]): ResourceMapperField {
+	const field = {
+		id: name,
+		displayName: name,
+		required: false,
+		defaultMatch: false,
+		display: true,
+	};
+	if (values.length === 0) return { ...field, type: 'string' };
+	if (values.every((value) => typeof value === 'boolean')) return { ...field, type: 'boolean' };
+	return { ...field, type: 'options', options: values.map(asOption) };
+}
+
+const asOption = (value: AllowedValue): INodePropertyOptions => ({ name: String(value), value });

@@ -1,0 +1,135 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { failedItem, nodeError, problemOf } from './nodeErrors';
+import type { PaidRequests } from './paidRequests';
+import { RunEnded } from '../transport/inFlight';
+import type { Run } from './runContext';
+
+/** What to do for one item; made from its parameters before anything is sent. */
+export type Job = () => Promise<INodeExecutionData[]>;
+
+/** What the runner is to do. */
+export interface Work {
+	/** Checks the parameters of an item; must send nothing that is paid for. */
+	prepare: (itemIndex: number) => Job | Promise<Job>;
+	/** Looks at the batch as a whole when all items are prepared; may throw. */
+	beforeFirst?: () => void;
+	/** Where the node notes what it has paid for. */
+	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'>;
+}
+
+interface Failure {
+	error: unknown;
+	itemIndex: number;
+}
+
+/**
+ * The one item runner. Jobs are prepared for all items before the first one is started, so that a
+ * mistake in item 57 is found before item 0 is paid for. Then all run at once; how many requests
+ * are under way is the rate limiter's business. The order of the input is kept.
+ *
+ * Where the node goes on after errors, a failed item takes its place in the output. Where it stops,
+ * nothing new is begun after the first failure, what is under way is let end (it is paid for), and
+ * the error lists everything that can still be had.
+ *
+ * @returns the output items of each input item
+ * @throws NodeApiError or NodeOperationError with the index of the first item that failed
+ */
+export async function runItems(
+	run: Run,
+	count: number,
+	{ prepare, beforeFirst, paidRequests }: Work,
+): Promise<INodeExecutionData[][]> {
+	const { context } = run;
+	const goOn = context.continueOnFail();
+	const results: INodeExecutionData[][] = [];
+	const failures: Failure[] = [];
+
+	const fail = (error: unknown, itemIndex: number): void => {
+		if (goOn) results[itemIndex] = [failedItem(context.getNode(), error, itemIndex)];
+		else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
+	};
+
+	/** Does something for every item; a failure in one does not keep the others from it. */
+	const forEach = async (
+		act: (itemIndex: number) => Promise<void>,
+		onFailure?: () => void,
+	): Promise<void> => {
+		const attempts = Array.from({ length: count }, async (_, itemIndex) => {
+			try {
+				await act(itemIndex);
+			} catch (error) {
+				fail(error, itemIndex);
+				if (failures.length > 0) onFailure?.();
+			}
+		});
+		await Promise.all(attempts);
+	};
+
+	const jobs: Job[] = [];
+	let prepared = false;
+	const work = async (): Promise<void> => {
+		await forEach(async (itemIndex) => {
+			jobs[itemIndex] = await prepare(itemIndex);
+		});
+		if (failures.length > 0) return;
+		prepared = true;
+		try {
+			beforeFirst?.();
+		} catch (error) {
+			jobs.forEach((_, itemIndex) => fail(error, itemIndex));
+			return;
+		}
+		await forEach(
+			async (itemIndex) => {
+				const job = jobs[itemIndex];
+				if (job !== undefined) results[itemIndex] = await job();
+			},
+			() => run.halt(),
+		);
+	};
+	const stopped = await Promise.race([work().then(() => false), run.stopped.catch(() => true)]);
+	if (stopped) {
+		// The engine tells a stopped execution from a failed one by the word "canceled".
+		throw new NodeOperationError(context.getNode(), 'The execution was canceled', {
+			description: paidRequests?.inWords() ?? '',
+		});
+	}
+	if (failures.length > 0) {
+		const { error, itemIndex } = summary(failures, prepared);
+		throw nodeError(context.getNode(), error, itemIndex, paidRequests?.inWords() ?? '');
+	}
+	const output = Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
+	const failed = output.flatMap((items, itemIndex) =>
+		items.some(({ json }) => json.error !== undefined) ? [itemIndex] : [],
+	);
+	paidRequests?.settle(new Set(failed));
+	return output;
+}
+
+/** More lines than these help nobody. */
+const MOST_LINES = 100;
+
+/**
+ * Several failures as one error with a line for each item. Once the requests are on their way, the
+ * same failure of all of them is one: it has a single cause.
+ */
+function summary(failures: Failure[], prepared: boolean): Failure {
+	failures.sort((one, other) => one.itemIndex - other.itemIndex);
+	const [first, ...others] = failures as [Failure, ...Failure[]];
+	const { message } = problemOf(first.error);
+	const isOne = others.every(({ error }) => problemOf(error).message === message);
+	if (others.length === 0 || (prepared && isOne)) return first;
+	const lines = failures.map(
+		({ error, itemIndex }) => `Item ${itemIndex}: ${problemOf(error).message}`,
+	);
+	return {
+		itemIndex: first.itemIndex,
+		error: new GatewayError({
+			...problemOf(first.error),
+			message: `${failures.length} items failed. ${lines[0]}`,
+			description: lines.slice(0, MOST_LINES).join('\n'),
+		}),
+	};
+}

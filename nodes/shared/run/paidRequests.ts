@@ -1,0 +1,255 @@
+import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
+import { withoutInlineImages } from '../../../gateway/util/inlineImages';
+import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
+import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { UnknownOutcomeError, type Problem } from '../../../gateway/errors/gatewayError';
+import type { SendOnce } from '../../../gateway/client/client';
+import { idIn } from '../../../gateway/protocol/task';
+import { paymentsInWords, type Paid } from './paid';
+import type { Run } from './runContext';
+
+/** What is kept of a paid request: JSON that n8n stores with the execution. */
+interface Note {
+	fingerprint: string;
+	/** Of the node's parameters and the input item. */
+	source: string;
+	executionId: string;
+	runIndex: number;
+	itemIndex: number;
+	paid: Paid;
+	/** Its result has left the node. */
+	delivered?: boolean;
+}
+
+/** A paid request of one item, before it is sent. */
+export interface PaidRequest {
+	itemIndex: number;
+	/** Of the request as the user asked for it: what the listing makes of it may differ next time. */
+	fingerprint: string;
+}
+
+/** What the items of a run have paid for, kept over the tries of the node. */
+export interface PaidRequests {
+	/** Says what an item is going to ask for; to be called for all items before one is sent. */
+	expect(itemIndex: number, asked: RequestPlan): PaidRequest;
+	/** Whether an earlier try has paid for it. */
+	has(request: PaidRequest): boolean;
+	/**
+	 * Sends a paid request, unless an earlier try has paid for it: then what it brought is taken, and
+	 * an unknown outcome stays one.
+	 *
+	 * @param read what was bought, out of the response; undefined if there is nothing of use in it
+	 * @throws GatewayError, or UnknownOutcomeError where the request may have been charged
+	 */
+	payOnce(
+		request: PaidRequest,
+		plan: RequestPlan,
+		read: (body: JsonObject) => Paid | undefined,
+	): Promise<Paid>;
+	/** Adds what has become known of what an item paid for. */
+	note(itemIndex: number, paid: Paid): void;
+	/** The node gives out its items. @param failed the indexes of the input items that are errors */
+	settle(failed: Set<number>): void;
+	/** To be called when the run is over, however it ended. */
+	close(): void;
+	/** What was paid for and has not come out, in words: empty where nothing was. */
+	inWords(): string;
+}
+
+const KEY = 'mediaGatewayPaid';
+
+/** What runs of this process are using now: an agent may make the same tool call twice at once. */
+const inUse = new WeakSet<Note>();
+
+/**
+ * The node's notes on what it has paid for. They lie in the node's context, which outlives the tries
+ * of Retry On Fail and goes along when n8n retries a failed execution. What is taken from there
+ * instead of being paid for again:
+ *
+ * - In the same execution: what the same request has paid for and what was not given out. A tool call
+ *   that failed counts as such. One that succeeded does not: who asks again wants another image.
+ * - In another try of the same run: also what was given out, which the engine throws away when it
+ *   tries again; and what the same parameters made of the same item, though the request differs: an
+ *   expression may put the time of day or a random seed into it.
+ * - In another execution: what there is to be had. A person has looked, so what had an unknown
+ *   outcome or has failed is sent again, and so is what was changed.
+ */
+export function openPaidRequests(run: Run): PaidRequests {
+	const { context, isTool } = run;
+	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
+	const runIndex = $runIndex ?? 0;
+	const executionId = context.getExecutionId() ?? '';
+	const isSameRun = (note: Note): boolean =>
+		note.executionId === executionId && note.runIndex === runIndex;
+
+	const store = context.getContext('node');
+	const notes = readNotes(store[KEY]).filter((note) => !note.delivered || isSameRun(note));
+	store[KEY] = notes;
+	const earlier = [...notes];
+
+	const node = context.getNode();
+	let parameters: string | undefined;
+	const sourceOf = (itemIndex: number): string => {
+		parameters ??= digestOf(node.parameters);
+		return digestOf([parameters, context.getInputData()[itemIndex]?.json]);
+	};
+
+	/** What each item asks for, and what it has: at first, or from an earlier try. */
+	const expected = new Map<number, string>();
+	const held = new Map<number, Note>();
+	const sending = new Set<number>();
+
+	const isToBeHad = (note: Note): boolean => {
+		if (inUse.has(note)) return false;
+		if (note.executionId === executionId) return !note.delivered || !isTool;
+		return note.paid.unknown === undefined && note.paid.failed !== true;
+	};
+
+	/** The note of the same request at the same place, else at a place where nobody asks for it. */
+	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined => {
+		const known = held.get(itemIndex);
+		if (known !== undefined || earlier.length === 0) return known;
+		const left = earlier.filter(isToBeHad);
+		const same = left.filter((note) => note.fingerprint === fingerprint);
+		const own = same.find((note) => note.itemIndex === itemIndex);
+		const free = same.find((note) => expected.get(note.itemIndex) !== fingerprint);
+		if (own !== undefined || free !== undefined) return own ?? free;
+		const before = left.filter((note) => isSameRun(note) && note.itemIndex === itemIndex);
+		if (before.length === 0) return undefined;
+		const source = sourceOf(itemIndex);
+		return before.find((note) => note.source === source);
+	};
+
+	const hold = (itemIndex: number, note: Note): void => {
+		held.set(itemIndex, note);
+		inUse.add(note);
+	};
+
+	const add = ({ itemIndex, fingerprint }: PaidRequest, paid: Paid): void => {
+		const source = sourceOf(itemIndex);
+		const note: Note = { fingerprint, source, executionId, runIndex, itemIndex, paid };
+		notes.push(note);
+		hold(itemIndex, note);
+	};
+
+	const unknownOutcome = (
+		request: PaidRequest,
+		plan: RequestPlan,
+		problem: Problem,
+	): UnknownOutcomeError => {
+		const unknown = plan.call === 'message' ? problem : withId(problem);
+		add(request, { unknown });
+		return new UnknownOutcomeError(unknown);
+	};
+
+	return {
+		expect: (itemIndex, asked) => {
+			const fingerprint = requestFingerprint(asked, run.address.account);
+			expected.set(itemIndex, fingerprint);
+			return { itemIndex, fingerprint };
+		},
+		has: (request) => find(request) !== undefined,
+		payOnce: async (request, plan, read) => {
+			const known = find(request);
+			if (known !== undefined) {
+				hold(request.itemIndex, known);
+				const { unknown } = known.paid;
+				if (unknown !== undefined) throw new UnknownOutcomeError(unknown);
+				return known.paid;
+			}
+			const { itemIndex } = request;
+			const sendOnce: SendOnce = async (...attempt) => {
+				// A Stop ends it with a rejection: then it stays under way.
+				sending.add(itemIndex);
+				const outcome = await run.sendOnce(...attempt);
+				sending.delete(itemIndex);
+				return outcome;
+			};
+			const body = await run.client
+				.send(plan, sendOnce)
+				.catch(
+					async (error: unknown) =>
+						await Promise.reject(
+							error instanceof UnknownOutcomeError
+								? unknownOutcome(request, plan, error.problem)
+								: error,
+						),
+				);
+			const paid = read(body);
+			if (paid === undefined) {
+				const response = JSON.stringify(withoutInlineImages(body));
+				throw unknownOutcome(request, plan, { ...NOTHING_OF_USE, response });
+			}
+			add(request, paid);
+			return paid;
+		},
+		note: (itemIndex, paid) => {
+			const note = held.get(itemIndex);
+			if (note !== undefined) note.paid = { ...note.paid, ...paid };
+		},
+		settle: (failed) => {
+			const failedNotes = new Set([...failed].map((itemIndex) => held.get(itemIndex)));
+			// The engine tries again when the first item has failed, and what was given out is lost then.
+			const mayTryAgain = node.retryOnFail === true && failed.size > 0;
+			const own = new Set(held.values());
+			const kept = notes.filter((note) => {
+				if (!own.has(note) && !isSameRun(note)) return true;
+				return isTool ? failedNotes.has(note) || !own.has(note) : mayTryAgain;
+			});
+			if (!isTool) kept.forEach((note) => (note.delivered ||= own.has(note) || isSameRun(note)));
+			notes.splice(0, notes.length, ...kept);
+		},
+		close: () => {
+			// A Stop ended these, and the engine tries the node again all the same: it must still know.
+			for (const itemIndex of sending) {
+				const fingerprint = expected.get(itemIndex) ?? '';
+				add({ itemIndex, fingerprint }, { unknown: STOPPED });
+			}
+			held.forEach((note) => inUse.delete(note));
+		},
+		inWords: () => {
+			const places = new Map([...held].map(([itemIndex, note]) => [note, itemIndex]));
+			const open = notes.filter(
+				(note) => !note.delivered && (places.has(note) || note.executionId === executionId),
+			);
+			return paymentsInWords([
+				...open.map((note) => ({
+					itemIndex: places.get(note) ?? note.itemIndex,
+					paid: note.paid,
+				})),
+				...[...sending].map((itemIndex) => ({ itemIndex, paid: undefined })),
+			]);
+		},
+	};
+}
+
+const STOPPED: Problem = {
+	message: 'The outcome is unknown: the execution was stopped while the request was under way',
+	description: "Look for it in the usage list of the gateway's console before you send it again.",
+};
+
+const NOTHING_OF_USE = {
+	message: 'The gateway accepted the request, but there is nothing of use in its answer',
+	description:
+		"It may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console.",
+};
+
+/** An unknown outcome whose response names an ID leads to the task, if there is one. */
+function withId(problem: Problem): Problem {
+	const taskId = problem.taskId ?? idIn(problem.response ?? '');
+	if (taskId === undefined) return problem;
+	return {
+		...problem,
+		taskId,
+		description: `${problem.description} The response names the ID "${taskId}": Image Task can find out whether it is a task.`,
+	};
+}
+
+/** What an earlier run has left; notes of another version of this package are passed over. */
+function readNotes(stored: unknown): Note[] {
+	if (!Array.isArray(stored)) return [];
+	return stored.filter(
+		(note): note is Note =>
+			isJsonObject(note) && typeof note.fingerprint === 'string' && isJsonObject(note.paid),
+	);
+}

@@ -1,0 +1,215 @@
+import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
+import { readDataUrl } from '../../../gateway/util/dataUrl';
+import { quote } from '../../../gateway/errors/errorMessages';
+import { detectImageType, imageFileName } from '../../../gateway/protocol/imageType';
+import type { JsonObject } from '../../../gateway/util/json';
+import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
+import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { downloadTarget } from '../../../gateway/protocol/redirect';
+import type { SendOnce } from '../../../gateway/client/client';
+import type { Run } from '../run/runContext';
+import { bound, isByteStream, peek, readBody, TooLargeError } from './responseBody';
+import { faultFrom, plainHeaders, skipsCertificate } from './http';
+
+const MB = 1024 * 1024;
+/** An error page is quoted, not stored. */
+const LARGEST_ERROR_BYTES = 64 * 1024;
+const MOST_REDIRECTS = 10;
+
+/**
+ * Downloads an image into n8n's binary store, as a stream and without any credential: the
+ * address may lie on a foreign host.
+ *
+ * @param url as the gateway gave it; a relative one counts from the gateway's address
+ * @param maxMb refused beyond this, in MB
+ * @param fallbackName for the file, where the address suggests none
+ * @param role a finished image, or the one that an edit starts from
+ * @returns the binary data with its real MIME type, size and a safe file name
+ * @throws GatewayError that holds the address, so that the image can still be fetched
+ */
+export async function downloadImage(
+	run: Run,
+	url: string,
+	maxMb: number,
+	fallbackName: string,
+	role: 'result' | 'source' = 'result',
+): Promise<IBinaryData> {
+	const inline = readDataUrl(url);
+	if (inline !== undefined) return await storeInline(run, inline.base64, fallbackName);
+
+	const address = imageAddress(url, run.address.baseUrl);
+	if (address === undefined) {
+		throw new GatewayError({
+			message: 'The address of the finished image is not a web address',
+			description: `The gateway sent ${quote(url)}`,
+			url: quote(url),
+		});
+	}
+	const maxBytes = Math.floor(maxMb * MB);
+	const { outcome, attempts } = await run.client.sendWithRetry(
+		planDownload(address),
+		createDownloader(run, maxBytes, fallbackName),
+	);
+	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
+	const rest =
+		role === 'source'
+			? 'Check "Image URL". Nothing was sent to the gateway.'
+			: `The image is finished and paid for; it can be fetched from ${address}`;
+	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
+	throw new GatewayError({
+		message: `The image could not be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
+		description: `${adviceFor(outcome)}${rest}`,
+		httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
+		url: address,
+	});
+}
+
+/** The address may lie on any host: the sentences about the gateway and its key do not fit here. */
+const FAULTS: Record<Fault, string> = {
+	refused: 'nothing answers at its address',
+	notFound: 'the host name in its address was not found',
+	invalidAddress: 'its address is not valid',
+	unconnected: 'no connection to its server could be made',
+	tlsMismatch: 'its server and n8n could not agree on a secure connection (TLS)',
+	invalidHeader: 'its address is not valid',
+	invalidBody: 'the request could not be built',
+	blocked: 'n8n does not allow requests to its address',
+	certificate: 'the certificate of its server is not trusted',
+	reset: 'the connection was cut before it had arrived',
+	timeout: 'it did not arrive within the time-out',
+	tooLarge: 'it is too large',
+	other: 'the connection failed',
+};
+
+function whatHappened(outcome: Outcome, maxMb: number): string {
+	if (outcome.kind === 'answer') {
+		const { httpCode } = outcome;
+		return httpCode >= 200 && httpCode < 300
+			? `its address gives ${describeBody(outcome)} instead`
+			: `its server answered ${httpCode}`;
+	}
+	return outcome.fault === 'tooLarge' ? `it is larger than ${maxMb} MB` : FAULTS[outcome.fault];
+}
+
+function describeBody({ text }: Answer): string {
+	if (text === '') return 'nothing';
+	if (/^\s*</.test(text)) return 'a web page';
+	return /^\s*[{[]/.test(text) ? 'JSON' : 'something that is no image';
+}
+
+/** What can be done about some of the reasons, with a blank behind it. */
+function adviceFor(outcome: Outcome): string {
+	if (outcome.kind !== 'fault') return '';
+	if (outcome.fault === 'tooLarge') return 'Raise "Max Download Size (MB)" in the options. ';
+	return outcome.fault === 'timeout' ? 'Raise "Timeout" in the options. ' : '';
+}
+
+function imageAddress(url: string, baseUrl: string): string | undefined {
+	try {
+		const address = new URL(url, `${baseUrl}/`);
+		return ['http:', 'https:'].includes(address.protocol) ? address.href : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function createDownloader(run: Run, maxBytes: number, fallbackName: string): SendOnce {
+	const { limits, requests } = run;
+	return async (plan, timeoutMs = limits.timeoutMs) => {
+		const load = async (signal: AbortSignal): Promise<Outcome> => {
+			const response = await follow(run, plan, signal);
+			const answer = { kind: 'answer' as const, httpCode: response.statusCode };
+			const headers = plainHeaders(response.headers);
+			if (response.statusCode < 200 || response.statusCode >= 300) {
+				const text = (await readBody(response.body, LARGEST_ERROR_BYTES)).toString('utf8');
+				return { ...answer, headers, text, json: undefined };
+			}
+			const stored = await store(run, response.body, plan.path, headers, maxBytes, fallbackName);
+			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
+			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
+		};
+		return await requests.run(timeoutMs, load, faultFrom);
+	};
+}
+
+/**
+ * Follows redirects by hand: whether an untrusted certificate is accepted is a question of its own
+ * for each address on the way.
+ */
+async function follow(
+	{ context, address }: Run,
+	plan: RequestPlan,
+	signal: AbortSignal,
+): Promise<IN8nHttpFullResponse> {
+	let url = plan.path;
+	for (let hop = 0; ; hop += 1) {
+		const response = (await context.helpers.httpRequest({
+			method: 'GET',
+			url,
+			headers: { ...plan.headers },
+			encoding: 'stream',
+			returnFullResponse: true,
+			ignoreHttpStatusErrors: true,
+			disableFollowRedirect: true,
+			skipSslCertificateValidation: skipsCertificate(url, address),
+			abortSignal: signal,
+		})) as IN8nHttpFullResponse;
+		const { location } = plainHeaders(response.headers);
+		const target = downloadTarget(response.statusCode, location, url);
+		if (target === undefined || hop >= MOST_REDIRECTS) return response;
+		if (isByteStream(response.body)) response.body.destroy();
+		url = target;
+	}
+}
+
+/** Puts a body into the binary store, or returns how it begins if it is no image. */
+async function store(
+	{ context }: Run,
+	body: unknown,
+	url: string,
+	headers: Record<string, string>,
+	maxBytes: number,
+	fallbackName: string,
+): Promise<IBinaryData | string> {
+	if (Number(headers['content-length'] ?? 0) > maxBytes) {
+		if (isByteStream(body)) body.destroy();
+		return await Promise.reject(new TooLargeError('Content-Length'));
+	}
+	const start = isByteStream(body) ? await peek(body) : await readBody(body, maxBytes);
+	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
+	if (mimeType === undefined || start.length === 0) {
+		if (isByteStream(body)) body.destroy();
+		return Buffer.from(start.subarray(0, 100)).toString('utf8');
+	}
+	if (isByteStream(body)) bound(body, maxBytes);
+	return await context.helpers.prepareBinaryData(
+		// A stream of Node.js, but for the type, which may not be imported.
+		(isByteStream(body) ? body : start) as Buffer,
+		imageFileName(url, mimeType, fallbackName),
+		mimeType,
+	);
+}
+
+/** The image type that the server names, if its form is that of one. */
+function imageTypeIn(headers: Record<string, string>): string | undefined {
+	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i
+		.exec(headers['content-type'] ?? '')?.[1]
+		?.toLowerCase();
+}
+
+async function storeInline({ context }: Run, base64: string, name: string): Promise<IBinaryData> {
+	const bytes = Buffer.from(base64, 'base64');
+	const mimeType = detectImageType(bytes);
+	if (mimeType === undefined) {
+		throw new GatewayError({
+			message: 'The image that came inside the answer is none',
+			description: 'Set "Response Format" to URL in the options.',
+		});
+	}
+	return await context.helpers.prepareBinaryData(
+		bytes,
+		imageFileName('', mimeType, name),
+		mimeType,
+	);
+}
