@@ -1,4 +1,4 @@
-import { normaliseAddress } from '../gateway/protocol/url.js';
+import { normalizeUrl } from '../gateway/protocol/url.js';
 import { startGateway } from '../simulator/gateway.mjs';
 
 /** The gateway that the demo talks to. */
@@ -20,7 +20,7 @@ interface ListedModel {
 
 /** What the public listing names first among the models that can do what the demo asks for. */
 async function findModel(mediaUrl: string): Promise<string> {
-	const address = `${normaliseAddress(mediaUrl)}/v1/media/models`;
+	const address = `${normalizeUrl(mediaUrl)}/v1/media/models`;
 	try {
 		const response = await fetch(address, { signal: AbortSignal.timeout(20_000) });
 		if (!response.ok) throw new Error(`it answered with status ${response.status}`);
@@ -50,7 +50,7 @@ export async function openTarget(environment = process.env): Promise<Target> {
 	const key = environment.MEDIA_GATEWAY_KEY?.trim();
 	const model = environment.MEDIA_GATEWAY_MODEL?.trim() || undefined;
 	if (url && key) {
-		if (!normaliseAddress(url)) throw new Error(`MEDIA_GATEWAY_URL is no web address: ${url}`);
+		if (!normalizeUrl(url)) throw new Error(`MEDIA_GATEWAY_URL is no web address: ${url}`);
 		return {
 			label: `the gateway at ${url}`,
 			url,

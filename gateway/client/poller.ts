@@ -3,15 +3,15 @@ import type { GatewayError } from '../errors/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 
-/** What one question about a task brought. */
+/** What one poll about a task brought. */
 export type PollAnswer =
 	/** `pauseMs`: what the gateway asked for by `Retry-After`. */
 	| { kind: 'state'; state: TaskState; pauseMs?: number }
 	/**
-	 * A fault that may pass. `hasty`: it was refused for haste, which the gate answers for all; it says
+	 * A fault that may pass. `rateLimited`: it was refused for haste, which the gate answers for all; it says
 	 * nothing about this task. `soon`: a further answer is needed to tell whether it passes.
 	 */
-	| { kind: 'passing'; error: GatewayError; pauseMs?: number; hasty?: boolean; soon?: boolean }
+	| { kind: 'passing'; error: GatewayError; pauseMs?: number; rateLimited?: boolean; soon?: boolean }
 	/** Asking again is of no use. */
 	| { kind: 'final'; error: GatewayError };
 
@@ -20,9 +20,9 @@ export type Settled =
 	| { kind: 'finished'; state: TaskState }
 	| { kind: 'problem'; error: GatewayError }
 	/** Still open at the deadline. `state` and `error` are the last ones seen; none: it was not asked. */
-	| { kind: 'deadline'; state?: TaskState; error?: GatewayError; questions: number };
+	| { kind: 'deadline'; state?: TaskState; error?: GatewayError; polls: number };
 
-export interface WaiterOptions<T = TaskRef> {
+export interface PollerOptions<T = TaskRef> {
 	clock: Clock;
 	/** Asks once. Must not throw, except when the run is stopped; never takes longer than `timeoutMs`. */
 	ask: (task: T, timeoutMs: number) => Promise<PollAnswer>;
@@ -36,32 +36,32 @@ interface Entry<T> {
 	task: T;
 	deadline: number;
 	open: boolean;
-	/** Set when no further question fits in before the deadline. */
-	lastQuestion: boolean;
+	/** Set when no further poll fits in before the deadline. */
+	lastPoll: boolean;
 	/** The deadline is over, and an answer is still waited for until then. */
 	lateUntil?: number;
-	/** Whether a question is under way. */
+	/** Whether a poll is under way. */
 	asking: boolean;
 	/** Whether an answer has come that says something about the task, if only a fault. */
 	answered: boolean;
-	questions: number;
+	polls: number;
 	state?: TaskState;
 	error?: GatewayError;
 	settle: (settled: Settled) => void;
 	fail: (reason: unknown) => void;
 }
 
-interface Appointment<T> {
+interface ScheduledPoll<T> {
 	at: number;
 	entry: Entry<T>;
-	purpose: 'question' | 'deadline' | 'end';
+	purpose: 'poll' | 'deadline' | 'end';
 }
 
 /** No task is asked about more often than this, whatever the options say. */
 const SHORTEST_PAUSE_MS = 1000;
 /**
  * The pauses as shares of the interval: of 3 seconds it makes 2 to 5, as the specification
- * recommends (4.2, rule 5). They begin at the shortest where few tasks are left, whose questions
+ * recommends (4.2, rule 5). They begin at the shortest where few tasks are left, whose polls
  * cost next to nothing, at about the interval itself for a hundred and at the longest for a
  * thousand, and they grow by a third.
  */
@@ -73,12 +73,12 @@ const MOST_GROWTH = 4 / 3;
 const JITTER = 0.1;
 /** Questions are put at multiples of this: what goes out together costs less than one by one. */
 const TOGETHER_MS = 100;
-/** How long before the deadline the last question is put: time for an answer to come. */
-const LAST_QUESTION_LEAD_MS = 1000;
-const LONGEST_QUESTION_MS = 30_000;
+/** How long before the deadline the last poll is put: time for an answer to come. */
+const LAST_POLL_LEAD_MS = 1000;
+const LONGEST_POLL_MS = 30_000;
 /** An answer that is on its way at the deadline is waited for so long … */
 const LATE_ANSWER_MS = 3000;
-/** … and the first one about a task so long: its question may have to wait for its turn. */
+/** … and the first one about a task so long: its poll may have to wait for its turn. */
 const LATE_FIRST_ANSWER_MS = 30_000;
 /** The longest pause where a further answer is needed to tell whether a fault passes. */
 const SOON_MS = 2000;
@@ -88,11 +88,11 @@ const LONGEST_SLEEP_MS = 5000;
 /** The number where it is not below the bound; also for what is no number at all. */
 const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
 
-/** The moment itself, or the next one at which questions are put. */
+/** The moment itself, or the next one at which polls are put. */
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /** Waits for many tasks at once. */
-export interface Waiter<T = TaskRef> {
+export interface Poller<T = TaskRef> {
 	/**
 	 * Waits until the task is finished, cannot be asked about, or is still open after `maxWaitMs`.
 	 * Rejects only if the clock does: when the run is stopped.
@@ -110,42 +110,42 @@ export interface Waiter<T = TaskRef> {
 }
 
 /**
- * The one waiter (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
+ * The one poller (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
  * a thousand of them cost what a list of a thousand entries costs. Pauses are counted from the last
- * answer, be it the one to the submit, grow, and are jittered; the last question comes just before
+ * answer, be it the one to the submit, grow, and are jittered; the last poll comes just before
  * the deadline; a status that is not in the table keeps the task open.
  */
-export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> {
+export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
 	const { clock, ask } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
-	const agenda: Array<Appointment<T>> = [];
+	const timeline: Array<ScheduledPoll<T>> = [];
 	let open = 0;
 	let settled = 0;
 	let wakeAt = Infinity;
 
-	/** The pause that follows so many questions about a task, but for the jitter. */
-	function pauseAfter(questions: number): number {
+	/** The pause that follows so many polls about a task, but for the jitter. */
+	function pauseAfter(polls: number): number {
 		const left = Math.max(open, (options.expected ?? 0) - settled);
 		const share = SHORTEST_SHARE * (1 + Math.log10(Math.max(1, left / FEW)));
-		const pause = interval * share * Math.min(MOST_GROWTH, GROWTH ** questions);
+		const pause = interval * share * Math.min(MOST_GROWTH, GROWTH ** polls);
 		const longest = (interval * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
 		return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
 	}
 
-	function appoint(entry: Entry<T>, purpose: Appointment<T>['purpose'], at: number): void {
+	function schedule(entry: Entry<T>, purpose: ScheduledPoll<T>['purpose'], at: number): void {
 		let low = 0;
-		let high = agenda.length;
+		let high = timeline.length;
 		while (low < high) {
 			const middle = (low + high) >> 1;
-			if ((agenda[middle]?.at ?? 0) > at) low = middle + 1;
+			if ((timeline[middle]?.at ?? 0) > at) low = middle + 1;
 			else high = middle;
 		}
-		agenda.splice(low, 0, { at, entry, purpose });
+		timeline.splice(low, 0, { at, entry, purpose });
 	}
 
 	function wake(): void {
-		const next = agenda.at(-1);
+		const next = timeline.at(-1);
 		if (next === undefined || open === 0) return;
 		const now = clock.now();
 		const at = Math.min(Math.max(next.at, now), now + LONGEST_SLEEP_MS);
@@ -155,21 +155,21 @@ export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> 
 			() => {
 				if (wakeAt !== at) return;
 				wakeAt = Infinity;
-				keepAppointments();
+				runDue();
 			},
 			(reason) => {
 				wakeAt = Infinity;
-				agenda.splice(0).forEach(({ entry }) => drop(entry, reason));
+				timeline.splice(0).forEach(({ entry }) => drop(entry, reason));
 			},
 		);
 	}
 
-	function keepAppointments(): void {
+	function runDue(): void {
 		const now = clock.now();
-		for (let next = agenda.at(-1); next !== undefined && next.at <= now; next = agenda.at(-1)) {
-			agenda.pop();
+		for (let next = timeline.at(-1); next !== undefined && next.at <= now; next = timeline.at(-1)) {
+			timeline.pop();
 			if (!next.entry.open) continue;
-			if (next.purpose === 'question') void question(next.entry);
+			if (next.purpose === 'poll') void poll(next.entry);
 			else if (next.purpose === 'deadline') becomeLate(next.entry);
 			else giveUp(next.entry);
 		}
@@ -181,8 +181,8 @@ export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> 
 		const now = clock.now();
 		if (entry.answered && !entry.asking) return giveUp(entry);
 		entry.lateUntil = now + (entry.answered ? LATE_ANSWER_MS : LATE_FIRST_ANSWER_MS);
-		appoint(entry, 'end', entry.lateUntil);
-		if (!entry.asking) void question(entry);
+		schedule(entry, 'end', entry.lateUntil);
+		if (!entry.asking) void poll(entry);
 	}
 
 	function close(entry: Entry<T>, end: Settled): void {
@@ -195,19 +195,19 @@ export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> 
 	}
 
 	function giveUp(entry: Entry<T>): void {
-		const { state, error, questions } = entry;
-		close(entry, { kind: 'deadline', state, error, questions });
+		const { state, error, polls } = entry;
+		close(entry, { kind: 'deadline', state, error, polls });
 	}
 
-	async function question(entry: Entry<T>): Promise<void> {
+	async function poll(entry: Entry<T>): Promise<void> {
 		if (entry.asking) return;
-		entry.questions += 1;
+		entry.polls += 1;
 		entry.asking = true;
 		const end = entry.lateUntil ?? entry.deadline + LATE_ANSWER_MS;
 		try {
 			const answer = await ask(
 				entry.task,
-				Math.min(LONGEST_QUESTION_MS, Math.max(SHORTEST_PAUSE_MS, end - clock.now())),
+				Math.min(LONGEST_POLL_MS, Math.max(SHORTEST_PAUSE_MS, end - clock.now())),
 			);
 			entry.asking = false;
 			if (entry.open) take(entry, answer);
@@ -229,27 +229,27 @@ export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> 
 		}
 		if (answer.kind === 'state') entry.state = answer.state;
 		entry.error = answer.kind === 'passing' ? answer.error : undefined;
-		if (answer.kind === 'state' || answer.hasty !== true) entry.answered = true;
-		if (entry.answered && (entry.lastQuestion || entry.lateUntil !== undefined)) {
+		if (answer.kind === 'state' || answer.rateLimited !== true) entry.answered = true;
+		if (entry.answered && (entry.lastPoll || entry.lateUntil !== undefined)) {
 			return giveUp(entry);
 		}
-		// Refused for haste only, the deadline brings another question.
-		if (!entry.lastQuestion || entry.lateUntil !== undefined) appointNext(entry, answer);
+		// Refused for haste only, the deadline brings another poll.
+		if (!entry.lastPoll || entry.lateUntil !== undefined) scheduleNext(entry, answer);
 		wake();
 	}
 
-	function appointNext(entry: Entry<T>, answer: Exclude<PollAnswer, { kind: 'final' }>): void {
+	function scheduleNext(entry: Entry<T>, answer: Exclude<PollAnswer, { kind: 'final' }>): void {
 		const now = clock.now();
-		const { hasty = false, soon = false } = answer.kind === 'passing' ? answer : {};
+		const { rateLimited = false, soon = false } = answer.kind === 'passing' ? answer : {};
 		const longest = soon ? SOON_MS : Infinity;
-		const own = hasty ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.questions));
+		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.polls));
 		const pause = Math.max(answer.pauseMs ?? 0, own * (1 + JITTER * clock.random()));
-		if (entry.lateUntil !== undefined) return appoint(entry, 'question', together(now + pause));
-		const last = entry.deadline - LAST_QUESTION_LEAD_MS;
+		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
+		const last = entry.deadline - LAST_POLL_LEAD_MS;
 		const at = together(now + pause);
-		if (at + SHORTEST_PAUSE_MS <= last) return appoint(entry, 'question', at);
-		entry.lastQuestion = true;
-		appoint(entry, 'question', Math.max(last, now + SHORTEST_PAUSE_MS));
+		if (at + SHORTEST_PAUSE_MS <= last) return schedule(entry, 'poll', at);
+		entry.lastPoll = true;
+		schedule(entry, 'poll', Math.max(last, now + SHORTEST_PAUSE_MS));
 	}
 
 	return {
@@ -259,8 +259,8 @@ export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> 
 		wait: async (task, maxWaitMs, ageMs = Infinity) =>
 			await new Promise<Settled>((settle, fail) => {
 				const now = clock.now();
-				const wait = atLeast(LAST_QUESTION_LEAD_MS, maxWaitMs);
-				const last = wait - LAST_QUESTION_LEAD_MS;
+				const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
+				const last = wait - LAST_POLL_LEAD_MS;
 				// Not jittered: what was submitted at different times is asked about at different times.
 				const pause = atLeast(0, pauseAfter(0) - atLeast(0, ageMs));
 				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
@@ -268,16 +268,16 @@ export function createWaiter<T = TaskRef>(options: WaiterOptions<T>): Waiter<T> 
 					task,
 					deadline: now + wait,
 					open: true,
-					lastQuestion: first === last,
+					lastPoll: first === last,
 					asking: false,
 					answered: false,
-					questions: 0,
+					polls: 0,
 					settle,
 					fail,
 				};
 				open += 1;
-				appoint(entry, 'deadline', entry.deadline);
-				appoint(entry, 'question', now + first);
+				schedule(entry, 'deadline', entry.deadline);
+				schedule(entry, 'poll', now + first);
 				wake();
 			}),
 	};

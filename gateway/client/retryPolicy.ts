@@ -20,7 +20,7 @@ export type Decision =
 	| { again: true; afterMs: number; throttled: boolean };
 
 /** Whether an outcome is a 429 for sending too often. */
-export function isThrottle(outcome: Outcome): boolean {
+export function isRateLimited(outcome: Outcome): boolean {
 	return outcome.kind === 'answer' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
 
@@ -34,7 +34,7 @@ const PASSING_FAULTS: readonly Fault[] = [
 ];
 
 /** Whether the same question may bring an answer a little later. For requests that cost nothing. */
-export function isPassing(outcome: Outcome): boolean {
+export function isTransient(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') {
 		return PASSING_FAULTS.includes(outcome.fault);
 	}
@@ -64,7 +64,7 @@ export function backoffMs(attempt: number, random: number): number {
  * @param random a number from 0 up to 1, for the spread of the pause
  * @param nowMs milliseconds since 1970, for `Retry-After` with a date
  */
-export function decideResend(
+export function decideRetry(
 	plan: Pick<RequestPlan, 'paid'>,
 	outcome: Outcome,
 	attempt: number,
@@ -81,7 +81,7 @@ export function decideResend(
 	if (isQuotaRefusal(outcome)) {
 		return quotaRefusals <= 1 ? { again: true, afterMs, throttled: false } : { again: false };
 	}
-	if (isThrottle(outcome)) {
+	if (isRateLimited(outcome)) {
 		return attempt < MOST_THROTTLED_ATTEMPTS
 			? { again: true, afterMs: asked ?? 0, throttled: true }
 			: { again: false };
@@ -89,6 +89,6 @@ export function decideResend(
 	if (attempt >= MOST_ATTEMPTS) return { again: false };
 	const mayBeSentAgain = plan.paid
 		? outcome.kind === 'fault' && (outcome.fault === 'refused' || outcome.fault === 'notFound')
-		: isPassing(outcome);
+		: isTransient(outcome);
 	return mayBeSentAgain ? { again: true, afterMs, throttled: false } : { again: false };
 }

@@ -92,7 +92,7 @@ const ADDITIONS: Record<string, 'text' | 'thinking' | 'signature'> = {
 };
 
 /** Puts the events of a streamed answer together to the answer that would have come in one. */
-export class MessageAssembly {
+export class MessageStream {
 	private message: JsonObject = {};
 
 	/** In the order in which they began. */

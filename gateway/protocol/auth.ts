@@ -1,4 +1,4 @@
-import { normaliseAddress, pathBelow } from './url';
+import { normalizeUrl, pathBelow } from './url';
 
 /** The part of the credential that decides which headers a request carries. */
 export interface KeySettings {
@@ -86,7 +86,7 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
  * @param url the full address of the request
  */
 export function authHeaders(url: string, settings: KeySettings): Record<string, string> {
-	const baseUrl = normaliseAddress(settings.baseUrl);
+	const baseUrl = normalizeUrl(settings.baseUrl);
 	const path = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
 	if (path === undefined) return {};
 	const key = cleanApiKey(settings.apiKey);

@@ -26,7 +26,7 @@ const ENDPOINTS = [
  * @param address what the user typed, for example `https://gateway.example/v1/`
  * @returns for example `https://gateway.example`, or undefined if it is no http(s) address
  */
-export function normaliseAddress(address: unknown): string | undefined {
+export function normalizeUrl(address: unknown): string | undefined {
 	if (typeof address !== 'string') return undefined;
 	let url: URL;
 	try {
@@ -73,7 +73,7 @@ function climbsOut(path: string): boolean {
 /**
  * What of the path of `url` lies below `address`, with its leading slash.
  *
- * @param address as `normaliseAddress` gives it
+ * @param address as `normalizeUrl` gives it
  * @returns undefined if `url` does not lie at `address` or below it: same origin, same leading path,
  *   and no way out of it in the rest
  */
@@ -90,7 +90,7 @@ export function pathBelow(url: string, address: string): string | undefined {
 	}
 }
 
-/** Whether `url` lies at `address` or below it; `address` as `normaliseAddress` gives it. */
+/** Whether `url` lies at `address` or below it; `address` as `normalizeUrl` gives it. */
 export function isBelow(url: string, address: string): boolean {
 	return pathBelow(url, address) !== undefined;
 }

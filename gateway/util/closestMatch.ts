@@ -35,7 +35,7 @@ function likeness(left: Map<string, number>, right: Map<string, number>): number
  * The names that look most like `wanted`, the likest first; those that look nothing like it are
  * left out. Of a name 200 characters count, of the names 1000.
  */
-export function nearestNames(wanted: string, names: string[], most = 3): string[] {
+export function closestMatches(wanted: string, names: string[], most = 3): string[] {
 	const looked = pairs(wanted);
 	return names
 		.slice(0, MOST_NAMES)

@@ -8,7 +8,7 @@ export interface Kept<T> {
 const LONGEST_MS = 60_000;
 
 /** Shares answers that are on their way, and those that are there for as long as each may be kept. */
-export class AnswerCache<T> {
+export class TtlCache<T> {
 	private readonly entries = new Map<string, { until: number; answer: Promise<T> }>();
 
 	/** @param now milliseconds since an arbitrary start */

@@ -23,7 +23,7 @@ import { readLimits } from '../shared/parameters/optionValues';
 import { openRun, type Run } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { ageOf, queryTask } from '../shared/images/pollTasks';
-import { readWantedTask } from '../shared/images/taskReference';
+import { readTaskReference } from '../shared/images/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -63,7 +63,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			prepare: (itemIndex) => {
-				const task = readWantedTask(context, itemIndex);
+				const task = readTaskReference(context, itemIndex);
 				const target = readTarget(context, itemIndex);
 				const ageMs = ageOf(context.getInputData()[itemIndex]?.json.submittedAt);
 				return async () => [await taskItem(run, await queryTask(run, task, ageMs), target)];

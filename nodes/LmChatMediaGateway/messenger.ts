@@ -22,7 +22,7 @@ import { createIdGiver } from '../../gateway/messages/toolIds';
 import { cleanApiKey } from '../../gateway/protocol/auth';
 import { Requests, RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
-import { createExchange } from '../shared/transport/http';
+import { createSendOnce } from '../shared/transport/http';
 import { readAnswer, type Arrived } from './streamedAnswer';
 import type { PaidMessages } from './paidMessages';
 
@@ -138,7 +138,7 @@ export class Messenger {
 		if (signal.aborted) cancel();
 
 		const arrived: Arrived = { start: '', callsTool: false };
-		const exchange = createExchange({
+		const exchange = createSendOnce({
 			...run,
 			requests,
 			read: async (response) =>
@@ -152,7 +152,7 @@ export class Messenger {
 		let mayBeCharged = false;
 		try {
 			return await Promise.race([
-				run.sender.send(plan, async (...args) => {
+				run.client.send(plan, async (...args) => {
 					// Between two attempts nothing is under way that could be aborted.
 					if (signal.aborted) return await cancelled;
 					mayBeCharged = true;

@@ -1,6 +1,6 @@
 import type { IN8nHttpFullResponse } from 'n8n-workflow';
 import {
-	MessageAssembly,
+	MessageStream,
 	readServerEvents,
 	type Piece,
 } from '../../gateway/messages/messageStream';
@@ -53,7 +53,7 @@ export async function readAnswer(
 	const all = rejoined(head, chunks);
 	if (!isStream) return await readJson({ ...response, body: await textOf(all) });
 
-	const assembly = new MessageAssembly();
+	const assembly = new MessageStream();
 	const filters = { text: keyFilter(), thinking: keyFilter() };
 	const show = (type: Piece['type'], text: string): void => {
 		if (text !== '') onPiece({ type, text });

@@ -8,7 +8,7 @@ import {
 	type ListingFormat,
 	type ModelRecord,
 } from '../../gateway/protocol/models';
-import { nearestNames } from '../../gateway/util/closestMatch';
+import { closestMatches } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/errors/gatewayError';
 import { askListing, ListingError } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';
@@ -72,7 +72,7 @@ async function notPublished(run: Run, model: string): Promise<GatewayError> {
 		({ json }) => readModelList(json).map((record) => record.model),
 		() => [],
 	);
-	const near = nearestNames(model, published);
+	const near = closestMatches(model, published);
 	return new GatewayError({
 		message: `The gateway publishes no model "${model}" (404)`,
 		description:

@@ -1,4 +1,4 @@
-import { isBelow, normaliseAddress } from '../../gateway/protocol/url.js';
+import { isBelow, normalizeUrl } from '../../gateway/protocol/url.js';
 import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/protocol/auth.js';
 
 describe('the address of a gateway', () => {
@@ -31,8 +31,8 @@ describe('the address of a gateway', () => {
 		['https://h.example/a/../v1/b/%2e%2e/c', 'https://h.example/v1/c'],
 		['https://h.example/a?next=/v1#/v1', 'https://h.example/a'],
 	])('%j means %j', (typed, meant) => {
-		expect(normaliseAddress(typed)).toBe(meant);
-		expect(normaliseAddress(meant)).toBe(meant);
+		expect(normalizeUrl(typed)).toBe(meant);
+		expect(normalizeUrl(meant)).toBe(meant);
 	});
 
 	test.each([
@@ -44,7 +44,7 @@ describe('the address of a gateway', () => {
 		null,
 		7,
 	])('%j is none', (typed) => {
-		expect(normaliseAddress(typed)).toBeUndefined();
+		expect(normalizeUrl(typed)).toBeUndefined();
 	});
 
 	test.each([

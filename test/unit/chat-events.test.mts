@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import {
-	MessageAssembly,
+	MessageStream,
 	readServerEvents,
 	type Piece,
 	type ServerEvent,
@@ -60,7 +60,7 @@ describe('server-sent events', () => {
 });
 
 function assembled(...events: object[]) {
-	const assembly = new MessageAssembly();
+	const assembly = new MessageStream();
 	const pieces = events.flatMap((event) => assembly.add({ data: JSON.stringify(event) }));
 	return { assembly, pieces };
 }
@@ -181,7 +181,7 @@ describe('a streamed answer', () => {
 	});
 
 	test('may name its events beside the data, and bring some that mean nothing here', () => {
-		const assembly = new MessageAssembly();
+		const assembly = new MessageStream();
 		assembly.add({
 			event: 'content_block_start',
 			data: '{"index":0,"content_block":{"type":"text"}}',
@@ -203,7 +203,7 @@ describe('a streamed answer', () => {
 		assembly.add({ data: ' [DONE] ' });
 		expect(assembly).toMatchObject({ whole: true, done: true });
 		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
-		const empty = new MessageAssembly();
+		const empty = new MessageStream();
 		empty.add({ data: '[DONE]' });
 		expect(empty.body).not.toHaveProperty('content');
 	});
@@ -242,7 +242,7 @@ describe('a streamed answer', () => {
 });
 
 describe('a hostile stream', () => {
-	const textIn = ({ body }: MessageAssembly) =>
+	const textIn = ({ body }: MessageStream) =>
 		(body.content as Array<{ text?: string }>).map(({ text }) => text).join('|');
 
 	test.each<[string, unknown]>([
@@ -309,7 +309,7 @@ describe('a hostile stream', () => {
 	});
 
 	test('of many blocks and many pieces is put together in time', () => {
-		const assembly = new MessageAssembly();
+		const assembly = new MessageStream();
 		for (let index = 0; index < 50_000; index += 1) {
 			assembly.add({ data: JSON.stringify(open(index, { type: 'text', text: '' })) });
 		}

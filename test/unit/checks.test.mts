@@ -1,4 +1,4 @@
-import { AnswerCache, keepMsOf, type Kept } from '../../gateway/util/ttlCache.js';
+import { TtlCache, keepMsOf, type Kept } from '../../gateway/util/ttlCache.js';
 import {
 	checkRequest,
 	estimateCost,
@@ -9,7 +9,7 @@ import {
 } from '../../gateway/validation/modelLimits.js';
 import type { JsonObject } from '../../gateway/util/json.js';
 import { readModel } from '../../gateway/protocol/models.js';
-import { nearestNames } from '../../gateway/util/closestMatch.js';
+import { closestMatches } from '../../gateway/util/closestMatch.js';
 
 const MB = 1024 * 1024;
 
@@ -231,29 +231,29 @@ describe('the nearest names', () => {
 		['Schone Farben', 'atelier/Schöne Farben 2'],
 		['cinma-1', 'cinema-1'],
 	])('%s: %s first', (wanted, first) => {
-		expect(nearestNames(wanted, names)[0]).toBe(first);
+		expect(closestMatches(wanted, names)[0]).toBe(first);
 	});
 
 	test.each(['zzzz', '', ' ', 'x', '☃'])('nothing is near to %j', (wanted) => {
-		expect(nearestNames(wanted, names)).toEqual([]);
+		expect(closestMatches(wanted, names)).toEqual([]);
 	});
 
 	test('no more than asked for, the likest first', () => {
 		const many = ['image-9', 'image-10', 'images', 'image', 'imagine'];
-		expect(nearestNames('image', many)).toHaveLength(3);
-		expect(nearestNames('image', many, 1)).toEqual(['image']);
-		expect(nearestNames('image', [])).toEqual([]);
+		expect(closestMatches('image', many)).toHaveLength(3);
+		expect(closestMatches('image', many, 1)).toEqual(['image']);
+		expect(closestMatches('image', [])).toEqual([]);
 	});
 
 	test('letters that come twice count twice', () => {
-		expect(nearestNames('aaaa', ['aa', 'aaaa'])).toEqual(['aaaa', 'aa']);
+		expect(closestMatches('aaaa', ['aa', 'aaaa'])).toEqual(['aaaa', 'aa']);
 	});
 });
 
 describe('the cache', () => {
 	let now: number;
 	let asked: string[];
-	let cache: AnswerCache<string>;
+	let cache: TtlCache<string>;
 	const ask = async (key: string) =>
 		await cache.get(key, async () => {
 			asked.push(key);
@@ -264,7 +264,7 @@ describe('the cache', () => {
 	beforeEach(() => {
 		now = 5;
 		asked = [];
-		cache = new AnswerCache(() => now);
+		cache = new TtlCache(() => now);
 	});
 
 	test('gives the same answer until its time is over', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { normaliseAddress } from '../../gateway/protocol/url.js';
+import { normalizeUrl } from '../../gateway/protocol/url.js';
 import { apiKeyProblem, cleanApiKey } from '../../gateway/protocol/auth.js';
 import { errorFor } from '../../gateway/errors/errorMessages.js';
 import { RateLimiter } from '../../gateway/client/rateLimiter.js';
@@ -17,11 +17,11 @@ import {
 	type RequestPlan,
 } from '../../gateway/protocol/requestPlan.js';
 import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
-import { decideResend } from '../../gateway/client/retryPolicy.js';
-import { createSender } from '../../gateway/client/client.js';
+import { decideRetry } from '../../gateway/client/retryPolicy.js';
+import { createClient } from '../../gateway/client/client.js';
 import { statusGroup } from '../../gateway/protocol/status.js';
 import { readTaskState, taskError } from '../../gateway/protocol/task.js';
-import { createWaiter, type PollAnswer } from '../../gateway/client/poller.js';
+import { createPoller, type PollAnswer } from '../../gateway/client/poller.js';
 import { FakeClock } from './fake-clock.mjs';
 
 const PROPERTIES = 12;
@@ -259,7 +259,7 @@ check(
 		fc.nat(5),
 		fc.double({ min: 0, max: 1, noNaN: true }),
 		(result, paid, attempt, quotaRefusals, random) => {
-			const decision = decideResend({ paid }, result, attempt, quotaRefusals, random, 1e12);
+			const decision = decideRetry({ paid }, result, attempt, quotaRefusals, random, 1e12);
 			if (!decision.again) return;
 			if (paid) expect(wasNotAccepted(result)).toBe(true);
 			expect(isGood(result)).toBe(false);
@@ -313,9 +313,9 @@ check(
 			fc.webUrl({ withQueryParameters: true }).map((url) => `${url}/v1/`),
 		),
 		(typed) => {
-			const address = normaliseAddress(typed);
+			const address = normalizeUrl(typed);
 			if (address === undefined) return;
-			expect(normaliseAddress(address)).toBe(address);
+			expect(normalizeUrl(address)).toBe(address);
 			expect(address).toMatch(/^https?:\/\//);
 			expect(address).not.toMatch(/\/$|\/v1$/);
 		},
@@ -369,7 +369,7 @@ check(
 			const clock = new FakeClock(seed);
 			const asked = new Map<string, number>();
 			let next = 0;
-			const waiter = createWaiter({
+			const poller = createPoller({
 				clock,
 				intervalMs,
 				expected,
@@ -389,12 +389,12 @@ check(
 			const waits = maxWaits.map(async (maxWaitMs, index) => {
 				// A wait without an end would be asked about for ever.
 				const bounded = Math.min(maxWaitMs, 200_000);
-				await waiter.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
+				await poller.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
 				// Half a minute more, where no answer has told anything about it yet.
 				expect(clock.now()).toBeLessThanOrEqual((bounded > 1000 ? bounded : 1000) + 30_000);
 			});
 			await clock.run(Promise.all(waits));
-			expect(waiter.open).toBe(0);
+			expect(poller.open).toBe(0);
 			await clock.pass(100_000);
 			expect(clock.sleeping).toBe(0);
 		},
@@ -414,7 +414,7 @@ check(
 			const limiter = new RateLimiter({ concurrency, requestsPerSecond, clock });
 			const maybeAccepted = new Map<RequestPlan, number>();
 			let next = 0;
-			const sender = createSender({
+			const client = createClient({
 				limiter,
 				clock,
 				wallClock: () => 1e12 + clock.now(),
@@ -429,7 +429,7 @@ check(
 				planGeneration({ model: 'm', prompt: 'p' }, 'query'),
 			);
 			const sends = plans.map(async (sent) => {
-				await sender.send(sent).catch((error: unknown) => {
+				await client.send(sent).catch((error: unknown) => {
 					expect(error).toBeInstanceOf(GatewayError);
 				});
 			});

@@ -1,7 +1,7 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
 import { planGeneration } from '../../gateway/protocol/requestPlan.js';
 import { RateLimiter, type RateState } from '../../gateway/client/rateLimiter.js';
-import { createSender } from '../../gateway/client/client.js';
+import { createClient } from '../../gateway/client/client.js';
 import { FakeClock } from './fake-clock.mjs';
 import {
 	answer,
@@ -51,14 +51,14 @@ async function submit(load: Load): Promise<Report> {
 		Promise.all(
 			Array.from({ length: runs }, async (_, run) => {
 				await clock.sleep(run * apartMs);
-				const sender = createSender({
+				const client = createClient({
 					limiter: new RateLimiter({ concurrency, clock }),
 					clock,
 					wallClock: clock.now,
 					exchange: async () =>
 						await gateway.receive(() => answer(200, { id: '1', status: 'queued' })),
 				});
-				const requests = Array.from({ length: count }, async () => await sender.send(plan));
+				const requests = Array.from({ length: count }, async () => await client.send(plan));
 				return await Promise.allSettled(requests);
 			}),
 		),
@@ -188,7 +188,7 @@ describe('what one run has found out', () => {
 		const gateway = new VirtualGateway(clock, slidingWindow(30), () => 4);
 		const send = async (count: number, rateState?: RateState) => {
 			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
-			const sender = createSender({
+			const client = createClient({
 				limiter,
 				clock,
 				wallClock: clock.now,
@@ -196,7 +196,7 @@ describe('what one run has found out', () => {
 			});
 			const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 			await clock.run(
-				Promise.all(Array.from({ length: count }, async () => await sender.send(plan))),
+				Promise.all(Array.from({ length: count }, async () => await client.send(plan))),
 			);
 			return limiter.rateState();
 		};

@@ -2,7 +2,7 @@
  * 64 kB of bytes made to be read slowly, in many shapes, through everything that looks at what a
  * gateway, a file or a user hands over: none of it may hold up n8n for a tenth of a second.
  */
-import { normaliseAddress, pathBelow } from '../../gateway/protocol/url.js';
+import { normalizeUrl, pathBelow } from '../../gateway/protocol/url.js';
 import { apiKeyProblem, authHeaders, cleanApiKey } from '../../gateway/protocol/auth.js';
 import {
 	jsonObjectIn,
@@ -14,7 +14,7 @@ import { readChatAnswer } from '../../gateway/messages/chatAnswer.js';
 import { checkRequest, inWords, withPublishedTypes } from '../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../gateway/util/dataUrl.js';
 import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
-import { MessageAssembly, readServerEvents } from '../../gateway/messages/messageStream.js';
+import { MessageStream, readServerEvents } from '../../gateway/messages/messageStream.js';
 import {
 	detectImageType,
 	extensionFor,
@@ -32,13 +32,13 @@ import {
 	readTurns,
 	refusalAdvice,
 } from '../../gateway/messages/message.js';
-import { nearestNames } from '../../gateway/util/closestMatch.js';
+import { closestMatches } from '../../gateway/util/closestMatch.js';
 import { faultOf, retryAfterMs, type Answer } from '../../gateway/protocol/outcome.js';
 import { planGeneration, planTaskQuery } from '../../gateway/protocol/requestPlan.js';
 import { readProbe } from '../../gateway/client/credentialProbe.js';
 import { downloadTarget, redirectTarget } from '../../gateway/protocol/redirect.js';
 import { isQuotaRefusal } from '../../gateway/protocol/quota.js';
-import { decideResend } from '../../gateway/client/retryPolicy.js';
+import { decideRetry } from '../../gateway/client/retryPolicy.js';
 import { statusGroup } from '../../gateway/protocol/status.js';
 import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/protocol/task.js';
 import { faultFrom, plainHeaders } from '../../nodes/shared/transport/http.js';
@@ -160,9 +160,9 @@ describe('64 kB of text', () => {
 			FRAMED,
 		],
 		['JSON in JSON', (text) => parseJson(JSON.stringify({ text, list: [text] }))],
-		['an address', (text) => normaliseAddress(text)],
-		['a path of an address', (text) => normaliseAddress(`https://h/${text}`)],
-		['a host of an address', (text) => normaliseAddress(`https://${text}`)],
+		['an address', (text) => normalizeUrl(text)],
+		['a path of an address', (text) => normalizeUrl(`https://h/${text}`)],
+		['a host of an address', (text) => normalizeUrl(`https://${text}`)],
 		['what is below an address', (text) => pathBelow(`${home}/${text}`, home)],
 		['the headers for an address', (text) => authHeaders(`${home}/v1/images/${text}`, settings)],
 		[
@@ -173,7 +173,7 @@ describe('64 kB of text', () => {
 		['a text that may quote the key', (text) => erase(text)],
 		['a text that quotes the key', (text) => erase(text + KEY + text)],
 		['a long key that is erased', (text) => createKeyEraser(text.slice(0, 200))(`${text}\\%`)],
-		['the name of a model', (text) => nearestNames(text, [text, `a${text}`, text.slice(9)])],
+		['the name of a model', (text) => closestMatches(text, [text, `a${text}`, text.slice(9)])],
 		['a status', (text) => statusGroup(text)],
 		['an ID', (text) => [readTaskId({ id: text }), planTaskQuery('edit', text).path]],
 		[
@@ -184,7 +184,7 @@ describe('64 kB of text', () => {
 			},
 		],
 		['a Retry-After', (text) => retryAfterMs(text, 0), FRAMED],
-		['a decision to try again', (text) => decideResend(poll, answer(429, text), 1, 0, 0, 0)],
+		['a decision to try again', (text) => decideRetry(poll, answer(429, text), 1, 0, 0, 0)],
 		['a refusal for quota', (text) => isQuotaRefusal(answer(429, text, { message: text }))],
 		['the words of a fault', (text) => [faultOf(undefined, text), faultOf('ECONNREFUSED', text)]],
 		['a fault', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
@@ -215,7 +215,7 @@ describe('64 kB of text', () => {
 				]),
 		],
 		['an answer to a chat', (text) => readChatAnswer({ content: [{ type: text, text }] })],
-		['an event of a stream', (text) => new MessageAssembly().add({ event: text, data: text })],
+		['an event of a stream', (text) => new MessageStream().add({ event: text, data: text })],
 	])('%s', (_, read, texts = TEXTS) => {
 		expect(slowOf(texts, read)).toEqual([]);
 	});
@@ -290,7 +290,7 @@ describe('64 kB of a stream', () => {
 	);
 
 	const assembled = (events: object[]): unknown => {
-		const assembly = new MessageAssembly();
+		const assembly = new MessageStream();
 		const datas = events.map((event) => JSON.stringify(event));
 		const ms = timeOf(() => datas.forEach((data) => assembly.add({ data })));
 		const whole = timeOf(() => assembly.body);
@@ -331,7 +331,7 @@ describe('64 kB of a stream', () => {
 	test('of fields that would change what an object is', () => {
 		const text =
 			'{"type":"message_delta","delta":{"__proto__":{"error":1}},"usage":{"__proto__":{"a":1}}}';
-		const assembly = new MessageAssembly();
+		const assembly = new MessageStream();
 		assembly.add({ data: text });
 		expect(assembly.done).toBe(false);
 		expect((assembly.body.usage as JsonObject).a).toBeUndefined();
@@ -351,7 +351,7 @@ describe('64 kB of entries', () => {
 		[
 			'names of models',
 			() =>
-				nearestNames(
+				closestMatches(
 					'aurora-1',
 					listOf((index) => `aurora-${index}`),
 				),
@@ -359,7 +359,7 @@ describe('64 kB of entries', () => {
 		[
 			'names of a letter',
 			() =>
-				nearestNames(
+				closestMatches(
 					'a'.repeat(SIZE),
 					listOf(() => 'aaaa'),
 				),
@@ -426,7 +426,7 @@ test.each(['[', '{"a":', '[{"a":'])('100,000 levels of %j fill no stack', (openi
 	expect(JSON.parse(text)).toBeDefined();
 	const data = JSON.stringify({ type: 'message_start', message: {} });
 	expect(timeOf(() => void parseJson(text))).toBeLessThan(LONGEST_BLOCK_MS);
-	const assembly = new MessageAssembly();
+	const assembly = new MessageStream();
 	assembly.add({ data });
 	assembly.add({ data: `{"type":"message_delta","delta":{"a":${text}}}` });
 	expect(JSON.stringify(assembly.body)).toBe('{"content":[]}');

@@ -13,10 +13,10 @@ import {
 	type RequestPlan,
 } from '../../gateway/protocol/requestPlan.js';
 import { UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
-import { decideResend, isPassing } from '../../gateway/client/retryPolicy.js';
+import { decideRetry, isTransient } from '../../gateway/client/retryPolicy.js';
 import { Requests } from '../../nodes/shared/transport/inFlight.js';
 import {
-	createExchange,
+	createSendOnce,
 	faultFrom,
 	type TransportOptions,
 } from '../../nodes/shared/transport/http.js';
@@ -77,7 +77,7 @@ describe('what fails before the first byte is sent', () => {
 		const error = errorFor(submit, fault(kind, code));
 		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
 		expect(`${error.message} ${error.problem.description}`).toMatch(/nothing was charged/);
-		const again = decideResend(submit, fault(kind), 1, 0, 0.5, 0).again;
+		const again = decideRetry(submit, fault(kind), 1, 0, 0.5, 0).again;
 		expect(again).toBe(kind === 'refused' || kind === 'notFound');
 	});
 
@@ -133,9 +133,9 @@ describe('what fails before the first byte is sent', () => {
 	});
 
 	test('is asked for again where it costs nothing and may pass', () => {
-		expect(isPassing(fault('unconnected'))).toBe(true);
+		expect(isTransient(fault('unconnected'))).toBe(true);
 		for (const kind of ['tlsMismatch', 'blocked', 'invalidHeader', 'invalidBody'] as const) {
-			expect(isPassing(fault(kind))).toBe(false);
+			expect(isTransient(fault(kind))).toBe(false);
 		}
 	});
 });
@@ -204,7 +204,7 @@ describe('a body that cannot be built', () => {
 			JSON.stringify(body);
 			return await Promise.reject(new Error('socket hang up'));
 		};
-		const exchange = createExchange({
+		const exchange = createSendOnce({
 			context: { helpers: { httpRequestWithAuthentication } },
 			address: { baseUrl: 'https://gateway.example', withoutKey: (text: string) => text },
 			limits: { concurrency: 1, timeoutMs: 1000 },

@@ -1,5 +1,5 @@
 import { isQuotaRefusal, speaksOfMoney } from '../../gateway/protocol/quota.js';
-import { isThrottle } from '../../gateway/client/retryPolicy.js';
+import { isRateLimited } from '../../gateway/client/retryPolicy.js';
 import { answer, page } from './virtual-gateway.mjs';
 
 const MONEY = [
@@ -100,12 +100,12 @@ test.each(MONEY)('is about money: %s', (message) => {
 	expect(speaksOfMoney(message)).toBe(true);
 	expect(speaksOfMoney(message.toUpperCase())).toBe(true);
 	expect(isQuotaRefusal(refused({ message, type: 'invalid_request_error' }))).toBe(true);
-	expect(isThrottle(refused({ message }))).toBe(false);
+	expect(isRateLimited(refused({ message }))).toBe(false);
 });
 
 test.each(HASTE)('is about haste: %s', (message) => {
 	expect(speaksOfMoney(message)).toBe(false);
-	expect(isThrottle(refused({ message, type: 'invalid_request_error' }))).toBe(true);
+	expect(isRateLimited(refused({ message, type: 'invalid_request_error' }))).toBe(true);
 });
 
 test.each([

@@ -8,9 +8,9 @@ import {
 } from '../../gateway/protocol/outcome.js';
 import {
 	backoffMs,
-	decideResend,
-	isPassing,
-	isThrottle,
+	decideRetry,
+	isTransient,
+	isRateLimited,
 } from '../../gateway/client/retryPolicy.js';
 import { isQuotaRefusal } from '../../gateway/protocol/quota.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
@@ -19,7 +19,7 @@ const NOW = Date.UTC(2030, 0, 1);
 const QUOTA = { error: { message: 'Insufficient quota', type: 'insufficient_quota' } };
 
 const decide = (outcome: Outcome, paid: boolean, attempt = 1, quotaRefusals = 0) =>
-	decideResend({ paid }, outcome, attempt, quotaRefusals, 0.5, NOW);
+	decideRetry({ paid }, outcome, attempt, quotaRefusals, 0.5, NOW);
 
 /** What the design prescribes (section 4): sent again if paid, if free, and whether surely not accepted. */
 const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolean, safe: boolean]> =
@@ -76,7 +76,7 @@ describe.each(MATRIX)('after %s', (_name, outcome, paid, free, safe) => {
 
 	test(`a free request is ${free ? '' : 'not '}sent again`, () => {
 		expect(decide(outcome, false).again).toBe(free);
-		expect(!isGood(outcome) && isPassing(outcome)).toBe(free);
+		expect(!isGood(outcome) && isTransient(outcome)).toBe(free);
 	});
 
 	test(`it is ${safe ? '' : 'not '}certain that nothing was accepted`, () => {
@@ -124,7 +124,7 @@ describe('a 429', () => {
 	])('that speaks of money is sent again once: %j', (body) => {
 		const outcome = answer(429, body);
 		expect(isQuotaRefusal(outcome)).toBe(true);
-		expect(isThrottle(outcome)).toBe(false);
+		expect(isRateLimited(outcome)).toBe(false);
 		for (const paid of [true, false]) {
 			expect(decide(outcome, paid, 1, 1)).toMatchObject({ again: true, throttled: false });
 			expect(decide(outcome, paid, 2, 2).again).toBe(false);
@@ -135,7 +135,7 @@ describe('a 429', () => {
 		'that speaks of haste halts the whole run: %j',
 		(message) => {
 			const outcome = answer(429, { error: { message } });
-			expect(isThrottle(outcome)).toBe(true);
+			expect(isRateLimited(outcome)).toBe(true);
 			expect(decide(outcome, true)).toMatchObject({ again: true, throttled: true });
 		},
 	);
@@ -166,8 +166,8 @@ describe('the pause before the next attempt', () => {
 	test('is at least what the gateway asks for', () => {
 		const outcome = answer(503, {}, { 'retry-after': '17' });
 		expect(decide(outcome, false)).toMatchObject({ again: true, afterMs: 17_000 });
-		const hasty = answer(503, {}, { 'retry-after': '0' });
-		expect(decide(hasty, false)).toMatchObject({ again: true, afterMs: 750 });
+		const rateLimited = answer(503, {}, { 'retry-after': '0' });
+		expect(decide(rateLimited, false)).toMatchObject({ again: true, afterMs: 750 });
 	});
 
 	test('is not an hour: then the user is told instead', () => {

@@ -8,7 +8,7 @@ import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
 import type { Run } from '../run/runContext';
 import type { WaitJob } from '../suspend/waitJobs';
-import { ageOf, type TaskWaiter } from './pollTasks';
+import { ageOf, type TaskPoller } from './pollTasks';
 
 /** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
 const hasFailed = (error: unknown): boolean =>
@@ -17,7 +17,7 @@ const hasFailed = (error: unknown): boolean =>
 /** Waits for the task where there is one, and hands out the images; or says what is left to wait for. */
 export async function collect(
 	run: Run,
-	waiter: TaskWaiter,
+	waiter: TaskPoller,
 	paidRequests: PaidRequests,
 	paid: Paid,
 	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },

@@ -31,7 +31,7 @@ import { isTool, openRun, type Run } from '../run/runContext';
 import { openProgress, type Progress } from '../suspend/progress';
 import { assertCanSuspend, suspend } from '../suspend/suspend';
 import type { WaitJob } from '../suspend/waitJobs';
-import { createTaskWaiter } from './pollTasks';
+import { createTaskPoller } from './pollTasks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
@@ -60,7 +60,7 @@ export async function createImages<R extends ImageRequest>(
 		const checker = createChecker(run, taskType);
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
-		const waiter = createTaskWaiter(run, pollIntervalMs, count);
+		const poller = createTaskPoller(run, pollIntervalMs, count);
 		const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
 		/** What is still open, where the execution is suspended. */
 		const jobs: Array<WaitJob | undefined> = [];
@@ -116,7 +116,7 @@ export async function createImages<R extends ImageRequest>(
 				if (mode === 'submit' && submitted !== undefined) return [submitted];
 				const facts = { model, prompt, estimatedCost };
 				const patience = { maxWaitMs, windowMs };
-				const found = await collect(run, waiter, paidRequests, paid, facts, target, patience);
+				const found = await collect(run, poller, paidRequests, paid, facts, target, patience);
 				if (Array.isArray(found)) return found;
 				jobs[itemIndex] = found;
 				return [];

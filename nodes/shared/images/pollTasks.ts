@@ -17,19 +17,19 @@ import {
 	NotAskedError,
 	withDetails,
 } from '../../../gateway/errors/gatewayError';
-import { backoffMs, isPassing, isThrottle } from '../../../gateway/client/retryPolicy';
+import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
 import { readTaskState, taskError, taskName, type TaskState } from '../../../gateway/protocol/task';
-import { createWaiter, type PollAnswer, type Settled } from '../../../gateway/client/poller';
+import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
 import type { Run } from '../run/runContext';
 
 /** A task as the user names it: the kind may have to be found out. */
-export interface WantedTask {
+export interface TaskReference {
 	taskId: string;
 	taskType: TaskType | 'auto';
 }
 
 /** For how long a task is waited for; all in milliseconds. */
-export interface Patience {
+export interface WaitLimits {
 	/** From now on. */
 	maxWaitMs: number;
 	/** Since it was submitted; where that is not known it is asked about at once. */
@@ -41,12 +41,12 @@ export interface Patience {
 }
 
 /** Waits for the tasks of one run. */
-export interface TaskWaiter {
+export interface TaskPoller {
 	/**
 	 * @returns the finished task, with at least one image
 	 * @throws DeadlineError, or GatewayError; always with the ID of the task
 	 */
-	wait(task: WantedTask, patience: Patience): Promise<TaskState>;
+	wait(task: TaskReference, patience: WaitLimits): Promise<TaskState>;
 }
 
 /**
@@ -60,7 +60,7 @@ export function ageOf(submittedAt: unknown): number | undefined {
 }
 
 /** A task that is asked about, and what was found out about it. Each wait has its own. */
-interface AskedTask extends WantedTask, Sightings {
+interface AskedTask extends TaskReference, Sightings {
 	/** The kind at whose endpoint the gateway has told its status. */
 	foundAs?: TaskType;
 }
@@ -68,18 +68,18 @@ interface AskedTask extends WantedTask, Sightings {
 /**
  * @param intervalMs about how often each task is asked about
  * @param expected how many tasks the run may have to wait for
- * @see TaskWaiter
+ * @see TaskPoller
  */
-export function createTaskWaiter(run: Run, intervalMs: number, expected: number): TaskWaiter {
-	const { clock, limits, sender } = run;
-	const waiter = createWaiter<AskedTask>({
+export function createTaskPoller(run: Run, intervalMs: number, expected: number): TaskPoller {
+	const { clock, limits, client } = run;
+	const poller = createPoller<AskedTask>({
 		clock,
 		intervalMs,
 		expected,
 		ask: async (task, timeoutMs) => {
 			const answer = await askAbout(
 				task,
-				async (plan) => await sender.attempt(plan, Math.min(timeoutMs, limits.timeoutMs)),
+				async (plan) => await client.sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs)),
 			);
 			return judge(task, answer, clock.now());
 		},
@@ -89,7 +89,7 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 		wait: async ({ taskId, taskType }, { maxWaitMs, ageMs, heldMs, chosenMs = maxWaitMs }) => {
 			const bornAt = birth(clock.now(), ageMs, heldMs);
 			const task: AskedTask = { taskId, taskType, bornAt };
-			const settled = await waiter.wait(task, maxWaitMs, ageMs);
+			const settled = await poller.wait(task, maxWaitMs, ageMs);
 			const known = task.foundAs ?? (taskType === 'auto' ? undefined : taskType);
 			return stateOf(settled, taskId, known, chosenMs);
 		},
@@ -129,13 +129,13 @@ const LONGEST_PAUSE_MS = 8000;
  * @returns the state, finished or not
  * @throws GatewayError with the ID of the task
  */
-export async function queryTask(run: Run, wanted: WantedTask, ageMs?: number): Promise<TaskState> {
-	const { clock, sender } = run;
+export async function queryTask(run: Run, wanted: TaskReference, ageMs?: number): Promise<TaskState> {
+	const { clock, client } = run;
 	const task: AskedTask = { ...wanted, bornAt: birth(clock.now(), ageMs) };
 	for (let round = 1; ; round += 1) {
 		let attempts = round;
 		const asked = await askAbout(task, async (plan) => {
-			const delivered = await sender.deliver(plan);
+			const delivered = await client.sendWithRetry(plan);
 			attempts = Math.max(attempts, delivered.attempts);
 			return delivered.outcome;
 		});
@@ -169,7 +169,7 @@ type Answer =
 	/** The gateway does not know the task, wherever it was asked. */
 	| { kind: 'missing'; error: GatewayError; pauseMs?: number };
 
-/** One question, and where the endpoint of one kind knows nothing, one to the other (specification, 4.2, rule 1). */
+/** One poll, and where the endpoint of one kind knows nothing, one to the other (specification, 4.2, rule 1). */
 async function askAbout(
 	{ taskId, taskType: wanted, foundAs = 'generation' }: AskedTask,
 	query: (plan: RequestPlan) => Promise<Outcome>,
@@ -235,13 +235,13 @@ function readAnswer(
 	if (isNotFound(outcome)) {
 		return { kind: 'passing', error, pauseMs: askedPause(outcome), soon: true };
 	}
-	if (!isPassing(outcome) && !isGood(outcome)) return { kind: 'final', error };
+	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
 	const header = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined;
 	return {
 		kind: 'passing',
 		error,
 		pauseMs: retryAfterMs(header, Date.now()),
-		hasty: isThrottle(outcome),
+		rateLimited: isRateLimited(outcome),
 	};
 }
 

@@ -4,7 +4,7 @@ import { pathPart, type TaskType } from '../../../gateway/protocol/requestPlan';
 import type { ImageFacts } from './imageItems';
 import { readText } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
-import type { WantedTask } from './pollTasks';
+import type { TaskReference } from './pollTasks';
 
 /**
  * The task that an item names by its parameters; "automatic" is settled by the item's own
@@ -12,7 +12,7 @@ import type { WantedTask } from './pollTasks';
  *
  * @throws NodeOperationError if there is no ID; GatewayError if no task can have it
  */
-export function readWantedTask(context: IExecuteFunctions, itemIndex: number): WantedTask {
+export function readTaskReference(context: IExecuteFunctions, itemIndex: number): TaskReference {
 	const taskId = readText(
 		context,
 		'taskId',

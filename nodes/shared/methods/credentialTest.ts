@@ -4,7 +4,7 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { normaliseAddress } from '../../../gateway/protocol/url';
+import { normalizeUrl } from '../../../gateway/protocol/url';
 import { apiKeyProblem, authHeaders, type KeySettings } from '../../../gateway/protocol/auth';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
@@ -28,7 +28,7 @@ export async function testMediaGateway(
 	const credentials = credential.data ?? {};
 	const problem = apiKeyProblem(credentials.apiKey);
 	if (problem !== undefined) return { status: 'Error', message: problem };
-	const address = normaliseAddress(credentials.baseUrl);
+	const address = normalizeUrl(credentials.baseUrl);
 	if (address === undefined) {
 		return {
 			status: 'Error',

@@ -7,7 +7,7 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { AnswerCache, keepMsOf } from '../../../gateway/util/ttlCache';
+import { TtlCache, keepMsOf } from '../../../gateway/util/ttlCache';
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import {
 	holdsModels,
@@ -21,10 +21,10 @@ import {
 } from '../../../gateway/protocol/models';
 import type { Answer, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import type { Exchange } from '../../../gateway/client/client';
+import type { SendOnce } from '../../../gateway/client/client';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { readAddress, type GatewayAddress, type Run } from '../run/runContext';
-import { createExchange } from '../transport/http';
+import { createSendOnce } from '../transport/http';
 
 type Deliver = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
 
@@ -33,7 +33,7 @@ const RUN_TIMEOUT_MS = 10_000;
 /** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
 const EDITOR_TIMEOUT_MS = 15_000;
 
-const cache = new AnswerCache<Answer>(() => performance.now());
+const cache = new TtlCache<Answer>(() => performance.now());
 
 /** A listing could not be had; the outcome says why. */
 export class ListingError extends Error {
@@ -87,8 +87,8 @@ const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
  * The usual exchange, for which JSONC is as good as JSON: half a document, which it would pass for,
  * is asked for again.
  */
-function createTextExchange(run: Run): Exchange {
-	const exchange = createExchange(run);
+function createTextSendOnce(run: Run): SendOnce {
+	const exchange = createSendOnce(run);
 	return async (...request) => {
 		const outcome = await exchange(...request);
 		if (outcome.kind === 'fault' || !isCommented(outcome.text)) return outcome;
@@ -98,8 +98,8 @@ function createTextExchange(run: Run): Exchange {
 
 /** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
 export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
-	const exchange = asksForText(plan) ? createTextExchange(run) : undefined;
-	return await shared(run, plan, async (asked) => await run.sender.deliver(asked, exchange));
+	const exchange = asksForText(plan) ? createTextSendOnce(run) : undefined;
+	return await shared(run, plan, async (asked) => await run.client.sendWithRetry(asked, exchange));
 }
 
 /**
@@ -109,7 +109,7 @@ export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
  * @throws ListingError
  */
 export async function askForModels(run: Run): Promise<ModelRecord[]> {
-	const exchange = createExchange(run);
+	const exchange = createSendOnce(run);
 	const answer = await shared(run, planModelList(), async (plan) => {
 		// Rejects if the run has ended meanwhile.
 		await run.clock.sleep(0);
@@ -136,7 +136,7 @@ async function shared(run: Run, plan: RequestPlan, deliver: Deliver): Promise<An
  */
 async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
 	const address = await readAddress(context, false);
-	const exchange = createExchange({
+	const exchange = createSendOnce({
 		context,
 		address,
 		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },

@@ -3,7 +3,7 @@ import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/errors/gatewayError';
-import type { Exchange } from '../../../gateway/client/client';
+import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { paymentsInWords, type Paid } from './paid';
 import type { Run } from './runContext';
@@ -158,14 +158,14 @@ export function openPaidRequests(run: Run): PaidRequests {
 				return known.paid;
 			}
 			const { itemIndex } = request;
-			const exchange: Exchange = async (...attempt) => {
+			const exchange: SendOnce = async (...attempt) => {
 				// A Stop ends it with a rejection: then it stays under way.
 				sending.add(itemIndex);
-				const outcome = await run.exchange(...attempt);
+				const outcome = await run.sendOnce(...attempt);
 				sending.delete(itemIndex);
 				return outcome;
 			};
-			const body = await run.sender
+			const body = await run.client
 				.send(plan, exchange)
 				.catch(
 					async (error: unknown) =>

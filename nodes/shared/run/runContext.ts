@@ -1,14 +1,14 @@
 import type { IAdditionalCredentialOptions, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import { normaliseAddress } from '../../../gateway/protocol/url';
+import { normalizeUrl } from '../../../gateway/protocol/url';
 import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
 import type { Clock } from '../../../gateway/util/clock';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { createKeyEraser } from '../../../gateway/util/keyEraser';
 import { RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
-import { createSender, type Exchange, type Sender } from '../../../gateway/client/client';
+import { createClient, type SendOnce, type Client } from '../../../gateway/client/client';
 import { Requests, RunEnded } from '../transport/inFlight';
-import { createExchange } from '../transport/http';
+import { createSendOnce } from '../transport/http';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
@@ -44,9 +44,9 @@ export interface Run {
 	address: GatewayAddress;
 	limits: RunLimits;
 	clock: Clock;
-	sender: Sender;
-	/** One attempt of a request, out of turn; the sender makes them in turn. */
-	exchange: Exchange;
+	client: Client;
+	/** One attempt of a request, out of turn; the client makes them in turn. */
+	exchange: SendOnce;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
 	/** Whether an AI agent has called the node. */
@@ -72,7 +72,7 @@ export async function readAddress(
 	const credentials = await context.getCredentials(CREDENTIAL);
 	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
 	if (problem !== undefined) throw new NodeOperationError(context.getNode(), problem);
-	const baseUrl = normaliseAddress(credentials.baseUrl);
+	const baseUrl = normalizeUrl(credentials.baseUrl);
 	if (baseUrl === undefined) {
 		throw new NodeOperationError(
 			context.getNode(),
@@ -83,7 +83,7 @@ export async function readAddress(
 		);
 	}
 	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
-	const mediaUrl = typed === '' ? baseUrl : normaliseAddress(typed);
+	const mediaUrl = typed === '' ? baseUrl : normalizeUrl(typed);
 	if (mediaUrl === undefined) {
 		throw new NodeOperationError(
 			context.getNode(),
@@ -159,7 +159,7 @@ export async function openRun(
 	// It is waited for in a race; without this a Stop after the race would count as unhandled.
 	stopped.catch(() => undefined);
 
-	const exchange = createExchange({ context, address, limits, requests });
+	const exchange = createSendOnce({ context, address, limits, requests });
 	return {
 		context,
 		address,
@@ -169,7 +169,7 @@ export async function openRun(
 		isTool: isTool(context),
 		stopped,
 		exchange,
-		sender: createSender({ exchange, limiter, clock, wallClock: () => Date.now() }),
+		client: createClient({ exchange, limiter, clock, wallClock: () => Date.now() }),
 		halt,
 		end: () => {
 			halt();

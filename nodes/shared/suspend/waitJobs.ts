@@ -9,12 +9,12 @@ import { inRange, readChoice, readLimits, readOptions } from '../parameters/opti
 import { stillToBeHad } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
-import { ageOf, createTaskWaiter, type WantedTask } from '../images/pollTasks';
-import { knownFacts, readWantedTask } from '../images/taskReference';
+import { ageOf, createTaskPoller, type TaskReference } from '../images/pollTasks';
+import { knownFacts, readTaskReference } from '../images/taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export interface WaitJob {
-	task: WantedTask;
+	task: TaskReference;
 	facts: ImageFacts;
 	target: ImageTarget;
 	/** As the item says it, if it does. */
@@ -51,7 +51,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
 	const maxWait = readParameter(context, 'maxWait', itemIndex, 600);
 	const maxWaitMs = inRange(context, 'maxWait', maxWait, itemIndex) * 1000;
 	return {
-		task: readWantedTask(context, itemIndex),
+		task: readTaskReference(context, itemIndex),
 		facts: knownFacts(context, itemIndex),
 		target: readTarget(context, itemIndex),
 		submittedAt: context.getInputData()[itemIndex]?.json.submittedAt,
@@ -81,7 +81,7 @@ export async function waitForJobs(
 		const toOutput = ends === 'output';
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
-		const waiter = createTaskWaiter(run, intervalMs, count);
+		const poller = createTaskPoller(run, intervalMs, count);
 		const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 		const unfinished = new Set<number>();
 		const stillOpen = new Map<number, INodeExecutionData>();
@@ -101,7 +101,7 @@ export async function waitForJobs(
 				// Taken up again after a restart, it has been waited for before.
 				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
-			const settled = await waiter.wait(task, patience).catch(async (error: unknown) => {
+			const settled = await poller.wait(task, patience).catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
 				job.unasked = error instanceof NotAskedError;
 				const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;

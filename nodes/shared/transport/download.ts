@@ -7,7 +7,7 @@ import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/errors/gatewayError';
 import { downloadTarget } from '../../../gateway/protocol/redirect';
-import type { Exchange } from '../../../gateway/client/client';
+import type { SendOnce } from '../../../gateway/client/client';
 import type { Run } from '../run/runContext';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './responseBody';
 import { faultFrom, plainHeaders, skipsCertificate } from './http';
@@ -47,7 +47,7 @@ export async function downloadImage(
 		});
 	}
 	const maxBytes = Math.floor(maxMb * MB);
-	const { outcome, attempts } = await run.sender.deliver(
+	const { outcome, attempts } = await run.client.sendWithRetry(
 		planDownload(address),
 		createDownloader(run, maxBytes, fallbackName),
 	);
@@ -114,7 +114,7 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 	}
 }
 
-function createDownloader(run: Run, maxBytes: number, fallbackName: string): Exchange {
+function createDownloader(run: Run, maxBytes: number, fallbackName: string): SendOnce {
 	const { limits, requests } = run;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const load = async (signal: AbortSignal): Promise<Outcome> => {

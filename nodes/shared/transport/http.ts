@@ -15,7 +15,7 @@ import {
 } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
-import type { Exchange } from '../../../gateway/client/client';
+import type { SendOnce } from '../../../gateway/client/client';
 import { multipart, type MultipartBody } from './multipart';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from '../run/runContext';
@@ -46,14 +46,14 @@ export type AnswerBody = Pick<Answer, 'text' | 'json'>;
  * Bodies are read as streams, so that an answer that is too large or never ends can be cut off; and
  * redirects are followed here, because the platform would show the key to another host.
  */
-export function createExchange(options: TransportOptions): Exchange {
+export function createSendOnce(options: TransportOptions): SendOnce {
 	const { address, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
 		let url = planUrl(plan, home);
 		const send = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let hop = 0; ; hop += 1) {
-				const outcome = await exchangeOnce(options, plan, url, signal);
+				const outcome = await sendHop(options, plan, url, signal);
 				const target = redirectTarget(plan, outcome, url, home);
 				if (target === undefined || hop >= MOST_REDIRECTS) return outcome;
 				url = target;
@@ -69,7 +69,7 @@ export async function readJson({ body }: IN8nHttpFullResponse): Promise<AnswerBo
 	return { text, json: parseJson(text) };
 }
 
-async function exchangeOnce(
+async function sendHop(
 	options: TransportOptions,
 	plan: RequestPlan,
 	url: string,
