@@ -41,6 +41,11 @@ export class DeadlineError extends GatewayError {
 	override name = 'DeadlineError';
 }
 
+/** The gateway said nothing about a task before its deadline: other requests took all the time. */
+export class NotAskedError extends DeadlineError {
+	override name = 'NotAskedError';
+}
+
 /** The same error with more known about it, for example the task it belongs to. */
 export function withDetails(error: GatewayError, details: Partial<Problem>): GatewayError {
 	const Kind = error.constructor as new (problem: Problem) => GatewayError;

@@ -19,6 +19,7 @@ import {
 import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
 import { readRequest } from '../shared/parameters/imageRequest';
 import { runNode } from '../shared/run/runNode';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
 import { readFiles } from './editFiles';
 
 export class ImageEdit implements INodeType {
@@ -34,6 +35,7 @@ export class ImageEdit implements INodeType {
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Edit images by an instruction in words on a media gateway',
 		defaults: { name: 'Edit Image' },
+		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
@@ -110,6 +112,7 @@ export class ImageEdit implements INodeType {
 					'timeout',
 				],
 				[
+					...survivalFields(['wait', 'submit']),
 					{
 						displayName: 'Additional Files',
 						name: 'extraFiles',

@@ -19,6 +19,7 @@ import {
 import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
 import { readRequest } from '../shared/parameters/imageRequest';
 import { runNode } from '../shared/run/runNode';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -33,6 +34,7 @@ export class ImageGeneration implements INodeType {
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Generate images from text on a media gateway',
 		defaults: { name: 'Generate Image' },
+		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
@@ -53,21 +55,24 @@ export class ImageGeneration implements INodeType {
 			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
-			optionsField([
-				'asyncFlag',
-				'budget',
-				'checkLimits',
-				'concurrency',
-				'dryRun',
-				'extraFields',
-				'maxDownloadMb',
-				'maxWait',
-				'n',
-				'pollInterval',
-				'requestsPerSecond',
-				'responseFormat',
-				'timeout',
-			]),
+			optionsField(
+				[
+					'asyncFlag',
+					'budget',
+					'checkLimits',
+					'concurrency',
+					'dryRun',
+					'extraFields',
+					'maxDownloadMb',
+					'maxWait',
+					'n',
+					'pollInterval',
+					'requestsPerSecond',
+					'responseFormat',
+					'timeout',
+				],
+				survivalFields(['wait', 'submit']),
+			),
 		],
 	};
 

@@ -66,11 +66,19 @@ export const modeNotices: INodeProperties[] = [
 	},
 	{
 		displayName:
-			'Each item is a task that is charged. Its ID finds it again, whatever happens to n8n.',
+			'Each item is a task that is charged. If n8n crashes or the run is stopped while this node runs, the task IDs are lost, unless the option "Survive Restarts" is on.',
+		name: 'waitNotice',
+		type: 'notice',
+		default: '',
+		displayOptions: { show: { mode: ['wait'] } },
+	},
+	{
+		displayName:
+			'Each item is a task that is charged. After a crash or a stop, n8n keeps the task IDs only if "Save execution progress" is on in the settings of the workflow.',
 		name: 'taskNotice',
 		type: 'notice',
 		default: '',
-		displayOptions: { show: { mode: ['wait', 'submit'] } },
+		displayOptions: { show: { mode: ['submit'] } },
 	},
 ];
 

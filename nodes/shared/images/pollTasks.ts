@@ -11,7 +11,12 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, GatewayError, withDetails } from '../../../gateway/errors/gatewayError';
+import {
+	DeadlineError,
+	GatewayError,
+	NotAskedError,
+	withDetails,
+} from '../../../gateway/errors/gatewayError';
 import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
 import { readTaskState, taskError, taskName, type TaskState } from '../../../gateway/protocol/task';
 import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
@@ -261,7 +266,7 @@ function stateOf(
 	const seconds = Math.round(maxWaitMs / 1000);
 	const name = taskType === undefined ? `task ${taskId}` : taskName({ taskId, taskType });
 	if (state === undefined && error === undefined) {
-		throw new DeadlineError({
+		throw new NotAskedError({
 			message: `The ${name} could not be asked about within ${seconds} s`,
 			description:
 				'The other requests took all the time, so it may have finished long ago. Nothing is lost: give its ID to Image Wait or Image Task later, or raise "Max Wait" and "Requests per Second".',
@@ -269,7 +274,10 @@ function stateOf(
 			taskType,
 		});
 	}
-	throw new DeadlineError({
+	// Refused for haste, nothing was said about this task.
+	const isUnanswered = state === undefined && error?.problem.httpCode === 429;
+	const Kind = isUnanswered ? NotAskedError : DeadlineError;
+	throw new Kind({
 		message: `The ${name} was still open after ${seconds} s${lastSeen(state, error)}`,
 		description:
 			'It goes on at the gateway and is not lost: give its ID to Image Wait or Image Task later, or raise "Max Wait".',
