@@ -1,5 +1,6 @@
 import type { IN8nHttpFullResponse } from 'n8n-workflow';
-import { MessageStream, readServerEvents, type Piece } from '../../gateway/messages/messageStream';
+import { MessageStream, type Piece } from '../../gateway/messages/messageStream';
+import { readServerEvents } from '../../gateway/messages/serverSentEvents';
 import { isJsonObject } from '../../gateway/util/json';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
 import { isEventStream, withoutPreamble } from '../../gateway/messages/streamStart';

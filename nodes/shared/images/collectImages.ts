@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/validation/modelLimits';
+import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, GatewayError } from '../../../gateway/errors/gatewayError';
+import { DeadlineError, GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { imageItems, isInline, type ImageTarget } from './imageItems';
 import type { Paid } from '../run/paid';

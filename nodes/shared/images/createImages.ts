@@ -8,7 +8,7 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { checkBudget, createChecker, type ImageRequest } from './modelChecks';

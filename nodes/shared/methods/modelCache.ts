@@ -12,13 +12,13 @@ import { errorFor } from '../../../gateway/errors/errorMessages';
 import {
 	holdsModels,
 	planModelList,
-	priceInWords,
 	readModelList,
 	saysFailure,
 	suits,
 	type AllowedValue,
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
+import { priceInWords } from '../../../gateway/validation/pricing';
 import type { Answer, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { SendOnce } from '../../../gateway/client/client';

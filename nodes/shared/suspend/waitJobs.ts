@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/validation/modelLimits';
+import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, NotAskedError } from '../../../gateway/errors/gatewayError';
+import { DeadlineError, NotAskedError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
 import { runItems } from '../run/itemRunner';

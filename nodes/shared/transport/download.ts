@@ -1,11 +1,11 @@
 import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
 import { readDataUrl } from '../../../gateway/util/dataUrl';
-import { quote } from '../../../gateway/errors/errorMessages';
+import { quote } from '../../../gateway/util/text';
 import { detectImageType, imageFileName } from '../../../gateway/protocol/imageType';
 import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { downloadTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import type { Run } from '../run/runContext';
