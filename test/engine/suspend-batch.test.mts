@@ -251,6 +251,20 @@ describe('what is kept while a batch is submitted', () => {
 		},
 	);
 
+	test('a retry of the failed execution pays only for what is missing', async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'fox 30' }]);
+		const input = prompts.map((json) => ({ json }));
+		const json = workflow('imageGeneration', { download: false });
+		const failed = await bench.host.run(json, { input, mode: 'trigger' });
+		expect(failed.status).toBe('error');
+		bench.gateway.setFaults([]);
+		const retried = await bench.host.retry(failed);
+		expect(retried.status).toBe('waiting');
+		const result = await bench.host.resume(retried);
+		expect(result.json('Done').map(({ prompt }) => ({ prompt }))).toEqual(prompts);
+		expect(bench.gateway.paid).toBe(60);
+	});
+
 	test('is not there without the option, in a tool, or synchronously', async () => {
 		const input = [{ json: { prompt: 'a fox' } }];
 		for (const parameters of [

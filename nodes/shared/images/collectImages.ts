@@ -17,7 +17,7 @@ const hasFailed = (error: unknown): boolean =>
 /** Waits for the task where there is one, and hands out the images; or says what is left to wait for. */
 export async function collect(
 	run: Run,
-	waiter: TaskPoller,
+	poller: TaskPoller,
 	paidRequests: PaidRequests,
 	paid: Paid,
 	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
@@ -45,7 +45,7 @@ export async function collect(
 			chosenMs: maxWaitMs,
 			ageMs: ageOf(submittedAt),
 		};
-		const state = await waiter.wait(task, patience).catch(async (error: unknown) => {
+		const state = await poller.wait(task, patience).catch(async (error: unknown) => {
 			if (isPart && error instanceof DeadlineError) return undefined;
 			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
 			return await Promise.reject(error);

@@ -35,9 +35,15 @@ const wrap = (parcel: Parcel, more: Partial<INodeExecutionData> = {}): INodeExec
 	...more,
 });
 
+/** More input items than any run can have: an index beyond it is no index. */
+const MOST_ITEMS = 1_000_000;
+
 const read = ({ json }: INodeExecutionData): Parcel | undefined => {
 	const parcel = json[KEY];
-	return isJsonObject(parcel) ? (parcel as unknown as Parcel) : undefined;
+	if (!isJsonObject(parcel)) return undefined;
+	const { item = 0 } = parcel;
+	const isIndex = Number.isInteger(item) && Number(item) >= 0 && Number(item) < MOST_ITEMS;
+	return isIndex ? (parcel as unknown as Parcel) : undefined;
 };
 
 /** What came with the items of a sub-execution. */
