@@ -12,7 +12,8 @@ import { isFinished } from '../../gateway/protocol/status';
 import { type TaskState } from '../../gateway/protocol/task';
 import { taskError } from '../../gateway/errors/taskErrors';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import { downloadFieldsFor, optionsField, taskFields } from '../shared/descriptions/imageFields';
+import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
+import { optionsField } from '../shared/descriptions/optionFields';
 import {
 	imageBinaries,
 	readTarget,

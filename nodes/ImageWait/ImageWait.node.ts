@@ -6,12 +6,8 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import {
-	downloadFieldsFor,
-	optionAsField,
-	optionsField,
-	taskFields,
-} from '../shared/descriptions/imageFields';
+import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
+import { optionAsField, optionsField } from '../shared/descriptions/optionFields';
 import { inRange, readOptions, readSwitch } from '../shared/parameters/optionValues';
 import { isTool } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';

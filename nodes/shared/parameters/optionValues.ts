@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { readParameter } from './reader';
-import type { RunLimits } from '../run/runContext';
+import type { RunLimits } from '../transport/gatewayAddress';
 
 interface Range {
 	/** As the user sees it. */
