@@ -1,8 +1,7 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import type { TaskType } from './requestPlan';
-import { GatewayError } from '../errors/gatewayError';
-import { firstText, quote } from '../errors/errorMessages';
-import { isFinished, statusGroup, type StatusGroup } from './status';
+import { firstText, quote } from '../util/text';
+import { statusGroup, type StatusGroup } from './status';
 
 /** A task that was paid for: the thing that must never be lost. */
 export interface TaskRef {
@@ -115,31 +114,4 @@ export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
 /** How a task is called in a sentence: always with its ID, so that it can be found again. */
 export function taskName({ taskType, taskId }: TaskRef): string {
 	return `${taskType} task ${quote(taskId)}`;
-}
-
-/**
- * The error of a finished task that has no image to show for it, or undefined if it has.
- * (Specification, section 3: images are read only once the task is in the success group.)
- */
-export function taskError(state: TaskState): GatewayError | undefined {
-	if (!isFinished(state.group)) return undefined;
-	const { taskId, taskType, status } = state;
-	if (state.group === 'unsuccessful') {
-		return new GatewayError({
-			message: `The ${taskName(state)} ended as "${status}"${state.reason === undefined ? '' : `: ${state.reason}`}`,
-			description:
-				'The gateway could not make the image. Change the prompt or the parameters and submit it anew.',
-			taskId,
-			taskType,
-			status,
-		});
-	}
-	if (state.images.length > 0) return undefined;
-	return new GatewayError({
-		message: `The ${taskName(state)} ended as "${status}" but without any image`,
-		description: 'Ask the operator of the gateway about this task; it may have been charged.',
-		taskId,
-		taskType,
-		status,
-	});
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../util/json';
-import type { Billing, ModelRecord, ReferenceLimits } from '../protocol/models';
+import type { ModelRecord, ReferenceLimits } from '../protocol/models';
 import { suits } from '../protocol/models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
 
@@ -155,21 +155,4 @@ export function withPublishedTypes(record: ModelRecord, parameters: JsonObject):
 			allowedFor(record, name).find((entry) => String(entry) === String(value)) ?? value,
 		]),
 	);
-}
-
-/**
- * What a request will cost, in the currency of the gateway, where a fixed price per image or
- * request is published (specification, 2.8); undefined otherwise: a ratio is no price.
- *
- * @param images how many images it asks for
- */
-export function estimateCost(billing: Billing | undefined, images: number): number | undefined {
-	if (billing?.mode !== 'price' || billing.value === undefined) return undefined;
-	if (billing.unit === 'image') return rounded(billing.value * images);
-	return billing.unit === 'request' ? rounded(billing.value) : undefined;
-}
-
-/** A sum of money without the dust of binary fractions. */
-export function rounded(amount: number): number {
-	return Math.round(amount * 1e6) / 1e6;
 }

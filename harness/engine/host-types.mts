@@ -26,7 +26,17 @@ export interface HostOptions {
 	packageFolder?: string;
 	/** Called before a parked execution goes on, with the time for which it asked. */
 	onWake?: (until: Date) => void;
+	/** Called when a sub-execution has ended, or parked for the first time. */
+	onSubExecution?: (result: RunResult) => void;
+	/** Called before a parked sub-execution goes on: what it returns is how the process dies then. */
+	onResume?: (parked: RunResult) => Crash | undefined;
 }
+
+/**
+ * What the execution that waits for a crashed one is given: what that one returned when it parked
+ * (`output`, the usual case), or an error.
+ */
+export type Crash = 'error' | 'output';
 
 export interface ProgressEvent {
 	type: 'nodeStarted' | 'nodeFinished';
@@ -104,6 +114,8 @@ export interface Host {
 	 * @param edited the workflow as it is now; by default as it was
 	 */
 	retry(failed: RunResult, edited?: WorkflowJson, options?: RunOptions): Promise<RunResult>;
+	/** What deleting a parked execution in n8n's list does. */
+	delete(executionId: string): void;
 	/** Calls a node as an AI agent calls its tool, and gives what the agent would read. */
 	runAsTool(type: string, parameters: N8n.INodeParameters, options?: ToolOptions): Promise<string>;
 	/** The bytes of an item's binary field, wherever they are kept. */

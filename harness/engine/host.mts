@@ -13,6 +13,7 @@ import { additionalDataFor, hooksFor } from './additional-data.mjs';
 import { builtInNodeTypes } from './built-in-nodes.mjs';
 import { HostCredentials } from './credentials.mjs';
 import type {
+	Crash,
 	Host,
 	HostOptions,
 	Items,
@@ -66,6 +67,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			input: inputData,
 			mode: 'trigger',
 		});
+		options.onSubExecution?.(child);
 		if (child.status === 'waiting') parkedChildren.set(child.executionId, child);
 		else if (child.error) throw child.error;
 		return {
@@ -82,13 +84,21 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		for (const id of entry?.metadata?.waitingChildExecutionIds ?? []) {
 			let child = parkedChildren.get(id);
 			if (!child) throw new Error(`The sub-execution ${id} is not known to this host.`);
-			while (child.status === 'waiting') child = await host.resume(child);
+			let crash: Crash | undefined;
+			while (child.status === 'waiting') {
+				crash = options.onResume?.(child);
+				if (crash === undefined) child = await host.resume(child);
+				else break;
+			}
+			if (crash !== undefined) {
+				// What it does before the end is done, but nothing of it is stored.
+				await host.resume(child);
+				parkedData.set(id, child.data);
+			}
 			parkedChildren.delete(id);
-			if (child.error) {
-				entry!.metadata = {
-					...entry!.metadata,
-					resumeError: child.error,
-				} as N8n.ITaskMetadata;
+			const error = crash === 'error' ? crashError() : child.error;
+			if (error) {
+				entry!.metadata = { ...entry!.metadata, resumeError: error } as N8n.ITaskMetadata;
 			} else entry!.data = { main: lastOutput(child) };
 		}
 	}
@@ -191,6 +201,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			return String(result.json('Agent')[0]?.answer);
 		},
 
+		delete: (executionId) => void parkedData.delete(executionId),
+
 		async binary(item, field = 'data') {
 			const binary = item.binary?.[field];
 			if (!binary) throw new Error(`The item has no binary field "${field}".`);
@@ -202,4 +214,10 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		credentialType: (type) => credentialsHelper.typeOf(type),
 	};
 	return host;
+}
+
+/** What n8n's recovery makes of an execution with a node that had begun and never suspended. */
+function crashError(): N8n.ExecutionError {
+	const message = 'Workflow did not finish, possible out-of-memory issue';
+	return { name: 'WorkflowCrashedError', message } as N8n.ExecutionError;
 }

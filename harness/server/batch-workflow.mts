@@ -8,11 +8,13 @@ export interface BatchOptions {
 	credentials: Credentials;
 	/** Default: the model that the embedded gateway has. */
 	model?: string;
+	/** Parameters of the node that submits; with a mode of its own it has no other behind it. */
+	submit?: Json;
 	/** Parameters of the node that waits. */
 	wait?: Json;
 	/** Settings of that node, such as `onError`. */
 	waitSettings?: Json;
-	/** Names of nodes that do nothing, one at each output of the node that waits. */
+	/** Names of nodes that do nothing, one at each output of the last node. */
 	ends?: string[];
 	/** Settings of the workflow. */
 	settings?: Json;
@@ -26,6 +28,7 @@ export function batchWorkflow({
 	path,
 	credentials,
 	model = 'aurora-image-1',
+	submit = {},
 	wait = {},
 	waitSettings = {},
 	ends = [],
@@ -41,6 +44,11 @@ export function batchWorkflow({
 		...(type.startsWith('n8n-nodes-base.') ? {} : { credentials }),
 	});
 	const to = (node: string) => [{ node, type: 'main', index: 0 }];
+	const waits = submit.mode === undefined;
+	const waitNode = {
+		...step('Wait', 'n8n-nodes-media-gateway.imageWait', 1, wait),
+		...waitSettings,
+	};
 	const webhook = step('Webhook', 'n8n-nodes-base.webhook', 2, { httpMethod: 'POST', path });
 	return {
 		name: path,
@@ -54,15 +62,16 @@ export function batchWorkflow({
 				model: { __rl: true, mode: 'name', value: model },
 				prompt: '={{ $json["body.prompts"] }}',
 				mode: 'submit',
+				...submit,
 			}),
-			{ ...step('Wait', 'n8n-nodes-media-gateway.imageWait', 1, wait), ...waitSettings },
+			...(waits ? [waitNode] : []),
 			...ends.map((name) => step(name, 'n8n-nodes-base.noOp', 1, {})),
 		],
 		connections: {
 			Webhook: { main: [to('Prompts')] },
 			Prompts: { main: [to('Submit')] },
-			Submit: { main: [to('Wait')] },
-			...(ends.length > 0 ? { Wait: { main: ends.map(to) } } : {}),
+			...(waits ? { Submit: { main: [to('Wait')] } } : {}),
+			...(ends.length > 0 ? { [waits ? 'Wait' : 'Submit']: { main: ends.map(to) } } : {}),
 		},
 		settings: { executionOrder: 'v1', ...settings },
 	};

@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
-import { createImages } from '../shared/images/createImages';
+import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
@@ -14,11 +14,13 @@ import {
 	modeNotices,
 	modelField,
 	modelParametersField,
-	optionsField,
 } from '../shared/descriptions/imageFields';
-import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
+import { optionsField } from '../shared/descriptions/optionFields';
+import { getModelParameters } from '../shared/methods/resourceMapping';
+import { searchModelsFor } from '../shared/methods/listSearch';
 import { readRequest } from '../shared/parameters/imageRequest';
 import { runNode } from '../shared/run/runNode';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
 import { readFiles } from './editFiles';
 
 export class ImageEdit implements INodeType {
@@ -34,6 +36,7 @@ export class ImageEdit implements INodeType {
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Edit images by an instruction in words on a media gateway',
 		defaults: { name: 'Edit Image' },
+		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
@@ -110,6 +113,7 @@ export class ImageEdit implements INodeType {
 					'timeout',
 				],
 				[
+					...survivalFields(['wait', 'submit']),
 					{
 						displayName: 'Additional Files',
 						name: 'extraFiles',

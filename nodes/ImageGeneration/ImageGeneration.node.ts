@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
-import { createImages } from '../shared/images/createImages';
+import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
@@ -14,11 +14,13 @@ import {
 	modeNotices,
 	modelField,
 	modelParametersField,
-	optionsField,
 } from '../shared/descriptions/imageFields';
-import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
+import { optionsField } from '../shared/descriptions/optionFields';
+import { getModelParameters } from '../shared/methods/resourceMapping';
+import { searchModelsFor } from '../shared/methods/listSearch';
 import { readRequest } from '../shared/parameters/imageRequest';
 import { runNode } from '../shared/run/runNode';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -33,6 +35,7 @@ export class ImageGeneration implements INodeType {
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Generate images from text on a media gateway',
 		defaults: { name: 'Generate Image' },
+		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
@@ -53,21 +56,24 @@ export class ImageGeneration implements INodeType {
 			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
-			optionsField([
-				'asyncFlag',
-				'budget',
-				'checkLimits',
-				'concurrency',
-				'dryRun',
-				'extraFields',
-				'maxDownloadMb',
-				'maxWait',
-				'n',
-				'pollInterval',
-				'requestsPerSecond',
-				'responseFormat',
-				'timeout',
-			]),
+			optionsField(
+				[
+					'asyncFlag',
+					'budget',
+					'checkLimits',
+					'concurrency',
+					'dryRun',
+					'extraFields',
+					'maxDownloadMb',
+					'maxWait',
+					'n',
+					'pollInterval',
+					'requestsPerSecond',
+					'responseFormat',
+					'timeout',
+				],
+				survivalFields(['wait', 'submit']),
+			),
 		],
 	};
 

@@ -6,17 +6,16 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import {
-	downloadFieldsFor,
-	optionAsField,
-	optionsField,
-	taskFields,
-} from '../shared/descriptions/imageFields';
+import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
+import { optionAsField, optionsField } from '../shared/descriptions/optionFields';
 import { inRange, readOptions, readSwitch } from '../shared/parameters/optionValues';
 import { isTool } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
-import { assertCanPark, continueParked, park } from './park';
-import { readJob, waitForJobs } from './waiting';
+import { playRole } from '../shared/suspend/roles';
+import { ROLES } from '../shared/suspend/subWorkflows';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
+import { assertCanSuspend, suspend } from '../shared/suspend/suspend';
+import { readJob, waitForJobs } from '../shared/suspend/waitJobs';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {
@@ -31,6 +30,7 @@ export class ImageWait implements INodeType {
 		subtitle: '={{ "at most " + $parameter["maxWait"] + " s" }}',
 		description: 'Wait until image tasks on a media gateway have finished, and get their images',
 		defaults: { name: 'Wait for Image' },
+		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
 		outputs: `={{(${outputsFor})($parameter)}}`,
@@ -65,25 +65,8 @@ export class ImageWait implements INodeType {
 								description: 'It leaves by an output of its own, ready to be waited for again',
 							},
 						],
-						displayOptions: { hide: { surviveRestarts: [true] } },
 					},
-					{
-						displayName: 'Park After (Seconds)',
-						name: 'parkAfter',
-						type: 'number',
-						typeOptions: { minValue: 0, maxValue: 3600 },
-						default: 60,
-						description:
-							'With "Survive Restarts": how long is waited in memory before the execution is parked in the database of n8n',
-					},
-					{
-						displayName: 'Survive Restarts',
-						name: 'surviveRestarts',
-						type: 'boolean',
-						default: false,
-						description:
-							'Whether long waits are parked in the database of n8n, so that a restart or a crash loses nothing. Needs n8n 2 and a saved workflow. Parked tasks are asked for about once a minute. In queue mode a killed worker loses what only waits in memory: set "Park After" to 0 there.',
-					},
+					...survivalFields(),
 				],
 			),
 			{
@@ -91,18 +74,17 @@ export class ImageWait implements INodeType {
 				name: 'role',
 				type: 'hidden',
 				default: 'wait',
-				description: 'Set by the node itself while it is parked',
+				description: 'Set by the node itself in the sub-executions of "Survive Restarts"',
 			},
 		],
 	};
 
 	methods = { credentialTest: { testMediaGateway } };
 
-	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		if (this.getNodeParameter('role', 0, 'wait') === 'park') {
-			// What fails leaves by the second output: the first leads back to this node.
-			return await runNode(this, async () => await continueParked(this), 1);
-		}
+	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][] | null> {
+		const given = this.getNodeParameter('role', 0, 'wait');
+		const role = ROLES.find((known) => known === given) ?? 'wait';
+		if (role !== 'wait') return await playRole(this, role);
 		return await runNode(this, async () => await waitForTasks(this));
 	}
 }
@@ -111,19 +93,17 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 	const options = readOptions(context, 0);
 	const chosen = readSwitch(context, 'Survive Restarts', options.surviveRestarts, false, 0);
 	const survives = chosen && !isTool(context);
-	if (survives) assertCanPark(context);
+	if (survives) assertCanSuspend(context);
 	const windowMs = survives
 		? inRange(context, 'parkAfter', options.parkAfter, 0) * 1000
 		: Number.MAX_SAFE_INTEGER;
-	const waited = await waitForJobs(
-		context,
-		context.getInputData().length,
-		(itemIndex) => readJob(context, itemIndex),
-		windowMs,
-	);
-	if (waited.unfinished.size > 0) return [await park(context, waited)];
-	const items = waited.output.flat();
-	return options.onTimeout === 'output' ? [items, waited.stillOpen] : [items];
+	const count = context.getInputData().length;
+	const read = (itemIndex: number) => ({ job: readJob(context, itemIndex) });
+	const entries = await waitForJobs(context, count, read, windowMs);
+	if (entries.some(({ done }) => done === undefined)) return await suspend(context, entries);
+	const items = entries.flatMap(({ done }) => done?.items ?? []);
+	if (options.onTimeout !== 'output') return [items];
+	return [items, entries.flatMap(({ done }) => done?.open ?? [])];
 }
 
 /**
@@ -131,12 +111,14 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
  * and run elsewhere: it can use nothing from outside.
  */
 function outputsFor(parameters: { role?: string; options?: { onTimeout?: string } }) {
-	if (parameters.role === 'park') {
-		return [
-			{ type: 'main', displayName: 'Check Again' },
-			{ type: 'main', displayName: 'Done' },
-		];
-	}
+	const { role = 'wait' } = parameters;
+	const names = {
+		keep: ['Resume', 'Result', 'Failure'],
+		watch: ['Check Again', 'Result'],
+		progress: ['Tasks', 'Next'],
+		result: ['Finished', 'Still Open'],
+	}[role];
+	if (names !== undefined) return names.map((displayName) => ({ type: 'main', displayName }));
 	if (parameters.options?.onTimeout !== 'output') return [{ type: 'main' }];
 	return [
 		{ type: 'main', displayName: 'Finished' },

@@ -9,7 +9,7 @@ import {
 	type ModelRecord,
 } from '../../gateway/protocol/models';
 import { closestMatches } from '../../gateway/util/closestMatch';
-import { GatewayError } from '../../gateway/errors/gatewayError';
+import { GatewayError } from '../../gateway/util/gatewayError';
 import { askListing, ListingError } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';
 

@@ -15,7 +15,7 @@ import {
 	type Turn,
 } from '../../gateway/messages/message';
 import { withoutUndefined } from '../../gateway/protocol/requestPlan';
-import { GatewayError, withDetails } from '../../gateway/errors/gatewayError';
+import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { addHints } from '../shared/run/hints';
 import { runItems } from '../shared/run/itemRunner';

@@ -23,7 +23,9 @@ const onWake = (until: Date): void => {
 	// A parent waits for its child for ever; only the child has a time.
 	if (until.getTime() > Date.now() + 86_400_000) return;
 	wakes.push(until.getTime() - Date.now());
-	turned += Math.max(0, until.getTime() - Date.now());
+	// What is due is taken up at the next round, which comes once a minute.
+	const due = Math.max(0, until.getTime() - realNow() - 1);
+	turned = Math.ceil(Math.max(due, turned + 1) / 60_000) * 60_000;
 };
 
 const open: Bench[] = [];
@@ -142,16 +144,17 @@ describe('parked', () => {
 	});
 
 	test('pauses are about a minute, and few questions are asked', async () => {
-		const ids = await bench.submit('a fox [slow 300]', 'an owl [slow 300]');
+		const ids = await bench.submit('a fox [slow 310]', 'an owl [slow 310]');
 		await runToEnd(
 			bench,
 			workflow({ maxWait: 3600, download: false }),
 			ids.map((taskId) => ({ taskId })),
 		);
-		expect(wakes).toHaveLength(5);
-		for (const pause of wakes.slice(0, 4)) expect(pause).toBeGreaterThan(60_000);
-		// A few seconds in memory after each waking up, for two tasks.
-		expect(polls(bench)).toBeLessThan(60);
+		expect(wakes).toHaveLength(6);
+		// As early as n8n allows: what is due so soon is taken up at its next round.
+		for (const pause of wakes) expect(pause).toBeLessThan(10_000);
+		// One for each task in each round.
+		expect(polls(bench)).toBe(wakes.length * 2);
 	});
 
 	test('the stored execution does not hold the key', async () => {
@@ -172,9 +175,9 @@ describe('parked', () => {
 			`The generation task ${ids[0]} was still open after 200 s`,
 		);
 		expect(result.output('Done')).toEqual([]);
-		// Three parks of 66 s do not go into 200 s with time for the last question.
-		expect(turned).toBeLessThanOrEqual(200_000);
-		expect(turned).toBeGreaterThan(150_000);
+		// It was asked about once more after its deadline, at the next round of n8n.
+		expect(turned).toBe(240_000);
+		expect(polls(bench)).toBe(5);
 	});
 
 	test.each(['continueRegularOutput', 'continueErrorOutput'] as const)(
@@ -269,20 +272,37 @@ describe('parked', () => {
 		}
 	});
 
-	test('a second output is none of its own: what is late is an error', async () => {
-		const [late, later] = await bench.submit('a fox [slow 9999]', 'an owl [slow 9999]');
+	test('what is late leaves by the second output, in a form that can be fed back', async () => {
+		const [late, done, later] = await bench.submit(
+			'a fox [slow 9999]',
+			'an owl',
+			'a hare [slow 9999]',
+		);
 		const items = [
-			{ taskId: late!, wait: 1 },
+			{ taskId: late!, wait: 1, prompt: 'a fox' },
+			{ taskId: done!, wait: 1 },
 			{ taskId: later!, wait: 100 },
 		];
-		const options = { parkAfter: 10, onTimeout: 'output' };
+		const options = { onTimeout: 'output' };
 		const parameters = { maxWait: '={{ $json.wait }}', download: false, options };
-		const goOn = { onError: 'continueRegularOutput' as const };
-		const result = await runToEnd(bench, workflow(parameters, goOn), items);
-		expect(result.json('Done').map(({ error }) => error)).toEqual([
-			expect.stringContaining(`${late} was still open after 1 s`),
-			expect.stringContaining(`${later} was still open after 100 s`),
+		const result = await runToEnd(bench, workflow(parameters), items);
+		expect(result.json('Done')).toMatchObject([{ taskId: done, status: 'completed' }]);
+		expect(result.json('Failed')).toMatchObject([
+			{ taskId: late, taskType: 'generation', statusGroup: 'waiting', prompt: 'a fox' },
+			{ taskId: later, taskType: 'generation', statusGroup: 'waiting' },
 		]);
+		expect(bench.gateway.count('poll')).toBe(4);
+	});
+
+	test('a second output beside an error output is refused', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const parameters = { options: { surviveRestarts: true, onTimeout: 'output' } };
+		const result = await bench.run('imageWait', parameters, [{ taskId: taskId! }], {
+			onError: 'continueErrorOutput',
+		});
+		expect(JSON.stringify(result.runData)).toContain(
+			'cannot be combined with both a second output and an error output',
+		);
 	});
 });
 

@@ -1,13 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import type { Gateway } from '../../simulator/gateway.mjs';
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
-import { itemsOf } from '../../harness/server/example-workflows.mjs';
-import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
-/** Long enough that the tasks outlive a park of 66 s, a crash, and the second park. */
+/** Long enough for several of n8n's rounds, of a minute each, and for its restarts. */
 jest.setTimeout(600_000);
 
-describe('waiting that survives a restart, on n8n 2', () => {
+const options = { surviveRestarts: true };
+
+describe('waiting that survives a crash, on n8n 2', () => {
 	let real: RealServer;
 	let server: N8nServer;
 	let gateway: Gateway;
@@ -20,75 +23,133 @@ describe('waiting that survives a restart, on n8n 2', () => {
 
 	afterAll(async () => await real?.close());
 
-	/** Webhook, one item for each prompt, submit, wait with parks, and a last node. */
 	async function createWorkflow(path: string, waitSettings: Json = {}): Promise<string> {
-		const workflow = await server.createWorkflow(
-			batchWorkflow({
-				path,
-				credentials,
-				wait: { maxWait: 400, options: { surviveRestarts: true, parkAfter: 5 } },
-				waitSettings,
-				ends: ['Last', 'Errors'],
-			}),
+		const wait = { maxWait: 400, options };
+		const ends = ['Last', 'Errors'];
+		return await create(batchWorkflow({ path, credentials, wait, waitSettings, ends }));
+	}
+
+	async function create(workflow: ReturnType<typeof batchWorkflow>): Promise<string> {
+		const { id } = await server.createWorkflow(workflow);
+		await server.activate(id);
+		return id;
+	}
+
+	/** All executions of a workflow, the first one first: the user's, then those that wait for it. */
+	const executionsOf = async (workflowId: string) =>
+		(await server.executions({ workflowId })).sort(
+			(one, other) => Number(one.id) - Number(other.id),
 		);
-		await server.activate(workflow.id);
-		return workflow.id;
-	}
 
-	/** Starts the workflow and gives back its execution, once that is parked. */
-	async function parked(path: string, workflowId: string, prompts: string[]): Promise<string> {
+	/** Starts the workflow and gives back its execution, once that is stored. */
+	async function suspended(path: string, workflowId: string, prompts: string[]): Promise<string> {
 		await server.runWebhook(path, { prompts });
-		const executions = await server.executions({ workflowId });
-		const outer = executions.map(({ id }) => Number(id)).sort((one, other) => one - other)[0];
-		await server.until(String(outer), (status) => status === 'waiting');
-		return String(outer);
+		const [outer] = await executionsOf(workflowId);
+		await server.until(String(outer?.id), (status) => status === 'waiting');
+		return String(outer?.id);
 	}
 
-	it('brings every image after SIGKILL in mid-wait, pairs it, and submits nothing anew', async () => {
+	const itemsOf = ({ data }: Execution, name: string): Json[] =>
+		(data.resultData.runData[name] ?? []).flatMap((run: Json) => run.data?.main?.[0] ?? []);
+
+	it('brings every image after SIGKILL at once and in a check, and submits nothing anew', async () => {
 		gateway.reset();
 		const workflowId = await createWorkflow('crash', { onError: 'continueErrorOutput' });
 		const prompts = ['a fox', 'a boat [slow 60]', 'no way [slow 20] [fail]', 'a castle [slow 100]'];
-		const id = await parked('crash', workflowId, prompts);
-
+		const id = await suspended('crash', workflowId, prompts);
 		await server.restart('SIGKILL');
+
+		gateway.setFaults([{ call: 'download', kind: 'latency', ms: 5000 }]);
+		while (gateway.count('download') === 0) await sleep(50);
+		await server.restart('SIGKILL');
+		const killed = (await executionsOf(workflowId)).filter(({ status }) => status === 'crashed');
+		expect(killed).toHaveLength(1);
+		gateway.setFaults([]);
 		const execution = await server.settled(id, 400_000);
 
 		expect(execution.status).toBe('success');
 		const images = itemsOf(execution, 'Wait');
 		expect(itemsOf(execution, 'Last')).toHaveLength(3);
 		expect(images.map(({ json }) => json.status)).toEqual(['completed', 'completed', 'completed']);
-		expect(images.every(({ binary }) => binary.data.mimeType === 'image/png')).toBe(true);
 		for (const { binary } of images) {
 			expect((await server.binary(binary.data)).subarray(1, 4).toString()).toBe('PNG');
 		}
 		expect(images.map(({ pairedItem }) => pairedItem.item)).toEqual([0, 1, 3]);
 		const [failed] = itemsOf(execution, 'Errors');
 		expect(failed.json).toMatchObject({ details: { taskType: 'generation', status: 'failed' } });
+		expect(failed.json.taskId).toBe(failed.json.details.taskId);
 		expect(gateway.paid).toBe(4);
 	});
 
-	it('asks for nothing more once the outer execution was stopped while parked', async () => {
+	it('keeps the tasks of a batch that is killed while it is submitted', async () => {
+		gateway.reset();
+		gateway.setFaults([{ call: 'submit', kind: 'latency', ms: 200 }]);
+		const submit = { mode: 'wait', options };
+		const workflowId = await create(batchWorkflow({ path: 'batch', credentials, submit }));
+		const prompts = Array.from({ length: 400 }, (_, index) => `fox ${index}`);
+		await server.runWebhook('batch', { prompts });
+		const paidAt: Array<{ at: number; paid: number }> = [];
+		while (gateway.paid < 200) {
+			paidAt.push({ at: Date.now(), paid: gateway.paid });
+			await sleep(20);
+		}
+		const end = Date.now();
+		await server.restart('SIGKILL');
+		gateway.setFaults([]);
+
+		const [outer, kept, ...others] = await executionsOf(workflowId);
+		expect([outer?.status, kept?.status, others]).toEqual(['crashed', 'crashed', []]);
+		const tasks = itemsOf(await server.execution(String(kept?.id)), 'Submitted Image Tasks');
+		const before = paidAt.findLast(({ at }) => at < end - 2000)?.paid ?? 0;
+		// But for what was under way, ten at a time.
+		expect(tasks.length).toBeGreaterThanOrEqual(before - 10);
+		expect(new Set(tasks.map(({ json }) => json.taskId)).size).toBe(tasks.length);
+		expect(tasks[0].json).toMatchObject({ taskId: expect.any(String), taskType: 'generation' });
+	});
+
+	it('asks for nothing more once the outer execution was stopped while stored', async () => {
 		gateway.reset();
 		const workflowId = await createWorkflow('stopped');
-		const id = await parked('stopped', workflowId, ['a lighthouse [slow 300]']);
+		const id = await suspended('stopped', workflowId, ['a lighthouse [slow 300]']);
 		await server.rest('POST', `/executions/${id}/stop`);
 		const before = gateway.count('poll');
-
-		const inner = (await server.executions({ workflowId })).find(
-			(execution) => execution.id !== id,
-		);
-		await server.settled(String(inner?.id), 200_000);
-
+		const [outer, keeper, watcher] = await executionsOf(workflowId);
+		await server.settled(String(keeper?.id), 200_000);
+		expect((await server.execution(String(watcher?.id))).status).toBe('success');
 		expect(gateway.count('poll')).toBe(before);
+		// What a Stop leaves is what Image Wait takes.
+		const [task] = itemsOf(await server.execution(String(outer?.id)), 'Wait');
+		expect(task.json).toMatchObject({ taskId: expect.any(String), taskType: 'generation' });
 	});
 
 	it("becomes the node's error where the node stops on errors", async () => {
 		gateway.reset();
 		const workflowId = await createWorkflow('stops');
-		const id = await parked('stops', workflowId, ['a tree [slow 10] [fail]', 'a cat [slow 200]']);
+		const id = await suspended('stops', workflowId, [
+			'a tree [slow 10] [fail]',
+			'a cat [slow 200]',
+		]);
 		const execution = await server.settled(id, 400_000);
 		expect(execution.status).toBe('error');
 		const error = execution.data.resultData.error as Json;
 		expect(error.message).toMatch(/ended as "failed"/);
+		expect(error.node.name).toBe('Wait');
 	});
+
+	it.each(['continueRegularOutput', 'continueErrorOutput'])(
+		'ends in one round when the credential is gone (%s)',
+		async (onError) => {
+			gateway.reset();
+			const own: Json = await server.storeAccount(gateway.url, gateway.keys[0]);
+			const path = `gone-${onError}`;
+			const workflowId = await createWorkflow(path, { onError, credentials: own });
+			const id = await suspended(path, workflowId, ['a fox', 'an owl']);
+			await server.rest('DELETE', `/credentials/${own.mediaGatewayApi.id}`);
+			const execution = await server.settled(id, 100_000);
+			const node = onError === 'continueErrorOutput' ? 'Errors' : 'Last';
+			const submitted = itemsOf(execution, 'Submit').map(({ json }) => json.taskId);
+			expect(itemsOf(execution, node).map(({ json }) => json.details.taskId)).toEqual(submitted);
+			expect(await executionsOf(workflowId)).toHaveLength(3);
+		},
+	);
 });

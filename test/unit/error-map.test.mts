@@ -1,4 +1,5 @@
-import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
+import { errorFor, gatewayMessage } from '../../gateway/errors/errorMessages.js';
+import { firstText, quote } from '../../gateway/util/text.js';
 import type { Answer, Fault, Outcome } from '../../gateway/protocol/outcome.js';
 import {
 	planDownload,
@@ -12,7 +13,7 @@ import {
 	GatewayError,
 	UnknownOutcomeError,
 	withDetails,
-} from '../../gateway/errors/gatewayError.js';
+} from '../../gateway/util/gatewayError.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };

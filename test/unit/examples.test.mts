@@ -22,6 +22,7 @@ interface Workflow {
 	active: boolean;
 	nodes: Node[];
 	connections: Record<string, Record<string, Array<Array<{ node: string }> | null>>>;
+	settings: { saveExecutionProgress?: boolean };
 }
 
 /** The newest version of each of n8n's own nodes that both supported n8n have. */
@@ -74,6 +75,16 @@ describe.each(files)('the example %s', (file) => {
 		for (const { parameters } of notes) {
 			expect(String(parameters.content).length).toBeGreaterThan(40);
 		}
+	});
+
+	test('keeps the progress of a run that submits tasks, and says so', () => {
+		const submits = ours.filter(({ parameters: { mode } }) => mode === 'wait' || mode === 'submit');
+		const notes = workflow.nodes.filter(({ type }) => type === STICKY);
+		const says = notes.filter(({ parameters: { content } }) =>
+			String(content).includes('**Save execution progress** is on'),
+		);
+		expect(workflow.settings.saveExecutionProgress).toBe(submits.length > 0 ? true : undefined);
+		expect(says).toHaveLength(submits.length > 0 ? 1 : 0);
 	});
 
 	test('has notes that lie on no node', () => {

@@ -13,8 +13,10 @@ import {
 import { readChatAnswer } from '../../gateway/messages/chatAnswer.js';
 import { checkRequest, inWords, withPublishedTypes } from '../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../gateway/util/dataUrl.js';
-import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
-import { MessageStream, readServerEvents } from '../../gateway/messages/messageStream.js';
+import { errorFor, gatewayMessage } from '../../gateway/errors/errorMessages.js';
+import { firstText, quote } from '../../gateway/util/text.js';
+import { MessageStream } from '../../gateway/messages/messageStream.js';
+import { readServerEvents } from '../../gateway/messages/serverSentEvents.js';
 import {
 	detectImageType,
 	extensionFor,
@@ -25,7 +27,8 @@ import {
 import { parseJson, type JsonObject } from '../../gateway/util/json.js';
 import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/messages/thinkingHistory.js';
 import { createKeyEraser } from '../../gateway/util/keyEraser.js';
-import { priceInWords, readModel, readModelList } from '../../gateway/protocol/models.js';
+import { readModel, readModelList } from '../../gateway/protocol/models.js';
+import { priceInWords } from '../../gateway/validation/pricing.js';
 import {
 	messageHints,
 	readMessage,
@@ -40,7 +43,8 @@ import { downloadTarget, redirectTarget } from '../../gateway/protocol/redirect.
 import { isQuotaRefusal } from '../../gateway/protocol/quota.js';
 import { decideRetry } from '../../gateway/client/retryPolicy.js';
 import { statusGroup } from '../../gateway/protocol/status.js';
-import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/protocol/task.js';
+import { readImages, readTaskId, readTaskState } from '../../gateway/protocol/task.js';
+import { taskError } from '../../gateway/errors/taskErrors.js';
 import { faultFrom, plainHeaders } from '../../nodes/shared/transport/http.js';
 
 const SIZE = 64 * 1024;

@@ -1,19 +1,22 @@
-import { errorFor, quote } from '../../../gateway/errors/errorMessages';
-import {
-	isGone,
-	isUnknownTask,
-	YOUNG_MS,
-	type Sightings,
-} from '../../../gateway/client/missingTasks';
+import { errorFor } from '../../../gateway/errors/errorMessages';
+import { quote } from '../../../gateway/util/text';
+import { isGone, YOUNG_MS, type Sightings } from '../../../gateway/client/missingTasks';
+import { isUnknownTask } from '../../../gateway/protocol/errorBody';
 import { isGood, retryAfterMs, type Outcome } from '../../../gateway/protocol/outcome';
 import {
 	planTaskQuery,
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, GatewayError, withDetails } from '../../../gateway/errors/gatewayError';
+import {
+	DeadlineError,
+	GatewayError,
+	NotAskedError,
+	withDetails,
+} from '../../../gateway/util/gatewayError';
 import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
-import { readTaskState, taskError, taskName, type TaskState } from '../../../gateway/protocol/task';
+import { readTaskState, taskName, type TaskState } from '../../../gateway/protocol/task';
+import { taskError } from '../../../gateway/errors/taskErrors';
 import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
 import type { Run } from '../run/runContext';
 
@@ -261,7 +264,7 @@ function stateOf(
 	const seconds = Math.round(maxWaitMs / 1000);
 	const name = taskType === undefined ? `task ${taskId}` : taskName({ taskId, taskType });
 	if (state === undefined && error === undefined) {
-		throw new DeadlineError({
+		throw new NotAskedError({
 			message: `The ${name} could not be asked about within ${seconds} s`,
 			description:
 				'The other requests took all the time, so it may have finished long ago. Nothing is lost: give its ID to Image Wait or Image Task later, or raise "Max Wait" and "Requests per Second".',
@@ -269,7 +272,10 @@ function stateOf(
 			taskType,
 		});
 	}
-	throw new DeadlineError({
+	// Refused for haste, nothing was said about this task.
+	const isUnanswered = state === undefined && error?.problem.httpCode === 429;
+	const Kind = isUnanswered ? NotAskedError : DeadlineError;
+	throw new Kind({
 		message: `The ${name} was still open after ${seconds} s${lastSeen(state, error)}`,
 		description:
 			'It goes on at the gateway and is not lost: give its ID to Image Wait or Image Task later, or raise "Max Wait".',

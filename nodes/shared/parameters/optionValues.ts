@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { readParameter } from './reader';
-import type { RunLimits } from '../run/runContext';
+import type { RunLimits } from '../transport/gatewayAddress';
 
 interface Range {
 	/** As the user sees it. */
@@ -19,7 +19,7 @@ const RANGES = {
 	timeout: { name: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
 	pollInterval: { name: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
 	maxWait: { name: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
-	parkAfter: { name: 'Park After', fallback: 60, lowest: 0, highest: 3600 },
+	parkAfter: { name: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
 	budget: { name: 'Budget', fallback: 0, lowest: 0, highest: Number.MAX_SAFE_INTEGER },
 	maxDownloadMb: { name: 'Max Download Size (MB)', fallback: 100, lowest: 0.001, highest: 2048 },
 } satisfies Record<string, Range>;

@@ -2,7 +2,7 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/errors/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { paymentsInWords, type Paid } from './paid';

@@ -18,7 +18,7 @@ import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { multipart, type MultipartBody } from './multipart';
 import type { Requests } from './inFlight';
-import { CREDENTIAL, type GatewayAddress, type RunLimits } from '../run/runContext';
+import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
 import { arrivedBefore, readBody, TooLargeError } from './responseBody';
 
 /** An answer of the gateway is JSON; images that come inline in it are the largest there is. */

@@ -1,5 +1,3 @@
-import type { TaskType } from '../protocol/requestPlan';
-
 /**
  * What went wrong, for a person and for a workflow that goes on: what happened, what to do, and
  * whatever leads back to something that was paid for.
@@ -11,7 +9,7 @@ export interface Problem {
 	description: string;
 	httpCode?: number;
 	taskId?: string;
-	taskType?: TaskType;
+	taskType?: 'generation' | 'edit';
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
@@ -39,6 +37,11 @@ export class UnknownOutcomeError extends GatewayError {
 /** A task was still open when the time to wait for it was over. It goes on at the gateway. */
 export class DeadlineError extends GatewayError {
 	override name = 'DeadlineError';
+}
+
+/** The gateway said nothing about a task before its deadline: other requests took all the time. */
+export class NotAskedError extends DeadlineError {
+	override name = 'NotAskedError';
 }
 
 /** The same error with more known about it, for example the task it belongs to. */

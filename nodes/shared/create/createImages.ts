@@ -1,5 +1,4 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/validation/modelLimits';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import {
@@ -9,12 +8,13 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { checkBudget, createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
-import { imageItems, isInline, readTarget, type ImageTarget } from './imageItems';
+import { collect, paired } from './collectImages';
+import { readTarget } from '../images/imageItems';
 import { runItems, type Job } from '../run/itemRunner';
 import {
 	inRange,
@@ -25,10 +25,13 @@ import {
 	readSwitch,
 } from '../parameters/optionValues';
 import type { Paid } from '../run/paid';
-import { openPaidRequests, type PaidRequest, type PaidRequests } from '../run/paidRequests';
+import { openPaidRequests, type PaidRequest } from '../run/paidRequests';
 import { readParameter } from '../parameters/reader';
-import { openRun, type Run } from '../run/runContext';
-import { ageOf, createTaskPoller, type TaskPoller } from './pollTasks';
+import { isTool, openRun, type Run } from '../run/runContext';
+import { openProgress, type Progress } from '../suspend/progress';
+import { assertCanSuspend, suspend } from '../suspend/suspend';
+import type { WaitJob } from '../suspend/waitJobs';
+import { createTaskPoller } from '../images/pollTasks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
@@ -47,15 +50,20 @@ export async function createImages<R extends ImageRequest>(
 	taskType: TaskType,
 	creation: Creation<R>,
 ): Promise<INodeExecutionData[][]> {
+	const common = readOptions(context, 0);
+	const survival = readSurvival(context, common);
 	const run = await openRun(context, readLimits(context));
 	const paidRequests = openPaidRequests(run);
+	const { windowMs, progress } = survival ?? {};
+	let safe = false;
 	try {
-		const common = readOptions(context, 0);
 		const checker = createChecker(run, taskType);
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
 		const poller = createTaskPoller(run, pollIntervalMs, count);
 		const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
+		/** What is still open, where the execution is suspended. */
+		const jobs: Array<WaitJob | undefined> = [];
 
 		const prepare = async (itemIndex: number): Promise<Job> => {
 			const options = readOptions(context, itemIndex);
@@ -101,12 +109,17 @@ export async function createImages<R extends ImageRequest>(
 				const paid = await paidRequests.payOnce(paidRequest, plan, (body) =>
 					readPaidResponse(body, taskType, mode !== 'sync'),
 				);
-				if (mode === 'submit' && paid.task !== undefined) {
-					return [taskItem(paid.task, { model, estimatedCost }, itemIndex)];
-				}
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
+				const { task } = paid;
+				const submitted = task && taskItem(task, { model, estimatedCost }, itemIndex);
+				if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
+				if (mode === 'submit' && submitted !== undefined) return [submitted];
 				const facts = { model, prompt, estimatedCost };
-				return await collect(run, poller, paidRequests, paid, facts, target, maxWaitMs);
+				const patience = { maxWaitMs, windowMs };
+				const found = await collect(run, poller, paidRequests, paid, facts, target, patience);
+				if (Array.isArray(found)) return found;
+				jobs[itemIndex] = found;
+				return [];
 			};
 		};
 
@@ -124,11 +137,35 @@ export async function createImages<R extends ImageRequest>(
 			paidRequests,
 		});
 		addHints(context, checker.hints);
-		return [items.flat()];
+		const output = Object.values(jobs).some((job) => job !== undefined)
+			? await suspend(
+					context,
+					items.map((done, itemIndex) => {
+						const job = jobs[itemIndex];
+						return job === undefined ? { done: { items: done } } : { job };
+					}),
+				)
+			: [items.flat()];
+		safe = true;
+		return output;
 	} finally {
 		paidRequests.close();
 		run.end();
+		await progress?.close(safe);
 	}
+}
+
+/** How the run survives a crash; undefined if it does not. */
+function readSurvival(
+	context: IExecuteFunctions,
+	options: IDataObject,
+): { windowMs: number; progress: Progress } | undefined {
+	const chosen = readSwitch(context, 'Survive Restarts', options.surviveRestarts, false, 0);
+	const mode = readParameter(context, 'mode', 0, 'sync');
+	if (!chosen || mode === 'sync' || isTool(context)) return undefined;
+	assertCanSuspend(context);
+	const windowMs = inRange(context, 'parkAfter', options.parkAfter, 0) * 1000;
+	return { windowMs, progress: openProgress(context) };
 }
 
 const MODES = ['sync', 'wait', 'submit'] as const;
@@ -219,52 +256,4 @@ function dryRunItem(
 		}) as IDataObject,
 		pairedItem: { item: itemIndex },
 	};
-}
-
-/** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
-const hasFailed = (error: unknown): boolean =>
-	error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
-
-/** Waits for the task where there is one, and hands out the images. */
-async function collect(
-	run: Run,
-	poller: TaskPoller,
-	paidRequests: PaidRequests,
-	paid: Paid,
-	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
-	target: ImageTarget,
-	maxWaitMs: number,
-): Promise<INodeExecutionData[]> {
-	let { task, images, created } = paid;
-	// A synchronous request that was answered by a task is waited for as well: it is paid.
-	if (images === undefined && task !== undefined) {
-		const ageMs = ageOf(task.submittedAt);
-		const state = await poller.wait(task, { maxWaitMs, ageMs }).catch(async (error: unknown) => {
-			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
-			return await Promise.reject(error);
-		});
-		task = { ...task, status: state.status };
-		({ images, created } = state);
-		paidRequests.note(target.itemIndex, { task, images, created });
-	}
-	const { taskId, taskType, status } = task ?? {};
-	const found = images ?? [];
-	// Each image carries its share, so that the items add up to what the request costs.
-	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
-	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };
-	const items = await imageItems(run, found, facts, target);
-	const isWhole = items.every(({ json }) => json.error === undefined);
-	if (isWhole && found.some(({ url }) => isInline(url))) {
-		paidRequests.note(target.itemIndex, { items, images: undefined });
-	}
-	return items;
-}
-
-/** Items of an earlier try, as copies, at the place where the item is now. */
-function paired(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
-	return items.map(({ json, binary }) => ({
-		json: { ...json },
-		...(binary === undefined ? {} : { binary: { ...binary } }),
-		pairedItem: { item: itemIndex },
-	}));
 }

@@ -1,17 +1,12 @@
-import {
-	checkRequest,
-	estimateCost,
-	inWords,
-	rounded,
-	withPublishedTypes,
-} from '../../../gateway/validation/modelLimits';
+import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
+import { estimateCost, rounded } from '../../../gateway/validation/pricing';
 import type { ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
 	GenerationRequest,
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { askForModels, ListingError } from '../methods/modelCache';
 import type { Run } from '../run/runContext';
 

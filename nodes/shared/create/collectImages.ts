@@ -1,0 +1,78 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { rounded } from '../../../gateway/validation/pricing';
+import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { DeadlineError, GatewayError } from '../../../gateway/util/gatewayError';
+import { statusGroup } from '../../../gateway/protocol/status';
+import { imageItems, isInline, type ImageTarget } from '../images/imageItems';
+import type { Paid } from '../run/paid';
+import type { PaidRequests } from '../run/paidRequests';
+import type { Run } from '../run/runContext';
+import type { WaitJob } from '../suspend/waitJobs';
+import { ageOf, type TaskPoller } from '../images/pollTasks';
+
+/** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
+const hasFailed = (error: unknown): boolean =>
+	error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
+
+/** Waits for the task where there is one, and hands out the images; or says what is left to wait for. */
+export async function collect(
+	run: Run,
+	poller: TaskPoller,
+	paidRequests: PaidRequests,
+	paid: Paid,
+	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
+	target: ImageTarget,
+	{ maxWaitMs, windowMs = Infinity }: { maxWaitMs: number; windowMs?: number },
+): Promise<INodeExecutionData[] | WaitJob> {
+	let { task, images, created } = paid;
+	// A synchronous request that was answered by a task is waited for as well: it is paid.
+	if (images === undefined && task !== undefined) {
+		const { taskId, taskType, status, submittedAt } = task;
+		const toWaitFor: WaitJob = {
+			task: { taskId, taskType },
+			facts: withoutUndefined({ model, prompt, estimatedCost }),
+			target,
+			submittedAt,
+			maxWaitMs,
+			deadlineAt: Date.now() + maxWaitMs,
+			status,
+		};
+		// Nothing that takes time before the execution is suspended.
+		if (windowMs === 0) return toWaitFor;
+		const isPart = windowMs < maxWaitMs;
+		const patience = {
+			maxWaitMs: Math.min(windowMs, maxWaitMs),
+			chosenMs: maxWaitMs,
+			ageMs: ageOf(submittedAt),
+		};
+		const state = await poller.wait(task, patience).catch(async (error: unknown) => {
+			if (isPart && error instanceof DeadlineError) return undefined;
+			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
+			return await Promise.reject(error);
+		});
+		if (state === undefined) return toWaitFor;
+		task = { ...task, status: state.status };
+		({ images, created } = state);
+		paidRequests.note(target.itemIndex, { task, images, created });
+	}
+	const { taskId, taskType, status } = task ?? {};
+	const found = images ?? [];
+	// Each image carries its share, so that the items add up to what the request costs.
+	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
+	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };
+	const items = await imageItems(run, found, facts, target);
+	const isWhole = items.every(({ json }) => json.error === undefined);
+	if (isWhole && found.some(({ url }) => isInline(url))) {
+		paidRequests.note(target.itemIndex, { items, images: undefined });
+	}
+	return items;
+}
+
+/** Items of an earlier try, as copies, at the place where the item is now. */
+export function paired(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
+	return items.map(({ json, binary }) => ({
+		json: { ...json },
+		...(binary === undefined ? {} : { binary: { ...binary } }),
+		pairedItem: { item: itemIndex },
+	}));
+}

@@ -1,0 +1,35 @@
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+
+/**
+ * Puts each failed item at the position of its own input item. After a suspension n8n pairs items by
+ * position, and merges the columns of the input item into what leaves by the error output: at
+ * another position these would be the columns, and the task ID, of another item. The two kinds keep
+ * their order, and they leave by different outputs, so nobody sees what stood between them.
+ *
+ * @param items the output items of each input item
+ * @returns all of them; several failed ones of one input item as one, which names the others
+ */
+export function inPlace(items: INodeExecutionData[][]): INodeExecutionData[] {
+	const good = items.map((list) => list.filter((item) => !isFailed(item)));
+	const failed = items.map((list) => combined(list.filter(isFailed)));
+	const rest = good.flat();
+	const total = rest.length + failed.filter((item) => item !== undefined).length;
+	const output: INodeExecutionData[] = [];
+	for (let position = 0; position < total; position += 1) {
+		const next = failed[position] ?? rest.shift();
+		if (next !== undefined) output.push(next);
+	}
+	return output;
+}
+
+const isFailed = ({ json }: INodeExecutionData): boolean => json.error !== undefined;
+
+function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData | undefined {
+	if (first === undefined || others.length === 0) return first;
+	const { details, ...json } = first.json;
+	const more = others.map((other) => ({
+		error: other.json.error,
+		...(other.json.details as IDataObject),
+	}));
+	return { ...first, json: { ...json, details: { ...(details as IDataObject), more } } };
+}

@@ -1,0 +1,146 @@
+import type {
+	IConnections,
+	IDataObject,
+	IExecuteFunctions,
+	IExecuteWorkflowInfo,
+	INode,
+	IWorkflowSettings,
+} from 'n8n-workflow';
+import { NodeConnectionTypes } from 'n8n-workflow';
+import type { WaitPlan } from './parcels';
+
+/** What a node of this package is in a sub-execution, by its hidden parameter "Role". */
+export const ROLES = ['fail', 'keep', 'mark', 'progress', 'result', 'wait', 'watch'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Names of nodes in the sub-executions: what a node notes is stored under its name. */
+export const WATCHER = 'Check Image Tasks';
+const KEEPER = 'Keep Image Tasks';
+const MARK = 'Mark Resume';
+const RESULT = 'Image Results';
+/** People find this one in the list of executions. */
+const SUBMITTED = 'Submitted Image Tasks';
+
+/** The finished files and the state must not vanish before the execution that waits has them. */
+const KEPT: IWorkflowSettings = {
+	executionOrder: 'v1',
+	saveDataSuccessExecution: 'all',
+	saveDataErrorExecution: 'all',
+	saveExecutionProgress: false,
+};
+
+type Settings = Partial<Pick<INode, 'credentials' | 'onError'>>;
+
+/** Nodes of a sub-workflow, from left to right, each of them playing a role. */
+function roleNode(
+	context: IExecuteFunctions,
+	name: string,
+	role: Role,
+	position: [number, number],
+	parameters: IDataObject = {},
+	settings: Settings = {},
+): INode {
+	const { type, typeVersion } = context.getNode();
+	return {
+		id: name,
+		name,
+		// Whichever node waits: the roles are Image Wait's. A prefix other than the package's is kept.
+		type: type.replace(/\w+$/, 'imageWait'),
+		typeVersion,
+		position,
+		parameters: { ...parameters, role } as INode['parameters'],
+		...settings,
+	};
+}
+
+const START = 'Start';
+const startNode: INode = {
+	id: START,
+	name: START,
+	type: 'n8n-nodes-base.executeWorkflowTrigger',
+	typeVersion: 1.1,
+	position: [0, 0],
+	parameters: { inputSource: 'passthrough' },
+};
+
+const to = (node: string) => ({ node, type: NodeConnectionTypes.Main, index: 0 });
+
+function subWorkflow(
+	name: string,
+	nodes: INode[],
+	connections: IConnections,
+	settings: IWorkflowSettings,
+): IExecuteWorkflowInfo {
+	const code = { name, active: false, nodes: [startNode, ...nodes], connections, settings };
+	return { code: code as unknown as IExecuteWorkflowInfo['code'] };
+}
+
+/** Holds the tasks until they are settled, and starts a watcher as often as it takes. */
+export function keeperWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
+	const { credentials } = context.getNode();
+	// An error carries the name of the node that throws it: users know their own.
+	const fail = [START, KEEPER, MARK, RESULT].includes(plan.nodeName)
+		? `${plan.nodeName} 1`
+		: plan.nodeName;
+	const nodes = [
+		// Above the keeper, so that the engine runs it first.
+		roleNode(context, MARK, 'mark', [200, -200]),
+		roleNode(
+			context,
+			KEEPER,
+			'keep',
+			[200, 0],
+			{},
+			// An error of the watcher comes as an item, which the keeper judges.
+			{ credentials, onError: 'continueRegularOutput' },
+		),
+		roleNode(context, RESULT, 'result', [400, 0]),
+		roleNode(context, fail, 'fail', [400, 200]),
+	];
+	const connections = {
+		[START]: { main: [[to(KEEPER)]] },
+		[KEEPER]: { main: [[to(MARK), to(KEEPER)], [to(RESULT)], [to(fail)]] },
+	};
+	return subWorkflow(`${plan.workflowName} (waiting for images)`, nodes, connections, KEPT);
+}
+
+/** Asks the gateway, suspended between two checks. */
+export function watcherWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
+	const { credentials } = context.getNode();
+	const onError = plan.goOn ? ('continueRegularOutput' as const) : undefined;
+	const nodes = [
+		roleNode(context, WATCHER, 'watch', [200, 0], plan.parameters, { credentials, onError }),
+		// The result of a workflow is what the first output of its last node gives.
+		{
+			id: RESULT,
+			name: RESULT,
+			type: 'n8n-nodes-base.noOp',
+			typeVersion: 1,
+			position: [400, 0] as [number, number],
+			parameters: {},
+		},
+	];
+	const connections = {
+		[START]: { main: [[to(WATCHER)]] },
+		[WATCHER]: { main: [[to(WATCHER)], [to(RESULT)]] },
+	};
+	return subWorkflow(`${plan.workflowName} (checking images)`, nodes, connections, KEPT);
+}
+
+/** Keeps the IDs of tasks while a batch is submitted: it is deleted when all goes well. */
+export function progressWorkflow(
+	context: IExecuteFunctions,
+	workflowName: string,
+): IExecuteWorkflowInfo {
+	const nodes = [roleNode(context, SUBMITTED, 'progress', [200, 0])];
+	const connections = {
+		[START]: { main: [[to(SUBMITTED)]] },
+		[SUBMITTED]: { main: [[], [to(SUBMITTED)]] },
+	};
+	return subWorkflow(`${workflowName} (submitted image tasks)`, nodes, connections, {
+		executionOrder: 'v1',
+		saveExecutionProgress: true,
+		saveDataSuccessExecution: 'none',
+		saveDataErrorExecution: 'all',
+	});
+}

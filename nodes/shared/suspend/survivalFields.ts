@@ -1,0 +1,36 @@
+import type { INodeProperties } from 'n8n-workflow';
+
+/**
+ * The options that make waiting survive a crash.
+ *
+ * @param modes in which modes of the node there is something to survive; undefined where it has none
+ */
+export function survivalFields(modes?: string[]): INodeProperties[] {
+	const displayOptions =
+		modes === undefined ? {} : { displayOptions: { show: { '/mode': modes } } };
+	return [
+		{
+			displayName: 'Park After (Seconds)',
+			name: 'parkAfter',
+			type: 'number',
+			typeOptions: { minValue: 0, maxValue: 3600 },
+			default: 0,
+			description:
+				'With "Survive Restarts": how long to wait in memory before the execution is stored. Quick tasks come out sooner, but a crash within this time loses the run.',
+			...displayOptions,
+		},
+		{
+			displayName: 'Survive Restarts',
+			name: 'surviveRestarts',
+			type: 'boolean',
+			default: false,
+			description:
+				'Whether waiting survives a restart or a crash of n8n. The execution is stored in the database, and tasks are checked about once a minute; the first check comes after half a minute on average. To get quick tasks sooner, set "Park After". Needs n8n 2 and a saved workflow.',
+			...displayOptions,
+		},
+	];
+}
+
+/** What the editor shows beside a node whose execution is stored. */
+export const WAITING_TOOLTIP =
+	'Waiting for image tasks. They are checked about once a minute, also after a restart of n8n.';

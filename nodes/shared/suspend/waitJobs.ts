@@ -1,0 +1,174 @@
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { rounded } from '../../../gateway/validation/pricing';
+import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { DeadlineError, NotAskedError } from '../../../gateway/util/gatewayError';
+import { statusGroup } from '../../../gateway/protocol/status';
+import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
+import { runItems } from '../run/itemRunner';
+import { inRange, readChoice, readLimits, readOptions } from '../parameters/optionValues';
+import { stillToBeHad } from '../run/paid';
+import { readParameter } from '../parameters/reader';
+import { openRun } from '../run/runContext';
+import { ageOf, createTaskPoller, type TaskReference } from '../images/pollTasks';
+import { knownFacts, readTaskReference } from '../images/taskReference';
+
+/** What is waited for on behalf of one input item. It can be stored and taken up again. */
+export interface WaitJob {
+	task: TaskReference;
+	facts: ImageFacts;
+	target: ImageTarget;
+	/** As the item says it, if it does. */
+	submittedAt: unknown;
+	maxWaitMs: number;
+	/** Milliseconds since 1970: it may outlive the process. */
+	deadlineAt: number;
+	/** As the gateway spelled it when it was last asked. */
+	status?: string;
+	/** There was no time to ask about it in the last window. */
+	unasked?: boolean;
+	/** It was asked about in the last window, and others were not: they go first in this one. */
+	rests?: boolean;
+}
+
+/** For so long after its deadline a task that could not be asked about is not given up. */
+const LONGEST_BACKLOG_MS = 1_800_000;
+
+/** What came of one input item. */
+export interface Finished {
+	items: INodeExecutionData[];
+	/** For the second output: the task was still open at its deadline. */
+	open?: INodeExecutionData;
+}
+
+/** One input item: what it waits for, or what came of it. Neither where its parameters were wrong. */
+export interface WaitEntry {
+	job?: WaitJob;
+	done?: Finished;
+}
+
+/** Reads what an item wants from its parameters. @throws NodeOperationError */
+export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob {
+	const maxWait = readParameter(context, 'maxWait', itemIndex, 600);
+	const maxWaitMs = inRange(context, 'maxWait', maxWait, itemIndex) * 1000;
+	return {
+		task: readTaskReference(context, itemIndex),
+		facts: knownFacts(context, itemIndex),
+		target: readTarget(context, itemIndex),
+		submittedAt: context.getInputData()[itemIndex]?.json.submittedAt,
+		maxWaitMs,
+		deadlineAt: Date.now() + maxWaitMs,
+	};
+}
+
+/**
+ * Waits for all tasks of a batch, in this process.
+ *
+ * @param windowMs how long at the most; what is open then and may still be waited for stays without
+ *   a result. Every open task is asked about at least once, however short that is; with 0 none is.
+ * @returns an entry for each input item
+ * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
+ */
+export async function waitForJobs(
+	context: IExecuteFunctions,
+	count: number,
+	read: (itemIndex: number) => WaitEntry,
+	windowMs: number,
+): Promise<WaitEntry[]> {
+	const run = await openRun(context, readLimits(context));
+	try {
+		const { onTimeout } = readOptions(context, 0);
+		const ends = readChoice(context, 'On Timeout', onTimeout, ['error', 'output'], 0);
+		const toOutput = ends === 'output';
+		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
+		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
+		const poller = createTaskPoller(run, intervalMs, count);
+		const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
+		const unfinished = new Set<number>();
+		const stillOpen = new Map<number, INodeExecutionData>();
+
+		const work = async (job: WaitJob, itemIndex: number): Promise<INodeExecutionData[]> => {
+			// Nothing that takes time before the execution is suspended.
+			if (windowMs === 0 || job.rests === true) {
+				unfinished.add(itemIndex);
+				return [];
+			}
+			const { task, facts, target } = job;
+			const left = Math.max(1000, job.deadlineAt - Date.now());
+			const patience = {
+				maxWaitMs: Math.min(left, windowMs),
+				chosenMs: job.maxWaitMs,
+				ageMs: ageOf(job.submittedAt),
+				// Taken up again after a restart, it has been waited for before.
+				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
+			};
+			const settled = await poller.wait(task, patience).catch(async (error: unknown) => {
+				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
+				job.unasked = error instanceof NotAskedError;
+				const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
+				const { status = job.status, taskType = task.taskType } = error.problem;
+				job.status = status;
+				// What was found out need not be found out again.
+				job.task = { ...task, taskType };
+				const isSuspended = windowMs < job.maxWaitMs;
+				if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
+				else if (toOutput) stillOpen.set(itemIndex, openItem(job));
+				else return await Promise.reject(error);
+				return undefined;
+			});
+			if (settled === undefined) return [];
+			const { taskId, taskType, status, created, model = facts.model, images } = settled;
+			const known = { ...facts, model, created, taskId, taskType, status };
+			// Each image carries its share, so that the items add up to what the request costs.
+			if (known.estimatedCost !== undefined) {
+				known.estimatedCost = rounded(known.estimatedCost / images.length);
+			}
+			return await imageItems(run, images, known, target);
+		};
+
+		const output = await runItems(run, count, {
+			prepare: (itemIndex) => {
+				const entry = read(itemIndex);
+				entries[itemIndex] = entry;
+				const { job, done } = entry;
+				return async () =>
+					done !== undefined || job === undefined ? [] : await work(job, itemIndex);
+			},
+			paidRequests: { inWords: () => tasksInWords(entries), settle: () => undefined },
+		});
+		return entries.map(({ job, done }, itemIndex) => {
+			if (done !== undefined || unfinished.has(itemIndex)) return { job, done };
+			return { job, done: { items: output[itemIndex] ?? [], open: stillOpen.get(itemIndex) } };
+		});
+	} finally {
+		run.end();
+	}
+}
+
+/** The tasks of a batch that ends early, a line each: they are paid, and still to be had. */
+export function tasksInWords(entries: WaitEntry[]): string {
+	return stillToBeHad(
+		entries.flatMap(({ job }, itemIndex) =>
+			job === undefined
+				? []
+				: [
+						`item ${itemIndex}: ${job.task.taskType === 'auto' ? 'image' : job.task.taskType} task ${job.task.taskId}`,
+					],
+		),
+	);
+}
+
+/** A task that is still open, in the form in which Image Wait and Image Task take it. */
+export function openItem(job: WaitJob): INodeExecutionData {
+	const { task, facts, target, status, submittedAt } = job;
+	return {
+		json: withoutUndefined({
+			taskId: task.taskId,
+			taskType: task.taskType === 'auto' ? undefined : task.taskType,
+			status,
+			statusGroup: status === undefined ? undefined : statusGroup(status),
+			submittedAt: typeof submittedAt === 'string' ? submittedAt : undefined,
+			...facts,
+		}) as IDataObject,
+		pairedItem: { item: target.itemIndex },
+	};
+}
