@@ -4,7 +4,7 @@ import { normalizeUrl } from '../../../gateway/protocol/url';
 import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
 import type { Clock } from '../../../gateway/util/clock';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
-import { createKeyEraser } from '../../../gateway/util/keyEraser';
+import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
 import { RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import { createClient, type SendOnce, type Client } from '../../../gateway/client/client';
 import { Requests, RunEnded } from '../transport/inFlight';
@@ -28,6 +28,8 @@ export interface GatewayAddress {
 	authentication: IAdditionalCredentialOptions;
 	/** Takes the key out of what a gateway sends back: some quote the key that they refuse. */
 	withoutKey(text: string): string;
+	/** Takes the beginning of the key away from the end of a text that was cut there. */
+	withoutCutKey(text: string): string;
 }
 
 /** Limits of a run; they hold for all its items together. */
@@ -100,6 +102,7 @@ export async function readAddress(
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
 		withoutKey: createKeyEraser(cleanApiKey(credentials.apiKey)),
+		withoutCutKey: createCutKeyEraser(cleanApiKey(credentials.apiKey)),
 	};
 }
 
