@@ -12,7 +12,7 @@ import {
 	optionsField,
 	taskFields,
 } from '../shared/descriptions/imageFields';
-import { inRange, readOptions, readSwitch } from '../shared/parameters/optionValues';
+import { inRange, readChoice, readOptions, readSwitch } from '../shared/parameters/optionValues';
 import { isTool } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { assertCanPark, continueParked, park } from './park';
@@ -115,15 +115,18 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 	const windowMs = survives
 		? inRange(context, 'parkAfter', options.parkAfter, 0) * 1000
 		: Number.MAX_SAFE_INTEGER;
+	const ends = readChoice(context, 'On Timeout', options.onTimeout, ['error', 'output'], 0);
+	// What is parked has one output: there an open task is an error.
+	const toOutput = ends === 'output' && !survives;
 	const waited = await waitForJobs(
 		context,
 		context.getInputData().length,
 		(itemIndex) => readJob(context, itemIndex),
-		windowMs,
+		{ windowMs, toOutput },
 	);
 	if (waited.unfinished.size > 0) return [await park(context, waited)];
 	const items = waited.output.flat();
-	return options.onTimeout === 'output' ? [items, waited.stillOpen] : [items];
+	return toOutput ? [items, waited.stillOpen] : [items];
 }
 
 /**
@@ -137,7 +140,8 @@ function outputsFor(parameters: { role?: string; options?: { onTimeout?: string 
 			{ type: 'main', displayName: 'Done' },
 		];
 	}
-	if (parameters.options?.onTimeout !== 'output') return [{ type: 'main' }];
+	const onTimeout = String(parameters.options?.onTimeout).trim().toLowerCase();
+	if (onTimeout !== 'output') return [{ type: 'main' }];
 	return [
 		{ type: 'main', displayName: 'Finished' },
 		{ type: 'main', displayName: 'Still Open' },

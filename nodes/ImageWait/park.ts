@@ -163,7 +163,10 @@ export async function continueParked(context: IExecuteFunctions): Promise<INodeE
 		const { job } = envelopes[itemIndex] as Envelope;
 		return { ...job, done: job.done ?? notes.done?.[itemIndex] };
 	};
-	const { jobs, output, unfinished } = await waitForJobs(context, input.length, readJob, WINDOW_MS);
+	const { jobs, output, unfinished } = await waitForJobs(context, input.length, readJob, {
+		windowMs: WINDOW_MS,
+		toOutput: false,
+	});
 	if (unfinished.size === 0) {
 		delete notes.done;
 		return [[], output.flat()];

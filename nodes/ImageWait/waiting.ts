@@ -10,7 +10,7 @@ import {
 } from '../shared/images/imageItems';
 import { runItems } from '../shared/run/itemRunner';
 import { stillToBeHad } from '../shared/run/paid';
-import { inRange, readChoice, readLimits, readOptions } from '../shared/parameters/optionValues';
+import { inRange, readLimits } from '../shared/parameters/optionValues';
 import { readParameter } from '../shared/parameters/reader';
 import { openRun } from '../shared/run/runContext';
 import { ageOf, createTaskPoller, type TaskReference } from '../shared/images/pollTasks';
@@ -58,19 +58,17 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
  * Waits for all tasks of a batch, in this process.
  *
  * @param windowMs how long at the most; what is open then and may still be waited for is `unfinished`
+ * @param toOutput whether a task that is open at its deadline is no error, but `stillOpen`
  * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
  */
 export async function waitForJobs(
 	context: IExecuteFunctions,
 	count: number,
 	read: (itemIndex: number) => WaitJob,
-	windowMs: number,
+	{ windowMs, toOutput }: { windowMs: number; toOutput: boolean },
 ): Promise<Waited> {
 	const run = await openRun(context, readLimits(context));
 	try {
-		const { onTimeout } = readOptions(context, 0);
-		const ends = readChoice(context, 'On Timeout', onTimeout, ['error', 'output'], 0);
-		const toOutput = ends === 'output';
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
 		const poller = createTaskPoller(run, intervalMs, count);
