@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/play.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { pathIn } from '../service/pictures.mjs';
+import { pathIn } from '../service/one-pixel-pictures.mjs';
 import { callsOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 
 export function output(played: Played): Breach[] {
