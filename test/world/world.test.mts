@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const main = join(__dirname, 'main.mts');
+const main = join(__dirname, 'play-worlds.mts');
 
 /** What the command says; rejects with it if a world is broken. */
 async function world(...args: string[]): Promise<string> {

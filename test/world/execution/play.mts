@@ -2,7 +2,8 @@
 import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { seeded } from '../../../simulator/seed.mjs';
 import type { Act, World } from '../plan/world.mjs';
-import { KEYS, Service } from '../service/service.mjs';
+import { KEYS } from '../service/accounts-of-world.mjs';
+import { Service } from '../service/service.mjs';
 import { clock, real, setRandom } from '../time/take-over.mjs';
 import type { Ended } from '../time/virtual-clock.mjs';
 import type { Destination, Way } from '../wire/messages.mjs';

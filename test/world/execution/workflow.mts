@@ -99,13 +99,14 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	const own = troubled(flow, { ...options });
 	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
+	const survive = mode === 'wait' ? survival(flow) : {};
 	return {
 		model: { __rl: true, mode: 'name', value: 'aurora-image-1' },
 		prompt,
 		mode,
 		download,
 		...(make === 'edit' && isTool(flow) ? fileByAddress : {}),
-		options: { ...own, ...count, maxWait, pollInterval } as IDataObject,
+		options: { ...own, ...count, ...survive, maxWait, pollInterval } as IDataObject,
 	};
 }
 
@@ -117,11 +118,8 @@ const fileByAddress = {
 };
 
 function collectParameters(flow: Flow): IDataObject {
-	const { options, maxWait, pollInterval, download, parkAfter, collect } = flow;
-	const survive =
-		collect === 'imageWait' && parkAfter !== undefined
-			? { surviveRestarts: true, parkAfter, onTimeout: 'error' }
-			: {};
+	const { options, maxWait, pollInterval, download, collect } = flow;
+	const survive = collect === 'imageWait' ? survival(flow) : {};
 	return {
 		taskId: `={{ ${given(flow, 'taskId')} }}`,
 		...(isTool(flow) ? { taskType: `={{ ${given(flow, 'taskType')} }}` } : {}),
@@ -130,6 +128,10 @@ function collectParameters(flow: Flow): IDataObject {
 		download,
 		options: { ...troubled(flow, options), ...survive } as IDataObject,
 	};
+}
+
+function survival({ parkAfter }: Flow): Record<string, unknown> {
+	return parkAfter === undefined ? {} : { surviveRestarts: true, parkAfter, onTimeout: 'error' };
 }
 
 function troubled({ trouble }: Flow, options: Record<string, unknown>): Record<string, unknown> {

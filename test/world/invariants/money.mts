@@ -111,7 +111,10 @@ function storedReplies({ world }: Played, { result }: Step): string {
 /** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
 function saysNothing({ world }: Played, { ended }: Step): boolean {
 	const { flow } = world;
-	const quiet = isTool(flow) || flow.make === 'message' || flow.onError !== 'stopWorkflow';
+	// What survives restarts is waited for by an execution of its own, which keeps its data.
+	const survives = flow.mode === 'wait' && flow.parkAfter !== undefined;
+	const quiet =
+		isTool(flow) || survives || flow.make === 'message' || flow.onError !== 'stopWorkflow';
 	return ended === 'stopped' && quiet;
 }
 

@@ -1,7 +1,7 @@
 /** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
 import type { Played, Step } from '../execution/play.mjs';
 import { isTool } from '../execution/workflow.mjs';
-import { KEYS } from '../service/service.mjs';
+import { KEYS } from '../service/accounts-of-world.mjs';
 import { isFailed, runsOf, textOf, type Breach } from './evidence.mjs';
 
 const LONGEST_BLOCK_MS = 100;

@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/play.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { pathIn } from '../service/pictures.mjs';
+import { pathIn } from '../service/one-pixel-pictures.mjs';
 import { callsOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 
 export function output(played: Played): Breach[] {
@@ -51,7 +51,9 @@ function indexOf({ pairedItem }: Item): number | undefined {
 
 function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] {
 	const { node, input, outputs, error } = run;
-	const parked = parks > 0 && node === COLLECT;
+	const parked = parks > 0 && (node === COLLECT || played.world.flow.mode === 'wait');
+	// What was made from equal prompts cannot be told apart where the pairs are lost.
+	if (parked && node === MAKE) return [];
 	// There the engine pairs failed items with what is not there, and may lose all of them.
 	if (parked && played.world.flow.onError === 'continueErrorOutput') return [];
 	if (error !== undefined && outputs.every((items) => items.length === 0)) return [];

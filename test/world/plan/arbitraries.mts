@@ -1,6 +1,6 @@
 /** Generators of worlds. What comes first of several is what a shrunken world has. */
 import fc from 'fast-check';
-import type { ServiceFault, ServiceSetup } from '../service/setup.mjs';
+import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import type { Act, Flow, PlannedItem, World } from './world.mjs';
 
 const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -12,7 +12,10 @@ const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 			weight: 5,
 			arbitrary: fc.constantFrom('submit' as const, 'sync' as const, 'message' as const),
 		},
-		{ weight: 4, arbitrary: fc.constantFrom('poll' as const, 'download' as const) },
+		{
+			weight: 4,
+			arbitrary: fc.constantFrom('poll' as const, 'poll' as const, 'download' as const),
+		},
 		{ weight: 1, arbitrary: fc.constantFrom('listing' as const, 'any' as const) },
 	),
 	kind: fc.constantFrom(
@@ -33,7 +36,7 @@ const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	),
 	skip: fc.nat(5),
 	times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constantFrom(10, 1000)),
-	variant: fc.nat(200),
+	variant: fc.noBias(fc.nat(200)),
 });
 
 const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
@@ -95,7 +98,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),
 	download: fc.boolean(),
-	parkAfter: fc.option(fc.constantFrom(0, 10, 60), { nil: undefined }),
+	parkAfter: fc.constantFrom(undefined, undefined, undefined, 0, 10, 60),
 	account: fc.constantFrom(0, 1),
 	trouble: fc.oneof(
 		{ weight: 20, arbitrary: fc.constant('none' as const) },

@@ -1,5 +1,5 @@
 /** A world as a value: what runs, against which gateway, and what happens to it. */
-import type { ServiceSetup } from '../service/setup.mjs';
+import type { ServiceSetup } from '../service/service-setup.mjs';
 
 export interface PlannedItem {
 	/** Two items may have the same. */

@@ -2,27 +2,20 @@
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
-import { spoil, shaped } from './faults.mjs';
-import { LISTING, MODELS } from './models.mjs';
-import { pictureOf } from './pictures.mjs';
+import { spoil, shaped } from './spoilt-responses.mjs';
+import { LISTING, MODELS } from './published-models.mjs';
+import { pictureOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, lastText, type Fields } from './requests.mjs';
-import {
-	BAD_WORDS,
-	GOOD_WORDS,
-	OPEN_WORDS,
-	REASONS,
-	type ServiceFault,
-	type ServiceSetup,
-} from './setup.mjs';
+import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
+import { taskIn, Tasks } from './tasks-of-world.mjs';
+import { accountOf, refuse } from './accounts-of-world.mjs';
 import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
-
-export const KEYS: [string, string] = ['sk-world-account-one-7f3a', 'sk-world-account-two-91bc'];
 
 export class Service {
 	readonly books = new Books();
 	private readonly seen = new Map<string, number>();
 	private readonly recent: number[] = [];
-	private issued = { generation: 0, edit: 0 };
+	private readonly tasks: Tasks;
 
 	constructor(
 		private readonly setup: ServiceSetup,
@@ -30,7 +23,9 @@ export class Service {
 		/** By which the caller knows the gateway. */
 		readonly origin: string,
 		private readonly foreignOrigin: string,
-	) {}
+	) {
+		this.tasks = new Tasks(setup, random, this.books);
+	}
 
 	/** Handles one request: books it, does it, and says what the caller gets of it. */
 	handle(request: WireRequest): Delivery {
@@ -52,7 +47,7 @@ export class Service {
 		const charge = this.charge('submit', kind, account, prompt, 'aurora-image-1', 1);
 		charge.right = charge.heard = true;
 		charge.step = -1;
-		const task = this.addTask(charge, kind, clock.now - ageMs);
+		const task = this.tasks.add(charge, kind, clock.now - ageMs);
 		if (isVisible) task.visibleAt = task.createdAt;
 		return task;
 	}
@@ -129,7 +124,7 @@ export class Service {
 			case 'download':
 				return this.download(received);
 			case 'poll':
-				return this.poll(received);
+				return this.tasks.query(received);
 			case 'submit':
 			case 'sync':
 				return this.order(request, received);
@@ -163,7 +158,7 @@ export class Service {
 			answer.afterMs = this.setup.syncSeconds * 1000;
 			return answer;
 		}
-		const task = this.addTask(charge, kind, clock.now);
+		const task = this.tasks.add(charge, kind, clock.now);
 		received.taskId = task.id;
 		received.fate = `charged, #${charge.number}, task ${task.id}`;
 		return this.setup.ids === 'digits'
@@ -208,73 +203,6 @@ export class Service {
 		return charge;
 	}
 
-	private addTask(charge: Charge, kind: Task['kind'], createdAt: number): Task {
-		const { taskSeconds, lateSeconds, failPercent, spelling } = this.setup;
-		const [from, to] = taskSeconds;
-		charge.fails = this.random() * 100 < failPercent;
-		const words = charge.fails ? BAD_WORDS : GOOD_WORDS;
-		const task: Task = {
-			id: this.nextId(kind),
-			kind,
-			account: charge.account,
-			charge,
-			createdAt,
-			settlesAt: createdAt + 1000 * (from + this.random() * Math.max(0, to - from)),
-			visibleAt: createdAt + 1000 * lateSeconds,
-			final: words[spelling % words.length]!,
-		};
-		charge.taskId = task.id;
-		this.books.tasks.set(`${kind} ${task.id}`, task);
-		return task;
-	}
-
-	private nextId(kind: Task['kind']): string {
-		const number = (this.issued[kind] += 1);
-		switch (this.setup.ids) {
-			case 'perKind':
-				return `task-${number}`;
-			case 'digits':
-				return `90071992547409${kind === 'edit' ? 1 : 0}${String(number).padStart(4, '0')}`;
-			case 'strange':
-				return `täsk/${number}?${kind}#. ..%2F&`;
-			default:
-				return `task_${Math.floor(this.random() * 2 ** 40).toString(16)}_${kind}${number}`;
-		}
-	}
-
-	private poll(received: Received): Delivery {
-		const { kind = 'generation', taskId: id = '' } = received;
-		const account = accountOf(received.headers.authorization?.replace(/^Bearer /, ''));
-		if (account === undefined) {
-			received.meaning = 'final';
-			return refuse(401, 'API key invalid');
-		}
-		const task = this.books.task(kind, id);
-		if (task === undefined || task.account !== account || clock.now < task.visibleAt) {
-			received.fate = '404';
-			received.meaning = 'missing';
-			return refuse(404, `task ${id} does not exist`);
-		}
-		received.prompt = task.charge.prompt;
-		if (clock.now < task.settlesAt) {
-			const share = (clock.now - task.createdAt) / (task.settlesAt - task.createdAt);
-			const word = OPEN_WORDS[(this.setup.spelling + Math.floor(share * 3)) % OPEN_WORDS.length];
-			received.fate = `still ${String(word).trim()}`;
-			received.meaning = 'open';
-			return deliverJson({ id, status: word });
-		}
-		received.fate = task.final.trim();
-		if (task.charge.fails) {
-			received.meaning = 'failed';
-			task.charge.toldFailed = true;
-			const message = REASONS[this.setup.spelling % REASONS.length];
-			return deliverJson({ id, status: task.final, error: { message, type: 'failed' } });
-		}
-		received.meaning = 'success';
-		const data = task.charge.images.map((url) => ({ url }));
-		return deliverJson({ id, status: task.final, data });
-	}
-
 	private download(received: Received): Delivery {
 		const picture = this.books.pictures.get(received.path);
 		if (picture === undefined) return refuse(404, 'image does not exist');
@@ -310,11 +238,6 @@ export class Service {
 	}
 }
 
-function taskIn({ pathname }: URL): Pick<Received, 'kind' | 'taskId'> {
-	const [, , , endpoint, raw = ''] = pathname.split('/');
-	return { kind: endpoint === 'edits' ? 'edit' : 'generation', taskId: decodeURIComponent(raw) };
-}
-
 function callOf(method: string, { pathname, searchParams }: URL): Call {
 	if (pathname.startsWith('/pictures/')) return 'download';
 	if (pathname.startsWith('/v1/media/models')) return 'listing';
@@ -323,13 +246,4 @@ function callOf(method: string, { pathname, searchParams }: URL): Call {
 		return searchParams.get('async') === 'true' ? 'submit' : 'sync';
 	}
 	return /^\/v1\/images\/(generations|edits)\//.test(pathname) ? 'poll' : 'other';
-}
-
-function accountOf(key: string | undefined): string | undefined {
-	const index = KEYS.indexOf(key ?? '');
-	return index < 0 ? undefined : `account ${index + 1}`;
-}
-
-function refuse(status: number, message: string): Delivery {
-	return deliverJson({ error: { message, type: 'invalid_request_error' } }, status);
 }

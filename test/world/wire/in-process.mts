@@ -6,7 +6,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import { clock, real } from '../time/take-over.mjs';
-import { axiosOfN8n, type AxiosConfig } from './axios.mjs';
+import { axiosOfN8n, type AxiosConfig } from './axios-of-n8n.mjs';
 import type { Delivery, Destination, FormPart, Way, WireRequest } from './messages.mjs';
 
 let destination: Destination | undefined;

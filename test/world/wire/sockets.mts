@@ -6,8 +6,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { clock, real } from '../time/take-over.mjs';
-import { axiosOfN8n } from './axios.mjs';
-import { readParts } from './multipart.mjs';
+import { axiosOfN8n } from './axios-of-n8n.mjs';
+import { readParts } from './form-parts.mjs';
 import type { Delivery, Destination, Way } from './messages.mjs';
 
 /** Nothing has moved for so many turns of a millisecond: whatever was sent has arrived. */

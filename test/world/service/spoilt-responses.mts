@@ -1,7 +1,13 @@
 /** What goes wrong: before a request is handled, and with the answer to one that was. */
 import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge, Received } from './books.mjs';
-import { REASONS, REFUSALS_429, STATUSES, STATUSES_AFTER, type ServiceFault } from './setup.mjs';
+import {
+	REASONS,
+	REFUSALS_429,
+	STATUSES,
+	STATUSES_AFTER,
+	type ServiceFault,
+} from './service-setup.mjs';
 import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 

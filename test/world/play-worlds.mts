@@ -9,7 +9,8 @@
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
 import { playSeed } from './batch.mjs';
-import { axiosOfN8n } from './wire/axios.mjs';
+import { bytesInUse, leak } from './memory.mjs';
+import { axiosOfN8n } from './wire/axios-of-n8n.mjs';
 import { inProcess } from './wire/in-process.mjs';
 import { openSockets } from './wire/sockets.mjs';
 
@@ -46,6 +47,7 @@ const wayOf = (seed: number) =>
 // What is loaded late would look like a blocked event loop.
 for (let seed = 0; seed < 20; seed += 1) await playSeed(seed, engine, inProcess);
 
+const before = bytesInUse();
 const began = process.hrtime.bigint();
 const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
 let played = 0;
@@ -63,6 +65,11 @@ while (played < count && broken < most && elapsed() < minutes * 60) {
 	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);
 	console.log(finding.story);
 	console.log(`  again: npm run world -- --seed ${finding.seed}`);
+}
+const leaked = leak(before, played);
+if (leaked !== undefined) {
+	broken += 1;
+	console.log(leaked);
 }
 const perMinute = values.trace ? '' : `; ${Math.round((played / elapsed()) * 60)} worlds a minute`;
 console.log(`\n${played} worlds from seed ${first}, ${broken} broken${perMinute}.`);
