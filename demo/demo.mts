@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Host, RunResult, WorkflowJson } from '../harness/engine/host.mjs';
 import { renderPage, type Picture } from './page.mjs';
-import { Progress } from './progress.mjs';
+import { Progress } from './demo-progress.mjs';
 import { openTarget, type Target } from './target.mjs';
 import { watchTasks } from './watch.mjs';
 

@@ -1,27 +1,8 @@
-import { isJsonObject, nonEmptyString } from '../util/json';
-import type { Outcome } from '../protocol/outcome';
-
 /** A task may become visible only a while after its submit, in milliseconds. */
 export const YOUNG_MS = 30_000;
 /** Where its age is not known, or where it was seen before, a few answers in a row decide. */
 const STAYS_MS = 5000;
 const FEW_ANSWERS = 4;
-
-/** Whether an answer is an error in the gateway's own form (specification, 2.5). */
-export function isGatewayError(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault') return false;
-	const error = isJsonObject(outcome.json) ? outcome.json.error : undefined;
-	return isJsonObject(error) && nonEmptyString(error.message) !== undefined;
-}
-
-/**
- * Whether an answer is the gateway's own 404, which says that it does not know a task (specification,
- * section 7). Whatever stands before the gateway also answers 404 while it is being set up, with a
- * page or a document of its own: that says nothing about the task.
- */
-export function isUnknownTask(outcome: Outcome): boolean {
-	return outcome.kind === 'answer' && outcome.httpCode === 404 && isGatewayError(outcome);
-}
 
 /** What is known about a task that the gateway does not know: decides when that is final. */
 export interface Sightings {

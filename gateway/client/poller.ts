@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock';
-import type { GatewayError } from '../errors/gatewayError';
+import type { GatewayError } from '../util/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 

@@ -3,7 +3,7 @@ import { detectImageType } from '../protocol/imageType';
 import { isJsonObject, nonEmptyString, parseJson, type JsonObject } from '../util/json';
 import { planMessage, type MessageRequest, type Turn } from './message';
 import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
-import { GatewayError } from '../errors/gatewayError';
+import { GatewayError } from '../util/gatewayError';
 
 /** A part of what is said in a chat, in the words of whoever talks to the model. */
 export type ChatPart =

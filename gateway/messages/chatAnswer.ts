@@ -1,8 +1,8 @@
 import { jsonObjectIn, type ChatPart } from './chat';
-import { firstText, quote } from '../errors/errorMessages';
+import { firstText, quote } from '../util/text';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { readMessage } from './message';
-import { UnknownOutcomeError, type Problem } from '../errors/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { assignIds, createIdGiver, type IdGiver } from './toolIds';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';

@@ -143,11 +143,3 @@ export function suits(record: ModelRecord, mode: string): boolean {
 	if (record.mediaType !== undefined && record.mediaType !== 'image') return false;
 	return record.modes === undefined || record.modes.length === 0 || record.modes.includes(mode);
 }
-
-/** What a model costs, in words; a multiplier is never shown as a price. Undefined if unknown. */
-export function priceInWords(billing: Billing | undefined): string | undefined {
-	if (billing?.value === undefined) return undefined;
-	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
-	if (billing.mode === 'price') return `${billing.value}${unit}`;
-	return billing.mode === 'ratio' ? `${billing.value} × base price${unit}` : undefined;
-}

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../util/json';
-import { GatewayError, type Problem } from '../errors/gatewayError';
+import { GatewayError, type Problem } from '../util/gatewayError';
 
 /** What a request is for. The rules of sending again and the error map are kept by call. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';

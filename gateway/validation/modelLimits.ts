@@ -1,5 +1,5 @@
 import type { JsonObject } from '../util/json';
-import type { Billing, ModelRecord, ReferenceLimits } from '../protocol/models';
+import type { ModelRecord, ReferenceLimits } from '../protocol/models';
 import { suits } from '../protocol/models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
 
@@ -72,7 +72,8 @@ function checkParameters(record: ModelRecord, parameters: JsonObject): Violation
 		const allowed = allowedFor(record, name);
 		if (value === undefined || allowed.length === 0) return [];
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
-		return [{ field: name, value: JSON.stringify(value), allowed: listed(allowed) }];
+		const shown = shortened(JSON.stringify(value) ?? '');
+		return [{ field: shortened(name), value: shown, allowed: listed(allowed) }];
 	});
 }
 
@@ -140,9 +141,17 @@ function format(name: string): string {
 
 const OTHER_NAMES: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 
+/** More values, and longer ones, than these help nobody. */
+const MOST_LISTED = 50;
+const LONGEST_VALUE = 100;
+
 function listed(values: Array<string | number | boolean>): string {
-	return values.map(String).join(', ');
+	const shown = values.slice(0, MOST_LISTED).map((value) => shortened(String(value)));
+	return [...shown, ...(values.length > MOST_LISTED ? ['…'] : [])].join(', ');
 }
+
+const shortened = (text: string): string =>
+	text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 
 /**
  * The parameters with the types that the model publishes: a form or an expression may have made a
@@ -155,21 +164,4 @@ export function withPublishedTypes(record: ModelRecord, parameters: JsonObject):
 			allowedFor(record, name).find((entry) => String(entry) === String(value)) ?? value,
 		]),
 	);
-}
-
-/**
- * What a request will cost, in the currency of the gateway, where a fixed price per image or
- * request is published (specification, 2.8); undefined otherwise: a ratio is no price.
- *
- * @param images how many images it asks for
- */
-export function estimateCost(billing: Billing | undefined, images: number): number | undefined {
-	if (billing?.mode !== 'price' || billing.value === undefined) return undefined;
-	if (billing.unit === 'image') return rounded(billing.value * images);
-	return billing.unit === 'request' ? rounded(billing.value) : undefined;
-}
-
-/** A sum of money without the dust of binary fractions. */
-export function rounded(amount: number): number {
-	return Math.round(amount * 1e6) / 1e6;
 }

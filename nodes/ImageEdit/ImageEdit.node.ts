@@ -6,7 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
-import { createImages } from '../shared/images/createImages';
+import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
@@ -14,9 +14,10 @@ import {
 	modeNotices,
 	modelField,
 	modelParametersField,
-	optionsField,
 } from '../shared/descriptions/imageFields';
-import { getModelParameters, searchModelsFor } from '../shared/methods/modelCache';
+import { optionsField } from '../shared/descriptions/optionFields';
+import { getModelParameters } from '../shared/methods/resourceMapping';
+import { searchModelsFor } from '../shared/methods/listSearch';
 import { readRequest } from '../shared/parameters/imageRequest';
 import { runNode } from '../shared/run/runNode';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';

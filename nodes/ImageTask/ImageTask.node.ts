@@ -9,9 +9,11 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { isFinished } from '../../gateway/protocol/status';
-import { taskError, type TaskState } from '../../gateway/protocol/task';
+import { type TaskState } from '../../gateway/protocol/task';
+import { taskError } from '../../gateway/errors/taskErrors';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import { downloadFieldsFor, optionsField, taskFields } from '../shared/descriptions/imageFields';
+import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
+import { optionsField } from '../shared/descriptions/optionFields';
 import {
 	imageBinaries,
 	readTarget,

@@ -17,7 +17,7 @@ import {
 	UnknownOutcomeError,
 	withDetails,
 	type Problem,
-} from '../../gateway/errors/gatewayError';
+} from '../../gateway/util/gatewayError';
 import { createIdGiver } from '../../gateway/messages/toolIds';
 import { cleanApiKey } from '../../gateway/protocol/auth';
 import { Requests, RunEnded } from '../shared/transport/inFlight';

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
-import { UnknownOutcomeError, type Problem } from '../../gateway/errors/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
 
 /** What is kept in the node's context: JSON that n8n stores with the execution. */
 interface Notes {

@@ -1,9 +1,10 @@
 import type { IN8nHttpFullResponse } from 'n8n-workflow';
-import { MessageStream, readServerEvents, type Piece } from '../../gateway/messages/messageStream';
+import { MessageStream, type Piece } from '../../gateway/messages/messageStream';
+import { readServerEvents } from '../../gateway/messages/serverSentEvents';
 import { isJsonObject } from '../../gateway/util/json';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
 import { isEventStream, withoutPreamble } from '../../gateway/messages/streamStart';
-import type { GatewayAddress } from '../shared/run/runContext';
+import type { GatewayAddress } from '../shared/transport/gatewayAddress';
 import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
 import { plainHeaders, readJson, type AnswerBody } from '../shared/transport/http';
 

@@ -1,5 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { errorFor } from '../../gateway/errors/errorMessages';
+import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
 import {
 	planModel,
@@ -9,7 +10,7 @@ import {
 	type ModelRecord,
 } from '../../gateway/protocol/models';
 import { closestMatches } from '../../gateway/util/closestMatch';
-import { GatewayError } from '../../gateway/errors/gatewayError';
+import { GatewayError } from '../../gateway/util/gatewayError';
 import { askListing, ListingError } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';
 
@@ -65,7 +66,8 @@ const isNotFound = ({ outcome }: ListingError): boolean =>
 	outcome.kind === 'answer' && outcome.httpCode === 404;
 
 /** What a later node does to its items must not change what others are given. */
-const copyOf = (record: JsonObject): IDataObject => structuredClone(record) as IDataObject;
+const copyOf = (record: JsonObject): IDataObject =>
+	structuredClone(withoutInlineImages(record)) as IDataObject;
 
 async function notPublished(run: Run, model: string): Promise<GatewayError> {
 	const published = await askListing(run, planModelList()).then(
@@ -99,5 +101,8 @@ function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelF
 
 /** The commented form is a text for people, handed on as it came. */
 function textItem(text: string, itemIndex: number): INodeExecutionData {
-	return { json: { format: 'jsonc', text }, pairedItem: { item: itemIndex } };
+	return {
+		json: { format: 'jsonc', text: withoutDataUrls(text) },
+		pairedItem: { item: itemIndex },
+	};
 }

@@ -1,5 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { optionsField } from '../shared/descriptions/imageFields';
+import { optionsField } from '../shared/descriptions/optionFields';
 
 /** The parameters of the Models node. */
 export const mediaModelsFields: INodeProperties[] = [

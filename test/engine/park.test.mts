@@ -223,6 +223,18 @@ describe('parked', () => {
 		for (const id of ids) expect(`${message} ${description}`).toContain(id);
 	});
 
+	test('an item whose task cannot be read fails for itself, and the others keep their places', async () => {
+		const [taskId] = await bench.submit('a fox [slow 90]');
+		const items = [{}, { taskId: taskId! }, { taskId: '' }];
+		const goOn = { onError: 'continueRegularOutput' as const };
+		const result = await runToEnd(bench, workflow({ download: false }, goOn), items);
+		expect(result.json('Done').map(({ taskId: id, error }) => id ?? error)).toEqual([
+			expect.stringContaining('"Task ID" is empty'),
+			taskId,
+			expect.stringContaining('"Task ID" is empty'),
+		]);
+	});
+
 	test('faults while it is asked pass', async () => {
 		const ids = await bench.submit(...Array.from({ length: 10 }, (_, i) => `${i}. [slow 100]`));
 		bench.gateway.setFaults([

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
-import {
-	MessageStream,
-	readServerEvents,
-	type Piece,
-	type ServerEvent,
-} from '../../gateway/messages/messageStream.js';
+import { MessageStream, type Piece } from '../../gateway/messages/messageStream.js';
+import { readServerEvents, type ServerEvent } from '../../gateway/messages/serverSentEvents.js';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 

@@ -6,7 +6,7 @@ import {
 	type ChatTurn,
 } from '../../gateway/messages/chat.js';
 import { readChatAnswer } from '../../gateway/messages/chatAnswer.js';
-import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { GatewayError, UnknownOutcomeError } from '../../gateway/util/gatewayError.js';
 
 const PNG =
 	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -1,12 +1,11 @@
 import { TtlCache, keepMsOf, type Kept } from '../../gateway/util/ttlCache.js';
 import {
 	checkRequest,
-	estimateCost,
 	inWords,
-	rounded,
 	withPublishedTypes,
 	type CheckedRequest,
 } from '../../gateway/validation/modelLimits.js';
+import { estimateCost, rounded } from '../../gateway/validation/pricing.js';
 import type { JsonObject } from '../../gateway/util/json.js';
 import { readModel } from '../../gateway/protocol/models.js';
 import { closestMatches } from '../../gateway/util/closestMatch.js';

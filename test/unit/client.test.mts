@@ -5,7 +5,7 @@ import {
 	planTaskQuery,
 	type RequestPlan,
 } from '../../gateway/protocol/requestPlan.js';
-import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { GatewayError, UnknownOutcomeError } from '../../gateway/util/gatewayError.js';
 import { createClient } from '../../gateway/client/client.js';
 import { FakeClock } from './fake-clock.mjs';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';

@@ -1,4 +1,5 @@
-import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
+import { errorFor, gatewayMessage } from '../../gateway/errors/errorMessages.js';
+import { firstText, quote } from '../../gateway/util/text.js';
 import type { Answer, Fault, Outcome } from '../../gateway/protocol/outcome.js';
 import {
 	planDownload,
@@ -8,11 +9,7 @@ import {
 } from '../../gateway/protocol/requestPlan.js';
 import { planModel } from '../../gateway/protocol/models.js';
 import { planMessage } from '../../gateway/messages/message.js';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	withDetails,
-} from '../../gateway/errors/gatewayError.js';
+import { GatewayError, UnknownOutcomeError, withDetails } from '../../gateway/util/gatewayError.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };

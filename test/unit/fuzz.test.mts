@@ -16,11 +16,12 @@ import {
 	planTaskQuery,
 	type RequestPlan,
 } from '../../gateway/protocol/requestPlan.js';
-import { GatewayError, UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { GatewayError, UnknownOutcomeError } from '../../gateway/util/gatewayError.js';
 import { decideRetry } from '../../gateway/client/retryPolicy.js';
 import { createClient } from '../../gateway/client/client.js';
 import { statusGroup } from '../../gateway/protocol/status.js';
-import { readTaskState, taskError } from '../../gateway/protocol/task.js';
+import { readTaskState } from '../../gateway/protocol/task.js';
+import { taskError } from '../../gateway/errors/taskErrors.js';
 import { createPoller, type PollAnswer } from '../../gateway/client/poller.js';
 import { FakeClock } from './fake-clock.mjs';
 

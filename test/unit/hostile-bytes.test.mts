@@ -13,8 +13,10 @@ import {
 import { readChatAnswer } from '../../gateway/messages/chatAnswer.js';
 import { checkRequest, inWords, withPublishedTypes } from '../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../gateway/util/dataUrl.js';
-import { errorFor, firstText, gatewayMessage, quote } from '../../gateway/errors/errorMessages.js';
-import { MessageStream, readServerEvents } from '../../gateway/messages/messageStream.js';
+import { errorFor, gatewayMessage } from '../../gateway/errors/errorMessages.js';
+import { firstText, quote } from '../../gateway/util/text.js';
+import { MessageStream } from '../../gateway/messages/messageStream.js';
+import { readServerEvents } from '../../gateway/messages/serverSentEvents.js';
 import {
 	detectImageType,
 	extensionFor,
@@ -24,8 +26,9 @@ import {
 } from '../../gateway/protocol/imageType.js';
 import { parseJson, type JsonObject } from '../../gateway/util/json.js';
 import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/messages/thinkingHistory.js';
-import { createKeyEraser } from '../../gateway/util/keyEraser.js';
-import { priceInWords, readModel, readModelList } from '../../gateway/protocol/models.js';
+import { createCutKeyEraser, createKeyEraser } from '../../gateway/util/keyEraser.js';
+import { readModel, readModelList } from '../../gateway/protocol/models.js';
+import { priceInWords } from '../../gateway/validation/pricing.js';
 import {
 	messageHints,
 	readMessage,
@@ -40,7 +43,8 @@ import { downloadTarget, redirectTarget } from '../../gateway/protocol/redirect.
 import { isQuotaRefusal } from '../../gateway/protocol/quota.js';
 import { decideRetry } from '../../gateway/client/retryPolicy.js';
 import { statusGroup } from '../../gateway/protocol/status.js';
-import { readImages, readTaskId, readTaskState, taskError } from '../../gateway/protocol/task.js';
+import { readImages, readTaskId, readTaskState } from '../../gateway/protocol/task.js';
+import { taskError } from '../../gateway/errors/taskErrors.js';
 import { faultFrom, plainHeaders } from '../../nodes/shared/transport/http.js';
 
 const SIZE = 64 * 1024;
@@ -124,6 +128,7 @@ const paid = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const home = 'https://gateway.example/v1/acct';
 const settings = { baseUrl: `${home}/v1`, apiKey: KEY };
 const erase = createKeyEraser(KEY);
+const eraseCut = createCutKeyEraser(KEY);
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
 /** Half of the letters of a number, so that each entry of a list is another one. */
@@ -171,6 +176,10 @@ describe('64 kB of text', () => {
 			FRAMED,
 		],
 		['a text that may quote the key', (text) => erase(text)],
+		[
+			'a text that may end in half a key',
+			(text) => [eraseCut(text), createCutKeyEraser(text)(text)],
+		],
 		['a text that quotes the key', (text) => erase(text + KEY + text)],
 		['a long key that is erased', (text) => createKeyEraser(text.slice(0, 200))(`${text}\\%`)],
 		['the name of a model', (text) => closestMatches(text, [text, `a${text}`, text.slice(9)])],

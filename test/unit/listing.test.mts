@@ -1,4 +1,5 @@
-import { priceInWords, readModel, readModelList, suits } from '../../gateway/protocol/models.js';
+import { readModel, readModelList, suits } from '../../gateway/protocol/models.js';
+import { priceInWords } from '../../gateway/validation/pricing.js';
 
 const record = {
 	model: 'painter',

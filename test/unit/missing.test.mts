@@ -1,4 +1,5 @@
-import { isGone, isUnknownTask, type Sightings } from '../../gateway/client/missingTasks.js';
+import { isGone, type Sightings } from '../../gateway/client/missingTasks.js';
+import { isUnknownTask } from '../../gateway/protocol/errorBody.js';
 import { answer, fault, page } from './virtual-gateway.mjs';
 
 test('only an error in its own form is the 404 of the gateway', () => {

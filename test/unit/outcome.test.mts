@@ -12,7 +12,7 @@ import {
 	type FormFile,
 	type RequestPlan,
 } from '../../gateway/protocol/requestPlan.js';
-import { UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { UnknownOutcomeError } from '../../gateway/util/gatewayError.js';
 import { decideRetry, isTransient } from '../../gateway/client/retryPolicy.js';
 import { Requests } from '../../nodes/shared/transport/inFlight.js';
 import {

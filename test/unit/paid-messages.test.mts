@@ -1,6 +1,6 @@
 /** What the chat model notes of the messages that it has paid for. */
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { UnknownOutcomeError } from '../../gateway/errors/gatewayError.js';
+import { UnknownOutcomeError } from '../../gateway/util/gatewayError.js';
 import { openPaidMessages } from '../../nodes/LmChatMediaGateway/paidMessages.js';
 
 const problem = { message: 'The outcome is unknown', description: 'It was not sent again.' };

@@ -2,7 +2,7 @@ import { RateLimiter } from '../../gateway/client/rateLimiter.js';
 import { errorFor } from '../../gateway/errors/errorMessages.js';
 import { isGood, type Outcome } from '../../gateway/protocol/outcome.js';
 import { planTaskQuery } from '../../gateway/protocol/requestPlan.js';
-import { GatewayError } from '../../gateway/errors/gatewayError.js';
+import { GatewayError } from '../../gateway/util/gatewayError.js';
 import { createClient } from '../../gateway/client/client.js';
 import { readTaskState, type TaskRef } from '../../gateway/protocol/task.js';
 import { createPoller, type PollAnswer } from '../../gateway/client/poller.js';

@@ -1,10 +1,5 @@
-import {
-	readImages,
-	readTaskId,
-	readTaskState,
-	taskError,
-	taskName,
-} from '../../gateway/protocol/task.js';
+import { readImages, readTaskId, readTaskState, taskName } from '../../gateway/protocol/task.js';
+import { taskError } from '../../gateway/errors/taskErrors.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
 

@@ -1,10 +1,7 @@
-import { errorFor, quote } from '../../../gateway/errors/errorMessages';
-import {
-	isGone,
-	isUnknownTask,
-	YOUNG_MS,
-	type Sightings,
-} from '../../../gateway/client/missingTasks';
+import { errorFor } from '../../../gateway/errors/errorMessages';
+import { quote } from '../../../gateway/util/text';
+import { isGone, YOUNG_MS, type Sightings } from '../../../gateway/client/missingTasks';
+import { isUnknownTask } from '../../../gateway/protocol/errorBody';
 import { isGood, retryAfterMs, type Outcome } from '../../../gateway/protocol/outcome';
 import {
 	planTaskQuery,
@@ -16,9 +13,10 @@ import {
 	GatewayError,
 	NotAskedError,
 	withDetails,
-} from '../../../gateway/errors/gatewayError';
+} from '../../../gateway/util/gatewayError';
 import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
-import { readTaskState, taskError, taskName, type TaskState } from '../../../gateway/protocol/task';
+import { readTaskState, taskName, type TaskState } from '../../../gateway/protocol/task';
+import { taskError } from '../../../gateway/errors/taskErrors';
 import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
 import type { Run } from '../run/runContext';
 

@@ -1,29 +1,20 @@
-import type {
-	ILoadOptionsFunctions,
-	INodeListSearchItems,
-	INodeListSearchResult,
-	INodePropertyOptions,
-	ResourceMapperField,
-	ResourceMapperFields,
-} from 'n8n-workflow';
+import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { TtlCache, keepMsOf } from '../../../gateway/util/ttlCache';
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import {
 	holdsModels,
 	planModelList,
-	priceInWords,
 	readModelList,
 	saysFailure,
-	suits,
-	type AllowedValue,
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
 import type { Answer, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { SendOnce } from '../../../gateway/client/client';
 import { Requests, RunEnded } from '../transport/inFlight';
-import { readAddress, type GatewayAddress, type Run } from '../run/runContext';
+import { type Run } from '../run/runContext';
+import { readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
 
 type Deliver = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
@@ -134,7 +125,7 @@ async function shared(run: Run, plan: RequestPlan, deliver: Deliver): Promise<An
  *
  * @throws NodeOperationError that says how to go on without the list
  */
-async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
+export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
 	const address = await readAddress(context, false);
 	const sendOnce = createSendOnce({
 		context,
@@ -153,64 +144,3 @@ async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]
 	});
 	return readModelList(answer.json);
 }
-
-/** The search behind the model list of a node: what suits its task, by name, mode or note. */
-export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
-	return async function searchModels(
-		this: ILoadOptionsFunctions,
-		filter?: string,
-	): Promise<INodeListSearchResult> {
-		const wanted = (filter ?? '').trim().toLowerCase();
-		const models = await loadModels(this);
-		const results = models
-			.filter((record) => suits(record, mode))
-			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
-			.map(asSearchItem);
-		return { results };
-	};
-}
-
-/** What a mode is called in the list; one that is not known is shown as it is. */
-const MODES: Record<string, string> = { text_to_image: 'generates', image_edit: 'edits' };
-
-function asSearchItem({ model, billing, modes }: ModelRecord): INodeListSearchItems {
-	const does = modes?.map((mode) => MODES[mode] ?? mode).join(', ');
-	const about = [priceInWords(billing), does].filter((text) => text !== undefined && text !== '');
-	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
-}
-
-/** The form of the chosen model: one field for each of its parameters (specification, 2.8). */
-export async function getModelParameters(
-	this: ILoadOptionsFunctions,
-): Promise<ResourceMapperFields> {
-	const chosen = this.getCurrentNodeParameter('model', { extractValue: true }) as
-		| string
-		| undefined;
-	if (!chosen) {
-		return { fields: [], emptyFieldsNotice: 'Choose a model: its parameters then appear here.' };
-	}
-	const models = await loadModels(this);
-	const record = models.find(({ model }) => model === chosen);
-	return {
-		fields: Object.entries(record?.parameters ?? {}).map(([name, values]) => asField(name, values)),
-		emptyFieldsNotice:
-			record === undefined
-				? 'The gateway publishes no model of this name. Use "Extra Fields" in the options.'
-				: 'This model publishes no parameters. Use "Extra Fields" in the options.',
-	};
-}
-
-function asField(name: string, values: AllowedValue[]): ResourceMapperField {
-	const field = {
-		id: name,
-		displayName: name,
-		required: false,
-		defaultMatch: false,
-		display: true,
-	};
-	if (values.length === 0) return { ...field, type: 'string' };
-	if (values.every((value) => typeof value === 'boolean')) return { ...field, type: 'boolean' };
-	return { ...field, type: 'options', options: values.map(asOption) };
-}
-
-const asOption = (value: AllowedValue): INodePropertyOptions => ({ name: String(value), value });

@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { readParameter } from './reader';
-import type { RunLimits } from '../run/runContext';
+import type { RunLimits } from '../transport/gatewayAddress';
 
 interface Range {
 	/** As the user sees it. */
@@ -200,6 +200,12 @@ export function readJsonObject(
 		description: 'It looks like this: { "seed": 42 }',
 		itemIndex,
 	});
+}
+
+/** The option "On Timeout" of a run: whether open tasks leave by an output of their own. */
+export function hasSecondOutput(context: IExecuteFunctions): boolean {
+	const { onTimeout } = readOptions(context, 0);
+	return readChoice(context, 'On Timeout', onTimeout, ['error', 'output'], 0) === 'output';
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { failedItem, nodeError, problemOf } from './nodeErrors';
 import type { PaidRequests } from './paidRequests';
 import { RunEnded } from '../transport/inFlight';

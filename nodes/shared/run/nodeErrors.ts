@@ -7,7 +7,7 @@ import {
 	GatewayError,
 	UnknownOutcomeError,
 	type Problem,
-} from '../../../gateway/errors/gatewayError';
+} from '../../../gateway/util/gatewayError';
 
 /** What is wrong with any error, as a problem; errors of the platform keep their words. */
 export function problemOf(error: unknown): Problem {

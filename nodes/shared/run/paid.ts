@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { quote } from '../../../gateway/errors/errorMessages';
+import { quote } from '../../../gateway/util/text';
 import type { JsonObject } from '../../../gateway/util/json';
-import type { Problem } from '../../../gateway/errors/gatewayError';
+import type { Problem } from '../../../gateway/util/gatewayError';
 import type { ImageResult, TaskRef } from '../../../gateway/protocol/task';
 
 /** What a paid request has brought so far. */

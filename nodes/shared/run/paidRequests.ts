@@ -2,7 +2,7 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/errors/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { paymentsInWords, type Paid } from './paid';
@@ -199,7 +199,14 @@ export function openPaidRequests(run: Run): PaidRequests {
 			if (!isTool) kept.forEach((note) => (note.delivered ||= own.has(note) || isSameRun(note)));
 			notes.splice(0, notes.length, ...kept);
 		},
-		close: () => held.forEach((note) => inUse.delete(note)),
+		close: () => {
+			// A Stop ended these, and the engine tries the node again all the same: it must still know.
+			for (const itemIndex of sending) {
+				const fingerprint = expected.get(itemIndex) ?? '';
+				add({ itemIndex, fingerprint }, { unknown: STOPPED });
+			}
+			held.forEach((note) => inUse.delete(note));
+		},
 		inWords: () => {
 			const places = new Map([...held].map(([itemIndex, note]) => [note, itemIndex]));
 			const open = notes.filter(
@@ -215,6 +222,11 @@ export function openPaidRequests(run: Run): PaidRequests {
 		},
 	};
 }
+
+const STOPPED: Problem = {
+	message: 'The outcome is unknown: the execution was stopped while the request was under way',
+	description: "Look for it in the usage list of the gateway's console before you send it again.",
+};
 
 const NOTHING_OF_USE = {
 	message: 'The gateway accepted the request, but there is nothing of use in its answer',

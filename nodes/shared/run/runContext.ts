@@ -1,42 +1,11 @@
-import type { IAdditionalCredentialOptions, IExecuteFunctions } from 'n8n-workflow';
-import { NodeOperationError, sleep } from 'n8n-workflow';
-import { normalizeUrl } from '../../../gateway/protocol/url';
-import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
-import type { Clock } from '../../../gateway/util/clock';
-import { digestOf } from '../../../gateway/protocol/fingerprint';
-import { createKeyEraser } from '../../../gateway/util/keyEraser';
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { createClient, type Client, type SendOnce } from '../../../gateway/client/client';
 import { RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
-import { createClient, type SendOnce, type Client } from '../../../gateway/client/client';
-import { Requests, RunEnded } from '../transport/inFlight';
+import type { Clock } from '../../../gateway/util/clock';
+import { readAddress, type GatewayAddress, type RunLimits } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
-
-export const CREDENTIAL = 'mediaGatewayApi';
-
-/** Where the gateway is, and how to be let in. */
-export interface GatewayAddress {
-	/** Of the image and message endpoints, without `/v1`. */
-	baseUrl: string;
-	/** Of the model listing, without `/v1`. */
-	mediaUrl: string;
-	allowUnauthorizedCerts: boolean;
-	/** Tells accounts of all gateways apart. A hash, which gives no key away. */
-	account: string;
-	/**
-	 * The credential for n8n's own helper, which puts the key into a request: given what was read
-	 * once, it need not read and decrypt it anew for each of a thousand polls.
-	 */
-	authentication: IAdditionalCredentialOptions;
-	/** Takes the key out of what a gateway sends back: some quote the key that they refuse. */
-	withoutKey(text: string): string;
-}
-
-/** Limits of a run; they hold for all its items together. */
-export interface RunLimits {
-	concurrency: number;
-	requestsPerSecond?: number;
-	/** For one request, in milliseconds. */
-	timeoutMs: number;
-}
+import { Requests, RunEnded } from '../transport/inFlight';
+import { StoppableClock } from './stoppableClock';
 
 /** What all requests of one execution of a node share. */
 export interface Run {
@@ -57,50 +26,6 @@ export interface Run {
 	halt(): void;
 	/** To be called at the end: takes back what timers are left. */
 	end(): void;
-}
-
-/**
- * Reads where the gateway is, and refuses a credential that cannot work before anything is sent.
- *
- * @param needsKey false for the public listing, which takes none (specification, section 5)
- * @throws NodeOperationError that names the field to correct
- */
-export async function readAddress(
-	context: Pick<IExecuteFunctions, 'getCredentials' | 'getNode'>,
-	needsKey = true,
-): Promise<GatewayAddress> {
-	const credentials = await context.getCredentials(CREDENTIAL);
-	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
-	if (problem !== undefined) throw new NodeOperationError(context.getNode(), problem);
-	const baseUrl = normalizeUrl(credentials.baseUrl);
-	if (baseUrl === undefined) {
-		throw new NodeOperationError(
-			context.getNode(),
-			'The "Base URL" in the Media Gateway credential is not a web address',
-			{
-				description: 'It begins with https:// or http://, for example https://gateway.example.com',
-			},
-		);
-	}
-	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
-	const mediaUrl = typed === '' ? baseUrl : normalizeUrl(typed);
-	if (mediaUrl === undefined) {
-		throw new NodeOperationError(
-			context.getNode(),
-			'The "Media URL" in the Media Gateway credential is not a web address',
-			{ description: 'Leave it empty if the model listing is at the Base URL.' },
-		);
-	}
-	return {
-		baseUrl,
-		mediaUrl,
-		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
-		account: digestOf([baseUrl, cleanApiKey(credentials.apiKey)]),
-		authentication: {
-			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
-		},
-		withoutKey: createKeyEraser(cleanApiKey(credentials.apiKey)),
-	};
 }
 
 /**
@@ -180,52 +105,4 @@ export async function openRun(
 			signal?.removeEventListener('abort', onStop);
 		},
 	};
-}
-
-/** A timer of Node.js that is set for longer fires at once. Whoever wakes too early looks again. */
-const LONGEST_SLEEP_MS = 2 ** 31 - 1;
-
-/** The platform's time, all of whose sleeps end at once when it is closed. */
-class StoppableClock implements Clock {
-	private readonly sleeping = new Set<{
-		reject: (reason: unknown) => void;
-		timer: AbortController;
-	}>();
-
-	private closed?: { reason: unknown };
-
-	now(): number {
-		return performance.now();
-	}
-
-	random(): number {
-		return Math.random();
-	}
-
-	async sleep(ms: number): Promise<void> {
-		if (this.closed !== undefined) return await Promise.reject(this.closed.reason);
-		await new Promise<void>((resolve, reject) => {
-			const timer = new AbortController();
-			const sleeper = { reject, timer };
-			this.sleeping.add(sleeper);
-			// Each sleep has its own signal: n8n before 2.34 ignores it, and many listeners on one
-			// signal make Node.js warn of a leak.
-			sleep(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(
-				() => {
-					this.sleeping.delete(sleeper);
-					resolve();
-				},
-				() => undefined,
-			);
-		});
-	}
-
-	close(reason: unknown): void {
-		this.closed ??= { reason };
-		for (const { reject, timer } of this.sleeping) {
-			reject(reason);
-			timer.abort();
-		}
-		this.sleeping.clear();
-	}
 }

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData, IRunExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { problemOf } from '../run/nodeErrors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { WATCHER, watcherWorkflow } from './subWorkflows';

@@ -1,6 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { isJsonObject } from '../../../gateway/util/json';
-import type { Problem } from '../../../gateway/errors/gatewayError';
+import type { Problem } from '../../../gateway/util/gatewayError';
 import { openItem, type WaitEntry, type WaitJob } from './waitJobs';
 
 /** What a sub-execution has to know of the one that waits for it. It is stored with the items. */

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { failedItem, problemOf } from '../run/nodeErrors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJobs';

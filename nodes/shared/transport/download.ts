@@ -1,21 +1,31 @@
-import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
-import { readDataUrl } from '../../../gateway/util/dataUrl';
-import { quote } from '../../../gateway/errors/errorMessages';
-import { detectImageType, imageFileName } from '../../../gateway/protocol/imageType';
+import type { IBinaryData, IExecuteFunctions, IN8nHttpFullResponse } from 'n8n-workflow';
+import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
+import { quote } from '../../../gateway/util/text';
+import {
+	detectImageType,
+	FIRST_BYTES,
+	imageFileName,
+	safeMimeType,
+} from '../../../gateway/protocol/imageType';
 import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { downloadTarget } from '../../../gateway/protocol/redirect';
-import type { SendOnce } from '../../../gateway/client/client';
-import type { Run } from '../run/runContext';
+import type { Client, SendOnce } from '../../../gateway/client/client';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './responseBody';
-import { faultFrom, plainHeaders, skipsCertificate } from './http';
+import { faultFrom, plainHeaders, skipsCertificate, type TransportOptions } from './http';
 
 const MB = 1024 * 1024;
 /** An error page is quoted, not stored. */
 const LARGEST_ERROR_BYTES = 64 * 1024;
 const MOST_REDIRECTS = 10;
+
+/** What a download needs of a run. */
+interface Transport extends Pick<TransportOptions, 'address' | 'limits' | 'requests'> {
+	context: IExecuteFunctions;
+	client: Client;
+}
 
 /**
  * Downloads an image into n8n's binary store, as a stream and without any credential: the
@@ -29,16 +39,16 @@ const MOST_REDIRECTS = 10;
  * @throws GatewayError that holds the address, so that the image can still be fetched
  */
 export async function downloadImage(
-	run: Run,
+	transport: Transport,
 	url: string,
 	maxMb: number,
 	fallbackName: string,
 	role: 'result' | 'source' = 'result',
 ): Promise<IBinaryData> {
 	const inline = readDataUrl(url);
-	if (inline !== undefined) return await storeInline(run, inline.base64, fallbackName);
+	if (inline !== undefined) return await storeInline(transport, inline, fallbackName);
 
-	const address = imageAddress(url, run.address.baseUrl);
+	const address = imageAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
 		throw new GatewayError({
 			message: 'The address of the finished image is not a web address',
@@ -47,23 +57,28 @@ export async function downloadImage(
 		});
 	}
 	const maxBytes = Math.floor(maxMb * MB);
-	const { outcome, attempts } = await run.client.sendWithRetry(
+	const { outcome, attempts } = await transport.client.sendWithRetry(
 		planDownload(address),
-		createDownloader(run, maxBytes, fallbackName),
+		createDownloader(transport, maxBytes, fallbackName),
 	);
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
+	const shown =
+		address.length > LONGEST_ADDRESS ? `${address.slice(0, LONGEST_ADDRESS)}…` : address;
 	const rest =
 		role === 'source'
 			? 'Check "Image URL". Nothing was sent to the gateway.'
-			: `The image is finished and paid for; it can be fetched from ${address}`;
+			: `The image is finished and paid for; it can be fetched from ${shown}`;
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	throw new GatewayError({
 		message: `The image could not be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
 		description: `${adviceFor(outcome)}${rest}`,
 		httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
-		url: address,
+		url: shown,
 	});
 }
+
+/** In characters: signed addresses are shorter. */
+const LONGEST_ADDRESS = 4000;
 
 /** The address may lie on any host: the sentences about the gateway and its key do not fit here. */
 const FAULTS: Record<Fault, string> = {
@@ -114,18 +129,25 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 	}
 }
 
-function createDownloader(run: Run, maxBytes: number, fallbackName: string): SendOnce {
-	const { limits, requests } = run;
+function createDownloader(transport: Transport, maxBytes: number, fallbackName: string): SendOnce {
+	const { limits, requests } = transport;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const load = async (signal: AbortSignal): Promise<Outcome> => {
-			const response = await follow(run, plan, signal);
+			const response = await follow(transport, plan, signal);
 			const answer = { kind: 'answer' as const, httpCode: response.statusCode };
 			const headers = plainHeaders(response.headers);
 			if (response.statusCode < 200 || response.statusCode >= 300) {
 				const text = (await readBody(response.body, LARGEST_ERROR_BYTES)).toString('utf8');
 				return { ...answer, headers, text, json: undefined };
 			}
-			const stored = await store(run, response.body, plan.path, headers, maxBytes, fallbackName);
+			const stored = await store(
+				transport,
+				response.body,
+				plan.path,
+				headers,
+				maxBytes,
+				fallbackName,
+			);
 			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
 			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
 		};
@@ -135,10 +157,10 @@ function createDownloader(run: Run, maxBytes: number, fallbackName: string): Sen
 
 /**
  * Follows redirects by hand: whether an untrusted certificate is accepted is a question of its own
- * for each address on the way.
+ * for each address on the transport.
  */
 async function follow(
-	{ context, address }: Run,
+	{ context, address }: Transport,
 	plan: RequestPlan,
 	signal: AbortSignal,
 ): Promise<IN8nHttpFullResponse> {
@@ -165,7 +187,7 @@ async function follow(
 
 /** Puts a body into the binary store, or returns how it begins if it is no image. */
 async function store(
-	{ context }: Run,
+	{ context }: Transport,
 	body: unknown,
 	url: string,
 	headers: Record<string, string>,
@@ -176,7 +198,7 @@ async function store(
 		if (isByteStream(body)) body.destroy();
 		return await Promise.reject(new TooLargeError('Content-Length'));
 	}
-	const start = isByteStream(body) ? await peek(body) : await readBody(body, maxBytes);
+	const start = isByteStream(body) ? await peek(body, FIRST_BYTES) : await readBody(body, maxBytes);
 	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
 	if (mimeType === undefined || start.length === 0) {
 		if (isByteStream(body)) body.destroy();
@@ -198,15 +220,21 @@ function imageTypeIn(headers: Record<string, string>): string | undefined {
 		?.toLowerCase();
 }
 
-async function storeInline({ context }: Run, base64: string, name: string): Promise<IBinaryData> {
+/** What came inside a response is paid for: it is kept also where no known image type is in it. */
+async function storeInline(
+	{ context }: Transport,
+	{ mimeType: given, base64 }: DataUrl,
+	name: string,
+): Promise<IBinaryData> {
 	const bytes = Buffer.from(base64, 'base64');
-	const mimeType = detectImageType(bytes);
-	if (mimeType === undefined) {
+	if (bytes.length === 0) {
 		throw new GatewayError({
-			message: 'The image that came inside the answer is none',
+			message: 'The image that came inside the answer is empty',
 			description: 'Set "Response Format" to URL in the options.',
 		});
 	}
+	const mimeType =
+		detectImageType(bytes) ?? safeMimeType(given)?.split(';')[0] ?? 'application/octet-stream';
 	return await context.helpers.prepareBinaryData(
 		bytes,
 		imageFileName('', mimeType, name),

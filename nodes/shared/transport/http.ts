@@ -18,7 +18,7 @@ import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { multipart, type MultipartBody } from './multipart';
 import type { Requests } from './inFlight';
-import { CREDENTIAL, type GatewayAddress, type RunLimits } from '../run/runContext';
+import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
 import { arrivedBefore, readBody, TooLargeError } from './responseBody';
 
 /** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
@@ -82,10 +82,11 @@ async function sendHop(
 			async (error: unknown) =>
 				await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError()),
 		);
-		const { withoutKey } = options.address;
+		const { withoutKey, withoutCutKey } = options.address;
 		const { text, json } = await (options.read ?? readJson)(response).catch(
 			async (error: unknown) => {
-				const received = withoutKey(arrivedBefore(error) ?? '').slice(0, LONGEST_RECEIVED);
+				const arrived = withoutCutKey(withoutKey(arrivedBefore(error) ?? ''));
+				const received = arrived.slice(0, LONGEST_RECEIVED);
 				return await Promise.reject(new CutAnswer(response.statusCode, received, error));
 			},
 		);
@@ -94,7 +95,8 @@ async function sendHop(
 			kind: 'answer',
 			httpCode: response.statusCode,
 			headers: plainHeaders(response.headers, withoutKey),
-			text: erased,
+			// What is no JSON may be JSON that was cut.
+			text: json === undefined ? withoutCutKey(erased) : erased,
 			json: erased === text ? json : parseJson(erased),
 		};
 	} finally {

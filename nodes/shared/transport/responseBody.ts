@@ -6,8 +6,9 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
 	on(event: 'error', listener: (reason: Error) => void): unknown;
 	on(event: 'newListener', listener: (event: string | symbol) => void): unknown;
-	once(event: 'readable' | 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
-	read(): Uint8Array | null;
+	on(event: 'readable', listener: () => void): unknown;
+	once(event: 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
+	read(size?: number): Uint8Array | null;
 	unshift(chunk: Uint8Array): void;
 	destroy(reason?: Error): unknown;
 }
@@ -87,9 +88,9 @@ export async function readBody(body: unknown, limit: number): Promise<Buffer> {
 /**
  * The first bytes of a stream, which stay in it: whoever reads it next gets them too.
  *
- * @returns at least one byte, or none if the stream is empty
+ * @param wanted how many at the least, unless the stream is shorter
  */
-export async function peek(stream: ByteStream): Promise<Uint8Array> {
+export async function peek(stream: ByteStream, wanted: number): Promise<Uint8Array> {
 	stream.pause();
 	return await new Promise<Uint8Array>((resolve, reject) => {
 		let done = false;
@@ -98,15 +99,16 @@ export async function peek(stream: ByteStream): Promise<Uint8Array> {
 			done = true;
 			act();
 		};
-		stream.once(
-			'readable',
+		stream.on('readable', () => {
+			if (done) return;
+			// Null until so much is there; at the end of the stream it is what there is.
+			const chunk = stream.read(wanted);
+			if (chunk === null) return;
 			finish(() => {
-				const chunk = stream.read();
-				if (chunk === null) return resolve(new Uint8Array());
 				stream.unshift(chunk);
 				resolve(chunk);
-			}),
-		);
+			})();
+		});
 		stream.once(
 			'end',
 			finish(() => resolve(new Uint8Array())),

@@ -1,17 +1,12 @@
-import {
-	checkRequest,
-	estimateCost,
-	inWords,
-	rounded,
-	withPublishedTypes,
-} from '../../../gateway/validation/modelLimits';
+import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
+import { estimateCost, rounded } from '../../../gateway/validation/pricing';
 import type { ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
 	GenerationRequest,
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { askForModels, ListingError } from '../methods/modelCache';
 import type { Run } from '../run/runContext';
 
@@ -75,7 +70,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			return {
 				request: { ...request, modelParameters },
 				violations: violations.map(inWords),
-				estimatedCost: estimateCost(record.billing, Number.isFinite(count) ? count : 1),
+				estimatedCost: estimateCost(record.billing, count >= 1 && count < Infinity ? count : 1),
 			};
 		},
 	};
@@ -89,7 +84,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
  * @throws GatewayError that names both sums
  */
 export function checkBudget(budget: number, costs: Array<number | undefined>): void {
-	const estimate = rounded(costs.reduce((sum: number, cost) => sum + (cost ?? 0), 0));
+	const estimate = rounded(costs.reduce((sum: number, cost) => sum + Math.max(0, cost ?? 0), 0));
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,

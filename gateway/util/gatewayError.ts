@@ -1,5 +1,3 @@
-import type { TaskType } from '../protocol/requestPlan';
-
 /**
  * What went wrong, for a person and for a workflow that goes on: what happened, what to do, and
  * whatever leads back to something that was paid for.
@@ -11,7 +9,7 @@ export interface Problem {
 	description: string;
 	httpCode?: number;
 	taskId?: string;
-	taskType?: TaskType;
+	taskType?: 'generation' | 'edit';
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;

@@ -8,13 +8,13 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/errors/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { checkBudget, createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
 import { collect, paired } from './collectImages';
-import { readTarget } from './imageItems';
+import { readTarget } from '../images/imageItems';
 import { runItems, type Job } from '../run/itemRunner';
 import {
 	inRange,
@@ -31,7 +31,7 @@ import { isTool, openRun, type Run } from '../run/runContext';
 import { openProgress, type Progress } from '../suspend/progress';
 import { assertCanSuspend, suspend } from '../suspend/suspend';
 import type { WaitJob } from '../suspend/waitJobs';
-import { createTaskPoller } from './pollTasks';
+import { createTaskPoller } from '../images/pollTasks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {

@@ -1,14 +1,14 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/validation/modelLimits';
+import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, GatewayError } from '../../../gateway/errors/gatewayError';
+import { DeadlineError, GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
-import { imageItems, isInline, type ImageTarget } from './imageItems';
+import { imageItems, isInline, type ImageTarget } from '../images/imageItems';
 import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
 import type { Run } from '../run/runContext';
 import type { WaitJob } from '../suspend/waitJobs';
-import { ageOf, type TaskPoller } from './pollTasks';
+import { ageOf, type TaskPoller } from '../images/pollTasks';
 
 /** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
 const hasFailed = (error: unknown): boolean =>

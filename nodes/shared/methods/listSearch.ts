@@ -1,0 +1,33 @@
+import type {
+	ILoadOptionsFunctions,
+	INodeListSearchItems,
+	INodeListSearchResult,
+} from 'n8n-workflow';
+import { suits, type ModelRecord } from '../../../gateway/protocol/models';
+import { priceInWords } from '../../../gateway/validation/pricing';
+import { loadModels } from './modelCache';
+
+/** The search behind the model list of a node: what suits its task, by name, mode or note. */
+export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
+	return async function searchModels(
+		this: ILoadOptionsFunctions,
+		filter?: string,
+	): Promise<INodeListSearchResult> {
+		const wanted = (filter ?? '').trim().toLowerCase();
+		const models = await loadModels(this);
+		const results = models
+			.filter((record) => suits(record, mode))
+			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
+			.map(asSearchItem);
+		return { results };
+	};
+}
+
+/** What a mode is called in the list; one that is not known is shown as it is. */
+const MODES: Record<string, string> = { text_to_image: 'generates', image_edit: 'edits' };
+
+function asSearchItem({ model, billing, modes }: ModelRecord): INodeListSearchItems {
+	const does = modes?.map((mode) => MODES[mode] ?? mode).join(', ');
+	const about = [priceInWords(billing), does].filter((text) => text !== undefined && text !== '');
+	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
+}

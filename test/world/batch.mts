@@ -1,0 +1,82 @@
+/** Many worlds one after the other; one that breaks an invariant is shrunk and told. */
+import fc from 'fast-check';
+import type { Engine } from './execution/engine.mjs';
+import { play, type Played } from './execution/play.mjs';
+import { breachesOf, type Breach } from './invariants/all.mjs';
+import { world as worlds } from './plan/arbitraries.mjs';
+import type { World } from './plan/world.mjs';
+import type { Way } from './wire/messages.mjs';
+import { storyOf } from './story.mjs';
+
+export interface Finding {
+	seed: number;
+	breaches: Breach[];
+	/** Of the shrunken world. */
+	story: string;
+}
+
+/** How many smaller worlds are tried for one that is broken. */
+const MOST_SHRINKS = 250;
+
+/** The breaches of a world; an event loop that was blocked by chance is not blocked every time. */
+async function judge(
+	world: World,
+	engine: Engine,
+	way: Way,
+): Promise<{ played: Played; breaches: Breach[] }> {
+	for (let times = 1; ; times += 1) {
+		const played = await play(way.name === 'sockets' ? overSockets(world) : world, engine, way);
+		const breaches = breachesOf(played);
+		const isChance = breaches.every(({ text }) => text.includes('blocked'));
+		if (breaches.length === 0 || !isChance || times === 3) return { played, breaches };
+	}
+}
+
+/**
+ * Plays the world of a seed.
+ *
+ * @param trace is told what happened, before anything is shrunk
+ * @returns what it breaks, or undefined
+ */
+export async function playSeed(
+	seed: number,
+	engine: Engine,
+	way: Way,
+	trace?: (story: string) => void,
+): Promise<Finding | undefined> {
+	let first: Breach | undefined;
+	let smallest: { played: Played; breaches: Breach[] } | undefined;
+	let all: Breach[] = [];
+	let tried = 0;
+	const property = fc.asyncProperty(worlds, async (world) => {
+		if (first !== undefined && (tried += 1) > MOST_SHRINKS) return true;
+		const { played, breaches } = await judge(world, engine, way);
+		if (first === undefined) trace?.(storyOf(played, breaches, Infinity));
+		const same =
+			first === undefined
+				? breaches
+				: breaches.filter((breach) => kindOf(breach) === kindOf(first!));
+		if (same.length === 0) return true;
+		if (first === undefined) all = breaches;
+		first ??= same[0];
+		smallest = { played, breaches: same };
+		return false;
+	});
+	await fc.check(property, { seed, numRuns: 1 });
+	if (smallest === undefined) return undefined;
+	return { seed, breaches: all, story: storyOf(smallest.played, smallest.breaches) };
+}
+
+/** Without what sockets cannot do: a server that listens refuses nobody, and a process stays alive. */
+function overSockets(world: World): World {
+	const faults = world.service.faults.filter(
+		({ kind }) => kind !== 'refused' && kind !== 'unknownHost',
+	);
+	const acts = world.acts.map((act) => ({ ...act, crashAfter: undefined }));
+	return { ...world, service: { ...world.service, faults }, acts };
+}
+
+/** What kind of breach it is: its text without what differs from world to world. */
+function kindOf({ invariant, text }: Breach): string {
+	return `${invariant} ${text.replace(/"[^"]*"|[\d.]+/g, '').slice(0, 60)}`;
+}

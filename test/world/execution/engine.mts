@@ -1,0 +1,37 @@
+/** n8n's engine with the package under test: loaded once, for all worlds of this process. */
+import { clock, takeOver } from '../time/take-over.mjs';
+import type { Host } from '../../../harness/engine/host.mjs';
+
+export interface Engine {
+	host: Host;
+	/** The fields of the credential; to be set before each world. */
+	credential: Record<string, unknown>;
+}
+
+let engine: Promise<Engine> | undefined;
+
+/** @param packageFolder another copy of the package than this one */
+export async function theEngine(packageFolder?: string): Promise<Engine> {
+	return await (engine ??= load(packageFolder));
+}
+
+async function load(packageFolder?: string): Promise<Engine> {
+	takeOver();
+	// Not before: n8n has to find the time and the chance of the world.
+	const { createHost } = await import('../../../harness/engine/host.mjs');
+	const { worldNodes } = await import('./nodes.mjs');
+	const credential: Record<string, unknown> = {};
+	const host = await createHost({
+		packageFolder,
+		credentials: { mediaGatewayApi: credential },
+		binaryMode: 'memory',
+		extraNodeTypes: worldNodes,
+		onWake: (until) => {
+			// A parent waits for its child for ever; only the child has a time.
+			if (until.getTime() < clock.now + 86_400_000) {
+				clock.now = Math.max(clock.now, until.getTime());
+			}
+		},
+	});
+	return { host, credential };
+}

@@ -1,0 +1,146 @@
+/** Nodes that a world's workflows need beside the package's: items, rounds, and an agent. */
+import type {
+	EngineRequest,
+	EngineResponse,
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+	INodeTypeDescription,
+} from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { TINY_PNG } from '../../../harness/tiny-png.mjs';
+
+type Execute = BuiltInNode['execute'];
+
+function node(
+	name: string,
+	execute: Execute,
+	inputs: string[],
+	outputs: string[],
+	properties: string[],
+): BuiltInNode {
+	return {
+		description: {
+			name,
+			displayName: name,
+			description: name,
+			group: [inputs.length === 0 ? 'trigger' : 'transform'],
+			version: [1],
+			defaults: { name },
+			inputs,
+			outputs,
+			properties: properties.map((property) => ({
+				name: property,
+				displayName: property,
+				type: 'json',
+				default: '[]',
+			})),
+		} as unknown as INodeTypeDescription,
+		execute,
+	};
+}
+
+const listOf = (context: IExecuteFunctions, name: string): IDataObject[] => {
+	const value = context.getNodeParameter(name, 0) as IDataObject[] | string;
+	return (typeof value === 'string' ? JSON.parse(value) : value) as IDataObject[];
+};
+
+/** Each with a file to edit. */
+function asItems(list: IDataObject[]): INodeExecutionData[] {
+	const data = TINY_PNG.toString('base64');
+	return list.map((json) => ({
+		json: { ...json },
+		binary: { data: { data, mimeType: 'image/png', fileName: 'one.png' } },
+	}));
+}
+
+async function give(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	return [asItems(listOf(this, 'items'))];
+}
+
+/** Sends the same items round again, so many times; then lets nothing go on. */
+async function again(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const notes = this.getContext('node') as { rounds?: number };
+	notes.rounds = (notes.rounds ?? 1) + 1;
+	const rounds = Number(this.getNodeParameter('rounds', 0));
+	return notes.rounds <= rounds ? [asItems(listOf(this, 'items'))] : [[]];
+}
+
+/** What became of a call of the tool. */
+export interface ToolCall {
+	args: IDataObject;
+	failed: boolean;
+	answer: string;
+	/** It repeats one that failed. */
+	repeats: boolean;
+}
+
+interface AgentState {
+	calls: ToolCall[];
+	at: number;
+	repeated: number;
+}
+
+/**
+ * Makes one call of its tool after the other, and repeats one that failed so many times; in either
+ * of the two ways that n8n has.
+ */
+async function agent(
+	this: IExecuteFunctions,
+	response?: EngineResponse,
+): Promise<INodeExecutionData[][] | EngineRequest> {
+	const list = listOf(this, 'calls');
+	const most = Number(this.getNodeParameter('again', 0));
+	const [tool] = (await this.getInputConnectionData('ai_tool', 0)) as Array<{
+		metadata: { sourceNodeName: string };
+		invoke(args: IDataObject): Promise<string>;
+	}>;
+	const state = (response?.metadata as { state?: AgentState } | undefined)?.state ?? {
+		calls: [],
+		at: 0,
+		repeated: 0,
+	};
+	const note = (failed: boolean, answer: string): void => {
+		state.calls.push({ args: list[state.at]!, failed, answer, repeats: state.repeated > 0 });
+		if (failed && state.repeated < most) state.repeated += 1;
+		else [state.at, state.repeated] = [state.at + 1, 0];
+	};
+	const done = (): INodeExecutionData[][] => [
+		[{ json: { calls: state.calls as unknown as IDataObject[] }, pairedItem: { item: 0 } }],
+	];
+
+	if (this.getNodeParameter('through', 0) !== 'engine') {
+		while (state.at < list.length) {
+			try {
+				const answer = String(await tool!.invoke(list[state.at]!));
+				note(answer.includes('"error"'), answer);
+			} catch (error) {
+				const { message, description } = error as Error & { description?: string };
+				note(true, `${message} ${description ?? ''}`);
+			}
+		}
+		return done();
+	}
+	const answered = response?.actionResponses[0]?.data;
+	if (answered !== undefined) {
+		const { error } = answered;
+		const items = answered.data?.ai_tool?.[0]?.map(({ json }) => json);
+		const told = error === undefined ? '' : `${error.message} ${error.description ?? ''}`;
+		const answer = `${told}${JSON.stringify(items ?? '')}`;
+		note(error !== undefined || answer.includes('"error"'), answer);
+	}
+	if (state.at >= list.length) return done();
+	const nodeName = tool!.metadata.sourceNodeName;
+	const id = `call-${state.calls.length}`;
+	const action = { nodeName, input: list[state.at]!, type: 'ai_tool' as const, id, metadata: {} };
+	return {
+		actions: [{ actionType: 'ExecutionNodeAction', ...action }],
+		metadata: { state } as never,
+	};
+}
+
+export const worldNodes: Record<string, BuiltInNode> = {
+	'world.give': node('give', give, [], ['main'], ['items']),
+	'world.again': node('again', again, ['main'], ['main'], ['items', 'rounds']),
+	'world.agent': node('agent', agent, ['main', 'ai_tool'], ['main'], ['calls', 'again', 'through']),
+};

@@ -1,0 +1,139 @@
+/** The workflow of a flow. */
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { WorkflowJson } from '../../../harness/engine/host.mjs';
+import type { Flow } from '../plan/world.mjs';
+
+/** Names of the nodes that are looked at afterwards. */
+export const MAKE = 'Make';
+export const COLLECT = 'Collect';
+export const AGENT = 'Agent';
+
+const PACKAGE = 'n8n-nodes-media-gateway';
+const TYPES = {
+	generation: 'imageGeneration',
+	edit: 'imageEdit',
+	message: 'message',
+} as const;
+
+type Node = WorkflowJson['nodes'][number];
+
+export const isTool = ({ as }: Flow): boolean => as === 'engineTool' || as === 'subNodeTool';
+
+/** The names of the package's nodes in this flow, in order. */
+export function nodesOf({ make, mode, collect }: Flow): string[] {
+	if (make === 'nothing') return [COLLECT];
+	return mode === 'submit' && make !== 'message' && collect !== 'none' ? [MAKE, COLLECT] : [MAKE];
+}
+
+/** The items that enter, each as its JSON. */
+export type Input = IDataObject[];
+
+export function workflowFor(flow: Flow, input: Input, edited: string): WorkflowJson {
+	if (isTool(flow)) return toolWorkflow(flow, input, edited);
+	const names = nodesOf(flow);
+	const nodes: Node[] = [
+		{ name: 'Give', type: 'world.give', parameters: { items: JSON.stringify(input) } },
+		...names.map((name) => packageNode(flow, name, edited)),
+	];
+	const connections: N8n.IConnections = { Give: { main: [to(names[0]!)] } };
+	names.forEach((name, index) => {
+		const next = names[index + 1];
+		connections[name] = { main: [next === undefined ? [] : to(next)] };
+	});
+	if (flow.as === 'loop') {
+		const rounds = { items: JSON.stringify(input), rounds: flow.rounds };
+		nodes.push({ name: 'Again', type: 'world.again', parameters: rounds as never });
+		const last = names.at(-1)!;
+		// By both outputs: it goes round whatever came out.
+		connections[last] = { main: [to('Again'), to('Again')] };
+		connections.Again = { main: [to(names[0]!)] };
+	}
+	return { nodes, connections };
+}
+
+function toolWorkflow(flow: Flow, input: Input, edited: string): WorkflowJson {
+	const [name] = nodesOf(flow);
+	const node = packageNode(flow, name!, edited);
+	const parameters = {
+		calls: JSON.stringify(input),
+		again: flow.again,
+		through: flow.as === 'engineTool' ? 'engine' : 'subNode',
+	};
+	return {
+		nodes: [
+			{ name: 'Give', type: 'world.give', parameters: { items: '[{}]' } },
+			{ name: AGENT, type: 'world.agent', parameters: parameters as never },
+			{ ...node, type: `${node.type}Tool` },
+		],
+		connections: {
+			Give: { main: [to(AGENT)] },
+			[name!]: { ai_tool: [[{ node: AGENT, type: 'ai_tool', index: 0 }]] },
+		},
+	};
+}
+
+const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
+
+function packageNode(flow: Flow, name: string, edited: string): Node {
+	const type = name === COLLECT ? flow.collect : TYPES[flow.make as keyof typeof TYPES];
+	const settings = {
+		onError: flow.onError,
+		...(flow.tries > 1 && {
+			retryOnFail: true,
+			maxTries: flow.tries,
+			waitBetweenTries: 1000,
+		}),
+	};
+	const parameters = name === COLLECT ? collectParameters(flow) : makeParameters(flow, edited);
+	return { name, type: `${PACKAGE}.${type}`, parameters: parameters as never, ...settings };
+}
+
+/** What an item says of itself: an agent gives it as the arguments of its call. */
+const given = (flow: Flow, field: string): string =>
+	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
+
+function makeParameters(flow: Flow, edited: string): IDataObject {
+	const { make, mode, options, maxWait, pollInterval, download } = flow;
+	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
+	const own = troubled(flow, { ...options });
+	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
+	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
+	const survive = mode === 'wait' ? survival(flow) : {};
+	return {
+		model: { __rl: true, mode: 'name', value: 'aurora-image-1' },
+		prompt,
+		mode,
+		download,
+		...(make === 'edit' && isTool(flow) ? fileByAddress : {}),
+		options: { ...own, ...count, ...survive, maxWait, pollInterval } as IDataObject,
+	};
+}
+
+/** A tool has no input item whose file it could take. */
+const fileByAddress = {
+	imageSource: 'url',
+	imageUrl:
+		'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+};
+
+function collectParameters(flow: Flow): IDataObject {
+	const { options, maxWait, pollInterval, download, collect } = flow;
+	const survive = collect === 'imageWait' ? survival(flow) : {};
+	return {
+		taskId: `={{ ${given(flow, 'taskId')} }}`,
+		...(isTool(flow) ? { taskType: `={{ ${given(flow, 'taskType')} }}` } : {}),
+		maxWait,
+		pollInterval: flow.trouble === 'badPollInterval' ? 'abc' : pollInterval,
+		download,
+		options: { ...troubled(flow, options), ...survive } as IDataObject,
+	};
+}
+
+function survival({ parkAfter }: Flow): Record<string, unknown> {
+	return parkAfter === undefined ? {} : { surviveRestarts: true, parkAfter, onTimeout: 'error' };
+}
+
+function troubled({ trouble }: Flow, options: Record<string, unknown>): Record<string, unknown> {
+	return trouble === 'badOption' ? { ...options, concurrency: 'abc' } : options;
+}

@@ -1,0 +1,21 @@
+/** Everything that has to hold of a world, by the gateway's own books. */
+import type { Played } from '../execution/play.mjs';
+import type { Breach } from './evidence.mjs';
+import { money } from './money.mjs';
+import { afterwards, secrets, status } from './order.mjs';
+import { output } from './output.mjs';
+
+import { waiting } from './waiting.mjs';
+
+export type { Breach } from './evidence.mjs';
+
+export function breachesOf(played: Played): Breach[] {
+	return [
+		...money(played),
+		...output(played),
+		...status(played),
+		...waiting(played),
+		...afterwards(played),
+		...secrets(played),
+	];
+}

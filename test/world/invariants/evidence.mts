@@ -1,0 +1,98 @@
+/** What an act has left behind: items, errors, and the words in them. */
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { Played, Step } from '../execution/play.mjs';
+import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
+import type { ToolCall } from '../execution/nodes.mjs';
+
+export type Item = N8n.INodeExecutionData;
+
+/** One breach of an invariant. */
+export interface Breach {
+	/** 1 to 7, as the issue counts them. */
+	invariant: number;
+	text: string;
+}
+
+/** All texts of a value: own fields, hidden ones, circles. */
+export function textOf(value: unknown): string {
+	const seen = new Set<unknown>();
+	const texts: string[] = [];
+	const visit = (part: unknown): void => {
+		if (typeof part === 'string') texts.push(part);
+		else if (typeof part === 'number') texts.push(String(part));
+		if (typeof part !== 'object' || part === null || seen.has(part)) return;
+		seen.add(part);
+		for (const name of Object.getOwnPropertyNames(part)) {
+			if (name === 'stack' || name === 'node' || name === 'source') continue;
+			visit(Object.getOwnPropertyDescriptor(part, name)?.value);
+		}
+	};
+	visit(value);
+	return texts.join('\n');
+}
+
+export interface NodeRun {
+	node: string;
+	run: number;
+	/** Items by output. */
+	outputs: Item[][];
+	error?: unknown;
+	/** The items that entered. */
+	input: Item[];
+	/** Milliseconds since 1970. */
+	startedAt: number;
+	endedAt: number;
+}
+
+/** The runs of the package's nodes in an act, those of earlier acts left out. */
+export function runsOf({ world }: Played, step: Step, earlier?: Step): NodeRun[] {
+	const { result } = step;
+	if (result === undefined || isTool(world.flow)) return [];
+	return nodesOf(world.flow).flatMap((node, place) => {
+		const from = nodesOf(world.flow)[place - 1];
+		const tasks = result.runData[node] ?? [];
+		const before = earlier?.result?.runData[node]?.filter(({ error }) => !error).length ?? 0;
+		return tasks.flatMap((task, run): NodeRun[] => {
+			if (run < before) return [];
+			const input =
+				from === undefined
+					? givenItems(step, run)
+					: (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
+			const outputs = (task.data?.main ?? []).map((items) => items ?? []);
+			const { error, startTime: startedAt, executionTime } = task;
+			return [{ node, run, outputs, error, input, startedAt, endedAt: startedAt + executionTime }];
+		});
+	});
+}
+
+function givenItems({ result }: Step, run: number): Item[] {
+	const given = result?.runData[run === 0 ? 'Give' : 'Again'];
+	return given?.[run === 0 ? 0 : run - 1]?.data?.main?.[0] ?? [];
+}
+
+/** The calls that an agent has made of its tool. */
+export function callsOf({ result }: Step): ToolCall[] {
+	return (result?.json(AGENT)[0]?.calls ?? []) as unknown as ToolCall[];
+}
+
+const texts = new WeakMap<Step, string>();
+
+/** All words that an act has put before a person or the next node. */
+export function shownBy(played: Played, step: Step): string {
+	const known = texts.get(step);
+	if (known !== undefined) return known;
+	const { result } = step;
+	const parts: unknown[] = [result?.error];
+	for (const [name, tasks] of Object.entries(result?.runData ?? {})) {
+		if (name === 'Give' || name === 'Again') continue;
+		for (const { error, data } of tasks) parts.push(error, data?.main ?? data?.ai_tool);
+	}
+	if (isTool(played.world.flow)) parts.push(callsOf(step));
+	const text = textOf(parts);
+	texts.set(step, text);
+	return text;
+}
+
+/** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
+export const isFailed = ({ json }: Item): boolean =>
+	json.error !== undefined && json.finished === undefined;

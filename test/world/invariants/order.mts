@@ -1,0 +1,90 @@
+/** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
+import type { Played, Step } from '../execution/play.mjs';
+import { isTool } from '../execution/workflow.mjs';
+import { KEYS } from '../service/accounts-of-world.mjs';
+import { isFailed, runsOf, textOf, type Breach } from './evidence.mjs';
+
+const LONGEST_BLOCK_MS = 100;
+
+/** Invariant 4. */
+export function status(played: Played): Breach[] {
+	const { flow } = played.world;
+	const texts = played.steps.flatMap((step, index): string[] => {
+		const { result, ended, number } = step;
+		if (result === undefined) return [];
+		const told = `act ${number} ended as ${result.status}`;
+		if (ended === 'stopped') {
+			return ['canceled', 'success'].includes(result.status) ? [] : [`${told}, but was stopped`];
+		}
+		if (result.status === 'canceled') return [`${told}, but nobody stopped it`];
+		if (isTool(flow)) return [];
+		const goesOn = flow.onError !== 'stopWorkflow';
+		// After a park the engine itself pairs items with what is not there, and fails.
+		if (step.parks > 0 && result.error?.message.startsWith('Paired item data')) return [];
+		if (goesOn && result.status !== 'success') return [`${told}, but the nodes go on`];
+		const runs = runsOf(played, step, played.steps[index - 1]);
+		return runs.flatMap(({ node, outputs }) => {
+			const failed = outputs.map((items) => items.filter(isFailed));
+			if (!goesOn && result.status === 'success' && failed.flat().length > 0) {
+				return [`${told}, but ${node} has failed items`];
+			}
+			if (flow.onError === 'continueErrorOutput') {
+				const last = outputs.length - 1;
+				const wrong = failed.slice(0, last).flat().length > 0;
+				if (wrong) return [`${node}: a failed item left by the output of success`];
+				if ((outputs[last] ?? []).length > failed[last]!.length) {
+					return [`${node}: a good item left by the error output`];
+				}
+			}
+			return [];
+		});
+	});
+	return texts.map((text) => ({ invariant: 4, text }));
+}
+
+/** Invariants 5 and 7. */
+export function afterwards({ steps, unhandled, blockedMs }: Played): Breach[] {
+	const left = steps.flatMap((step): string[] => {
+		if (step.ended === 'crashed') return [];
+		const { number, leftTimers, leftRequests, lateRequests } = step;
+		return [
+			...(leftTimers > 0 ? [`act ${number} left ${leftTimers} timers`] : []),
+			...(leftRequests > 0 ? [`act ${number} left ${leftRequests} requests`] : []),
+			...(lateRequests > 0 ? [`${lateRequests} requests were sent after act ${number}`] : []),
+		];
+	});
+	if (unhandled.length > 0) left.push(`unhandled: ${unhandled[0]}`);
+	if (blockedMs > LONGEST_BLOCK_MS) left.push('the event loop was blocked for over 100 ms');
+	const endless = steps
+		.filter(({ ended }) => ['deadlock', 'deadline', 'tooManyRequests'].includes(ended))
+		.map((step) => ({ invariant: 7, text: `act ${step.number} never ends: ${step.ended}` }));
+	return [...left.map((text) => ({ invariant: 5, text })), ...endless];
+}
+
+/** Invariant 6. */
+export function secrets(played: Played): Breach[] {
+	const { service, steps } = played;
+	const home = new URL(service.origin).host;
+	const sent = service.books.requests.flatMap(({ host, call, headers, number }) => {
+		const names = Object.entries(headers)
+			.filter(([, value]) => KEYS.some((key) => value.includes(key)))
+			.map(([name]) => name);
+		const allowed =
+			host === home && ['submit', 'sync', 'poll', 'message'].includes(call)
+				? ['authorization', 'x-api-key']
+				: [];
+		const wrong = names.filter((name) => !allowed.includes(name));
+		return wrong.length === 0 ? [] : [`request ${number} (${call} to ${host}) carries a key`];
+	});
+	const shown = steps.flatMap((step) => (showsKey(step) ? [`act ${step.number} shows a key`] : []));
+	return [...sent, ...shown].map((text) => ({ invariant: 6, text }));
+}
+
+function showsKey({ result }: Step): boolean {
+	if (result === undefined) return false;
+	const text = textOf([result.data, result.error]).replace(
+		/\\+u([0-9a-f]{4})/gi,
+		(_, code: string) => String.fromCharCode(parseInt(code, 16)),
+	);
+	return KEYS.some((key) => text.includes(key));
+}

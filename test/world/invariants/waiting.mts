@@ -1,0 +1,124 @@
+/** Of invariants 4 and 7: what fails has a reason, and nobody waits too long or too short. */
+import type { Played, Step } from '../execution/play.mjs';
+import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
+import { isFailed, runsOf, shownBy, type Breach, type NodeRun } from './evidence.mjs';
+
+/** A task that was submitted less than this ago may only not be visible yet. */
+const YOUNG_MS = 25_000;
+const LEAD_MS = 3000;
+
+export function waiting(played: Played): Breach[] {
+	return played.steps.flatMap((step, index) => {
+		if (step.ended !== 'done') return [];
+		const runs = runsOf(played, step, played.steps[index - 1]);
+		return [
+			...runs.flatMap((run) => [...tooShort(played, step, run), ...tooLong(played, step, run)]),
+			...withoutReason(played, step, runs),
+			...neverAgain(played, step),
+		];
+	});
+}
+
+/** Whether this run of a node waits for its tasks. */
+function waits({ flow }: Played['world'], { node }: NodeRun): boolean {
+	return node === COLLECT ? flow.collect === 'imageWait' : flow.mode === 'wait' && node === MAKE;
+}
+
+/** A wait for a paid task ends before its deadline only if the gateway has said that it is over. */
+function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
+	const { world, service } = played;
+	if (!waits(world, run) || wasParked(played, step)) return [];
+	const deadline = run.startedAt + world.flow.maxWait * 1000 - LEAD_MS;
+	if (run.endedAt >= deadline || world.flow.tries > 1) return [];
+	const failed = run.outputs.flat().filter(isFailed);
+	const details = failed.map(({ json }) => json.details as Details | undefined);
+	const context = (run.error as { context?: { details?: Details } } | undefined)?.context;
+	return [...details, context?.details].flatMap((one): Breach[] => {
+		const { taskId, taskType } = one ?? {};
+		if (taskId === undefined) return [];
+		const last = service.books.requests.findLast(
+			(request) =>
+				request.call === 'poll' &&
+				request.taskId === taskId &&
+				(taskType === undefined || request.kind === taskType) &&
+				request.at <= run.endedAt,
+		);
+		const task = service.books.task(String(taskType ?? last?.kind), taskId);
+		if (last?.meaning === undefined || task === undefined) return [];
+		const isYoung = last.at - task.createdAt < YOUNG_MS;
+		const mayPass =
+			['passing', 'open'].includes(last.meaning) || (last.meaning === 'missing' && isYoung);
+		if (!mayPass) return [];
+		const after = Math.round((run.endedAt - run.startedAt) / 1000);
+		const text = `${run.node} gave up task ${taskId} after ${after} s of ${world.flow.maxWait} s, when the gateway said: ${last.fate}`;
+		return [{ invariant: 4, text }];
+	});
+}
+
+/** n8n's Retry execution of one that has failed after a park only repeats its error. */
+function wasParked({ steps }: Played, { number }: Step): boolean {
+	return steps.slice(0, number + 1).some(({ parks }) => parks > 0);
+}
+
+interface Details {
+	taskId?: string;
+	taskType?: string;
+}
+
+/** Nobody asks about a task after its deadline. */
+function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
+	const { world, service } = played;
+	if (!waits(world, run) || wasParked(played, step) || world.flow.tries > 1) return [];
+	const { charges, requests } = service.books;
+	const { requestsPerSecond = 20 } = world.flow.options;
+	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
+	// A question waits for its turn, and longer where the gateway has asked for a pause.
+	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
+	const lead = isSlow ? 60_000 : LEAD_MS;
+	const asked = new Set<string>();
+	const late = own.find(({ call, at, taskId, kind, status }) => {
+		if (call !== 'poll') return false;
+		// Each task is asked about at least once, however slowly the requests may go out.
+		const name = `${kind} ${taskId}`;
+		if (!asked.has(name)) return void (status !== 429 && asked.add(name));
+		const charge = charges.find((one) => one.taskId === taskId && one.kind === kind);
+		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
+		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
+	});
+	if (late === undefined) return [];
+	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
+}
+
+/** Where nothing goes wrong, everything succeeds. */
+function withoutReason({ world }: Played, { result, number }: Step, runs: NodeRun[]): Breach[] {
+	const { flow, service } = world;
+	const { timeout, budget, requestsPerSecond } = flow.options;
+	const calm =
+		service.faults.length === 0 &&
+		service.failPercent === 0 &&
+		service.perSecond === 0 &&
+		flow.trouble === 'none' &&
+		flow.maxWait === 600 &&
+		(flow.collect !== 'imageTask' || service.lateSeconds === 0) &&
+		(timeout === undefined || Number(timeout) >= 30) &&
+		(budget === undefined || budget === 0 || budget === 100) &&
+		(requestsPerSecond === undefined || requestsPerSecond === 0 || requestsPerSecond === 20);
+	if (!calm || result === undefined) return [];
+	const failed = runs.flatMap(({ outputs }) => outputs.flat().filter(isFailed));
+	const said = result.error?.message ?? failed[0]?.json.error;
+	if (result.status === 'success' && failed.length === 0) return [];
+	return [{ invariant: 4, text: `act ${number} failed, but nothing was wrong: ${String(said)}` }];
+}
+
+/** A person who retries has looked, and decided: what had an unknown outcome is sent again. */
+function neverAgain(played: Played, step: Step): Breach[] {
+	const { service, world } = played;
+	if (step.act.kind === 'run' || isTool(world.flow)) return [];
+	const last = step.result?.data.resultData.lastNodeExecuted;
+	if (last !== MAKE || step.result?.status !== 'error') return [];
+	const sent = service.books.requests.some(
+		({ step: of, call }) => of === step.number && ['submit', 'sync', 'message'].includes(call),
+	);
+	if (sent || !/outcome is unknown/i.test(shownBy(played, step))) return [];
+	return [{ invariant: 1, text: `act ${step.number}: what a person asked for again was not sent` }];
+}

@@ -1,0 +1,76 @@
+/**
+ * Plays random worlds, each made from one seed, until something breaks an invariant.
+ *
+ *   npm run world -- --worlds 1000              so many, from a fresh seed
+ *   npm run world -- --seed 4711                the world of this seed, with its story
+ *   npm run world -- --seed 1 --worlds 1000     those of the seeds 1 to 1000
+ *   npm run world -- --minutes 30               as many as there is time for
+ */
+import { parseArgs } from 'node:util';
+import { theEngine } from './execution/engine.mjs';
+import { playSeed } from './batch.mjs';
+import { bytesInUse, leak } from './memory.mjs';
+import { axiosOfN8n } from './wire/axios-of-n8n.mjs';
+import { inProcess } from './wire/in-process.mjs';
+import { openSockets } from './wire/sockets.mjs';
+
+const text = { type: 'string' } as const;
+const { values } = parseArgs({
+	options: {
+		worlds: text,
+		seed: text,
+		minutes: text,
+		/** Another copy of the package. */
+		package: text,
+		/** Stops after so many broken worlds. */
+		breaches: text,
+		/** `inProcess` or `sockets`; by default a tenth goes over sockets. */
+		way: text,
+		/** Tells also what happens in worlds that are not broken. */
+		trace: { type: 'boolean', default: false },
+	},
+});
+
+const fresh = Math.floor(Math.random() * 1e9);
+const engine = await theEngine(values.package);
+const first = Number(values.seed ?? fresh);
+const minutes = Number(values.minutes ?? Infinity);
+const count = Number(
+	values.worlds ?? (values.minutes !== undefined ? Infinity : values.seed === undefined ? 1000 : 1),
+);
+const most = Number(values.breaches ?? 5);
+
+const sockets = await openSockets(axiosOfN8n.defaults.adapter);
+const wayOf = (seed: number) =>
+	values.way === 'sockets' || (values.way === undefined && seed % 10 === 9) ? sockets : inProcess;
+
+// What is loaded late would look like a blocked event loop.
+for (let seed = 0; seed < 20; seed += 1) await playSeed(seed, engine, inProcess);
+
+const before = bytesInUse();
+const began = process.hrtime.bigint();
+const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
+let played = 0;
+let broken = 0;
+while (played < count && broken < most && elapsed() < minutes * 60) {
+	const finding = await playSeed(
+		first + played,
+		engine,
+		wayOf(first + played),
+		values.trace ? console.log : undefined,
+	);
+	played += 1;
+	if (finding === undefined) continue;
+	broken += 1;
+	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);
+	console.log(finding.story);
+	console.log(`  again: npm run world -- --seed ${finding.seed}`);
+}
+const leaked = leak(before, played);
+if (leaked !== undefined) {
+	broken += 1;
+	console.log(leaked);
+}
+const perMinute = values.trace ? '' : `; ${Math.round((played / elapsed()) * 60)} worlds a minute`;
+console.log(`\n${played} worlds from seed ${first}, ${broken} broken${perMinute}.`);
+process.exit(broken > 0 ? 1 : 0);

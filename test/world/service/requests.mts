@@ -1,0 +1,58 @@
+/** Reads what arrived at the gateway. */
+import type { FormPart, WireRequest } from '../wire/messages.mjs';
+
+export interface Fields {
+	model: string;
+	prompt: string;
+	n: number;
+	files: number;
+	raw: Record<string, unknown>;
+}
+
+/** The fields of a JSON body or a form; undefined if there is no reading it. */
+export function fieldsOf({ body }: WireRequest): Fields | undefined {
+	const raw = Array.isArray(body) ? formFields(body) : jsonFields(body);
+	if (raw === undefined) return undefined;
+	const { model, prompt, n } = raw;
+	return {
+		model: typeof model === 'string' ? model : '',
+		prompt: typeof prompt === 'string' ? prompt : '',
+		n: Number(n ?? 1),
+		files: Array.isArray(body) ? body.filter(({ fileName }) => fileName !== undefined).length : 0,
+		raw,
+	};
+}
+
+/** The three forms of asking for a task (specification, 4.3). */
+export function asksAsync({ url, headers }: WireRequest, { raw }: Fields): boolean {
+	return (
+		url.searchParams.get('async') === 'true' ||
+		headers['x-async'] === 'true' ||
+		String(raw.async) === 'true'
+	);
+}
+
+/** The last text of the user in a conversation. */
+export function lastText(messages: unknown): string {
+	const turns = Array.isArray(messages) ? (messages as Array<{ content?: unknown }>) : [];
+	const content = turns.at(-1)?.content;
+	if (typeof content === 'string') return content;
+	const blocks = Array.isArray(content) ? (content as Array<{ text?: unknown }>) : [];
+	return blocks.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
+}
+
+function formFields(parts: FormPart[]): Record<string, unknown> {
+	const texts = parts.filter(({ fileName }) => fileName === undefined);
+	return Object.fromEntries(texts.map(({ name, value }) => [name, value.toString()]));
+}
+
+function jsonFields(body: Buffer | undefined): Record<string, unknown> | undefined {
+	try {
+		const value: unknown = JSON.parse(String(body));
+		return typeof value === 'object' && value !== null
+			? (value as Record<string, unknown>)
+			: undefined;
+	} catch {
+		return undefined;
+	}
+}

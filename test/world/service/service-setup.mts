@@ -1,0 +1,95 @@
+/** How the gateway of a world behaves: a value, so that a world can be repeated and shrunk. */
+import type { Call } from './books.mjs';
+
+/** What may go wrong with one request. */
+export type FaultKind =
+	/** Nobody listens, no such host, no handshake: nothing was sent. */
+	| 'refused'
+	| 'unknownHost'
+	/** Accepted, and then the answer is lost on the way. */
+	| 'reset'
+	| 'cut'
+	| 'silence'
+	| 'drip'
+	/** Refused with a status, before anything was done. */
+	| 'status'
+	/** Done and charged, and still answered with this status. */
+	| 'statusAfter'
+	| 'html'
+	| 'redirect'
+	| 'slow'
+	/** The right answer in another shape. */
+	| 'shape';
+
+export interface ServiceFault {
+	call: Exclude<Call, 'other'> | 'any';
+	kind: FaultKind;
+	/** Lets so many requests of that call pass first. */
+	skip: number;
+	times: number;
+	/** Chooses among the variants of the kind. */
+	variant: number;
+}
+
+export interface ServiceSetup {
+	ids: 'random' | 'perKind' | 'digits' | 'strange';
+	/** Seconds until a task settles, from and to. */
+	taskSeconds: [number, number];
+	/** Seconds until a task can be asked about. */
+	lateSeconds: number;
+	/** Seconds that a synchronous request takes. */
+	syncSeconds: number;
+	/** The share of tasks that end without an image, in percent. */
+	failPercent: number;
+	/** Which spelling of the states: an index into the lists. */
+	spelling: number;
+	latencyMs: number;
+	/** More requests within a second are refused; 0: no limit. */
+	perSecond: number;
+	/** Pictures lie on another host. */
+	foreignHost: boolean;
+	faults: ServiceFault[];
+}
+
+export const OPEN_WORDS = ['queued', 'pending', 'processing', 'in_progress', 'running', ' Queued '];
+export const GOOD_WORDS = ['completed', 'succeeded', 'success', 'COMPLETED'];
+export const BAD_WORDS = ['failed', 'cancelled', 'Failed '];
+
+/** Why tasks fail and requests are refused, in words that somebody may misread. */
+export const REASONS = [
+	'the picture could not be made',
+	'the request was canceled by the upstream',
+	'insufficient contrast in the prompt',
+	'EPERM: operation not permitted',
+	`blocked ${'<!---->'.repeat(40)}`,
+	`[${'='.repeat(3000)}](`,
+];
+
+/** 429s, and whether they truly speak of money. */
+export const REFUSALS_429: Array<{ body: unknown; headers?: Record<string, string> }> = [
+	{ body: { error: { message: 'requests too frequent, retry later', type: 'rate_limit_error' } } },
+	{
+		body: { error: { message: 'requests too frequent', type: 'rate_limit_error' } },
+		headers: { 'retry-after': '7' },
+	},
+	{
+		body: {
+			error: {
+				message: 'Too many requests. See https://example.com/billing/payment to add a method',
+				type: 'rate_limit_error',
+			},
+			credits_remaining: 99,
+		},
+	},
+	{ body: { error: { message: 'load balance: upstream busy', code: 'rate_limit_exceeded' } } },
+	{ body: { error: { message: 'quota insufficient', type: 'insufficient_quota' } } },
+	{ body: 'slow down' },
+	{
+		body: { error: { message: 'slow down', type: 'rate_limit_error' } },
+		headers: { 'retry-after': '0' },
+	},
+];
+
+export const STATUSES = [500, 502, 503, 504, 400, 429, 401, 403, 404, 408, 409, 422, 425, 520];
+/** Those after which a paid request may have been accepted. */
+export const STATUSES_AFTER = [500, 502, 503, 504, 408, 520, 599];

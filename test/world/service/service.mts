@@ -1,0 +1,249 @@
+/** The gateway of a world: the specification's rules, its own books, and faults as they are planned. */
+import type { Random } from '../../../simulator/seed.mjs';
+import { clock } from '../time/take-over.mjs';
+import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
+import { spoil, shaped } from './spoilt-responses.mjs';
+import { LISTING, MODELS } from './published-models.mjs';
+import { pictureOf } from './one-pixel-pictures.mjs';
+import { asksAsync, fieldsOf, lastText, type Fields } from './requests.mjs';
+import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
+import { taskIn, Tasks } from './tasks-of-world.mjs';
+import { accountOf, refuse } from './accounts-of-world.mjs';
+import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
+
+export class Service {
+	readonly books = new Books();
+	private readonly seen = new Map<string, number>();
+	private readonly recent: number[] = [];
+	private readonly tasks: Tasks;
+
+	constructor(
+		private readonly setup: ServiceSetup,
+		private readonly random: Random,
+		/** By which the caller knows the gateway. */
+		readonly origin: string,
+		private readonly foreignOrigin: string,
+	) {
+		this.tasks = new Tasks(setup, random, this.books);
+	}
+
+	/** Handles one request: books it, does it, and says what the caller gets of it. */
+	handle(request: WireRequest): Delivery {
+		const received = this.receive(request);
+		const fault = this.faultFor(received.call);
+		const delivery = this.handleWith(request, received, fault);
+		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
+		received.status = delivery.end === 'cut' && delivery.sent === 0 ? undefined : delivery.status;
+		return delivery;
+	}
+
+	/** A task that somebody submitted before this world began. */
+	submitEarlier(
+		kind: Task['kind'],
+		prompt: string,
+		account: string,
+		{ ageMs, isVisible }: { ageMs: number; isVisible: boolean },
+	): Task {
+		const charge = this.charge('submit', kind, account, prompt, 'aurora-image-1', 1);
+		charge.right = charge.heard = true;
+		charge.step = -1;
+		const task = this.tasks.add(charge, kind, clock.now - ageMs);
+		if (isVisible) task.visibleAt = task.createdAt;
+		return task;
+	}
+
+	private receive({ method, url, headers }: WireRequest): Received {
+		const call = callOf(method, url);
+		const asked = call === 'poll' ? taskIn(url) : {};
+		return this.books.receive({
+			...asked,
+			at: clock.now,
+			call,
+			method,
+			host: url.host,
+			path: url.pathname,
+			headers,
+		});
+	}
+
+	private faultFor(call: Call): ServiceFault | undefined {
+		for (const [index, fault] of this.setup.faults.entries()) {
+			if (fault.call !== call && fault.call !== 'any') continue;
+			const seen = this.seen.get(`${index}`) ?? 0;
+			this.seen.set(`${index}`, seen + 1);
+			if (seen >= fault.skip && seen < fault.skip + fault.times) return fault;
+		}
+		return undefined;
+	}
+
+	private handleWith(
+		request: WireRequest,
+		received: Received,
+		fault: ServiceFault | undefined,
+	): Delivery {
+		const before = fault && spoil(fault, received);
+		if (before !== undefined) {
+			received.meaning ??= 'passing';
+			return before;
+		}
+		if (this.isTooFrequent()) {
+			received.fate = '429, too frequent';
+			received.meaning = 'passing';
+			const error = { message: 'requests too frequent, retry later', type: 'rate_limit_error' };
+			return deliverJson({ error }, 429, { 'retry-after': '1' });
+		}
+		const charges = this.books.charges.length;
+		const right = this.answer(request, received);
+		const charge = this.books.charges[charges];
+		const told = fault === undefined ? right : shaped(fault, right, received, this.random, charge);
+		if (charge !== undefined) {
+			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
+			told.onArrival = (bytes, whole) => {
+				charge.told = told.body.subarray(0, bytes).toString();
+				if (!whole || told.status !== 200) return;
+				charge.heard = true;
+				charge.heardAt = clock.now;
+			};
+		}
+		return told;
+	}
+
+	private isTooFrequent(): boolean {
+		const { perSecond } = this.setup;
+		if (perSecond === 0) return false;
+		while (this.recent.length > 0 && this.recent[0]! <= clock.now - 1000) this.recent.shift();
+		if (this.recent.length >= perSecond) return true;
+		this.recent.push(clock.now);
+		return false;
+	}
+
+	private answer(request: WireRequest, received: Received): Delivery {
+		switch (received.call) {
+			case 'listing':
+				return deliverJson(LISTING);
+			case 'download':
+				return this.download(received);
+			case 'poll':
+				return this.tasks.query(received);
+			case 'submit':
+			case 'sync':
+				return this.order(request, received);
+			case 'message':
+				return this.message(request, received);
+			default:
+				return refuse(404, 'no such endpoint');
+		}
+	}
+
+	private order(request: WireRequest, received: Received): Delivery {
+		const account = accountOf(received.headers.authorization?.replace(/^Bearer /, ''));
+		if (account === undefined) return refuse(401, 'API key invalid');
+		const fields = fieldsOf(request);
+		if (fields === undefined) return refuse(400, 'the body cannot be read');
+		const { model, prompt, n } = fields;
+		received.prompt = prompt;
+		received.account = account;
+		const kind = received.path.includes('/edits') ? 'edit' : 'generation';
+		received.kind = kind;
+		const asynchronous = asksAsync(request, fields);
+		received.call = asynchronous ? 'submit' : 'sync';
+		if (!MODELS.has(model)) return refuse(400, `unknown model: ${model}`);
+		if (prompt === '') return refuse(400, 'prompt is required');
+		if (kind === 'edit' && fields.files === 0) return refuse(400, 'image is required');
+		const charge = this.charge(received.call, kind, account, prompt, model, n);
+		if (!asynchronous) {
+			received.fate = `charged, #${charge.number}`;
+			const data = charge.images.map((url) => ({ url }));
+			const answer = deliverJson({ created: Math.floor(clock.now / 1000), data });
+			answer.afterMs = this.setup.syncSeconds * 1000;
+			return answer;
+		}
+		const task = this.tasks.add(charge, kind, clock.now);
+		received.taskId = task.id;
+		received.fate = `charged, #${charge.number}, task ${task.id}`;
+		return this.setup.ids === 'digits'
+			? deliverJson(`{"id":${task.id},"status":"queued"}`)
+			: deliverJson({ id: task.id, status: 'queued' });
+	}
+
+	private charge(
+		call: Call,
+		kind: Charge['kind'],
+		account: string,
+		prompt: string,
+		model: string,
+		count: number,
+	): Charge {
+		const number = this.books.charges.length;
+		const host = this.setup.foreignHost ? this.foreignOrigin : this.origin;
+		const charge: Charge = {
+			number,
+			at: clock.now,
+			step: this.books.step,
+			call,
+			kind,
+			account,
+			prompt,
+			model,
+			count,
+			images: [],
+			told: '',
+			right: false,
+			heard: false,
+			fails: false,
+		};
+		if (kind !== 'message') {
+			for (let index = 0; index < count; index += 1) {
+				const path = `/pictures/${number}-${index}.png`;
+				charge.images.push(host + path);
+				this.books.pictures.set(path, { charge, index });
+			}
+		}
+		this.books.charges.push(charge);
+		return charge;
+	}
+
+	private download(received: Received): Delivery {
+		const picture = this.books.pictures.get(received.path);
+		if (picture === undefined) return refuse(404, 'image does not exist');
+		received.prompt = picture.charge.prompt;
+		return deliver(200, pictureOf(received.path), { 'content-type': 'image/png' });
+	}
+
+	private message(request: WireRequest, received: Received): Delivery {
+		const { headers } = received;
+		const account = accountOf(headers.authorization ?? headers['x-api-key']);
+		if (account === undefined) return refuse(401, 'invalid key');
+		received.account = account;
+		const fields: Fields | undefined = fieldsOf(request);
+		if (fields === undefined) return refuse(400, 'the body cannot be read');
+		received.kind = 'message';
+		const prompt = lastText(fields.raw.messages);
+		received.prompt = prompt;
+		const charge = this.charge('message', 'message', account, prompt, fields.model, 1);
+		charge.reply = `reply ${charge.number} to: ${prompt}`;
+		received.fate = `charged, #${charge.number}`;
+		return deliverJson({
+			id: `msg_${charge.number}`,
+			type: 'message',
+			role: 'assistant',
+			model: fields.model,
+			content: [
+				{ type: 'thinking', thinking: 'Let me see.', signature: `sig${charge.number}` },
+				{ type: 'text', text: charge.reply },
+			],
+			stop_reason: 'end_turn',
+			usage: { input_tokens: 5, output_tokens: 7 },
+		});
+	}
+}
+
+function callOf(method: string, { pathname, searchParams }: URL): Call {
+	if (pathname.startsWith('/pictures/')) return 'download';
+	if (pathname.startsWith('/v1/media/models')) return 'listing';
+	if (pathname === '/v1/messages') return 'message';
+	if (/^\/v1\/images\/(generations|edits)$/.test(pathname) && method === 'POST') {
+		return searchParams.get('async') === 'true' ? 'submit' : 'sync';
+	}
+	return /^\/v1\/images\/(generations|edits)\//.test(pathname) ? 'poll' : 'other';
+}

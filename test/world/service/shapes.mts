@@ -1,0 +1,77 @@
+/** A grammar of answers that say the right thing wrongly, or nothing at all. */
+import type { Random } from '../../../simulator/seed.mjs';
+import type { Charge } from './books.mjs';
+
+type Change = (body: Buffer, random: Random, charge: Charge | undefined) => Buffer | string;
+
+/** The value of a body that is JSON; anything else is left as it is. */
+const alter =
+	(change: (value: Record<string, unknown>) => unknown): Change =>
+	(body) => {
+		try {
+			// An ID of more digits than a number holds must not be rounded on the way.
+			const text = body.toString().replace(/:(\d{16,})/g, ':"#$1#"');
+			const changed = JSON.stringify(change(JSON.parse(text) as Record<string, unknown>));
+			return changed.replace(/"#(\d+)#"/g, '$1');
+		} catch {
+			return body;
+		}
+	};
+
+/** One byte is another, but not in what nobody could know to be wrong. */
+const flip: Change = (body, random, charge) => {
+	const { taskId, images = [], reply } = charge ?? {};
+	const text = body.toString('latin1');
+	const spans = [taskId, reply, ...images].flatMap((value) => {
+		const mark = Buffer.from(JSON.stringify(value ?? '').slice(1, -1)).toString('latin1');
+		const from = mark === '' ? -1 : text.indexOf(mark);
+		return from < 0 ? [] : [[from - 8, from + mark.length]];
+	});
+	const free = [...body.keys()].filter((at) => spans.every(([from, to]) => at < from! || at > to!));
+	const at = free[Math.floor(random() * free.length)] ?? 0;
+	const flipped = Buffer.from(body);
+	flipped[at] = (flipped[at] ?? 0) ^ (1 << Math.floor(random() * 7));
+	return flipped;
+};
+
+export const SHAPES: Array<[name: string, change: Change]> = [
+	['half of the JSON', (body) => body.subarray(0, Math.floor(body.length * 0.8))],
+	['cut behind the first value', (body) => body.subarray(0, body.indexOf(',') + 1 || 5)],
+	['nothing at all', () => ''],
+	['an empty object', () => '{}'],
+	['null', () => 'null'],
+	['an empty list', () => '[]'],
+	['a word', () => 'OK'],
+	['one wrong byte', flip],
+	['the ID as task_id', alter(({ id, ...rest }) => ({ ...rest, task_id: id }))],
+	['everything inside data', alter((value) => ({ success: true, data: value }))],
+	['everything inside result', alter((value) => ({ result: value }))],
+	['data as one object', alter(({ data, ...rest }) => ({ ...rest, data: one(data) }))],
+	['images instead of data', alter(({ data, ...rest }) => ({ ...rest, images: data }))],
+	['no status', alter(({ status: _, ...rest }) => rest)],
+	['another status', alter((value) => ({ ...value, status: 'warming_up' }))],
+	['no images', alter((value) => ({ ...value, data: [] }))],
+	['a status that is a number', alter((value) => ({ ...value, status: 7 }))],
+	['a page', () => '<html><body>Welcome</body></html>'],
+	['a mark in front', (body) => Buffer.concat([Buffer.from('\ufeff'), body])],
+	['a guard in front', (body) => Buffer.concat([Buffer.from(")]}',\n"), body])],
+	['a list around it', (body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')])],
+	['it twice', (body) => Buffer.concat([body, body])],
+	['an error with status 200', () => '{"error":{"message":"upstream failed","type":"server"}}'],
+	['not successful', () => '{"success":false,"message":"try later"}'],
+	['many brackets', () => '['.repeat(20_000)],
+	['many comments', (body) => Buffer.concat([Buffer.from('<!---->'.repeat(60)), body])],
+	['a long line', (body) => Buffer.concat([Buffer.alloc(60_000, '='), body])],
+];
+
+/** Of a picture, only what a caller can know to be none. */
+export const PICTURE_SHAPES: typeof SHAPES = SHAPES.filter(([name]) =>
+	['nothing at all', 'a page', 'an empty object', 'not successful', 'a word'].includes(name),
+);
+
+/** Those that may well mean that a task is over. */
+export const AMBIGUOUS = new Set(['no images', 'one wrong byte']);
+
+function one(data: unknown): unknown {
+	return Array.isArray(data) && data.length === 1 ? (data as unknown[])[0] : data;
+}

@@ -1,0 +1,128 @@
+/** What goes wrong: before a request is handled, and with the answer to one that was. */
+import type { Random } from '../../../simulator/seed.mjs';
+import type { Charge, Received } from './books.mjs';
+import {
+	REASONS,
+	REFUSALS_429,
+	STATUSES,
+	STATUSES_AFTER,
+	type ServiceFault,
+} from './service-setup.mjs';
+import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
+import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
+
+const pick = <T,>(list: readonly T[], variant: number): T => list[variant % list.length]!;
+
+/** A fault that strikes before anything is done; undefined if this one strikes later. */
+export function spoil({ kind, variant }: ServiceFault, received: Received): Delivery | undefined {
+	switch (kind) {
+		case 'refused':
+			received.fate = 'connection refused';
+			return { ...deliver(0, ''), refusal: 'ECONNREFUSED', end: 'cut' };
+		case 'unknownHost':
+			received.fate = 'host not found';
+			return { ...deliver(0, ''), refusal: 'ENOTFOUND', end: 'cut' };
+		case 'status':
+			return refused(variant, received);
+		case 'html': {
+			const pages: Array<[number, string]> = [
+				[404, 'default backend - 404'],
+				[502, '<html><body>Bad gateway</body></html>'],
+				[404, '<html>Not here</html>'],
+				[503, `<!-- ${'<!---->'.repeat(50)}`],
+			];
+			const [status, page] = pick(pages, variant);
+			received.fate = `a page with ${status}`;
+			return deliver(status, page, { 'content-type': 'text/html' });
+		}
+		case 'redirect': {
+			const status = pick([307, 302, 308, 301], variant);
+			const target = pick(['https://login.foreign.test/', '/v1/elsewhere'], variant >> 2);
+			received.fate = `${status} to ${target}`;
+			received.meaning = 'final';
+			return deliver(status, '', { location: target });
+		}
+		default:
+			return undefined;
+	}
+}
+
+function refused(variant: number, received: Received): Delivery {
+	const status = pick(STATUSES, variant);
+	const more = Math.floor(variant / STATUSES.length);
+	received.fate = String(status);
+	const passes = [408, 425, 429].includes(status) || status >= 500;
+	received.meaning = passes ? 'passing' : status === 404 ? 'missing' : 'final';
+	if (status === 429) {
+		const { body, headers } = pick(REFUSALS_429, more);
+		return deliverJson(body, 429, headers);
+	}
+	const key = (received.headers.authorization ?? 'none').replace(/^Bearer /, '');
+	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
+	const reasons = [
+		...REASONS.map((reason) => JSON.stringify(reason)),
+		...quotes.map((quote) => `"the key ${quote} is refused"`),
+	];
+	const text = pick(reasons, more);
+	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status);
+}
+
+/** As JSON may write any text. */
+function escaped(text: string): string {
+	const codes = [...text].map((letter) => letter.charCodeAt(0).toString(16).padStart(4, '0'));
+	return codes.map((code) => `\\u${code}`).join('');
+}
+
+/** The answer to a request that was handled, as the fault leaves it. */
+export function shaped(
+	{ kind, variant }: ServiceFault,
+	right: Delivery,
+	received: Received,
+	random: Random,
+	charge: Charge | undefined,
+): Delivery {
+	const tell = (what: string, delivery: Partial<Delivery>): Delivery => {
+		received.fate += `, but ${what}`;
+		received.meaning = 'passing';
+		return { ...right, ...delivery };
+	};
+	switch (kind) {
+		case 'reset':
+			return tell('the connection was reset', { end: 'cut', sent: 0 });
+		case 'cut': {
+			const sent = Math.floor(right.body.length * pick([0.5, 0.9, 0.2, 0.99], variant));
+			return tell(`the answer was cut after ${sent} bytes`, { end: 'cut', sent });
+		}
+		case 'silence':
+			return tell('nothing was answered', { end: 'never', sent: 0 });
+		case 'drip':
+			received.fate += ', byte by byte';
+			return { ...right, dripMs: pick([1, 200], variant) };
+		case 'slow':
+			received.fate += ', late';
+			return { ...right, afterMs: right.afterMs + pick([1500, 20_000, 90_000, 400_000], variant) };
+		case 'statusAfter': {
+			const status = pick(STATUSES_AFTER, variant);
+			const body = variant % 2 === 0 ? '' : JSON.stringify({ error: { message: 'upstream' } });
+			return tell(`answered with ${status}`, { status, ...bodyOf(body) });
+		}
+		case 'shape': {
+			if (right.status !== 200) return right;
+			const isPicture = received.call === 'download';
+			const [name, change] = pick(isPicture ? PICTURE_SHAPES : SHAPES, variant);
+			const body = change(right.body, random, charge);
+			const headers = isPicture ? { 'content-type': 'text/html' } : right.headers;
+			const told = tell(name, { ...bodyOf(body), headers });
+			// Whatever the caller makes of these, it can be right.
+			if (AMBIGUOUS.has(name)) received.meaning = 'final';
+			return told;
+		}
+		default:
+			return right;
+	}
+}
+
+function bodyOf(body: Buffer | string): Pick<Delivery, 'body' | 'sent'> {
+	const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+	return { body: bytes, sent: bytes.length };
+}

@@ -1,0 +1,120 @@
+/** One discrete-event clock for the node, the engine and the gateway: time passes from event to event. */
+
+interface Timer {
+	id: number;
+	at: number;
+	act: () => void;
+	/** What a process leaves behind when it is killed: only its own timers go with it. */
+	owner: 'process' | 'gateway';
+	/** Does not keep the process alive, as `AbortSignal.timeout`. */
+	weak: boolean;
+}
+
+export interface RunUntil {
+	done: () => boolean;
+	/** Milliseconds of virtual time; beyond it the run counts as endless. */
+	deadline: number;
+	/** Waits until nothing can happen any more without time passing. */
+	settle: () => Promise<void>;
+}
+
+/** How a stretch of time ended. */
+export type Ended = 'done' | 'deadlock' | 'deadline';
+
+export class VirtualClock {
+	/** Milliseconds since 1970, always whole. */
+	now = 0;
+	/** Real milliseconds that the longest event has kept the event loop. */
+	longestBlockMs = 0;
+
+	private readonly heap: Timer[] = [];
+	private readonly alive = new Map<number, Timer>();
+	private nextId = 1;
+
+	/** @returns an id for `cancel` */
+	schedule(ms: number, act: () => void, owner: Timer['owner'] = 'process', weak = false): number {
+		// As Node.js: whole milliseconds, at least one, and what does not fit fires at once.
+		const after = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
+		const timer = { id: this.nextId++, at: this.now + after, act, owner, weak };
+		this.alive.set(timer.id, timer);
+		this.push(timer);
+		return timer.id;
+	}
+
+	cancel(id: number): void {
+		this.alive.delete(id);
+	}
+
+	/** How many timers of the process would keep it alive. */
+	get pending(): number {
+		return [...this.alive.values()].filter(({ owner, weak }) => owner === 'process' && !weak)
+			.length;
+	}
+
+	/** A process is killed, or a world begins: its timers never fire. */
+	forget(owner?: Timer['owner']): void {
+		for (const timer of this.alive.values()) {
+			if (owner === undefined || timer.owner === owner) this.alive.delete(timer.id);
+		}
+	}
+
+	/** Lets time pass from event to event. */
+	async run({ done, deadline, settle }: RunUntil): Promise<Ended> {
+		for (;;) {
+			await settle();
+			if (done()) return 'done';
+			const timer = this.pop();
+			if (timer === undefined) return 'deadlock';
+			if (timer.at > deadline) {
+				this.push(timer);
+				return 'deadline';
+			}
+			this.now = Math.max(this.now, timer.at);
+			this.alive.delete(timer.id);
+			timer.act();
+		}
+	}
+
+	private push(timer: Timer): void {
+		const { heap } = this;
+		let index = heap.push(timer) - 1;
+		while (index > 0) {
+			const parent = (index - 1) >> 1;
+			if (!isBefore(timer, heap[parent]!)) break;
+			heap[index] = heap[parent]!;
+			index = parent;
+		}
+		heap[index] = timer;
+	}
+
+	/** The next timer that was not cancelled. */
+	private pop(): Timer | undefined {
+		const { heap } = this;
+		for (;;) {
+			const first = heap[0];
+			if (first === undefined) return undefined;
+			const last = heap.pop()!;
+			if (heap.length > 0) this.sink(last);
+			if (this.alive.has(first.id)) return first;
+		}
+	}
+
+	private sink(timer: Timer): void {
+		const { heap } = this;
+		let index = 0;
+		for (;;) {
+			let child = 2 * index + 1;
+			if (child >= heap.length) break;
+			if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1;
+			if (!isBefore(heap[child]!, timer)) break;
+			heap[index] = heap[child]!;
+			index = child;
+		}
+		heap[index] = timer;
+	}
+}
+
+/** Two events of one moment come in the order in which they were planned. */
+function isBefore(one: Timer, other: Timer): boolean {
+	return one.at < other.at || (one.at === other.at && one.id < other.id);
+}

@@ -1,0 +1,187 @@
+/**
+ * The way to the gateway without sockets. It stands where axios, on which n8n's HTTP helper is
+ * built, opens a connection: everything of n8n above that is the real thing. Streams, headers,
+ * aborts and the codes of errors are those of axios' own adapter for Node.js.
+ */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { Readable } from 'node:stream';
+import { clock, real } from '../time/take-over.mjs';
+import { axiosOfN8n, type AxiosConfig } from './axios-of-n8n.mjs';
+import type { Delivery, Destination, FormPart, Way, WireRequest } from './messages.mjs';
+
+let destination: Destination | undefined;
+let inFlight = 0;
+
+export const inProcess: Way = {
+	name: 'inProcess',
+	origin: (world) => `http://gateway-${String(world).padStart(8, '0')}.test`,
+	foreignOrigin: 'http://pictures.foreign.test',
+	connect: (to) => {
+		destination = to;
+		axiosOfN8n.defaults.adapter = send;
+	},
+	settled: async () => {
+		for (let turn = 0; turn < 2; turn += 1) {
+			await new Promise<void>((resolve) => real.setImmediate(resolve));
+		}
+	},
+	inFlight: () => inFlight,
+	reset: () => {
+		inFlight = 0;
+	},
+};
+
+async function send(config: AxiosConfig): Promise<unknown> {
+	const url = new URL(config.url ?? '', config.baseURL);
+	for (const [name, value] of Object.entries(config.params ?? {})) {
+		url.searchParams.append(name, String(value));
+	}
+	const headers: Record<string, string> = {};
+	for (const [name, value] of Object.entries(config.headers.toJSON())) {
+		if (value === undefined || value === null || value === false) continue;
+		validateHeaderName(name);
+		validateHeaderValue(name, String(value));
+		headers[name.toLowerCase()] = String(value);
+	}
+	const fail = (message: string, code: string): Error =>
+		new axiosOfN8n.AxiosError(message, code, config, {});
+	if (config.signal?.aborted) throw new axiosOfN8n.CanceledError(undefined, config, {});
+	const to = destination!;
+	// A killed process sends nothing, and hears nothing of it.
+	if (!to.isAlive()) return await new Promise(() => undefined);
+	inFlight += 1;
+	try {
+		const body = await bodyOf(config.data);
+		if (config.signal?.aborted) throw new axiosOfN8n.CanceledError(undefined, config, {});
+		const method = (config.method ?? 'get').toUpperCase();
+		const delivery = to.handle({ method, url, headers, body });
+		return await new Promise((resolve, reject) => {
+			const onAbort = () => reject(new axiosOfN8n.CanceledError(undefined, config, {}));
+			config.signal?.addEventListener('abort', onAbort, { once: true });
+			if (delivery.end === 'never' && delivery.sent === 0) return;
+			const answer = () => {
+				if (!to.isAlive() || config.signal?.aborted) return;
+				config.signal?.removeEventListener('abort', onAbort);
+				if (delivery.refusal !== undefined) {
+					reject(fail(`connect ${delivery.refusal} ${url.host}`, delivery.refusal));
+				} else if (delivery.end === 'cut' && delivery.sent === 0) {
+					reject(fail('socket hang up', 'ECONNRESET'));
+				} else settle(config, delivery, to, resolve, reject);
+			};
+			clock.schedule(delivery.afterMs, answer, 'gateway');
+		});
+	} finally {
+		inFlight -= 1;
+	}
+}
+
+function settle(
+	config: AxiosConfig,
+	delivery: Delivery,
+	to: Destination,
+	resolve: (response: unknown) => void,
+	reject: (reason: unknown) => void,
+): void {
+	const { status, headers: given } = delivery;
+	const length: Record<string, string> =
+		delivery.end === 'whole' ? { 'content-length': String(delivery.body.length) } : {};
+	const stream = streamOf(delivery, to, config.signal);
+	const headers = new axiosOfN8n.AxiosHeaders({ ...length, ...given });
+	const response = {
+		data: stream as unknown,
+		status,
+		statusText: '',
+		headers,
+		config,
+		request: {},
+	};
+	const finish = (): void => {
+		if (config.validateStatus?.(status) ?? true) resolve(response);
+		else {
+			const message = `Request failed with status code ${status}`;
+			const code = status >= 500 ? 'ERR_BAD_RESPONSE' : 'ERR_BAD_REQUEST';
+			reject(new axiosOfN8n.AxiosError(message, code, config, {}, response));
+		}
+	};
+	if (config.responseType === 'stream') return finish();
+	const chunks: Buffer[] = [];
+	stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+	stream.on('error', (error) => reject(axiosOfN8n.AxiosError.from(error, 'ECONNRESET', config)));
+	stream.on('end', () => {
+		const bytes = Buffer.concat(chunks);
+		response.data = config.responseType === 'arraybuffer' ? bytes : bytes.toString();
+		finish();
+	});
+}
+
+/** A body as it comes from a socket: whole, cut, endless, in one piece or byte by byte. */
+function streamOf(
+	{ body, sent, end, dripMs, onArrival }: Delivery,
+	to: Destination,
+	signal: AxiosConfig['signal'],
+): Readable {
+	const stream = new Readable({ read: () => undefined });
+	inFlight += 1;
+	stream.once('close', () => {
+		inFlight -= 1;
+		signal?.removeEventListener('abort', onAbort);
+	});
+	const onAbort = (): void => {
+		if (stream.destroyed) return;
+		stream.emit('error', new axiosOfN8n.CanceledError());
+		stream.destroy();
+	};
+	signal?.addEventListener('abort', onAbort, { once: true });
+	const finish = (): void => {
+		if (stream.destroyed || !to.isAlive()) return;
+		if (end === 'whole') {
+			onArrival?.(sent, true);
+			stream.push(null);
+		}
+		// As an IncomingMessage whose connection is gone.
+		else if (end === 'cut') {
+			stream.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+		}
+	};
+	if (dripMs === undefined) {
+		if (sent > 0) stream.push(body.subarray(0, sent));
+		onArrival?.(sent, false);
+		if (end === 'cut') clock.schedule(1, finish, 'gateway');
+		else finish();
+		return stream;
+	}
+	const size = Math.max(1, Math.ceil(sent / 40));
+	const drip = (from: number): void => {
+		if (stream.destroyed || !to.isAlive()) return;
+		if (from >= sent) return finish();
+		stream.push(body.subarray(from, Math.min(sent, from + size)));
+		onArrival?.(Math.min(sent, from + size), false);
+		clock.schedule(dripMs, () => drip(from + size), 'gateway');
+	};
+	drip(0);
+	return stream;
+}
+
+async function bodyOf(data: unknown): Promise<WireRequest['body']> {
+	if (data === undefined || data === null) return undefined;
+	if (Buffer.isBuffer(data)) return data;
+	if (typeof data === 'string') return Buffer.from(data);
+	if (data instanceof URLSearchParams) return Buffer.from(data.toString());
+	const parts: FormPart[] = [];
+	for (const [name, value] of data as Iterable<[string, string | FilePart]>) {
+		if (typeof value === 'string') parts.push({ name, value: Buffer.from(value) });
+		else {
+			const chunks: Uint8Array[] = [];
+			for await (const chunk of value.stream()) chunks.push(chunk);
+			const { name: fileName, type } = value;
+			parts.push({ name, fileName, type, value: Buffer.concat(chunks) });
+		}
+	}
+	return parts;
+}
+
+interface FilePart {
+	name: string;
+	type: string;
+	stream(): AsyncIterable<Uint8Array>;
+}
