@@ -6,8 +6,7 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	on(event: 'data', listener: (chunk: Uint8Array) => void): unknown;
 	on(event: 'error', listener: (reason: Error) => void): unknown;
 	on(event: 'newListener', listener: (event: string | symbol) => void): unknown;
-	on(event: 'readable', listener: () => void): unknown;
-	once(event: 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
+	once(event: 'readable' | 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
 	read(size?: number): Uint8Array | null;
 	unshift(chunk: Uint8Array): void;
 	destroy(reason?: Error): unknown;
@@ -99,16 +98,21 @@ export async function peek(stream: ByteStream, wanted: number): Promise<Uint8Arr
 			done = true;
 			act();
 		};
-		stream.on('readable', () => {
+		const take = (): void => {
 			if (done) return;
 			// Null until so much is there; at the end of the stream it is what there is.
 			const chunk = stream.read(wanted);
-			if (chunk === null) return;
+			if (chunk === null) {
+				stream.once('readable', take);
+				return;
+			}
 			finish(() => {
 				stream.unshift(chunk);
 				resolve(chunk);
 			})();
-		});
+		};
+		// Not for good: who listens to this keeps the stream from flowing.
+		stream.once('readable', take);
 		stream.once(
 			'end',
 			finish(() => resolve(new Uint8Array())),
