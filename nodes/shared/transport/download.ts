@@ -1,12 +1,7 @@
 import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { quote } from '../../../gateway/errors/errorMessages';
-import {
-	detectImageType,
-	FIRST_BYTES,
-	imageFileName,
-	safeMimeType,
-} from '../../../gateway/protocol/imageType';
+import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
 import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
@@ -21,6 +16,8 @@ const MB = 1024 * 1024;
 /** An error page is quoted, not stored. */
 const LARGEST_ERROR_BYTES = 64 * 1024;
 const MOST_REDIRECTS = 10;
+/** Almost every image tells its type within so many bytes; a server may send the first one alone. */
+const FEWEST_BYTES = 16;
 
 /**
  * Downloads an image into n8n's binary store, as a stream and without any credential: the
@@ -186,16 +183,19 @@ async function store(
 		if (isByteStream(body)) body.destroy();
 		return await Promise.reject(new TooLargeError('Content-Length'));
 	}
-	const start = isByteStream(body) ? await peek(body, FIRST_BYTES) : await readBody(body, maxBytes);
+	const start = isByteStream(body)
+		? await peek(body, FEWEST_BYTES)
+		: await readBody(body, maxBytes);
 	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
 	if (mimeType === undefined || start.length === 0) {
 		if (isByteStream(body)) body.destroy();
 		return Buffer.from(start.subarray(0, 100)).toString('utf8');
 	}
-	if (isByteStream(body)) bound(body, maxBytes);
+	const isWhole = start.length < FEWEST_BYTES;
+	if (isByteStream(body) && !isWhole) bound(body, maxBytes);
 	return await context.helpers.prepareBinaryData(
 		// A stream of Node.js, but for the type, which may not be imported.
-		(isByteStream(body) ? body : start) as Buffer,
+		(isByteStream(body) && !isWhole ? body : start) as Buffer,
 		imageFileName(url, mimeType, fallbackName),
 		mimeType,
 	);

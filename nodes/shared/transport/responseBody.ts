@@ -85,7 +85,8 @@ export async function readBody(body: unknown, limit: number): Promise<Buffer> {
 }
 
 /**
- * The first bytes of a stream, which stay in it: whoever reads it next gets them too.
+ * The first bytes of a stream, which stay in it: whoever reads it next gets them too. Fewer than are
+ * wanted are all that there is, and nothing is left: what has ended takes nothing back.
  *
  * @param wanted how many at the least, unless the stream is shorter
  */
@@ -101,13 +102,14 @@ export async function peek(stream: ByteStream, wanted: number): Promise<Uint8Arr
 		const take = (): void => {
 			if (done) return;
 			// Null until so much is there; at the end of the stream it is what there is.
-			const chunk = stream.read(wanted);
-			if (chunk === null) {
+			const first = stream.read(wanted);
+			if (first === null) {
 				stream.once('readable', take);
 				return;
 			}
+			const chunk = Buffer.concat([first, stream.read() ?? new Uint8Array()]);
 			finish(() => {
-				stream.unshift(chunk);
+				if (chunk.length >= wanted) stream.unshift(chunk);
 				resolve(chunk);
 			})();
 		};
