@@ -1,4 +1,4 @@
-import { isJsonObject } from '../util/json';
+import { isJsonObject, nonEmptyString } from '../util/json';
 import { excerpt, firstText, quote } from '../util/text';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
@@ -114,9 +114,12 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	});
 }
 
+/** In characters. */
+const LONGEST_LOCATION = 2000;
+
 /** The ID of a task that was made, out of the address where it can be queried (specification, 4.1). */
 function idInLocation(location = ''): string | undefined {
-	const path = location.slice(0, LONGEST_READ).split(/[?#]/)[0] ?? '';
+	const path = location.slice(0, LONGEST_LOCATION).split(/[?#]/)[0] ?? '';
 	const id = /\/v1\/images\/(?:generations|edits)\/([^/]{1,400})\/?$/.exec(path)?.[1];
 	try {
 		return id === undefined ? undefined : nonEmptyString(decodeURIComponent(id));
