@@ -128,7 +128,9 @@ export class MessageStream {
 		this.ended = message.content.length > 0;
 		return message.content
 			.filter(isJsonObject)
-			.flatMap((block) => pieces(block.type, block[String(block.type)]));
+			.flatMap(({ type, ...block }) =>
+				pieces(type, type === 'thinking' ? block.thinking : block.text),
+			);
 	}
 
 	private blockAt(index: unknown): Block | undefined {

@@ -180,7 +180,9 @@ const isThinking = ({ type }: JsonObject): boolean =>
 
 /** The text as an agent hands it back: without pieces that are blank. */
 function textOf(blocks: JsonObject[]): string {
-	const texts = blocks.map(({ type, text }) => (type === 'text' ? String(text) : ''));
+	const texts = blocks.map(({ type, text }) =>
+		type === 'text' && typeof text === 'string' ? text : '',
+	);
 	return texts.filter((text) => text.trim() !== '').join('');
 }
 

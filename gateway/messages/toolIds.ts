@@ -40,7 +40,7 @@ export function assignIds(
 ): { content: JsonObject[]; callIds: string[] } {
 	const counts = new Map<string, number>();
 	for (const { type, id } of blocks) {
-		if (type === 'tool_use') counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
+		if (type === 'tool_use' && isId(id)) counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
 	}
 	const callIds: string[] = [];
 	const content = blocks.map((block) => {
@@ -48,8 +48,10 @@ export function assignIds(
 		const own = block.id;
 		const id = newId(own, callIds.length);
 		callIds.push(id);
-		const isId = (typeof own === 'string' && own.trim() !== '') || Number.isFinite(own);
-		return isId && counts.get(String(own)) === 1 ? block : { ...block, id };
+		return isId(own) && counts.get(String(own)) === 1 ? block : { ...block, id };
 	});
 	return { content, callIds };
 }
+
+const isId = (id: unknown): id is string | number =>
+	(typeof id === 'string' && id.trim() !== '') || Number.isFinite(id);

@@ -1,6 +1,7 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import type { TaskType } from './requestPlan';
 import { firstText, quote } from '../util/text';
+import { detectImageType } from './imageType';
 import { statusGroup, type StatusGroup } from './status';
 
 /** A task that was paid for: the thing that must never be lost. */
@@ -28,22 +29,41 @@ export interface TaskState extends TaskRef {
 	response: JsonObject;
 }
 
+/** Fields of an image that comes inside a response, the usual one first. */
+const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
+
 /**
  * The images of a response: every `data[].url` (specification, 2.1), in order. Also takes a single
  * object in place of the list, and images that come inside (`b64_json`), which some gateways send
  * when asked to by `response_format`.
  */
 export function readImages(body: JsonObject): ImageResult[] {
-	const { data, images } = body;
-	const listed = [data, images].find((list) => list !== undefined && list !== null);
-	const entries: unknown[] = Array.isArray(listed) ? listed : [listed];
-	return entries.flatMap((entry) => {
-		if (!isJsonObject(entry)) return [];
-		const url = nonEmptyString(entry.url)?.trim();
-		if (url !== undefined) return [{ url: url.replace(/^data:/i, 'data:') }];
-		const inline = nonEmptyString(entry.b64_json);
-		return inline === undefined ? [] : [{ url: `data:;base64,${inline}` }];
-	});
+	for (const listed of [body.data, body.images]) {
+		const entries: unknown[] = Array.isArray(listed) ? listed : [listed];
+		const found = entries.flatMap((entry) => imageIn(entry) ?? []);
+		if (found.length > 0) return found;
+	}
+	return [];
+}
+
+function imageIn(entry: unknown): ImageResult | undefined {
+	if (!isJsonObject(entry)) return undefined;
+	const url = nonEmptyString(entry.url);
+	if (url !== undefined) return imageAt(url);
+	const [inline] = INLINE_FIELDS.flatMap((field) => nonEmptyString(entry[field]) ?? []);
+	if (inline === undefined) return undefined;
+	// Some send the whole `data:` URL there.
+	return /^\s*data:/i.test(inline) ? imageAt(inline) : { url: `data:;base64,${inline}` };
+}
+
+/** An address; or the bytes of an image, which some send in its place. */
+function imageAt(text: string): ImageResult {
+	const url = text.trim();
+	const isBytes = url.length >= 100 && /^[\w+/=-]{64}/.test(url);
+	if (isBytes && detectImageType(Buffer.from(url.slice(0, 64), 'base64')) !== undefined) {
+		return { url: `data:;base64,${url}` };
+	}
+	return { url: url.replace(/^data:/i, 'data:') };
 }
 
 /** Under which names a task's ID comes: the specification's own (2.2), and what others call it. */
@@ -100,7 +120,7 @@ export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
 		group: statusGroup(status),
 		images: images.length > 0 ? images : readImages(body),
 		created: finiteNumber(state.created),
-		model: nonEmptyString(state.model),
+		model: firstText([state.model]),
 		reason: firstText([
 			isJsonObject(error) ? error.message : error,
 			state.message,

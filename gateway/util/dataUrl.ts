@@ -9,16 +9,27 @@ export interface DataUrl {
 }
 
 /**
- * Takes a `data:` URL in base64 apart. Without a pattern: it may be megabytes long, for which the
- * stack of a pattern is too small.
+ * Takes a `data:` URL apart (RFC 2397), in base64 or percent-encoded. Without a pattern: it may be
+ * megabytes long, for which the stack of a pattern is too small.
  *
  * @returns undefined for anything else
  */
 export function readDataUrl(url: string): DataUrl | undefined {
 	const comma = url.slice(0, LONGEST_HEADER).indexOf(',');
 	const header = url.slice(0, Math.max(0, comma));
-	const isBase64 = /^data:/i.test(header) && /;\s*base64\s?$/i.test(header);
-	if (!isBase64) return undefined;
+	if (!/^data:/i.test(header)) return undefined;
 	const [mimeType = ''] = header.slice('data:'.length).split(';');
-	return { mimeType: mimeType.trim(), base64: url.slice(comma + 1) };
+	const data = decoded(url.slice(comma + 1));
+	const isBase64 = /;\s*base64\s?$/i.test(header);
+	const base64 = isBase64 ? data : Buffer.from(data, 'utf8').toString('base64');
+	return { mimeType: mimeType.trim(), base64 };
+}
+
+/** A text as it is where it is not percent-encoded, or wrongly. */
+function decoded(text: string): string {
+	try {
+		return text.includes('%') ? decodeURIComponent(text) : text;
+	} catch {
+		return text;
+	}
 }

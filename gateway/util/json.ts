@@ -26,7 +26,9 @@ const MOST_LEVELS = 128;
  * of 19 digits would be rounded to that of somebody else. What is nested more than 128 levels deep
  * counts as no JSON, because whoever writes, copies or stores it later would run out of stack.
  */
-export function parseJson(text: string): unknown {
+export function parseJson(given: string): unknown {
+	// A reader may ignore a byte order mark before JSON (RFC 8259, section 8.1).
+	const text = given.startsWith('\ufeff') ? given.slice(1) : given;
 	try {
 		const value: unknown = JSON.parse(text);
 		if (isTooDeep(text, value)) return undefined;

@@ -72,7 +72,8 @@ function checkParameters(record: ModelRecord, parameters: JsonObject): Violation
 		const allowed = allowedFor(record, name);
 		if (value === undefined || allowed.length === 0) return [];
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
-		return [{ field: name, value: JSON.stringify(value), allowed: listed(allowed) }];
+		const shown = shortened(JSON.stringify(value) ?? '');
+		return [{ field: shortened(name), value: shown, allowed: listed(allowed) }];
 	});
 }
 
@@ -140,9 +141,17 @@ function format(name: string): string {
 
 const OTHER_NAMES: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 
+/** More values, and longer ones, than these help nobody. */
+const MOST_LISTED = 50;
+const LONGEST_VALUE = 100;
+
 function listed(values: Array<string | number | boolean>): string {
-	return values.map(String).join(', ');
+	const shown = values.slice(0, MOST_LISTED).map((value) => shortened(String(value)));
+	return [...shown, ...(values.length > MOST_LISTED ? ['…'] : [])].join(', ');
 }
+
+const shortened = (text: string): string =>
+	text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 
 /**
  * The parameters with the types that the model publishes: a form or an expression may have made a

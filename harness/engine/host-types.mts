@@ -34,9 +34,10 @@ export interface HostOptions {
 
 /**
  * What the execution that waits for a crashed one is given: what that one returned when it parked
- * (`output`, the usual case), or an error.
+ * (`output`, the usual case), or an error: that of a crash, of an execution that n8n resumes before
+ * it has started itself, or of a Stop.
  */
-export type Crash = 'error' | 'output';
+export type Crash = 'error' | 'output' | 'startup' | 'stop';
 
 export interface ProgressEvent {
 	type: 'nodeStarted' | 'nodeFinished';

@@ -96,7 +96,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				parkedData.set(id, child.data);
 			}
 			parkedChildren.delete(id);
-			const error = crash === 'error' ? crashError() : child.error;
+			const error = crash === undefined || crash === 'output' ? child.error : errorOfCrash[crash];
 			if (error) {
 				entry!.metadata = { ...entry!.metadata, resumeError: error } as N8n.ITaskMetadata;
 			} else entry!.data = { main: lastOutput(child) };
@@ -216,8 +216,12 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 	return host;
 }
 
-/** What n8n's recovery makes of an execution with a node that had begun and never suspended. */
-function crashError(): N8n.ExecutionError {
-	const message = 'Workflow did not finish, possible out-of-memory issue';
-	return { name: 'WorkflowCrashedError', message } as N8n.ExecutionError;
-}
+/** In n8n's own words. */
+const errorOfCrash = {
+	error: {
+		name: 'WorkflowCrashedError',
+		message: 'Workflow did not finish, possible out-of-memory issue',
+	},
+	startup: { name: 'Error', message: 'OTel settings not yet initialized' },
+	stop: { name: 'ManualExecutionCancelledError', message: 'The execution was cancelled manually' },
+} as unknown as Record<Exclude<Crash, 'output'>, N8n.ExecutionError>;

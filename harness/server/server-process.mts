@@ -18,7 +18,8 @@ export interface Memory {
 /** n8n refuses to start if it is told to leave out a module that it does not know. */
 const ENVIRONMENT_BY_VERSION: Record<ServerVersion, Record<string, string>> = {
 	'1': { N8N_EXPRESSION_ENGINE: 'legacy' },
-	'2': { N8N_DISABLED_MODULES: 'mcp-registry' },
+	// With otel, n8n 2.41.1 fails executions that it resumes before that module is ready.
+	'2': { N8N_DISABLED_MODULES: 'mcp-registry,otel' },
 };
 /**
  * Loaded into the server before n8n. It writes memory figures to a file when asked by signal, and

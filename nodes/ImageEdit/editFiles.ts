@@ -3,7 +3,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
 import type { FormFile } from '../../gateway/protocol/requestPlan';
 import { downloadImage } from '../shared/transport/download';
-import { inRange, readOptions, readText } from '../shared/parameters/optionValues';
+import { inRange, readChoice, readOptions, readText } from '../shared/parameters/optionValues';
 import { readParameter } from '../shared/parameters/reader';
 import type { Run } from '../shared/run/runContext';
 import { binaryFrom, uploadFrom } from '../shared/transport/upload';
@@ -17,8 +17,10 @@ import { binaryFrom, uploadFrom } from '../shared/transport/upload';
 export async function readFiles(run: Run, itemIndex: number): Promise<FormFile[]> {
 	const { context } = run;
 	const options = readOptions(context, itemIndex);
-	const part = options.imageFieldName === 'image[]' ? 'image[]' : 'image';
-	const source = readParameter(context, 'imageSource', itemIndex, 'binary');
+	const field = options.imageFieldName;
+	const part = readChoice(context, 'Image Field Name', field, ['image', 'image[]'], itemIndex);
+	const chosen = readParameter(context, 'imageSource', itemIndex, 'binary');
+	const source = readChoice(context, 'Image Source', chosen, ['binary', 'url'], itemIndex);
 	const images =
 		source === 'url'
 			? await filesFromUrls(run, part, itemIndex)

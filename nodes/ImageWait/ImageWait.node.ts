@@ -8,7 +8,12 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
 import { optionAsField, optionsField } from '../shared/descriptions/optionFields';
-import { inRange, readOptions, readSwitch } from '../shared/parameters/optionValues';
+import {
+	hasSecondOutput,
+	inRange,
+	readOptions,
+	readSwitch,
+} from '../shared/parameters/optionValues';
 import { isTool } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { playRole } from '../shared/suspend/roles';
@@ -102,7 +107,7 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 	const entries = await waitForJobs(context, count, read, windowMs);
 	if (entries.some(({ done }) => done === undefined)) return await suspend(context, entries);
 	const items = entries.flatMap(({ done }) => done?.items ?? []);
-	if (options.onTimeout !== 'output') return [items];
+	if (!hasSecondOutput(context)) return [items];
 	return [items, entries.flatMap(({ done }) => done?.open ?? [])];
 }
 
@@ -119,7 +124,8 @@ function outputsFor(parameters: { role?: string; options?: { onTimeout?: string 
 		result: ['Finished', 'Still Open'],
 	}[role];
 	if (names !== undefined) return names.map((displayName) => ({ type: 'main', displayName }));
-	if (parameters.options?.onTimeout !== 'output') return [{ type: 'main' }];
+	const onTimeout = String(parameters.options?.onTimeout).trim().toLowerCase();
+	if (onTimeout !== 'output') return [{ type: 'main' }];
 	return [
 		{ type: 'main', displayName: 'Finished' },
 		{ type: 'main', displayName: 'Still Open' },

@@ -4,6 +4,7 @@ import type { ChatSettings } from '../../gateway/messages/chat';
 import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
 import type { Thinking } from '../../gateway/messages/message';
 import {
+	readChoice,
 	readCount,
 	readJsonObject,
 	readOptions,
@@ -11,6 +12,7 @@ import {
 } from '../shared/parameters/optionValues';
 
 const MOST_TOKENS = 10_000_000;
+const THINKING: [Thinking, ...Thinking[]] = ['default', 'adaptive', 'disabled', 'enabled'];
 
 /**
  * What holds for all messages of the model.
@@ -19,7 +21,8 @@ const MOST_TOKENS = 10_000_000;
  */
 export function readSettings(context: IExecuteFunctions, itemIndex: number): ChatSettings {
 	const options = readOptions(context, itemIndex);
-	const thinking = context.getNodeParameter('thinking', itemIndex, 'default') as Thinking;
+	const chosen = context.getNodeParameter('thinking', itemIndex, 'default');
+	const thinking = readChoice(context, 'Thinking', chosen, THINKING, itemIndex);
 	const count = (name: string, parameter: string): number | undefined =>
 		readCount(
 			context,

@@ -1,5 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { errorFor } from '../../gateway/errors/errorMessages';
+import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
 import {
 	planModel,
@@ -65,7 +66,8 @@ const isNotFound = ({ outcome }: ListingError): boolean =>
 	outcome.kind === 'answer' && outcome.httpCode === 404;
 
 /** What a later node does to its items must not change what others are given. */
-const copyOf = (record: JsonObject): IDataObject => structuredClone(record) as IDataObject;
+const copyOf = (record: JsonObject): IDataObject =>
+	structuredClone(withoutInlineImages(record)) as IDataObject;
 
 async function notPublished(run: Run, model: string): Promise<GatewayError> {
 	const published = await askListing(run, planModelList()).then(
@@ -91,13 +93,23 @@ async function rethrown(error: unknown): Promise<never> {
 
 function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
 	return (
-		(!mediaType || record.mediaType === mediaType) &&
-		(!mode || (record.modes ?? []).includes(mode)) &&
-		(!generationMode || (record.generationModes ?? []).includes(generationMode))
+		isAmong(mediaType, record.mediaType === undefined ? [] : [record.mediaType]) &&
+		isAmong(mode, record.modes) &&
+		isAmong(generationMode, record.generationModes)
 	);
+}
+
+/** Whether a filter, in whatever case, is among the values; an empty one lets everything through. */
+function isAmong(wanted: unknown, values: string[] = []): boolean {
+	if (typeof wanted !== 'string' || wanted.trim() === '') return true;
+	const word = wanted.trim().toLowerCase();
+	return values.some((value) => value.toLowerCase() === word);
 }
 
 /** The commented form is a text for people, handed on as it came. */
 function textItem(text: string, itemIndex: number): INodeExecutionData {
-	return { json: { format: 'jsonc', text }, pairedItem: { item: itemIndex } };
+	return {
+		json: { format: 'jsonc', text: withoutDataUrls(text) },
+		pairedItem: { item: itemIndex },
+	};
 }

@@ -14,6 +14,7 @@ import {
 	type MessageRequest,
 	type Turn,
 } from '../../gateway/messages/message';
+import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
 import { testMediaGateway } from '../shared/methods/credentialTest';
@@ -74,7 +75,8 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 							readMessage(body) === undefined ? undefined : { message: body },
 						)
 						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
-					const json = simplify ? simplified(message, request.messages, run.isTool) : message;
+					const whole = simplify ? simplified(message, request.messages, run.isTool) : message;
+					const json = run.isTool ? (withoutInlineImages(whole) as IDataObject) : whole;
 					// A copy: the turns are those of the input, and the rest is noted for the next try.
 					return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 				};

@@ -3,6 +3,7 @@ import './fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import {
 	byName,
+	everythingIn,
 	hostFor,
 	MODEL,
 	NODE,
@@ -15,6 +16,9 @@ import {
 } from './workbench.mjs';
 
 const BASE64 = TINY_PNG.toString('base64');
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="10"/></svg>';
+/** Bytes that stand where an address is expected, and more than the ends of a small image. */
+const LARGE = Buffer.concat([TINY_PNG, Buffer.alloc(3000)]).toString('base64');
 const KEY = 'sk-embedded-gateway-one';
 const PROMPT = { prompt: 'a fox', options: { checkLimits: false } };
 
@@ -87,16 +91,44 @@ describe('images in other forms', () => {
 		[{ data: { b64_json: BASE64 } }],
 		[{ data: [{ url: `data:image/png;base64,${BASE64}` }] }],
 		[{ data: [{ url: `DATA:image/png;base64,${BASE64}` }] }],
-	])('%j', async (given) => {
+		[{ data: [], images: [{ url: '/one.png' }] }],
+		[{ data: [{ url: `data:image/png;base64,${encodeURIComponent(BASE64)}` }] }],
+		[{ data: [{ url: `data:image/svg+xml;utf8,${encodeURIComponent(SVG)}` }] }],
+		[{ data: [{ url: `data:image/png;base64,\n${BASE64.replace(/.{60}/g, '$&\n')}` }] }],
+		[{ data: [{ b64_json: `data:image/png;base64,${BASE64}` }] }],
+		[{ data: [{ url: LARGE }] }],
+		[{ data: [{ base64: BASE64 }] }],
+		[`\ufeff${JSON.stringify({ data: [{ b64_json: BASE64 }] })}`],
+	])('form %#', async (given) => {
 		reply = given;
 		for (const download of [true, false]) {
 			const result = await run('imageGeneration', { ...PROMPT, download });
 			const [item] = result.output(NODE);
 			expect(item?.binary?.data ?? item?.json.url).toBeDefined();
+			if (item?.binary?.data !== undefined) {
+				expect(item.binary.data.mimeType).toMatch(/^image\/(png|svg)/);
+			}
 			expect(JSON.stringify(item?.json)).not.toMatch(/data:|base64|iVBOR/i);
 		}
 	});
 });
+
+test.each(['AAAA', `data:image/jxl;base64,${BASE64.slice(8)}`, 'data:text/plain,later'])(
+	'what came inside the response is kept though it is no image that is known: %#',
+	async (url) => {
+		const isUrl = url.startsWith('data:');
+		reply = { data: [isUrl ? { url } : { b64_json: url }] };
+		const result = await run('imageGeneration', PROMPT);
+		const [item] = result.output(NODE);
+		expect(result.error).toBeUndefined();
+		const host = await hostFor({ baseUrl: server.url });
+		expect((await host.binary(item!)).length).toBeGreaterThan(0);
+		expect(item?.binary?.data?.mimeType).toBe(
+			isUrl ? url.slice('data:'.length).split(/[;,]/)[0] : 'application/octet-stream',
+		);
+		expect(posts).toBe(1);
+	},
+);
 
 describe('an outcome that is unknown keeps what arrived', () => {
 	test.each<[string, string | undefined]>([
@@ -125,6 +157,25 @@ describe('an outcome that is unknown keeps what arrived', () => {
 			expect(JSON.stringify(details)).not.toContain(KEY);
 		}
 		expect(posts).toBe(2);
+	});
+
+	test.each([
+		[`{"id":"task_77","echo":"Bearer ${KEY.slice(0, 14)}✂`],
+		[`{"id":"task_77","echo":"Bearer ${KEY.slice(0, 14)}`],
+		[`{"id":"task_77","echo":"Bearer \\u0073${KEY.slice(1, 14)}\\u00✂`],
+		[`<p>Bearer ${KEY.slice(0, 14).replaceAll('-', '&#45;')}&#`],
+		[`<p>Bearer ${KEY.replaceAll('-', '&#x2d;')}</p>`],
+	])('but not half a key at its end: %s', async (given) => {
+		reply = given;
+		for (const [type, parameters] of [
+			['imageGeneration', { ...PROMPT, mode: 'submit' }],
+			['message', { model: 'reason-large', prompt: 'hello' }],
+		] as const) {
+			const result = await run(type, parameters, { onError: 'continueRegularOutput' });
+			expect(JSON.stringify(result.json(NODE))).toContain('Bearer ***');
+			const stopped = await run(type, parameters);
+			expect(everythingIn(stopped.error)).not.toMatch(/embedded/);
+		}
 	});
 
 	test('never more than 2 kB of it, and no image', async () => {
@@ -193,6 +244,8 @@ describe('an agent reads no Base64', () => {
 				status: 'completed',
 				data: [{ b64_json: BASE64 }],
 				preview: { src: `data:image/png;base64,${BASE64}` },
+				wrapped: `data:image/png;base64,\n${BASE64.replace(/.{60}/g, '$&\n')}`,
+				result: { image: LARGE, lines: LARGE.replace(/.{76}/g, '$&\r\n') },
 			}),
 		);
 		const host = await hostFor({ baseUrl: inline.url });

@@ -81,7 +81,7 @@ const asItems = (ids: string[]): IDataObject[] => ids.map((taskId) => ({ taskId 
 const checks = (): number => resumed.filter((name) => name.includes('checking')).length;
 
 describe('killed in a check', () => {
-	test.each(['output', 'error'] as const)('it goes on by itself (%s)', async (crash) => {
+	test.each(['output', 'error', 'startup'] as const)('it goes on by itself (%s)', async (crash) => {
 		const ids = await bench.submit('a fox', 'an owl [slow 150]', 'a hare [fail]');
 		crashes = [crash, undefined, crash];
 		const json = workflow('imageWait', {}, { onError: 'continueErrorOutput' });
@@ -93,6 +93,17 @@ describe('killed in a check', () => {
 		expect(bench.gateway.paid).toBe(3);
 		// What was finished before the second crash was in the watcher's notes.
 		expect(bench.gateway.count('download')).toBe(4);
+	});
+
+	test('stopped by a person, it ends with an error that names every task', async () => {
+		const ids = await bench.submit('a fox', 'an owl');
+		crashes = ['stop'];
+		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
+		expect(result.status).toBe('error');
+		const { message, description } = errorOf(result);
+		expect(message).toBe('The execution that checked the image tasks was stopped');
+		for (const id of ids) expect(description).toContain(id);
+		expect(checks()).toBe(1);
 	});
 
 	test('again and again, it gives up with an error that names every task', async () => {

@@ -17,7 +17,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 	let credentials: Json;
 
 	beforeAll(async () => {
-		real = await openRealServer('2');
+		real = await openRealServer('2', { imageSize: 32 });
 		({ server, gateway, credentials } = real);
 	});
 
@@ -49,6 +49,12 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		return String(outer?.id);
 	}
 
+	async function everyoneWaits(workflowId: string): Promise<void> {
+		for (const { id } of await executionsOf(workflowId)) {
+			await server.until(id, (status) => status === 'waiting');
+		}
+	}
+
 	const itemsOf = ({ data }: Execution, name: string): Json[] =>
 		(data.resultData.runData[name] ?? []).flatMap((run: Json) => run.data?.main?.[0] ?? []);
 
@@ -59,8 +65,12 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		const id = await suspended('crash', workflowId, prompts);
 		await server.restart('SIGKILL');
 
+		// What is due is taken up while n8n starts. The second crash comes in a later check.
+		await sleep(10_000);
+		await everyoneWaits(workflowId);
+		const before = gateway.count('download');
 		gateway.setFaults([{ call: 'download', kind: 'latency', ms: 5000 }]);
-		while (gateway.count('download') === 0) await sleep(50);
+		while (gateway.count('download') === before) await sleep(50);
 		await server.restart('SIGKILL');
 		const killed = (await executionsOf(workflowId)).filter(({ status }) => status === 'crashed');
 		expect(killed).toHaveLength(1);

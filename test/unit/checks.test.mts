@@ -1,5 +1,10 @@
 import { TtlCache, keepMsOf, type Kept } from '../../gateway/util/ttlCache.js';
-import { checkRequest, inWords, withPublishedTypes, type CheckedRequest } from '../../gateway/validation/modelLimits.js';
+import {
+	checkRequest,
+	inWords,
+	withPublishedTypes,
+	type CheckedRequest,
+} from '../../gateway/validation/modelLimits.js';
 import { estimateCost, rounded } from '../../gateway/validation/pricing.js';
 import type { JsonObject } from '../../gateway/util/json.js';
 import { readModel } from '../../gateway/protocol/models.js';

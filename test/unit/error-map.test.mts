@@ -9,11 +9,7 @@ import {
 } from '../../gateway/protocol/requestPlan.js';
 import { planModel } from '../../gateway/protocol/models.js';
 import { planMessage } from '../../gateway/messages/message.js';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	withDetails,
-} from '../../gateway/util/gatewayError.js';
+import { GatewayError, UnknownOutcomeError, withDetails } from '../../gateway/util/gatewayError.js';
 import { answer, fault, page, TOO_OFTEN } from './virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };

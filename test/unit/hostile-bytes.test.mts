@@ -26,7 +26,7 @@ import {
 } from '../../gateway/protocol/imageType.js';
 import { parseJson, type JsonObject } from '../../gateway/util/json.js';
 import { keepTurn, restoreTurns, type KeptTurn } from '../../gateway/messages/thinkingHistory.js';
-import { createKeyEraser } from '../../gateway/util/keyEraser.js';
+import { createCutKeyEraser, createKeyEraser } from '../../gateway/util/keyEraser.js';
 import { readModel, readModelList } from '../../gateway/protocol/models.js';
 import { priceInWords } from '../../gateway/validation/pricing.js';
 import {
@@ -128,6 +128,7 @@ const paid = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const home = 'https://gateway.example/v1/acct';
 const settings = { baseUrl: `${home}/v1`, apiKey: KEY };
 const erase = createKeyEraser(KEY);
+const eraseCut = createCutKeyEraser(KEY);
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
 /** Half of the letters of a number, so that each entry of a list is another one. */
@@ -175,6 +176,10 @@ describe('64 kB of text', () => {
 			FRAMED,
 		],
 		['a text that may quote the key', (text) => erase(text)],
+		[
+			'a text that may end in half a key',
+			(text) => [eraseCut(text), createCutKeyEraser(text)(text)],
+		],
 		['a text that quotes the key', (text) => erase(text + KEY + text)],
 		['a long key that is erased', (text) => createKeyEraser(text.slice(0, 200))(`${text}\\%`)],
 		['the name of a model', (text) => closestMatches(text, [text, `a${text}`, text.slice(9)])],

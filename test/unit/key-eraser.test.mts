@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createKeyEraser } from '../../gateway/util/keyEraser.js';
+import { createCutKeyEraser, createKeyEraser } from '../../gateway/util/keyEraser.js';
 
 const KEY = 'sk-my/Team_9f8e7d6c';
 const erase = createKeyEraser(KEY);
@@ -31,6 +31,9 @@ test.each([
 			.replaceAll('\\"', '')
 			.replaceAll('"', ''),
 	],
+	['as a web page writes it', all((one) => `&#${one.charCodeAt(0)};`)],
+	['as a web page writes it in hexadecimal', all((one) => `&#x${hex(one)};`)],
+	['as a program writes it', all((one) => `\\x${hex(one)}`)],
 	['an address in JSON in JSON', all(percent).replaceAll('%', '\\\\u0025')],
 ])('the key is erased: %s', (_, written) => {
 	expect(erase(`a ${written} b`)).toBe('a *** b');
@@ -85,6 +88,38 @@ test('a key with a backslash, a quote or a percent sign in it', () => {
 	const inJson = JSON.stringify(odd).slice(1, -1);
 	expect(createKeyEraser(odd)(`<${odd}>`)).toBe('<***>');
 	expect(createKeyEraser(odd)(`<${inJson}>`)).toBe('<***>');
+});
+
+test('a key that a web page cannot hold as it is', () => {
+	const odd = 'k&y<secret>"quoted"';
+	const erased = createKeyEraser(odd);
+	expect(erased('<p>k&amp;y&lt;secret&gt;&quot;quoted&quot;</p>')).toBe('<p>***</p>');
+	expect(erased(`<p>${odd}</p>`)).toBe('<p>***</p>');
+});
+
+describe('the beginning of a key at the end of a text that was cut', () => {
+	const eraseCut = createCutKeyEraser(KEY);
+
+	test.each<[string, string]>([
+		['as it is', KEY],
+		['slashes escaped', KEY.replace('/', '\\/')],
+		['all as escapes', all(unicode)],
+		['percent-encoded', all(percent)],
+		['percent signs as escapes', all(percent).replaceAll('%', '\\u0025')],
+		['as a web page writes it', all((one) => `&#x${hex(one)};`)],
+		['JSON in JSON', all(unicode).replaceAll('\\', '\\\\')],
+	])('%s, wherever it is cut', (_, written) => {
+		// At least four of its characters are there.
+		const four = Math.ceil((written.length / KEY.length) * 4) + 2;
+		for (let length = four; length < written.length; length += 1) {
+			expect(eraseCut(`{"error":"Bearer ${written.slice(0, length)}`)).toBe('{"error":"Bearer ***');
+		}
+	});
+
+	test.each(['', 'task_s', 'sk-', `${KEY.slice(0, 10)} is not it`, '50% & \\', 'x'.repeat(10_000)])(
+		'%.40j stays as it is',
+		(text) => expect(eraseCut(text)).toBe(text),
+	);
 });
 
 test('a text of megabytes that hides the key', () => {

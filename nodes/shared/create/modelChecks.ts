@@ -70,7 +70,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			return {
 				request: { ...request, modelParameters },
 				violations: violations.map(inWords),
-				estimatedCost: estimateCost(record.billing, Number.isFinite(count) ? count : 1),
+				estimatedCost: estimateCost(record.billing, count >= 1 && count < Infinity ? count : 1),
 			};
 		},
 	};
@@ -84,7 +84,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
  * @throws GatewayError that names both sums
  */
 export function checkBudget(budget: number, costs: Array<number | undefined>): void {
-	const estimate = rounded(costs.reduce((sum: number, cost) => sum + (cost ?? 0), 0));
+	const estimate = rounded(costs.reduce((sum: number, cost) => sum + Math.max(0, cost ?? 0), 0));
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,

@@ -1,8 +1,8 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { nonEmptyString } from '../../../gateway/util/json';
-import { pathPart, type TaskType } from '../../../gateway/protocol/requestPlan';
+import { pathPart } from '../../../gateway/protocol/requestPlan';
 import type { ImageFacts } from './imageItems';
-import { readText } from '../parameters/optionValues';
+import { readChoice, readText } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
 import type { TaskReference } from './pollTasks';
 
@@ -21,11 +21,14 @@ export function readTaskReference(context: IExecuteFunctions, itemIndex: number)
 		'Connect a node that submits tasks, or enter the ID that it gave out.',
 	).trim();
 	pathPart(taskId, 'task ID', { taskId });
-	const chosen = readParameter(context, 'taskType', itemIndex, 'auto') as TaskType | 'auto';
+	const given = readParameter(context, 'taskType', itemIndex, 'auto');
+	const chosen = readChoice(context, 'Task Type', given, TASK_TYPES, itemIndex);
 	if (chosen !== 'auto') return { taskId, taskType: chosen };
 	const known = context.getInputData()[itemIndex]?.json.taskType;
 	return { taskId, taskType: known === 'generation' || known === 'edit' ? known : 'auto' };
 }
+
+const TASK_TYPES = ['auto', 'generation', 'edit'] as const;
 
 /** What the input item knows of the task's origin, to be handed on. */
 export function knownFacts(context: IExecuteFunctions, itemIndex: number): ImageFacts {

@@ -202,6 +202,12 @@ export function readJsonObject(
 	});
 }
 
+/** The option "On Timeout" of a run: whether open tasks leave by an output of their own. */
+export function hasSecondOutput(context: IExecuteFunctions): boolean {
+	const { onTimeout } = readOptions(context, 0);
+	return readChoice(context, 'On Timeout', onTimeout, ['error', 'output'], 0) === 'output';
+}
+
 /**
  * The option "Extra Fields". A streamed response could not be read, and would be paid for.
  *

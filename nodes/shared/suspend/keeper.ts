@@ -115,18 +115,16 @@ function recover(entries: WaitEntry[], data: IRunExecutionData): void {
 	mergeSettled(entries, notes?.settled);
 }
 
-/** The message of an error that is no crash. */
+/**
+ * Why it is not started again. Everything that fails within a watcher is a parcel; an error is n8n's
+ * own, such as that of an execution that it resumes before it has started itself, and may pass.
+ */
 function whyStopped(
 	input: INodeExecutionData[],
 	data: IRunExecutionData | undefined,
 ): string | undefined {
-	const error = data?.resultData.error;
-	const message = error?.message ?? input[0]?.json.error;
-	if (typeof message !== 'string') return undefined;
-	const name = error?.name ?? '';
-	const isCrash = name.includes('Crashed') || /did not finish|crash|stalled/i.test(message);
-	if (isCrash) return undefined;
-	return /cancel/i.test(`${name} ${message}`)
+	const { name = '', message = input[0]?.json.error } = data?.resultData.error ?? {};
+	return /cancel/i.test(`${name} ${String(message)}`)
 		? 'The execution that checked the image tasks was stopped'
-		: message;
+		: undefined;
 }

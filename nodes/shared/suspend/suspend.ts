@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { readOptions } from '../parameters/optionValues';
+import { hasSecondOutput, readOptions } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
 import { pack, type WaitPlan } from './parcels';
 import { keeperWorkflow } from './subWorkflows';
@@ -30,7 +30,7 @@ export function assertCanSuspend(context: IExecuteFunctions): void {
 			},
 		);
 	}
-	if (readOptions(context, 0).onTimeout !== 'output') return;
+	if (!hasSecondOutput(context)) return;
 	if (context.getNode().onError === 'continueErrorOutput') {
 		throw new n8n.NodeOperationError(
 			context.getNode(),
@@ -67,7 +67,7 @@ export async function suspend(
 	const { id, name } = context.getWorkflow();
 	const { name: nodeName, onError } = context.getNode();
 	const options = readOptions(context, 0);
-	const toOutput = options.onTimeout === 'output';
+	const toOutput = hasSecondOutput(context);
 	const plan: WaitPlan = {
 		parentExecutionId: executionId,
 		nodeName,

@@ -5,7 +5,7 @@ import { DeadlineError, NotAskedError } from '../../../gateway/util/gatewayError
 import { statusGroup } from '../../../gateway/protocol/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
 import { runItems } from '../run/itemRunner';
-import { inRange, readChoice, readLimits, readOptions } from '../parameters/optionValues';
+import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues';
 import { stillToBeHad } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
@@ -76,9 +76,7 @@ export async function waitForJobs(
 ): Promise<WaitEntry[]> {
 	const run = await openRun(context, readLimits(context));
 	try {
-		const { onTimeout } = readOptions(context, 0);
-		const ends = readChoice(context, 'On Timeout', onTimeout, ['error', 'output'], 0);
-		const toOutput = ends === 'output';
+		const toOutput = hasSecondOutput(context);
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
 		const poller = createTaskPoller(run, intervalMs, count);

@@ -1,7 +1,7 @@
 import type { IBinaryData, IExecuteFunctions, IN8nHttpFullResponse } from 'n8n-workflow';
-import { readDataUrl } from '../../../gateway/util/dataUrl';
+import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { quote } from '../../../gateway/util/text';
-import { detectImageType, imageFileName } from '../../../gateway/protocol/imageType';
+import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
 import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
@@ -41,7 +41,7 @@ export async function downloadImage(
 	role: 'result' | 'source' = 'result',
 ): Promise<IBinaryData> {
 	const inline = readDataUrl(url);
-	if (inline !== undefined) return await storeInline(transport, inline.base64, fallbackName);
+	if (inline !== undefined) return await storeInline(transport, inline, fallbackName);
 
 	const address = imageAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
@@ -57,18 +57,23 @@ export async function downloadImage(
 		createDownloader(transport, maxBytes, fallbackName),
 	);
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
+	const shown =
+		address.length > LONGEST_ADDRESS ? `${address.slice(0, LONGEST_ADDRESS)}…` : address;
 	const rest =
 		role === 'source'
 			? 'Check "Image URL". Nothing was sent to the gateway.'
-			: `The image is finished and paid for; it can be fetched from ${address}`;
+			: `The image is finished and paid for; it can be fetched from ${shown}`;
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	throw new GatewayError({
 		message: `The image could not be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
 		description: `${adviceFor(outcome)}${rest}`,
 		httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
-		url: address,
+		url: shown,
 	});
 }
+
+/** In characters: signed addresses are shorter. */
+const LONGEST_ADDRESS = 4000;
 
 /** The address may lie on any host: the sentences about the gateway and its key do not fit here. */
 const FAULTS: Record<Fault, string> = {
@@ -130,7 +135,14 @@ function createDownloader(transport: Transport, maxBytes: number, fallbackName: 
 				const text = (await readBody(response.body, LARGEST_ERROR_BYTES)).toString('utf8');
 				return { ...answer, headers, text, json: undefined };
 			}
-			const stored = await store(transport, response.body, plan.path, headers, maxBytes, fallbackName);
+			const stored = await store(
+				transport,
+				response.body,
+				plan.path,
+				headers,
+				maxBytes,
+				fallbackName,
+			);
 			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
 			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
 		};
@@ -168,6 +180,9 @@ async function follow(
 	}
 }
 
+/** In bytes. Every image is longer, and tells in fewer what it is. */
+const FEWEST_BYTES = 64;
+
 /** Puts a body into the binary store, or returns how it begins if it is no image. */
 async function store(
 	{ context }: Transport,
@@ -181,16 +196,21 @@ async function store(
 		if (isByteStream(body)) body.destroy();
 		return await Promise.reject(new TooLargeError('Content-Length'));
 	}
-	const start = isByteStream(body) ? await peek(body) : await readBody(body, maxBytes);
+	const first = isByteStream(body) ? await peek(body) : await readBody(body, maxBytes);
+	// A server that sends a byte at a time: what cannot be told by its beginning is read as a whole.
+	const isTiny = isByteStream(body) && first.length > 0 && first.length < FEWEST_BYTES;
+	const whole = isTiny ? await readBody(body, maxBytes) : undefined;
+	const start = whole ?? first;
+	const source = whole ?? (isByteStream(body) ? body : start);
 	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
 	if (mimeType === undefined || start.length === 0) {
-		if (isByteStream(body)) body.destroy();
+		if (isByteStream(source)) source.destroy();
 		return Buffer.from(start.subarray(0, 100)).toString('utf8');
 	}
-	if (isByteStream(body)) bound(body, maxBytes);
+	if (isByteStream(source)) bound(source, maxBytes);
 	return await context.helpers.prepareBinaryData(
 		// A stream of Node.js, but for the type, which may not be imported.
-		(isByteStream(body) ? body : start) as Buffer,
+		source as Buffer,
 		imageFileName(url, mimeType, fallbackName),
 		mimeType,
 	);
@@ -203,15 +223,21 @@ function imageTypeIn(headers: Record<string, string>): string | undefined {
 		?.toLowerCase();
 }
 
-async function storeInline({ context }: Transport, base64: string, name: string): Promise<IBinaryData> {
+/** What came inside a response is paid for: it is kept also where no known image type is in it. */
+async function storeInline(
+	{ context }: Transport,
+	{ mimeType: given, base64 }: DataUrl,
+	name: string,
+): Promise<IBinaryData> {
 	const bytes = Buffer.from(base64, 'base64');
-	const mimeType = detectImageType(bytes);
-	if (mimeType === undefined) {
+	if (bytes.length === 0) {
 		throw new GatewayError({
-			message: 'The image that came inside the answer is none',
+			message: 'The image that came inside the answer is empty',
 			description: 'Set "Response Format" to URL in the options.',
 		});
 	}
+	const mimeType =
+		detectImageType(bytes) ?? safeMimeType(given)?.split(';')[0] ?? 'application/octet-stream';
 	return await context.helpers.prepareBinaryData(
 		bytes,
 		imageFileName('', mimeType, name),

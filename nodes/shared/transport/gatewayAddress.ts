@@ -3,7 +3,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { normalizeUrl } from '../../../gateway/protocol/url';
-import { createKeyEraser } from '../../../gateway/util/keyEraser';
+import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
@@ -23,6 +23,8 @@ export interface GatewayAddress {
 	authentication: IAdditionalCredentialOptions;
 	/** Takes the key out of what a gateway sends back: some quote the key that they refuse. */
 	withoutKey(text: string): string;
+	/** Takes the beginning of the key away from the end of a text that was cut there. */
+	withoutCutKey(text: string): string;
 }
 
 /** Limits of a run; they hold for all its items together. */
@@ -74,5 +76,6 @@ export async function readAddress(
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
 		withoutKey: createKeyEraser(cleanApiKey(credentials.apiKey)),
+		withoutCutKey: createCutKeyEraser(cleanApiKey(credentials.apiKey)),
 	};
 }

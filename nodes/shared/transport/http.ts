@@ -82,10 +82,11 @@ async function sendHop(
 			async (error: unknown) =>
 				await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError()),
 		);
-		const { withoutKey } = options.address;
+		const { withoutKey, withoutCutKey } = options.address;
 		const { text, json } = await (options.read ?? readJson)(response).catch(
 			async (error: unknown) => {
-				const received = withoutKey(arrivedBefore(error) ?? '').slice(0, LONGEST_RECEIVED);
+				const arrived = withoutCutKey(withoutKey(arrivedBefore(error) ?? ''));
+				const received = arrived.slice(0, LONGEST_RECEIVED);
 				return await Promise.reject(new CutAnswer(response.statusCode, received, error));
 			},
 		);
@@ -94,7 +95,8 @@ async function sendHop(
 			kind: 'answer',
 			httpCode: response.statusCode,
 			headers: plainHeaders(response.headers, withoutKey),
-			text: erased,
+			// What is no JSON may be JSON that was cut.
+			text: json === undefined ? withoutCutKey(erased) : erased,
 			json: erased === text ? json : parseJson(erased),
 		};
 	} finally {
