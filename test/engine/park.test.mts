@@ -223,6 +223,16 @@ describe('parked', () => {
 		for (const id of ids) expect(`${message} ${description}`).toContain(id);
 	});
 
+	test('the error names also what had finished before the others were parked', async () => {
+		const ids = await bench.submit('a fox', 'an owl [fail] [slow 80]');
+		const parameters = { maxWait: 3600, download: false, options: { parkAfter: 5 } };
+		const items = ids.map((taskId) => ({ taskId }));
+		const result = await runToEnd(bench, workflow(parameters), items);
+		expect(result.status).toBe('error');
+		const { message, description } = errorOf(result);
+		for (const id of ids) expect(`${message} ${description}`).toContain(id);
+	});
+
 	test('an item whose task cannot be read fails for itself, and the others keep their places', async () => {
 		const [taskId] = await bench.submit('a fox [slow 90]');
 		const items = [{}, { taskId: taskId! }, { taskId: '' }];

@@ -142,17 +142,22 @@ export async function waitForJobs(
 	}
 }
 
-/** The tasks of a batch that ends early, a line each: they are paid, and still to be had. */
+/** What a batch that ends early has paid for, a line each: it is still to be had. */
 export function tasksInWords(entries: WaitEntry[]): string {
 	return stillToBeHad(
-		entries.flatMap(({ job }, itemIndex) =>
-			job === undefined
-				? []
-				: [
-						`item ${itemIndex}: ${job.task.taskType === 'auto' ? 'image' : job.task.taskType} task ${job.task.taskId}`,
-					],
-		),
+		entries.flatMap(({ job, done }, itemIndex) => {
+			const { taskId, taskType } = job?.task ?? finishedTask(done);
+			if (taskId === undefined) return [];
+			const type = taskType === 'generation' || taskType === 'edit' ? taskType : 'image';
+			return [`item ${itemIndex}: ${type} task ${taskId}`];
+		}),
 	);
+}
+
+/** Of an item that has finished nothing is kept but what came of it, which names its task. */
+function finishedTask(done: Finished | undefined): { taskId?: string; taskType?: unknown } {
+	const { taskId, taskType } = done?.items[0]?.json ?? {};
+	return typeof taskId === 'string' ? { taskId, taskType } : {};
 }
 
 /** A task that is still open, in the form in which Image Wait and Image Task take it. */
