@@ -1,4 +1,4 @@
-import { isJsonObject } from '../util/json';
+import { isJsonObject, nonEmptyString } from '../util/json';
 import { excerpt, firstText, quote } from '../util/text';
 import { wasNotAccepted, type Answer, type Fault, type Outcome } from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
@@ -94,6 +94,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(outcome)}`,
 			description: HOW_TO_FIND_OUT,
 			httpCode: outcome.httpCode,
+			taskId: outcome.kind === 'answer' ? idInLocation(outcome.headers.location) : undefined,
 			response: excerpt(outcome.kind === 'answer' ? outcome.text : outcome.received),
 		});
 	}
@@ -111,6 +112,20 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 		message: known.message + tried,
 		httpCode: outcome.httpCode,
 	});
+}
+
+/** In characters. */
+const LONGEST_LOCATION = 2000;
+
+/** The ID of a task that was made, out of the address where it can be queried (specification, 4.1). */
+function idInLocation(location = ''): string | undefined {
+	const path = location.slice(0, LONGEST_LOCATION).split(/[?#]/)[0] ?? '';
+	const id = /\/v1\/images\/(?:generations|edits)\/([^/]{1,400})\/?$/.exec(path)?.[1];
+	try {
+		return id === undefined ? undefined : nonEmptyString(decodeURIComponent(id));
+	} catch {
+		return id;
+	}
 }
 
 /** A fault in a sentence of its own, with what to do. */

@@ -41,10 +41,7 @@ export function readChatAnswer(
 	body: JsonObject,
 	newId: IdGiver = createIdGiver(new Set(), ''),
 ): ChatAnswer {
-	const text = nonEmptyString(body.content);
-	const answer = readMessage(
-		text === undefined ? body : { ...body, content: [{ type: 'text', text }] },
-	);
+	const answer = readMessage(body);
 	if (answer === undefined) throw brokenOff(body);
 	const came = answer.content.filter(isJsonObject);
 	const { stopReason } = answer;

@@ -130,7 +130,9 @@ export interface MessageAnswer {
 
 /** Reads the answer to a message; undefined if it holds no content. */
 export function readMessage(body: JsonObject): MessageAnswer | undefined {
-	const { content } = body;
+	// Some gateways send the text alone.
+	const alone = nonEmptyString(body.content);
+	const content = alone === undefined ? body.content : [{ type: 'text', text: alone }];
 	if (!Array.isArray(content)) return undefined;
 	const joined = (type: string): string =>
 		content

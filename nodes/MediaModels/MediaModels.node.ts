@@ -10,6 +10,7 @@ import { testMediaGateway } from '../shared/methods/credentialTest';
 import { runItems } from '../shared/run/itemRunner';
 import {
 	readChoice,
+	readCount,
 	readLimits,
 	readOptions,
 	readSwitch,
@@ -69,8 +70,10 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 				}
 				const filters = (read('filters', {}) ?? {}) as ModelFilters;
 				const all = readSwitch(context, 'Return All', read('returnAll', false), false, itemIndex);
-				const limit = all ? Infinity : Math.max(1, Number(read('limit', 50)) || 50);
-				return async () => await getModels(run, filters, limit, format, itemIndex);
+				const limit = all
+					? Infinity
+					: readCount(context, 'Limit', read('limit', 50), itemIndex, Infinity);
+				return async () => await getModels(run, filters, limit ?? 50, format, itemIndex);
 			},
 		});
 		return [items.flat()];

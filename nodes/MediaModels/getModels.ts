@@ -93,10 +93,17 @@ async function rethrown(error: unknown): Promise<never> {
 
 function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
 	return (
-		(!mediaType || record.mediaType === mediaType) &&
-		(!mode || (record.modes ?? []).includes(mode)) &&
-		(!generationMode || (record.generationModes ?? []).includes(generationMode))
+		isAmong(mediaType, record.mediaType === undefined ? [] : [record.mediaType]) &&
+		isAmong(mode, record.modes) &&
+		isAmong(generationMode, record.generationModes)
 	);
+}
+
+/** Whether a filter, in whatever case, is among the values; an empty one lets everything through. */
+function isAmong(wanted: unknown, values: string[] = []): boolean {
+	if (typeof wanted !== 'string' || wanted.trim() === '') return true;
+	const word = wanted.trim().toLowerCase();
+	return values.some((value) => value.toLowerCase() === word);
 }
 
 /** The commented form is a text for people, handed on as it came. */

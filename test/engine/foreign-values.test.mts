@@ -99,6 +99,63 @@ describe('a choice in another case, or none', () => {
 	});
 });
 
+describe('the Models node', () => {
+	const names = ['image', 'video'];
+	beforeEach(() => {
+		const items = names.map((media_type) => ({ model: media_type, media_type }));
+		answer = (_, response) => sendJson(response, { success: true, data: { items, total: 2 } });
+	});
+
+	test.each(['Image', ' IMAGE ', '={{ "Image" }}'])('Media Type %j', async (mediaType) => {
+		const result = await run('mediaModels', { filters: { mediaType } });
+		expect(result.json(NODE).map(({ model }) => model)).toEqual(['image']);
+	});
+
+	test.each([1, '1', '={{ "1" }}'])('Limit %j', async (limit) => {
+		expect((await run('mediaModels', { limit })).json(NODE)).toHaveLength(1);
+	});
+
+	test.each(['={{ null }}', '={{ undefined }}', ''])('no limit set: %j', async (limit) => {
+		expect((await run('mediaModels', { limit })).json(NODE)).toHaveLength(2);
+	});
+
+	test.each(['many', '={{ "all" }}', 0, -1, '={{ ({}) }}'])('no Limit: %j', async (limit) => {
+		const result = await run('mediaModels', { limit });
+		expect(result.error?.message).toMatch(/"Limit" must be a whole number/);
+		expect(server.requests).toEqual([]);
+	});
+});
+
+describe('the address of a task that was made', () => {
+	test.each<[number, string, string]>([
+		[202, '/v1/images/generations/task_9', 'task_9'],
+		[201, 'https://gateway.example/v1/images/generations/a%2Fb/?x=1', 'a/b'],
+		[303, '/v1/images/edits/task_9#now', 'task_9'],
+		[302, '/v1/images/generations/task_9', 'task_9'],
+	])('%d with Location: %s', async (status, location, taskId) => {
+		answer = (_, response) => void response.writeHead(status, { location }).end();
+		const result = await run(
+			'imageGeneration',
+			{ prompt: 'a fox', options: { checkLimits: false } },
+			[{}],
+			{
+				onError: 'continueRegularOutput',
+			},
+		);
+		expect(result.json(NODE)).toMatchObject([{ details: { outcome: 'unknown', taskId } }]);
+		expect(posts()).toHaveLength(1);
+	});
+});
+
+test('a message whose content is a text is not lost', async () => {
+	answer = (_, response) => sendJson(response, { content: 'a fox', stop_reason: 'end_turn' });
+	const result = await run('message', { model: 'reason-large', prompt: 'what is it?' });
+	const content = [{ type: 'text', text: 'a fox' }];
+	expect(result.json(NODE)).toMatchObject([
+		{ text: 'a fox', messages: [{ role: 'user' }, { role: 'assistant', content }] },
+	]);
+});
+
 describe('what a listing says', () => {
 	const record = {
 		model: MODEL,
@@ -176,7 +233,9 @@ describe('what a listing says', () => {
 });
 
 describe('the server of an image', () => {
-	test.each([1, 5, 500])('that sends %d bytes at first', async (first) => {
+	test.each(
+		[1, 5, 500].flatMap((first) => [[first, 'filesystem'] as const, [first, 'memory'] as const]),
+	)('that sends %d bytes at first, %s', async (first, binaryMode) => {
 		const image = Buffer.concat([TINY_PNG, Buffer.alloc(9000)]);
 		answer = ({ method }, response) => {
 			if (method === 'POST') return sendJson(response, { data: [{ url: `${server.url}/1` }] });
@@ -185,10 +244,27 @@ describe('the server of an image', () => {
 			setTimeout(() => response.end(image.subarray(first)), 30);
 		};
 		const parameters = { prompt: 'a fox', options: { checkLimits: false } };
-		const host = await hostFor({ baseUrl: server.url });
-		const result = await run('imageGeneration', parameters);
+		const host = await hostFor({ baseUrl: server.url }, { binaryMode });
+		const result = await host.run(workflowOf('imageGeneration', parameters), {
+			input: [{ json: {} }],
+		});
 		expect(result.error).toBeUndefined();
 		expect(await host.binary(result.output(NODE)[0]!)).toEqual(image);
+	});
+
+	test.each(['filesystem', 'memory'] as const)('that sends a tiny one, %s', async (binaryMode) => {
+		const tiny = Buffer.from('GIF89a..');
+		answer = ({ method }, response) =>
+			method === 'POST'
+				? sendJson(response, { data: [{ url: `${server.url}/1` }, { url: `${server.url}/2` }] })
+				: void response.end(tiny);
+		const host = await hostFor({ baseUrl: server.url }, { binaryMode });
+		const parameters = { prompt: 'a fox', options: { checkLimits: false } };
+		const result = await host.run(workflowOf('imageGeneration', parameters), {
+			input: [{ json: {} }],
+		});
+		for (const item of result.output(NODE)) expect(await host.binary(item)).toEqual(tiny);
+		expect(result.output(NODE)).toHaveLength(2);
 	});
 
 	test('whose address fills a book', async () => {

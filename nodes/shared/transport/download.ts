@@ -1,12 +1,7 @@
 import type { IBinaryData, IExecuteFunctions, IN8nHttpFullResponse } from 'n8n-workflow';
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { quote } from '../../../gateway/util/text';
-import {
-	detectImageType,
-	FIRST_BYTES,
-	imageFileName,
-	safeMimeType,
-} from '../../../gateway/protocol/imageType';
+import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
 import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
@@ -185,6 +180,9 @@ async function follow(
 	}
 }
 
+/** In bytes. Every image is longer, and tells in fewer what it is. */
+const FEWEST_BYTES = 64;
+
 /** Puts a body into the binary store, or returns how it begins if it is no image. */
 async function store(
 	{ context }: Transport,
@@ -198,16 +196,21 @@ async function store(
 		if (isByteStream(body)) body.destroy();
 		return await Promise.reject(new TooLargeError('Content-Length'));
 	}
-	const start = isByteStream(body) ? await peek(body, FIRST_BYTES) : await readBody(body, maxBytes);
+	const first = isByteStream(body) ? await peek(body) : await readBody(body, maxBytes);
+	// A server that sends a byte at a time: what cannot be told by its beginning is read as a whole.
+	const isTiny = isByteStream(body) && first.length > 0 && first.length < FEWEST_BYTES;
+	const whole = isTiny ? await readBody(body, maxBytes) : undefined;
+	const start = whole ?? first;
+	const source = whole ?? (isByteStream(body) ? body : start);
 	const mimeType = detectImageType(start) ?? imageTypeIn(headers);
 	if (mimeType === undefined || start.length === 0) {
-		if (isByteStream(body)) body.destroy();
+		if (isByteStream(source)) source.destroy();
 		return Buffer.from(start.subarray(0, 100)).toString('utf8');
 	}
-	if (isByteStream(body)) bound(body, maxBytes);
+	if (isByteStream(source)) bound(source, maxBytes);
 	return await context.helpers.prepareBinaryData(
 		// A stream of Node.js, but for the type, which may not be imported.
-		(isByteStream(body) ? body : start) as Buffer,
+		source as Buffer,
 		imageFileName(url, mimeType, fallbackName),
 		mimeType,
 	);

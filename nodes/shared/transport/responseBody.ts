@@ -7,7 +7,7 @@ export interface ByteStream extends AsyncIterable<Uint8Array> {
 	on(event: 'error', listener: (reason: Error) => void): unknown;
 	on(event: 'newListener', listener: (event: string | symbol) => void): unknown;
 	once(event: 'readable' | 'end' | 'error' | 'close', listener: (reason?: Error) => void): unknown;
-	read(size?: number): Uint8Array | null;
+	read(): Uint8Array | null;
 	unshift(chunk: Uint8Array): void;
 	destroy(reason?: Error): unknown;
 }
@@ -87,9 +87,9 @@ export async function readBody(body: unknown, limit: number): Promise<Buffer> {
 /**
  * The first bytes of a stream, which stay in it: whoever reads it next gets them too.
  *
- * @param wanted how many at the least, unless the stream is shorter
+ * @returns at least one byte, or none if the stream is empty
  */
-export async function peek(stream: ByteStream, wanted: number): Promise<Uint8Array> {
+export async function peek(stream: ByteStream): Promise<Uint8Array> {
 	stream.pause();
 	return await new Promise<Uint8Array>((resolve, reject) => {
 		let done = false;
@@ -98,21 +98,15 @@ export async function peek(stream: ByteStream, wanted: number): Promise<Uint8Arr
 			done = true;
 			act();
 		};
-		const take = (): void => {
-			if (done) return;
-			// Null until so much is there; at the end of the stream it is what there is.
-			const chunk = stream.read(wanted);
-			if (chunk === null) {
-				stream.once('readable', take);
-				return;
-			}
+		stream.once(
+			'readable',
 			finish(() => {
+				const chunk = stream.read();
+				if (chunk === null) return resolve(new Uint8Array());
 				stream.unshift(chunk);
 				resolve(chunk);
-			})();
-		};
-		// Not for good: who listens to this keeps the stream from flowing.
-		stream.once('readable', take);
+			}),
+		);
 		stream.once(
 			'end',
 			finish(() => resolve(new Uint8Array())),

@@ -29,7 +29,7 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
 	if (!waits(world, run) || wasParked(played, step)) return [];
 	const deadline = run.startedAt + world.flow.maxWait * 1000 - LEAD_MS;
-	if (run.endedAt >= deadline || world.flow.tries > 1) return [];
+	if (run.endedAt >= deadline) return [];
 	const failed = run.outputs.flat().filter(isFailed);
 	const details = failed.map(({ json }) => json.details as Details | undefined);
 	const context = (run.error as { context?: { details?: Details } } | undefined)?.context;
