@@ -103,7 +103,8 @@ async function pause(context: IExecuteFunctions, channel: Channel): Promise<void
 	const stop = context.getExecutionCancelSignal();
 	await new Promise<void>((resolve) => {
 		channel.onEnd = resolve;
-		stop?.addEventListener('abort', () => resolve(), { once: true });
+		// Taken away with the timer: the signal lives as long as the execution.
+		stop?.addEventListener('abort', () => resolve(), { once: true, signal: timer.signal });
 		sleep(ROUND_MS, timer.signal).then(resolve, () => undefined);
 	});
 	timer.abort();
