@@ -45,7 +45,7 @@ function roleNode(
 		id: name,
 		name,
 		// Whichever node waits: the roles are Image Wait's. A prefix other than the package's is kept.
-		type: type.replace(/\w+$/, 'imageWait'),
+		type: `${type.slice(0, type.lastIndexOf('.') + 1)}imageWait`,
 		typeVersion,
 		position,
 		parameters: { ...parameters, role } as INode['parameters'],
