@@ -2,6 +2,8 @@ import type { Clock } from '../util/clock';
 import type { GatewayError } from '../errors/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
+import type { Durations } from './durations';
+import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
 
 /** What one poll about a task brought. */
 export type PollAnswer =
@@ -38,7 +40,14 @@ export interface PollerOptions<T = TaskRef> {
 	expected?: number;
 }
 
-interface Entry<T> {
+interface Learner {
+	/** Where that is known, on the clock of the poller. */
+	submittedAt?: number;
+	/** How long tasks like it take. */
+	durations?: Durations;
+}
+
+interface Entry<T> extends Learner {
 	task: T;
 	deadline: number;
 	open: boolean;
@@ -51,6 +60,9 @@ interface Entry<T> {
 	/** Whether an answer has come that says something about the task, if only a fault. */
 	answered: boolean;
 	polls: number;
+	/** When the last poll was begun, and the last that found the task still open. */
+	askedAt?: number;
+	openAt?: number;
 	state?: TaskState;
 	error?: GatewayError;
 	settle: (settled: Settled) => void;
@@ -63,22 +75,6 @@ interface ScheduledPoll<T> {
 	purpose: 'poll' | 'deadline' | 'end';
 }
 
-/** No task is asked about more often than this, whatever the options say. */
-const SHORTEST_PAUSE_MS = 1000;
-/**
- * The pauses as shares of the interval: of 3 seconds it makes 2 to 5, as the specification
- * recommends (4.2, rule 5). They begin at the shortest where few tasks are left, whose polls
- * cost next to nothing, at about the interval itself for a hundred and at the longest for a
- * thousand, and they grow by a third.
- */
-const SHORTEST_SHARE = 2 / 3;
-const LONGEST_SHARE = 5 / 3;
-const FEW = 30;
-const GROWTH = 1.25;
-const MOST_GROWTH = 4 / 3;
-const JITTER = 0.1;
-/** Questions are put at multiples of this: what goes out together costs less than one by one. */
-const TOGETHER_MS = 100;
 /** How long before the deadline the last poll is put: time for an answer to come. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
@@ -88,6 +84,8 @@ const LATE_ANSWER_MS = 3000;
 const LATE_FIRST_ANSWER_MS = 30_000;
 /** The longest pause where a further answer is needed to tell whether a fault passes. */
 const SOON_MS = 2000;
+/** An interval between two polls so many times the longest pause tells nothing of a duration. */
+const WIDEST = 1.5;
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
 const LONGEST_SLEEP_MS = 5000;
 
@@ -109,8 +107,9 @@ export interface Poller<T = TaskRef> {
 	 *
 	 * @param ageMs how long ago it was submitted, in milliseconds: before its first pause is over it
 	 * is not asked about. Where that is not known it is asked about at once.
+	 * @param durations how long tasks like it take; a task of known age learns from it and adds to it
 	 */
-	wait(task: T, maxWaitMs: number, ageMs?: number): Promise<Settled>;
+	wait(task: T, maxWaitMs: number, ageMs?: number, durations?: Durations): Promise<Settled>;
 	/** How many tasks are still waited for. */
 	readonly open: number;
 }
@@ -124,19 +123,32 @@ export interface Poller<T = TaskRef> {
 export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
 	const { clock, ask } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
+	const range = pauseRange(interval);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
 	const timeline: Array<ScheduledPoll<T>> = [];
 	let open = 0;
 	let settled = 0;
 	let wakeAt = Infinity;
 
-	/** The pause that follows so many polls about a task, but for the jitter. */
+	/** The pause that follows so many polls about a task of which nothing is known, but for the jitter. */
 	function pauseAfter(polls: number): number {
-		const left = Math.max(open, (options.expected ?? 0) - settled);
-		const share = SHORTEST_SHARE * (1 + Math.log10(Math.max(1, left / FEW)));
-		const pause = interval * share * Math.min(MOST_GROWTH, GROWTH ** polls);
-		const longest = (interval * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
-		return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
+		return usualPause(interval, Math.max(open, (options.expected ?? 0) - settled), polls);
+	}
+
+	/** When to ask next by what is known of such tasks, counted from a moment; undefined: it is not known. */
+	function learnedPause({ submittedAt, durations }: Learner, from: number): number | undefined {
+		if (submittedAt === undefined || durations === undefined) return undefined;
+		const next = durations.nextPoll({ ...range, usual: pauseAfter }, from)(from - submittedAt);
+		if (next === undefined) return undefined;
+		return Math.min(range.longest, Math.max(range.shortest, next + submittedAt - from));
+	}
+
+	/** How long a task took, if it succeeded: a failed one tells nothing of the others. */
+	function learn({ submittedAt, openAt, durations }: Entry<T>, state: TaskState): void {
+		if (submittedAt === undefined || state.group !== 'success') return;
+		const now = clock.now();
+		const after = Math.max(0, (openAt ?? submittedAt) - submittedAt);
+		durations?.observe(after, now - submittedAt, WIDEST * range.longest, now);
 	}
 
 	function schedule(entry: Entry<T>, purpose: ScheduledPoll<T>['purpose'], at: number): void {
@@ -209,6 +221,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		if (entry.asking) return;
 		entry.polls += 1;
 		entry.asking = true;
+		entry.askedAt = clock.now();
 		const end = entry.lateUntil ?? entry.deadline + LATE_ANSWER_MS;
 		try {
 			const answer = await ask(
@@ -231,9 +244,10 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	function take(entry: Entry<T>, answer: PollAnswer): void {
 		if (answer.kind === 'final') return close(entry, { kind: 'problem', error: answer.error });
 		if (answer.kind === 'state' && isFinished(answer.state.group)) {
+			learn(entry, answer.state);
 			return close(entry, { kind: 'finished', state: answer.state });
 		}
-		if (answer.kind === 'state') entry.state = answer.state;
+		if (answer.kind === 'state') [entry.state, entry.openAt] = [answer.state, entry.askedAt];
 		entry.error = answer.kind === 'passing' ? answer.error : undefined;
 		if (answer.kind === 'state' || answer.rateLimited !== true) entry.answered = true;
 		if (entry.answered && (entry.lastPoll || entry.lateUntil !== undefined)) {
@@ -249,7 +263,8 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		const { rateLimited = false, soon = false } = answer.kind === 'passing' ? answer : {};
 		const longest = soon ? SOON_MS : Infinity;
 		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.polls));
-		const pause = Math.max(answer.pauseMs ?? 0, own * (1 + JITTER * clock.random()));
+		const learned = answer.kind === 'state' ? learnedPause(entry, now) : undefined;
+		const pause = Math.max(answer.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
 		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
 		const at = together(now + pause);
@@ -262,13 +277,16 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		get open() {
 			return open;
 		},
-		wait: async (task, maxWaitMs, ageMs = Infinity) =>
+		wait: async (task, maxWaitMs, ageMs = Infinity, durations = undefined) =>
 			await new Promise<Settled>((settle, fail) => {
 				const now = clock.now();
 				const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 				const last = wait - LAST_POLL_LEAD_MS;
 				// Not jittered: what was submitted at different times is asked about at different times.
-				const pause = atLeast(0, pauseAfter(0) - atLeast(0, ageMs));
+				const known = ageMs >= 0 && ageMs < Infinity;
+				const learner = known ? { submittedAt: now - ageMs, durations } : {};
+				const usual = learnedPause(learner, now - ageMs) ?? pauseAfter(0);
+				const pause = atLeast(0, usual - atLeast(0, ageMs));
 				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
 				const entry: Entry<T> = {
 					task,
@@ -278,6 +296,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 					asking: false,
 					answered: false,
 					polls: 0,
+					...learner,
 					settle,
 					fail,
 				};
