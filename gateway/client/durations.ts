@@ -1,3 +1,7 @@
+import type { StatusGroup } from '../protocol/status';
+import { planPolls, type NextPoll, type Pauses } from './pollPlan';
+import type { Observation } from './survival';
+
 /*
  * How long the tasks of a model take, learned from polls, and when to poll next because of it.
  *
@@ -11,23 +15,21 @@
  * chapter 4). Nothing is reduced to a mean: tasks of 3 s and of 9 s stay two kinds.
  */
 
-/** A duration: more than `after`, at most `by`, in milliseconds since the submit. */
-interface Observation {
-	after: number;
-	by: number;
+/** A task that is waited for, and that learns from others like it and teaches them. Times as those of a `Clock`. */
+export interface TrackedTask {
+	/** The pause that follows a moment, in milliseconds; undefined where nothing is known. */
+	pauseFrom(from: number): number | undefined;
+	/** A poll goes out. */
+	asked(now: number): void;
+	/** It has told the status. Only a success tells a duration: a failure says nothing of the others. */
+	answered(group: StatusGroup, now: number): void;
+	/** Nobody waits for it any more. */
+	end(): void;
+}
+
+interface Dated extends Observation {
 	seenAt: number;
 }
-
-/** What the pauses are chosen from, in milliseconds. */
-export interface Pauses {
-	shortest: number;
-	longest: number;
-	/** The pause after so many polls where nothing is known: the plan polls no more often in all. */
-	usual: (polls: number) => number;
-}
-
-/** The age at which to poll next, for a task still open at an age; undefined where it knows nothing. */
-export type NextPoll = (ageMs: number) => number | undefined;
 
 /** What was seen longer ago is forgotten, and of more than these the oldest. */
 const MOST_OBSERVATIONS = 100;
@@ -35,58 +37,85 @@ const LONGEST_MEMORY_MS = 6 * 3_600_000;
 /** So many in a row among the shortest or longest tenth of those before: the model has changed. */
 const CHANGE_RUN = 4;
 const CHANGE_SHARE = 0.1;
-/** The time axis has steps of at least this, and so many of them at most. */
-const STEP_MS = 100;
-const MOST_STEPS = 1000;
-/** An interval as narrow as this share of the shortest pause is not made narrower. */
-const NARROW_SHARE = 0.15;
-const EM_ROUNDS = 30;
-/** Each estimated duration is spread over the nearest ones that make up this share of all. */
-const KERNEL_SHARE = +(process.env.KS ?? 0.2);
-/** What a poll is worth in milliseconds of delay: the lowest price at which the plan polls no more than usual. */
-const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
+/** One task in so many explores, and no more than so many at a time. */
+const TASKS_PER_EXPLORER = 25;
+const MOST_EXPLORERS = 4;
+/** An interval so many times the longest pause is no result of ordinary polls, and tells nothing. */
+const WIDEST = 1.5;
 /** A plan is made anew once so large a share of the observations is new, and no sooner than this. */
 const NEW_SHARE = 0.1;
 const REPLAN_MS = 200;
 
-/** The durations of one kind of task, and the polls that follow from them. */
+/** What is known of how long one kind of task takes: shared by all that are waited for, and by later ones. */
 export class Durations {
-	private observations: Observation[] = [];
+	private observations: Dated[] = [];
 	private fresh = 0;
-	private plan?: { next: NextPoll; madeAt: number; pauses: string };
+	private waiting = 0;
+	private readonly explorers = new Set<number>();
+	private plans?: { madeAt: number; pauses: string; byPlace: Map<number, NextPoll> };
 
 	/**
-	 * Learns from a task that has succeeded. What says too little is left out: an interval without
-	 * bounds, or so wide that it is no result of ordinary polls.
+	 * Begins to wait for a task. The first, and then one in so many, explores: where a duration is
+	 * only known to lie between two polls, it is asked about between them.
 	 *
-	 * @param after the age at which it was last seen open, 0 if it was not
-	 * @param by the age at which it was seen finished
-	 * @param widest how wide an interval may be, in milliseconds
-	 * @param now on the same clock as `nextPoll`
+	 * @param submittedAt on the same clock as all other times here
+	 * @param pauses what its pauses are chosen from
 	 */
-	observe(after: number, by: number, widest: number, now: number): void {
+	track(submittedAt: number, pauses: Pauses): TrackedTask {
+		this.waiting += 1;
+		const places = Math.min(MOST_EXPLORERS, Math.ceil(this.waiting / TASKS_PER_EXPLORER));
+		let place = 1;
+		while (this.explorers.has(place)) place += 1;
+		if (place > places) place = 0;
+		else this.explorers.add(place);
+		let [askedAt, openAt, ended] = [submittedAt, submittedAt, false];
+		return {
+			pauseFrom: (from) => {
+				const next = this.plan(pauses, from, place)(from - submittedAt);
+				if (next === undefined) return undefined;
+				const { shortest, longest } = pauses;
+				return Math.min(longest, Math.max(shortest, next + submittedAt - from));
+			},
+			asked: (now) => {
+				askedAt = now;
+			},
+			answered: (group, now) => {
+				if (group === 'success') {
+					this.observe(openAt - submittedAt, now - submittedAt, WIDEST * pauses.longest, now);
+				} else openAt = askedAt;
+			},
+			end: () => {
+				if (ended) return;
+				ended = true;
+				this.waiting -= 1;
+				this.explorers.delete(place);
+			},
+		};
+	}
+
+	private observe(after: number, by: number, widest: number, now: number): void {
 		if (!(after >= 0 && by > after && by - after <= widest)) return;
-		this.observations.push({ after, by, seenAt: now });
-		if (this.observations.length > MOST_OBSERVATIONS) this.observations.shift();
-		if (hasChanged(this.observations))
-			this.observations.splice(0, this.observations.length - CHANGE_RUN);
+		const { observations } = this;
+		observations.push({ after, by, seenAt: now });
+		if (observations.length > MOST_OBSERVATIONS) observations.shift();
+		if (hasChanged(observations)) observations.splice(0, observations.length - CHANGE_RUN);
 		this.fresh += 1;
 	}
 
-	/** When to poll a task next that is still open; it is not known where nothing was observed. */
-	nextPoll(pauses: Pauses, now: number): NextPoll {
+	private plan(pauses: Pauses, now: number, place: number): NextPoll {
 		const key = [pauses.shortest, pauses.longest, pauses.usual(0)].map(Math.round).join(' ');
-		const { plan, fresh, observations } = this;
-		const isFresh =
-			plan !== undefined &&
-			plan.pauses === key &&
-			(fresh < observations.length * NEW_SHARE || now < plan.madeAt + REPLAN_MS) &&
-			now < plan.madeAt + LONGEST_MEMORY_MS;
-		if (isFresh) return plan.next;
-		this.observations = observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
-		const next = planPolls(this.observations, pauses);
-		this.plan = { next, madeAt: now, pauses: key };
-		this.fresh = 0;
+		const { plans, fresh, observations } = this;
+		const isKept =
+			plans?.pauses === key &&
+			(fresh < observations.length * NEW_SHARE || now < plans.madeAt + REPLAN_MS);
+		const current = isKept ? plans : { madeAt: now, pauses: key, byPlace: new Map() };
+		if (!isKept) {
+			this.observations = observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
+			this.plans = current;
+			this.fresh = 0;
+		}
+		const next = current.byPlace.get(place) ?? planPolls(this.observations, pauses, place);
+		current.byPlace.set(place, next);
 		return next;
 	}
 }
@@ -103,142 +132,4 @@ function hasChanged(observations: readonly Observation[]): boolean {
 	const low = middles[rank] as number;
 	const high = middles[middles.length - 1 - rank] as number;
 	return last.every((middle) => middle < low) || last.every((middle) => middle > high);
-}
-
-interface Atom {
-	at: number;
-	weight: number;
-}
-
-/**
- * Turnbull's estimator: the probability lies in the innermost of the overlapping intervals, with
- * weights by expectation maximization. Where in such an interval is not known. A narrow one counts
- * as its end, at which the task was seen finished. In a wide one the guess is put inside, so that
- * the poll there makes it narrower: in the middle where a wrong guess costs no more than the
- * interval is wide, else further to the end.
- */
-function estimate(observations: readonly Observation[], shortest: number): Atom[] {
-	const ends = observations
-		.flatMap(({ after, by }) => [
-			{ at: after, opens: true },
-			{ at: by, opens: false },
-		])
-		.sort((one, other) => one.at - other.at || Number(one.opens) - Number(other.opens));
-	const inner = ends.flatMap(({ at, opens }, index) => {
-		const next = ends[index + 1];
-		return opens && next?.opens === false ? [{ after: at, by: next.at }] : [];
-	});
-	const members = observations.map(({ after, by }) =>
-		inner.flatMap((each, index) => (each.after >= after && each.by <= by ? [index] : [])),
-	);
-	let weights = inner.map(() => 1 / inner.length);
-	for (let round = 0; round < EM_ROUNDS; round += 1) {
-		const next = inner.map(() => 0);
-		for (const indices of members) {
-			const sum = indices.reduce((total, index) => total + (weights[index] as number), 0);
-			for (const index of indices) {
-				(next[index] as number) += (weights[index] as number) / sum / observations.length;
-			}
-		}
-		weights = next;
-	}
-	return inner.map(({ after, by }, index) => {
-		const width = by - after;
-		const share = width <= NARROW_SHARE * shortest ? 1 : width < shortest ? 0.75 : 0.5;
-		return { at: after + share * width, weight: weights[index] as number };
-	});
-}
-
-/** How far from a duration the nearest ones lie that make up a share of all: where many lie, near. */
-function bandwidth(at: number, atoms: readonly Atom[]): number {
-	const near = atoms
-		.map((atom) => ({ distance: Math.abs(atom.at - at), weight: atom.weight }))
-		.sort((one, other) => one.distance - other.distance);
-	let share = 0;
-	return near.find(({ weight }) => (share += weight) >= KERNEL_SHARE)?.distance ?? 0;
-}
-
-function planPolls(observations: readonly Observation[], pauses: Pauses): NextPoll {
-	if (observations.length === 0) return () => undefined;
-	// No poll comes before the shortest pause is over: it is all the same what happens until then.
-	const { shortest } = pauses;
-	const atoms = estimate(
-		observations.map(({ after, by, seenAt }) => ({
-			after: Math.max(after, 0.99 * shortest),
-			by: Math.max(by, shortest),
-			seenAt,
-		})),
-		shortest,
-	);
-	const lowest = Math.min(...atoms.map(({ at }) => at));
-	const highest = Math.max(...atoms.map(({ at }) => at));
-	const end = Math.max(1.5 * highest, highest + pauses.longest);
-	const step = Math.max(STEP_MS, pauses.shortest / 20, end / MOST_STEPS);
-	const size = Math.ceil(end / step);
-	// By the rule of succession: something not seen before, around what was seen.
-	const unseen = 1 / (observations.length + 1);
-	const from = Math.floor((0.67 * lowest) / step);
-	const mass = Array.from({ length: size + 1 }, (_, k) => (k > from ? unseen / (size - from) : 0));
-	for (const { at, weight } of atoms) {
-		const spread = Math.round(bandwidth(at, atoms) / step);
-		const last = Math.ceil(at / step - 1e-6) + spread;
-		for (let k = Math.max(1, last - 2 * spread); k <= last; k += 1) {
-			(mass[Math.min(k, size)] as number) += ((1 - unseen) * weight) / (Math.min(last, 2 * spread + 1));
-		}
-	}
-	const table = tableFor(mass, pauses, step, lowest);
-	return (ageMs) => {
-		const next = table[Math.round(ageMs / step)];
-		return next === undefined || ageMs < 0 ? undefined : next * step;
-	};
-}
-
-/** For each step of age the step of the next poll, at the lowest price that keeps to the usual number of polls. */
-function tableFor(
-	mass: number[],
-	pauses: Pauses,
-	step: number,
-	lowest: number,
-): Array<number | undefined> {
-	const size = mass.length - 1;
-	const finished: number[] = [];
-	const moment: number[] = [];
-	mass.forEach((share, k) => {
-		finished[k] = (finished[k - 1] ?? 0) + share;
-		moment[k] = (moment[k - 1] ?? 0) + share * k;
-	});
-	const openAt = (k: number): number => (k >= size ? 0 : Math.max(0, 1 - (finished[k] as number)));
-	let usual = 0;
-	for (let [age, polls] = [0, 0]; age < size * step; polls += 1) {
-		usual += openAt(Math.floor(age / step));
-		age += pauses.usual(polls) * 1.05;
-	}
-	const shortest = Math.ceil(pauses.shortest / step - 1e-6);
-	const longest = Math.max(shortest, Math.floor(pauses.longest / step));
-	// Among the durations that were seen the pauses are at most the usual ones.
-	const within = Math.max(shortest, Math.floor((pauses.usual(9) * 1.05) / step));
-	let next: Array<number | undefined> = [];
-	for (const price of PRICES) {
-		const cost = new Float64Array(size + 1);
-		const polls = new Float64Array(size + 1);
-		next = [];
-		for (let k = size - 1; k >= 0; k -= 1) {
-			const open = openAt(k);
-			const most = k * step < lowest ? longest : within;
-			let best = Infinity;
-			let at = k + shortest;
-			for (let to = k + shortest; to <= k + most; to += 1) {
-				const until = Math.min(to, size);
-				const found = (finished[until] as number) - (finished[k] as number);
-				const delay = to * found - ((moment[until] as number) - (moment[k] as number));
-				const total = delay + (cost[until] as number);
-				if (total < best - 1e-12) [best, at] = [total, to];
-			}
-			cost[k] = best + (price / step) * open;
-			polls[k] = open + (polls[Math.min(at, size)] as number);
-			next[k] = at;
-		}
-		if ((polls[0] as number) <= usual) break;
-	}
-	return next;
 }

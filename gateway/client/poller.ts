@@ -2,7 +2,7 @@ import type { Clock } from '../util/clock';
 import type { GatewayError } from '../errors/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
-import type { Durations } from './durations';
+import type { Durations, TrackedTask } from './durations';
 import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
 
 /** What one poll about a task brought. */
@@ -40,14 +40,7 @@ export interface PollerOptions<T = TaskRef> {
 	expected?: number;
 }
 
-interface Learner {
-	/** Where that is known, on the clock of the poller. */
-	submittedAt?: number;
-	/** How long tasks like it take. */
-	durations?: Durations;
-}
-
-interface Entry<T> extends Learner {
+interface Entry<T> {
 	task: T;
 	deadline: number;
 	open: boolean;
@@ -60,9 +53,8 @@ interface Entry<T> extends Learner {
 	/** Whether an answer has come that says something about the task, if only a fault. */
 	answered: boolean;
 	polls: number;
-	/** When the last poll was begun, and the last that found the task still open. */
-	askedAt?: number;
-	openAt?: number;
+	/** Where it is known when it was submitted, and how long tasks like it take. */
+	tracked?: TrackedTask;
 	state?: TaskState;
 	error?: GatewayError;
 	settle: (settled: Settled) => void;
@@ -84,8 +76,6 @@ const LATE_ANSWER_MS = 3000;
 const LATE_FIRST_ANSWER_MS = 30_000;
 /** The longest pause where a further answer is needed to tell whether a fault passes. */
 const SOON_MS = 2000;
-/** An interval between two polls so many times the longest pause tells nothing of a duration. */
-const WIDEST = 1.5;
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
 const LONGEST_SLEEP_MS = 5000;
 
@@ -123,7 +113,7 @@ export interface Poller<T = TaskRef> {
 export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
 	const { clock, ask } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
-	const range = pauseRange(interval);
+	const pauses = { ...pauseRange(interval), usual: pauseAfter };
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
 	const timeline: Array<ScheduledPoll<T>> = [];
 	let open = 0;
@@ -133,22 +123,6 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	/** The pause that follows so many polls about a task of which nothing is known, but for the jitter. */
 	function pauseAfter(polls: number): number {
 		return usualPause(interval, Math.max(open, (options.expected ?? 0) - settled), polls);
-	}
-
-	/** When to ask next by what is known of such tasks, counted from a moment; undefined: it is not known. */
-	function learnedPause({ submittedAt, durations }: Learner, from: number): number | undefined {
-		if (submittedAt === undefined || durations === undefined) return undefined;
-		const next = durations.nextPoll({ ...range, usual: pauseAfter }, from)(from - submittedAt);
-		if (next === undefined) return undefined;
-		return Math.min(range.longest, Math.max(range.shortest, next + submittedAt - from));
-	}
-
-	/** How long a task took, if it succeeded: a failed one tells nothing of the others. */
-	function learn({ submittedAt, openAt, durations }: Entry<T>, state: TaskState): void {
-		if (submittedAt === undefined || state.group !== 'success') return;
-		const now = clock.now();
-		const after = Math.max(0, (openAt ?? submittedAt) - submittedAt);
-		durations?.observe(after, now - submittedAt, WIDEST * range.longest, now);
 	}
 
 	function schedule(entry: Entry<T>, purpose: ScheduledPoll<T>['purpose'], at: number): void {
@@ -207,6 +181,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		entry.open = false;
 		// The deadline's appointment still holds the entry: it need not hold the answer as well.
 		entry.state = undefined;
+		entry.tracked?.end();
 		open -= 1;
 		settled += 1;
 		entry.settle(end);
@@ -221,7 +196,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		if (entry.asking) return;
 		entry.polls += 1;
 		entry.asking = true;
-		entry.askedAt = clock.now();
+		entry.tracked?.asked(clock.now());
 		const end = entry.lateUntil ?? entry.deadline + LATE_ANSWER_MS;
 		try {
 			const answer = await ask(
@@ -238,16 +213,17 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	function drop(entry: Entry<T>, reason: unknown): void {
 		if (entry.open) open -= 1;
 		entry.open = false;
+		entry.tracked?.end();
 		entry.fail(reason);
 	}
 
 	function take(entry: Entry<T>, answer: PollAnswer): void {
+		if (answer.kind === 'state') entry.tracked?.answered(answer.state.group, clock.now());
 		if (answer.kind === 'final') return close(entry, { kind: 'problem', error: answer.error });
 		if (answer.kind === 'state' && isFinished(answer.state.group)) {
-			learn(entry, answer.state);
 			return close(entry, { kind: 'finished', state: answer.state });
 		}
-		if (answer.kind === 'state') [entry.state, entry.openAt] = [answer.state, entry.askedAt];
+		if (answer.kind === 'state') entry.state = answer.state;
 		entry.error = answer.kind === 'passing' ? answer.error : undefined;
 		if (answer.kind === 'state' || answer.rateLimited !== true) entry.answered = true;
 		if (entry.answered && (entry.lastPoll || entry.lateUntil !== undefined)) {
@@ -263,7 +239,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		const { rateLimited = false, soon = false } = answer.kind === 'passing' ? answer : {};
 		const longest = soon ? SOON_MS : Infinity;
 		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.polls));
-		const learned = answer.kind === 'state' ? learnedPause(entry, now) : undefined;
+		const learned = answer.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
 		const pause = Math.max(answer.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
 		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
@@ -277,16 +253,16 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		get open() {
 			return open;
 		},
-		wait: async (task, maxWaitMs, ageMs = Infinity, durations = undefined) =>
+		wait: async (task, maxWaitMs, ageMs = Infinity, durations) =>
 			await new Promise<Settled>((settle, fail) => {
 				const now = clock.now();
 				const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 				const last = wait - LAST_POLL_LEAD_MS;
 				// Not jittered: what was submitted at different times is asked about at different times.
 				const known = ageMs >= 0 && ageMs < Infinity;
-				const learner = known ? { submittedAt: now - ageMs, durations } : {};
-				const usual = learnedPause(learner, now - ageMs) ?? pauseAfter(0);
-				const pause = atLeast(0, usual - atLeast(0, ageMs));
+				const tracked = known ? durations?.track(now - ageMs, pauses) : undefined;
+				const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? pauseAfter(0);
+				const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
 				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
 				const entry: Entry<T> = {
 					task,
@@ -296,7 +272,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 					asking: false,
 					answered: false,
 					polls: 0,
-					...learner,
+					tracked,
 					settle,
 					fail,
 				};

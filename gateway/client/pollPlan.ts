@@ -1,0 +1,142 @@
+import { estimateDurations, type Lump, type Observation } from './survival';
+
+/** What the pauses are chosen from, in milliseconds. */
+export interface Pauses {
+	shortest: number;
+	longest: number;
+	/** The pause after so many polls where nothing is known: the plan polls no more often in all. */
+	usual: (polls: number) => number;
+}
+
+/** The age at which to poll next, for a task still open at an age; undefined where nothing is known. */
+export type NextPoll = (ageMs: number) => number | undefined;
+
+/** The time axis has steps of at least this, and so many of them at most. */
+const STEP_MS = 100;
+const MOST_STEPS = 1000;
+/** The usual pauses are jittered, which makes them longer by this much on average. */
+const MEAN_JITTER = 1.05;
+/** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls no more than usual. */
+const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
+/** A pause is longer than usual only if no more than this share of the open tasks would be found late by it. */
+const LATE_SHARE = 0.03;
+/** A lump as narrow as this share of the shortest pause counts as its end, where the task was seen finished. */
+const NARROW_SHARE = 0.15;
+/** Only a lump of at least this weight is explored: others are parts of a wide distribution. */
+const EXPLORED_WEIGHT = +(process.env.EW ?? 0.3);
+/** At which share of a lump its explorers look, by their place. */
+const EXPLORED_AT = [0.5, 0.25, 0.75, 0.9];
+const EXPLORED_LATE = 0.75;
+/** Each lump is spread over the nearest ones that make up this share of all. */
+const KERNEL_SHARE = +(process.env.KS ?? 0.2);
+
+/**
+ * The polls that minimize the expected delay plus a price per poll, given that a task is still open
+ * at an age: by dynamic programming from the longest duration back (the optimal inspection policy
+ * of R. E. Barlow and F. Proschan, "Mathematical Theory of Reliability", 1965, chapter 4).
+ *
+ * @param place of an explorer, from 1; 0 for a task that is asked about where it is best by what is known
+ */
+export function planPolls(
+	observations: readonly Observation[],
+	pauses: Pauses,
+	place: number,
+): NextPoll {
+	if (observations.length === 0) return () => undefined;
+	const { shortest, longest } = pauses;
+	// No poll comes before the shortest pause is over: when exactly until then makes no difference.
+	const clipped = observations.map(({ after, by }) => ({
+		after: Math.max(after, 0.99 * shortest),
+		by: Math.max(by, shortest),
+	}));
+	const lumps = estimateDurations(clipped).map((lump) => locate(lump, shortest, place));
+	const lowest = Math.min(...lumps.map(({ after }) => after));
+	const highest = Math.max(...lumps.map(({ by }) => by));
+	const end = Math.max(1.5 * highest, highest + longest);
+	const step = Math.max(STEP_MS, shortest / 20, end / MOST_STEPS);
+	const size = Math.ceil(end / step);
+	// The rule of succession: what was not seen before has this probability.
+	const unseen = 1 / (observations.length + 1);
+	const mass = new Float64Array(size + 1);
+	const spread = (after: number, by: number, weight: number): void => {
+		const first = Math.max(1, Math.floor(after / step + 1 + 1e-6));
+		const last = Math.min(size, Math.max(first, Math.ceil(by / step - 1e-6)));
+		for (let k = first; k <= last; k += 1)
+			mass[k] = (mass[k] as number) + weight / (last - first + 1);
+	};
+	spread(0.67 * lowest, end, unseen);
+	for (const lump of lumps) {
+		const width = bandwidth(lump, lumps);
+		spread(lump.after - width, lump.by + width, (1 - unseen) * lump.weight);
+	}
+	const table = cheapest(mass, pauses, step);
+	return (ageMs) => {
+		const next = ageMs >= 0 ? table[Math.round(ageMs / step)] : undefined;
+		return next === undefined ? undefined : next * step;
+	};
+}
+
+/** Narrows a lump to where it is taken to be. An explorer guesses, so that its poll makes it narrower. */
+function locate({ after, by, weight }: Lump, shortest: number, place: number): Lump {
+	const width = by - after;
+	if (width <= NARROW_SHARE * shortest) return { after: by - 1, by, weight };
+	if (place === 0 || weight < EXPLORED_WEIGHT) return { after, by, weight };
+	// Where a wrong guess costs more than the lump is wide, it is put where it is seldom wrong.
+	const share = place === 1 && width < shortest ? EXPLORED_LATE : (EXPLORED_AT[place - 1] ?? 0.5);
+	const at = after + share * width;
+	return { after: at - 1, by: at, weight };
+}
+
+/** How far from a lump the nearest ones lie that make up a share of all: small where many lie. */
+function bandwidth({ after, by }: Lump, lumps: readonly Lump[]): number {
+	const near = lumps
+		.map((lump) => ({ ...lump, distance: Math.abs(lump.after + lump.by - after - by) / 2 }))
+		.sort((one, other) => one.distance - other.distance);
+	let share = 0;
+	return near.find(({ weight }) => (share += weight) >= KERNEL_SHARE)?.distance ?? 0;
+}
+
+/** The plan at the lowest price that keeps to the usual number of polls: for each step of age the step of the next poll. */
+function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array {
+	const size = mass.length - 1;
+	const open = new Float64Array(size + 1);
+	const moment = new Float64Array(size + 1);
+	open[0] = 1;
+	for (let k = 1; k <= size; k += 1) {
+		open[k] = Math.max(0, (open[k - 1] as number) - (mass[k] as number));
+		moment[k] = (moment[k - 1] as number) + (mass[k] as number) * k;
+	}
+	open[size] = 0;
+	const shortest = Math.ceil(pauses.shortest / step - 1e-6);
+	const longest = Math.max(shortest, Math.floor(pauses.longest / step));
+	const ordinary = Math.max(shortest, Math.floor((pauses.usual(9) * MEAN_JITTER) / step));
+	let usual = 0;
+	for (let [age, polls] = [0, 0]; age < size * step; polls += 1) {
+		usual += open[Math.floor(age / step)] as number;
+		age += pauses.usual(polls) * MEAN_JITTER;
+	}
+	const next = new Uint16Array(size + 1);
+	for (const price of PRICES) {
+		const cost = new Float64Array(size + 1);
+		const polls = new Float64Array(size + 1);
+		for (let k = size - 1; k >= 0; k -= 1) {
+			const here = open[k] as number;
+			let best = Infinity;
+			let at = k + shortest;
+			for (let to = k + shortest; to <= k + longest; to += 1) {
+				const late = here - (open[Math.min(size, Math.max(k, to - ordinary))] as number);
+				if (late > LATE_SHARE * here) break;
+				const until = Math.min(to, size);
+				const found = here - (open[until] as number);
+				const delay = to * found - ((moment[until] as number) - (moment[k] as number));
+				const total = delay + (cost[until] as number);
+				if (total < best - 1e-12) [best, at] = [total, to];
+			}
+			cost[k] = best + (price / step) * here;
+			polls[k] = here + (polls[Math.min(at, size)] as number);
+			next[k] = at;
+		}
+		if ((polls[0] as number) <= usual) break;
+	}
+	return next;
+}
