@@ -18,8 +18,8 @@ const MOST_STEPS = 1000;
 const MEAN_JITTER = 1.05;
 /** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls no more than usual. */
 const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
-/** A pause is longer than usual only if no more than this share of the open tasks would be found late by it. */
-const LATE_SHARE = 0.03;
+/** A task that is found later than usual pauses would find it counts as so many polls more. */
+const LATE_POLLS = +(process.env.LP ?? 50);
 /** A lump as narrow as this share of the shortest pause counts as its end, where the task was seen finished. */
 const NARROW_SHARE = 0.15;
 /** Only a lump of at least this weight is explored: others are parts of a wide distribution. */
@@ -44,12 +44,7 @@ export function planPolls(
 ): NextPoll {
 	if (observations.length === 0) return () => undefined;
 	const { shortest, longest } = pauses;
-	// No poll comes before the shortest pause is over: when exactly until then makes no difference.
-	const clipped = observations.map(({ after, by }) => ({
-		after: Math.max(after, 0.99 * shortest),
-		by: Math.max(by, shortest),
-	}));
-	const lumps = estimateDurations(clipped).map((lump) => locate(lump, shortest, place));
+	const lumps = estimateDurations(observations).map((lump) => locate(lump, shortest, place));
 	const lowest = Math.min(...lumps.map(({ after }) => after));
 	const highest = Math.max(...lumps.map(({ by }) => by));
 	const end = Math.max(1.5 * highest, highest + longest);
@@ -78,12 +73,14 @@ export function planPolls(
 
 /** Narrows a lump to where it is taken to be. An explorer guesses, so that its poll makes it narrower. */
 function locate({ after, by, weight }: Lump, shortest: number, place: number): Lump {
-	const width = by - after;
+	// No poll comes before the shortest pause is over: until then there is nothing to find out.
+	const from = Math.min(by, Math.max(after, shortest));
+	const width = by - from;
 	if (width <= NARROW_SHARE * shortest) return { after: by - 1, by, weight };
 	if (place === 0 || weight < EXPLORED_WEIGHT) return { after, by, weight };
 	// Where a wrong guess costs more than the lump is wide, it is put where it is seldom wrong.
 	const share = place === 1 && width < shortest ? EXPLORED_LATE : (EXPLORED_AT[place - 1] ?? 0.5);
-	const at = after + share * width;
+	const at = from + share * width;
 	return { after: at - 1, by: at, weight };
 }
 
@@ -110,6 +107,7 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 	const shortest = Math.ceil(pauses.shortest / step - 1e-6);
 	const longest = Math.max(shortest, Math.floor(pauses.longest / step));
 	const ordinary = Math.max(shortest, Math.floor((pauses.usual(9) * MEAN_JITTER) / step));
+	const first = Math.max(shortest, Math.floor(pauses.usual(0) / step));
 	let usual = 0;
 	for (let [age, polls] = [0, 0]; age < size * step; polls += 1) {
 		usual += open[Math.floor(age / step)] as number;
@@ -123,13 +121,13 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 			const here = open[k] as number;
 			let best = Infinity;
 			let at = k + shortest;
+			const punctual = k === 0 ? first : ordinary;
 			for (let to = k + shortest; to <= k + longest; to += 1) {
-				const late = here - (open[Math.min(size, Math.max(k, to - ordinary))] as number);
-				if (late > LATE_SHARE * here) break;
+				const late = here - (open[Math.min(size, Math.max(k, to - punctual))] as number);
 				const until = Math.min(to, size);
 				const found = here - (open[until] as number);
 				const delay = to * found - ((moment[until] as number) - (moment[k] as number));
-				const total = delay + (cost[until] as number);
+				const total = delay + (late * LATE_POLLS * price) / step + (cost[until] as number);
 				if (total < best - 1e-12) [best, at] = [total, to];
 			}
 			cost[k] = best + (price / step) * here;

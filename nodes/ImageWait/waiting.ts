@@ -89,7 +89,8 @@ export async function waitForJobs(
 				// Taken up again after a restart, it has been waited for before.
 				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
-			const settled = await poller.wait(task, patience).catch(async (error: unknown) => {
+			const waiting = poller.wait(task, patience, facts.model);
+			const settled = await waiting.catch(async (error: unknown) => {
 				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
 				if (left > windowMs) unfinished.add(itemIndex);
 				else if (toOutput) stillOpen[itemIndex] = openItem(job, error);

@@ -239,7 +239,8 @@ async function collect(
 	// A synchronous request that was answered by a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
 		const ageMs = ageOf(task.submittedAt);
-		const state = await poller.wait(task, { maxWaitMs, ageMs }).catch(async (error: unknown) => {
+		const waiting = poller.wait(task, { maxWaitMs, ageMs }, model);
+		const state = await waiting.catch(async (error: unknown) => {
 			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
 			return await Promise.reject(error);
 		});
