@@ -34,7 +34,7 @@ interface Dated extends Observation {
 /** What was seen longer ago is forgotten, and of more than these the oldest. */
 const MOST_OBSERVATIONS = 100;
 const LONGEST_MEMORY_MS = 6 * 3_600_000;
-/** So many in a row among the shortest or longest tenth of those before: the model has changed. */
+/** So many tasks among the shortest or longest tenth of those before: the model has changed. */
 const CHANGE_RUN = 4;
 const CHANGE_SHARE = 0.1;
 /** One task in so many explores, and no more than so many at a time. */
@@ -98,12 +98,16 @@ export class Durations {
 		const { observations } = this;
 		observations.push({ after, by, seenAt: now });
 		if (observations.length > MOST_OBSERVATIONS) observations.shift();
-		if (hasChanged(observations)) observations.splice(0, observations.length - CHANGE_RUN);
+		const since = changedAt(observations, this.waiting - 1);
+		if (since !== undefined) {
+			this.observations = observations.filter(({ seenAt }) => seenAt > since);
+		}
 		this.fresh += 1;
 	}
 
 	private plan(pauses: Pauses, now: number, place: number): NextPoll {
-		const key = [pauses.shortest, pauses.longest, pauses.usual(0)].map(Math.round).join(' ');
+		// The usual pauses change with each task that finishes: not every change is worth a new plan.
+		const key = [pauses.shortest, pauses.longest, 500 * Math.ceil(pauses.usual(0) / 500)].join(' ');
 		const { plans, fresh, observations } = this;
 		const isKept =
 			plans?.pauses === key &&
@@ -121,15 +125,27 @@ export class Durations {
 }
 
 const middleOf = ({ after, by }: Observation): number => (after + by) / 2;
+const submittedAt = ({ seenAt, by }: Dated): number => seenAt - by;
 
-/** Whether the last few lie all on one side of nearly all before them. */
-function hasChanged(observations: readonly Observation[]): boolean {
-	const middles = observations.map(middleOf);
-	const last = middles.splice(-CHANGE_RUN);
-	if (middles.length < CHANGE_RUN) return false;
-	middles.sort((one, other) => one - other);
-	const rank = Math.floor(middles.length * CHANGE_SHARE);
-	const low = middles[rank] as number;
-	const high = middles[middles.length - 1 - rank] as number;
-	return last.every((middle) => middle < low) || last.every((middle) => middle > high);
+/**
+ * Since when tasks take another time than before: at least half of those submitted since lie among
+ * the shortest, or the longest, tenth of those that had finished by then. Those still open count
+ * against it: of tasks submitted together the shortest are the first to finish.
+ *
+ * @returns what was seen until then is out of date; undefined if nothing has changed
+ */
+function changedAt(observations: readonly Dated[], open: number): number | undefined {
+	const starts = observations.map(submittedAt).sort((one, other) => other - one);
+	const since = starts[CHANGE_RUN - 1] ?? 0;
+	const before = observations.filter(({ seenAt }) => seenAt <= since).map(middleOf);
+	if (before.length < CHANGE_RUN) return undefined;
+	before.sort((one, other) => one - other);
+	const rank = Math.floor(before.length * CHANGE_SHARE);
+	const low = before[rank] as number;
+	const high = before[before.length - 1 - rank] as number;
+	const recent = observations.filter((each) => submittedAt(each) >= since).map(middleOf);
+	const fewest = Math.max(CHANGE_RUN, (recent.length + open) / 2);
+	const isFaster = recent.filter((middle) => middle < low).length >= fewest;
+	const isSlower = recent.filter((middle) => middle > high).length >= fewest;
+	return isFaster || isSlower ? since : undefined;
 }
