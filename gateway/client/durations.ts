@@ -107,7 +107,9 @@ export class Durations {
 
 	private plan(pauses: Pauses, now: number, place: number): NextPoll {
 		// The usual pauses change with each task that finishes: not every change is worth a new plan.
-		const key = [pauses.shortest, pauses.longest, 500 * Math.ceil(pauses.usual(0) / 500)].join(' ');
+		const key = [pauses.shortest, pauses.longest, 500 * Math.ceil(pauses.usual(0, 1) / 500)].join(
+			' ',
+		);
 		const { plans, fresh, observations } = this;
 		const isKept =
 			plans?.pauses === key &&

@@ -4,8 +4,11 @@ import { estimateDurations, type Lump, type Observation } from './survival';
 export interface Pauses {
 	shortest: number;
 	longest: number;
-	/** The pause after so many polls where nothing is known: the plan polls no more often in all. */
-	usual: (polls: number) => number;
+	/**
+	 * The pause after so many polls where nothing is known, while this share of the tasks is open: the
+	 * plan polls no more often in all.
+	 */
+	usual: (polls: number, openShare: number) => number;
 }
 
 /** The age at which to poll next, for a task still open at an age; undefined where nothing is known. */
@@ -106,13 +109,18 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 	open[size] = 0;
 	const shortest = Math.ceil(pauses.shortest / step - 1e-6);
 	const longest = Math.max(shortest, Math.floor(pauses.longest / step));
-	const ordinary = Math.max(shortest, Math.floor((pauses.usual(9) * MEAN_JITTER) / step));
-	const first = Math.max(shortest, Math.floor(pauses.usual(0) / step));
+	/** What a pause would be otherwise. The first one is not jittered. */
+	const ordinaryAt = (k: number): number => {
+		const pause = k === 0 ? pauses.usual(0, 1) : pauses.usual(9, open[k] as number) * MEAN_JITTER;
+		return Math.max(shortest, Math.floor(pause / step));
+	};
 	let usual = 0;
 	for (let [age, polls] = [0, 0]; age < size * step; polls += 1) {
-		usual += open[Math.floor(age / step)] as number;
-		age += pauses.usual(polls) * MEAN_JITTER;
+		const here = open[Math.floor(age / step)] as number;
+		usual += here;
+		age += pauses.usual(polls, here) * MEAN_JITTER;
 	}
+	const ordinaries = Array.from(open, (_, k) => ordinaryAt(k));
 	const next = new Uint16Array(size + 1);
 	for (const price of PRICES) {
 		const cost = new Float64Array(size + 1);
@@ -121,9 +129,9 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 			const here = open[k] as number;
 			let best = Infinity;
 			let at = k + shortest;
-			const punctual = k === 0 ? first : ordinary;
+			const ordinary = ordinaries[k] as number;
 			for (let to = k + shortest; to <= k + longest; to += 1) {
-				const late = here - (open[Math.min(size, Math.max(k, to - punctual))] as number);
+				const late = here - (open[Math.min(size, Math.max(k, to - ordinary))] as number);
 				const until = Math.min(to, size);
 				const found = here - (open[until] as number);
 				const delay = to * found - ((moment[until] as number) - (moment[k] as number));

@@ -3,6 +3,7 @@ import type { GatewayError } from '../errors/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 import type { Durations, TrackedTask } from './durations';
+import type { Pauses } from './pollPlan';
 import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
 
 /** What one poll about a task brought. */
@@ -113,16 +114,20 @@ export interface Poller<T = TaskRef> {
 export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
 	const { clock, ask } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
-	const pauses = { ...pauseRange(interval), usual: pauseAfter };
+	const range = pauseRange(interval);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
 	const timeline: Array<ScheduledPoll<T>> = [];
 	let open = 0;
 	let settled = 0;
 	let wakeAt = Infinity;
 
-	/** The pause that follows so many polls about a task of which nothing is known, but for the jitter. */
-	function pauseAfter(polls: number): number {
-		return usualPause(interval, Math.max(open, (options.expected ?? 0) - settled), polls);
+	/** How many tasks are waited for, or will be. */
+	const left = (): number => Math.max(open, (options.expected ?? 0) - settled);
+
+	/** What the pauses of a task are chosen from that begins to be waited for now. */
+	function pausesNow(): Pauses {
+		const most = left();
+		return { ...range, usual: (polls, share) => usualPause(interval, most * share, polls) };
 	}
 
 	function schedule(entry: Entry<T>, purpose: ScheduledPoll<T>['purpose'], at: number): void {
@@ -238,7 +243,9 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		const now = clock.now();
 		const { rateLimited = false, soon = false } = answer.kind === 'passing' ? answer : {};
 		const longest = soon ? SOON_MS : Infinity;
-		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.polls));
+		const own = rateLimited
+			? SHORTEST_PAUSE_MS
+			: Math.min(longest, usualPause(interval, left(), entry.polls));
 		const learned = answer.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
 		const pause = Math.max(answer.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
 		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
@@ -260,8 +267,8 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 				const last = wait - LAST_POLL_LEAD_MS;
 				// Not jittered: what was submitted at different times is asked about at different times.
 				const known = ageMs >= 0 && ageMs < Infinity;
-				const tracked = known ? durations?.track(now - ageMs, pauses) : undefined;
-				const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? pauseAfter(0);
+				const tracked = known ? durations?.track(now - ageMs, pausesNow()) : undefined;
+				const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? usualPause(interval, left(), 0);
 				const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
 				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
 				const entry: Entry<T> = {
