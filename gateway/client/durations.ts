@@ -1,6 +1,6 @@
 import type { StatusGroup } from '../protocol/status';
-import { planPolls, type NextPoll, type Pauses } from './pollPlan';
-import type { Observation } from './survival';
+import { isExplorable, planPolls, type NextPoll, type Pauses } from './pollPlan';
+import { estimateDurations, type Interval, type Lump, type Observation } from './survival';
 
 /*
  * How long the tasks of a model take, learned from polls, and when to poll next because of it.
@@ -27,7 +27,7 @@ export interface TrackedTask {
 	end(): void;
 }
 
-interface Dated extends Observation {
+interface Dated extends Interval {
 	seenAt: number;
 }
 
@@ -44,15 +44,30 @@ const MOST_EXPLORERS = 4;
 const WIDEST = 1.5;
 /** A plan is made anew once so large a share of the observations is new, and no sooner than this. */
 const NEW_SHARE = 0.1;
-const REPLAN_MS = 200;
+const REPLAN_MS = 500;
+/** The ages of open tasks are rounded down to this: a few groups stand for thousands of tasks. */
+const OPEN_STEP_MS = 500;
+
+interface OpenTask {
+	submittedAt: number;
+	/** When it was last seen open. */
+	openAt: number;
+}
+
+interface Plans {
+	madeAt: number;
+	pauses: string;
+	lumps: Lump[];
+	byPlace: Map<number, NextPoll>;
+}
 
 /** What is known of how long one kind of task takes: shared by all that are waited for, and by later ones. */
 export class Durations {
 	private observations: Dated[] = [];
 	private fresh = 0;
-	private waiting = 0;
+	private readonly waiting = new Set<OpenTask>();
 	private readonly explorers = new Set<number>();
-	private plans?: { madeAt: number; pauses: string; byPlace: Map<number, NextPoll> };
+	private plans?: Plans;
 
 	/**
 	 * Begins to wait for a task. The first, and then one in so many, explores: where a duration is
@@ -62,13 +77,17 @@ export class Durations {
 	 * @param pauses what its pauses are chosen from
 	 */
 	track(submittedAt: number, pauses: Pauses): TrackedTask {
-		this.waiting += 1;
-		const places = Math.min(MOST_EXPLORERS, Math.ceil(this.waiting / TASKS_PER_EXPLORER));
+		const places = Math.min(
+			MOST_EXPLORERS,
+			Math.ceil((this.waiting.size + 1) / TASKS_PER_EXPLORER),
+		);
 		let place = 1;
 		while (this.explorers.has(place)) place += 1;
 		if (place > places) place = 0;
 		else this.explorers.add(place);
-		let [askedAt, openAt, ended] = [submittedAt, submittedAt, false];
+		const task: OpenTask = { submittedAt, openAt: submittedAt };
+		this.waiting.add(task);
+		let askedAt = submittedAt;
 		return {
 			pauseFrom: (from) => {
 				const next = this.plan(pauses, from, place)(from - submittedAt);
@@ -81,14 +100,11 @@ export class Durations {
 			},
 			answered: (group, now) => {
 				if (group === 'success') {
-					this.observe(openAt - submittedAt, now - submittedAt, WIDEST * pauses.longest, now);
-				} else openAt = askedAt;
+					this.observe(task.openAt - submittedAt, now - submittedAt, WIDEST * pauses.longest, now);
+				} else task.openAt = askedAt;
 			},
 			end: () => {
-				if (ended) return;
-				ended = true;
-				this.waiting -= 1;
-				this.explorers.delete(place);
+				if (this.waiting.delete(task)) this.explorers.delete(place);
 			},
 		};
 	}
@@ -98,7 +114,7 @@ export class Durations {
 		const { observations } = this;
 		observations.push({ after, by, seenAt: now });
 		if (observations.length > MOST_OBSERVATIONS) observations.shift();
-		const since = changedAt(observations, this.waiting - 1);
+		const since = changedAt(observations, this.waiting.size - 1);
 		if (since !== undefined) {
 			this.observations = observations.filter(({ seenAt }) => seenAt > since);
 		}
@@ -114,19 +130,31 @@ export class Durations {
 		const isKept =
 			plans?.pauses === key &&
 			(fresh < observations.length * NEW_SHARE || now < plans.madeAt + REPLAN_MS);
-		const current = isKept ? plans : { madeAt: now, pauses: key, byPlace: new Map() };
-		if (!isKept) {
-			this.observations = observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
-			this.plans = current;
-			this.fresh = 0;
-		}
-		const next = current.byPlace.get(place) ?? planPolls(this.observations, pauses, place);
-		current.byPlace.set(place, next);
+		const current = isKept ? plans : this.estimate(key, now);
+		const used = isExplorable(current.lumps, pauses) ? place : 0;
+		const next =
+			current.byPlace.get(used) ?? planPolls(current.lumps, this.observations.length, pauses, used);
+		current.byPlace.set(used, next);
 		return next;
+	}
+
+	private estimate(pauses: string, now: number): Plans {
+		this.observations = this.observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
+		this.fresh = 0;
+		const seen: Observation[] = this.observations.map((each) => ({ ...each, count: 1 }));
+		// Tasks that are still open count as well, else a batch would seem to take what its first tasks took.
+		const stillOpen = new Map<number, number>();
+		for (const { submittedAt, openAt } of this.waiting) {
+			const age = Math.floor((openAt - submittedAt) / OPEN_STEP_MS) * OPEN_STEP_MS;
+			if (age > 0) stillOpen.set(age, (stillOpen.get(age) ?? 0) + 1);
+		}
+		for (const [after, count] of stillOpen) seen.push({ after, by: Infinity, count });
+		this.plans = { madeAt: now, pauses, lumps: estimateDurations(seen), byPlace: new Map() };
+		return this.plans;
 	}
 }
 
-const middleOf = ({ after, by }: Observation): number => (after + by) / 2;
+const middleOf = ({ after, by }: Interval): number => (after + by) / 2;
 const submittedAt = ({ seenAt, by }: Dated): number => seenAt - by;
 
 /**

@@ -1,4 +1,4 @@
-import { estimateDurations, type Lump, type Observation } from './survival';
+import type { Lump } from './survival';
 
 /** What the pauses are chosen from, in milliseconds. */
 export interface Pauses {
@@ -22,39 +22,45 @@ const MEAN_JITTER = 1.05;
 /** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls no more than usual. */
 const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
 /** A task that is found later than usual pauses would find it counts as so many polls more. */
-const LATE_POLLS = +(process.env.LP ?? 50);
+const LATE_POLLS = 50;
 /** A lump as narrow as this share of the shortest pause counts as its end, where the task was seen finished. */
 const NARROW_SHARE = 0.15;
 /** Only a lump of at least this weight is explored: others are parts of a wide distribution. */
-const EXPLORED_WEIGHT = +(process.env.EW ?? 0.3);
+const EXPLORED_WEIGHT = 0.3;
 /** At which share of a lump its explorers look, by their place. */
 const EXPLORED_AT = [0.5, 0.25, 0.75, 0.9];
 const EXPLORED_LATE = 0.75;
 /** Each lump is spread over the nearest ones that make up this share of all. */
-const KERNEL_SHARE = +(process.env.KS ?? 0.2);
+const KERNEL_SHARE = 0.2;
 
 /**
  * The polls that minimize the expected delay plus a price per poll, given that a task is still open
  * at an age: by dynamic programming from the longest duration back (the optimal inspection policy
  * of R. E. Barlow and F. Proschan, "Mathematical Theory of Reliability", 1965, chapter 4).
  *
+ * @param known where the probability lies
+ * @param seen from so many durations
  * @param place of an explorer, from 1; 0 for a task that is asked about where it is best by what is known
  */
 export function planPolls(
-	observations: readonly Observation[],
+	known: readonly Lump[],
+	seen: number,
 	pauses: Pauses,
 	place: number,
 ): NextPoll {
-	if (observations.length === 0) return () => undefined;
+	if (seen === 0) return () => undefined;
 	const { shortest, longest } = pauses;
-	const lumps = estimateDurations(observations).map((lump) => locate(lump, shortest, place));
+	const lumps = known.map((lump) => {
+		if (Number.isFinite(lump.by)) return locate(lump, shortest, place);
+		return { ...lump, by: Math.max(1.5 * lump.after, lump.after + longest) };
+	});
 	const lowest = Math.min(...lumps.map(({ after }) => after));
 	const highest = Math.max(...lumps.map(({ by }) => by));
 	const end = Math.max(1.5 * highest, highest + longest);
 	const step = Math.max(STEP_MS, shortest / 20, end / MOST_STEPS);
 	const size = Math.ceil(end / step);
 	// The rule of succession: what was not seen before has this probability.
-	const unseen = 1 / (observations.length + 1);
+	const unseen = 1 / (seen + 1);
 	const mass = new Float64Array(size + 1);
 	const spread = (after: number, by: number, weight: number): void => {
 		const first = Math.max(1, Math.floor(after / step + 1 + 1e-6));
@@ -73,6 +79,15 @@ export function planPolls(
 		return next === undefined ? undefined : next * step;
 	};
 }
+
+/** Whether there is anything to explore. */
+export const isExplorable = (lumps: readonly Lump[], { shortest }: Pauses): boolean =>
+	lumps.some(
+		({ after, by, weight }) =>
+			weight >= EXPLORED_WEIGHT &&
+			Number.isFinite(by) &&
+			by - Math.max(after, shortest) > NARROW_SHARE * shortest,
+	);
 
 /** Narrows a lump to where it is taken to be. An explorer guesses, so that its poll makes it narrower. */
 function locate({ after, by, weight }: Lump, shortest: number, place: number): Lump {

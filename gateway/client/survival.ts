@@ -1,18 +1,24 @@
 /** A duration: more than `after`, at most `by`, in milliseconds since the submit. */
-export interface Observation {
+export interface Interval {
 	after: number;
+	/** Infinity for a task that is still open (censored on the right). */
 	by: number;
 }
 
+export interface Observation extends Interval {
+	/** Of how many tasks. */
+	count: number;
+}
+
 /** Where some of the probability lies: in an interval, it is not known where. */
-export interface Lump extends Observation {
+export interface Lump extends Interval {
 	weight: number;
 }
 
 const ROUNDS = 30;
 
 /**
- * Turnbull's estimator of a distribution from interval-censored observations (B. W. Turnbull, "The
+ * Turnbull's estimator of a distribution from censored observations (B. W. Turnbull, "The
  * empirical distribution function with arbitrarily grouped, censored and truncated data", J. R.
  * Statist. Soc. B 38, 1976): the probability lies where the intervals overlap most, with weights
  * by expectation maximization. Where durations are known exactly it is the Kaplan-Meier estimator.
@@ -33,13 +39,15 @@ export function estimateDurations(observations: readonly Observation[]): Lump[] 
 	const members = observations.map(({ after, by }) =>
 		inner.flatMap((each, index) => (each.after >= after && each.by <= by ? [index] : [])),
 	);
+	const total = observations.reduce((sum, { count }) => sum + count, 0);
 	let weights = inner.map(() => 1 / inner.length);
 	for (let round = 0; round < ROUNDS; round += 1) {
 		const next = inner.map(() => 0);
-		for (const indices of members) {
-			const sum = indices.reduce((total, index) => total + (weights[index] as number), 0);
+		for (const [nth, indices] of members.entries()) {
+			const sum = indices.reduce((share, index) => share + (weights[index] as number), 0);
+			const count = (observations[nth] as Observation).count / total;
 			for (const index of indices) {
-				(next[index] as number) += (weights[index] as number) / sum / observations.length;
+				(next[index] as number) += (count * (weights[index] as number)) / sum;
 			}
 		}
 		weights = next;
