@@ -40,6 +40,8 @@ const CHANGE_SHARE = 0.1;
 /** One task in so many explores, and no more than so many at a time. */
 const TASKS_PER_EXPLORER = 25;
 const MOST_EXPLORERS = 4;
+/** Of the tasks that wait alone, one in so many explores where a wrong guess costs more than a right one gains at once. */
+const BOLD_EVERY = 4;
 /** An interval so many times the longest pause is no result of ordinary polls, and tells nothing. */
 const WIDEST = 1.5;
 /** A plan is made anew once so large a share of the observations is new, and no sooner than this. */
@@ -65,6 +67,7 @@ interface Plans {
 export class Durations {
 	private observations: Dated[] = [];
 	private fresh = 0;
+	private begun = 0;
 	private readonly waiting = new Set<OpenTask>();
 	private readonly explorers = new Set<number>();
 	private plans?: Plans;
@@ -77,14 +80,14 @@ export class Durations {
 	 * @param pauses what its pauses are chosen from
 	 */
 	track(submittedAt: number, pauses: Pauses): TrackedTask {
-		const places = Math.min(
-			MOST_EXPLORERS,
-			Math.ceil((this.waiting.size + 1) / TASKS_PER_EXPLORER),
-		);
-		let place = 1;
-		while (this.explorers.has(place)) place += 1;
-		if (place > places) place = 0;
-		else this.explorers.add(place);
+		const most = Math.min(MOST_EXPLORERS, Math.ceil((this.waiting.size + 1) / TASKS_PER_EXPLORER));
+		let explorer = 1;
+		while (this.explorers.has(explorer)) explorer += 1;
+		if (explorer <= most) this.explorers.add(explorer);
+		// One after another, not each of them: a wrong guess is what somebody waits for.
+		this.begun += 1;
+		const isBold = explorer > 1 || this.begun % BOLD_EVERY === 0;
+		const place = explorer > most ? 0 : isBold ? explorer + 1 : 1;
 		const task: OpenTask = { submittedAt, openAt: submittedAt };
 		this.waiting.add(task);
 		let askedAt = submittedAt;
@@ -104,7 +107,7 @@ export class Durations {
 				} else task.openAt = askedAt;
 			},
 			end: () => {
-				if (this.waiting.delete(task)) this.explorers.delete(place);
+				if (this.waiting.delete(task)) this.explorers.delete(explorer);
 			},
 		};
 	}

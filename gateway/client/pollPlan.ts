@@ -21,15 +21,21 @@ const MOST_STEPS = 1000;
 const MEAN_JITTER = 1.05;
 /** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls no more than usual. */
 const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
+/** A plan fits what was seen a little better than what comes. */
+const BUDGET_SHARE = 0.95;
 /** A task that is found later than usual pauses would find it counts as so many polls more. */
 const LATE_POLLS = 50;
 /** A lump as narrow as this share of the shortest pause counts as its end, where the task was seen finished. */
-const NARROW_SHARE = 0.15;
+const NARROW_SHARE = 0.1;
 /** Only a lump of at least this weight is explored: others are parts of a wide distribution. */
 const EXPLORED_WEIGHT = 0.3;
-/** At which share of a lump its explorers look, by their place. */
-const EXPLORED_AT = [0.5, 0.25, 0.75, 0.9];
-const EXPLORED_LATE = 0.75;
+/**
+ * At which share of a lump each place of an explorer looks. In a wide lump a guess pays at once. In
+ * one that is narrower than the shortest pause a wrong guess costs more than the lump is wide: there
+ * the first place keeps to the end, and the second looks where it is seldom wrong.
+ */
+const IN_WIDE = [0.45, 0.45, 0.25, 0.75, 0.9];
+const IN_NARROWER = [1, 0.75, 0.25, 0.5, 0.9];
 /** Each lump is spread over the nearest ones that make up this share of all. */
 const KERNEL_SHARE = 0.2;
 
@@ -96,8 +102,7 @@ function locate({ after, by, weight }: Lump, shortest: number, place: number): L
 	const width = by - from;
 	if (width <= NARROW_SHARE * shortest) return { after: by - 1, by, weight };
 	if (place === 0 || weight < EXPLORED_WEIGHT) return { after, by, weight };
-	// Where a wrong guess costs more than the lump is wide, it is put where it is seldom wrong.
-	const share = place === 1 && width < shortest ? EXPLORED_LATE : (EXPLORED_AT[place - 1] ?? 0.5);
+	const share = (width < shortest ? IN_NARROWER : IN_WIDE)[place - 1] ?? 1;
 	const at = from + share * width;
 	return { after: at - 1, by: at, weight };
 }
@@ -157,7 +162,7 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 			polls[k] = here + (polls[Math.min(at, size)] as number);
 			next[k] = at;
 		}
-		if ((polls[0] as number) <= usual) break;
+		if ((polls[0] as number) <= BUDGET_SHARE * usual) break;
 	}
 	return next;
 }
