@@ -41,7 +41,7 @@ const CHANGE_SHARE = 0.1;
 const TASKS_PER_EXPLORER = 25;
 const MOST_EXPLORERS = 4;
 /** Of the tasks that wait alone, one in so many explores where a wrong guess costs more than a right one gains at once. */
-const BOLD_EVERY = 4;
+const BOLD_EVERY = 2;
 /** An interval so many times the longest pause is no result of ordinary polls, and tells nothing. */
 const WIDEST = 1.5;
 /** A plan is made anew once so large a share of the observations is new, and no sooner than this. */

@@ -21,8 +21,6 @@ const MOST_STEPS = 1000;
 const MEAN_JITTER = 1.05;
 /** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls no more than usual. */
 const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
-/** A plan fits what was seen a little better than what comes. */
-const BUDGET_SHARE = 0.95;
 /** A task that is found later than usual pauses would find it counts as so many polls more. */
 const LATE_POLLS = 50;
 /** A lump as narrow as this share of the shortest pause counts as its end, where the task was seen finished. */
@@ -162,7 +160,7 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 			polls[k] = here + (polls[Math.min(at, size)] as number);
 			next[k] = at;
 		}
-		if ((polls[0] as number) <= BUDGET_SHARE * usual) break;
+		if ((polls[0] as number) <= usual) break;
 	}
 	return next;
 }
