@@ -107,7 +107,7 @@ export class Durations {
 				} else task.openAt = askedAt;
 			},
 			end: () => {
-				if (this.waiting.delete(task)) this.explorers.delete(explorer);
+				if (this.waiting.delete(task) && place > 0) this.explorers.delete(explorer);
 			},
 		};
 	}
