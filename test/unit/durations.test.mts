@@ -173,7 +173,7 @@ describe('a known model', () => {
 		['of 3 s, at times 30 s', (random: () => number) => (random() < 0.8 ? 3000 : 30_000)],
 		['around 8 s', logNormal(8000, 0.02)],
 		// Without memory: there is nothing to learn, and today's pauses are as good as any.
-		['exponential', (random: () => number) => -10_000 * Math.log(1 - random()), 1.15],
+		['exponential', (random: () => number) => -10_000 * Math.log(1 - random()), 1.2],
 		['around a minute, very wide', logNormal(60_000, 1), 1.1],
 	] as Array<[string, Draw, number?]>)(
 		'%s: found no later than today, with no more polls',
