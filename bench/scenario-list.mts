@@ -4,7 +4,7 @@ import { hundred } from './scenarios/hundred-tasks.mjs';
 import { limit } from './scenarios/under-limit.mjs';
 import { same } from './scenarios/same-work.mjs';
 import { refusing } from './scenarios/refusing-gateway.mjs';
-import { delay } from './scenarios/detection-delay.mjs';
+import { delay, known } from './scenarios/detection-delay.mjs';
 import { waiting } from './scenarios/waiting-tasks.mjs';
 import { synchronous } from './scenarios/synchronous.mjs';
 import { processor } from './scenarios/processor-time.mjs';
@@ -19,6 +19,7 @@ export const scenarios: Scenario[] = [
 	same,
 	refusing,
 	delay,
+	known,
 	waiting,
 	synchronous,
 	processor,

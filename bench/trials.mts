@@ -18,8 +18,8 @@ export interface Setup {
 	/** What each candidate does; `ids` are the tasks that were submitted. */
 	work: Partial<Record<CandidateName, (ids: string[]) => Work>>;
 	times: number;
-	/** Requests before the measurement, so that what is measured is compiled. */
-	warmUp?: number;
+	/** Requests before the measurement, or other work, so that what is measured is compiled. */
+	warmUp?: number | Work;
 }
 
 export type Trials = Record<CandidateName, Trial[]>;
@@ -58,7 +58,7 @@ async function tryOnce(
 			candidate,
 			url,
 			key,
-			warmUp: { kind: 'generate', count: warmUp },
+			warmUp: typeof warmUp === 'number' ? { kind: 'generate', count: warmUp } : warmUp,
 		});
 		try {
 			// What warmed it up does not count towards the gateway's limit.

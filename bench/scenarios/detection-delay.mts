@@ -1,7 +1,8 @@
 import { spreadLifetimes } from '../ideal.mjs';
-import { seconds } from '../report/figures.mjs';
+import { complete, seconds, wall } from '../report/figures.mjs';
 import type { Line, Scenario } from '../report/lines.mjs';
-import { compare, type Trial } from '../trials.mjs';
+import { compare, median, type Trial } from '../trials.mjs';
+import type { Work } from '../work.mjs';
 
 export const delay: Scenario = {
 	name: 'delay',
@@ -33,5 +34,36 @@ export const delay: Scenario = {
 			});
 		}
 		return { lines };
+	},
+};
+
+/** One image, one click: what the process has learned from one task before. */
+export const known: Scenario = {
+	name: 'known',
+	title: 'One image of a model seen before',
+	async run({ quick }) {
+		const taskSeconds = 3;
+		const one: Work = { kind: 'tasks', count: 1, pauseS: 3, nodes: 1 };
+		const setup = { gateway: { taskSeconds }, times: quick ? 1 : 5, warmUp: one };
+		const trials = await compare({
+			...setup,
+			work: { singleNode: () => one, builtIn: () => ({ ...one, nodes: undefined }) },
+		});
+		const list = trials.singleNode;
+		const polls = ({ report }: Trial) => report.counts.poll ?? NaN;
+		const ms = median(list, wall);
+		return {
+			lines: [
+				{
+					measure: `1 task of ${taskSeconds} s, submitted and waited for, model seen once before`,
+					goal: 'at most 3.6 s',
+					package: `${seconds(ms, 2)}, ${median(list, polls)} poll(s)`,
+					builtIn:
+						trials.builtIn.length === 0 ? undefined : seconds(median(trials.builtIn, wall), 2),
+					ideal: seconds(taskSeconds * 1000, 2),
+					reached: complete(list, 1) && ms <= 3600,
+				},
+			],
+		};
 	},
 };

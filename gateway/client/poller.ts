@@ -2,6 +2,9 @@ import type { Clock } from '../util/clock';
 import type { GatewayError } from '../util/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
+import type { Durations, TrackedTask } from './durations';
+import type { Pauses } from './pollPlan';
+import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
 
 /** What one poll about a task brought. */
 export type PollAnswer =
@@ -51,6 +54,8 @@ interface Entry<T> {
 	/** Whether an answer has come that says something about the task, if only a fault. */
 	answered: boolean;
 	polls: number;
+	/** Where it is known when it was submitted, and how long tasks like it take. */
+	tracked?: TrackedTask;
 	state?: TaskState;
 	error?: GatewayError;
 	settle: (settled: Settled) => void;
@@ -63,22 +68,6 @@ interface ScheduledPoll<T> {
 	purpose: 'poll' | 'deadline' | 'end';
 }
 
-/** No task is asked about more often than this, whatever the options say. */
-const SHORTEST_PAUSE_MS = 1000;
-/**
- * The pauses as shares of the interval: of 3 seconds it makes 2 to 5, as the specification
- * recommends (4.2, rule 5). They begin at the shortest where few tasks are left, whose polls
- * cost next to nothing, at about the interval itself for a hundred and at the longest for a
- * thousand, and they grow by a third.
- */
-const SHORTEST_SHARE = 2 / 3;
-const LONGEST_SHARE = 5 / 3;
-const FEW = 30;
-const GROWTH = 1.25;
-const MOST_GROWTH = 4 / 3;
-const JITTER = 0.1;
-/** Questions are put at multiples of this: what goes out together costs less than one by one. */
-const TOGETHER_MS = 100;
 /** How long before the deadline the last poll is put: time for an answer to come. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
@@ -109,8 +98,9 @@ export interface Poller<T = TaskRef> {
 	 *
 	 * @param ageMs how long ago it was submitted, in milliseconds: before its first pause is over it
 	 * is not asked about. Where that is not known it is asked about at once.
+	 * @param durations how long tasks like it take; a task of known age learns from it and adds to it
 	 */
-	wait(task: T, maxWaitMs: number, ageMs?: number): Promise<Settled>;
+	wait(task: T, maxWaitMs: number, ageMs?: number, durations?: Durations): Promise<Settled>;
 	/** How many tasks are still waited for. */
 	readonly open: number;
 }
@@ -124,19 +114,20 @@ export interface Poller<T = TaskRef> {
 export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
 	const { clock, ask } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
+	const range = pauseRange(interval);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
 	const timeline: Array<ScheduledPoll<T>> = [];
 	let open = 0;
 	let settled = 0;
 	let wakeAt = Infinity;
 
-	/** The pause that follows so many polls about a task, but for the jitter. */
-	function pauseAfter(polls: number): number {
-		const left = Math.max(open, (options.expected ?? 0) - settled);
-		const share = SHORTEST_SHARE * (1 + Math.log10(Math.max(1, left / FEW)));
-		const pause = interval * share * Math.min(MOST_GROWTH, GROWTH ** polls);
-		const longest = (interval * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
-		return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
+	/** How many tasks are waited for, or will be. */
+	const left = (): number => Math.max(open, (options.expected ?? 0) - settled);
+
+	/** What the pauses of a task are chosen from that begins to be waited for now. */
+	function pausesNow(): Pauses {
+		const most = left();
+		return { ...range, usual: (polls, share) => usualPause(interval, most * share, polls) };
 	}
 
 	function schedule(entry: Entry<T>, purpose: ScheduledPoll<T>['purpose'], at: number): void {
@@ -195,6 +186,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		entry.open = false;
 		// The deadline's appointment still holds the entry: it need not hold the answer as well.
 		entry.state = undefined;
+		entry.tracked?.end();
 		open -= 1;
 		settled += 1;
 		entry.settle(end);
@@ -209,6 +201,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		if (entry.asking) return;
 		entry.polls += 1;
 		entry.asking = true;
+		entry.tracked?.asked(clock.now());
 		const end = entry.lateUntil ?? entry.deadline + LATE_ANSWER_MS;
 		try {
 			const answer = await ask(
@@ -225,10 +218,12 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	function drop(entry: Entry<T>, reason: unknown): void {
 		if (entry.open) open -= 1;
 		entry.open = false;
+		entry.tracked?.end();
 		entry.fail(reason);
 	}
 
 	function take(entry: Entry<T>, answer: PollAnswer): void {
+		if (answer.kind === 'state') entry.tracked?.answered(answer.state.group, clock.now());
 		if (answer.kind === 'final') return close(entry, { kind: 'problem', error: answer.error });
 		if (answer.kind === 'state' && isFinished(answer.state.group)) {
 			return close(entry, { kind: 'finished', state: answer.state });
@@ -248,8 +243,11 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		const now = clock.now();
 		const { rateLimited = false, soon = false } = answer.kind === 'passing' ? answer : {};
 		const longest = soon ? SOON_MS : Infinity;
-		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, pauseAfter(entry.polls));
-		const pause = Math.max(answer.pauseMs ?? 0, own * (1 + JITTER * clock.random()));
+		const own = rateLimited
+			? SHORTEST_PAUSE_MS
+			: Math.min(longest, usualPause(interval, left(), entry.polls));
+		const learned = answer.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
+		const pause = Math.max(answer.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
 		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
 		const at = together(now + pause);
@@ -262,13 +260,16 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		get open() {
 			return open;
 		},
-		wait: async (task, maxWaitMs, ageMs = Infinity) =>
+		wait: async (task, maxWaitMs, ageMs = Infinity, durations) =>
 			await new Promise<Settled>((settle, fail) => {
 				const now = clock.now();
 				const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 				const last = wait - LAST_POLL_LEAD_MS;
 				// Not jittered: what was submitted at different times is asked about at different times.
-				const pause = atLeast(0, pauseAfter(0) - atLeast(0, ageMs));
+				const known = ageMs >= 0 && ageMs < Infinity;
+				const tracked = known ? durations?.track(now - ageMs, pausesNow()) : undefined;
+				const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? usualPause(interval, left(), 0);
+				const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
 				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
 				const entry: Entry<T> = {
 					task,
@@ -278,6 +279,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 					asking: false,
 					answered: false,
 					polls: 0,
+					tracked,
 					settle,
 					fail,
 				};

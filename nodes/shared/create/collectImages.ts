@@ -45,7 +45,7 @@ export async function collect(
 			chosenMs: maxWaitMs,
 			ageMs: ageOf(submittedAt),
 		};
-		const state = await poller.wait(task, patience).catch(async (error: unknown) => {
+		const state = await poller.wait(task, patience, model).catch(async (error: unknown) => {
 			if (isPart && error instanceof DeadlineError) return undefined;
 			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
 			return await Promise.reject(error);

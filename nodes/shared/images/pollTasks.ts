@@ -19,6 +19,7 @@ import { readTaskState, taskName, type TaskState } from '../../../gateway/protoc
 import { taskError } from '../../../gateway/errors/taskErrors';
 import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
 import type { Run } from '../run/runContext';
+import { durationsOf } from './durationMemory';
 
 /** A task as the user names it: the kind may have to be found out. */
 export interface TaskReference {
@@ -41,10 +42,11 @@ export interface WaitLimits {
 /** Waits for the tasks of one run. */
 export interface TaskPoller {
 	/**
+	 * @param model that makes the images, where it is known: how long its tasks take is remembered
 	 * @returns the finished task, with at least one image
 	 * @throws DeadlineError, or GatewayError; always with the ID of the task
 	 */
-	wait(task: TaskReference, patience: WaitLimits): Promise<TaskState>;
+	wait(task: TaskReference, patience: WaitLimits, model?: string): Promise<TaskState>;
 }
 
 /**
@@ -84,10 +86,15 @@ export function createTaskPoller(run: Run, intervalMs: number, expected: number)
 	});
 
 	return {
-		wait: async ({ taskId, taskType }, { maxWaitMs, ageMs, heldMs, chosenMs = maxWaitMs }) => {
+		wait: async (
+			{ taskId, taskType },
+			{ maxWaitMs, ageMs, heldMs, chosenMs = maxWaitMs },
+			model,
+		) => {
 			const bornAt = birth(clock.now(), ageMs, heldMs);
 			const task: AskedTask = { taskId, taskType, bornAt };
-			const settled = await poller.wait(task, maxWaitMs, ageMs);
+			const durations = durationsOf(run, model, taskType);
+			const settled = await poller.wait(task, maxWaitMs, ageMs, durations);
 			const known = task.foundAs ?? (taskType === 'auto' ? undefined : taskType);
 			return stateOf(settled, taskId, known, chosenMs);
 		},

@@ -99,20 +99,22 @@ export async function waitForJobs(
 				// Taken up again after a restart, it has been waited for before.
 				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
-			const settled = await poller.wait(task, patience).catch(async (error: unknown) => {
-				if (!(error instanceof DeadlineError)) return await Promise.reject(error);
-				job.unasked = error instanceof NotAskedError;
-				const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
-				const { status = job.status, taskType = task.taskType } = error.problem;
-				job.status = status;
-				// What was found out need not be found out again.
-				job.task = { ...task, taskType };
-				const isSuspended = windowMs < job.maxWaitMs;
-				if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
-				else if (toOutput) stillOpen.set(itemIndex, openItem(job));
-				else return await Promise.reject(error);
-				return undefined;
-			});
+			const settled = await poller
+				.wait(task, patience, facts.model)
+				.catch(async (error: unknown) => {
+					if (!(error instanceof DeadlineError)) return await Promise.reject(error);
+					job.unasked = error instanceof NotAskedError;
+					const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
+					const { status = job.status, taskType = task.taskType } = error.problem;
+					job.status = status;
+					// What was found out need not be found out again.
+					job.task = { ...task, taskType };
+					const isSuspended = windowMs < job.maxWaitMs;
+					if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
+					else if (toOutput) stillOpen.set(itemIndex, openItem(job));
+					else return await Promise.reject(error);
+					return undefined;
+				});
 			if (settled === undefined) return [];
 			const { taskId, taskType, status, created, model = facts.model, images } = settled;
 			const known = { ...facts, model, created, taskId, taskType, status };
