@@ -24,8 +24,8 @@ import { runItems } from '../shared/run/itemRunner';
 import { readLimits } from '../shared/parameters/optionValues';
 import { openRun, type Run } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
-import { ageOf, queryTask } from '../shared/images/pollTasks';
-import { readTaskReference } from '../shared/images/taskReference';
+import { queryTask } from '../shared/images/pollTasks';
+import { ageOf, readTaskReference } from '../shared/images/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {

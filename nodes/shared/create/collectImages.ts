@@ -8,7 +8,8 @@ import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
 import type { Run } from '../run/runContext';
 import type { WaitJob } from '../suspend/waitJobs';
-import { ageOf, type TaskPoller } from '../images/pollTasks';
+import { type TaskPoller } from '../images/pollTasks';
+import { ageOf } from '../images/taskReference';
 
 /** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
 const hasFailed = (error: unknown): boolean =>

@@ -49,16 +49,6 @@ export interface TaskPoller {
 	wait(task: TaskReference, patience: WaitLimits, model?: string): Promise<TaskState>;
 }
 
-/**
- * How long ago a task was submitted, in milliseconds, by the time that its item carries.
- *
- * @returns undefined if it carries none
- */
-export function ageOf(submittedAt: unknown): number | undefined {
-	const at = typeof submittedAt === 'string' ? Date.parse(submittedAt) : NaN;
-	return Number.isNaN(at) ? undefined : Date.now() - at;
-}
-
 /** A task that is asked about, and what was found out about it. Each wait has its own. */
 interface AskedTask extends TaskReference, Sightings {
 	/** The kind at whose endpoint the gateway has told its status. */

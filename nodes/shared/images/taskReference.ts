@@ -35,3 +35,13 @@ export function knownFacts(context: IExecuteFunctions, itemIndex: number): Image
 	const json = context.getInputData()[itemIndex]?.json ?? {};
 	return { model: nonEmptyString(json.model), prompt: nonEmptyString(json.prompt) };
 }
+
+/**
+ * How long ago a task was submitted, in milliseconds, by the time that its item carries.
+ *
+ * @returns undefined if it carries none
+ */
+export function ageOf(submittedAt: unknown): number | undefined {
+	const at = typeof submittedAt === 'string' ? Date.parse(submittedAt) : NaN;
+	return Number.isNaN(at) ? undefined : Date.now() - at;
+}

@@ -9,8 +9,8 @@ import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues
 import { stillToBeHad } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
-import { ageOf, createTaskPoller, type TaskReference } from '../images/pollTasks';
-import { knownFacts, readTaskReference } from '../images/taskReference';
+import { createTaskPoller, type TaskReference } from '../images/pollTasks';
+import { ageOf, knownFacts, readTaskReference } from '../images/taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export interface WaitJob {
@@ -116,8 +116,15 @@ export async function waitForJobs(
 					return undefined;
 				});
 			if (settled === undefined) return [];
-			const { taskId, taskType, status, created, model = facts.model, images } = settled;
-			const known = { ...facts, model, created, taskId, taskType, status };
+			const { taskId, taskType, status, created, images } = settled;
+			const known = {
+				...facts,
+				model: settled.model ?? facts.model,
+				created,
+				taskId,
+				taskType,
+				status,
+			};
 			// Each image carries its share, so that the items add up to what the request costs.
 			if (known.estimatedCost !== undefined) {
 				known.estimatedCost = rounded(known.estimatedCost / images.length);
