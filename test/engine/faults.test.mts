@@ -15,7 +15,7 @@ import { pooled } from '../../harness/pooled.mjs';
 import { everythingIn, MODEL } from './workbench.mjs';
 
 const KEY = 'sk-embedded-gateway-one';
-const WIDTH = 16;
+const WIDTH = 10;
 
 /** Writes the page from what is seen, for somebody to review; then the page holds what is seen. */
 const UPDATE = process.env.UPDATE_DOCS === '1';
@@ -37,7 +37,7 @@ function results<C extends Pick<Cell, 'fault' | 'call'>>(
 		await pooled(cells, WIDTH, async (cell) => {
 			seen.set(cell, await run(cell));
 		});
-	}, 120_000);
+	}, 240_000);
 	return (cell: C) => seen.get(cell)!;
 }
 

@@ -129,7 +129,7 @@ async function runCall(
 	onError: How['onError'],
 ) {
 	// A wait of five minutes takes three seconds here, in which it has to ask more than once.
-	const options = timesOut ? { timeout: call === 'poll' ? 1 : 3 } : {};
+	const options = timesOut ? { timeout: call === 'poll' ? 1.4 : 3 } : {};
 	const settings = onError === undefined ? {} : { onError };
 	const run = async (type: NodeName, parameters: Record<string, unknown>, more = {}) =>
 		await bench.run(type, { ...parameters, options: { ...options, ...more } }, [{}], settings);

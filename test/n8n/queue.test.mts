@@ -169,7 +169,7 @@ if (missing) console.warn(missing);
 			}
 		});
 
-		it('killed in the seconds in which parked tasks are asked for, the IDs are kept', async () => {
+		it('killed in the seconds in which parked tasks are asked for, nothing that was paid is out of reach', async () => {
 			gateway.reset();
 			const [first] = queue.workers as [N8nServer, N8nServer];
 			await first.start();
@@ -186,10 +186,16 @@ if (missing) console.warn(missing);
 
 			await (await nextHolder(inner)).stop('SIGKILL');
 			const execution = await main.settled(outer, 300_000);
-			expect(execution.status).toBe('error');
-			expect(execution.data.resultData.lastNodeExecuted).toBe('Wait');
-			const [submitted] = itemsOf(execution, 'Submit');
-			expect(gateway.task(submitted.json.taskId)).toMatchObject({ prompt });
+			// The keeper starts a new watcher. Killed in the moment of its start, the IDs are in the error.
+			if (execution.status === 'success') {
+				const [image] = itemsOf(execution, 'Wait');
+				expect(image.json).toMatchObject({ prompt, status: 'completed' });
+				expect(image.binary.data.mimeType).toBe('image/png');
+			} else {
+				expect(execution.status).toBe('error');
+				const [submitted] = itemsOf(execution, 'Submit');
+				expect(gateway.task(submitted.json.taskId)).toMatchObject({ prompt });
+			}
 			expect(gateway.paid).toBe(1);
 		});
 
