@@ -96,7 +96,8 @@ function stopwatch(): () => number {
 /** The time of the fastest of some tries: the others say more about the machine. */
 function timeOf(act: () => void): number {
 	let fastest = Infinity;
-	for (let attempt = 0; attempt < 5 && fastest >= LONGEST_BLOCK_MS; attempt += 1) {
+	// Load on the machine passes; what is slow by itself stays slow however often it is tried.
+	for (let attempt = 0; attempt < 25 && fastest >= LONGEST_BLOCK_MS; attempt += 1) {
 		const elapsed = stopwatch();
 		try {
 			act();
@@ -292,7 +293,7 @@ async function slowStreams(size: number): Promise<string[]> {
 	for (const text of LINES) {
 		const bytes = bytesOf(text).subarray(0, SIZE);
 		let fastest = Infinity;
-		for (let attempt = 0; attempt < 3 && fastest >= LONGEST_BLOCK_MS; attempt += 1) {
+		for (let attempt = 0; attempt < 10 && fastest >= LONGEST_BLOCK_MS; attempt += 1) {
 			fastest = Math.min(fastest, await longestBlock(bytes, size));
 		}
 		if (fastest >= LONGEST_BLOCK_MS) slow.push(`${JSON.stringify(text.slice(0, 30))}: ${fastest}`);
