@@ -188,9 +188,7 @@ if (missing) console.warn(missing);
 			const execution = await main.settled(outer, 300_000);
 			// The keeper starts a new watcher. Killed in the moment of its start, the IDs are in the error.
 			if (execution.status === 'success') {
-				const [image] = itemsOf(execution, 'Wait');
-				expect(image.json).toMatchObject({ prompt, status: 'completed' });
-				expect(image.binary.data.mimeType).toBe('image/png');
+				await expectPicture(execution, 0, prompt);
 			} else {
 				expect(execution.status).toBe('error');
 				const [submitted] = itemsOf(execution, 'Submit');
