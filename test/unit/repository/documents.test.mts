@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { OPTIONS_PAGE, optionsPage } from '../../scripts/options-page.mjs';
+import { OPTIONS_PAGE, optionsPage } from '../../../scripts/options-page.mjs';
 import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
