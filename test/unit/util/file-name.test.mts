@@ -1,6 +1,6 @@
 /** File names that the user makes of a template: safe on every file system, and no two alike. */
 import fc from 'fast-check';
-import { fillFileName, portableStem, UniqueNames } from '../../gateway/util/fileName.js';
+import { fillFileName, portableStem, UniqueNames } from '../../../gateway/util/fileName.js';
 
 const VALUES = {
 	item: 7,

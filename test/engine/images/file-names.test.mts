@@ -1,7 +1,7 @@
 /** The option "File Name", through the nodes. */
-import type { RunResult } from '../../harness/engine/host.mjs';
-import { opened } from './opened.mjs';
-import { MODEL, NODE, openBench, TINY_PNG, type Bench } from './workbench.mjs';
+import type { RunResult } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import { MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
 
 let bench: Bench;
 beforeAll(async () => {
