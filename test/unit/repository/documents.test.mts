@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
+import { OPTIONS_PAGE, optionsPage } from '../../../scripts/options-page.mjs';
 import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
@@ -93,91 +94,30 @@ describe.each(documents)('%s', (document) => {
 });
 
 describe('README.md', () => {
-	const nodes = builtNodes();
-	const shown = new Set(nodes.flatMap((node) => node.shown));
-
 	test('begins with what it is and the two commands', () => {
 		const [heading, intro, commands] = readme.split('\n\n');
 		expect(heading).toBe('# n8n-nodes-media-gateway');
-		expect(intro!.match(/\.( |$)/g)).toHaveLength(2);
+		expect(intro!.match(/\.( |$)/g)).toHaveLength(1);
 		expect(commands).toMatch(/^```\nnpm run demo .*\nnpm test .*\n```$/);
+		expect(readme.match(/npm run demo|npm test/g)).toHaveLength(2);
+	});
+
+	test('is a page that is read to its end', () => {
+		expect(readme.split(/\s+/).length).toBeLessThanOrEqual(900);
 	});
 
 	test('names every node, and no other', () => {
 		const named = firstCells('Node').sort();
-		expect(named).toEqual(nodes.map(({ displayName }) => displayName).sort());
-	});
-
-	test.each(['Parameter', 'Option'])('has a table "%s" of what the nodes have', (column) => {
-		const named = firstCells(column);
-		expect(named.length).toBeGreaterThan(5);
-		expect(named.filter((name) => !shown.has(name))).toEqual([]);
-	});
-
-	test('names every option of the image nodes', () => {
-		const options = nodes
-			.filter(({ className }) => /^Image/.test(className))
-			.flatMap(({ optionNames }) => optionNames);
-		const named = firstCells('Option');
-		expect([...new Set(options)].filter((name) => !named.includes(name))).toEqual([]);
-	});
-
-	test('names the defaults of the options as they are', () => {
-		const defaults = new Map(nodes.flatMap(({ numberDefaults }) => [...numberDefaults]));
-		const wrong = tableRows(readme, 'Option').filter(([name, value]) => {
-			const known = defaults.get(name as string);
-			return known !== undefined && Number(value?.split(' ')[0]) !== known;
-		});
-		expect(wrong).toEqual([]);
-	});
-
-	test('names the modes and fields as they are', () => {
-		expect(firstCells('Mode').filter((name) => !shown.has(name))).toEqual([]);
-		const bold = [...withoutCode(readme).matchAll(/\*\*([A-Z][^*.:]+)\*\*/g)].map(
-			([, name]) => name as string,
+		expect(named).toEqual(
+			builtNodes()
+				.map(({ displayName }) => displayName)
+				.sort(),
 		);
-		const known = new Set([
-			...shown,
-			...nodes.map(({ displayName }) => displayName.replace('Media Gateway ', '')),
-			...nodes.map(({ displayName }) => displayName),
-			'Media Gateway API',
-			// Of n8n itself.
-			'On Error',
-		]);
-		expect([...new Set(bold)].filter((name) => !known.has(name))).toEqual([]);
-	});
-
-	test('explains every field of the credential', () => {
-		const source = read('credentials/MediaGatewayApi.credentials.ts');
-		const fields = [...source.matchAll(/displayName: '([^']+)',\n\t+name:/g)].map(
-			([, name]) => name,
-		);
-		expect(firstCells('Field').sort()).toEqual(fields.sort());
 	});
 
 	test('has the anchors that the nodes and the credential lead to', () => {
 		const anchors = anchorsOf(readme);
 		expect(anchors).toContain('credential');
-	});
-
-	test('quotes errors as they read', () => {
-		const sources = ['gateway', 'nodes']
-			.flatMap((folder) => sourcesIn(join(root, folder)))
-			.map((file) => readFileSync(file, 'utf8'))
-			.join('\n')
-			.replaceAll('${attempt}', '');
-		const unknown = firstCells('What you read').filter((text) => !sources.includes(text));
-		expect(unknown).toEqual([]);
-	});
-
-	test('names the n8n and the Node.js that the tests run', () => {
-		const servers = readdirSync(join(root, 'harness/install/locks'))
-			.filter((folder) => /^\d/.test(folder))
-			.map((folder) => JSON.parse(read(`harness/install/locks/${folder}/package.json`)))
-			.map(({ dependencies }) => dependencies.n8n as string);
-		expect(firstCells('n8n').sort()).toEqual(servers.sort());
-		const [, major, minor] = />=(\d+)\.(\d+)/.exec(manifest.engines.node)!;
-		expect(readme).toContain(`Node.js ${major}.${minor} or newer`);
 	});
 
 	test('has no heading without figures where the benchmark writes', () => {
@@ -187,6 +127,60 @@ describe('README.md', () => {
 });
 
 describe('the other papers', () => {
+	const nodes = builtNodes();
+	const shown = new Set(nodes.flatMap((node) => node.shown));
+
+	// After a change of what the editor shows: UPDATE_DOCS=1 npx jest documents
+	test(`${OPTIONS_PAGE} is what the editor shows: "npm run docs" writes it anew`, () => {
+		const page = optionsPage(root);
+		if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, OPTIONS_PAGE), page);
+		expect(read(OPTIONS_PAGE)).toBe(page);
+	});
+
+	test.each(['README.md', 'guide', 'costs', 'restarts', 'install'])(
+		'%s names modes, nodes and fields as they are',
+		(name) => {
+			const text = read(name === 'README.md' ? name : `docs/${name}.md`);
+			expect(firstCells('Mode', text).filter((mode) => !shown.has(mode))).toEqual([]);
+			const bold = [...withoutCode(text).matchAll(/\*\*([A-Z][^*.:]+)\*\*/g)].map(
+				([, word]) => word as string,
+			);
+			const known = new Set([
+				...shown,
+				...nodes.map(({ displayName }) => displayName.replace('Media Gateway ', '')),
+				...nodes.map(({ displayName }) => displayName),
+				...['Base URL', 'API Key', 'Media URL', 'Media Gateway API'],
+				// Of n8n itself.
+				...['On Error', 'Retry On Fail'],
+			]);
+			expect([...new Set(bold)].filter((word) => !known.has(word))).toEqual([]);
+		},
+	);
+
+	test('docs/troubleshooting.md quotes errors as they read', () => {
+		const sources = ['gateway', 'nodes']
+			.flatMap((folder) => sourcesIn(join(root, folder)))
+			.map((file) => readFileSync(file, 'utf8'))
+			.join('\n')
+			.replaceAll('${attempt}', '');
+		const unknown = firstCells('What you read', read('docs/troubleshooting.md')).filter(
+			(text) => !sources.includes(text),
+		);
+		expect(unknown).toEqual([]);
+	});
+
+	test('docs/install.md names the n8n and the Node.js that the tests run', () => {
+		const servers = readdirSync(join(root, 'harness/install/locks'))
+			.filter((folder) => /^\d/.test(folder))
+			.map((folder) => JSON.parse(read(`harness/install/locks/${folder}/package.json`)))
+			.map(({ dependencies }) => dependencies.n8n as string);
+		expect(firstCells('n8n', read('docs/install.md')).sort()).toEqual(servers.sort());
+		const [, major, minor] = />=(\d+)\.(\d+)/.exec(manifest.engines.node)!;
+		for (const text of [readme, read('docs/install.md')]) {
+			expect(text).toContain(`Node.js ${major}.${minor} or newer`);
+		}
+	});
+
 	test('CHANGELOG.md has this version with its date, below what is not released yet', () => {
 		const headings = [...read('CHANGELOG.md').matchAll(/^## (.+)$/gm)].map(([, text]) => text!);
 		expect(headings[0]).toBe('Unreleased');
