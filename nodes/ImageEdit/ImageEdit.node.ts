@@ -108,6 +108,7 @@ export class ImageEdit implements INodeType {
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',

@@ -68,6 +68,7 @@ export class ImageGeneration implements INodeType {
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',
