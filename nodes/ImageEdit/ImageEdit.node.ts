@@ -104,6 +104,7 @@ export class ImageEdit implements INodeType {
 					'concurrency',
 					'dryRun',
 					'extraFields',
+					'fileName',
 					'maxDownloadMb',
 					'maxWait',
 					'n',
