@@ -7,10 +7,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
-import { cacheFolder } from '../../harness/install/folders.mjs';
-import { opened } from './opened.mjs';
-import { hostFor, NODE, openBench, sendJson, serve, TINY_PNG, type Bench } from './workbench.mjs';
+import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { cacheFolder } from '../../../harness/install/folders.mjs';
+import { opened } from '../opened.mjs';
+import { hostFor, NODE, openBench, sendJson, serve, TINY_PNG, type Bench } from '../workbench.mjs';
 
 const KEY = 'sk-embedded-gateway-one';
 const TYPE = 'mediaGatewayApi';
