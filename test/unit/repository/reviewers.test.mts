@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtNodes } from './built-nodes.mjs';
 
-const root = join(__dirname, '..', '..');
+const root = join(__dirname, '..', '..', '..');
 const CATEGORIES = [
 	'AI',
 	'Analytics',
