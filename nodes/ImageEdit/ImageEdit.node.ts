@@ -109,6 +109,7 @@ export class ImageEdit implements INodeType {
 					'concurrency',
 					'dryRun',
 					'extraFields',
+					'fileName',
 					'maxDownloadMb',
 					'maxWait',
 					'n',

@@ -68,6 +68,7 @@ export class ImageGeneration implements INodeType {
 					'concurrency',
 					'dryRun',
 					'extraFields',
+					'fileName',
 					'maxDownloadMb',
 					'maxWait',
 					'n',
