@@ -56,6 +56,15 @@ const OPTIONS = {
 		placeholder: 'e.g. { "seed": 42 }',
 		description: 'JSON object that is merged into the request as it is, over everything else',
 	},
+	fileName: {
+		displayName: 'File Name',
+		name: 'fileName',
+		type: 'string',
+		default: '',
+		placeholder: 'e.g. {date}-{item:3}-{prompt}',
+		description:
+			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 0; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
+	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
 		name: 'maxDownloadMb',

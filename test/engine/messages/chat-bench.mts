@@ -4,7 +4,12 @@ import type { AIMessageChunk, BaseMessage } from '@langchain/core/messages';
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { z } from 'zod';
-import type { Host, RunResult, RunningExecution } from '../../../harness/engine/host.mjs';
+import type {
+	Host,
+	RunOptions,
+	RunResult,
+	RunningExecution,
+} from '../../../harness/engine/host.mjs';
 import { hostFor, type Settings } from '../workbench.mjs';
 
 export interface Model extends Pick<BaseChatModel, 'invoke' | 'stream' | 'pipe'> {
@@ -56,8 +61,13 @@ export class ChatBench {
 		return holder.bench;
 	}
 
-	/** @param settings of the root node */
-	start(parameters: Record<string, unknown>, use: Use, settings: Settings = {}): RunningExecution {
+	/** @param settings of the root node @param input the items that the root node gets */
+	start(
+		parameters: Record<string, unknown>,
+		use: Use,
+		settings: Settings = {},
+		input?: RunOptions['input'],
+	): RunningExecution {
 		this.use = use;
 		return this.host.start(
 			{
@@ -78,7 +88,7 @@ export class ChatBench {
 					},
 				},
 			},
-			{ startNode: 'Start' },
+			{ startNode: 'Start', input },
 		);
 	}
 
@@ -86,19 +96,22 @@ export class ChatBench {
 		parameters: Record<string, unknown>,
 		use: Use,
 		settings: Settings = {},
+		input?: RunOptions['input'],
 	): Promise<RunResult> {
-		return await this.start(parameters, use, settings).promise;
+		return await this.start(parameters, use, settings, input).promise;
 	}
 
 	/** What `use` brings; its failure, or that of the node, is one of the test. */
 	async with<T>(
 		parameters: Record<string, unknown>,
 		use: (supply: Supply, context: IExecuteFunctions) => Promise<T>,
+		input?: RunOptions['input'],
 	): Promise<T> {
 		let brought: { value: T } | undefined;
-		const { error } = await this.run(parameters, async (supply, context) => {
+		const noteValue: Use = async (supply, context) => {
 			brought = { value: await use(supply, context) };
-		});
+		};
+		const { error } = await this.run(parameters, noteValue, {}, input);
 		if (brought === undefined) throw error ?? new Error('The root node did not run');
 		return brought.value;
 	}

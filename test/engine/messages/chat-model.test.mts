@@ -56,6 +56,19 @@ describe('one answer', () => {
 		expect(gateway.count('message')).toBe(1);
 	});
 
+	test('takes settings from the item of the agent or chain', async () => {
+		const parameters = {
+			model: '={{ $json.model }}',
+			maxTokens: '={{ $json.most }}',
+			thinking: "={{ $json['thinking'] }}",
+		};
+		const input = [{ json: { model: 'reason-small', most: 77, thinking: 'disabled' } }];
+		await bench.with(parameters, async (supply) => (await supply()).invoke(hello), input);
+		expect(bodies()).toMatchObject([
+			{ model: 'reason-small', max_tokens: 77, thinking: { type: 'disabled' } },
+		]);
+	});
+
 	test('asks for what is set, with the key and the version where they belong', async () => {
 		const options = {
 			display: 'omitted',

@@ -109,6 +109,17 @@ describe('submitted and waited for in one node', () => {
 		expect(bench.gateway.count('submit')).toBe(3);
 	});
 
+	test('file names are those of the template, and differ also across checks', async () => {
+		const prompts = ['a fox [slow 90]', 'an owl', 'A fox '];
+		const fileName = '={{ $json.prompt.slice(0, 6) }}';
+		const result = await runToEnd(
+			workflow('imageGeneration', { options: { fileName } }),
+			prompts.map((prompt) => ({ prompt })),
+		);
+		const names = result.output('Done').map(({ binary }) => binary?.data?.fileName);
+		expect(names).toEqual(['a fox.png', 'an owl.png', 'A fox-2.png']);
+	});
+
 	test('edits do too', async () => {
 		const files = { data: { bytes: TINY_PNG, fileName: 'a.png', mimeType: 'image/png' } };
 		const options = { surviveRestarts: true, checkLimits: false };
