@@ -15,7 +15,7 @@ export const mediaModelsFields: INodeProperties[] = [
 				name: 'Get',
 				value: 'get',
 				description: 'Get one model by its exact name',
-				action: 'Get a model',
+				action: 'Get model',
 			},
 			{
 				name: 'Get Many',
