@@ -10,7 +10,7 @@ import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
-	modeField,
+	modeFieldFor,
 	modeNotices,
 	modelField,
 	modelParametersField,
@@ -58,6 +58,7 @@ export class ImageEdit implements INodeType {
 				name: 'imageSource',
 				type: 'options',
 				default: 'binary',
+				required: true,
 				description: 'Where the image to edit comes from',
 				options: [
 					{
@@ -92,7 +93,11 @@ export class ImageEdit implements INodeType {
 				description: 'Address of the image to edit; several are separated by line breaks',
 				displayOptions: { show: { imageSource: ['url'] } },
 			},
-			modeField,
+			modeFieldFor({
+				sync: 'Edit image',
+				wait: 'Submit edit task and wait',
+				submit: 'Submit edit task',
+			}),
 			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
@@ -104,9 +109,11 @@ export class ImageEdit implements INodeType {
 					'concurrency',
 					'dryRun',
 					'extraFields',
+					'fileName',
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',

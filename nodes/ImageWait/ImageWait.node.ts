@@ -14,6 +14,7 @@ import {
 	readOptions,
 	readSwitch,
 } from '../shared/parameters/optionValues';
+import { hasFileNames, withUniqueFileNames } from '../shared/images/fileNames';
 import { isTool } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { playRole } from '../shared/suspend/roles';
@@ -50,7 +51,7 @@ export class ImageWait implements INodeType {
 			},
 			...downloadFieldsFor(),
 			optionsField(
-				['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
+				['concurrency', 'fileName', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
 				[
 					{
 						displayName: 'On Timeout',
@@ -106,7 +107,8 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 	const read = (itemIndex: number) => ({ job: readJob(context, itemIndex) });
 	const entries = await waitForJobs(context, count, read, windowMs);
 	if (entries.some(({ done }) => done === undefined)) return await suspend(context, entries);
-	const items = entries.flatMap(({ done }) => done?.items ?? []);
+	const found = entries.map(({ done }) => done?.items ?? []);
+	const items = (hasFileNames(context) ? withUniqueFileNames(found) : found).flat();
 	if (!hasSecondOutput(context)) return [items];
 	return [items, entries.flatMap(({ done }) => done?.open ?? [])];
 }

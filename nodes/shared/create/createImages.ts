@@ -14,6 +14,7 @@ import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { checkBudget, createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
 import { collect, paired } from './collectImages';
+import { hasFileNames, withUniqueFileNames } from '../images/fileNames';
 import { readTarget } from '../images/imageItems';
 import { runItems, type Job } from '../run/itemRunner';
 import {
@@ -145,7 +146,7 @@ export async function createImages<R extends ImageRequest>(
 						return job === undefined ? { done: { items: done } } : { job };
 					}),
 				)
-			: [items.flat()];
+			: [(hasFileNames(context) ? withUniqueFileNames(items) : items).flat()];
 		safe = true;
 		return output;
 	} finally {

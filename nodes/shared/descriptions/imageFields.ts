@@ -26,8 +26,18 @@ export const modelField: INodeProperties = {
 	],
 };
 
-/** How a paid request is made: wait for it in one go, as a task, or only hand out the task. */
-export const modeField: INodeProperties = {
+interface ModeActions {
+	sync: string;
+	wait: string;
+	submit: string;
+}
+
+/**
+ * How a paid request is made: wait for it in one go, as a task, or only hand out the task.
+ *
+ * @param actions what the modes are called in n8n's nodes panel, which lists each as an action
+ */
+export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
 	displayName: 'Mode',
 	name: 'mode',
 	type: 'options',
@@ -38,21 +48,24 @@ export const modeField: INodeProperties = {
 		{
 			name: 'Synchronous',
 			value: 'sync',
+			action: actions.sync,
 			description: 'One request that is answered by the finished image. For short jobs.',
 		},
 		{
 			name: 'Submit and Wait',
 			value: 'wait',
+			action: actions.wait,
 			description:
 				'Submits a task and asks for it until it is finished. For long jobs and batches.',
 		},
 		{
 			name: 'Submit Only',
 			value: 'submit',
+			action: actions.submit,
 			description: 'Hands out the task ID at once, for Image Wait or Image Task later on',
 		},
 	],
-};
+});
 
 /** What each mode means for the money, where the mode is chosen. */
 export const modeNotices: INodeProperties[] = [

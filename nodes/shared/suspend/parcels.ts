@@ -19,6 +19,8 @@ export interface WaitPlan {
 	goOn: boolean;
 	/** Whether failed items leave by an output of their own. */
 	errorOutput: boolean;
+	/** Whether no two files may have one name. */
+	uniqueNames?: boolean;
 	/** The values of the parameters that hold for the whole run. */
 	parameters: IDataObject;
 }

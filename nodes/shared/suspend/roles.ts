@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { nodeError } from '../run/nodeErrors';
+import { withUniqueFileNames } from '../images/fileNames';
 import { keep } from './keeper';
 import { unpack } from './parcels';
 import { reportProgress } from './progress';
@@ -50,7 +51,8 @@ function label(context: IExecuteFunctions, text: string): void {
 /** The items for the user, for each output of the node that waits. */
 function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const { plan, entries } = unpack(context.getInputData());
-	const items = entries.map(({ done }) => done?.items ?? []);
+	const found = entries.map(({ done }) => done?.items ?? []);
+	const items = plan?.uniqueNames === true ? withUniqueFileNames(found) : found;
 	const open = entries.flatMap(({ done }) => done?.open ?? []);
 	return [linked(plan?.errorOutput === true ? inPlace(items) : items.flat()), open];
 }

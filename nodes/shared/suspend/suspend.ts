@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { hasFileNames } from '../images/fileNames';
 import { hasSecondOutput, readOptions } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
 import { pack, type WaitPlan } from './parcels';
@@ -76,6 +77,7 @@ export async function suspend(
 		count: entries.length,
 		goOn: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
+		uniqueNames: hasFileNames(context),
 		parameters: valuesOf(context, options),
 	};
 	const result = await context.executeWorkflow(
