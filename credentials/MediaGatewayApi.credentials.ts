@@ -147,7 +147,7 @@ interface OlderOptions {
 
 function addressProblem(baseUrl: unknown): string | undefined {
 	if (normalizeUrl(baseUrl) !== undefined) return undefined;
-	return 'The "Base URL" in the Media Gateway credential is not a web address. It begins with https:// or http://';
+	return "'Base URL' in the Media Gateway credential is not a web address. It must begin with https:// or http://";
 }
 
 /** What of a request changes that carries the key. */

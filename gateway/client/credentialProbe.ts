@@ -21,7 +21,7 @@ export function readProbe(outcome: Outcome): { ok: boolean; message: string } {
 	if (/^\s*</.test(outcome.text)) {
 		return {
 			ok: false,
-			message: `The address answers with a web page (${httpCode}), not as a gateway does. Check "Base URL": it is the address of the API, not that of the console.`,
+			message: `The address returned a web page (${httpCode}). Check 'Base URL': enter the address of the API, not of the console.`,
 		};
 	}
 	const looksLikeGateway = isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
@@ -31,24 +31,23 @@ export function readProbe(outcome: Outcome): { ok: boolean; message: string } {
 	if (httpCode === 401 || httpCode === 403) {
 		return {
 			ok: false,
-			message: `The gateway refused the API key (${httpCode}). Copy the key again from the gateway's console.`,
+			message: `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console.`,
 		};
 	}
 	if (httpCode >= 300 && httpCode < 400) {
 		return {
 			ok: false,
-			message:
-				'The address points to another one. Enter the address that it points to as "Base URL".',
+			message: "The address redirects to another one. Enter that one as 'Base URL'.",
 		};
 	}
 	if (httpCode === 429 || httpCode >= 500) {
 		return {
 			ok: false,
-			message: `The gateway answers, but cannot check the API key now (${httpCode}). Try again in a moment.`,
+			message: `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`,
 		};
 	}
 	return {
 		ok: false,
-		message: `Something answers at the address (${httpCode}), but it is no media gateway. Check "Base URL".`,
+		message: `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`,
 	};
 }

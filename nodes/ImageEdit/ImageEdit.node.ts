@@ -183,7 +183,7 @@ export class ImageEdit implements INodeType {
 			async () =>
 				await createImages(this, 'edit', {
 					read: async (run, itemIndex) => ({
-						...readRequest(this, itemIndex, 'Say what is to be changed in the image.'),
+						...readRequest(this, itemIndex, 'Enter instructions for editing the image.'),
 						files: await readFiles(run, itemIndex),
 					}),
 					plan: planEdit,

@@ -95,7 +95,7 @@ export class ImageGeneration implements INodeType {
 			async () =>
 				await createImages(this, 'generation', {
 					read: (_run, itemIndex) =>
-						readRequest(this, itemIndex, 'Say what is to be seen in the image.'),
+						readRequest(this, itemIndex, 'Enter a text prompt describing the image.'),
 					plan: planGeneration,
 				}),
 		);

@@ -47,7 +47,7 @@ export class ImageWait implements INodeType {
 			{
 				...optionAsField('maxWait'),
 				description:
-					'How long a task is waited for. What happens then is set by "On Timeout"; the task goes on at the gateway.',
+					"How long a task is waited for. What happens then is set by 'On Timeout'; the task goes on at the gateway.",
 			},
 			...downloadFieldsFor(),
 			optionsField(
@@ -58,7 +58,7 @@ export class ImageWait implements INodeType {
 						name: 'onTimeout',
 						type: 'options',
 						default: 'error',
-						description: 'What happens with a task that is still open after "Max Wait"',
+						description: "What happens with a task that is still open after 'Max Wait'",
 						options: [
 							{
 								name: 'Error',
@@ -80,7 +80,7 @@ export class ImageWait implements INodeType {
 				name: 'role',
 				type: 'hidden',
 				default: 'wait',
-				description: 'Set by the node itself in the sub-executions of "Survive Restarts"',
+				description: "Set by the node itself in the sub-executions of 'Survive Restarts'",
 			},
 		],
 	};

@@ -40,7 +40,7 @@ function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
 			'prompt',
 			'Prompt',
 			itemIndex,
-			'Say what the model is to do.',
+			'Enter a message for the model.',
 		);
 		return [{ role: 'user', content }];
 	}
@@ -69,9 +69,9 @@ function turnsFrom(
 ): Turn[] {
 	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value);
 	if (typeof turns !== 'string' && turns.length >= fewest) return turns;
-	const problem = typeof turns === 'string' ? turns : 'It is empty';
-	throw new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
-		description: 'It looks like this: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
+	const problem = typeof turns === 'string' ? turns : 'it is empty';
+	throw new NodeOperationError(context.getNode(), `'${name}' is invalid: ${problem}`, {
+		description: 'Example: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
 		itemIndex,
 	});
 }

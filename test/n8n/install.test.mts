@@ -122,7 +122,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 		it('says that a wrong or disabled key was refused', async () => {
 			const refused = {
 				status: 'Error',
-				message: expect.stringMatching(/^The gateway refused the API key \(40[13]\)\. Copy/),
+				message: expect.stringMatching(/^The gateway rejected the API key \(40[13]\)\. Copy/),
 			};
 			expect(await test({ apiKey: 'sk-not-a-key-of-this-gateway' })).toEqual(refused);
 			expect(await test({ apiKey: gateway.disabledKey })).toEqual(refused);
@@ -143,11 +143,11 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			const port = await freePort();
 			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining('Nothing answers at the address'),
+				message: expect.stringContaining('The gateway's address refused the connection'),
 			});
 			expect(await test({ baseUrl: 'http://no-such-host.invalid' })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining('host name of the gateway was not found'),
+				message: expect.stringContaining("gateway's host name was not found"),
 			});
 			expect(await test({ baseUrl: 'my gateway' })).toEqual({
 				status: 'Error',
@@ -163,7 +163,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			});
 		});
 
-		it('takes a self-signed certificate only where it is allowed to', async () => {
+		it('takes self-signed certificate only where it is allowed to', async () => {
 			const secure = await startGateway({ tls: selfSigned });
 			try {
 				const fields = { baseUrl: secure.url, apiKey: secure.keys[0] };

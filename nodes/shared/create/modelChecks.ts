@@ -42,7 +42,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 	const load = async (): Promise<ModelRecord[] | undefined> =>
 		await askForModels(run).catch(async (error: unknown) => {
 			if (!(error instanceof ListingError)) return await Promise.reject(error);
-			hints.add(`The requests were not checked against the limits of the model: ${error.message}.`);
+			hints.add(`The requests weren't checked against the model's limits: ${error.message}.`);
 			return undefined;
 		});
 
@@ -55,7 +55,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			if (record === undefined) {
 				if (published !== undefined) {
 					hints.add(
-						`The gateway publishes no model "${request.model}": it was not checked before sending.`,
+						`The gateway doesn't list the model '${request.model}', so the request wasn't checked before sending.`,
 					);
 				}
 				return { request, violations: [] };
@@ -88,6 +88,6 @@ export function checkBudget(budget: number, costs: Array<number | undefined>): v
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent of the ${costs.length} requests. Raise "Budget" in the options, or send fewer.`,
+		description: `Nothing was sent of the ${costs.length} requests. Raise 'Budget' in the options, or send fewer.`,
 	});
 }

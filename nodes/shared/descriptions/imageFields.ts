@@ -71,7 +71,7 @@ export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
 export const modeNotices: INodeProperties[] = [
 	{
 		displayName:
-			'If this request times out, nobody knows whether the picture was made and charged. For anything that takes long, use "Submit and Wait".',
+			"If this request times out, nobody knows whether the picture was made and charged. For anything that takes long, use 'Submit and Wait'.",
 		name: 'syncNotice',
 		type: 'notice',
 		default: '',
@@ -79,7 +79,7 @@ export const modeNotices: INodeProperties[] = [
 	},
 	{
 		displayName:
-			'Each item is a task that is charged. If n8n crashes or the run is stopped while this node runs, the task IDs are lost, unless the option "Survive Restarts" is on.',
+			"Each item is a task that is charged. If n8n crashes or the run is stopped while this node runs, the task IDs are lost, unless the option 'Survive Restarts' is on.",
 		name: 'waitNotice',
 		type: 'notice',
 		default: '',
@@ -87,7 +87,7 @@ export const modeNotices: INodeProperties[] = [
 	},
 	{
 		displayName:
-			'Each item is a task that is charged. After a crash or a stop, n8n keeps the task IDs only if "Save execution progress" is on in the settings of the workflow.',
+			"Each item is a task that is charged. After a crash or a stop, n8n keeps the task IDs only if 'Save execution progress' is on in the settings of the workflow.",
 		name: 'taskNotice',
 		type: 'notice',
 		default: '',
@@ -160,7 +160,7 @@ export const taskFields: INodeProperties[] = [
 		default: '={{ $json.taskId }}',
 		required: true,
 		placeholder: 'e.g. task_0a1b2c',
-		description: 'The ID that submitting gave out. What "Submit Only" hands out is taken as it is.',
+		description: "The ID that submitting gave out. What 'Submit Only' hands out is taken as it is.",
 	},
 	{
 		displayName: 'Task Type',

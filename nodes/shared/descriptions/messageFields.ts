@@ -41,7 +41,7 @@ export const thinkingFields: INodeProperties[] = [
 	},
 	{
 		displayName:
-			'Newer models refuse the legacy form. Use "Adaptive" together with the option "Effort" where the model takes it.',
+			"Newer models refuse the legacy form. Use 'Adaptive' together with the option 'Effort' where the model takes it.",
 		name: 'legacyNotice',
 		type: 'notice',
 		default: '',

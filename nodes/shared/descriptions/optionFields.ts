@@ -8,7 +8,7 @@ const OPTIONS = {
 		type: 'options',
 		default: 'query',
 		description:
-			'How the gateway is told to answer with a task. Only for "Submit and Wait" and "Submit Only".',
+			"How the gateway is told to answer with a task. Only for 'Submit and Wait' and 'Submit Only'.",
 		options: [
 			{ name: 'Body Field', value: 'body' },
 			{ name: 'Header X-Async', value: 'header' },

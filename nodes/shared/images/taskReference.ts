@@ -18,7 +18,7 @@ export function readTaskReference(context: IExecuteFunctions, itemIndex: number)
 		'taskId',
 		'Task ID',
 		itemIndex,
-		'Connect a node that submits tasks, or enter the ID that it gave out.',
+		'Connect a node that submits tasks, or enter a task ID.',
 	).trim();
 	pathPart(taskId, 'task ID', { taskId });
 	const given = readParameter(context, 'taskType', itemIndex, 'auto');

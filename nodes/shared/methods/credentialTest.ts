@@ -32,7 +32,7 @@ export async function testMediaGateway(
 	if (address === undefined) {
 		return {
 			status: 'Error',
-			message: 'The Base URL is not a web address. It begins with https:// or http://',
+			message: "'Base URL' is not a web address. It must begin with https:// or http://",
 		};
 	}
 	const { ok, message } = readProbe(await probe(this, credentials, address));

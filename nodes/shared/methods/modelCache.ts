@@ -139,7 +139,7 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 	})).catch((error: unknown) => {
 		const message = error instanceof Error ? error.message : String(error);
 		throw new NodeOperationError(context.getNode(), message, {
-			description: 'The model list is not needed to run: enter the model "By Name".',
+			description: "You can run the node without the model list: enter the model 'By Name'.",
 		});
 	});
 	return readModelList(answer.json);

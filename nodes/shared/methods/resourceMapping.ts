@@ -15,7 +15,7 @@ export async function getModelParameters(
 		| string
 		| undefined;
 	if (!chosen) {
-		return { fields: [], emptyFieldsNotice: 'Choose a model: its parameters then appear here.' };
+		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
 	}
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
@@ -23,8 +23,8 @@ export async function getModelParameters(
 		fields: Object.entries(record?.parameters ?? {}).map(([name, values]) => asField(name, values)),
 		emptyFieldsNotice:
 			record === undefined
-				? 'The gateway publishes no model of this name. Use "Parameters by Name" in the options.'
-				: 'This model publishes no parameters. Use "Parameters by Name" in the options.',
+				? "The gateway lists no model with this name. Use 'Parameters by Name' in the options."
+				: "This model publishes no parameters. Use 'Parameters by Name' in the options.",
 	};
 }
 

@@ -56,7 +56,7 @@ export function stillToBeHad(had: string[], unknown: string[] = []): string {
 
 /** A task that has failed has nothing to give. */
 function whatIsThere({ images = [], items, task, failed }: Paid = {}): string | undefined {
-	if (items !== undefined) return 'images that came inside the answer';
+	if (items !== undefined) return 'images inside the response';
 	if (images.length > 0) return images.map(({ url }) => shorten(url)).join(', ');
 	return task === undefined || failed === true ? undefined : `${task.taskType} task ${task.taskId}`;
 }
@@ -70,5 +70,5 @@ function whatIsUnknown(paid: Paid | undefined): string | undefined {
 
 /** An image inside its own address would fill the error with its bytes. */
 function shorten(url: string): string {
-	return url.startsWith('data:') ? 'an image that came inside the answer' : url;
+	return url.startsWith('data:') ? 'an image inside the response' : url;
 }

@@ -97,7 +97,7 @@ async function restart(
 	notes.settled = settled;
 	if (notes.crashes > MOST_CRASHES) {
 		throw new GatewayError({
-			message: `n8n crashed ${MOST_CRASHES} times in a row while it checked the image tasks`,
+			message: `n8n crashed ${MOST_CRASHES} times in a row while checking the image tasks`,
 			description: STILL_TO_BE_HAD,
 		});
 	}

@@ -134,18 +134,18 @@ describe('what is sent', () => {
 
 describe('before anything is sent', () => {
 	test.each([
-		[{ prompt: '  ' }, /"Prompt" is empty/],
-		[{ model: '={{ " " }}' }, /"Model" is empty/],
-		[{ maxTokens: 0 }, /"Max Tokens" must be a whole number/],
-		[{ thinking: 'enabled', budgetTokens: 1.5 }, /"Budget \(Tokens\)" must be a whole number/],
-		[{ input: 'json', messagesJson: '[{' }, /"Messages \(JSON\)" cannot be used: It is not a list/],
+		[{ prompt: '  ' }, /'Prompt' is empty/],
+		[{ model: '={{ " " }}' }, /'Model' is empty/],
+		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
+		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
+		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
 		[{ input: 'json', messagesJson: '[]' }, /It is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
 		[{ input: 'json', messagesJson: '[{"role":"user"}]' }, /Message 1 has no "content"/],
-		[{ input: 'messages', messages: {} }, /"Messages" cannot be used: It is empty/],
-		[{ options: { history: '{"role":"user"}' } }, /"History" cannot be used/],
-		[{ options: { temperature: '={{ "warm" }}' } }, /"Temperature" is not a number/],
-		[{ options: { extraFields: '[1]' } }, /"Extra Fields" is not a JSON object/],
+		[{ input: 'messages', messages: {} }, /'Messages' is invalid: it is empty/],
+		[{ options: { history: '{"role":"user"}' } }, /'History' is invalid/],
+		[{ options: { temperature: '={{ "warm" }}' } }, /'Temperature' must be a number/],
+		[{ options: { extraFields: '[1]' } }, /'Extra Fields' must be a JSON object/],
 	])('%j is refused', async (parameters, message) => {
 		expect(errorOf(await ask(parameters)).message).toMatch(message);
 		expect(gateway.count('any')).toBe(0);
@@ -153,7 +153,7 @@ describe('before anything is sent', () => {
 
 	test('a mistake in item 3 of 5 costs nothing', async () => {
 		const result = await ask({ prompt: '={{ $itemIndex === 2 ? "" : "x" }}' }, {}, 5);
-		expect(errorOf(result)).toMatchObject({ message: '"Prompt" is empty', itemIndex: 2 });
+		expect(errorOf(result)).toMatchObject({ message: "'Prompt' is empty", itemIndex: 2 });
 		expect(gateway.paid).toBe(0);
 	});
 });
@@ -232,7 +232,7 @@ describe('a conversation over five turns', () => {
 		const error = errorOf(second);
 		expect(error.message).toContain('(400)');
 		expect(error.message).toContain('messages.1.content.0');
-		expect(error.description).toContain('Thinking blocks have to go back exactly as they came');
+		expect(error.description).toContain('Thinking blocks must be sent back unchanged');
 		expect(gateway.paid).toBe(1);
 	});
 
@@ -249,7 +249,7 @@ describe('switching thinking', () => {
 	test('the legacy form is pointed out where it works', async () => {
 		const result = await ask({ thinking: 'enabled', budgetTokens: 99 });
 		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
-			expect.stringContaining('newer models refuse'),
+			expect.stringContaining('newer models reject'),
 		]);
 	});
 
@@ -257,7 +257,7 @@ describe('switching thinking', () => {
 		const result = await ask({ model: 'reason-next', thinking: 'enabled', budgetTokens: 99 });
 		const error = errorOf(result);
 		expect(error.message).toContain('thinking.type enabled is not supported by reason-next');
-		expect(error.description).toContain('"Adaptive" together with "Effort" is the current form.');
+		expect(error.description).toContain("Use 'Adaptive' with 'Effort' instead.");
 		expect(gateway.paid).toBe(0);
 	});
 
@@ -380,13 +380,13 @@ describe('a refusal', () => {
 
 	test('for a key that nobody knows', async () => {
 		const error = await refused({}, { apiKey: 'sk-nobody-knows-this' });
-		expect(error.message).toBe('The gateway does not know the API key (401): invalid key');
+		expect(error.message).toBe("The gateway doesn't recognize the API key (401): invalid key");
 		expect(error.description).toContain('Copy the key again');
 	});
 
 	test('for a key that is not enabled', async () => {
 		const error = await refused({}, { apiKey: gateway.disabledKey });
-		expect(error.message).toContain('disabled, expired or without quota (401)');
+		expect(error.message).toContain('disabled, expired or out of quota (401)');
 		expect(error.description).toContain('Enable, renew or top up');
 	});
 
@@ -398,14 +398,14 @@ describe('a refusal', () => {
 
 	test('for a model that is not offered', async () => {
 		const error = await refused({ model: 'reason-enormous' });
-		expect(error.message).toContain('does not offer the model to this key (400)');
-		expect(error.description).toContain('Check the spelling of "Model"');
+		expect(error.message).toContain("The model isn't available to this API key (400)");
+		expect(error.description).toContain("Check the spelling of 'Model'");
 	});
 
 	test.each([
 		[{ temperature: 0.5 }, 'Remove temperature from'],
 		[{ topP: 0.5, topK: 4 }, 'Remove top_p, top_k from'],
-	])('for sampling fields names them: %j', async (options, advice) => {
+	])('for sampling parameters names them: %j', async (options, advice) => {
 		const error = await refused({ model: 'reason-next', options });
 		expect(error.message).toContain('is not supported by reason-next');
 		expect(error.description).toContain(advice);
@@ -425,9 +425,9 @@ describe('a refusal', () => {
 		try {
 			const error = errorOf(await ask({}, {}, 1, await hostAt(server.url)));
 			expect(error.message).toBe(
-				'No API key arrived at the message endpoint (401): No token provided',
+				'The message endpoint received no API key (401): No token provided',
 			);
-			expect(error.description).toContain('Change "Message Authentication"');
+			expect(error.description).toContain("Change 'Message Authentication'");
 			expect(server.requests).toHaveLength(1);
 		} finally {
 			await server.close();
@@ -445,11 +445,11 @@ describe('money', () => {
 		['half an answer', { kind: 'badJson', charged: true }, {}],
 		['a web page', { kind: 'html' }, {}],
 	];
-	test.each(unknown)('%s: nobody knows, and it is not sent again', async (_, fault, options) => {
+	test.each(unknown)("%s: nobody knows, and it is n't sent again", async (_, fault, options) => {
 		gateway.setFaults([{ call: 'message', ...fault }]);
 		const error = errorOf(await ask({ options }));
 		expect(error.message).toMatch(/^The outcome is unknown: while sending the message/);
-		expect(error.description).toContain('It was not sent again');
+		expect(error.description).toContain("wasn't sent again");
 		expect(gateway.count('message')).toBe(1);
 	});
 
@@ -457,7 +457,7 @@ describe('money', () => {
 		const server = await serve((_, response) => sendJson(response, { id: 'msg_1' }));
 		try {
 			const error = errorOf(await ask({}, {}, 1, await hostAt(server.url)));
-			expect(error.message).toContain('there is nothing of use in its answer');
+			expect(error.message).toContain('The response contains no message');
 			expect(server.requests).toHaveLength(1);
 		} finally {
 			await server.close();

@@ -145,7 +145,7 @@ test.each<[string, Row[], RegExp]>([
 	],
 	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" cannot be the name/],
 	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /cannot be the name/],
-	['the model', [{ name: 'model', value: 'other' }], /must not set "model": use the field "Model"/],
+	['the model', [{ name: 'model', value: 'other' }], /must not set "model": use the field 'Model'/],
 	['the prompt', [{ name: 'prompt', value: 'other' }], /must not set "prompt"/],
 	['a stream', [{ name: 'stream', value: 'true' }], /must not set "stream"/],
 	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /is not a text/],

@@ -50,7 +50,9 @@ describe("an agent's tool", () => {
 		});
 
 		test('a task that fails is submitted once', async () => {
-			expect(await draw(through, { ...WAIT, prompt: 'a fox [fail]' })).toMatch(/ended as "failed"/);
+			expect(await draw(through, { ...WAIT, prompt: 'a fox [fail]' })).toMatch(
+				/ended with the status "failed"/,
+			);
 			expect(bench.gateway.count('submit')).toBe(1);
 		});
 

@@ -114,7 +114,7 @@ describe('images in other forms', () => {
 });
 
 test.each(['AAAA', `data:image/jxl;base64,${BASE64.slice(8)}`, 'data:text/plain,later'])(
-	'what came inside the response is kept though it is no image that is known: %#',
+	'what inside the response is kept though it is not an image that is known: %#',
 	async (url) => {
 		const isUrl = url.startsWith('data:');
 		reply = { data: [isUrl ? { url } : { b64_json: url }] };
@@ -202,7 +202,7 @@ describe('an outcome that is unknown keeps what arrived', () => {
 	});
 });
 
-test('images that came inside the response are kept for the next try, and not twice', async () => {
+test('images that inside the response are kept for the next try, and not twice', async () => {
 	reply = { data: [{ b64_json: BASE64 }] };
 	const host = await hostFor({ baseUrl: server.url });
 	const again = await host.run(
@@ -233,7 +233,7 @@ describe('an agent reads no Base64', () => {
 			{ model: byName(MODEL), ...PROMPT } as never,
 			{ through },
 		);
-		expect(answer).toMatch(/came inside the response/);
+		expect(answer).toMatch(/inside the response/);
 		expect(answer).not.toMatch(/iVBOR|data:/);
 	});
 

@@ -91,7 +91,7 @@ describe('the test behind the button', () => {
 	test('a wrong key', async () => {
 		expect(await withKey('sk-wrong-wrong-wrong')).toEqual({
 			status: 'Error',
-			message: expect.stringMatching(/refused the API key \(401\)/),
+			message: expect.stringMatching(/rejected the API key \(401\)/),
 		});
 	});
 
@@ -105,10 +105,10 @@ describe('the test behind the button', () => {
 		},
 	);
 
-	test('an address at which nothing answers, and none at all', async () => {
+	test('an address at which refused the connection, and none at all', async () => {
 		const dead = await deadAddress();
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: dead })).message).toMatch(
-			/nothing answers at the address/i,
+			/address refused the connection/i,
 		);
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: 'gateway' })).message).toMatch(
 			/not a web address/,
@@ -118,11 +118,11 @@ describe('the test behind the button', () => {
 	test.each([
 		['a web page', 200, '<html><body>Welcome</body></html>', /web page \(200\)/],
 		['a web page with 404', 404, '<!doctype html><title>no</title>', /web page \(404\)/],
-		['JSON of something else', 200, '{"hello":"world"}', /no media gateway/],
-		['404 of something else', 404, '{"message":"Cannot GET"}', /no media gateway/],
-		['nothing', 200, '', /no media gateway/],
-		['an error', 503, '{"error":{"message":"busy"}}', /cannot check the API key now \(503\)/],
-		['too often', 429, '{"error":{"message":"slow"}}', /cannot check the API key now \(429\)/],
+		['JSON of something else', 200, '{"hello":"world"}', /it isn't a media gateway/],
+		['404 of something else', 404, '{"message":"Cannot GET"}', /it isn't a media gateway/],
+		['nothing', 200, '', /it isn't a media gateway/],
+		['an error', 503, '{"error":{"message":"busy"}}', /can't check the API key now \(503\)/],
+		['too often', 429, '{"error":{"message":"slow"}}', /can't check the API key now \(429\)/],
 	])('an address that answers %s', async (_, status, body, message) => {
 		const own = await opened(serve((__, response) => void response.writeHead(status).end(body)));
 		const result = await withKey('sk-embedded-gateway-one', { baseUrl: own.url });
@@ -140,11 +140,11 @@ describe('the test behind the button', () => {
 		expect([status, other.requests]).toEqual(['Error', []]);
 	});
 
-	test('a self-signed certificate: refused with the way out, accepted where the user says so', async () => {
+	test('self-signed certificate: refused with the way out, accepted where the user says so', async () => {
 		const at = { baseUrl: secure.gateway.url };
 		const refused = await withKey('sk-embedded-gateway-one', at);
 		expect(refused.status).toBe('Error');
-		expect(refused.message).toMatch(/certificate of the server is not trusted/);
+		expect(refused.message).toMatch(/the server's certificate isn't trusted/);
 		expect(refused.message).toMatch(/Allow Self-Signed Certificates/);
 		const accepted = await withKey('sk-embedded-gateway-one', {
 			...at,
@@ -163,7 +163,7 @@ describe('the test behind the button', () => {
 	});
 });
 
-describe('a self-signed certificate', () => {
+describe('self-signed certificate', () => {
 	test('accepted where the user says so: submit, sync, poll, and the download at the same host', async () => {
 		for (const mode of ['sync', 'wait']) {
 			const result = await secure.run('imageGeneration', {
@@ -193,7 +193,7 @@ describe('a self-signed certificate', () => {
 		const host = await hostFor({ baseUrl: own.url, allowUnauthorizedCerts: true });
 		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
 		expect(result.error?.message).toBe(
-			'The image could not be downloaded: the certificate of its server is not trusted',
+			"The image couldn't be downloaded: its server's certificate isn't trusted",
 		);
 	});
 });
@@ -202,7 +202,7 @@ describe('before anything is sent', () => {
 	test.each([
 		['<API_KEY>', /still a placeholder/],
 		['   ', /API key is empty/],
-		['sk-one two', /contains a blank/],
+		['sk-one two', /contains a space/],
 	])('the key %j is refused by every node', async (apiKey, message) => {
 		const host = await hostFor(
 			{ baseUrl: bench.gateway.url, apiKey },

@@ -115,7 +115,7 @@ describe('killed in a check', () => {
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
 		const { message, description } = errorOf(result);
-		expect(message).toBe('n8n crashed 5 times in a row while it checked the image tasks');
+		expect(message).toBe('n8n crashed 5 times in a row while checking the image tasks');
 		for (const id of ids) expect(description).toContain(id);
 		expect(checks()).toBe(6);
 	});

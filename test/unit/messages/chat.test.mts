@@ -302,7 +302,7 @@ describe('an answer', () => {
 			read();
 		} catch (error) {
 			const { description, response } = (error as UnknownOutcomeError).problem;
-			expect(description).toMatch(/The tool was not called\. The message may have been charged/);
+			expect(description).toMatch(/The tool wasn't called\. You may have been charged/);
 			expect(response).toContain('tool_use');
 		}
 	});
