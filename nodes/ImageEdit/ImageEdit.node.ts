@@ -103,6 +103,7 @@ export class ImageEdit implements INodeType {
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
 					'checkLimits',
