@@ -1,4 +1,6 @@
 /** What the editor holds of the workflow that is open in it, and what looking into its nodes changes. n8n 2 only. */
+import type { Request } from 'playwright-core';
+
 import type { Editor } from './browser.mjs';
 import { nodeNames, type Workflow } from './example-workflows.mjs';
 import type { Json, N8nServer } from './server.mjs';
@@ -41,12 +43,19 @@ export async function heldNodes(
  * @param workflow the workflow
  */
 export async function visitNodes(editor: Editor, workflow: Workflow): Promise<void> {
+	const { page } = editor;
+	let open = 0;
+	const asksForForm = (request: Request) => request.url().includes('/dynamic-node-parameters/');
+	const began = (request: Request) => void (open += asksForForm(request) ? 1 : 0);
+	const ended = (request: Request) => void (open -= asksForForm(request) ? 1 : 0);
+	page.on('request', began).on('requestfinished', ended).on('requestfailed', ended);
 	for (const name of nodeNames(workflow)) {
 		await editor.openNode(name);
-		await editor.page.waitForLoadState('networkidle');
-		await editor.page.waitForTimeout(SETTLE_MS);
+		do await page.waitForTimeout(SETTLE_MS);
+		while (open > 0);
 		await editor.closeNode();
 	}
+	page.off('request', began).off('requestfinished', ended).off('requestfailed', ended);
 }
 
 /**
