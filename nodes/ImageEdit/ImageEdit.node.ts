@@ -113,6 +113,7 @@ export class ImageEdit implements INodeType {
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',

@@ -72,6 +72,7 @@ export class ImageGeneration implements INodeType {
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',

@@ -121,7 +121,7 @@ function outputsFor(parameters: { role?: string; options?: { onTimeout?: string 
 	const { role = 'wait' } = parameters;
 	const names = {
 		keep: ['Resume', 'Result', 'Failure'],
-		watch: ['Check Again', 'Result'],
+		watch: ['Check Again', 'Result', 'Failure'],
 		progress: ['Tasks', 'Next'],
 		result: ['Finished', 'Still Open'],
 	}[role];

@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { modelField } from '../shared/descriptions/imageFields';
 import { optionsField } from '../shared/descriptions/optionFields';
 
 /** The parameters of the Models node. */
@@ -25,13 +26,8 @@ export const mediaModelsFields: INodeProperties[] = [
 		],
 	},
 	{
-		displayName: 'Model',
-		name: 'model',
-		type: 'string',
-		default: '',
-		required: true,
-		placeholder: 'e.g. aurora-image-1',
-		description: 'The exact name of the model; blanks, slashes and umlauts are taken care of',
+		...modelField,
+		description: 'The model to look up. Workflows that hold its name as a text still work.',
 		displayOptions: { show: { operation: ['get'] } },
 	},
 	{

@@ -91,6 +91,41 @@ const OPTIONS = {
 		description:
 			'How many images one request makes. Each one is charged; how many are possible depends on the model.',
 	},
+	parametersByName: {
+		displayName: 'Parameters by Name',
+		name: 'parametersByName',
+		type: 'fixedCollection',
+		typeOptions: { multipleValues: true },
+		placeholder: 'Add Parameter',
+		default: {},
+		description:
+			'Settings of a model that has no form: size, seed, negative prompt and so on. Model Parameters win over these, Extra Fields over both.',
+		options: [
+			{
+				name: 'parameter',
+				displayName: 'Parameter',
+				values: [
+					{
+						displayName: 'Name',
+						name: 'name',
+						type: 'string',
+						default: '',
+						placeholder: 'e.g. seed',
+						description: 'The name under which the model expects the parameter',
+					},
+					{
+						displayName: 'Value',
+						name: 'value',
+						type: 'string',
+						default: '',
+						placeholder: 'e.g. 42',
+						description:
+							'Numbers, true and false are recognized. Quotes make a text of anything: "42". Empty values aren\'t sent. For lists and objects use an expression.',
+					},
+				],
+			},
+		],
+	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',
 		name: 'pollInterval',

@@ -7,8 +7,12 @@ import { suits, type ModelRecord } from '../../../gateway/protocol/models';
 import { priceInWords } from '../../../gateway/validation/pricing';
 import { loadModels } from './modelCache';
 
-/** The search behind the model list of a node: what suits its task, by name, mode or note. */
-export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
+/**
+ * The search behind the model list of a node: what suits its task, by name, mode or note.
+ *
+ * @param mode undefined: all models, videos too
+ */
+export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 	return async function searchModels(
 		this: ILoadOptionsFunctions,
 		filter?: string,
@@ -16,7 +20,7 @@ export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
 		const wanted = (filter ?? '').trim().toLowerCase();
 		const models = await loadModels(this);
 		const results = models
-			.filter((record) => suits(record, mode))
+			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
 			.map(asSearchItem);
 		return { results };

@@ -23,8 +23,8 @@ export async function getModelParameters(
 		fields: Object.entries(record?.parameters ?? {}).map(([name, values]) => asField(name, values)),
 		emptyFieldsNotice:
 			record === undefined
-				? 'The gateway publishes no model of this name. Use "Extra Fields" in the options.'
-				: 'This model publishes no parameters. Use "Extra Fields" in the options.',
+				? 'The gateway publishes no model of this name. Use "Parameters by Name" in the options.'
+				: 'This model publishes no parameters. Use "Parameters by Name" in the options.',
 	};
 }
 

@@ -2,6 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import type { GenerationRequest } from '../../../gateway/protocol/requestPlan';
 import { readCount, readExtraFields, readOptions, readText, refuseStream } from './optionValues';
+import { readNamedParameters } from './namedParameters';
 import { readParameter } from './reader';
 
 /**
@@ -27,7 +28,11 @@ export function readRequest(
 		prompt: readText(context, 'prompt', 'Prompt', itemIndex, promptAdvice),
 		n: readCount(context, 'Number of Images', options.n, itemIndex),
 		responseFormat: nonEmptyString(options.responseFormat),
-		modelParameters: readModelParameters(context, itemIndex),
+		// What is set in the form of the model wins.
+		modelParameters: {
+			...readNamedParameters(context, itemIndex),
+			...readModelParameters(context, itemIndex),
+		},
 		extraFields: readExtraFields(context, itemIndex),
 	};
 }

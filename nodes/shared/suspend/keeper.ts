@@ -66,7 +66,7 @@ async function startWatcher(
 	const workflowId = String(context.getWorkflow().id);
 	const result = await context.executeWorkflow(
 		watcherWorkflow(context, plan),
-		pack(plan, entries),
+		pack({ ...plan, keeperExecutionId: executionId }, entries),
 		undefined,
 		{
 			doNotWaitToFinish: false,

@@ -6,9 +6,13 @@ import { openItem, type WaitEntry, type WaitJob } from './waitJobs';
 /** What a sub-execution has to know of the one that waits for it. It is stored with the items. */
 export interface WaitPlan {
 	parentExecutionId: string;
+	/** The keeper's, for the watcher: people can delete it. */
+	keeperExecutionId?: string;
 	/** Of the user's node, for errors. */
 	nodeName: string;
 	workflowName: string;
+	/** As the user's workflow has it: called where a failure cannot reach that workflow. */
+	errorWorkflow?: string;
 	/** How many input items the node had. */
 	count: number;
 	/** Whether failed items are items, rather than the end of the run. */

@@ -6,7 +6,7 @@ import { keep } from './keeper';
 import { unpack } from './parcels';
 import { reportProgress } from './progress';
 import type { Role } from './subWorkflows';
-import { inPlace } from './inPlace';
+import { inPlace, linked } from './inPlace';
 import { watch } from './watcher';
 
 /** Under this name an execution can be found in n8n's list, where all have the workflow's name. */
@@ -54,7 +54,7 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const found = entries.map(({ done }) => done?.items ?? []);
 	const items = plan?.uniqueNames === true ? withUniqueFileNames(found) : found;
 	const open = entries.flatMap(({ done }) => done?.open ?? []);
-	return [plan?.errorOutput === true ? inPlace(items) : items.flat(), open];
+	return [linked(plan?.errorOutput === true ? inPlace(items) : items.flat()), open];
 }
 
 /** @throws NodeApiError: the failure that ends the run */

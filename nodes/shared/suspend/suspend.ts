@@ -73,6 +73,7 @@ export async function suspend(
 		parentExecutionId: executionId,
 		nodeName,
 		workflowName: name ?? 'Workflow',
+		errorWorkflow: context.getWorkflowSettings?.().errorWorkflow,
 		count: entries.length,
 		goOn: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
@@ -88,8 +89,12 @@ export async function suspend(
 			parentExecution: { executionId, workflowId: String(id), shouldResume: true },
 		},
 	);
-	// Without this n8n hands on only the first output of what was waited for.
-	if (toOutput) context.setMetadata({ forwardAllOutputs: true });
+	// Without the first n8n replaces the links of what comes back, without the second it hands on only
+	// the first output.
+	context.setMetadata({
+		preserveSourceOverwrite: true,
+		...(toOutput ? { forwardAllOutputs: true } : {}),
+	});
 	const [items, open] = result.data;
 	return toOutput ? [items ?? [], open ?? []] : [items ?? []];
 }
