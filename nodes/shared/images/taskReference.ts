@@ -13,18 +13,21 @@ import type { TaskReference } from './pollTasks';
  * @throws NodeOperationError if there is no ID; GatewayError if no task can have it
  */
 export function readTaskReference(context: IExecuteFunctions, itemIndex: number): TaskReference {
+	const json = context.getInputData()[itemIndex]?.json;
 	const taskId = readText(
 		context,
 		'taskId',
 		'Task ID',
 		itemIndex,
-		'Connect a node that submits tasks, or enter the ID that it gave out.',
+		json?.dryRun === true
+			? 'The input item comes from a dry run: no task was submitted. Turn off "Dry Run" in the node that submits.'
+			: 'Connect a node that submits tasks, or enter the ID that it gave out.',
 	).trim();
 	pathPart(taskId, 'task ID', { taskId });
 	const given = readParameter(context, 'taskType', itemIndex, 'auto');
 	const chosen = readChoice(context, 'Task Type', given, TASK_TYPES, itemIndex);
 	if (chosen !== 'auto') return { taskId, taskType: chosen };
-	const known = context.getInputData()[itemIndex]?.json.taskType;
+	const known = json?.taskType;
 	return { taskId, taskType: known === 'generation' || known === 'edit' ? known : 'auto' };
 }
 

@@ -2,11 +2,13 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { DeadlineError, NotAskedError } from '../../../gateway/util/gatewayError';
+import { hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
 import { runItems } from '../run/itemRunner';
+import { problemOf } from '../run/nodeErrors';
 import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues';
-import { stillToBeHad } from '../run/paid';
+import { whatIsLeft } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
 import { addTally, type Tally } from '../run/tally';
@@ -25,6 +27,8 @@ export interface WaitJob {
 	deadlineAt: number;
 	/** As the gateway spelled it when it was last asked. */
 	status?: string;
+	/** Nothing is to be had of it any more: it has failed, or the gateway does not know it. */
+	ended?: boolean;
 	/** There was no time to ask about it in the last window. */
 	unasked?: boolean;
 	/** It was asked about in the last window, and others were not: they go first in this one. */
@@ -105,7 +109,12 @@ export async function waitForJobs(
 			const settled = await poller
 				.wait(task, patience, facts.model)
 				.catch(async (error: unknown) => {
-					if (!(error instanceof DeadlineError)) return await Promise.reject(error);
+					if (!(error instanceof DeadlineError)) {
+						job.ended = hasNothingToGive(error, task.taskType);
+						const { taskType = task.taskType } = problemOf(error);
+						job.task = { ...task, taskType };
+						return await Promise.reject(error);
+					}
 					job.unasked = error instanceof NotAskedError;
 					const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
 					const { status = job.status, taskType = task.taskType } = error.problem;
@@ -156,16 +165,15 @@ export async function waitForJobs(
 	}
 }
 
-/** What a batch that ends early has paid for, a line each: it is still to be had. */
+/** What a batch that ends early leaves behind: its tasks, but for those that have nothing to give. */
 export function tasksInWords(entries: WaitEntry[]): string {
-	return stillToBeHad(
-		entries.flatMap(({ job, done }, itemIndex) => {
-			const { taskId, taskType } = job?.task ?? finishedTask(done);
-			if (taskId === undefined) return [];
-			const type = taskType === 'generation' || taskType === 'edit' ? taskType : 'image';
-			return [`item ${itemIndex}: ${type} task ${taskId}`];
-		}),
-	);
+	const tasks = entries.flatMap(({ job, done }, itemIndex) => {
+		const { taskId, taskType } = job?.task ?? finishedTask(done);
+		if (taskId === undefined || job?.ended === true) return [];
+		const type = taskType === 'generation' || taskType === 'edit' ? taskType : 'image';
+		return [`item ${itemIndex}: ${type} task ${taskId}`];
+	});
+	return whatIsLeft({ tasks });
 }
 
 /** Of an item that has finished nothing is kept but what came of it, which names its task. */
