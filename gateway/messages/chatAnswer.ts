@@ -117,7 +117,7 @@ function halfToolCall(content: JsonObject[], stopReason: string | undefined): Pr
 	const broken = calls.find((call) => inputOf(call) === undefined);
 	if (broken === undefined) return undefined;
 	const name = quote(String(broken.name));
-	return { message: `The arguments for the tool "${name}" are incomplete`, description };
+	return { message: `The arguments for the tool '${name}' are incomplete`, description };
 }
 
 /** The input of a tool call; undefined if it is not whole. Some gateways send it as text. */

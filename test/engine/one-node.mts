@@ -111,7 +111,7 @@ export interface RawRequest {
 	/** Names as they were written, in the order of the wire, each before its value. */
 	rawHeaders: string[];
 	body: Buffer;
-	/** What it was responded with. */
+	/** What it was answered with. */
 	answer: string;
 }
 

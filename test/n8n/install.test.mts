@@ -143,7 +143,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			const port = await freePort();
 			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining('The gateway's address refused the connection'),
+				message: expect.stringContaining("The gateway's address refused the connection"),
 			});
 			expect(await test({ baseUrl: 'http://no-such-host.invalid' })).toEqual({
 				status: 'Error',
@@ -163,7 +163,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			});
 		});
 
-		it('takes self-signed certificate only where it is allowed to', async () => {
+		it('takes a self-signed certificate only where it is allowed to', async () => {
 			const secure = await startGateway({ tls: selfSigned });
 			try {
 				const fields = { baseUrl: secure.url, apiKey: secure.keys[0] };

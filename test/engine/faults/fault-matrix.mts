@@ -23,7 +23,7 @@ export interface MatrixFault {
 	name: string;
 	/** What the embedded gateway is told to do. */
 	fault?: Omit<Fault, 'call'>;
-	/** The gateway's address refused the connection. */
+	/** Nothing answers at the address. */
 	dead?: true;
 	/** The certificate is signed by nobody. */
 	selfSigned?: true;

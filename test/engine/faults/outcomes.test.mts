@@ -264,7 +264,7 @@ describe('a paid request that never left', () => {
 	});
 });
 
-test("303 after a POST: it was taken on, and is n't sent again", async () => {
+test("303 after a POST: it was taken on, and is not sent again", async () => {
 	const location = '/v1/images/generations/task_303';
 	const { failed, server } = await runAgainst(
 		(_, response) => void response.writeHead(303, { location }).end(),

@@ -202,7 +202,7 @@ describe('an outcome that is unknown keeps what arrived', () => {
 	});
 });
 
-test('images that inside the response are kept for the next try, and not twice', async () => {
+test('images that came inside the response are kept for the next try, and not twice', async () => {
 	reply = { data: [{ b64_json: BASE64 }] };
 	const host = await hostFor({ baseUrl: server.url });
 	const again = await host.run(

@@ -105,7 +105,7 @@ describe('the test behind the button', () => {
 		},
 	);
 
-	test('an address at which refused the connection, and none at all', async () => {
+	test('an address at which nothing answers, and none at all', async () => {
 		const dead = await deadAddress();
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: dead })).message).toMatch(
 			/address refused the connection/i,
@@ -140,7 +140,7 @@ describe('the test behind the button', () => {
 		expect([status, other.requests]).toEqual(['Error', []]);
 	});
 
-	test('self-signed certificate: refused with the way out, accepted where the user says so', async () => {
+	test('a self-signed certificate: refused with the way out, accepted where the user says so', async () => {
 		const at = { baseUrl: secure.gateway.url };
 		const refused = await withKey('sk-embedded-gateway-one', at);
 		expect(refused.status).toBe('Error');
@@ -163,7 +163,7 @@ describe('the test behind the button', () => {
 	});
 });
 
-describe('self-signed certificate', () => {
+describe('a self-signed certificate', () => {
 	test('accepted where the user says so: submit, sync, poll, and the download at the same host', async () => {
 		for (const mode of ['sync', 'wait']) {
 			const result = await secure.run('imageGeneration', {
