@@ -178,7 +178,7 @@ function jsonText(value: unknown): string | undefined | false {
 export function pathPart(name: string, kind: string, details: Partial<Problem> = {}): string {
 	if (name === '.' || name === '..') {
 		throw new GatewayError({
-			message: `The ${kind} '${name}' is not valid`,
+			message: `The ${kind} "${name}" is not valid`,
 			description:
 				'Nothing was sent, because the request would go to another address of the gateway.',
 			...details,

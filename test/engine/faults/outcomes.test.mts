@@ -236,7 +236,7 @@ describe('a paid request that never left', () => {
 			try {
 				const [error] = (await payAt({ baseUrl: server.url, versionHeaderName })).slice(-1);
 				expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
-				expect(JSON.stringify(error)).toMatch(/\\'Version Header Name\\'/);
+				expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
 				expect(error?.details).not.toHaveProperty('outcome');
 			} finally {
 				await server.close();

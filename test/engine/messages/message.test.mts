@@ -139,10 +139,10 @@ describe('before anything is sent', () => {
 		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
 		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
 		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
-		[{ input: 'json', messagesJson: '[]' }, /It is empty/],
+		[{ input: 'json', messagesJson: '[]' }, /it is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
 		[{ input: 'json', messagesJson: '[{"role":"user"}]' }, /Message 1 has no "content"/],
-		[{ input: 'messages', messages: {} }, /'Messages' is invalid: It is empty/],
+		[{ input: 'messages', messages: {} }, /'Messages' is invalid: it is empty/],
 		[
 			{
 				input: 'messages',

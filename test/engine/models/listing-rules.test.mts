@@ -120,7 +120,7 @@ describe('an answer with status 200 that is no listing', () => {
 			/reported an error: under repair/,
 		],
 		['says so as a text', { success: 'false', message: 'no' }, /reported an error: no/],
-		['says so with a list', { success: false, data: { items: [] } }, /failed/],
+		['says so with a list', { success: false, data: { items: [] } }, /reported an error/],
 		['has no items', { success: true, data: {} }, /without any of the expected fields/],
 		[
 			'has items that are no list',

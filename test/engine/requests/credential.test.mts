@@ -144,7 +144,7 @@ describe('the test behind the button', () => {
 		const at = { baseUrl: secure.gateway.url };
 		const refused = await withKey('sk-embedded-gateway-one', at);
 		expect(refused.status).toBe('Error');
-		expect(refused.message).toMatch(/the server's certificate isn't trusted/);
+		expect(refused.message).toMatch(/server's certificate isn't trusted/);
 		expect(refused.message).toMatch(/Allow Self-Signed Certificates/);
 		const accepted = await withKey('sk-embedded-gateway-one', {
 			...at,

@@ -65,7 +65,7 @@ describe.each(NUMBERS)('the option %s', (option, name) => {
 			return;
 		}
 		// What is only known afterwards is allowed to fail afterwards: a deadline, a size.
-		expect(message).toMatch(/larger than|still open|couldn't be checked/);
+		expect(message).toMatch(/larger than|must be a number|still open|couldn't be checked/);
 		expect(bench.gateway.paid).toBeLessThanOrEqual(2);
 	});
 });
@@ -78,7 +78,7 @@ test.each(['pollInterval', 'maxWait'])(
 		for (const [, value] of ODD) {
 			const result = await bench.run('imageWait', { maxWait: 600, [parameter]: value }, items);
 			if (result.error === undefined) expect(result.output(NODE)).toHaveLength(2);
-			else expect(result.error.message).toMatch(/is not a number|still open after 1 s/);
+			else expect(result.error.message).toMatch(/must be a number|still open after 1 s/);
 		}
 	},
 	30_000,
