@@ -195,3 +195,29 @@ export function readTurns(value: unknown): Turn[] | string {
 	}
 	return value as Turn[];
 }
+
+/**
+ * Which turn says nothing. Only the last one may, if it is the assistant's: the model goes on from it.
+ *
+ * @returns its position, from 1; undefined if each turn says something
+ */
+export function emptyTurn(turns: readonly Turn[]): number | undefined {
+	const empty = turns.findIndex(
+		({ role, content }, index) =>
+			saysNothing(content) && !(role === 'assistant' && index > 0 && index === turns.length - 1),
+	);
+	return empty < 0 ? undefined : empty + 1;
+}
+
+function saysNothing(content: unknown): boolean {
+	if (typeof content === 'string') return content.trim() === '';
+	return (
+		Array.isArray(content) &&
+		content.every(
+			(block) =>
+				isJsonObject(block) &&
+				block.type === 'text' &&
+				(typeof block.text !== 'string' || block.text.trim() === ''),
+		)
+	);
+}

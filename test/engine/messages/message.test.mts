@@ -151,6 +151,24 @@ describe('before anything is sent', () => {
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
 		[{ input: 'json', messagesJson: '[{"role":"user"}]' }, /Message 1 has no "content"/],
 		[{ input: 'messages', messages: {} }, /"Messages" cannot be used: It is empty/],
+		[
+			{
+				input: 'messages',
+				messages: {
+					message: [
+						{ role: 'user', content: 'x' },
+						{ role: 'user', content: ' ' },
+					],
+				},
+			},
+			/"Messages" cannot be used: Message 2 is empty/,
+		],
+		[{ input: 'json' }, /"Messages \(JSON\)" cannot be used: Message 1 is empty/],
+		[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
+		[
+			{ input: 'json', messagesJson: '[{"role":"user","content":[{"type":"text","text":""}]}]' },
+			/Message 1 is empty/,
+		],
 		[{ options: { history: '{"role":"user"}' } }, /"History" cannot be used/],
 		[{ options: { temperature: '={{ "warm" }}' } }, /"Temperature" is not a number/],
 		[{ options: { extraFields: '[1]' } }, /"Extra Fields" is not a JSON object/],
@@ -171,6 +189,19 @@ describe('before anything is sent', () => {
 			/Raise "Max Tokens" to more than 1024, or lower "Budget \(Tokens\)"/,
 		);
 		expect(gateway.count('any')).toBe(1);
+	});
+
+	test.each([
+		['begun by the assistant and left for the model to go on', 'assistant', ''],
+		['an image without a word', 'user', [{ type: 'image' }]],
+		['a block of a kind that is not known', 'user', [{ type: 'text', text: '' }, { type: 'odd' }]],
+	])('%s is no empty message', async (_, role, content) => {
+		const turns = [
+			{ role: 'user', content: 'x' },
+			{ role, content },
+		];
+		await ask({ input: 'json', messagesJson: JSON.stringify(turns), maxTokens: 1 });
+		expect(bodies()[0]).toMatchObject({ messages: turns });
 	});
 
 	test('a mistake in item 3 of 5 costs nothing', async () => {
