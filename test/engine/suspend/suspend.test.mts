@@ -13,6 +13,7 @@ let crashes: Array<Crash | undefined> = [];
 let resumed: string[] = [];
 let crashIn = 'checking';
 let onCheck: (check: number) => void;
+let children: RunResult[] = [];
 
 beforeAll(() => {
 	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
@@ -21,6 +22,7 @@ beforeEach(() => {
 	turned = 0;
 	crashes = [];
 	resumed = [];
+	children = [];
 	crashIn = 'checking';
 	onCheck = () => undefined;
 	bench.gateway.reset();
@@ -29,6 +31,7 @@ beforeEach(() => {
 afterAll(() => jest.restoreAllMocks());
 
 const hostOptions: HostOptions = {
+	onSubExecution: (child) => void children.push(child),
 	onWake: (until) => {
 		if (until.getTime() > Date.now() + 86_400_000) return;
 		turned = Math.ceil(Math.max(until.getTime() - realNow() - 1, turned + 1) / 60_000) * 60_000;
@@ -155,5 +158,54 @@ describe('while it is suspended', () => {
 		const result = await bench.host.resume(parked);
 		expect(result.output('Done')).toEqual([]);
 		expect(bench.gateway.count('poll')).toBe(2);
+	});
+
+	test('the watcher of a keeper that was deleted ends with an error that names the tasks', async () => {
+		const ids = await bench.submit('a fox [slow 300]');
+		const parked = await suspended(workflow('imageWait'), asItems(ids));
+		const [keeper] = parked.data.executionData!.nodeExecutionStack[0]!.metadata!
+			.waitingChildExecutionIds as [string];
+		onCheck = (check) => void (check === 3 && bench.host.delete(keeper));
+		await bench.host.resume(parked);
+		const { message, description } = errorOf(children.find(({ error }) => error !== undefined)!);
+		expect(message).toBe('The execution that held these image tasks was deleted');
+		for (const part of [parked.executionId, ids[0]]) expect(description).toContain(part);
+	});
+});
+
+describe('what comes back is linked to its own input item, or to none', () => {
+	async function linkedTo(images: number, prompts: string[]): Promise<RunResult> {
+		const parameters = { prompt: '={{ $json.prompt }}', download: false, options: { n: images } };
+		const json = workflow('imageGeneration', parameters);
+		const jsonOutput = "={{ { linked: $('Start').item.json.prompt } }}";
+		json.nodes.push({
+			name: 'Linked',
+			type: 'n8n-nodes-base.set',
+			parameters: { mode: 'raw', jsonOutput, includeOtherFields: true },
+		});
+		json.connections.Done = { main: [[{ node: 'Linked', type: 'main', index: 0 }]] };
+		return await runToEnd(
+			json,
+			prompts.map((prompt) => ({ prompt })),
+		);
+	}
+
+	test('one image for each task', async () => {
+		const result = await linkedTo(1, ['a fox [slow 90]', 'an owl']);
+		const linked = result.json('Linked');
+		expect(linked).toHaveLength(2);
+		expect(linked.map((item) => item.linked)).toEqual(linked.map(({ prompt }) => prompt));
+	});
+
+	test('several: an expression fails rather than give the values of another item', async () => {
+		const result = await linkedTo(2, ['a fox [slow 90]', 'an owl']);
+		expect(result.json('Done').map(({ prompt }) => prompt)).toEqual([
+			'a fox [slow 90]',
+			'a fox [slow 90]',
+			'an owl',
+			'an owl',
+		]);
+		expect(result.status).toBe('error');
+		expect(errorOf(result).description).toContain('n8n keeps no links of several images');
 	});
 });

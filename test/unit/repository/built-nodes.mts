@@ -1,4 +1,4 @@
-import type { INodeProperties, INodeType } from 'n8n-workflow';
+import type { INodeProperties, INodeType, INodeTypeDescription } from 'n8n-workflow';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
@@ -10,6 +10,7 @@ export interface BuiltNode {
 	type: string;
 	className: string;
 	displayName: string;
+	description: INodeTypeDescription;
 	/** Names of its parameters. */
 	parameters: string[];
 	/** Names of what its `options` hold. */
@@ -39,6 +40,7 @@ export function builtNodes(): BuiltNode[] {
 			type: `${name}.${description.name}`,
 			className,
 			displayName: description.displayName,
+			description,
 			parameters: description.properties.map((property) => property.name),
 			options: offered.map((option) => option.name),
 			optionNames: offered.map((option) => option.displayName),

@@ -106,6 +106,14 @@ describe('README.md', () => {
 		expect(readme.split(/\s+/).length).toBeLessThanOrEqual(900);
 	});
 
+	test('begins with an animation that loads quickly', () => {
+		const file = readFileSync(join(root, 'docs/images/first-image.png'));
+		expect(readme).toContain('](docs/images/first-image.png)');
+		expect(file.length).toBeLessThan(2_000_000);
+		expect(file.toString('latin1', 37, 41)).toBe('acTL');
+		expect(file.readUInt32BE(41)).toBeGreaterThan(10);
+	});
+
 	test('names every node, and no other', () => {
 		const named = firstCells('Node').sort();
 		expect(named).toEqual(
