@@ -10,8 +10,9 @@ module.exports = {
 	testEnvironment: 'node',
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
-	// Tests wait for answers more than they compute: a worker for each core.
-	maxWorkers: '100%',
+	// Tests on the engine wait for a third of their time: one worker more than two cores.
+	maxWorkers: '150%',
+	testSequencer: '<rootDir>/test/sequencer.cjs',
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
 	transform: {
