@@ -11,7 +11,8 @@ module.exports = {
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
 	// Tests on the engine wait for a third of their time: one worker more than two cores.
-	maxWorkers: '150%',
+	// (A percentage over 100 is no percentage to jest: '150%' would start 150 workers.)
+	maxWorkers: Math.ceil(require('node:os').availableParallelism() * 1.5),
 	testSequencer: '<rootDir>/test/sequencer.cjs',
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
