@@ -94,7 +94,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				// What it does before the end is done, but nothing of it is stored.
 				await host.resume(child);
 				parkedData.set(id, child.data);
-			}
+			} else options.onSubExecution?.(child);
 			parkedChildren.delete(id);
 			const error = crash === undefined || crash === 'output' ? child.error : errorOfCrash[crash];
 			if (error) {
