@@ -104,6 +104,7 @@ export class ImageEdit implements INodeType {
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
 					'checkLimits',

@@ -62,6 +62,7 @@ export class ImageGeneration implements INodeType {
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
 					'checkLimits',

@@ -56,6 +56,7 @@ export async function collect(
 	}
 	const { taskId, taskType, status } = task ?? {};
 	const found = images ?? [];
+	run.tally.images += found.length;
 	// Each image carries its share, so that the items add up to what the request costs.
 	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
 	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };

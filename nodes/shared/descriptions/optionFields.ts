@@ -3,6 +3,14 @@ import { NOT_IN_TOOLS } from './imageFields';
 
 /** The options that a node may offer, each written once. */
 const OPTIONS = {
+	addSummary: {
+		displayName: 'Add Summary',
+		name: 'addSummary',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests over the rate limit that were repeated, failed items, and items that an earlier try has paid for',
+	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
 		name: 'asyncFlag',

@@ -1,5 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { nonEmptyString } from '../../../gateway/util/json';
+import { finiteNumber, nonEmptyString } from '../../../gateway/util/json';
 import { pathPart } from '../../../gateway/protocol/requestPlan';
 import type { ImageFacts } from './imageItems';
 import { readChoice, readText } from '../parameters/optionValues';
@@ -33,10 +33,15 @@ export function readTaskReference(context: IExecuteFunctions, itemIndex: number)
 
 const TASK_TYPES = ['auto', 'generation', 'edit'] as const;
 
-/** What the input item knows of the task's origin, to be handed on. */
+/** What the input item knows of the task's origin and price, to be handed on. */
 export function knownFacts(context: IExecuteFunctions, itemIndex: number): ImageFacts {
 	const json = context.getInputData()[itemIndex]?.json ?? {};
-	return { model: nonEmptyString(json.model), prompt: nonEmptyString(json.prompt) };
+	const cost = finiteNumber(json.estimatedCost);
+	return {
+		model: nonEmptyString(json.model),
+		prompt: nonEmptyString(json.prompt),
+		estimatedCost: cost !== undefined && cost >= 0 ? cost : undefined,
+	};
 }
 
 /**

@@ -11,6 +11,7 @@ import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues
 import { whatIsLeft } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
+import { addTally, type Tally } from '../run/tally';
 import { createTaskPoller, type TaskReference } from '../images/pollTasks';
 import { ageOf, knownFacts, readTaskReference } from '../images/taskReference';
 
@@ -69,6 +70,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
  *
  * @param windowMs how long at the most; what is open then and may still be waited for stays without
  *   a result. Every open task is asked about at least once, however short that is; with 0 none is.
+ * @param tally what this wait does is added to it
  * @returns an entry for each input item
  * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
  */
@@ -77,6 +79,7 @@ export async function waitForJobs(
 	count: number,
 	read: (itemIndex: number) => WaitEntry,
 	windowMs: number,
+	tally: Tally,
 ): Promise<WaitEntry[]> {
 	const run = await openRun(context, readLimits(context));
 	try {
@@ -126,6 +129,7 @@ export async function waitForJobs(
 				});
 			if (settled === undefined) return [];
 			const { taskId, taskType, status, created, images } = settled;
+			run.tally.images += images.length;
 			const known = {
 				...facts,
 				model: settled.model ?? facts.model,
@@ -156,6 +160,7 @@ export async function waitForJobs(
 			return { job, done: { items: output[itemIndex] ?? [], open: stillOpen.get(itemIndex) } };
 		});
 	} finally {
+		addTally(tally, run.tally);
 		run.end();
 	}
 }
