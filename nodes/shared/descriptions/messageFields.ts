@@ -58,7 +58,7 @@ export const thinkingFields: INodeProperties[] = [
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 1024,
-		description: 'How many tokens the thinking may take; less than Max Tokens',
+		description: 'Maximum number of tokens for thinking. Must be less than Max Tokens.',
 		displayOptions: { show: { thinking: ['enabled'] } },
 	},
 ];

@@ -164,8 +164,8 @@ describe('a limit of the model', () => {
 		[
 			'the extra field that wins',
 			SLASH,
-			{ ...form({ steps: 10 }), options: { n: 1, extraFields: { n: 5 } } },
-			'n is 5; allowed: 1, 2, 3',
+			{ ...form({ steps: 10 }), options: { extraFields: { steps: 5 } } },
+			'steps is 5; allowed: 10, 20, 30',
 		],
 	];
 
