@@ -79,7 +79,7 @@ export function createClient({
 				limiter.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
 			} else if (outcome.kind === 'answer' && outcome.httpCode < 500 && outcome.httpCode !== 429) {
 				// Good or not: it was not refused for its rate.
-				limiter.accepted();
+				limiter.accepted(permit);
 			}
 			return outcome;
 		});

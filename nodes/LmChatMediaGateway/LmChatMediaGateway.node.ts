@@ -33,8 +33,7 @@ export class LmChatMediaGateway implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
-		description:
-			'Let AI agents and chains use a model on a media gateway, with or without thinking',
+		description: 'Connect AI agents and chains to a model on a media gateway',
 		defaults: { name: 'Media Gateway Chat Model' },
 		inputs: [],
 		outputs: [NodeConnectionTypes.AiLanguageModel],

@@ -17,7 +17,7 @@ import {
 import { readParameter } from '../shared/parameters/reader';
 
 /** Where the user set none. */
-const MAX_TOKENS = 1024;
+const MAX_TOKENS = 4096;
 
 /**
  * What an item asks of the message endpoint.

@@ -143,11 +143,11 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			const port = await freePort();
 			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining("The gateway's address refused the connection"),
+				message: expect.stringContaining('The connection to the gateway was refused'),
 			});
 			expect(await test({ baseUrl: 'http://no-such-host.invalid' })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining("gateway's host name was not found"),
+				message: expect.stringContaining('host name of the gateway was not found'),
 			});
 			expect(await test({ baseUrl: 'my gateway' })).toEqual({
 				status: 'Error',

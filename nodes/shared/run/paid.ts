@@ -25,6 +25,19 @@ export interface Paid {
 	lost?: boolean;
 }
 
+/** What is kept of a paid request: JSON that n8n stores with the execution. */
+export interface PaidNote {
+	fingerprint: string;
+	/** Of the node's parameters and the input item. */
+	source: string;
+	executionId: string;
+	runIndex: number;
+	itemIndex: number;
+	paid: Paid;
+	/** Its result has left the node. */
+	delivered?: boolean;
+}
+
 /** What one item has paid for; `undefined` while its request is under way. */
 export interface Payment {
 	itemIndex: number;
@@ -55,9 +68,9 @@ export interface Left {
 /** What a run leaves behind, under a heading for each kind; empty if there is nothing. */
 export function whatIsLeft({ tasks = [], images = [], unknown = [] }: Left): string {
 	const parts: Array<[heading: string, lines: string[]]> = [
-		['Image tasks, finished or still running. Image Wait gets their images:', tasks],
+		['Image tasks that have finished or are still running. Image Wait gets their images:', tasks],
 		['Finished images:', images],
-		["May have been charged. Check the usage log in the gateway's console:", unknown],
+		["Requests that may have been charged. Check the usage log in the gateway's console:", unknown],
 	];
 	return parts
 		.flatMap(([heading, lines]) => (lines.length === 0 ? [] : [heading, ...lines]))
@@ -84,6 +97,6 @@ function unknownOutcome(paid: Paid | undefined): string[] {
 	return [
 		taskId === undefined
 			? 'the outcome of the request is unknown'
-			: `the outcome of the request is unknown; its response names the ID ${quote(taskId)}`,
+			: `the outcome of the request is unknown; its response contains the ID ${quote(taskId)}`,
 	];
 }

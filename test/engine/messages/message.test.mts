@@ -138,6 +138,14 @@ describe('before anything is sent', () => {
 		[{ model: '={{ " " }}' }, /'Model' is empty/],
 		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
 		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
+		[
+			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
+			/^'Budget \(Tokens\)' is 1024 and must be less than 'Max Tokens', which is 1024$/,
+		],
+		[
+			{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
+			/'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50/,
+		],
 		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
 		[{ input: 'json', messagesJson: '[]' }, /it is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
@@ -167,6 +175,20 @@ describe('before anything is sent', () => {
 	])('%j is refused', async (parameters, message) => {
 		expect(errorOf(await ask(parameters)).message).toMatch(message);
 		expect(gateway.count('any')).toBe(0);
+	});
+
+	test('the legacy form works with its own defaults, and its error says what to change', async () => {
+		expect((await ask({ thinking: 'enabled', maxTokens: undefined })).error).toBeUndefined();
+		const { max_tokens: most, thinking } = bodies()[0] as {
+			max_tokens: number;
+			thinking: { budget_tokens: number };
+		};
+		expect(thinking.budget_tokens).toBeLessThan(most);
+		const { description } = errorOf(await ask({ thinking: 'enabled', maxTokens: 1000 }));
+		expect(description).toMatch(
+			/Increase 'Max Tokens' to more than 1024, or lower 'Budget \(Tokens\)'/,
+		);
+		expect(gateway.count('any')).toBe(1);
 	});
 
 	test.each([

@@ -322,7 +322,7 @@ describe('a listing that is down', () => {
 
 	test('nothing there at all', async () => {
 		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
-		expect(error.message).toContain("the gateway's address refused the connection");
+		expect(error.message).toContain('the connection to the gateway was refused');
 		expect(error.description).toContain('Base URL');
 	});
 

@@ -164,8 +164,8 @@ describe('a limit of the model', () => {
 		[
 			'the extra field that wins',
 			SLASH,
-			{ ...form({ steps: 10 }), options: { n: 1, extraFields: { n: 5 } } },
-			'n is 5; allowed: 1, 2, 3',
+			{ ...form({ steps: 10 }), options: { extraFields: { steps: 5 } } },
+			'steps is 5; allowed: 10, 20, 30',
 		],
 	];
 
@@ -638,24 +638,21 @@ describe('a dry run', () => {
 		expect(shown.json(NODE)[0]).toMatchObject({ estimatedCost: 0.1 });
 	});
 
-	test.each([true, false])(
-		'says what the model does not take (checkLimits: %j)',
-		async (check) => {
-			const parameters = { ...form({ steps: 15 }), ...dry({ n: 4, checkLimits: check }) };
-			const result = await make(SLASH, parameters);
-			expect(result.error).toBeUndefined();
-			expect(result.json(NODE)).toMatchObject([
-				{
-					checks: {
-						passed: false,
-						violations: ['steps is 15; allowed: 10, 20, 30', 'n is 4; allowed: 1, 2, 3'],
-					},
-					estimatedCost: 0.12,
+	test.each([true, false])('says what the model does not take (checkLimits: %j)', async (check) => {
+		const parameters = { ...form({ steps: 15 }), ...dry({ n: 4, checkLimits: check }) };
+		const result = await make(SLASH, parameters);
+		expect(result.error).toBeUndefined();
+		expect(result.json(NODE)).toMatchObject([
+			{
+				checks: {
+					passed: false,
+					violations: ['steps is 15; allowed: 10, 20, 30', 'n is 4; allowed: 1, 2, 3'],
 				},
-			]);
-			expect(paidRequests()).toEqual([]);
-		},
-	);
+				estimatedCost: 0.12,
+			},
+		]);
+		expect(paidRequests()).toEqual([]);
+	});
 
 	test('is not stopped by a budget, and costs none', async () => {
 		const result = await make(SLASH, dry({ budget: 0.001 }), times(5));

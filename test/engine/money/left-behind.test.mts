@@ -60,14 +60,14 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		{ itemIndex: 0, paid: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
 	];
 	expect(paymentsInWords(payments).split('\n')).toEqual([
-		'Image tasks, finished or still running. Image Wait gets their images:',
+		'Image tasks that have finished or are still running. Image Wait gets their images:',
 		'item 2: edit task t2',
 		'Finished images:',
 		'item 0: an image inside the response, which a retry of this execution takes from its data',
 		'item 6: https://images.example/1.png?a=1&copy=2',
 		'item 6: https://images.example/2.png?a=1&copy=2',
-		"May have been charged. Check the usage log in the gateway's console:",
-		'item 1: the outcome of the request is unknown; its response names the ID t1',
+		"Requests that may have been charged. Check the usage log in the gateway's console:",
+		'item 1: the outcome of the request is unknown; its response contains the ID t1',
 		'item 5: the request was in progress',
 	]);
 	expect(paymentsInWords([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');

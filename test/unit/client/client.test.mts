@@ -109,7 +109,7 @@ describe('a request that was surely not accepted is sent again', () => {
 		const { clock, client, sent } = senderFor([fault('refused', 'ECONNREFUSED')]);
 		const error = await failure(clock, client.send(isPaid ? paid : free));
 		expect(sent).toHaveLength(6);
-		expect(error.message).toMatch(/refused the connection.*\(tried 6 times\)/);
+		expect(error.message).toMatch(/connection to the gateway was refused.*\(tried 6 times\)/);
 		const pauses = sent.slice(1).map(({ at }, index) => at - sent[index].at);
 		expect(pauses.every((pause, index) => pause >= 500 * 2 ** index)).toBe(true);
 	});
