@@ -105,7 +105,7 @@ export function speaksProtocol(outcome: Outcome): boolean {
 
 function readWrongPlace(
 	{ httpCode, text, headers }: Answer,
-	{ name, field }: Place,
+	{ field }: Place,
 ): Verdict | undefined {
 	if (httpCode >= 300 && httpCode < 400) {
 		const secure = /^https:/i.test(headers.location ?? '')
@@ -129,7 +129,7 @@ function faultMessage(
 ): string {
 	const { happened, advice } = faultTexts({ fault, detail }, place);
 	const code = detail === '' ? '' : ` (${detail})`;
-	const isOfField = advice.includes(place.field) || /"/.test(advice.replace("'Timeout'", ''));
+	const isOfField = advice.includes(place.field) || /'[A-Z]/.test(advice.replace("'Timeout'", ''));
 	const field = isOfField ? '' : ` Check ${place.field}.`;
 	const shown = advice.replace(", or increase 'Timeout' in the options", '');
 	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${shown}${field}${code}`;
