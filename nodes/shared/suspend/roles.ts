@@ -54,7 +54,8 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const found = entries.map(({ done }) => done?.items ?? []);
 	const items = plan?.uniqueNames === true ? withUniqueFileNames(found) : found;
 	const open = entries.flatMap(({ done }) => done?.open ?? []);
-	return [linked(plan?.errorOutput === true ? inPlace(items) : items.flat()), open];
+	const errorOutput = plan?.errorOutput === true;
+	return [linked(errorOutput ? inPlace(items) : items.flat(), errorOutput), open];
 }
 
 /** @throws NodeApiError: the failure that ends the run */

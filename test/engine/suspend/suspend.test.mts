@@ -173,6 +173,23 @@ describe('while it is suspended', () => {
 	});
 });
 
+describe('n8n retries it', () => {
+	test.each([false, true])(
+		'stopped while it is stored: nothing looks like images (edited: %s)',
+		async (edited) => {
+			const ids = await bench.submit('a fox [slow 300]');
+			const json = workflow('imageWait');
+			const parked = await suspended(json, asItems(ids));
+			const retried = await bench.host.retry(parked, edited ? structuredClone(json) : undefined);
+			expect([retried.status, retried.json('Done'), retried.json(NODE)]).toEqual([
+				'success',
+				[],
+				[],
+			]);
+		},
+	);
+});
+
 describe('what comes back is linked to its own input item, or to none', () => {
 	async function linkedTo(images: number, prompts: string[]): Promise<RunResult> {
 		const parameters = { prompt: '={{ $json.prompt }}', download: false, options: { n: images } };
