@@ -87,6 +87,7 @@ export class ImageEdit implements INodeType {
 				displayName: 'Image URL',
 				name: 'imageUrl',
 				type: 'string',
+				typeOptions: { rows: 2 },
 				default: '',
 				required: true,
 				placeholder: 'e.g. https://example.com/photo.jpg',
@@ -103,8 +104,10 @@ export class ImageEdit implements INodeType {
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
+					'budgetPeriod',
 					'checkLimits',
 					'concurrency',
 					'dryRun',

@@ -62,8 +62,10 @@ export class ImageGeneration implements INodeType {
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
+					'budgetPeriod',
 					'checkLimits',
 					'concurrency',
 					'dryRun',

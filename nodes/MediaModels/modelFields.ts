@@ -10,6 +10,7 @@ export const mediaModelsFields: INodeProperties[] = [
 		type: 'options',
 		noDataExpression: true,
 		default: 'getMany',
+		hint: 'No API key is sent: the credential only says where the gateway is',
 		options: [
 			{
 				name: 'Get',

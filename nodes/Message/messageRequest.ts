@@ -1,7 +1,12 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, parseJson } from '../../gateway/util/json';
-import { readTurns, type MessageRequest, type Turn } from '../../gateway/messages/message';
+import {
+	emptyTurn,
+	readTurns,
+	type MessageRequest,
+	type Turn,
+} from '../../gateway/messages/message';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import {
 	readChoice,
@@ -12,7 +17,7 @@ import {
 import { readParameter } from '../shared/parameters/reader';
 
 /** Where the user set none. */
-const MAX_TOKENS = 1024;
+const MAX_TOKENS = 4096;
 
 /**
  * What an item asks of the message endpoint.
@@ -68,10 +73,17 @@ function turnsFrom(
 	fewest: number,
 ): Turn[] {
 	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value);
-	if (typeof turns !== 'string' && turns.length >= fewest) return turns;
-	const problem = typeof turns === 'string' ? turns : 'It is empty';
-	throw new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
-		description: 'It looks like this: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
-		itemIndex,
-	});
+	const refuse = (problem: string, advice: string) =>
+		new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
+			description: `${advice} Nothing was sent.`,
+			itemIndex,
+		});
+	if (typeof turns === 'string' || turns.length < fewest) {
+		const problem = typeof turns === 'string' ? turns : 'It is empty';
+		throw refuse(problem, 'It looks like this: [{ "role": "user", "content": "Hello" }].');
+	}
+	// A history goes back as it came: what the model left empty is the gateway's to judge.
+	const empty = fewest === 0 ? undefined : emptyTurn(turns);
+	if (empty === undefined) return turns;
+	throw refuse(`Message ${empty} is empty`, 'Enter its content, or remove the message.');
 }

@@ -7,7 +7,8 @@ export const modelField: INodeProperties = {
 	type: 'resourceLocator',
 	default: { mode: 'list', value: '' },
 	required: true,
-	description: 'The image model that makes the picture',
+	description:
+		"The model that makes the image. Prices in the list are in the gateway's own currency.",
 	modes: [
 		{
 			displayName: 'From List',
@@ -103,7 +104,7 @@ export const modelParametersField: INodeProperties = {
 	noDataExpression: true,
 	default: { mappingMode: 'defineBelow', value: null },
 	description:
-		'Size, quality and whatever else the chosen model takes. What is left out is not sent.',
+		'Model-specific settings. Fields left empty aren\'t sent. Changing the model clears them: n8n empties the form. What has to stay goes into "Parameters by Name" in the options.',
 	typeOptions: {
 		loadOptionsDependsOn: ['model.value'],
 		resourceMapper: {
@@ -122,6 +123,9 @@ export const modelParametersField: INodeProperties = {
 	},
 };
 
+/** An agent gets no binary data: n8n drops it. What is only about files is not shown in a tool. */
+export const NOT_IN_TOOLS = { '@tool': [true] };
+
 /**
  * Whether and under which name the picture becomes binary data.
  *
@@ -129,6 +133,7 @@ export const modelParametersField: INodeProperties = {
  */
 export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 	const show = modes === undefined ? undefined : { mode: modes };
+	const hide = NOT_IN_TOOLS;
 	return [
 		{
 			displayName: 'Download',
@@ -137,7 +142,7 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 			default: true,
 			description:
 				'Whether to fetch the finished image as binary data, so that it is seen in the output',
-			...(show === undefined ? {} : { displayOptions: { show } }),
+			displayOptions: show === undefined ? { hide } : { show, hide },
 		},
 		{
 			displayName: 'Put Output File in Field',
@@ -146,7 +151,7 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 			default: 'data',
 			required: true,
 			hint: 'The name of the output binary field to put the file in',
-			displayOptions: { show: { ...show, download: [true] } },
+			displayOptions: { show: { ...show, download: [true] }, hide },
 		},
 	];
 }

@@ -1,7 +1,16 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
+import { NOT_IN_TOOLS } from './imageFields';
 
 /** The options that a node may offer, each written once. */
 const OPTIONS = {
+	addSummary: {
+		displayName: 'Add Summary',
+		name: 'addSummary',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests over the rate limit that were repeated, failed items, and items that an earlier try has paid for',
+	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
 		name: 'asyncFlag',
@@ -23,6 +32,19 @@ const OPTIONS = {
 		default: 0,
 		description:
 			"The most that one run may cost, in the gateway's currency. A batch whose estimate is higher is not begun. 0 means no limit. Works with models that publish a fixed price.",
+	},
+	budgetPeriod: {
+		displayName: 'Budget Period',
+		name: 'budgetPeriod',
+		type: 'options',
+		default: 'run',
+		description:
+			"How long the budget lasts. A day and a month are those of the workflow's time zone. They count what this node was estimated to spend, requests with an unknown outcome included. n8n remembers it for production executions, when they end: manual executions aren't counted afterwards, and a crash of n8n loses what that execution spent. Executions that overlap on several n8n workers (queue mode) don't see each other.",
+		options: [
+			{ name: 'Day', value: 'day' },
+			{ name: 'Month', value: 'month' },
+			{ name: 'Run', value: 'run' },
+		],
 	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',
@@ -64,6 +86,7 @@ const OPTIONS = {
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
 		description:
 			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 0; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
+		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
@@ -72,6 +95,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 2048 },
 		default: 100,
 		description: 'An image larger than this is not downloaded; its address is still given',
+		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	maxWait: {
 		displayName: 'Max Wait (Seconds)',

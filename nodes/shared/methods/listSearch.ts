@@ -28,10 +28,23 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 }
 
 /** What a mode is called in the list; one that is not known is shown as it is. */
-const MODES: Record<string, string> = { text_to_image: 'generates', image_edit: 'edits' };
+const MODES = new Map([
+	['text_to_image', 'generates'],
+	['image_edit', 'edits'],
+]);
 
-function asSearchItem({ model, billing, modes }: ModelRecord): INodeListSearchItems {
-	const does = modes?.map((mode) => MODES[mode] ?? mode).join(', ');
-	const about = [priceInWords(billing), does].filter((text) => text !== undefined && text !== '');
+/** What a model is called that can be called in one way only. */
+const ONLY = new Map([
+	['async', 'asynchronous only'],
+	['sync', 'synchronous only'],
+]);
+
+function asSearchItem(record: ModelRecord): INodeListSearchItems {
+	const { model, billing, modes, generationModes = [] } = record;
+	const does = modes?.map((mode) => MODES.get(mode) ?? mode).join(', ');
+	const only = new Set(generationModes).size === 1 ? ONLY.get(generationModes[0] ?? '') : undefined;
+	const about = [priceInWords(billing), does, only].filter(
+		(text) => text !== undefined && text !== '',
+	);
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }

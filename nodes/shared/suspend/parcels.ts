@@ -1,5 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { isJsonObject } from '../../../gateway/util/json';
+import type { RunEnd } from '../images/runResult';
+import type { Tally } from '../run/tally';
 import type { Problem } from '../../../gateway/util/gatewayError';
 import { openItem, type WaitEntry, type WaitJob } from './waitJobs';
 
@@ -19,8 +21,10 @@ export interface WaitPlan {
 	goOn: boolean;
 	/** Whether failed items leave by an output of their own. */
 	errorOutput: boolean;
-	/** Whether no two files may have one name. */
-	uniqueNames?: boolean;
+	/** What is done with all items at the end. */
+	end?: RunEnd;
+	/** What the run has done so far. */
+	tally?: Tally;
 	/** The values of the parameters that hold for the whole run. */
 	parameters: IDataObject;
 }

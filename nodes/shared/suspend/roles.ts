@@ -1,7 +1,8 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { nodeError } from '../run/nodeErrors';
-import { withUniqueFileNames } from '../images/fileNames';
+import { finishRun } from '../images/runResult';
+import { readTally } from '../run/tally';
 import { keep } from './keeper';
 import { unpack } from './parcels';
 import { reportProgress } from './progress';
@@ -45,8 +46,14 @@ function label(context: IExecuteFunctions, text: string): void {
 function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const { plan, entries } = unpack(context.getInputData());
 	const found = entries.map(({ done }) => done?.items ?? []);
-	const items = plan?.uniqueNames === true ? withUniqueFileNames(found) : found;
-	const open = entries.flatMap(({ done }) => done?.open ?? []);
+	const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
+	const { items, open } = finishRun(
+		context,
+		{ items: found, open: stillOpen },
+		readTally(plan?.tally),
+		plan?.end ?? { uniqueNames: false, addSummary: false },
+		plan?.nodeName ?? '',
+	);
 	const errorOutput = plan?.errorOutput === true;
 	return [linked(errorOutput ? inPlace(items) : items.flat(), errorOutput), open];
 }

@@ -1,10 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { hasFileNames } from '../images/fileNames';
+import { readRunEnd } from '../images/runResult';
 import { hasSecondOutput, readOptions } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
 import { pack, type WaitPlan } from './parcels';
+import type { Tally } from '../run/tally';
 import { keeperWorkflow } from './subWorkflows';
 import type { WaitEntry } from './waitJobs';
 
@@ -58,11 +59,13 @@ export function assertCanSuspend(context: IExecuteFunctions): void {
  * Suspends the execution until all tasks are settled or their deadlines are over.
  *
  * @param entries one for each input item
+ * @param tally of what the run has done so far
  * @returns what the node returns; n8n shows it while the execution waits
  */
 export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
+	tally: Tally,
 ): Promise<INodeExecutionData[][]> {
 	const executionId = context.getExecutionId();
 	const { id, name } = context.getWorkflow();
@@ -77,7 +80,8 @@ export async function suspend(
 		count: entries.length,
 		goOn: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
-		uniqueNames: hasFileNames(context),
+		end: readRunEnd(context),
+		tally,
 		parameters: valuesOf(context, options),
 	};
 	const result = await context.executeWorkflow(

@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway/util/gatewayError';
 import { failedItem, problemOf } from '../run/nodeErrors';
+import { readTally, type Tally } from '../run/tally';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJobs';
 
@@ -23,6 +24,8 @@ export interface WatcherNotes {
 	begun?: boolean;
 	/** Parcels of what is settled. */
 	settled?: INodeExecutionData[];
+	/** What the run has done so far. */
+	tally?: Tally;
 	/** What has become known of the open ones, by input item. */
 	known?: Array<Partial<WaitJob> | null>;
 	suspendedAt?: number;
@@ -65,6 +68,8 @@ async function nextRound(
 	}
 	countShortRounds(notes);
 
+	const tally = readTally(notes.tally ?? plan.tally);
+	plan.tally = tally;
 	mergeSettled(entries, notes.settled);
 	mergeKnown(entries, notes.known);
 	const waited = await waitForJobs(
@@ -72,6 +77,7 @@ async function nextRound(
 		entries.length,
 		(itemIndex) => entries[itemIndex] ?? {},
 		CHECK_MS,
+		tally,
 	);
 	entries.splice(0, entries.length, ...waited);
 	const isOpen = entries.some(({ job, done }) => job !== undefined && done === undefined);
@@ -79,6 +85,7 @@ async function nextRound(
 		delete notes.settled;
 		return [[], pack(plan, entries)];
 	}
+	notes.tally = tally;
 	notes.known = entries.map(({ job, done }) =>
 		done !== undefined || job === undefined
 			? null

@@ -78,7 +78,11 @@ export async function runCell(
 			message,
 			description: String(error?.description ?? details.description ?? ''),
 			details,
-			hints: result.hints(NODE).map(({ message: hint }) => hint),
+			// Without what every run tells about itself.
+			hints: result
+				.hints(NODE)
+				.filter(({ type }) => type !== 'info')
+				.map(({ message: hint }) => hint),
 			items: items.filter(({ json }) => json.error === undefined).length,
 			onErrorOutput: result.json(NODE, 1),
 			// At an address where nothing answers there is nobody but the client to count.

@@ -355,6 +355,20 @@ describe('which task', () => {
 		expect(messageOf(result)).toBe('"Task ID" is empty');
 		expect(bench.gateway.count('any')).toBe(0);
 	});
+
+	test.each(['imageTask', 'imageWait'] as const)('%s says after a dry run', async (node) => {
+		const parameters = { mode: 'submit', prompt: 'x', options: { dryRun: true } };
+		const tried = await bench.run('imageGeneration', parameters);
+		const [item] = tried.json(NODE);
+		expect(item).toMatchObject({ dryRun: true });
+		const { error } = await bench.run(node, {}, [item!]);
+		expect(error).toMatchObject({
+			message: '"Task ID" is empty',
+			description: expect.stringContaining('comes from a dry run'),
+		});
+		const other = await bench.run(node, {}, [{ dryRun: 'true' }]);
+		expect(other.error).toMatchObject({ description: expect.not.stringContaining('dry run') });
+	});
 });
 
 describe('the end of a task', () => {

@@ -138,17 +138,70 @@ describe('before anything is sent', () => {
 		[{ model: '={{ " " }}' }, /"Model" is empty/],
 		[{ maxTokens: 0 }, /"Max Tokens" must be a whole number/],
 		[{ thinking: 'enabled', budgetTokens: 1.5 }, /"Budget \(Tokens\)" must be a whole number/],
+		[
+			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
+			/^"Budget \(Tokens\)" is 1024 and must be less than "Max Tokens", which is 1024$/,
+		],
+		[
+			{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
+			/"Budget \(Tokens\)" is 99 and must be less than "Max Tokens", which is 50/,
+		],
 		[{ input: 'json', messagesJson: '[{' }, /"Messages \(JSON\)" cannot be used: It is not a list/],
 		[{ input: 'json', messagesJson: '[]' }, /It is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
 		[{ input: 'json', messagesJson: '[{"role":"user"}]' }, /Message 1 has no "content"/],
 		[{ input: 'messages', messages: {} }, /"Messages" cannot be used: It is empty/],
+		[
+			{
+				input: 'messages',
+				messages: {
+					message: [
+						{ role: 'user', content: 'x' },
+						{ role: 'user', content: ' ' },
+					],
+				},
+			},
+			/"Messages" cannot be used: Message 2 is empty/,
+		],
+		[{ input: 'json' }, /"Messages \(JSON\)" cannot be used: Message 1 is empty/],
+		[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
+		[
+			{ input: 'json', messagesJson: '[{"role":"user","content":[{"type":"text","text":""}]}]' },
+			/Message 1 is empty/,
+		],
 		[{ options: { history: '{"role":"user"}' } }, /"History" cannot be used/],
 		[{ options: { temperature: '={{ "warm" }}' } }, /"Temperature" is not a number/],
 		[{ options: { extraFields: '[1]' } }, /"Extra Fields" is not a JSON object/],
 	])('%j is refused', async (parameters, message) => {
 		expect(errorOf(await ask(parameters)).message).toMatch(message);
 		expect(gateway.count('any')).toBe(0);
+	});
+
+	test('the legacy form works with its own defaults, and its error says what to change', async () => {
+		expect((await ask({ thinking: 'enabled', maxTokens: undefined })).error).toBeUndefined();
+		const { max_tokens: most, thinking } = bodies()[0] as {
+			max_tokens: number;
+			thinking: { budget_tokens: number };
+		};
+		expect(thinking.budget_tokens).toBeLessThan(most);
+		const { description } = errorOf(await ask({ thinking: 'enabled', maxTokens: 1000 }));
+		expect(description).toMatch(
+			/Raise "Max Tokens" to more than 1024, or lower "Budget \(Tokens\)"/,
+		);
+		expect(gateway.count('any')).toBe(1);
+	});
+
+	test.each([
+		['begun by the assistant and left for the model to go on', 'assistant', ''],
+		['an image without a word', 'user', [{ type: 'image' }]],
+		['a block of a kind that is not known', 'user', [{ type: 'text', text: '' }, { type: 'odd' }]],
+	])('%s is no empty message', async (_, role, content) => {
+		const turns = [
+			{ role: 'user', content: 'x' },
+			{ role, content },
+		];
+		await ask({ input: 'json', messagesJson: JSON.stringify(turns), maxTokens: 1 });
+		expect(bodies()[0]).toMatchObject({ messages: turns });
 	});
 
 	test('a mistake in item 3 of 5 costs nothing', async () => {

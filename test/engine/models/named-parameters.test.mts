@@ -162,20 +162,6 @@ test.each<[string, Row[], RegExp]>([
 	expect(bench.gateway.paid).toBe(0);
 });
 
-test.each(['5', '[[1]]', '"text"', '({ parameter: 1 })'])(
-	'%s is no list of names and values',
-	async (parametersByName) => {
-		const result = await bench.run('imageGeneration', {
-			model: UNKNOWN,
-			prompt: 'a fox',
-			// The engine itself leaves out what is no collection, unless all options are one expression.
-			options: `={{ ({ parametersByName: ${parametersByName} }) }}`,
-		});
-		expect(result.error?.message).toMatch(/is not a list of names and values/);
-		expect(bench.gateway.paid).toBe(0);
-	},
-);
-
 test('an edit sends them as fields of its form', async () => {
 	const own = await opened(openBench({ credential: { baseUrl: tap.url } }));
 	const result = await own.run('imageEdit', {

@@ -92,3 +92,57 @@ test('what holds no expression is worked out as often for fifty items as for two
 		worked.mockRestore();
 	}
 });
+
+describe('the number of images, which has several places', () => {
+	const form = (n: unknown) => ({ mappingMode: 'defineBelow', value: { n } });
+	const byName = (value: unknown) => ({ parameter: [{ name: 'n', value }] });
+
+	test.each<[string, Record<string, unknown>, RegExp]>([
+		[
+			'form and options',
+			{ modelParameters: form(3), options: { n: 2 } },
+			/twice: to 2 by "Number of Images" in the options, and to 3 by "n" in "Model Parameters"/,
+		],
+		[
+			'extra fields and options',
+			{ options: { n: 2, extraFields: '{ "n": 3 }' } },
+			/2 by "Number of Images" in the options, and to 3 by "n" in "Extra Fields"/,
+		],
+		[
+			'form and extra fields',
+			{ modelParameters: form('1'), options: { extraFields: { n: 2 } } },
+			/"1" by "n" in "Model Parameters", and to 2 by "n" in "Extra Fields"/,
+		],
+		[
+			'form and row',
+			{ modelParameters: form(1), options: { parametersByName: byName('2') } },
+			/1 by "n" in "Model Parameters", and to 2 by "n" in "Parameters by Name"/,
+		],
+		[
+			'an expression for one item',
+			{ modelParameters: form(2), options: { n: '={{ $itemIndex + 1 }}' } },
+			/1 by "Number of Images" in the options, and to 2/,
+		],
+		['a list', { options: { n: 2, extraFields: { n: [2] } } }, /2 by .*, and to \[2\] by/],
+	])('%s: numbers that differ are refused by both names', async (_, parameters, message) => {
+		const before = bench.gateway.paid;
+		for (const node of ['imageGeneration', 'imageEdit'] as const) {
+			const result = await bench.run(node, { prompt: 'a fox', ...parameters }, [{}, {}]);
+			expect(result.error?.message).toMatch(message);
+		}
+		expect(bench.gateway.paid).toBe(before);
+	});
+
+	test('the same number in each of them is one number', async () => {
+		const options = { n: 2, extraFields: '{ "n": 2 }', parametersByName: byName('2') };
+		const [body] = await bodies({ modelParameters: form('2'), options, download: false }, [{}]);
+		expect(body).toMatchObject({ n: 2 });
+	});
+
+	test('a place that is empty sets nothing', async () => {
+		const options = { n: 2, extraFields: { n: null } };
+		const parameters = { modelParameters: form(''), options: { ...options, dryRun: true } };
+		const result = await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
+		expect(result.error).toBeUndefined();
+	});
+});

@@ -109,6 +109,42 @@ describe('submitted and waited for in one node', () => {
 		expect(bench.gateway.count('submit')).toBe(3);
 	});
 
+	test('the summary counts what was submitted and what the checks did', async () => {
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 429, times: 2 }]);
+		const result = await runToEnd(
+			workflow('imageGeneration', {
+				options: { n: 2, addSummary: true, checkLimits: true },
+			}),
+			['a fox [slow 90]', 'an owl', 'a hare [fail]'].map((prompt) => ({ prompt })),
+		);
+		expect(errorOf(result).message).toContain('ended as "failed"');
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 429, times: 2 }]);
+		const summed = await runToEnd(
+			workflow(
+				'imageGeneration',
+				{ options: { n: 2, addSummary: true, checkLimits: true } },
+				{ onError: 'continueRegularOutput' },
+			),
+			['a fox [slow 90]', 'an owl', 'a hare [fail]'].map((prompt) => ({ prompt })),
+		);
+		const items = summed.json('Done');
+		expect(items.map((json) => json.summary !== undefined)).toEqual([
+			false,
+			false,
+			false,
+			true,
+			false,
+		]);
+		expect(items[3]?.summary).toEqual({
+			images: 4,
+			tasks: 3,
+			estimatedCost: 0.24,
+			rateLimitedRequests: 2,
+			takenOverItems: 0,
+			failedItems: 1,
+		});
+	});
+
 	test('file names are those of the template, and differ also across checks', async () => {
 		const prompts = ['a fox [slow 90]', 'an owl', 'A fox '];
 		const fileName = '={{ $json.prompt.slice(0, 6) }}';

@@ -100,6 +100,14 @@ describe.each<[string, () => RateLimit]>([
 	});
 });
 
+test('which of them arrives first makes no difference to what is found out', async () => {
+	const all = await reports({ count: 200, concurrency: 10, latency: QUICK }, () =>
+		slidingWindow(30),
+	);
+	// A second of 30, and the other 170 at β times 30 a second.
+	for (const { seconds } of all) expect(seconds).toBeLessThan(1.1 + 170 / (0.94 * 30));
+});
+
 test.each<[string, number, () => RateLimit, number]>([
 	['one in a second', 20, () => fixedWindows(1), 40],
 	['sixty in a minute', 200, () => fixedWindows(60, 60_000), 300],
@@ -127,7 +135,7 @@ test('a gateway that refuses every tenth request by chance is not taken for a sl
 		seed: 1,
 	});
 	expect(report.failed).toBe(0);
-	expect(report.seconds).toBeLessThan(90);
+	expect(report.seconds).toBeLessThan(70);
 });
 
 test('a gateway that refuses everything makes all fail within minutes', async () => {
@@ -153,7 +161,7 @@ test.each<[string, Omit<Load, 'limit' | 'seed'>, (seed: number) => RateLimit, nu
 	['30 a second, a burst of 60', { count: 400, concurrency: 50, latency: QUICK }, () => tokenBucket(30, 60), 14, 30], // prettier-ignore
 	['20 in flight', { count: 1000, concurrency: 100, latency: SLOW }, () => inFlight(20), 18, 40],
 	['5 % refused by chance', { count: 400, concurrency: 10, latency: SLOW }, (seed) => atRandom(0.05, new FakeClock(seed + 77).random), 80, 50], // prettier-ignore
-	['20 % refused by chance', { count: 400, concurrency: 10, latency: SLOW }, (seed) => atRandom(0.2, new FakeClock(seed + 77).random), 400, 140], // prettier-ignore
+	['20 % refused by chance', { count: 400, concurrency: 10, latency: SLOW }, (seed) => atRandom(0.2, new FakeClock(seed + 77).random), 180, 140], // prettier-ignore
 	['30, after 10 s 100, after 20 s 10', { count: 1500, concurrency: 50, latency: QUICK }, () => changing([[0, 30], [10_000, 100], [20_000, 10]]), 130, 80], // prettier-ignore
 	['100, after 5 s 10', { count: 700, concurrency: 50, latency: QUICK }, () => changing([[0, 100], [5000, 10]]), 40, 100], // prettier-ignore
 	['10, after 10 s 100', { count: 1500, concurrency: 50, latency: QUICK }, () => changing([[0, 10], [10_000, 100]]), 55, 30], // prettier-ignore

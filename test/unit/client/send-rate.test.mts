@@ -94,6 +94,19 @@ describe('after a refusal the rate follows the cubic', () => {
 		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
 	});
 
+	test('a share that is refused at any rate is no limit, more than that is', () => {
+		const rate = atLimit(100);
+		for (let round = 0; round < 40; round += 1) {
+			for (const sent of [20, 40, 60, 80]) rate.accepted(0.01, 90, sent);
+			rate.refused(21, true);
+			accept(rate, 5);
+		}
+		expect(rate.perSecond).toBeGreaterThan(94);
+		const before = rate.perSecond;
+		for (let times = 0; times < 10; times += 1) rate.refused(before, true, times > 0);
+		expect(rate.perSecond).toBeLessThan(0.9 * before);
+	});
+
 	test('one event lowers it once, the next one again', () => {
 		const rate = atLimit(100);
 		rate.refused(101, false);

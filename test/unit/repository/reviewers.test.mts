@@ -1,5 +1,5 @@
 /** What n8n's reviewers check and its published linter does not, yet (docs/architecture.md, "What n8n's reviewers check"). */
-import type { INodeProperties, INodePropertyOptions } from 'n8n-workflow';
+import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtNodes } from './built-nodes.mjs';
@@ -21,6 +21,18 @@ const CATEGORIES = [
 const MOST_HINT_LETTERS = 120;
 /** Fields that say what a node does: n8n's nodes panel lists their choices as actions. */
 const ACTION_FIELDS = ['mode', 'operation'];
+
+/** What is only about files, and what has no effect in a tool. */
+const FILES = [
+	'binaryPropertyName',
+	'download',
+	'fileName',
+	'maxDownloadMb',
+	'parkAfter',
+	'surviveRestarts',
+];
+/** A panel on which everything of these is shown. */
+const VALUES = { mode: 'wait', download: true };
 
 const nodes = builtNodes();
 
@@ -88,6 +100,29 @@ test.each([
 	const { alias } = JSON.parse(readFileSync(file, 'utf8')) as { alias: string[] };
 	expect(alias).toContain(wanted);
 });
+
+test.each(nodes.filter(({ description }) => description.usableAsTool))(
+	'$className shows nothing about files to an agent, which never gets one',
+	({ description }) => {
+		const shown = (name: string) => {
+			const type = { ...description, name };
+			const fields = [...description.properties, ...optionsOf(description.properties)];
+			return fields
+				.filter((field) =>
+					NodeHelpers.displayParameter(VALUES, field, { typeVersion: 1 }, type, VALUES),
+				)
+				.map((field) => field.name);
+		};
+		const asNode = shown(description.name);
+		const asTool = shown(`${description.name}Tool`);
+		const onlyFiles = FILES.filter((name) => asNode.includes(name));
+		expect(asNode.filter((name) => !asTool.includes(name)).sort()).toEqual(onlyFiles.sort());
+	},
+);
+
+function optionsOf(properties: readonly INodeProperties[]): INodeProperties[] {
+	return (properties.find(({ name }) => name === 'options')?.options ?? []) as INodeProperties[];
+}
 
 /** Fields, and what they hold at any depth. */
 function fieldsIn(properties: readonly INodeProperties[]): INodeProperties[] {

@@ -75,7 +75,8 @@ function toBeTaken(played: Played, step: Step): Charge[] {
 const markOf = ({ taskId, images, reply }: Charge): string =>
 	JSON.stringify(taskId ?? reply ?? images[0] ?? '').slice(1, -1);
 
-const UNKNOWN = /may have been charged|outcome is unknown|outcome unknown|was under way/i;
+const UNKNOWN =
+	/may have been charged|outcome is unknown|outcome of the request is unknown|was in progress/i;
 
 function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed' || saysNothing(played, step)) return [];
