@@ -1,6 +1,6 @@
 /** What an act has left behind: items, errors, and the words in them. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { Played, Step } from '../execution/play.mjs';
+import type { Step } from '../execution/play.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
@@ -45,11 +45,11 @@ export interface NodeRun {
 }
 
 /** The runs of the package's nodes in an act, those of earlier acts left out. */
-export function runsOf({ world }: Played, step: Step, earlier?: Step): NodeRun[] {
-	const { result } = step;
-	if (result === undefined || isTool(world.flow)) return [];
-	return nodesOf(world.flow).flatMap((node, place) => {
-		const from = nodesOf(world.flow)[place - 1];
+export function runsOf(step: Step, earlier?: Step): NodeRun[] {
+	const { result, flow } = step;
+	if (result === undefined || isTool(flow)) return [];
+	return nodesOf(flow).flatMap((node, place) => {
+		const from = nodesOf(flow)[place - 1];
 		const tasks = result.runData[node] ?? [];
 		const before = earlier?.result?.runData[node]?.filter(({ error }) => !error).length ?? 0;
 		return tasks.flatMap((task, run): NodeRun[] => {
@@ -78,7 +78,7 @@ export function callsOf({ result }: Step): ToolCall[] {
 const texts = new WeakMap<Step, string>();
 
 /** All words that an act has put before a person or the next node. */
-export function shownBy(played: Played, step: Step): string {
+export function shownBy(step: Step): string {
 	const known = texts.get(step);
 	if (known !== undefined) return known;
 	const { result } = step;
@@ -87,7 +87,7 @@ export function shownBy(played: Played, step: Step): string {
 		if (name === 'Give' || name === 'Again') continue;
 		for (const { error, data } of tasks) parts.push(error, data?.main ?? data?.ai_tool);
 	}
-	if (isTool(played.world.flow)) parts.push(callsOf(step));
+	if (isTool(step.flow)) parts.push(callsOf(step));
 	const text = textOf(parts);
 	texts.set(step, text);
 	return text;
