@@ -13,7 +13,7 @@ const help = `Measures the package: forty minutes, best with nothing else runnin
   --quick       smaller and only once each: to see whether it works
   --help        this text
 
-Writes bench/results.json and .md, docs/images/bench.svg and README's section, unless it is quick. With
+Writes bench/results.json, docs/benchmarks.md, the charts and figures of README, unless it is quick. With
 BENCH_CPU_PROFILE=FOLDER each candidate leaves a profile of its processor time there.
 `;
 

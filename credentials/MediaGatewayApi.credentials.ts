@@ -7,7 +7,14 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 import { OperationalError } from 'n8n-workflow';
-import { apiKeyProblem, authHeaders, type KeySettings } from '../gateway/protocol/auth';
+import {
+	apiKeyProblem,
+	authHeaders,
+	mayFollowRedirects,
+	requestAddress,
+	type KeySettings,
+} from '../gateway/protocol/auth';
+import { isBelow, normalizeUrl } from '../gateway/protocol/url';
 
 /**
  * Not in the list below, because the linter reads "auth" in its name and would have it masked: a
@@ -87,40 +94,88 @@ export class MediaGatewayApi implements ICredentialType {
 			name: 'versionHeaderName',
 			type: 'string',
 			default: 'anthropic-version',
-			description: 'Name of the version header that the message endpoint asks for',
+			placeholder: 'e.g. anthropic-version',
+			description:
+				'Optional. Name of the version header of the message endpoint. Change it only if your gateway uses another name.',
 		},
 		{
 			displayName: 'Version Header Value',
 			name: 'versionHeaderValue',
 			type: 'string',
 			default: '2023-06-01',
-			description: 'Version of the message endpoint that the nodes are written for',
+			placeholder: 'e.g. 2023-06-01',
+			description:
+				'Optional. Version of the message endpoint. Change it only if your gateway asks for another one.',
 		},
 		allowUnauthorizedCerts,
 	];
 
 	/**
-	 * Adds the key to a request, in the form that its path asks for (specification, section 5), and
-	 * only if the request goes to the gateway itself.
+	 * Adds the key to a request, in the form that its path needs (specification, section 5), and only
+	 * if the request goes to the gateway itself: also where the HTTP Request node sends it.
 	 */
 	authenticate: IAuthenticate = async (
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,
 	): Promise<IHttpRequestOptions> => {
 		const settings = credentials as unknown as KeySettings;
-		const problem = apiKeyProblem(settings.apiKey);
+		const problem = apiKeyProblem(settings.apiKey) ?? addressProblem(settings.baseUrl);
 		if (problem !== undefined) throw new OperationalError(problem);
-		const url = requestOptions.baseURL
-			? new URL(requestOptions.url, requestOptions.baseURL).href
-			: requestOptions.url;
-		return {
+		const url = requestAddress(requestOptions) ?? '';
+		const keyHeaders = authHeaders(url, settings);
+		const trusted = [settings.baseUrl, credentials.mediaUrl].map(normalizeUrl);
+		const skipsCertificate =
+			credentials.allowUnauthorizedCerts === true &&
+			trusted.some((home) => home !== undefined && isBelow(url, new URL(home).origin));
+		const changed: IHttpRequestOptions & OlderOptions = {
 			...requestOptions,
-			headers: { ...requestOptions.headers, ...authHeaders(url, settings) },
-			skipSslCertificateValidation:
-				credentials.allowUnauthorizedCerts === true ||
-				requestOptions.skipSslCertificateValidation === true,
-			// x-api-key would survive a redirect to another host.
+			...(Object.keys(keyHeaders).length === 0
+				? {}
+				: withKey(requestOptions, keyHeaders, url, settings)),
 			sendCredentialsOnCrossOriginRedirect: false,
 		};
+		if (skipsCertificate) {
+			changed.skipSslCertificateValidation = true;
+			changed.rejectUnauthorized = false;
+		}
+		return changed;
+	};
+}
+
+/** How the HTTP Request node says what the helpers say by `disableFollowRedirect` and `skipSslCertificateValidation`. */
+interface OlderOptions {
+	followRedirect?: boolean;
+	followAllRedirects?: boolean;
+	rejectUnauthorized?: boolean;
+}
+
+function addressProblem(baseUrl: unknown): string | undefined {
+	if (normalizeUrl(baseUrl) !== undefined) return undefined;
+	return 'The "Base URL" in the Media Gateway credential is not a web address. It begins with https:// or http://';
+}
+
+/** What of a request changes that carries the key. */
+function withKey(
+	requestOptions: IHttpRequestOptions,
+	keyHeaders: Record<string, string>,
+	url: string,
+	settings: KeySettings,
+): Partial<IHttpRequestOptions & OlderOptions> {
+	const names = Object.keys(keyHeaders).map((name) => name.toLowerCase());
+	const others = Object.entries(requestOptions.headers ?? {}).filter(
+		([name]) => !names.includes(name.toLowerCase()),
+	);
+	const headers = { ...Object.fromEntries(others), ...keyHeaders };
+	// A list of domains that the user has set must not be replaced by one that allows another host.
+	const isFree = !requestOptions.allowedDomains && !requestOptions.disableFollowRedirect;
+	if (isFree && mayFollowRedirects(keyHeaders, settings)) {
+		return { headers, allowedDomains: new URL(url).hostname };
+	}
+	return {
+		headers,
+		disableFollowRedirect: true,
+		followRedirect: false,
+		followAllRedirects: false,
+		maxRedirects: 0,
 	};
 }

@@ -3,11 +3,23 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { createRequire, register } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { analyzePackage } from '@n8n/scan-community-package/scanner/scanner.mjs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const PLUGIN = '@n8n/eslint-plugin-community-nodes';
+
+// The scanner pins an older version of the lint plugin; "overrides" in package.json are not allowed
+// in a verified package. So it gets the linter's, which is the newest.
+const newest = pathToFileURL(createRequire(join(root, 'package.json')).resolve(PLUGIN)).href;
+register(
+	`data:text/javascript,${encodeURIComponent(
+		`export const resolve = async (name, context, next) =>
+			await (name === '${PLUGIN}' ? next('${newest}', context) : next(name, context));`,
+	)}`,
+);
+const { analyzePackage } = await import('@n8n/scan-community-package/scanner/scanner.mjs');
 // It grew with what keeps money safe through crashes, hostile bytes and retries; the goal of the bench is 80.
 const SIZE_LIMIT_KB = 110;
 
@@ -62,6 +74,11 @@ function checkContents(folder) {
 	for (const file of files) console.log(`  ${file}`);
 }
 
+function versionOf(name) {
+	const file = join(root, 'node_modules', name, 'package.json');
+	return JSON.parse(readFileSync(file, 'utf8')).version;
+}
+
 function checkLockFile() {
 	const lines = readFileSync(join(root, 'package-lock.json'), 'utf8').split('\n');
 	const bound = lines.filter((line) => line.includes('"resolved"'));
@@ -75,6 +92,7 @@ if (!existsSync(join(root, 'dist'))) {
 
 const temporary = mkdtempSync(join(tmpdir(), 'media-gateway-scan-'));
 try {
+	console.log(`Scanner ${versionOf('@n8n/scan-community-package')}, plugin ${versionOf(PLUGIN)}`);
 	checkLockFile();
 	await scan('the sources', root, [
 		'package.json',

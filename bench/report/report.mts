@@ -1,8 +1,9 @@
-/** Turns measurements into the files that are kept: a table, a picture, the section of README. */
+/** Turns measurements into the files that are kept: a page, two charts, three figures in README. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Chart, Line } from './lines.mjs';
+import { fillReadme, SUMMARY_CHARTS } from './readme.mjs';
 import { drawCharts } from './svg.mjs';
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -62,8 +63,8 @@ function merged(measured: readonly Measured[], names: readonly string[]): Measur
 }
 
 /**
- * Writes `bench/results.json` and `bench/results.md`, `docs/images/bench.svg`, and README's section
- * if it has one. Rows that were not measured this time stay as they are.
+ * Writes `bench/results.json`, `docs/benchmarks.md` with its chart, and README's three figures with
+ * theirs, if README has a place for them. Rows that were not measured this time stay as they are.
  *
  * @param names of all rows, in their order
  */
@@ -79,8 +80,9 @@ export function writeReport(
 		return `- ${name}: ${load.map((value) => value.toFixed(1)).join(' → ')}`;
 	});
 	const results = [
-		'# Measurements',
-		'`npm run bench` writes this file: medians of several runs, all candidates side by side in one run, each in a process of its own, against the embedded gateway in another process. `npm run bench -- --only NAME` takes a row anew.',
+		'# Benchmarks',
+		`${lines.filter((line) => line.reached).length} of ${lines.length} goals reached. \`npm run bench\` writes this page: medians of several runs, all candidates side by side in one run, each in a process of its own, against the [embedded gateway](embedded-gateway.md) in another process. \`npm run bench -- --only NAME\` measures one row again. What the figures mean for your machine: [Scaling](scaling.md).`,
+		'![Measurements: shorter bars are better](images/bench.svg)',
 		table(lines),
 		KEY,
 		machine() + '.',
@@ -88,32 +90,20 @@ export function writeReport(
 		'Load of the machine (one minute) before and after each row:',
 		loads.join('\n'),
 	].join('\n\n');
-	writeFileSync(at('bench/results.md'), `${results}\n`);
+	writeFileSync(at('docs/benchmarks.md'), `${results}\n`);
 	mkdirSync(at('docs/images'), { recursive: true });
 	const charts = measured.flatMap(({ chart }) => (chart === undefined ? [] : [chart]));
 	writeFileSync(at('docs/images/bench.svg'), drawCharts(charts));
-	const written = [RESULTS, 'bench/results.md', 'docs/images/bench.svg'];
-	return fillReadme(lines) ? [...written, 'README.md'] : written;
-}
-
-const START = '<!-- bench:start -->';
-const END = '<!-- bench:end -->';
-
-/** Writes between README's two marks; returns false where they are missing. */
-function fillReadme(lines: readonly Line[]): boolean {
-	const file = at('README.md');
-	const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-	const start = text.indexOf(START);
-	const end = text.indexOf(END);
-	if (start < 0 || end < start) return false;
-	const reached = lines.filter((line) => line.reached).length;
-	const section = [
-		'### How fast',
-		'![Measurements: shorter bars are better](docs/images/bench.svg)',
-		`All figures, ${reached} of ${lines.length} goals reached (\`npm run bench\` takes them anew):`,
-		`<details>\n<summary>The table</summary>\n\n${table(lines)}\n\n${KEY}\n\n</details>`,
-	].join('\n\n');
-	const filled = `${text.slice(0, start + START.length)}\n\n${section}\n\n${text.slice(end)}`;
-	writeFileSync(file, filled);
-	return true;
+	const summary = measured.filter(({ name }) => SUMMARY_CHARTS.includes(name));
+	writeFileSync(
+		at('docs/images/bench-summary.svg'),
+		drawCharts(summary.flatMap(({ chart }) => (chart === undefined ? [] : [chart]))),
+	);
+	const written = [
+		RESULTS,
+		'docs/benchmarks.md',
+		'docs/images/bench.svg',
+		'docs/images/bench-summary.svg',
+	];
+	return fillReadme(at('README.md'), measured) ? [...written, 'README.md'] : written;
 }

@@ -17,6 +17,8 @@ export interface ClientOptions {
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
+	/** Called for each request that was refused for the rate limit and is repeated. */
+	onRepeat?: () => void;
 }
 
 /** What came of a plan, after as many attempts as the rules of sending again allow. */
@@ -47,6 +49,7 @@ export function createClient({
 	limiter,
 	clock,
 	wallClock,
+	onRepeat,
 }: ClientOptions): Client {
 	let lastRefusal: Outcome | undefined;
 
@@ -69,12 +72,14 @@ export function createClient({
 			const outcome = await way(plan, timeoutMs);
 			if (isRateLimited(outcome) && outcome.kind === 'answer') {
 				lastRefusal = outcome;
+				// Polls are repeated until their deadline, by whoever waits.
+				if (plan.call === 'poll') onRepeat?.();
 				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
 				// A pause longer than that is no pause: the request fails and says so.
 				limiter.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
 			} else if (outcome.kind === 'answer' && outcome.httpCode < 500 && outcome.httpCode !== 429) {
 				// Good or not: it was not refused for its rate.
-				limiter.accepted();
+				limiter.accepted(permit);
 			}
 			return outcome;
 		});
@@ -91,6 +96,7 @@ export function createClient({
 			if (!decision.again || (decision.rateLimited && limiter.circuitOpen)) {
 				return { outcome, attempts };
 			}
+			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();
 			// The rate limiter itself holds back what was sent too fast.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}

@@ -70,6 +70,9 @@ export class RateLimiter {
 
 	private lastRefusalAt = -Infinity;
 
+	/** How many were sent in the second before that, less those of them that were refused as well. */
+	private sentAtRefusal = 0;
+
 	private lastAcceptedAt: number;
 
 	constructor(private readonly options: RateLimiterOptions) {
@@ -126,12 +129,12 @@ export class RateLimiter {
 	}
 
 	/** The gateway accepted a request: the rate may rise. */
-	accepted(): void {
+	accepted(permit?: Permit): void {
 		const now = this.options.clock.now();
 		this.breaker.accepted();
 		const seconds = Math.max(0, Math.min(1, (now - this.lastAcceptedAt) / 1000));
 		this.lastAcceptedAt = Math.max(now, this.lastAcceptedAt);
-		this.sendRate.accepted(seconds, this.sentWithinASecond(now));
+		this.sendRate.accepted(seconds, this.sentWithinASecond(now), permit?.sentRate);
 	}
 
 	/**
@@ -149,10 +152,14 @@ export class RateLimiter {
 			if (this.sendRate.inSlowStart && sentRate > 1) this.pauseUntil(this.firstOfSecond() + 1000);
 			this.pauseUntil(now + this.breaker.refused(now, clock.random()));
 			this.lastRefusalAt = now;
+			this.sentAtRefusal = this.sentWithinASecond(now);
 			// While nothing starts the rate does not rise either.
 			this.lastAcceptedAt = this.nextStartAt;
+		} else if (startedAt > this.lastRefusalAt - 1000) {
+			// Requests do not arrive in the order in which they start: only their number is certain.
+			this.sentAtRefusal -= 1;
 		}
-		this.sendRate.refused(sentRate, isNew, this.breaker.isHalfOpen);
+		this.sendRate.refused(this.sentAtRefusal, isNew, this.breaker.isHalfOpen);
 		// With others in flight it may be their number that is too much, and that passes.
 		if (this.inFlight.size <= 1) this.breaker.openIfLasting(now);
 		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));

@@ -3,8 +3,9 @@
  * first refusal, as TCP does (RFC 5681, section 3.1, with the initial window of RFC 6928), then
  * CUBIC (RFC 9438, section 4) for a rate instead of a window, as `DefaultRateLimiter` of
  * @smithy/util-retry has it. Named as there. One thing is from BIC, which CUBIC comes from: far
- * beyond the last maximum it is slow start again (max probing). docs/scaling.md says what the
- * numbers are chosen by.
+ * beyond the last maximum it is slow start again (max probing). Refusals that come by chance, at any
+ * rate, are told from the others by Page's CUSUM test. docs/scaling.md says what the numbers are
+ * chosen by.
  */
 
 /** Until the first refusal this many may be in flight at any rate: test "begin with a handful". */
@@ -25,6 +26,18 @@ const MAX_PROBING = 2;
 const USED_SHARE = 0.5;
 /** Requests per second: test "refusals without end leave a rate that ends". */
 const MIN_RATE = 0.2;
+/** A limit that is met refuses at least this share of what comes next: tests "by chance". */
+const SHARE_AT_LIMIT = 0.5;
+/** What is taken for chance at least and at most; of more than that the rate is the reason. */
+const [LEAST_CHANCE, MOST_CHANCE] = [0.01, 0.2];
+/** Weight of a request in the share that is refused by chance: as above. */
+const CHANCE_WEIGHT = 1 / 30;
+/** Sent at less than this share of a rate that was accepted, a request tells of chance only. */
+const BORNE_SHARE = 0.9;
+/** Where it was the rate after all, there is less chance than was thought: test "100, after 5 s 10". */
+const CHANCE_DECAY = 0.8;
+/** Evidence at which it is the rate: with no chance a single refusal is enough, with a fifth three in a row. */
+const DECISION = 2.4;
 
 /** What a send rate has found out, to begin another one with. */
 export interface SendRateState {
@@ -33,11 +46,22 @@ export interface SendRateState {
 	inSlowStart: boolean;
 	wasRefused: boolean;
 	elapsedS: number;
+	/** The share of requests that is refused at any rate. */
+	chance: number;
 }
 
 /** A pure algorithm: it has no clock and sends nothing. */
 export class SendRate {
 	private state: SendRateState;
+
+	/** At which rate the last accepted request was sent. */
+	private acceptedRate = 0;
+
+	/** That a limit is met: the logarithm of how much likelier it makes the last answers than chance does. */
+	private evidence = 0;
+
+	/** Whether the last event of refusals lowered the rate. */
+	private isCounted = true;
 
 	/**
 	 * @param highest requests per second that are never exceeded; begins with that many
@@ -55,6 +79,7 @@ export class SendRate {
 			inSlowStart,
 			wasRefused: false,
 			elapsedS: 0,
+			chance: 0,
 		};
 	}
 
@@ -82,9 +107,14 @@ export class SendRate {
 	 *
 	 * @param seconds since the one before
 	 * @param sentRate how many requests were sent within the last second
+	 * @param ownRate how many were sent in the second up to this one, itself included
 	 */
-	accepted(seconds: number, sentRate: number): void {
+	accepted(seconds: number, sentRate: number, ownRate = sentRate): void {
 		const { state } = this;
+		const byLimit = Math.log((1 - SHARE_AT_LIMIT) / (1 - this.chance()));
+		this.evidence = Math.max(0, this.evidence + byLimit);
+		this.noteChance(ownRate, 0);
+		this.acceptedRate = ownRate;
 		// RFC 9438, section 5.8: who does not use the rate learns nothing about it.
 		if (sentRate < state.perSecond * USED_SHARE) return;
 		if (state.inSlowStart) {
@@ -104,30 +134,63 @@ export class SendRate {
 	/**
 	 * A request was refused for its rate.
 	 *
-	 * @param sentRate how many requests were sent in the second up to this one, itself included
+	 * @param sentRate how many requests were sent in the second up to the first refusal of this event,
+	 * less those of them that are known to be refused besides this one
 	 * @param isNew false if it was sent before the last refusal was known: one event lowers the rate
 	 * once, and its other refusals only tell more exactly how many were accepted
 	 * @param isRepeated whether nothing was accepted since the last refusal
 	 */
 	refused(sentRate: number, isNew: boolean, isRepeated = false): void {
 		const { state } = this;
-		// Not half way up to the plateau, a rate that was borne before is not the reason, unless it is
-		// refused twice in a row: some gateways refuse a share of the requests at any rate.
+		this.evidence += Math.log(SHARE_AT_LIMIT / this.chance());
+		if (isNew) this.noteChance(sentRate, 1);
+		// Not half way up to the plateau, a rate that was borne before is not the reason, unless more
+		// than one is refused.
 		const isBorne = state.perSecond < (state.lastMaxRate * (BETA + PLATEAU)) / 2;
-		if (isNew && isBorne && !isRepeated && !state.inSlowStart) return;
-		const accepted = Math.max(1, sentRate - 1);
-		const met = isNew ? state.perSecond : state.lastMaxRate;
+		const isDoubtful = isNew && isBorne && !isRepeated && !state.inSlowStart;
+		if (isNew) this.isCounted = false;
+		const isFirst = !this.isCounted;
+		if (isFirst && (isDoubtful || !this.isLimit())) return;
+		this.isCounted = true;
+		// Those that chance refused would have been accepted as well.
+		const byChance = Math.min(MOST_CHANCE, state.chance);
+		const accepted = Math.max(1, sentRate - 1) / (1 - byChance);
+		const met = isFirst ? state.perSecond : state.lastMaxRate;
 		// Before the first refusal nothing else is known; in max probing the last maximum is.
 		const known = state.elapsedS > 0 ? Math.max(state.lastMaxRate, accepted) : accepted;
 		// The first requests after a quiet time are few, and say nothing of the limit.
 		const isMeasured = !isNew && accepted >= state.perSecond * USED_SHARE;
 		state.lastMaxRate = Math.min(met, state.inSlowStart ? known : isMeasured ? accepted : met);
-		if (isNew) state.elapsedS = 0;
+		if (isFirst) state.elapsedS = 0;
 		// Refused within the initial window, it is not this run that has met the limit: slow start
 		// again, from one request (RFC 6928, section 2, and RFC 5681, section 3.1).
-		if (isNew && (state.wasRefused || accepted > INITIAL_WINDOW)) state.inSlowStart = false;
+		if (isFirst && (state.wasRefused || accepted > INITIAL_WINDOW)) state.inSlowStart = false;
 		state.wasRefused = true;
 		const lowered = Math.max(MIN_RATE, state.lastMaxRate * BETA);
 		state.perSecond = Math.min(state.perSecond, lowered);
+	}
+
+	/**
+	 * Whether a refusal shows a limit. Some gateways refuse a share of the requests at any rate.
+	 *
+	 * The cumulative sum test of E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954:
+	 * it tells when the share of refusals has risen from that of chance to that of a limit. What
+	 * chance refuses is seen where a request was sent more slowly than one that was accepted before.
+	 */
+	private isLimit(): boolean {
+		if (this.evidence < DECISION) return false;
+		this.evidence = 0;
+		this.state.chance *= CHANCE_DECAY;
+		return true;
+	}
+
+	private chance(): number {
+		return Math.min(MOST_CHANCE, Math.max(LEAST_CHANCE, this.state.chance));
+	}
+
+	private noteChance(ownRate: number, refused: 0 | 1): void {
+		const { state } = this;
+		if (!state.wasRefused || ownRate > this.acceptedRate * BORNE_SHARE) return;
+		state.chance += (refused - state.chance) * CHANCE_WEIGHT;
 	}
 }

@@ -1,5 +1,5 @@
-import { GatewayError } from '../util/gatewayError';
-import { isFinished } from '../protocol/status';
+import { DeadlineError, GatewayError } from '../util/gatewayError';
+import { isFinished, statusGroup } from '../protocol/status';
 import { taskName, type TaskState } from '../protocol/task';
 
 /**
@@ -27,4 +27,23 @@ export function taskError(state: TaskState): GatewayError | undefined {
 		taskType,
 		status,
 	});
+}
+
+/** Whether a task has ended as unsuccessful. @param error of waiting for it */
+export function hasFailed(error: unknown): boolean {
+	return error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
+}
+
+/**
+ * Whether nothing is to be had of a task any more: it has failed, has finished without an image, or
+ * the gateway does not know it. One of the other kind is there all the same.
+ *
+ * @param error of waiting for it
+ * @param taskType under which it was asked about
+ */
+export function hasNothingToGive(error: unknown, taskType: string): boolean {
+	if (!(error instanceof GatewayError) || error instanceof DeadlineError) return false;
+	const { status, httpCode, taskType: found } = error.problem;
+	const isOfOtherKind = found !== undefined && taskType !== 'auto' && found !== taskType;
+	return isFinished(statusGroup(status)) || (httpCode === 404 && !isOfOtherKind);
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, nonEmptyString, finiteNumber, type JsonObject } from '../util/json';
 import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
+import { GatewayError } from '../util/gatewayError';
 
 /** One turn of a conversation. What an assistant said is kept as it came, down to the byte. */
 export interface Turn {
@@ -28,28 +29,53 @@ export interface MessageRequest {
 	extraFields?: JsonObject;
 }
 
-/** Plans `POST /v1/messages` (specification, 4.4). */
+/**
+ * Plans `POST /v1/messages` (specification, 4.4).
+ *
+ * @throws GatewayError if the thinking may take as many tokens as the whole response
+ */
 export function planMessage(request: MessageRequest): RequestPlan {
+	const body = bodyOf(request);
+	refuseLargeBudget(body);
 	return {
 		call: 'message',
 		method: 'POST',
 		path: '/v1/messages',
 		query: {},
 		headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
-		body: withoutUndefined({
-			model: request.model,
-			max_tokens: request.maxTokens,
-			system: request.system,
-			messages: request.messages,
-			thinking: thinkingField(request),
-			output_config: request.effort === undefined ? undefined : { effort: request.effort },
-			temperature: request.temperature,
-			top_p: request.topP,
-			top_k: request.topK,
-			...request.extraFields,
-		}),
+		body,
 		paid: true,
 	};
+}
+
+function bodyOf(request: MessageRequest): JsonObject {
+	return withoutUndefined({
+		model: request.model,
+		max_tokens: request.maxTokens,
+		system: request.system,
+		messages: request.messages,
+		thinking: thinkingField(request),
+		output_config: request.effort === undefined ? undefined : { effort: request.effort },
+		temperature: request.temperature,
+		top_p: request.topP,
+		top_k: request.topK,
+		...request.extraFields,
+	});
+}
+
+/**
+ * Tokens for thinking are part of `max_tokens`, which caps the whole output (specification, 2.6): a
+ * budget that leaves nothing for the response is refused by gateways, some of which only say 400.
+ * Looks at what is sent, which extra fields may have changed.
+ */
+function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
+	if (!isJsonObject(thinking) || thinking.type !== 'enabled') return;
+	const budget = thinking.budget_tokens;
+	if (typeof budget !== 'number' || typeof most !== 'number' || budget < most) return;
+	throw new GatewayError({
+		message: `"Budget (Tokens)" is ${budget} and must be less than "Max Tokens", which is ${most}`,
+		description: `Raise "Max Tokens" to more than ${budget}, or lower "Budget (Tokens)" to less than ${most}: the response needs the rest. Nothing was sent.`,
+	});
 }
 
 function thinkingField({
@@ -168,4 +194,30 @@ export function readTurns(value: unknown): Turn[] | string {
 		}
 	}
 	return value as Turn[];
+}
+
+/**
+ * Which turn says nothing. Only the last one may, if it is the assistant's: the model goes on from it.
+ *
+ * @returns its position, from 1; undefined if each turn says something
+ */
+export function emptyTurn(turns: readonly Turn[]): number | undefined {
+	const empty = turns.findIndex(
+		({ role, content }, index) =>
+			saysNothing(content) && !(role === 'assistant' && index > 0 && index === turns.length - 1),
+	);
+	return empty < 0 ? undefined : empty + 1;
+}
+
+function saysNothing(content: unknown): boolean {
+	if (typeof content === 'string') return content.trim() === '';
+	return (
+		Array.isArray(content) &&
+		content.every(
+			(block) =>
+				isJsonObject(block) &&
+				block.type === 'text' &&
+				(typeof block.text !== 'string' || block.text.trim() === ''),
+		)
+	);
 }

@@ -87,8 +87,9 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
  */
 export function authHeaders(url: string, settings: KeySettings): Record<string, string> {
 	const baseUrl = normalizeUrl(settings.baseUrl);
-	const path = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
-	if (path === undefined) return {};
+	const below = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
+	if (below === undefined) return {};
+	const path = below.endsWith('/') ? below.slice(0, -1) : below;
 	const key = cleanApiKey(settings.apiKey);
 	if (path.startsWith('/v1/images/')) return { Authorization: `Bearer ${key}` };
 	if (path === '/v1/messages') {
@@ -99,4 +100,59 @@ export function authHeaders(url: string, settings: KeySettings): Record<string, 
 		};
 	}
 	return {};
+}
+
+/**
+ * A request as n8n hands it to a credential: its helpers name the address `url`, the HTTP Request
+ * node and other older nodes name it `uri`.
+ */
+export interface AddressedRequest {
+	url?: unknown;
+	uri?: unknown;
+	baseURL?: unknown;
+}
+
+/**
+ * The full address to which a request goes, joined as the HTTP library of n8n joins it.
+ *
+ * @returns undefined where that is not certain: no address, one that is neither a text nor a URL, or
+ *   two that differ. Such a request must not carry the key.
+ */
+export function requestAddress({ url, uri, baseURL }: AddressedRequest): string | undefined {
+	const given = [url, uri].filter((part) => part !== undefined && part !== null);
+	const base = baseURL === undefined || baseURL === null ? '' : textOf(baseURL);
+	const targets = given.map((part) => joined(base, textOf(part)));
+	const [target] = targets;
+	return targets.every((other) => other === target) ? target : undefined;
+}
+
+const textOf = (part: unknown): string | undefined =>
+	part instanceof URL ? part.href : typeof part === 'string' ? part : undefined;
+
+/** A base with a path keeps it, unlike in links of a web page, where `/` leads to the root. */
+function joined(base: string | undefined, part: string | undefined): string | undefined {
+	if (base === undefined || part === undefined) return undefined;
+	try {
+		if (base === '' || /^([a-z][a-z\d+\-.]*:)?\/\//i.test(part)) return new URL(part).href;
+		const rest = part.slice(part.search(/[^/]|$/));
+		const target = new URL(part === '' ? base : `${base.replace(/\/$/, '')}/${rest}`);
+		// Whoever joins them like a link must come to the same host.
+		return new URL(part, base).origin === target.origin ? target.href : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * Whether n8n may follow redirects of a request that carries the key, provided that it stays on the
+ * same host. n8n takes the `Authorization` header away where a redirect leads to another port or
+ * protocol, and no other header; and it knows nothing of the path at which the gateway lives.
+ */
+export function mayFollowRedirects(
+	headers: Record<string, string>,
+	{ baseUrl }: Pick<KeySettings, 'baseUrl'>,
+): boolean {
+	const address = normalizeUrl(baseUrl);
+	const isWholeHost = address !== undefined && new URL(address).origin === address;
+	return isWholeHost && 'Authorization' in headers;
 }

@@ -143,8 +143,16 @@ export function safeMimeType(foreign: unknown): string | undefined {
 /**
  * A sensible file name for a downloaded image: the last part of its address where that is one,
  * else `fallback`; always with the extension of what it really is.
+ *
+ * @param chosen by the user, safe as it is; undefined or empty: none
  */
-export function imageFileName(url: string, mimeType: string, fallback: string): string {
+export function imageFileName(
+	url: string,
+	mimeType: string,
+	fallback: string,
+	chosen?: string,
+): string {
+	if (chosen !== undefined && chosen !== '') return `${chosen}.${extensionFor(mimeType)}`;
 	let stem = '';
 	try {
 		const { pathname, protocol } = new URL(url);

@@ -17,10 +17,13 @@ export function rounded(amount: number): number {
 	return Math.round(amount * 1e6) / 1e6;
 }
 
-/** What a model costs, in words; a multiplier is never shown as a price. Undefined if unknown. */
+/**
+ * What a model costs, in words; a multiplier is never shown as a price. Undefined if unknown. No
+ * currency: the listing publishes none (specification, 2.8).
+ */
 export function priceInWords(billing: Billing | undefined): string | undefined {
 	if (billing?.value === undefined) return undefined;
 	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
-	if (billing.mode === 'price') return `${billing.value}${unit}`;
+	if (billing.mode === 'price') return `price ${billing.value}${unit}`;
 	return billing.mode === 'ratio' ? `${billing.value} × base price${unit}` : undefined;
 }

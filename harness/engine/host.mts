@@ -95,6 +95,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 				if (crash !== undefined) parkedData.set(id, child.data);
 				else child = next as RunResult;
 			}
+			if (crash === undefined) options.onSubExecution?.(child);
 			parkedChildren.delete(id);
 			const error = crash === undefined || crash === 'output' ? child.error : errorOfCrash[crash];
 			if (error) {

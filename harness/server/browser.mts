@@ -23,6 +23,8 @@ export interface EditorOptions {
 	stepMs?: number;
 }
 
+/** The first load on a busy machine takes more than any step. */
+const LOAD_MS = 90_000;
 const CHROMIUMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /**
@@ -110,7 +112,8 @@ export class Editor {
 	 * @param address path such as `/home/credentials`
 	 */
 	async goto(address: string): Promise<void> {
-		const load = () => this.page.goto(this.server.url + address, { waitUntil: 'load' });
+		const url = this.server.url + address;
+		const load = () => this.page.goto(url, { waitUntil: 'load', timeout: LOAD_MS });
 		await load().catch(load);
 	}
 

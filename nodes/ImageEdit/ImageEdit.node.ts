@@ -10,7 +10,7 @@ import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
-	modeField,
+	modeFieldFor,
 	modeNotices,
 	modelField,
 	modelParametersField,
@@ -58,6 +58,7 @@ export class ImageEdit implements INodeType {
 				name: 'imageSource',
 				type: 'options',
 				default: 'binary',
+				required: true,
 				description: 'Where the image to edit comes from',
 				options: [
 					{
@@ -86,27 +87,35 @@ export class ImageEdit implements INodeType {
 				displayName: 'Image URL',
 				name: 'imageUrl',
 				type: 'string',
+				typeOptions: { rows: 2 },
 				default: '',
 				required: true,
 				placeholder: 'e.g. https://example.com/photo.jpg',
 				description: 'Address of the image to edit; several are separated by line breaks',
 				displayOptions: { show: { imageSource: ['url'] } },
 			},
-			modeField,
+			modeFieldFor({
+				sync: 'Edit image',
+				wait: 'Submit edit task and wait',
+				submit: 'Submit edit task',
+			}),
 			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
 					'checkLimits',
 					'concurrency',
 					'dryRun',
 					'extraFields',
+					'fileName',
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',

@@ -99,7 +99,7 @@ async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise
 	}
 	return await Promise.all(
 		urls.map(async (url) => {
-			const binary = await downloadImage(run, url, maxMb, 'image', 'source');
+			const binary = await downloadImage(run, url, maxMb, { fallback: 'image' }, 'source');
 			return await uploadFrom(
 				context,
 				binary,

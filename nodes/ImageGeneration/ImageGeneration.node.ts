@@ -10,7 +10,7 @@ import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import {
 	downloadFieldsFor,
-	modeField,
+	modeFieldFor,
 	modeNotices,
 	modelField,
 	modelParametersField,
@@ -52,21 +52,28 @@ export class ImageGeneration implements INodeType {
 				placeholder: 'e.g. A fox in the morning mist, watercolour',
 				description: 'What is to be seen in the image',
 			},
-			modeField,
+			modeFieldFor({
+				sync: 'Generate image',
+				wait: 'Submit generation task and wait',
+				submit: 'Submit generation task',
+			}),
 			...modeNotices,
 			modelParametersField,
 			...downloadFieldsFor(['sync', 'wait']),
 			optionsField(
 				[
+					'addSummary',
 					'asyncFlag',
 					'budget',
 					'checkLimits',
 					'concurrency',
 					'dryRun',
 					'extraFields',
+					'fileName',
 					'maxDownloadMb',
 					'maxWait',
 					'n',
+					'parametersByName',
 					'pollInterval',
 					'requestsPerSecond',
 					'responseFormat',

@@ -18,6 +18,7 @@ import {
 	imageBinaries,
 	readTarget,
 	shownImage,
+	type ImageFacts,
 	type ImageTarget,
 } from '../shared/images/imageItems';
 import { runItems } from '../shared/run/itemRunner';
@@ -25,7 +26,8 @@ import { readLimits } from '../shared/parameters/optionValues';
 import { openRun, type Run } from '../shared/run/runContext';
 import { runNode } from '../shared/run/runNode';
 import { queryTask } from '../shared/images/pollTasks';
-import { ageOf, readTaskReference } from '../shared/images/taskReference';
+import { hasFileNames, withUniqueFileNames } from '../shared/images/fileNames';
+import { ageOf, knownFacts, readTaskReference } from '../shared/images/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -49,7 +51,7 @@ export class ImageTask implements INodeType {
 		properties: [
 			...taskFields,
 			...downloadFieldsFor(),
-			optionsField(['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout']),
+			optionsField(['concurrency', 'fileName', 'maxDownloadMb', 'requestsPerSecond', 'timeout']),
 		],
 	};
 
@@ -68,10 +70,11 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 				const task = readTaskReference(context, itemIndex);
 				const target = readTarget(context, itemIndex);
 				const ageMs = ageOf(context.getInputData()[itemIndex]?.json.submittedAt);
-				return async () => [await taskItem(run, await queryTask(run, task, ageMs), target)];
+				const known = knownFacts(context, itemIndex);
+				return async () => [await taskItem(run, await queryTask(run, task, ageMs), known, target)];
 			},
 		});
-		return [items.flat()];
+		return [(hasFileNames(context) ? withUniqueFileNames(items) : items).flat()];
 	} finally {
 		run.end();
 	}
@@ -80,6 +83,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 async function taskItem(
 	run: Run,
 	state: TaskState,
+	known: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData> {
 	const error = taskError(state);
@@ -87,7 +91,9 @@ async function taskItem(
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, status, group, images, response } = state;
 	const binary =
-		group === 'success' ? await imageBinaries(run, images, { taskId }, target) : undefined;
+		group === 'success'
+			? await imageBinaries(run, images, { ...known, taskId }, target)
+			: undefined;
 	return {
 		json: withoutUndefined({
 			taskId,

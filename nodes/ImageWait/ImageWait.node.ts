@@ -14,7 +14,9 @@ import {
 	readOptions,
 	readSwitch,
 } from '../shared/parameters/optionValues';
+import { finishRun, readRunEnd } from '../shared/images/runResult';
 import { isTool } from '../shared/run/runContext';
+import { addCost, emptyTally } from '../shared/run/tally';
 import { runNode } from '../shared/run/runNode';
 import { playRole } from '../shared/suspend/roles';
 import { ROLES } from '../shared/suspend/subWorkflows';
@@ -50,7 +52,7 @@ export class ImageWait implements INodeType {
 			},
 			...downloadFieldsFor(),
 			optionsField(
-				['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
+				['addSummary', 'concurrency', 'fileName', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
 				[
 					{
 						displayName: 'On Timeout',
@@ -103,12 +105,20 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 		? inRange(context, 'parkAfter', options.parkAfter, 0) * 1000
 		: Number.MAX_SAFE_INTEGER;
 	const count = context.getInputData().length;
-	const read = (itemIndex: number) => ({ job: readJob(context, itemIndex) });
-	const entries = await waitForJobs(context, count, read, windowMs);
-	if (entries.some(({ done }) => done === undefined)) return await suspend(context, entries);
-	const items = entries.flatMap(({ done }) => done?.items ?? []);
-	if (!hasSecondOutput(context)) return [items];
-	return [items, entries.flatMap(({ done }) => done?.open ?? [])];
+	const end = readRunEnd(context);
+	const tally = emptyTally();
+	const read = (itemIndex: number) => {
+		const job = readJob(context, itemIndex);
+		tally.tasks += 1;
+		addCost(tally, job.facts.estimatedCost);
+		return { job };
+	};
+	const entries = await waitForJobs(context, count, read, windowMs, tally);
+	if (entries.some(({ done }) => done === undefined)) return await suspend(context, entries, tally);
+	const found = entries.map(({ done }) => done?.items ?? []);
+	const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
+	const { items, open } = finishRun(context, { items: found, open: stillOpen }, tally, end);
+	return hasSecondOutput(context) ? [items.flat(), open] : [items.flat()];
 }
 
 /**
@@ -119,7 +129,7 @@ function outputsFor(parameters: { role?: string; options?: { onTimeout?: string 
 	const { role = 'wait' } = parameters;
 	const names = {
 		keep: ['Resume', 'Result', 'Failure'],
-		watch: ['Check Again', 'Result'],
+		watch: ['Check Again', 'Result', 'Failure'],
 		progress: ['Tasks', 'Next'],
 		result: ['Finished', 'Still Open'],
 	}[role];

@@ -1,3 +1,5 @@
+// A type only: the package loads on an n8n without the SDK, and n8n's linter knows an AI node by it.
+import type * as AiNodeSdk from '@n8n/ai-node-sdk';
 import type {
 	IExecuteFunctions,
 	INodeType,
@@ -102,7 +104,7 @@ function keptTurns(context: IExecuteFunctions): KeptTurn[] {
  * Loaded on first use: an n8n without the SDK must still load this package with all its other
  * nodes.
  */
-async function loadSdk(context: ISupplyDataFunctions) {
+async function loadSdk(context: ISupplyDataFunctions): Promise<typeof AiNodeSdk> {
 	try {
 		return await import('@n8n/ai-node-sdk');
 	} catch (error) {

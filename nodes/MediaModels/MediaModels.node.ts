@@ -7,6 +7,7 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import type { ListingFormat } from '../../gateway/protocol/models';
 import { testMediaGateway } from '../shared/methods/credentialTest';
+import { searchModelsFor } from '../shared/methods/listSearch';
 import { runItems } from '../shared/run/itemRunner';
 import {
 	readChoice,
@@ -43,7 +44,10 @@ export class MediaModels implements INodeType {
 		properties: mediaModelsFields,
 	};
 
-	methods = { credentialTest: { testMediaGateway } };
+	methods = {
+		listSearch: { searchModels: searchModelsFor() },
+		credentialTest: { testMediaGateway },
+	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await runNode(this, async () => await readModels(this));

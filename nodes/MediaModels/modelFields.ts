@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { modelField } from '../shared/descriptions/imageFields';
 import { optionsField } from '../shared/descriptions/optionFields';
 
 /** The parameters of the Models node. */
@@ -9,12 +10,13 @@ export const mediaModelsFields: INodeProperties[] = [
 		type: 'options',
 		noDataExpression: true,
 		default: 'getMany',
+		hint: 'No API key is sent: the credential only says where the gateway is',
 		options: [
 			{
 				name: 'Get',
 				value: 'get',
 				description: 'Get one model by its exact name',
-				action: 'Get a model',
+				action: 'Get model',
 			},
 			{
 				name: 'Get Many',
@@ -25,13 +27,8 @@ export const mediaModelsFields: INodeProperties[] = [
 		],
 	},
 	{
-		displayName: 'Model',
-		name: 'model',
-		type: 'string',
-		default: '',
-		required: true,
-		placeholder: 'e.g. aurora-image-1',
-		description: 'The exact name of the model; blanks, slashes and umlauts are taken care of',
+		...modelField,
+		description: 'The model to look up. Workflows that hold its name as a text still work.',
 		displayOptions: { show: { operation: ['get'] } },
 	},
 	{

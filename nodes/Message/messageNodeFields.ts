@@ -87,7 +87,7 @@ export const messageFields: INodeProperties[] = [
 		name: 'maxTokens',
 		type: 'number',
 		typeOptions: { minValue: 1 },
-		default: 1024,
+		default: 4096,
 		required: true,
 		description:
 			'The most tokens that the answer may take, thinking included. 1 makes the smallest call that shows whether key and model work.',

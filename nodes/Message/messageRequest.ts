@@ -2,19 +2,22 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, parseJson } from '../../gateway/util/json';
 import {
+	emptyTurn,
 	readTurns,
 	type MessageRequest,
-	type Thinking,
 	type Turn,
 } from '../../gateway/messages/message';
+import { readMessageSettings } from '../shared/parameters/messageSettings';
 import {
 	readChoice,
-	readCount,
 	readExtraFields,
 	readOptions,
 	readText,
 } from '../shared/parameters/optionValues';
 import { readParameter } from '../shared/parameters/reader';
+
+/** Where the user set none. */
+const MAX_TOKENS = 4096;
 
 /**
  * What an item asks of the message endpoint.
@@ -22,59 +25,15 @@ import { readParameter } from '../shared/parameters/reader';
  * @throws NodeOperationError that names the parameter to correct
  */
 export function readMessageRequest(context: IExecuteFunctions, itemIndex: number): MessageRequest {
-	const options = readOptions(context, itemIndex);
-	const thinking = readChoice(
-		context,
-		'Thinking',
-		readParameter(context, 'thinking', itemIndex, 'default'),
-		THINKING,
-		itemIndex,
-	);
-	const maxTokens = readCount(
-		context,
-		'Max Tokens',
-		readParameter(context, 'maxTokens', itemIndex, 1024),
-		itemIndex,
-		MOST_TOKENS,
-	);
-	const number = (name: string, value: unknown): number | undefined =>
-		readNumber(context, name, value, itemIndex);
+	const { history, system } = readOptions(context, itemIndex);
 	return {
-		model: readText(
-			context,
-			'model',
-			'Model',
-			itemIndex,
-			"Enter the name of a model from the gateway's model catalogue.",
-		).trim(),
-		maxTokens: maxTokens ?? 1024,
-		messages: [
-			...readHistory(context, options.history, itemIndex),
-			...readInput(context, itemIndex),
-		],
-		thinking,
-		budgetTokens:
-			thinking === 'enabled'
-				? readCount(
-						context,
-						'Budget (Tokens)',
-						readParameter(context, 'budgetTokens', itemIndex, 1024),
-						itemIndex,
-						MOST_TOKENS,
-					)
-				: undefined,
-		display: nonEmptyString(options.display),
-		effort: nonEmptyString(options.effort),
-		system: nonEmptyString(options.system),
-		temperature: number('Temperature', options.temperature),
-		topP: number('Top P', options.topP),
-		topK: number('Top K', options.topK),
+		...readMessageSettings(context, itemIndex, MAX_TOKENS),
+		messages: [...readHistory(context, history, itemIndex), ...readInput(context, itemIndex)],
+		system: nonEmptyString(system),
 		extraFields: readExtraFields(context, itemIndex),
 	};
 }
 
-const MOST_TOKENS = 10_000_000;
-const THINKING: [Thinking, ...Thinking[]] = ['default', 'adaptive', 'disabled', 'enabled'];
 const INPUTS = ['prompt', 'messages', 'json'] as const;
 
 function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
@@ -114,23 +73,17 @@ function turnsFrom(
 	fewest: number,
 ): Turn[] {
 	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value);
-	if (typeof turns !== 'string' && turns.length >= fewest) return turns;
-	const problem = typeof turns === 'string' ? turns : 'It is empty';
-	throw new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
-		description: 'It looks like this: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
-		itemIndex,
-	});
-}
-
-/** A sampling value that the user set; an empty field is not sent. */
-function readNumber(
-	context: IExecuteFunctions,
-	name: string,
-	value: unknown,
-	itemIndex: number,
-): number | undefined {
-	if (value === undefined || value === null || value === '') return undefined;
-	const number = Number(value);
-	if (Number.isFinite(number)) return number;
-	throw new NodeOperationError(context.getNode(), `"${name}" is not a number`, { itemIndex });
+	const refuse = (problem: string, advice: string) =>
+		new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
+			description: `${advice} Nothing was sent.`,
+			itemIndex,
+		});
+	if (typeof turns === 'string' || turns.length < fewest) {
+		const problem = typeof turns === 'string' ? turns : 'It is empty';
+		throw refuse(problem, 'It looks like this: [{ "role": "user", "content": "Hello" }].');
+	}
+	// A history goes back as it came: what the model left empty is the gateway's to judge.
+	const empty = fewest === 0 ? undefined : emptyTurn(turns);
+	if (empty === undefined) return turns;
+	throw refuse(`Message ${empty} is empty`, 'Enter its content, or remove the message.');
 }

@@ -120,8 +120,12 @@ function answerText(
 	if (failed) return `The tool could not do it: ${excerpt(failed.text)}`;
 	if (results.length > 0) {
 		const address = lastAddress(toolRequest);
+		// As a model does that was told to show its images.
+		const shown = JSON.stringify(system ?? '').includes('![')
+			? `\n\n![the image](${address})`
+			: address;
 		const found = address
-			? `Here it is: ${address}`
+			? `Here it is: ${shown}`
 			: `The answer is: ${excerpt(results.at(-1)!.text)}`;
 		return `Done after ${results.length} tool call(s). ${found}`;
 	}

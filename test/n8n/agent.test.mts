@@ -13,7 +13,7 @@ import { openRealServer, type RealServer } from './real-server.mjs';
 const TRIGGER = 'When chat message received';
 const MODEL = 'Media Gateway Chat Model';
 const WISH = 'Draw a fox, then make it night.';
-const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/images\/[^\s"]+/;
+const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/images\/[^\s")]+/;
 
 let real: RealServer;
 let gateway: Gateway;
@@ -72,6 +72,8 @@ newest('an AI agent on n8n 2', () => {
 	async function expectFoxByNight(answer: string): Promise<void> {
 		const [address] = ADDRESS.exec(answer) ?? [];
 		expect(answer).toContain('Done after 2 tool call(s)');
+		// Markdown, which the chat shows as an image.
+		expect(answer).toContain(`![the image](${address})`);
 		expect((await fetch(address!)).headers.get('content-type')).toMatch(/^image\//);
 		const paid = gateway.requests.filter((request) => request.paid);
 		expect(paid.map(({ path }) => path)).toEqual([

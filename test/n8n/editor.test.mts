@@ -2,11 +2,14 @@ import * as path from 'node:path';
 
 import { findChromium, openEditor, type Editor } from '../../harness/server/browser.mjs';
 import {
+	exampleNames,
 	itemsOf,
+	nodeNames,
 	readExample,
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
+import { heldNodes, saveByMoving, visitNodes } from '../../harness/server/held-workflow.mjs';
 import { repositoryRoot } from '../../harness/install/folders.mjs';
 import { serverVersions, type PackedPackage } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
@@ -89,6 +92,57 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await page.getByRole('option', { name: value }).last().click();
 	}
 
+	/** What the editor saves without being asked. */
+	function countSaves(): () => number {
+		let saves = 0;
+		editor.page.on('request', (request) => {
+			if (request.method() === 'PATCH' && request.url().includes('/rest/workflows/')) saves++;
+		});
+		return () => saves;
+	}
+
+	(version === '2' ? it : it.skip).each(exampleNames())(
+		'%s: looking into every node changes nothing',
+		async (name) => {
+			const workflow = readExample(name, credentials);
+			const { id } = await server.createWorkflow(workflow);
+			const saves = countSaves();
+			await editor.openWorkflow(id);
+			await settle();
+			const before = await heldNodes(editor, id);
+			expect(Object.keys(before)).toEqual(expect.arrayContaining(nodeNames(workflow)));
+			await visitNodes(editor, workflow);
+			expect(await heldNodes(editor, id)).toEqual(before);
+			expect(Object.values(before).filter(({ changedAt }) => changedAt !== undefined)).toEqual([]);
+			// What is changed without being marked would be saved with the next change.
+			expect(saves()).toBe(0);
+			const saved = await saveByMoving(editor, server, workflow, id);
+			const parametersOfAll = (nodes: Json[]) =>
+				Object.fromEntries(nodes.map((node) => [node.name, node.parameters]));
+			expect(parametersOfAll(saved)).toEqual(parametersOfAll(workflow.nodes));
+		},
+	);
+
+	(version === '2' ? it : it.skip)(
+		'looking into a node that has run does not make the next step pay again',
+		async () => {
+			const id = await open();
+			expect((await editor.run()).status).toBe('success');
+			const paid = real.gateway.paid;
+			expect(paid).toBeGreaterThan(0);
+			await visitNodes(editor, readExample('first-image', credentials));
+			await editor.openNode(WAIT);
+			const started = editor.page.waitForResponse(/\/rest\/workflows\/[^/]+\/run/);
+			await editor.byTestId('node-execute-button').first().click();
+			const { data } = await (await started).json();
+			const execution = await server.settled(String(data.executionId));
+			expect(itemsOf(execution, WAIT)).toHaveLength(3);
+			expect(real.gateway.paid).toBe(paid);
+			expect((await server.executions({ workflowId: id })).length).toBe(2);
+			await editor.closeNode();
+		},
+	);
+
 	it('finds the nodes by what people type', async () => {
 		await open();
 		const found = await editor.searchNodes('media gateway');
@@ -98,6 +152,8 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		expect((await editor.searchNodes('generate image'))[0]).toBe('Media Gateway Image Generation');
 		expect(await editor.searchNodes('edit image')).toContain('Media Gateway Image Edit');
 		expect(await editor.searchNodes('gateway models')).toContain('Media Gateway Models');
+		expect(await editor.searchNodes('model price')).toContain('Media Gateway Models');
+		expect(await editor.searchNodes('language model')).toContain('Media Gateway Message');
 		await editor.page.keyboard.press('Escape');
 	});
 

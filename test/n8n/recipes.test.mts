@@ -34,7 +34,8 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 	const run = async (id: string, trigger?: string) =>
 		await server.settled(await server.runManually(id, trigger));
 
-	it('edit-by-form takes a photo and gives the edited one back', async () => {
+	/** Sends a photo by the form of the example; the execution then waits for its last page. */
+	async function sendForm(instructions: string) {
 		const id = await store('edit-by-form');
 		await server.activate(id);
 		const { webhookId } = readExample('edit-by-form').nodes.find(({ type }) =>
@@ -58,7 +59,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		const photo = await (await fetch(drawn.data[0].url)).blob();
 		gateway.reset();
 		form.append('field-0', photo, 'house.png');
-		form.append('field-1', 'Make it night');
+		form.append('field-1', instructions);
 		const { formWaitingUrl } = (await (
 			await fetch(address, { method: 'POST', body: form })
 		).json()) as Json;
@@ -67,6 +68,11 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 
 		const waiting = formWaitingUrl.replace('localhost', '127.0.0.1');
 		const page = await (await fetch(waiting)).text();
+		return { id, executionId, page, waiting };
+	}
+
+	it('edit-by-form takes a photo and gives the edited one back', async () => {
+		const { id, executionId, page, waiting } = await sendForm('Make it night');
 		expect(page).toContain('Here it is');
 		// The page takes the file and then tells n8n that it is done.
 		await fetch(waiting, { method: 'POST' });
@@ -76,6 +82,17 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(edited.json).toMatchObject({ taskType: 'edit', prompt: 'Make it night' });
 		expect(page).toContain(encodeURIComponent(`"fileName":"${edited.binary.data.fileName}"`));
 		expect(gateway.paidByPrompt).toEqual({ 'Make it night': 1 });
+		await server.deactivate(id);
+	});
+
+	it('edit-by-form says what went wrong, so that nobody pays a second time', async () => {
+		const { id, executionId, page, waiting } = await sendForm('Make it night [fail]');
+		expect(page).toContain('That did not work');
+		expect(page).toContain('The photo could not be edited');
+		expect(page).toContain('Please do not send the form again right away');
+		await fetch(waiting, { method: 'POST' });
+		expect((await server.settled(executionId)).status).toBe('success');
+		expect(gateway.paid).toBe(1);
 		await server.deactivate(id);
 	});
 

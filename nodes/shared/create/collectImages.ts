@@ -1,8 +1,8 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, GatewayError } from '../../../gateway/util/gatewayError';
-import { statusGroup } from '../../../gateway/protocol/status';
+import { hasFailed, hasNothingToGive } from '../../../gateway/errors/taskErrors';
+import { DeadlineError } from '../../../gateway/util/gatewayError';
 import { imageItems, isInline, type ImageTarget } from '../images/imageItems';
 import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
@@ -10,10 +10,6 @@ import type { Run } from '../run/runContext';
 import type { WaitJob } from '../suspend/waitJobs';
 import { type TaskPoller } from '../images/pollTasks';
 import { ageOf } from '../images/taskReference';
-
-/** Whether a task has ended as unsuccessful: there is nothing to be had of it any more. */
-const hasFailed = (error: unknown): boolean =>
-	error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
 
 /** Waits for the task where there is one, and hands out the images; or says what is left to wait for. */
 export async function collect(
@@ -49,6 +45,8 @@ export async function collect(
 		const state = await poller.wait(task, patience, model).catch(async (error: unknown) => {
 			if (isPart && error instanceof DeadlineError) return undefined;
 			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
+			else if (hasNothingToGive(error, taskType))
+				paidRequests.note(target.itemIndex, { lost: true });
 			return await Promise.reject(error);
 		});
 		if (state === undefined) return toWaitFor;
@@ -58,6 +56,7 @@ export async function collect(
 	}
 	const { taskId, taskType, status } = task ?? {};
 	const found = images ?? [];
+	run.tally.images += found.length;
 	// Each image carries its share, so that the items add up to what the request costs.
 	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
 	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };

@@ -14,7 +14,9 @@ import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { checkBudget, createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
 import { collect, paired } from './collectImages';
+import { counted } from './counted';
 import { readTarget } from '../images/imageItems';
+import { finishRun, readRunEnd } from '../images/runResult';
 import { runItems, type Job } from '../run/itemRunner';
 import {
 	inRange,
@@ -52,6 +54,7 @@ export async function createImages<R extends ImageRequest>(
 ): Promise<INodeExecutionData[][]> {
 	const common = readOptions(context, 0);
 	const survival = readSurvival(context, common);
+	const end = readRunEnd(context);
 	const run = await openRun(context, readLimits(context));
 	const paidRequests = openPaidRequests(run);
 	const { windowMs, progress } = survival ?? {};
@@ -106,8 +109,15 @@ export async function createImages<R extends ImageRequest>(
 
 			const { model, prompt } = request;
 			return async () => {
-				const paid = await paidRequests.payOnce(paidRequest, plan, (body) =>
-					readPaidResponse(body, taskType, mode !== 'sync'),
+				const takenOver = paidRequests.has(paidRequest);
+				const paid = await counted(
+					run.tally,
+					estimatedCost,
+					takenOver,
+					async () =>
+						await paidRequests.payOnce(paidRequest, plan, (body) =>
+							readPaidResponse(body, taskType, mode !== 'sync'),
+						),
 				);
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const { task } = paid;
@@ -144,8 +154,9 @@ export async function createImages<R extends ImageRequest>(
 						const job = jobs[itemIndex];
 						return job === undefined ? { done: { items: done } } : { job };
 					}),
+					run.tally,
 				)
-			: [items.flat()];
+			: [finishRun(context, { items, open: [] }, run.tally, end).items.flat()];
 		safe = true;
 		return output;
 	} finally {

@@ -7,7 +7,8 @@ export const modelField: INodeProperties = {
 	type: 'resourceLocator',
 	default: { mode: 'list', value: '' },
 	required: true,
-	description: 'The image model that makes the picture',
+	description:
+		"The model that makes the image. Prices in the list are in the gateway's own currency.",
 	modes: [
 		{
 			displayName: 'From List',
@@ -26,8 +27,18 @@ export const modelField: INodeProperties = {
 	],
 };
 
-/** How a paid request is made: wait for it in one go, as a task, or only hand out the task. */
-export const modeField: INodeProperties = {
+interface ModeActions {
+	sync: string;
+	wait: string;
+	submit: string;
+}
+
+/**
+ * How a paid request is made: wait for it in one go, as a task, or only hand out the task.
+ *
+ * @param actions what the modes are called in n8n's nodes panel, which lists each as an action
+ */
+export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
 	displayName: 'Mode',
 	name: 'mode',
 	type: 'options',
@@ -38,21 +49,24 @@ export const modeField: INodeProperties = {
 		{
 			name: 'Synchronous',
 			value: 'sync',
+			action: actions.sync,
 			description: 'One request that is answered by the finished image. For short jobs.',
 		},
 		{
 			name: 'Submit and Wait',
 			value: 'wait',
+			action: actions.wait,
 			description:
 				'Submits a task and asks for it until it is finished. For long jobs and batches.',
 		},
 		{
 			name: 'Submit Only',
 			value: 'submit',
+			action: actions.submit,
 			description: 'Hands out the task ID at once, for Image Wait or Image Task later on',
 		},
 	],
-};
+});
 
 /** What each mode means for the money, where the mode is chosen. */
 export const modeNotices: INodeProperties[] = [
@@ -90,7 +104,7 @@ export const modelParametersField: INodeProperties = {
 	noDataExpression: true,
 	default: { mappingMode: 'defineBelow', value: null },
 	description:
-		'Size, quality and whatever else the chosen model takes. What is left out is not sent.',
+		'Model-specific settings. Fields left empty aren\'t sent. Changing the model clears them: n8n empties the form. What has to stay goes into "Parameters by Name" in the options.',
 	typeOptions: {
 		loadOptionsDependsOn: ['model.value'],
 		resourceMapper: {
@@ -109,6 +123,9 @@ export const modelParametersField: INodeProperties = {
 	},
 };
 
+/** An agent gets no binary data: n8n drops it. What is only about files is not shown in a tool. */
+export const NOT_IN_TOOLS = { '@tool': [true] };
+
 /**
  * Whether and under which name the picture becomes binary data.
  *
@@ -116,6 +133,7 @@ export const modelParametersField: INodeProperties = {
  */
 export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 	const show = modes === undefined ? undefined : { mode: modes };
+	const hide = NOT_IN_TOOLS;
 	return [
 		{
 			displayName: 'Download',
@@ -124,7 +142,7 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 			default: true,
 			description:
 				'Whether to fetch the finished image as binary data, so that it is seen in the output',
-			...(show === undefined ? {} : { displayOptions: { show } }),
+			displayOptions: show === undefined ? { hide } : { show, hide },
 		},
 		{
 			displayName: 'Put Output File in Field',
@@ -133,7 +151,7 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 			default: 'data',
 			required: true,
 			hint: 'The name of the output binary field to put the file in',
-			displayOptions: { show: { ...show, download: [true] } },
+			displayOptions: { show: { ...show, download: [true] }, hide },
 		},
 	];
 }

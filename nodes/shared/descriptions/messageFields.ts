@@ -1,6 +1,10 @@
 import type { INodeProperties } from 'n8n-workflow';
 
-/** The model of the message endpoint: it is not in the listing. */
+/**
+ * The model of the message endpoint: free text, because no listing has it (specification, 2.8: images
+ * and videos). Names that worked before are not offered: a gateway may have closed them, and another
+ * account may not have them.
+ */
 export const messageModelField: INodeProperties = {
 	displayName: 'Model',
 	name: 'model',
@@ -8,8 +12,9 @@ export const messageModelField: INodeProperties = {
 	default: '',
 	required: true,
 	placeholder: 'e.g. reason-large',
+	hint: "Copy the name from the gateway's documentation or console: its public listing has no message models",
 	description:
-		'Name of a model in the catalogue of the gateway. On some models "-thinking" or "-nothinking" at the end switches thinking.',
+		'Exact name of a message model. On some models "-thinking" or "-nothinking" at the end switches thinking.',
 };
 
 /** The switch for thinking (specification, 2.6 and 4.4). */
@@ -53,7 +58,7 @@ export const thinkingFields: INodeProperties[] = [
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 1024,
-		description: 'How many tokens the thinking may take; less than Max Tokens',
+		description: 'Maximum number of tokens for thinking. Must be less than Max Tokens.',
 		displayOptions: { show: { thinking: ['enabled'] } },
 	},
 ];

@@ -1,7 +1,16 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
+import { NOT_IN_TOOLS } from './imageFields';
 
 /** The options that a node may offer, each written once. */
 const OPTIONS = {
+	addSummary: {
+		displayName: 'Add Summary',
+		name: 'addSummary',
+		type: 'boolean',
+		default: false,
+		description:
+			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests over the rate limit that were repeated, failed items, and items that an earlier try has paid for',
+	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
 		name: 'asyncFlag',
@@ -56,6 +65,16 @@ const OPTIONS = {
 		placeholder: 'e.g. { "seed": 42 }',
 		description: 'JSON object that is merged into the request as it is, over everything else',
 	},
+	fileName: {
+		displayName: 'File Name',
+		name: 'fileName',
+		type: 'string',
+		default: '',
+		placeholder: 'e.g. {date}-{item:3}-{prompt}',
+		description:
+			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 0; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
+		displayOptions: { hide: NOT_IN_TOOLS },
+	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
 		name: 'maxDownloadMb',
@@ -63,6 +82,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 2048 },
 		default: 100,
 		description: 'An image larger than this is not downloaded; its address is still given',
+		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	maxWait: {
 		displayName: 'Max Wait (Seconds)',
@@ -81,6 +101,41 @@ const OPTIONS = {
 		default: 1,
 		description:
 			'How many images one request makes. Each one is charged; how many are possible depends on the model.',
+	},
+	parametersByName: {
+		displayName: 'Parameters by Name',
+		name: 'parametersByName',
+		type: 'fixedCollection',
+		typeOptions: { multipleValues: true },
+		placeholder: 'Add Parameter',
+		default: {},
+		description:
+			'Settings of a model that has no form: size, seed, negative prompt and so on. Model Parameters win over these, Extra Fields over both.',
+		options: [
+			{
+				name: 'parameter',
+				displayName: 'Parameter',
+				values: [
+					{
+						displayName: 'Name',
+						name: 'name',
+						type: 'string',
+						default: '',
+						placeholder: 'e.g. seed',
+						description: 'The name under which the model expects the parameter',
+					},
+					{
+						displayName: 'Value',
+						name: 'value',
+						type: 'string',
+						default: '',
+						placeholder: 'e.g. 42',
+						description:
+							'Numbers, true and false are recognized. Quotes make a text of anything: "42". Empty values aren\'t sent. For lists and objects use an expression.',
+					},
+				],
+			},
+		],
 	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',

@@ -8,11 +8,12 @@ import { NodeOperationError } from 'n8n-workflow';
 import { finiteNumber } from '../../../gateway/util/json';
 import { withoutUndefined, type TaskType } from '../../../gateway/protocol/requestPlan';
 import type { ImageResult } from '../../../gateway/protocol/task';
-import { downloadImage } from '../transport/download';
+import { downloadImage, type ImageName } from '../transport/download';
 import { failedItem } from '../run/nodeErrors';
 import { inRange, readOptions, readSwitch } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
 import type { Run } from '../run/runContext';
+import { chosenStem, readFileNaming, type FileNaming } from './fileNames';
 
 /** What is known about the images of one item. */
 export interface ImageFacts {
@@ -33,6 +34,7 @@ export interface ImageTarget {
 	download: boolean;
 	binaryPropertyName: string;
 	maxMb: number;
+	naming?: FileNaming;
 }
 
 /** Reads where the images of an item go from its parameters. */
@@ -53,6 +55,7 @@ export function readTarget(context: IExecuteFunctions, itemIndex: number): Image
 			readOptions(context, itemIndex).maxDownloadMb,
 			itemIndex,
 		),
+		naming: readFileNaming(context, itemIndex),
 	};
 }
 
@@ -122,7 +125,7 @@ async function imageItem(
 					run,
 					url,
 					target.maxMb,
-					fileStem(facts, index),
+					nameOf(facts, index, target),
 				),
 			}
 		: undefined;
@@ -151,7 +154,7 @@ export async function imageBinaries(
 		images.map(async ({ url }, index) => {
 			if (!isDownloaded(run, target, url)) return [];
 			const { binaryPropertyName: name, maxMb } = target;
-			const data = await downloadImage(run, url, maxMb, fileStem(facts, index));
+			const data = await downloadImage(run, url, maxMb, nameOf(facts, index, target));
 			return [[index === 0 ? name : `${name}_${index}`, data] as const];
 		}),
 	);
@@ -159,5 +162,13 @@ export async function imageBinaries(
 	return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
-const fileStem = ({ taskId, model }: ImageFacts, index: number): string =>
-	`${taskId ?? model ?? 'image'}-${index}`;
+function nameOf(
+	{ taskId, model, prompt }: ImageFacts,
+	index: number,
+	{ naming, itemIndex: item }: ImageTarget,
+): ImageName {
+	return {
+		fallback: `${taskId ?? model ?? 'image'}-${index}`,
+		chosen: chosenStem(naming, { item, index, model, taskId, prompt }),
+	};
+}

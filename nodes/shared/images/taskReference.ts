@@ -1,5 +1,5 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
-import { nonEmptyString } from '../../../gateway/util/json';
+import { finiteNumber, nonEmptyString } from '../../../gateway/util/json';
 import { pathPart } from '../../../gateway/protocol/requestPlan';
 import type { ImageFacts } from './imageItems';
 import { readChoice, readText } from '../parameters/optionValues';
@@ -13,27 +13,35 @@ import type { TaskReference } from './pollTasks';
  * @throws NodeOperationError if there is no ID; GatewayError if no task can have it
  */
 export function readTaskReference(context: IExecuteFunctions, itemIndex: number): TaskReference {
+	const json = context.getInputData()[itemIndex]?.json;
 	const taskId = readText(
 		context,
 		'taskId',
 		'Task ID',
 		itemIndex,
-		'Connect a node that submits tasks, or enter the ID that it gave out.',
+		json?.dryRun === true
+			? 'The input item comes from a dry run: no task was submitted. Turn off "Dry Run" in the node that submits.'
+			: 'Connect a node that submits tasks, or enter the ID that it gave out.',
 	).trim();
 	pathPart(taskId, 'task ID', { taskId });
 	const given = readParameter(context, 'taskType', itemIndex, 'auto');
 	const chosen = readChoice(context, 'Task Type', given, TASK_TYPES, itemIndex);
 	if (chosen !== 'auto') return { taskId, taskType: chosen };
-	const known = context.getInputData()[itemIndex]?.json.taskType;
+	const known = json?.taskType;
 	return { taskId, taskType: known === 'generation' || known === 'edit' ? known : 'auto' };
 }
 
 const TASK_TYPES = ['auto', 'generation', 'edit'] as const;
 
-/** What the input item knows of the task's origin, to be handed on. */
+/** What the input item knows of the task's origin and price, to be handed on. */
 export function knownFacts(context: IExecuteFunctions, itemIndex: number): ImageFacts {
 	const json = context.getInputData()[itemIndex]?.json ?? {};
-	return { model: nonEmptyString(json.model), prompt: nonEmptyString(json.prompt) };
+	const cost = finiteNumber(json.estimatedCost);
+	return {
+		model: nonEmptyString(json.model),
+		prompt: nonEmptyString(json.prompt),
+		estimatedCost: cost !== undefined && cost >= 0 ? cost : undefined,
+	};
 }
 
 /**

@@ -7,8 +7,12 @@ import { suits, type ModelRecord } from '../../../gateway/protocol/models';
 import { priceInWords } from '../../../gateway/validation/pricing';
 import { loadModels } from './modelCache';
 
-/** The search behind the model list of a node: what suits its task, by name, mode or note. */
-export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
+/**
+ * The search behind the model list of a node: what suits its task, by name, mode or note.
+ *
+ * @param mode undefined: all models, videos too
+ */
+export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 	return async function searchModels(
 		this: ILoadOptionsFunctions,
 		filter?: string,
@@ -16,7 +20,7 @@ export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
 		const wanted = (filter ?? '').trim().toLowerCase();
 		const models = await loadModels(this);
 		const results = models
-			.filter((record) => suits(record, mode))
+			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
 			.map(asSearchItem);
 		return { results };
@@ -24,10 +28,23 @@ export function searchModelsFor(mode: 'text_to_image' | 'image_edit') {
 }
 
 /** What a mode is called in the list; one that is not known is shown as it is. */
-const MODES: Record<string, string> = { text_to_image: 'generates', image_edit: 'edits' };
+const MODES = new Map([
+	['text_to_image', 'generates'],
+	['image_edit', 'edits'],
+]);
 
-function asSearchItem({ model, billing, modes }: ModelRecord): INodeListSearchItems {
-	const does = modes?.map((mode) => MODES[mode] ?? mode).join(', ');
-	const about = [priceInWords(billing), does].filter((text) => text !== undefined && text !== '');
+/** What a model is called that can be called in one way only. */
+const ONLY = new Map([
+	['async', 'asynchronous only'],
+	['sync', 'synchronous only'],
+]);
+
+function asSearchItem(record: ModelRecord): INodeListSearchItems {
+	const { model, billing, modes, generationModes = [] } = record;
+	const does = modes?.map((mode) => MODES.get(mode) ?? mode).join(', ');
+	const only = new Set(generationModes).size === 1 ? ONLY.get(generationModes[0] ?? '') : undefined;
+	const about = [priceInWords(billing), does, only].filter(
+		(text) => text !== undefined && text !== '',
+	);
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }

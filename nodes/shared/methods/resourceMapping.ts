@@ -5,9 +5,18 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import type { AllowedValue } from '../../../gateway/protocol/models';
+import { isJsonObject } from '../../../gateway/util/json';
 import { loadModels } from './modelCache';
 
-/** The form of the chosen model: one field for each of its parameters (specification, 2.8). */
+/**
+ * The form of the chosen model: one field for each of its parameters (specification, 2.8).
+ *
+ * The editor replaces the form that a node holds by what comes from here, and deletes the values of
+ * fields that are gone. So a model that is not in the listing (closed for an hour, or an example on
+ * another gateway) keeps its form: looking into a node must change nothing, for what has changed is
+ * executed again, and paid for. When the user chooses another model, the editor has emptied the form
+ * before it asks.
+ */
 export async function getModelParameters(
 	this: ILoadOptionsFunctions,
 ): Promise<ResourceMapperFields> {
@@ -20,12 +29,23 @@ export async function getModelParameters(
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
 	return {
-		fields: Object.entries(record?.parameters ?? {}).map(([name, values]) => asField(name, values)),
+		fields:
+			record === undefined
+				? heldFields(this.getCurrentNodeParameter('modelParameters'))
+				: Object.entries(record.parameters ?? {}).map(([name, values]) => asField(name, values)),
 		emptyFieldsNotice:
 			record === undefined
-				? 'The gateway publishes no model of this name. Use "Extra Fields" in the options.'
-				: 'This model publishes no parameters. Use "Extra Fields" in the options.',
+				? 'The gateway publishes no model of this name. Use "Parameters by Name" in the options.'
+				: 'This model publishes no parameters. Use "Parameters by Name" in the options.',
 	};
+}
+
+/** The fields that the node holds already. */
+function heldFields(modelParameters: unknown): ResourceMapperField[] {
+	const schema = isJsonObject(modelParameters) ? modelParameters.schema : undefined;
+	if (!Array.isArray(schema)) return [];
+	const fields = schema.filter((field) => isJsonObject(field) && typeof field.id === 'string');
+	return structuredClone(fields) as unknown as ResourceMapperField[];
 }
 
 function asField(name: string, values: AllowedValue[]): ResourceMapperField {

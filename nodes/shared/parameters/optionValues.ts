@@ -58,6 +58,13 @@ export function readOptions(context: IExecuteFunctions, itemIndex: number): IDat
 
 const ON = ['true', '1', 'yes', 'on'];
 const OFF = ['false', '0', 'no', 'off'];
+const wordOf = (value: unknown): string => String(value).slice(0, 20).trim().toLowerCase();
+
+/** Whether a field of a request that switches something on is off, or empty. */
+export function isOff(value: unknown): boolean {
+	if (typeof value === 'object') return value === null;
+	return value === undefined || ['', ...OFF].includes(wordOf(value));
+}
 
 /**
  * A switch. An expression may give it as a text or a number, which mean what they say: a text "false"
@@ -75,7 +82,7 @@ export function readSwitch(
 ): boolean {
 	if (typeof value === 'boolean') return value;
 	if (value === undefined || value === null || value === '') return fallback;
-	const word = String(value).slice(0, 20).trim().toLowerCase();
+	const word = wordOf(value);
 	if (ON.includes(word)) return true;
 	if (OFF.includes(word)) return false;
 	throw new NodeOperationError(context.getNode(), `"${name}" must be true or false`, {
@@ -227,8 +234,7 @@ export function refuseStream(
 	fields: JsonObject,
 	itemIndex: number,
 ): void {
-	const { stream } = fields;
-	if (!stream || OFF.includes(String(stream).trim().toLowerCase())) return;
+	if (isOff(fields.stream)) return;
 	throw new NodeOperationError(context.getNode(), `"${name}" must not set "stream"`, {
 		description:
 			'This node reads the response in one piece; a stream would be charged and could not be read. Remove "stream". Nothing was sent.',

@@ -31,9 +31,11 @@ export function readParameter(
 	const source = sourceOf(context, name, itemIndex, fallback, extract);
 	if (source.kind === 'fixed') return source.value;
 	if (source.kind === 'field') {
-		const value = context.getInputData()[itemIndex]?.json[source.field];
+		// A sub-node has no items of its own: those of its root node are found by n8n alone.
+		const item = context.getInputData()[itemIndex];
+		const value = item?.json[source.field];
 		// An object would be the item's own.
-		if (typeof value !== 'object') return value;
+		if (item !== undefined && typeof value !== 'object') return value;
 	}
 	return context.getNodeParameter(name, itemIndex, fallback, extract);
 }

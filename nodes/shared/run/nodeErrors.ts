@@ -91,6 +91,19 @@ export function finalError(node: INode, error: unknown): NodeApiError | NodeOper
 }
 
 /**
+ * A description as the editor shows it, which is HTML: there a line break is a blank, and a part of
+ * an address can be read as a letter. The text itself stays as it is for whoever reads it elsewhere.
+ */
+function asHtml(description: string): string {
+	return description
+		.replaceAll('&', '&amp;')
+		.replaceAll('<', '&lt;')
+		.replaceAll('>', '&gt;')
+		.replaceAll('%%', '&#37;&#37;')
+		.replaceAll('\n', '<br>');
+}
+
+/**
  * The error of an item that ends the node.
  *
  * @param stillToBeHad what was paid for in this run and has not come out, in words
@@ -103,6 +116,7 @@ export function nodeError(
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
 	const advice = [description, stillToBeHad].filter((text) => text !== '').join('\n');
+	const html = asHtml(advice);
 	const made =
 		error instanceof GatewayError
 			? new NodeApiError(
@@ -120,6 +134,9 @@ export function nodeError(
 	// The engine books every error whose message has this word as a Stop by the user.
 	made.message = message.replaceAll('canceled', 'Canceled');
 	made.description = advice;
-	Object.assign(made.context, { details: withoutUndefined({ ...details, httpCode }) });
+	Object.assign(made.context, {
+		details: withoutUndefined({ ...details, httpCode }),
+		...(html === advice ? {} : { descriptionTemplate: html }),
+	});
 	return made;
 }

@@ -19,8 +19,10 @@ export interface Paid {
 	message?: JsonObject;
 	/** Nobody knows whether the request was accepted. */
 	unknown?: Problem;
-	/** The task has ended without an image. */
+	/** The task has failed. */
 	failed?: boolean;
+	/** The gateway has the task no longer, or no image of it. */
+	lost?: boolean;
 }
 
 /** What one item has paid for; `undefined` while its request is under way. */
@@ -32,43 +34,56 @@ export interface Payment {
 /** What was paid for in a run that ends early, as the user reads it. */
 export function paymentsInWords(payments: Payment[]): string {
 	const sorted = [...payments].sort((one, other) => one.itemIndex - other.itemIndex);
-	const lines = (read: (paid: Paid | undefined) => string | undefined): string[] =>
-		sorted.flatMap(({ itemIndex, paid }) => {
-			const text = read(paid);
-			return text === undefined ? [] : [`item ${itemIndex}: ${text}`];
-		});
-	return stillToBeHad(lines(whatIsThere), lines(whatIsUnknown));
+	const lines = (read: (paid: Paid | undefined) => string[]): string[] =>
+		sorted.flatMap(({ itemIndex, paid }) => read(paid).map((text) => `item ${itemIndex}: ${text}`));
+	return whatIsLeft({
+		tasks: lines(taskToBeHad),
+		images: lines(imagesToBeHad),
+		unknown: lines(unknownOutcome),
+	});
 }
 
-/**
- * What was paid for in a run that ends early, a line each; empty if nothing was.
- *
- * @param had what can be had by its ID or address
- * @param unknown what may have been charged
- */
-export function stillToBeHad(had: string[], unknown: string[] = []): string {
-	const parts = [
-		...(had.length === 0 ? [] : ['Already paid for in this run, and still to be had:', ...had]),
-		...(unknown.length === 0 ? [] : ['May have been charged:', ...unknown]),
+/** What a run leaves behind that ends early, a line for each thing. */
+export interface Left {
+	/** Finished or still running: a task that has failed has nothing to give. */
+	tasks?: string[];
+	images?: string[];
+	/** What may have been charged. */
+	unknown?: string[];
+}
+
+/** What a run leaves behind, under a heading for each kind; empty if there is nothing. */
+export function whatIsLeft({ tasks = [], images = [], unknown = [] }: Left): string {
+	const parts: Array<[heading: string, lines: string[]]> = [
+		['Image tasks, finished or still running. Image Wait gets their images:', tasks],
+		['Finished images:', images],
+		["May have been charged. Check the usage list in the gateway's console:", unknown],
 	];
-	return parts.join('\n');
+	return parts
+		.flatMap(([heading, lines]) => (lines.length === 0 ? [] : [heading, ...lines]))
+		.join('\n');
 }
 
-/** A task that has failed has nothing to give. */
-function whatIsThere({ images = [], items, task, failed }: Paid = {}): string | undefined {
-	if (items !== undefined) return 'images that came inside the answer';
-	if (images.length > 0) return images.map(({ url }) => shorten(url)).join(', ');
-	return task === undefined || failed === true ? undefined : `${task.taskType} task ${task.taskId}`;
+function taskToBeHad({ images = [], items, task, failed, lost }: Paid = {}): string[] {
+	const isOpen = items === undefined && images.length === 0 && failed !== true && lost !== true;
+	return task === undefined || !isOpen ? [] : [`${task.taskType} task ${task.taskId}`];
 }
 
-function whatIsUnknown(paid: Paid | undefined): string | undefined {
-	if (paid === undefined) return 'the request was under way';
-	if (paid.unknown === undefined) return undefined;
+function imagesToBeHad({ images = [], items }: Paid = {}): string[] {
+	if (items !== undefined) return items.map(() => INSIDE);
+	// An image inside its own address would fill the error with its bytes.
+	return images.map(({ url }) => (url.startsWith('data:') ? INSIDE : url));
+}
+
+const INSIDE = 'an image inside the response, which a retry of this execution takes from its data';
+
+function unknownOutcome(paid: Paid | undefined): string[] {
+	if (paid === undefined) return ['the request was in progress'];
+	if (paid.unknown === undefined) return [];
 	const { taskId } = paid.unknown;
-	return `outcome unknown${taskId === undefined ? '' : `, the response names the ID ${quote(taskId)}`}`;
-}
-
-/** An image inside its own address would fill the error with its bytes. */
-function shorten(url: string): string {
-	return url.startsWith('data:') ? 'an image that came inside the answer' : url;
+	return [
+		taskId === undefined
+			? 'the outcome of the request is unknown'
+			: `the outcome of the request is unknown; its response names the ID ${quote(taskId)}`,
+	];
 }

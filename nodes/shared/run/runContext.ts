@@ -6,6 +6,7 @@ import { readAddress, type GatewayAddress, type RunLimits } from '../transport/g
 import { createSendOnce } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { StoppableClock } from './stoppableClock';
+import { emptyTally, type Tally } from './tally';
 
 /** What all requests of one execution of a node share. */
 export interface Run {
@@ -18,6 +19,8 @@ export interface Run {
 	sendOnce: SendOnce;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
+	/** What the run has done so far. */
+	tally: Tally;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
 	/** Rejects when the user presses Stop. */
@@ -60,6 +63,7 @@ export async function openRun(
 ): Promise<Run> {
 	const address = await readAddress(context, needsKey);
 	const requests = new Requests();
+	const tally = emptyTally();
 	const clock = new StoppableClock();
 	const rateState = rateStates.get(address.account);
 	const limiter = new RateLimiter({ ...limits, clock, rateState });
@@ -94,7 +98,14 @@ export async function openRun(
 		isTool: isTool(context),
 		stopped,
 		sendOnce,
-		client: createClient({ sendOnce, limiter, clock, wallClock: () => Date.now() }),
+		client: createClient({
+			sendOnce,
+			limiter,
+			clock,
+			wallClock: () => Date.now(),
+			onRepeat: () => void (tally.rateLimitedRequests += 1),
+		}),
+		tally,
 		halt,
 		end: () => {
 			halt();

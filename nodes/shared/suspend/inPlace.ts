@@ -33,3 +33,22 @@ function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData 
 	}));
 	return { ...first, json: { ...json, details: { ...(details as IDataObject), more } } };
 }
+
+/** n8n shows it as the name of a node, in the error of an expression that follows the link. */
+const NO_LINK = '(n8n keeps no links of several images for each task while an execution is stored)';
+
+/**
+ * After a suspension n8n links each item to the input item at its own position. That is right for one
+ * image for each task; the other items are linked to nothing, so that an expression such as
+ * `$('Prompts').item` fails there rather than give the values of another input item.
+ *
+ * @param items in their final order, each paired with its input item
+ */
+export function linked(items: INodeExecutionData[]): INodeExecutionData[] {
+	return items.map((item, position) => {
+		const { pairedItem } = item;
+		if (typeof pairedItem !== 'object' || Array.isArray(pairedItem)) return item;
+		if (pairedItem.item === position) return item;
+		return { ...item, pairedItem: { ...pairedItem, sourceOverwrite: { previousNode: NO_LINK } } };
+	});
+}

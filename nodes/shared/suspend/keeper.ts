@@ -66,7 +66,7 @@ async function startWatcher(
 	const workflowId = String(context.getWorkflow().id);
 	const result = await context.executeWorkflow(
 		watcherWorkflow(context, plan),
-		pack(plan, entries),
+		pack({ ...plan, keeperExecutionId: executionId }, entries),
 		undefined,
 		{
 			doNotWaitToFinish: false,
@@ -88,7 +88,7 @@ async function restart(
 	const stopped = whyStopped(context.getInputData(), data);
 	const parent = await context.getExecutionDataById(plan.parentExecutionId);
 	if (parent === undefined || parent.resultData.error !== undefined) return [[], [], []];
-	if (data !== undefined) recover(entries, data);
+	if (data !== undefined) recover(plan, entries, data);
 	if (stopped !== undefined) {
 		throw new GatewayError({ message: stopped, description: STILL_TO_BE_HAD });
 	}
@@ -108,11 +108,12 @@ const STILL_TO_BE_HAD =
 	'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.';
 
 /** What the last watcher had before it crashed: what it was given, and what it noted since. */
-function recover(entries: WaitEntry[], data: IRunExecutionData): void {
+function recover(plan: WaitPlan, entries: WaitEntry[], data: IRunExecutionData): void {
 	const { nodeExecutionStack = [], contextData = {} } = data.executionData ?? {};
 	mergeSettled(entries, nodeExecutionStack[0]?.data.main?.[0] ?? []);
 	const notes = contextData[`node:${WATCHER}`] as WatcherNotes | undefined;
 	mergeSettled(entries, notes?.settled);
+	plan.tally = notes?.tally ?? plan.tally;
 }
 
 /**

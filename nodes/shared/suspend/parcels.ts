@@ -1,20 +1,30 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { isJsonObject } from '../../../gateway/util/json';
+import type { RunEnd } from '../images/runResult';
+import type { Tally } from '../run/tally';
 import type { Problem } from '../../../gateway/util/gatewayError';
 import { openItem, type WaitEntry, type WaitJob } from './waitJobs';
 
 /** What a sub-execution has to know of the one that waits for it. It is stored with the items. */
 export interface WaitPlan {
 	parentExecutionId: string;
+	/** The keeper's, for the watcher: people can delete it. */
+	keeperExecutionId?: string;
 	/** Of the user's node, for errors. */
 	nodeName: string;
 	workflowName: string;
+	/** As the user's workflow has it: called where a failure cannot reach that workflow. */
+	errorWorkflow?: string;
 	/** How many input items the node had. */
 	count: number;
 	/** Whether failed items are items, rather than the end of the run. */
 	goOn: boolean;
 	/** Whether failed items leave by an output of their own. */
 	errorOutput: boolean;
+	/** What is done with all items at the end. */
+	end?: RunEnd;
+	/** What the run has done so far. */
+	tally?: Tally;
 	/** The values of the parameters that hold for the whole run. */
 	parameters: IDataObject;
 }

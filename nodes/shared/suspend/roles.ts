@@ -1,11 +1,13 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { nodeError } from '../run/nodeErrors';
+import { finishRun } from '../images/runResult';
+import { readTally } from '../run/tally';
 import { keep } from './keeper';
 import { unpack } from './parcels';
 import { reportProgress } from './progress';
 import type { Role } from './subWorkflows';
-import { inPlace } from './inPlace';
+import { inPlace, linked } from './inPlace';
 import { watch } from './watcher';
 
 /** Under this name an execution can be found in n8n's list, where all have the workflow's name. */
@@ -50,9 +52,16 @@ function label(context: IExecuteFunctions, text: string): void {
 /** The items for the user, for each output of the node that waits. */
 function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const { plan, entries } = unpack(context.getInputData());
-	const items = entries.map(({ done }) => done?.items ?? []);
-	const open = entries.flatMap(({ done }) => done?.open ?? []);
-	return [plan?.errorOutput === true ? inPlace(items) : items.flat(), open];
+	const found = entries.map(({ done }) => done?.items ?? []);
+	const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
+	const { items, open } = finishRun(
+		context,
+		{ items: found, open: stillOpen },
+		readTally(plan?.tally),
+		plan?.end ?? { uniqueNames: false, addSummary: false },
+		plan?.nodeName ?? '',
+	);
+	return [linked(plan?.errorOutput === true ? inPlace(items) : items.flat()), open];
 }
 
 /** @throws NodeApiError: the failure that ends the run */

@@ -75,13 +75,14 @@ function subWorkflow(
 	return { code: code as unknown as IExecuteWorkflowInfo['code'] };
 }
 
+/** An error carries the name of the node that throws it: users know their own. */
+const failName = ({ nodeName }: WaitPlan, taken: string[]): string =>
+	taken.includes(nodeName) ? `${nodeName} 1` : nodeName;
+
 /** Holds the tasks until they are settled, and starts a watcher as often as it takes. */
 export function keeperWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
 	const { credentials } = context.getNode();
-	// An error carries the name of the node that throws it: users know their own.
-	const fail = [START, KEEPER, MARK, RESULT].includes(plan.nodeName)
-		? `${plan.nodeName} 1`
-		: plan.nodeName;
+	const fail = failName(plan, [START, KEEPER, MARK, RESULT]);
 	const nodes = [
 		// Above the keeper, so that the engine runs it first.
 		roleNode(context, MARK, 'mark', [200, -200]),
@@ -108,6 +109,7 @@ export function keeperWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExe
 export function watcherWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
 	const { credentials } = context.getNode();
 	const onError = plan.goOn ? ('continueRegularOutput' as const) : undefined;
+	const fail = failName(plan, [START, WATCHER, RESULT]);
 	const nodes = [
 		roleNode(context, WATCHER, 'watch', [200, 0], plan.parameters, { credentials, onError }),
 		// The result of a workflow is what the first output of its last node gives.
@@ -119,12 +121,14 @@ export function watcherWorkflow(context: IExecuteFunctions, plan: WaitPlan): IEx
 			position: [400, 0] as [number, number],
 			parameters: {},
 		},
+		roleNode(context, fail, 'fail', [400, 200]),
 	];
 	const connections = {
 		[START]: { main: [[to(WATCHER)]] },
-		[WATCHER]: { main: [[to(WATCHER)], [to(RESULT)]] },
+		[WATCHER]: { main: [[to(WATCHER)], [to(RESULT)], [to(fail)]] },
 	};
-	return subWorkflow(`${plan.workflowName} (checking images)`, nodes, connections, KEPT);
+	const settings = { ...KEPT, errorWorkflow: plan.errorWorkflow };
+	return subWorkflow(`${plan.workflowName} (checking images)`, nodes, connections, settings);
 }
 
 /** Keeps the IDs of tasks while a batch is submitted: it is deleted when all goes well. */

@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { NOT_IN_TOOLS } from '../descriptions/imageFields';
 
 /**
  * The options that make waiting survive a crash.
@@ -6,8 +7,11 @@ import type { INodeProperties } from 'n8n-workflow';
  * @param modes in which modes of the node there is something to survive; undefined where it has none
  */
 export function survivalFields(modes?: string[]): INodeProperties[] {
-	const displayOptions =
-		modes === undefined ? {} : { displayOptions: { show: { '/mode': modes } } };
+	// It has no effect in an agent's tool.
+	const displayOptions = {
+		...(modes === undefined ? {} : { show: { '/mode': modes } }),
+		hide: NOT_IN_TOOLS,
+	};
 	return [
 		{
 			displayName: 'Park After (Seconds)',
@@ -17,7 +21,7 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 			default: 0,
 			description:
 				'With "Survive Restarts": how long to wait in memory before the execution is stored. Quick tasks come out sooner, but a crash within this time loses the run.',
-			...displayOptions,
+			displayOptions,
 		},
 		{
 			displayName: 'Survive Restarts',
@@ -26,7 +30,7 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 			default: false,
 			description:
 				'Whether waiting survives a restart or a crash of n8n. The execution is stored in the database, and tasks are checked about once a minute; the first check comes after half a minute on average. To get quick tasks sooner, set "Park After". Needs n8n 2 and a saved workflow.',
-			...displayOptions,
+			displayOptions,
 		},
 	];
 }

@@ -1,9 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { readRunEnd } from '../images/runResult';
 import { hasSecondOutput, readOptions } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
 import { pack, type WaitPlan } from './parcels';
+import type { Tally } from '../run/tally';
 import { keeperWorkflow } from './subWorkflows';
 import type { WaitEntry } from './waitJobs';
 
@@ -57,11 +59,13 @@ export function assertCanSuspend(context: IExecuteFunctions): void {
  * Suspends the execution until all tasks are settled or their deadlines are over.
  *
  * @param entries one for each input item
+ * @param tally of what the run has done so far
  * @returns what the node returns; n8n shows it while the execution waits
  */
 export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
+	tally: Tally,
 ): Promise<INodeExecutionData[][]> {
 	const executionId = context.getExecutionId();
 	const { id, name } = context.getWorkflow();
@@ -72,9 +76,12 @@ export async function suspend(
 		parentExecutionId: executionId,
 		nodeName,
 		workflowName: name ?? 'Workflow',
+		errorWorkflow: context.getWorkflowSettings?.().errorWorkflow,
 		count: entries.length,
 		goOn: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
+		end: readRunEnd(context),
+		tally,
 		parameters: valuesOf(context, options),
 	};
 	const result = await context.executeWorkflow(
@@ -86,8 +93,12 @@ export async function suspend(
 			parentExecution: { executionId, workflowId: String(id), shouldResume: true },
 		},
 	);
-	// Without this n8n hands on only the first output of what was waited for.
-	if (toOutput) context.setMetadata({ forwardAllOutputs: true });
+	// Without the first n8n replaces the links of what comes back, without the second it hands on only
+	// the first output.
+	context.setMetadata({
+		preserveSourceOverwrite: true,
+		...(toOutput ? { forwardAllOutputs: true } : {}),
+	});
 	const [items, open] = result.data;
 	return toOutput ? [items ?? [], open ?? []] : [items ?? []];
 }

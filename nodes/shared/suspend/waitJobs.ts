@@ -2,13 +2,16 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { DeadlineError, NotAskedError } from '../../../gateway/util/gatewayError';
+import { hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
 import { runItems } from '../run/itemRunner';
+import { problemOf } from '../run/nodeErrors';
 import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues';
-import { stillToBeHad } from '../run/paid';
+import { whatIsLeft } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
+import { addTally, type Tally } from '../run/tally';
 import { createTaskPoller, type TaskReference } from '../images/pollTasks';
 import { ageOf, knownFacts, readTaskReference } from '../images/taskReference';
 
@@ -24,6 +27,8 @@ export interface WaitJob {
 	deadlineAt: number;
 	/** As the gateway spelled it when it was last asked. */
 	status?: string;
+	/** Nothing is to be had of it any more: it has failed, or the gateway does not know it. */
+	ended?: boolean;
 	/** There was no time to ask about it in the last window. */
 	unasked?: boolean;
 	/** It was asked about in the last window, and others were not: they go first in this one. */
@@ -65,6 +70,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
  *
  * @param windowMs how long at the most; what is open then and may still be waited for stays without
  *   a result. Every open task is asked about at least once, however short that is; with 0 none is.
+ * @param tally what this wait does is added to it
  * @returns an entry for each input item
  * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
  */
@@ -73,6 +79,7 @@ export async function waitForJobs(
 	count: number,
 	read: (itemIndex: number) => WaitEntry,
 	windowMs: number,
+	tally: Tally,
 ): Promise<WaitEntry[]> {
 	const run = await openRun(context, readLimits(context));
 	try {
@@ -102,7 +109,12 @@ export async function waitForJobs(
 			const settled = await poller
 				.wait(task, patience, facts.model)
 				.catch(async (error: unknown) => {
-					if (!(error instanceof DeadlineError)) return await Promise.reject(error);
+					if (!(error instanceof DeadlineError)) {
+						job.ended = hasNothingToGive(error, task.taskType);
+						const { taskType = task.taskType } = problemOf(error);
+						job.task = { ...task, taskType };
+						return await Promise.reject(error);
+					}
 					job.unasked = error instanceof NotAskedError;
 					const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
 					const { status = job.status, taskType = task.taskType } = error.problem;
@@ -117,6 +129,7 @@ export async function waitForJobs(
 				});
 			if (settled === undefined) return [];
 			const { taskId, taskType, status, created, images } = settled;
+			run.tally.images += images.length;
 			const known = {
 				...facts,
 				model: settled.model ?? facts.model,
@@ -147,20 +160,20 @@ export async function waitForJobs(
 			return { job, done: { items: output[itemIndex] ?? [], open: stillOpen.get(itemIndex) } };
 		});
 	} finally {
+		addTally(tally, run.tally);
 		run.end();
 	}
 }
 
-/** What a batch that ends early has paid for, a line each: it is still to be had. */
+/** What a batch that ends early leaves behind: its tasks, but for those that have nothing to give. */
 export function tasksInWords(entries: WaitEntry[]): string {
-	return stillToBeHad(
-		entries.flatMap(({ job, done }, itemIndex) => {
-			const { taskId, taskType } = job?.task ?? finishedTask(done);
-			if (taskId === undefined) return [];
-			const type = taskType === 'generation' || taskType === 'edit' ? taskType : 'image';
-			return [`item ${itemIndex}: ${type} task ${taskId}`];
-		}),
-	);
+	const tasks = entries.flatMap(({ job, done }, itemIndex) => {
+		const { taskId, taskType } = job?.task ?? finishedTask(done);
+		if (taskId === undefined || job?.ended === true) return [];
+		const type = taskType === 'generation' || taskType === 'edit' ? taskType : 'image';
+		return [`item ${itemIndex}: ${type} task ${taskId}`];
+	});
+	return whatIsLeft({ tasks });
 }
 
 /** Of an item that has finished nothing is kept but what came of it, which names its task. */

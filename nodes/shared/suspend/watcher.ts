@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError } from '../../../gateway/util/gatewayError';
+import { GatewayError, type Problem } from '../../../gateway/util/gatewayError';
 import { failedItem, problemOf } from '../run/nodeErrors';
+import { readTally, type Tally } from '../run/tally';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJobs';
 
@@ -23,6 +24,8 @@ export interface WatcherNotes {
 	begun?: boolean;
 	/** Parcels of what is settled. */
 	settled?: INodeExecutionData[];
+	/** What the run has done so far. */
+	tally?: Tally;
 	/** What has become known of the open ones, by input item. */
 	known?: Array<Partial<WaitJob> | null>;
 	suspendedAt?: number;
@@ -34,8 +37,9 @@ export interface WatcherNotes {
 /**
  * One round of the watcher: suspends at first, asks about every open task after each resume.
  *
- * @returns nothing on output 0 and parcels on output 1 once there is nothing left to wait for; never
- *   throws, but when it is stopped: what fails is a parcel
+ * @returns nothing on output 0 and parcels on output 1 once there is nothing left to wait for; on
+ *   output 2 the failure that nobody is left to hand to; never throws, but when it is stopped: what
+ *   fails is a parcel
  */
 export async function watch(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const { plan, entries } = unpack(context.getInputData());
@@ -59,8 +63,13 @@ async function nextRound(
 		return await suspendAgain(context, notes, entries);
 	}
 	if (await hasEnded(context, plan.parentExecutionId, notes)) return [[], []];
+	if (await isDeleted(context, plan.keeperExecutionId)) {
+		return [[], [], packFailure(plan, keeperDeleted(plan, entries))];
+	}
 	countShortRounds(notes);
 
+	const tally = readTally(notes.tally ?? plan.tally);
+	plan.tally = tally;
 	mergeSettled(entries, notes.settled);
 	mergeKnown(entries, notes.known);
 	const waited = await waitForJobs(
@@ -68,6 +77,7 @@ async function nextRound(
 		entries.length,
 		(itemIndex) => entries[itemIndex] ?? {},
 		CHECK_MS,
+		tally,
 	);
 	entries.splice(0, entries.length, ...waited);
 	const isOpen = entries.some(({ job, done }) => job !== undefined && done === undefined);
@@ -75,6 +85,7 @@ async function nextRound(
 		delete notes.settled;
 		return [[], pack(plan, entries)];
 	}
+	notes.tally = tally;
 	notes.known = entries.map(({ job, done }) =>
 		done !== undefined || job === undefined
 			? null
@@ -139,6 +150,20 @@ async function hasEnded(
 	if (data.waitTill !== undefined) notes.sawParent = true;
 	return notes.sawParent === true && data.waitTill === undefined;
 }
+
+async function isDeleted(context: IExecuteFunctions, executionId?: string): Promise<boolean> {
+	if (executionId === undefined) return false;
+	return (await context.getExecutionDataById(executionId)) === undefined;
+}
+
+/** Nothing can reach the user's execution any more: n8n resumes it for the keeper's sake only. */
+const keeperDeleted = ({ parentExecutionId }: WaitPlan, entries: WaitEntry[]): Problem => ({
+	message: 'The execution that held these image tasks was deleted',
+	description: [
+		`Execution ${parentExecutionId} would wait for it forever: stop that one, and give the tasks to Image Wait or Image Task.`,
+		tasksInWords(entries),
+	].join('\n'),
+});
 
 /** What fails for the whole run: an item for each task, or the end of the run. */
 function failed(

@@ -16,6 +16,14 @@ const MB = 1024 * 1024;
 const LARGEST_ERROR_BYTES = 64 * 1024;
 const MOST_REDIRECTS = 10;
 
+/** What the file of an image is to be called, without extension. */
+export interface ImageName {
+	/** Where neither the user nor the address of the image suggests one. */
+	fallback: string;
+	/** By the user; safe as it is. */
+	chosen?: string;
+}
+
 /** What a download needs of a run. */
 interface Transport extends Pick<TransportOptions, 'address' | 'limits' | 'requests'> {
 	context: IExecuteFunctions;
@@ -28,7 +36,7 @@ interface Transport extends Pick<TransportOptions, 'address' | 'limits' | 'reque
  *
  * @param url as the gateway gave it; a relative one counts from the gateway's address
  * @param maxMb refused beyond this, in MB
- * @param fallbackName for the file, where the address suggests none
+ * @param name for the file
  * @param role a finished image, or the one that an edit starts from
  * @returns the binary data with its real MIME type, size and a safe file name
  * @throws GatewayError that holds the address, so that the image can still be fetched
@@ -37,11 +45,11 @@ export async function downloadImage(
 	transport: Transport,
 	url: string,
 	maxMb: number,
-	fallbackName: string,
+	name: ImageName,
 	role: 'result' | 'source' = 'result',
 ): Promise<IBinaryData> {
 	const inline = readDataUrl(url);
-	if (inline !== undefined) return await storeInline(transport, inline, fallbackName);
+	if (inline !== undefined) return await storeInline(transport, inline, name);
 
 	const address = imageAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
@@ -54,7 +62,7 @@ export async function downloadImage(
 	const maxBytes = Math.floor(maxMb * MB);
 	const { outcome, attempts } = await transport.client.sendWithRetry(
 		planDownload(address),
-		createDownloader(transport, maxBytes, fallbackName),
+		createDownloader(transport, maxBytes, name),
 	);
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
 	const shown =
@@ -124,7 +132,7 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 	}
 }
 
-function createDownloader(transport: Transport, maxBytes: number, fallbackName: string): SendOnce {
+function createDownloader(transport: Transport, maxBytes: number, name: ImageName): SendOnce {
 	const { limits, requests } = transport;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const load = async (signal: AbortSignal): Promise<Outcome> => {
@@ -135,14 +143,7 @@ function createDownloader(transport: Transport, maxBytes: number, fallbackName: 
 				const text = (await readBody(response.body, LARGEST_ERROR_BYTES)).toString('utf8');
 				return { ...answer, headers, text, json: undefined };
 			}
-			const stored = await store(
-				transport,
-				response.body,
-				plan.path,
-				headers,
-				maxBytes,
-				fallbackName,
-			);
+			const stored = await store(transport, response.body, plan.path, headers, maxBytes, name);
 			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
 			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
 		};
@@ -190,7 +191,7 @@ async function store(
 	url: string,
 	headers: Record<string, string>,
 	maxBytes: number,
-	fallbackName: string,
+	{ fallback, chosen }: ImageName,
 ): Promise<IBinaryData | string> {
 	if (Number(headers['content-length'] ?? 0) > maxBytes) {
 		if (isByteStream(body)) body.destroy();
@@ -211,7 +212,7 @@ async function store(
 	return await context.helpers.prepareBinaryData(
 		// A stream of Node.js, but for the type, which may not be imported.
 		source as Buffer,
-		imageFileName(url, mimeType, fallbackName),
+		imageFileName(url, mimeType, fallback, chosen),
 		mimeType,
 	);
 }
@@ -227,7 +228,7 @@ function imageTypeIn(headers: Record<string, string>): string | undefined {
 async function storeInline(
 	{ context }: Transport,
 	{ mimeType: given, base64 }: DataUrl,
-	name: string,
+	{ fallback, chosen }: ImageName,
 ): Promise<IBinaryData> {
 	const bytes = Buffer.from(base64, 'base64');
 	if (bytes.length === 0) {
@@ -240,7 +241,7 @@ async function storeInline(
 		detectImageType(bytes) ?? safeMimeType(given)?.split(';')[0] ?? 'application/octet-stream';
 	return await context.helpers.prepareBinaryData(
 		bytes,
-		imageFileName('', mimeType, name),
+		imageFileName('', mimeType, fallback, chosen),
 		mimeType,
 	);
 }

@@ -1,0 +1,261 @@
+import '../fast-time.mjs';
+import type { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { selfSigned } from '../certificate.mjs';
+import {
+	everythingIn,
+	hostFor,
+	NODE,
+	sendJson,
+	serve,
+	workflowOf,
+	type NodeName,
+} from '../workbench.mjs';
+
+type Policy = { enabled: boolean };
+type Token = abstract new () => Policy;
+
+const KEY = 'sk-embedded-gateway-one';
+
+/** Runs one node against a server of one's own, and gives the failed item and the requests. */
+async function runAgainst(
+	answer: Parameters<typeof serve>[0],
+	type: NodeName,
+	parameters: Record<string, unknown>,
+	items: N8n.IDataObject[] = [{}],
+) {
+	const server = await serve(answer);
+	try {
+		const host = await hostFor({ baseUrl: server.url });
+		const settings = { onError: 'continueErrorOutput' as const };
+		const result = await host.run(workflowOf(type, parameters, settings), {
+			input: items.map((json) => ({ json })),
+		});
+		return { result, failed: result.json(NODE, 1), items: result.json(NODE, 0), server };
+	} finally {
+		await server.close();
+	}
+}
+
+describe('an answer of which only the beginning arrives', () => {
+	const begin = '{"created":1,"id":"task_half_1","status":"queued","key":"' + KEY + '",';
+	const send = (response: ServerResponse, then: (response: ServerResponse) => void): void => {
+		response.writeHead(200, { 'content-type': 'application/json', 'content-length': '90000' });
+		response.write(begin, () => setTimeout(() => then(response), 30));
+	};
+	const image = { prompt: 'x', options: { checkLimits: false, timeout: 1 } };
+
+	test.each<[string, (response: ServerResponse) => void]>([
+		['is cut', (response) => void response.destroy()],
+		['is never ended', () => undefined],
+	])('%s: what had arrived stays in the error, without the key', async (_, then) => {
+		for (const [type, parameters] of [
+			['imageGeneration', { ...image, mode: 'submit' }],
+			['imageGeneration', image],
+			['message', { model: 'm', prompt: 'x', options: { timeout: 1 } }],
+		] as const) {
+			const { failed, server } = await runAgainst(
+				(_request, response) => send(response, then),
+				type,
+				parameters,
+			);
+			expect(server.requests).toHaveLength(1);
+			expect(failed[0]?.error).toMatch(/^The outcome is unknown/);
+			expect(failed[0]?.details).toMatchObject({
+				outcome: 'unknown',
+				httpCode: 200,
+				response: expect.stringContaining('"id":"task_half_1"'),
+			});
+			expect(everythingIn(failed)).not.toContain(KEY);
+		}
+	});
+
+	test('is complete but no JSON: the first 2,048 characters of it', async () => {
+		const page = `<html>task_page_1 ${'long '.repeat(2000)}`;
+		const { failed } = await runAgainst(
+			(_, response) => void response.writeHead(200).end(page),
+			'imageGeneration',
+			image,
+		);
+		const { response } = failed[0]?.details as { response: string };
+		expect(response).toBe(page.slice(0, 2048));
+	});
+
+	test('holds an image: that is left out', async () => {
+		const body = `{"data":[{"b64_json":"${'QUJD'.repeat(5000)}"}],"id":"task_b64`;
+		const { failed } = await runAgainst(
+			(_, response) => void response.writeHead(200).end(body),
+			'imageGeneration',
+			image,
+		);
+		const { response } = failed[0]?.details as { response: string };
+		expect(response.length).toBeLessThan(300);
+	});
+});
+
+/** A server that speaks no HTTP: what it does with a connection. */
+async function listen(server: Server): Promise<{ url: string; close: () => Promise<void> }> {
+	const sockets = new Set<Socket>();
+	server.on('connection', (socket: Socket) => {
+		sockets.add(socket);
+		socket.on('error', () => undefined);
+	});
+	server.on('tlsClientError', () => undefined);
+	server.on('secureConnection', (socket: Socket) => socket.on('error', () => undefined));
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	return {
+		url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		close: async () => {
+			sockets.forEach((socket) => socket.destroy());
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}
+
+const onHello = (act: (socket: Socket) => void) => () =>
+	createServer((socket) => void socket.once('data', () => act(socket)));
+/** A fatal alert of TLS, by its number in hexadecimal. */
+const alert = (number: string) =>
+	onHello((socket) => socket.end(Buffer.from(`150303000202${number}`, 'hex')));
+const tls = (options: TlsOptions, act?: (socket: Socket) => void) => () =>
+	createTlsServer({ ...selfSigned, ...options }, act);
+
+const PAID: Array<[NodeName, Record<string, unknown>]> = [
+	['imageGeneration', { prompt: 'x', mode: 'submit', options: { checkLimits: false, timeout: 1 } }],
+	['imageGeneration', { prompt: 'x', options: { checkLimits: false, timeout: 1 } }],
+	['message', { model: 'm', prompt: 'x', options: { timeout: 1 } }],
+];
+
+/** The failed items of the paid calls against an address, with what the gateway's credential says. */
+async function payAt(credential: Record<string, unknown>): Promise<N8n.IDataObject[]> {
+	const host = await hostFor({ allowUnauthorizedCerts: true, ...credential });
+	const failed: N8n.IDataObject[] = [];
+	for (const [type, parameters] of PAID) {
+		const settings = { onError: 'continueErrorOutput' as const };
+		const result = await host.run(workflowOf(type, parameters, settings), {
+			input: [{ json: {} }],
+		});
+		failed.push(...result.json(NODE, 1));
+	}
+	expect(failed).toHaveLength(PAID.length);
+	return failed;
+}
+
+describe('a paid request that never left', () => {
+	test.each<[string, () => Server, RegExp]>([
+		[
+			'a connection closed at once',
+			() => createServer((socket) => socket.destroy()),
+			/no secure connection/,
+		],
+		[
+			'a connection closed in the handshake',
+			onHello((socket) => socket.end()),
+			/no secure connection/,
+		],
+		[
+			'a connection reset in the handshake',
+			onHello((socket) => socket.resetAndDestroy()),
+			/no secure connection/,
+		],
+		['silence in the handshake', () => createServer(), /no secure connection/],
+		['a handshake that fails', alert('28'), /no secure connection/],
+		['an internal error in the handshake', alert('50'), /no secure connection/],
+		['a name that the server does not know', alert('70'), /no secure connection/],
+		[
+			'an old version of TLS',
+			tls({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
+			/could not agree/,
+		],
+		[
+			'no cipher in common',
+			tls({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-SHA' }),
+			/no secure connection|could not agree/,
+		],
+		[
+			'a client certificate that is needed',
+			tls({ requestCert: true, rejectUnauthorized: true }),
+			/could not agree/,
+		],
+		[
+			'no TLS at all',
+			onHello((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+			/address is not valid/,
+		],
+	])('because of %s', async (_, make, words) => {
+		const server = await listen(make());
+		try {
+			for (const { error, details } of await payAt({ baseUrl: server.url })) {
+				expect(error).toMatch(words);
+				expect(details).not.toHaveProperty('outcome');
+				expect(JSON.stringify(details)).toMatch(/nothing was charged/);
+				expect(JSON.stringify([error, details])).not.toMatch(/may have been|unknown/);
+			}
+		} finally {
+			await server.close();
+		}
+	});
+
+	test.each<[string, (socket: Socket) => void]>([
+		['cut', (socket) => socket.destroy()],
+		['answered by no HTTP', (socket) => socket.end('nonsense\r\n\r\n')],
+	])('is told from one that is %s behind the handshake', async (_, act) => {
+		const server = await listen(tls({}, (socket) => void socket.once('data', () => act(socket)))());
+		try {
+			for (const { details } of await payAt({ baseUrl: server.url })) {
+				expect(details).toMatchObject({ outcome: 'unknown' });
+			}
+		} finally {
+			await server.close();
+		}
+	});
+
+	test.each(['a b', 'x:y', 'größe', 'x\ty'])(
+		'because of the version header name %j',
+		async (versionHeaderName) => {
+			const server = await serve((_request, response) => sendJson(response, {}));
+			try {
+				const [error] = (await payAt({ baseUrl: server.url, versionHeaderName })).slice(-1);
+				expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
+				expect(JSON.stringify(error)).toMatch(/\\"Version Header Name\\"/);
+				expect(error?.details).not.toHaveProperty('outcome');
+			} finally {
+				await server.close();
+			}
+		},
+	);
+
+	test("because of n8n's own address protection", async () => {
+		const core = createRequire(require.resolve('n8n-core'));
+		const { SsrfProtectionConfig } = core('@n8n/config') as { SsrfProtectionConfig: Token };
+		const { Container } = core('@n8n/di') as { Container: { get(token: Token): Policy } };
+		const policy = Container.get(SsrfProtectionConfig);
+		const server = await serve((_request, response) => sendJson(response, {}));
+		policy.enabled = true;
+		try {
+			for (const { error, details } of await payAt({ baseUrl: server.url })) {
+				expect(error).toMatch(/not allowed by n8n/);
+				expect(details).not.toHaveProperty('outcome');
+			}
+			expect(server.requests).toEqual([]);
+		} finally {
+			policy.enabled = false;
+			await server.close();
+		}
+	});
+});
+
+test('303 after a POST: it was taken on, and is not sent again', async () => {
+	const location = '/v1/images/generations/task_303';
+	const { failed, server } = await runAgainst(
+		(_, response) => void response.writeHead(303, { location }).end(),
+		'imageGeneration',
+		{ prompt: 'x', mode: 'submit', options: { checkLimits: false } },
+	);
+	expect(server.requests).toHaveLength(1);
+	expect(failed[0]?.details).toMatchObject({ outcome: 'unknown', httpCode: 303 });
+	expect(failed[0]?.error).toContain('task_303');
+});

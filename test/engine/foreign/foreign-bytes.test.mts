@@ -1,0 +1,439 @@
+/** What other nodes, users and gateways hand to the nodes in a form that nobody expects. */
+import '../fast-time.mjs';
+import type { Host } from '../../../harness/engine/host.mjs';
+import {
+	errorOf,
+	filesNode,
+	openTap,
+	partsOf,
+	runChain,
+	withoutBoundary,
+	type Given,
+	type Part,
+	type Tap,
+} from '../one-node.mjs';
+import {
+	byName,
+	everythingIn,
+	hostFor,
+	MODEL,
+	sendJson,
+	serve,
+	TINY_PNG,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const KEY = 'sk-my/team-9f8e7d6c';
+const NOTES = Buffer.from('blue, please').toString('base64');
+const go = { onError: 'continueRegularOutput' as const };
+
+const fox = { bytes: TINY_PNG, fileName: 'fox.png' };
+const one: Given = { files: { data: fox } };
+
+async function edit(to: Host, items: Given[], parameters: Record<string, unknown> = {}) {
+	const options = { checkLimits: false, ...(parameters.options as object | undefined) };
+	const basics = { model: byName(MODEL), prompt: 'make it night', download: false };
+	return await runChain(to, items, [
+		{ type: 'imageEdit', parameters: { ...basics, ...parameters, options } },
+	]);
+}
+
+const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'filesystem') =>
+	await hostFor({ baseUrl, apiKey: KEY }, { binaryMode, extraNodeTypes: filesNode });
+
+describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode) => {
+	let tap: Tap;
+	let host: Host;
+
+	beforeAll(async () => {
+		tap = await openTap();
+		host = await hostAt(tap.url, mode);
+	});
+	beforeEach(() => void tap.requests.splice(0));
+	afterAll(() => tap.close());
+
+	const sent = async (): Promise<Part[]> => {
+		expect(tap.posts).toHaveLength(1);
+		return await partsOf(tap.posts[0]!);
+	};
+	const withExtra = (file: object) => ({ options: { extraFiles: { file: [file] } } });
+	const mask = { field: 'mask', binaryProperty: 'notes' };
+
+	test.each([
+		['no MIME type', undefined, 'application/octet-stream'],
+		['null for a MIME type', null, 'application/octet-stream'],
+		['a number for a MIME type', 7, 'application/octet-stream'],
+		['an object for a MIME type', { toString: 1 }, 'application/octet-stream'],
+		['an empty MIME type', '', 'application/octet-stream'],
+		['a word for a MIME type', 'text', 'application/octet-stream'],
+		['a MIME type with a part header behind it', 'text/plain\r\nX-Evil: 1', 'text/plain'],
+		['a MIME type with a whole part behind it', 'text/plain\r\n\r\nx\r\n--', 'text/plain'],
+		['a MIME type with a lone line feed', 'text/plain\nX-Evil: 1', 'text/plain'],
+		['a MIME type that begins with a line break', '\r\nX-Evil: 1', 'application/octet-stream'],
+		['a MIME type that is not ASCII', 'текст/plain', 'application/octet-stream'],
+		['a parameter with a line break', 'text/plain; a=b\r\nX-Evil: 1', 'text/plain'],
+		['a parameter with a quote', 'text/plain; a="b', 'text/plain; a="b'],
+		['a parameter', 'text/plain;charset=utf-8', 'text/plain; charset=utf-8'],
+	])('an extra file with %s', async (_, mimeType, type) => {
+		const binary = { notes: { data: NOTES, fileName: 'notes.txt', mimeType } };
+		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
+		expect(result.error).toBeUndefined();
+		const form = withoutBoundary(tap.posts[0]!);
+		expect(form).not.toMatch(/X-Evil/);
+		expect(form.match(/^content-type: .*$/gim)).toHaveLength(2);
+		expect(form).toContain(`Content-Type: ${type}\r\n\r\nblue, please\r\n`);
+		expect(await sent()).toHaveLength(4);
+		expect(tap.posts[0]!.headers['content-length']).toBe(String(tap.posts[0]!.body.length));
+	});
+
+	test.each([
+		['no name', undefined, 'image.bin'],
+		['a number as name', 7, 'image.bin'],
+		['a name with a header in it', 'a"\r\nX-Evil: 1\r\n\r\n.txt', 'a-X-Evil- 1.txt'],
+		['a name that is not ASCII', 'замечания.txt', 'замечания.txt'],
+		['a name of a megabyte', `${'x'.repeat(1_000_000)}.txt`, `${'x'.repeat(80)}.txt`],
+	])('an extra file with %s', async (_, fileName, name) => {
+		const binary = { notes: { data: NOTES, mimeType: 'text/plain', fileName } };
+		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
+		expect(result.error).toBeUndefined();
+		expect((await sent()).at(-1)).toMatchObject(['mask', { name }]);
+		expect(withoutBoundary(tap.posts[0]!)).not.toMatch(/^X-Evil/m);
+	});
+
+	test.each(['a"; x="y', 'a\r\nX-Evil: 1', 'a\nX-Evil: 1\n\nb', 'маска', 'a;b=c'])(
+		'an extra file for the form field %j begins no header',
+		async (field) => {
+			const binary = { notes: { data: NOTES, mimeType: 'text/plain' } };
+			const result = await edit(host, [{ ...one, binary }], withExtra({ ...mask, field }));
+			expect(result.error).toBeUndefined();
+			expect(withoutBoundary(tap.posts[0]!)).not.toMatch(/^X-Evil/m);
+			expect(await sent()).toHaveLength(4);
+			expect(tap.posts[0]!.headers['content-length']).toBe(String(tap.posts[0]!.body.length));
+		},
+	);
+
+	test.each([
+		['an extra file without bytes', { notes: { mimeType: 'text/plain' } }],
+		['an extra file with a number for bytes', { notes: { mimeType: 'text/plain', data: 7 } }],
+		['an extra file that is a text', { notes: 'notes.txt' }],
+		['an extra file that is null', { notes: null }],
+	])('%s is refused in words', async (_, binary) => {
+		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
+		expect(errorOf(result).message).toMatch(/"notes" is an empty file|'notes'/);
+		expect(tap.requests).toHaveLength(0);
+	});
+
+	describe('named by an expression', () => {
+		const named = async (expression: string, item: Given = one) =>
+			await edit(host, [item], { imageBinaryProperty: expression });
+		const images = async () => (await sent()).filter(([name]) => name === 'image');
+		const foxPart = ['image', { name: 'fox.png', type: 'image/png', bytes: TINY_PNG }];
+
+		test.each([
+			['the binary data of the item', '={{ $binary.data }}'],
+			['the binary data of an earlier node', "={{ $('Start').item.binary.data }}"],
+			['the item itself', '={{ $input.item.binary.data }}'],
+			['a list of them', '={{ [$binary.data] }}'],
+			['a list of names', '={{ ["data"] }}'],
+			['its name', '={{ Object.keys($binary)[0] }}'],
+		])('%s', async (_, expression) => {
+			const result = await named(expression);
+			expect(result.error).toBeUndefined();
+			expect(await images()).toEqual([foxPart]);
+		});
+
+		test('several of them, by name and by themselves', async () => {
+			const files = { data: fox, b: { bytes: TINY_PNG, fileName: 'b.png' }, 7: fox };
+			const result = await named('={{ ["b, data", $binary.b, 7] }}', { files });
+			expect(result.error).toBeUndefined();
+			expect((await images()).map(([, file]) => (file as { name: string }).name)).toEqual([
+				'b.png',
+				'fox.png',
+				'b.png',
+				'fox.png',
+			]);
+		});
+
+		test('for an extra file', async () => {
+			const extra = { field: 'mask', binaryProperty: '={{ $binary.data }}' };
+			const result = await edit(host, [one], withExtra(extra));
+			expect(result.error).toBeUndefined();
+			expect((await sent()).at(-1)).toEqual(['mask', foxPart[1]]);
+		});
+
+		test.each([
+			['={{ {} }}', 'The expression gives no file'],
+			['={{ { mimeType: "image/png" } }}', 'The expression gives no file'],
+			['={{ { mimeType: "image/png", data: 7 } }}', 'The expression gives no file'],
+			['={{ null }}', '"Input Binary Field" is empty'],
+			['={{ true }}', '"Input Binary Field" is empty'],
+			['={{ [[["data"]]] }}', '"Input Binary Field" is empty'],
+			['={{ ", ," }}', '"Input Binary Field" is empty'],
+		])('%s is refused in words', async (expression, message) => {
+			expect(errorOf(await named(expression)).message).toBe(message);
+			expect(tap.requests).toHaveLength(0);
+		});
+	});
+});
+
+describe('the name of the output field', () => {
+	let gateway: Awaited<ReturnType<typeof serve>>;
+	let host: Host;
+
+	beforeAll(async () => {
+		gateway = await serve((request, response, url) => {
+			if (request.method === 'POST') return sendJson(response, { data: [{ url: `${url}/a.png` }] });
+			response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
+		});
+		host = await hostAt(gateway.url);
+	});
+	beforeEach(() => void gateway.requests.splice(0));
+	afterAll(() => gateway.close());
+
+	const generate = async (binaryPropertyName: unknown, download: unknown = true) =>
+		await runChain(
+			host,
+			[{ json: { number: 7 } }],
+			[
+				{
+					type: 'imageGeneration',
+					settings: go,
+					parameters: {
+						model: byName(MODEL),
+						prompt: 'a fox',
+						download,
+						binaryPropertyName,
+						options: { checkLimits: false },
+					},
+				},
+			],
+		);
+
+	test.each([
+		['={{ 7 }}', '7'],
+		['={{ $json.number }}', '7'],
+		['={{ 0 }}', '0'],
+		['={{ 1.5 }}', '1.5'],
+		['  image  ', 'image'],
+		['   ', 'data'],
+		['__proto__', '__proto__'],
+	])('%j is the field %s', async (typed, field) => {
+		const [item] = (await generate(typed)).output('Node');
+		expect(Object.keys(item!.binary ?? {})).toEqual([field]);
+	});
+
+	test.each(['={{ true }}', '={{ null }}', '={{ {} }}', '={{ ["a"] }}', '={{ undefined }}'])(
+		'%s is an error of the item, and nothing is sent',
+		async (typed) => {
+			const [item] = (await generate(typed)).output('Node');
+			expect(item!.json.error).toBe('"Put Output File in Field" is not the name of a field');
+			expect(gateway.requests).toHaveLength(0);
+		},
+	);
+});
+
+/** A gateway that gives whatever `say` says, as it is written. */
+async function parrot(say: (path: string, method: string) => [status: number, text: string]) {
+	return await serve((request, response) => {
+		const [status, text] = say(request.url ?? '', request.method ?? '');
+		response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+	});
+}
+
+describe('what a gateway answers', () => {
+	let gateway: OwnServer;
+	let say: (path: string, method: string) => [number, string];
+	let host: Host;
+
+	beforeAll(async () => {
+		gateway = await parrot((path, method) => say(path, method));
+		host = await hostAt(gateway.url);
+	});
+	beforeEach(() => void gateway.requests.splice(0));
+	afterAll(() => gateway.close());
+
+	const generation = (parameters: object = {}) => ({
+		type: 'imageGeneration',
+		parameters: {
+			model: byName(MODEL),
+			prompt: 'a fox',
+			download: false,
+			options: { checkLimits: false },
+			...parameters,
+		},
+	});
+	const polled = () =>
+		gateway.requests.filter(({ method }) => method === 'GET').map(({ url }) => url);
+
+	test.each(['1234567890123456789', '-1234567890123456789', '99999999999999999999999999'])(
+		'an ID that is the number %s is polled with all its digits',
+		async (id) => {
+			say = (_, method) =>
+				method === 'POST'
+					? [200, `{"id": ${id}, "status": "queued"}`]
+					: [200, `{"id": ${id}, "status": "completed", "data": [{ "url": "http://h/a.png" }]}`];
+			const result = await runChain(host, [{}], [generation({ mode: 'wait' })]);
+			expect(result.json('Node')).toMatchObject([{ taskId: id, url: 'http://h/a.png' }]);
+			expect(polled()).toEqual([`/v1/images/generations/${id}`]);
+		},
+	);
+
+	test('an ID of 19 digits goes from node to node', async () => {
+		const id = '9007199254740993123';
+		say = (_, method) =>
+			method === 'POST'
+				? [200, `{"id":${id},"status":"queued"}`]
+				: [200, `{"status":"completed","data":[{"url":"http://h/a.png"}],"seed":${id}}`];
+		const result = await runChain(
+			host,
+			[{}],
+			[
+				generation({ mode: 'submit' }),
+				{ type: 'imageTask', parameters: { download: false, taskId: '={{ $json.taskId }}' } },
+			],
+		);
+		expect(result.json('Node 1')).toMatchObject([{ taskId: id, response: { seed: id } }]);
+	});
+
+	test.each(['.', '..', ' .. '])('the task ID %j is not asked about', async (taskId) => {
+		say = () => [200, '{"status":"completed","data":[{"url":"http://h/a.png"}]}'];
+		for (const type of ['imageTask', 'imageWait']) {
+			const [item] = (
+				await runChain(
+					host,
+					[{}],
+					[{ type, settings: go, parameters: { taskId, download: false } }],
+				)
+			).output('Node');
+			expect(item!.json).toMatchObject({
+				error: `The task ID "${taskId.trim()}" is not valid`,
+				details: { taskId: taskId.trim() },
+			});
+		}
+		expect(gateway.requests).toEqual([]);
+	});
+
+	test.each(['.', '..'])('a gateway that calls a task %j is not believed', async (id) => {
+		say = () => [200, JSON.stringify({ id, status: 'queued' })];
+		const result = await runChain(host, [{}], [{ ...generation({ mode: 'wait' }), settings: go }]);
+		expect(result.json('Node')).toMatchObject([
+			{ error: `The task ID "${id}" is not valid`, details: { taskId: id } },
+		]);
+		expect(polled()).toEqual([]);
+	});
+
+	test.each(['.', '..'])('the model name %j is not asked about', async (model) => {
+		say = () => [200, '{"success":true,"data":{"items":[],"total":0}}'];
+		const parameters = { operation: 'get', model };
+		const result = await runChain(host, [{}], [{ type: 'mediaModels', settings: go, parameters }]);
+		expect(result.json('Node')).toMatchObject([
+			{ error: `The model name "${model}" is not valid` },
+		]);
+		expect(gateway.requests).toEqual([]);
+	});
+
+	test.each([
+		['../../messages', '..%2F..%2Fmessages'],
+		['%2e%2e', '%252e%252e'],
+		['...', '...'],
+	])('the task ID %j stays one part of the path', async (taskId, part) => {
+		say = () => [200, '{"status":"completed","data":[{"url":"http://h/a.png"}]}'];
+		await runChain(
+			host,
+			[{}],
+			[{ type: 'imageTask', parameters: { taskId, taskType: 'edit', download: false } }],
+		);
+		expect(polled()).toEqual([`/v1/images/edits/${part}`]);
+	});
+
+	const unicode = (text: string) =>
+		Array.from(text, (one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('');
+
+	test.each([
+		['as it is', KEY],
+		['with escaped slashes', KEY.replaceAll('/', '\\/')],
+		['with one character escaped', KEY.replace('s', '\\u0073')],
+		['with all characters escaped', unicode(KEY)],
+		['with capitals in the escapes', unicode(KEY).toUpperCase().replaceAll('\\U', '\\u')],
+		['percent-encoded', encodeURIComponent(KEY).replaceAll('-', '%2d')],
+		['mixed', KEY.replace('s', '\\u0073').replace('-', '%2D').replace('/', '\\/')],
+		['quoted in JSON in JSON', JSON.stringify(KEY.replace('/', '\\/')).slice(1, -1)],
+	])('the key, quoted %s, is shown nowhere', async (_, quoted) => {
+		say = () => [401, `{"error":{"message":"invalid key ${quoted}, sorry","quoted":"${quoted}"}}`];
+		const failed = await runChain(host, [{}], [{ ...generation(), settings: go }]);
+		const [item] = failed.json('Node');
+		expect(item!.error).toContain('***, sorry');
+		say = () => [200, `{"status":"queued","note":"${quoted}","${quoted}":1}`];
+		const asked = await runChain(
+			host,
+			[{}],
+			[{ type: 'imageTask', parameters: { taskId: 't1', download: false } }],
+		);
+		expect(asked.json('Node')).toMatchObject([{ response: { note: '***', '***': 1 } }]);
+		const all = everythingIn([failed.data, asked.data]);
+		expect(all).not.toContain(KEY);
+		expect(all).not.toContain(KEY.slice(-8));
+	});
+
+	test.each(['[', '{"a":'])('100,000 times %j is no answer', async (opening) => {
+		const closing = opening === '[' ? ']' : '}';
+		const deep = `${opening.repeat(100_000)}1${closing.repeat(100_000)}`;
+		for (const text of [
+			deep,
+			opening.repeat(100_000),
+			`{"id":"t1","status":"queued","x":${deep}}`,
+		]) {
+			say = () => [200, text];
+			const result = await runChain(host, [{}], [{ ...generation(), settings: go }]);
+			expect(result.error).toBeUndefined();
+			expect(result.json('Node')[0]!.error).toMatch(/^The outcome is unknown/);
+		}
+	});
+
+	test('a file of many comments does not stop anybody', async () => {
+		const bytes = Buffer.from('<!---->'.repeat(10_000));
+		const result = await edit(host, [{ files: { data: { bytes, fileName: 'x.svg' } } }]);
+		expect(errorOf(result).message).toBe('The binary field "data" is no image');
+	});
+});
+
+describe('the address of the gateway', () => {
+	let server: OwnServer;
+
+	beforeAll(async () => {
+		server = await parrot(() => [200, '{"data":[{"url":"http://h/a.png"}]}']);
+	});
+	beforeEach(() => void server.requests.splice(0));
+	afterAll(() => server.close());
+
+	test.each([
+		['/v1/acct/gw/openai', '/v1/acct/gw/openai/v1/images/generations'],
+		['/v1/acct/gw/openai/', '/v1/acct/gw/openai/v1/images/generations'],
+		['/v1/acct/gw/openai/v1/', '/v1/acct/gw/openai/v1/images/generations'],
+		['/v1/acct/v1/images/generations?async=true', '/v1/acct/v1/images/generations'],
+		['/v1/messages', '/v1/images/generations'],
+		['/v1/media/models/aurora', '/v1/images/generations'],
+		['/api?x=1#y', '/api/v1/images/generations'],
+	])('%s', async (path, asked) => {
+		const host = await hostAt(server.url + path);
+		const result = await runChain(
+			host,
+			[{}],
+			[
+				{
+					type: 'imageGeneration',
+					parameters: {
+						model: byName(MODEL),
+						prompt: 'a fox',
+						download: false,
+						options: { checkLimits: false },
+					},
+				},
+			],
+		);
+		expect(result.error).toBeUndefined();
+		expect(server.requests).toMatchObject([
+			{ url: asked, headers: { authorization: `Bearer ${KEY}` } },
+		]);
+	});
+});

@@ -1,0 +1,277 @@
+import '../fast-time.mjs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HostOptions } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import {
+	hostFor,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type OwnServer,
+} from '../workbench.mjs';
+
+let bench: Bench;
+
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+
+const messageOf = (result: { error?: Error }): string => result.error?.message ?? '';
+
+describe('the image as binary data', () => {
+	test.each(['filesystem', 'memory'] as const)(
+		'is what the gateway serves: %s',
+		async (binaryMode) => {
+			const own = await opened(openBench({ host: { binaryMode }, imageSize: 96 }));
+			const result = await own.run('imageGeneration', { prompt: 'a fox' });
+			const [item] = result.output(NODE);
+			const served = Buffer.from(await (await fetch(String(item!.json.url))).arrayBuffer());
+			expect((await own.host.binary(item!)).equals(served)).toBe(true);
+			const stem = String(item!.json.url).split('/').pop();
+			expect(item!.binary!.data).toMatchObject({
+				mimeType: 'image/png',
+				fileExtension: 'png',
+				fileType: 'image',
+				fileName: stem,
+				bytes: served.length,
+			});
+			expect(item!.binary!.data!.id === undefined).toBe(binaryMode === 'memory');
+		},
+	);
+
+	test.each(['filesystem', 'memory'] as const)(
+		'a big one arrives whole, and one that is too big only by its address: %s',
+		async (binaryMode) => {
+			const own = await opened(openBench({ imageBytes: 3 * 1024 * 1024, host: { binaryMode } }));
+			const [whole] = (await own.run('imageGeneration', { prompt: 'a fox' })).output(NODE);
+			const served = Buffer.from(await (await fetch(String(whole!.json.url))).arrayBuffer());
+			expect((await own.host.binary(whole!)).equals(served)).toBe(true);
+
+			const parameters = { prompt: 'a fox', options: { maxDownloadMb: 2 } };
+			const tooBig = {
+				error: 'The image could not be downloaded: it is larger than 2 MB',
+				details: expect.objectContaining({ url: expect.stringMatching(/^http.*png$/) }),
+			};
+			const goOn = { onError: 'continueRegularOutput' as const };
+			const announced = await own.run('imageGeneration', parameters, [{}], goOn);
+			expect(announced.json(NODE)).toEqual([tooBig]);
+			// The same with no length given beforehand: it has to be counted.
+			own.gateway.setFaults([{ call: 'download', kind: 'huge', bytes: 5 * 1024 * 1024 }]);
+			const counted = await own.run('imageGeneration', parameters, [{}], goOn);
+			expect(counted.json(NODE)).toEqual([tooBig]);
+		},
+	);
+
+	test('no download: the address alone, and nothing is fetched', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const all = [
+			await bench.run('imageGeneration', { prompt: 'a fox', download: false }),
+			await bench.run('imageTask', { taskId, download: false }),
+			await bench.run('imageWait', { taskId, download: false }),
+		];
+		expect(all.flatMap((result) => result.output(NODE)).map(({ binary }) => binary)).toEqual([
+			undefined,
+			undefined,
+			undefined,
+		]);
+		expect(bench.gateway.count('download')).toBe(0);
+	});
+
+	test('Image Task puts all images of a task into one item', async () => {
+		const { json } = (
+			await bench.run('imageGeneration', { prompt: 'a fox', mode: 'submit', options: { n: 3 } })
+		).output(NODE)[0]!;
+		const [item] = (await bench.run('imageTask', {}, [json])).output(NODE);
+		expect(Object.keys(item!.binary!)).toEqual(['data', 'data_1', 'data_2']);
+		expect(item!.json.images).toHaveLength(3);
+	});
+
+	test('a redirect of a download to another host is followed, without any credential', async () => {
+		const other = await opened(serve((_, response) => void response.end(TINY_PNG)));
+		bench.gateway.setFaults([
+			{ call: 'download', kind: 'redirect', location: `${other.url}/elsewhere/pic.png` },
+		]);
+		const result = await bench.run('imageGeneration', { prompt: 'a fox' });
+		expect((await bench.host.binary(result.output(NODE)[0]!)).equals(TINY_PNG)).toBe(true);
+		expect(other.requests).toHaveLength(1);
+		expect(Object.keys(other.requests[0]!.headers)).not.toEqual(
+			expect.arrayContaining([expect.stringMatching(/auth|key|cookie/i)]),
+		);
+	});
+
+	/** A gateway whose one answer names these addresses, and that serves `file` for all others. */
+	async function gatewayWith(
+		urls: (url: string) => string[],
+		file: (request: IncomingMessage, response: ServerResponse) => void,
+	): Promise<OwnServer> {
+		return await opened(
+			serve((request, response, url) => {
+				if (request.method === 'POST') {
+					return sendJson(response, { created: 1, data: urls(url).map((one) => ({ url: one })) });
+				}
+				file(request, response);
+			}),
+		);
+	}
+
+	const generate = async (baseUrl: string, options: HostOptions = {}) =>
+		await (
+			await hostFor({ baseUrl }, options)
+		).run(workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false } }));
+
+	test('a file name from the gateway cannot leave its place', async () => {
+		const hostile = [
+			'..%2f..%2f..%2fetc%2fpasswd',
+			'%2e%2e%5c%2e%2e%5cwindows%5cwin.ini',
+			'a%00b.png',
+			'%0d%0aset-cookie:%20a=b.png',
+			'%3Cscript%3Ealert(1)%3C%2Fscript%3E.png',
+			'%22onerror%3D%22x.png',
+			'%E2%80%AEgnp.exe',
+			'.htaccess',
+			'x'.repeat(2000) + '.png',
+			'%ff%fe.png',
+			'',
+			'..',
+			'CON.png',
+		];
+		const own = await gatewayWith(
+			(url) => hostile.map((name) => `${url}/images/${name}`),
+			(_, response) => void response.end(TINY_PNG),
+		);
+		const result = await generate(own.url);
+		expect(result.error).toBeUndefined();
+		const names = result.output(NODE).map(({ binary }) => binary!.data!.fileName!);
+		expect(names).toHaveLength(hostile.length);
+		for (const name of names) {
+			expect(name).toMatch(/^[\p{L}\p{N}][\p{L}\p{N}._ -]*\.png$/u);
+			expect(name).not.toMatch(/\.\./);
+			expect(name.length).toBeLessThanOrEqual(100);
+		}
+	});
+
+	test('the type is that of the bytes, not what the server says', async () => {
+		const files: Record<string, { bytes: Buffer; says: string; is: string }> = {
+			jpeg: {
+				bytes: Buffer.from('ffd8ffe000104a464946', 'hex'),
+				says: 'image/png',
+				is: 'image/jpeg',
+			},
+			gif: { bytes: Buffer.from('GIF89a......'), says: 'text/html', is: 'image/gif' },
+			webp: { bytes: Buffer.from('RIFF....WEBPVP8 '), says: '', is: 'image/webp' },
+			odd: { bytes: Buffer.from('something new'), says: 'image/x-new; a=b', is: 'image/x-new' },
+		};
+		const own = await gatewayWith(
+			(url) => Object.keys(files).map((name) => `${url}/${name}.html`),
+			(request, response) => {
+				const { bytes, says } = files[request.url!.slice(1, -5)]!;
+				if (says !== '') response.setHeader('content-type', says);
+				response.end(bytes);
+			},
+		);
+		const items = (await generate(own.url)).output(NODE);
+		expect(items.map(({ binary }) => binary!.data!.mimeType)).toEqual(
+			Object.values(files).map(({ is }) => is),
+		);
+		expect(items.map(({ binary }) => binary!.data!.fileName)).not.toContainEqual(
+			expect.stringMatching(/html/),
+		);
+	});
+
+	test.each(['image/<script>', 'image/png, text/html', 'text/html', 'image/../../x'])(
+		'no image by its bytes and served as %s',
+		async (type) => {
+			const own = await gatewayWith(
+				(url) => [`${url}/one.png`],
+				(_, response) => {
+					response.setHeader('content-type', type);
+					response.end('<b>no image</b>');
+				},
+			);
+			const result = await generate(own.url);
+			expect(messageOf(result)).toMatch(/^The image could not be downloaded: .* a web page/);
+			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		},
+	);
+
+	test.each(['file:///etc/passwd', 'javascript:alert(1)', 'ftp://example.com/a.png', 'http://'])(
+		'the address %s is not fetched',
+		async (address) => {
+			const own = await gatewayWith(
+				() => [address],
+				(_, response) => void response.end(TINY_PNG),
+			);
+			expect(messageOf(await generate(own.url))).toBe(
+				'The address of the finished image is not a web address',
+			);
+		},
+	);
+
+	test.each([
+		[true, 'filesystem'],
+		[false, 'filesystem'],
+		[true, 'memory'],
+		[false, 'memory'],
+	] as const)(
+		'a download that breaks off is tried again (length known: %s, %s)',
+		async (known, binaryMode) => {
+			const file = Buffer.concat([TINY_PNG, Buffer.alloc(200_000, 7)]);
+			let times = 0;
+			const own = await gatewayWith(
+				(url) => [`${url}/one.png`],
+				(_, response) => {
+					times += 1;
+					if (known) response.setHeader('content-length', file.length);
+					if (times > 2) return void response.end(file);
+					response.write(file.subarray(0, 100_000), () => response.destroy());
+				},
+			);
+			const result = await generate(own.url, { binaryMode });
+			const [item] = result.output(NODE);
+			expect(times).toBe(3);
+			expect((await bench.host.binary(item!)).equals(file)).toBe(true);
+			expect(item!.binary!.data!.bytes).toBe(file.length);
+			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		},
+	);
+
+	test('of three images one cannot be had: the others come out where the node goes on', async () => {
+		const own = await gatewayWith(
+			(url) => ['a', 'gone', 'c'].map((name) => `${url}/${name}.png`),
+			(request, response) => {
+				if (request.url === '/gone.png') return sendJson(response, { error: {} }, 410);
+				response.end(TINY_PNG);
+			},
+		);
+		const host = await hostFor({ baseUrl: own.url });
+		const result = await host.run(
+			workflowOf('imageGeneration', { prompt: 'a fox' }, { onError: 'continueErrorOutput' }),
+		);
+		expect(result.json(NODE, 0).map(({ url }) => url)).toEqual([
+			`${own.url}/a.png`,
+			`${own.url}/c.png`,
+		]);
+		expect(result.json(NODE, 1)).toEqual([
+			{
+				error: 'The image could not be downloaded: its server answered 410',
+				details: expect.objectContaining({ url: `${own.url}/gone.png` }),
+			},
+		]);
+	});
+
+	test('an image that comes inside the answer', async () => {
+		const own = await opened(
+			serve((_, response) =>
+				sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] }),
+			),
+		);
+		const [item] = (await generate(own.url)).output(NODE);
+		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);
+		expect(JSON.stringify(item!.json)).not.toContain('base64');
+	});
+});

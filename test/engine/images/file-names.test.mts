@@ -1,0 +1,103 @@
+/** The option "File Name", through the nodes. */
+import type { RunResult } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import { MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+
+const names = (result: RunResult): unknown[] =>
+	result.output(NODE).flatMap(({ binary = {} }) => Object.values(binary).map((b) => b.fileName));
+const FOXES = [{ prompt: 'A red fox' }, { prompt: 'an owl, at night' }, { prompt: 'a RED fox' }];
+const PROMPT = '={{ $json.prompt }}';
+
+test.each(['sync', 'wait'])('%s: as the template says, with the real extension', async (mode) => {
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, mode, options: { fileName: '{item:3}-{index}-{model}-{prompt}.gif', n: 2 } },
+		FOXES,
+	);
+	expect(result.error).toBeUndefined();
+	expect(names(result)).toEqual([
+		`000-0-${MODEL}-A-red-fox.png`,
+		`000-1-${MODEL}-A-red-fox.png`,
+		`001-0-${MODEL}-an-owl-at-night.png`,
+		`001-1-${MODEL}-an-owl-at-night.png`,
+		`002-0-${MODEL}-a-RED-fox.png`,
+		`002-1-${MODEL}-a-RED-fox.png`,
+	]);
+});
+
+test('equal names get a number by position, also where they differ only in case', async () => {
+	// The first one arrives last.
+	bench.gateway.setFaults([{ call: 'download', kind: 'latency', ms: 60, match: 'A red' }]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, options: { fileName: '{prompt}' } },
+		FOXES,
+	);
+	expect(names(result)).toEqual(['A-red-fox.png', 'an-owl-at-night.png', 'a-RED-fox-2.png']);
+});
+
+test('an expression for each item; where it gives nothing, the name is the usual one', async () => {
+	const [usual] = names(await bench.run('imageGeneration', { prompt: 'a fox' }));
+	expect(usual).toMatch(/\.png$/);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: 'a fox', options: { fileName: '={{ $json.sku ? $json.sku + "-{index}" : "" }}' } },
+		[{ sku: 'A/100' }, {}, { sku: 'CON' }, { sku: 12 }],
+	);
+	const [first, second, third, fourth] = names(result);
+	expect([first, third, fourth]).toEqual(['A-100-0.png', 'CON-0.png', '12-0.png']);
+	expect(second).toMatch(/\.png$/);
+	expect(bench.gateway.paid).toBe(5);
+});
+
+test('a name that is no text is refused before anything is sent', async () => {
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: 'a fox', options: { fileName: '={{ $json.name }}' } },
+		[{ name: 'one' }, { name: { a: 1 } }],
+	);
+	expect(result.error).toMatchObject({
+		message: '"File Name" is not a text',
+		context: { itemIndex: 1 },
+	});
+	expect(bench.gateway.paid).toBe(0);
+});
+
+test('the same for edits, for Image Wait and for Image Task with several images', async () => {
+	const edit = await bench.run(
+		'imageEdit',
+		{
+			prompt: 'Make it night',
+			imageSource: 'url',
+			imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+			options: { fileName: '{prompt}' },
+		},
+		[{}, {}],
+	);
+	expect(edit.error).toBeUndefined();
+	expect(names(edit)).toEqual(['Make-it-night.png', 'Make-it-night-2.png']);
+
+	const submitted = await bench.run('imageGeneration', {
+		prompt: 'a fox',
+		mode: 'submit',
+		options: { n: 2 },
+	});
+	const tasks = submitted.json(NODE);
+	const taskId = String(tasks[0]?.taskId);
+	const options = { fileName: '{taskId}' };
+	const waited = await bench.run('imageWait', { options }, tasks);
+	expect(names(waited)).toEqual([`${taskId}.png`, `${taskId}-2.png`]);
+	const asked = await bench.run('imageTask', { options }, [...tasks, ...tasks]);
+	expect(names(asked)).toEqual([
+		`${taskId}.png`,
+		`${taskId}-2.png`,
+		`${taskId}-3.png`,
+		`${taskId}-4.png`,
+	]);
+});

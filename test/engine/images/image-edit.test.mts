@@ -1,0 +1,623 @@
+import '../fast-time.mjs';
+import { readdirSync, readlinkSync } from 'node:fs';
+import net from 'node:net';
+import type { Host } from '../../../harness/engine/host.mjs';
+import { startGateway, type Gateway, type ReceivedFile } from '../../../simulator/gateway.mjs';
+import {
+	errorOf,
+	filesNode,
+	openTap,
+	partsOf,
+	runChain,
+	type Given,
+	type Part,
+	type Tap,
+} from '../one-node.mjs';
+import {
+	byName,
+	deadAddress,
+	hostFor,
+	MODEL,
+	NODE,
+	sendJson,
+	serve,
+	TINY_PNG,
+	type Settings,
+} from '../workbench.mjs';
+
+/** Pictures of one pixel with a tail that is theirs alone, and holds what a bad parser trips over. */
+const tail = Buffer.concat([
+	Buffer.from('\r\n--\r\n----boundary--\r\n\r\n'),
+	Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+]);
+const picture = (mark: string, bytes = 0) =>
+	Buffer.concat([TINY_PNG, Buffer.from(mark), tail, Buffer.alloc(bytes, mark)]);
+const JPEG = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), tail]);
+
+const one: Given = { files: { data: { bytes: picture('one'), fileName: 'fox.png' } } };
+const noLimits = { checkLimits: false };
+const basics = { model: byName(MODEL), prompt: 'make it night', download: false };
+
+let gateway: Gateway;
+let host: Host;
+
+beforeAll(async () => {
+	gateway = await startGateway({ taskSeconds: 0, imageSize: 32 });
+});
+beforeEach(() => gateway.reset());
+afterAll(() => gateway.close());
+
+const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'filesystem') =>
+	await hostFor({ baseUrl }, { binaryMode, extraNodeTypes: filesNode });
+
+async function edit(
+	to: Host,
+	items: Given[],
+	parameters: Record<string, unknown> = {},
+	settings: Settings = {},
+) {
+	const options = { ...noLimits, ...(parameters.options as object | undefined) };
+	const all = { ...basics, ...parameters, options };
+	return await runChain(to, items, [{ type: 'imageEdit', parameters: all, settings }]);
+}
+
+const received = () =>
+	gateway.requests
+		.filter(({ method }) => method === 'POST')
+		.map(({ body }) => body as { fields: [string, string][]; files: ReceivedFile[] });
+
+describe.each(['memory', 'filesystem'] as const)('with binary data in the %s mode', (mode) => {
+	let tap: Tap;
+
+	beforeAll(async () => {
+		tap = await openTap();
+		host = await hostAt(tap.url, mode);
+	});
+	beforeEach(() => void tap.requests.splice(0));
+	afterAll(() => tap.close());
+
+	const sent = async (): Promise<Part[]> => {
+		expect(tap.posts).toHaveLength(1);
+		return await partsOf(tap.posts[0]!);
+	};
+
+	test('every part arrives with its name, type, file name and bytes', async () => {
+		const bytes = picture('large', 300_000);
+		const result = await edit(host, [{ files: { data: { bytes, fileName: 'Größe "L".png' } } }], {
+			prompt: 'make it “night” — 夜 🌙; filename="x"',
+			modelParameters: {
+				mappingMode: 'defineBelow',
+				value: { size: '1024x1024', quality: '', strength: 0.5, 'f"x': true },
+			},
+			options: {
+				n: 2,
+				responseFormat: 'url',
+				extraFields: '{ "seed": 42, "tags": ["a", "b"], "tiled": false, "style": "ink" }',
+			},
+		});
+		expect(result.error).toBeUndefined();
+		expect(await sent()).toEqual([
+			['size', '1024x1024'],
+			['strength', '0.5'],
+			['f"x', 'true'],
+			['model', MODEL],
+			['prompt', 'make it “night” — 夜 🌙; filename="x"'],
+			['n', '2'],
+			['response_format', 'url'],
+			['seed', '42'],
+			['tags', '["a","b"]'],
+			['tiled', 'false'],
+			['style', 'ink'],
+			['image', { name: 'Größe -L.png', type: 'image/png', bytes }],
+		]);
+	});
+
+	test('the length is announced, and is right', async () => {
+		await edit(host, [{ files: { data: { bytes: picture('x', 200_000), fileName: 'ä.png' } } }], {
+			prompt: 'ümläute',
+		});
+		const [request] = tap.posts;
+		expect(request!.headers['content-length']).toBe(String(request!.body.length));
+		expect(request!.headers['transfer-encoding']).toBeUndefined();
+		expect(request!.headers['content-type']).toMatch(/^multipart\/form-data; ?boundary=\S+$/);
+	});
+
+	test('several images go in the order in which their fields are named', async () => {
+		const files = {
+			a: { bytes: picture('a'), fileName: 'a.png' },
+			b: { bytes: JPEG, fileName: 'b.jpg', mimeType: 'image/jpeg' },
+			c: { bytes: picture('c', 100_000), fileName: 'c.png' },
+		};
+		await edit(host, [{ files }], { imageBinaryProperty: ' c, a ,b' });
+		const parts = (await sent()).filter(([name]) => name === 'image');
+		expect(parts).toEqual([
+			['image', { name: 'c.png', type: 'image/png', bytes: files.c.bytes }],
+			['image', { name: 'a.png', type: 'image/png', bytes: files.a.bytes }],
+			['image', { name: 'b.jpg', type: 'image/jpeg', bytes: files.b.bytes }],
+		]);
+	});
+
+	test('a gateway that wants brackets gets them', async () => {
+		await edit(host, [one], { options: { imageFieldName: 'image[]' } });
+		expect((await sent()).map(([name]) => name)).toEqual(['model', 'prompt', 'image[]']);
+	});
+
+	test.each([
+		['nothing of it', undefined, 'fox.bin', 'image/png', 'fox.png'],
+		['the wrong thing', 'image/webp', 'fox.webp', 'image/png', 'fox.png'],
+		['no name', undefined, undefined, 'image/png', 'image.png'],
+		['a path as name', 'image/png', '../../etc/passwd', 'image/png', 'passwd.png'],
+	])('where n8n knows %s, the first bytes tell', async (_, mimeType, fileName, type, name) => {
+		const bytes = picture('one');
+		await edit(host, [{ files: { data: { bytes, fileName, mimeType } } }]);
+		expect((await sent()).at(-1)).toEqual(['image', { name, type, bytes }]);
+	});
+
+	test('further files go along, whatever they are', async () => {
+		const files = {
+			data: { bytes: picture('one'), fileName: 'fox.png' },
+			mask: { bytes: picture('mask'), fileName: 'm.png' },
+			notes: { bytes: Buffer.from('blue, please'), fileName: 'notes.txt', mimeType: 'text/plain' },
+		};
+		const file = [
+			{ field: 'mask', binaryProperty: 'mask' },
+			{ field: ' hints ', binaryProperty: ' notes ' },
+		];
+		await edit(host, [{ files }], { options: { extraFiles: { file } } });
+		expect((await sent()).slice(-3)).toEqual([
+			['image', { name: 'fox.png', type: 'image/png', bytes: files.data.bytes }],
+			['mask', { name: 'm.png', type: 'image/png', bytes: files.mask.bytes }],
+			['hints', { name: 'notes.txt', type: 'text/plain', bytes: files.notes.bytes }],
+		]);
+	});
+
+	test('the form is made anew when it has to go again', async () => {
+		const bytes = picture('again', 150_000);
+		const busy = await openTap(undefined, (nth) => (nth === 1 ? 429 : undefined));
+		try {
+			const result = await edit(await hostAt(busy.url, mode), [
+				{ files: { data: { bytes, fileName: 'fox.png' } } },
+			]);
+			expect(result.error).toBeUndefined();
+			expect(busy.posts).toHaveLength(2);
+			const [first, second] = await Promise.all(busy.posts.map(partsOf));
+			expect(second).toEqual(first);
+			expect(second!.at(-1)).toEqual(['image', { name: 'fox.png', type: 'image/png', bytes }]);
+		} finally {
+			await busy.close();
+		}
+	});
+});
+
+describe('the three forms of asking for a task', () => {
+	beforeAll(async () => {
+		host = await hostAt(gateway.url);
+	});
+
+	test.each([
+		['query', { async: 'true' }, undefined, []],
+		['header', {}, 'true', []],
+		['body', {}, undefined, [['async', 'true']]],
+	])('%s', async (asyncFlag, query, header, field) => {
+		const result = await edit(host, [one], { mode: 'submit', options: { asyncFlag } });
+		expect(result.json(NODE)).toEqual([
+			{
+				taskId: expect.stringMatching(/./),
+				taskType: 'edit',
+				status: 'queued',
+				statusGroup: 'waiting',
+				model: MODEL,
+				submittedAt: expect.any(String),
+			},
+		]);
+		const [request] = gateway.requests;
+		expect(request).toMatchObject({ call: 'submit', path: '/v1/images/edits', query });
+		expect(request!.headers['x-async']).toBe(header);
+		expect(received()[0]!.fields.filter(([name]) => name === 'async')).toEqual(field);
+	});
+
+	test('none of them is there in a synchronous edit', async () => {
+		await edit(host, [one], { options: { asyncFlag: 'body' } });
+		expect(gateway.requests[0]).toMatchObject({ call: 'sync', query: {} });
+		expect(gateway.requests[0]!.headers).not.toHaveProperty('x-async');
+		expect(received()[0]!.fields.map(([name]) => name)).toEqual(['model', 'prompt']);
+	});
+});
+
+describe('what comes out', () => {
+	beforeAll(async () => {
+		host = await hostAt(gateway.url);
+	});
+
+	test.each(['sync', 'wait'])('%s: the edited image, with its bytes', async (mode) => {
+		const result = await edit(host, [one, one], {
+			mode,
+			prompt: '={{ "night " + $itemIndex }}',
+			download: true,
+			binaryPropertyName: 'edited',
+		});
+		expect(result.error).toBeUndefined();
+		const items = result.output(NODE);
+		expect(items).toHaveLength(2);
+		for (const [index, item] of items.entries()) {
+			expect(item.json).toMatchObject({ index: 0, model: MODEL, prompt: `night ${index}` });
+			expect(item.pairedItem).toEqual({ item: index });
+			expect(item.binary!.edited).toMatchObject({ mimeType: 'image/png', fileExtension: 'png' });
+			const drawn = await fetch(String(item.json.url));
+			const bytes = Buffer.from(await drawn.arrayBuffer());
+			expect((await host.binary(item, 'edited')).equals(bytes)).toBe(true);
+		}
+		expect(items[0]!.json.taskType).toBe(mode === 'wait' ? 'edit' : undefined);
+		expect(gateway.paid).toBe(2);
+		// An edit is asked for at its own address (specification, 4.2).
+		const polls = gateway.requests.filter(({ call }) => call === 'poll');
+		expect(polls.every(({ path }) => path.startsWith('/v1/images/edits/'))).toBe(true);
+		expect(polls.length > 0).toBe(mode === 'wait');
+	});
+
+	test('an edited image can be edited again', async () => {
+		const parameters = { ...basics, download: true, options: noLimits };
+		const step = { type: 'imageEdit', parameters };
+		const result = await runChain(host, [one], [step, step]);
+		expect(result.error).toBeUndefined();
+		const [first] = result.output(NODE);
+		const sha256 = received().map(({ files }) => files[0]!.sha256);
+		expect(sha256[1]).not.toBe(sha256[0]);
+		expect(received()[1]!.files[0]!.size).toBe((await host.binary(first!)).length);
+	});
+
+	test('an agent gets the address', async () => {
+		const url = await publishedImage();
+		const parameters = { ...basics, imageSource: 'url', imageUrl: url, options: noLimits };
+		const tool = 'n8n-nodes-media-gateway.imageEdit';
+		const answer = await host.runAsTool(tool, { ...parameters, download: true });
+		expect(answer).toContain(`${gateway.url}/images/`);
+		expect(gateway.paid).toBe(2);
+	});
+});
+
+/** An image that the gateway has made before. */
+async function publishedImage(): Promise<string> {
+	const response = await fetch(`${gateway.url}/v1/images/generations`, {
+		method: 'POST',
+		headers: {
+			authorization: `Bearer ${gateway.keys[0]}`,
+			'content-type': 'application/json',
+		},
+		body: JSON.stringify({ model: MODEL, prompt: 'an original' }),
+	});
+	return ((await response.json()) as { data: { url: string }[] }).data[0]!.url;
+}
+
+describe('an image from an address', () => {
+	beforeAll(async () => {
+		host = await hostAt(gateway.url);
+	});
+
+	const from = async (imageUrl: string, options: object = {}) =>
+		await edit(host, [{}], { imageSource: 'url', imageUrl, options });
+
+	test('comes from another host, which is shown no key', async () => {
+		const bytes = picture('far', 100_000);
+		const other = await serve((_, response) => {
+			response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(bytes);
+		});
+		try {
+			const result = await from(`${other.url}/photos/fox.jpeg?size=full`);
+			expect(result.error).toBeUndefined();
+			const { size, mimeType, filename } = received()[0]!.files[0]!;
+			expect({ size, mimeType, filename }).toEqual({
+				size: bytes.length,
+				mimeType: 'image/png',
+				filename: 'fox.png',
+			});
+			expect(other.requests).toHaveLength(1);
+			expect(other.requests[0]!.headers).not.toHaveProperty('authorization');
+			expect(JSON.stringify(other.requests)).not.toContain(gateway.keys[0]);
+		} finally {
+			await other.close();
+		}
+	});
+
+	test('comes from the gateway itself without the key', async () => {
+		const result = await from(await publishedImage());
+		expect(result.error).toBeUndefined();
+		const download = gateway.requests.find(({ call }) => call === 'download')!;
+		expect(JSON.stringify(download.headers)).not.toContain(gateway.keys[0]);
+		expect(gateway.count('sync')).toBe(2);
+	});
+
+	test('several come in order, also one that is its own address', async () => {
+		const other = await serve((request, response) => {
+			response.writeHead(200, { 'content-type': 'image/png' }).end(picture(request.url ?? ''));
+		});
+		try {
+			const inline = `data:image/jpeg;base64,${JPEG.toString('base64')}`;
+			const result = await from(`${other.url}/a.png\n  ${inline}\n${other.url}/bbbbbb.png`);
+			expect(result.error).toBeUndefined();
+			expect(received()[0]!.files.map(({ size, mimeType }) => [size, mimeType])).toEqual([
+				[picture('/a.png').length, 'image/png'],
+				[JPEG.length, 'image/jpeg'],
+				[picture('/bbbbbb.png').length, 'image/png'],
+			]);
+		} finally {
+			await other.close();
+		}
+	});
+
+	const large = picture('large', 1_200_000);
+	const bad: Array<[string, Parameters<typeof serve>[0], string, string]> = [
+		[
+			'one that says it is too large',
+			(_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(large),
+			'larger than 1 MB',
+			'Max Download Size (MB)',
+		],
+		[
+			'one that turns out too large',
+			(_, response) => {
+				response.writeHead(200, { 'content-type': 'image/png' });
+				response.write(large.subarray(0, 600_000));
+				response.end(large.subarray(600_000));
+			},
+			'larger than 1 MB',
+			'Max Download Size (MB)',
+		],
+		[
+			'a web page',
+			(_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+			'gives a web page instead',
+			'Check "Image URL". Nothing was sent',
+		],
+		[
+			'a text that claims to be an image',
+			(_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('hello'),
+			'The image at "Image URL" is no image',
+			'Nothing was sent',
+		],
+		[
+			'one that is not there',
+			(_, response) => sendJson(response, { error: { message: 'gone' } }, 404),
+			'404',
+			'Check "Image URL". Nothing was sent',
+		],
+	];
+	test.each(bad)('is refused: %s', async (_, answer, message, description) => {
+		const other = await serve(answer);
+		try {
+			const error = errorOf(await from(`${other.url}/x.png`, { maxDownloadMb: 1 }));
+			expect(error.message.toLowerCase()).toContain(message.toLowerCase());
+			expect(error.description).toContain(description);
+			expect(gateway.count('any')).toBe(0);
+		} finally {
+			await other.close();
+		}
+	});
+
+	test.each(['file:///etc/passwd', 'ftp://example.com/a.png', '/images/a.png'])(
+		'is refused: %s is no web address',
+		async (imageUrl) => {
+			const error = errorOf(await from(imageUrl));
+			expect(error.message).toBe('"Image URL" is not a web address');
+			expect(gateway.count('any')).toBe(0);
+		},
+	);
+});
+
+describe('before anything is sent', () => {
+	beforeAll(async () => {
+		host = await hostAt(gateway.url);
+	});
+
+	const text = { bytes: Buffer.from('no picture'), fileName: 'a.txt', mimeType: 'text/plain' };
+	const faulty: Array<[string, Given, Record<string, unknown>, RegExp]> = [
+		['a binary field that is not there', {}, {}, /no binary field 'data'/],
+		['an empty file', { files: { data: { bytes: Buffer.alloc(0) } } }, {}, /is an empty file/],
+		['a text', { files: { data: text } }, {}, /"data" is no image/],
+		[
+			'a text that is called an image',
+			{ files: { data: { ...text, mimeType: 'image/png', fileName: 'a.png' } } },
+			{},
+			/"data" is no image/,
+		],
+		['no prompt', one, { prompt: '={{ $itemIndex === 2 ? " " : "x" }}' }, /"Prompt" is empty/],
+		[
+			'no field at all',
+			one,
+			{ imageBinaryProperty: '={{ $itemIndex === 2 ? "," : "data" }}' },
+			/"Input Binary Field" is empty/,
+		],
+		[
+			'a mask that is not there',
+			one,
+			{
+				options: {
+					extraFiles: {
+						file: [{ field: 'mask', binaryProperty: '={{ $itemIndex === 2 ? "no" : "data" }}' }],
+					},
+				},
+			},
+			/no binary field 'no'/,
+		],
+		[
+			'extra fields that are no JSON',
+			one,
+			{ options: { extraFields: '={{ $itemIndex === 2 ? "{" : "{}" }}' } },
+			/"Extra Fields" is not a JSON object/,
+		],
+	];
+
+	test.each(faulty)('%s in item 3 of 5: nothing is paid', async (_, third, more, message) => {
+		const error = errorOf(await edit(host, [one, one, third, one, one], more));
+		expect(error.message).toMatch(message);
+		expect(error.itemIndex).toBe(2);
+		expect(gateway.count('any')).toBe(0);
+		expect(gateway.paid).toBe(0);
+	});
+
+	test('where the node goes on, the other four are edited', async () => {
+		const broken = { files: { data: text } };
+		const result = await edit(
+			host,
+			[one, one, broken, one, one],
+			{},
+			{ onError: 'continueRegularOutput' },
+		);
+		const items = result.output(NODE);
+		expect(items.map(({ pairedItem }) => pairedItem)).toEqual(
+			[0, 1, 2, 3, 4].map((item) => ({ item })),
+		);
+		expect(items[2]!.json).toEqual({
+			error: 'The binary field "data" is no image',
+			details: { description: expect.stringContaining('"a.txt" of the type text/plain') },
+		});
+		expect(gateway.paid).toBe(4);
+	});
+});
+
+describe('sending again', () => {
+	test('a connection that was refused', async () => {
+		const bytes = picture('refused', 150_000);
+		const tap = await openTap();
+		const to = await hostAt(tap.url);
+		const port = Number(new URL(tap.url).port);
+		const deadPort = Number(new URL(await deadAddress()).port);
+		let attempts = 0;
+		// The first connection is sent to a port where nothing listens: a refusal as it really happens.
+		const { connect } = net.Socket.prototype;
+		const spy = jest.spyOn(net.Socket.prototype, 'connect').mockImplementation(function (
+			this: net.Socket,
+			...args: unknown[]
+		) {
+			const options = ([args[0]].flat()[0] ?? {}) as { port?: number | string };
+			if (Number(options.port) === port && (attempts += 1) === 1) options.port = deadPort;
+			return Reflect.apply(connect, this, args) as net.Socket;
+		} as typeof connect);
+		try {
+			const result = await edit(to, [{ files: { data: { bytes, fileName: 'fox.png' } } }]);
+			expect(result.error).toBeUndefined();
+			expect(attempts).toBe(2);
+			expect(tap.posts).toHaveLength(1);
+			const parts = await partsOf(tap.posts[0]!);
+			expect(parts.at(-1)).toEqual(['image', { name: 'fox.png', type: 'image/png', bytes }]);
+		} finally {
+			spy.mockRestore();
+			await tap.close();
+		}
+	});
+
+	test.each([500, 502, 503, 504, 'reset'] as const)('never after %s', async (verdict) => {
+		const tap = await openTap(undefined, () => verdict);
+		try {
+			const error = errorOf(await edit(await hostAt(tap.url), [one]));
+			expect(error.message).toMatch(/^The outcome is unknown: while creating the image/);
+			expect(error.description).toContain('not sent again');
+			expect(tap.posts).toHaveLength(1);
+		} finally {
+			await tap.close();
+		}
+	});
+
+	test('never where the connection breaks while the image is sent', async () => {
+		const server = net.createServer((socket) => {
+			socket.once('data', () => socket.resetAndDestroy());
+			socket.on('error', () => undefined);
+		});
+		let connections = 0;
+		server.on('connection', () => (connections += 1));
+		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+		try {
+			const url = `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+			const bytes = picture('x', 20_000_000);
+			const error = errorOf(await edit(await hostAt(url), [{ files: { data: { bytes } } }]));
+			expect(error.message).toMatch(/^The outcome is unknown: while creating the image/);
+			expect(connections).toBe(1);
+			await filesAreClosed();
+		} finally {
+			server.close();
+		}
+	});
+
+	// What a failed attempt leaves half-read would stay open until chance collects it.
+	test('leaves no file of the binary store open', async () => {
+		const bytes = picture('x', 5_000_000);
+		const result = await edit(await hostAt(await deadAddress()), [{ files: { data: { bytes } } }]);
+		expect(errorOf(result).message).toContain('tried 6 times');
+		await filesAreClosed();
+	});
+
+	test('by Retry On Fail, an edit that is paid is not paid again', async () => {
+		gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'edit 7', times: 4 }]);
+		const result = await edit(
+			await hostAt(gateway.url),
+			Array.from({ length: 20 }, () => one),
+			{ prompt: '={{ "edit " + $itemIndex }}' },
+			{ retryOnFail: true, maxTries: 5, waitBetweenTries: 1 },
+		);
+		expect(result.error).toBeUndefined();
+		expect(result.output(NODE)).toHaveLength(20);
+		expect(gateway.paid).toBe(20);
+	});
+});
+
+describe('by Retry On Fail, where the source cannot be fetched again', () => {
+	const again = async (parameters: object, faults: object[]): Promise<unknown> => {
+		const imageUrl = await publishedImage();
+		gateway.setFaults([
+			{ call: 'download', kind: 'status', status: 404, after: 1 },
+			...faults,
+		] as never);
+		const result = await edit(
+			await hostAt(gateway.url),
+			[{}],
+			{ imageSource: 'url', imageUrl, options: { pollInterval: 1, maxWait: 2 }, ...parameters },
+			{ onError: 'continueRegularOutput', retryOnFail: true, maxTries: 2, waitBetweenTries: 1 },
+		);
+		expect(gateway.paid).toBe(2);
+		return result.json(NODE);
+	};
+
+	test('an unknown outcome is still told', async () => {
+		const lost = { call: 'sync', kind: 'status', status: 504, charged: true };
+		expect(await again({}, [lost])).toMatchObject([
+			{
+				error: expect.stringContaining('could not be downloaded'),
+				details: {
+					outcome: 'unknown',
+					description: expect.stringContaining('May have been charged'),
+				},
+			},
+		]);
+	});
+
+	test('the task that was submitted is still named', async () => {
+		const down = { call: 'poll', kind: 'status', status: 503 };
+		expect(await again({ mode: 'wait' }, [down])).toMatchObject([
+			{
+				error: expect.stringContaining('could not be downloaded'),
+				details: { taskId: expect.any(String), taskType: 'edit' },
+			},
+		]);
+	});
+});
+
+/** Files are closed a moment after the run, long before anything else would close them. */
+async function filesAreClosed(): Promise<void> {
+	if (process.platform !== 'linux') return;
+	for (let look = 0; look < 200 && openFiles().length > 0; look += 1) {
+		await new Promise((resolve) => setTimeout(resolve, 1000));
+	}
+	expect(openFiles()).toEqual([]);
+}
+
+/** The files of the binary store that this process holds open. */
+function openFiles(): string[] {
+	const targets = readdirSync('/proc/self/fd').map((descriptor) => {
+		try {
+			return readlinkSync(`/proc/self/fd/${descriptor}`);
+		} catch {
+			return '';
+		}
+	});
+	return targets.filter((target) => target.includes('binary_data'));
+}

@@ -1,0 +1,468 @@
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { createHost } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const GROUPS: Record<string, string[]> = {
+	waiting: ['queued', 'pending'],
+	working: ['processing', 'in_progress', 'running'],
+	success: ['completed', 'succeeded', 'success'],
+	unsuccessful: ['failed', 'cancelled'],
+};
+
+const VARIANTS: Array<(spelling: string) => string> = [
+	(spelling) => spelling,
+	(spelling) => spelling.toUpperCase(),
+	(spelling) => spelling.charAt(0).toUpperCase() + spelling.slice(1),
+	(spelling) => ` \t${spelling}\n`,
+];
+
+const SPELLINGS = Object.entries(GROUPS).flatMap(([group, spellings]) =>
+	spellings.flatMap((spelling) =>
+		VARIANTS.map((vary) => ({ group, spelling, status: vary(spelling) })),
+	),
+);
+
+let bench: Bench;
+
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+
+const messageOf = (result: { error?: Error }): string => result.error?.message ?? '';
+
+describe('statuses', () => {
+	/** A gateway whose task IDs say what is answered: the statuses in their order, as JSON. */
+	async function statusGateway(): Promise<OwnServer> {
+		const asked = new Map<string, number>();
+		return await opened(
+			serve((request, response, url) => {
+				const id = decodeURIComponent(new URL(request.url ?? '', url).pathname.split('/').pop()!);
+				if (id.endsWith('.png')) return void response.end(TINY_PNG);
+				const statuses = (JSON.parse(id) as { statuses: string[] }).statuses;
+				const turn = asked.get(id) ?? 0;
+				asked.set(id, turn + 1);
+				const status = statuses[Math.min(turn, statuses.length - 1)];
+				sendJson(response, { id, status, data: [{ url: `${url}/one.png` }] });
+			}),
+		);
+	}
+
+	const taskOf = (...statuses: string[]): IDataObject => ({
+		taskId: JSON.stringify({ statuses }),
+		taskType: 'generation',
+	});
+
+	test('Image Task knows each spelling, whatever its case and the blanks around it', async () => {
+		const { url } = await statusGateway();
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(workflowOf('imageTask', { download: false }), {
+			input: SPELLINGS.map(({ status }) => ({ json: taskOf(status) })),
+		});
+		expect(result.error).toBeUndefined();
+		expect(
+			result.json(NODE).map(({ status, ...json }) => ({ ...json, response: 0, taskId: 0 })),
+		).toEqual(
+			SPELLINGS.map(({ group }) => ({
+				taskId: 0,
+				taskType: 'generation',
+				statusGroup: group,
+				finished: ['success', 'unsuccessful'].includes(group),
+				succeeded: group === 'success',
+				images: group === 'success' ? [{ url: `${url}/one.png` }] : [],
+				...(group === 'unsuccessful' ? { error: expect.any(String) } : {}),
+				response: 0,
+			})),
+		);
+	});
+
+	test('Image Wait goes on while a task is open, takes a success, and says what failed', async () => {
+		const { url } = await statusGateway();
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(
+			workflowOf(
+				'imageWait',
+				{ download: false, pollInterval: 1, maxWait: 600 },
+				{ onError: 'continueRegularOutput' },
+			),
+			{
+				input: SPELLINGS.map(({ group, status }) => ({
+					json: ['waiting', 'working'].includes(group)
+						? taskOf(status, 'completed')
+						: taskOf(status),
+				})),
+			},
+		);
+		const items = result.json(NODE);
+		expect(items).toHaveLength(SPELLINGS.length);
+		for (const [index, { group, spelling }] of SPELLINGS.entries()) {
+			if (group === 'unsuccessful') {
+				expect(items[index]!.error).toMatch(new RegExp(`ended as "${spelling}"`, 'i'));
+			} else expect(items[index]).toMatchObject({ url: `${url}/one.png`, index: 0 });
+		}
+	});
+
+	test('images are not read before the success', async () => {
+		// The gateway above always sends `data`; only a success may be taken for one.
+		const { url, requests } = await statusGateway();
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(
+			workflowOf('imageWait', { download: false, pollInterval: 1, maxWait: 600 }),
+			{ input: [{ json: taskOf('queued', 'running', 'unheard-of', 'success') }] },
+		);
+		expect(result.json(NODE)).toEqual([expect.objectContaining({ status: 'success' })]);
+		expect(requests).toHaveLength(4);
+	});
+
+	test('an unknown status keeps the task open until the deadline, which names it', async () => {
+		const [taskId] = await bench.submit('a fox [status percolating]');
+		const result = await bench.run('imageWait', { taskId, pollInterval: 1, maxWait: 100 });
+		expect(messageOf(result)).toBe(
+			`The generation task ${taskId} was still open after 100 s; its status "percolating" is none that this node knows`,
+		);
+		expect(bench.gateway.count('poll')).toBeGreaterThan(0);
+	});
+});
+
+describe('modes', () => {
+	test.each([
+		['query', { query: true, header: false, body: false }],
+		['header', { query: false, header: true, body: false }],
+		['body', { query: false, header: false, body: true }],
+	])('asynchronous by the %s alone', async (asyncFlag, wanted) => {
+		const result = await bench.run('imageGeneration', {
+			prompt: 'a fox',
+			mode: 'wait',
+			options: { asyncFlag, pollInterval: 1 },
+		});
+		expect(result.json(NODE)).toEqual([
+			expect.objectContaining({ taskType: 'generation', status: 'completed', prompt: 'a fox' }),
+		]);
+		const [sent] = bench.gateway.requests.filter(({ call }) => call === 'submit');
+		expect({
+			query: sent!.query.async === 'true',
+			header: sent!.headers['x-async'] === 'true',
+			body: (sent!.body as IDataObject).async === true,
+		}).toEqual(wanted);
+		expect(bench.gateway.paid).toBe(1);
+	});
+
+	test('submit hands out what Image Wait takes with no expression', async () => {
+		const host = bench.host;
+		const workflow = workflowOf('imageGeneration', {
+			prompt: '={{ $json.prompt }}',
+			mode: 'submit',
+		});
+		workflow.nodes.push({ name: 'Wait', type: 'n8n-nodes-media-gateway.imageWait' });
+		workflow.connections[NODE] = { main: [[{ node: 'Wait', type: 'main', index: 0 }]] };
+		const prompts = ['a fox', 'a hare', 'an owl'];
+		const result = await host.run(workflow, {
+			input: prompts.map((prompt) => ({ json: { prompt } })),
+		});
+		expect(result.json(NODE).map((json) => Object.keys(json))).toEqual(
+			prompts.map(() => expect.arrayContaining(['taskId', 'taskType', 'status', 'statusGroup'])),
+		);
+		const images = result.output('Wait');
+		expect(images.map(({ json }) => json.taskId)).toEqual(
+			result.json(NODE).map(({ taskId }) => taskId),
+		);
+		expect(images.map(({ json }) => json.model)).toEqual(prompts.map(() => MODEL));
+		expect(images.every(({ binary }) => binary?.data?.mimeType === 'image/png')).toBe(true);
+		expect(bench.gateway.paid).toBe(3);
+		// They carry their kind: nobody has to be asked which endpoint knows them.
+		const polled = bench.gateway.requests.filter(({ call }) => call === 'poll');
+		expect(polled.every(({ path }) => path.startsWith('/v1/images/generations/'))).toBe(true);
+	});
+
+	test.each(['sync', 'wait'])('three images for one prompt: %s', async (mode) => {
+		const result = await bench.run(
+			'imageGeneration',
+			{ prompt: '={{ $json.prompt }}', mode, options: { n: 3, pollInterval: 1 } },
+			[{ prompt: 'a fox' }, { prompt: 'an owl' }],
+		);
+		const items = result.output(NODE);
+		expect(items.map(({ json: { index, prompt } }) => [prompt, index])).toEqual([
+			['a fox', 0],
+			['a fox', 1],
+			['a fox', 2],
+			['an owl', 0],
+			['an owl', 1],
+			['an owl', 2],
+		]);
+		expect(items.map(({ pairedItem }) => pairedItem)).toEqual(
+			[0, 0, 0, 1, 1, 1].map((item) => ({ item })),
+		);
+		const bytes = await Promise.all(items.map(async (item) => await bench.host.binary(item)));
+		expect(new Set(bytes.map((one) => one.toString('base64'))).size).toBe(6);
+		expect(bench.gateway.paid).toBe(2);
+	});
+
+	test('expressions are evaluated for each item, and the order is kept', async () => {
+		// The first items are the slowest.
+		const prompts = Array.from({ length: 12 }, (_, index) => `picture ${index}.`);
+		bench.gateway.setFaults(
+			prompts.map((match, index) => ({
+				call: 'sync',
+				kind: 'latency',
+				ms: (12 - index) * 5,
+				match,
+			})),
+		);
+		const result = await bench.run(
+			'imageGeneration',
+			{
+				model: byName('={{ $json.model }}'),
+				prompt: '={{ $json.prompt }}',
+				binaryPropertyName: '={{ $json.field }}',
+			},
+			prompts.map((prompt, index) => ({
+				prompt,
+				model: index % 2 === 0 ? MODEL : 'plain-image',
+				field: `picture_${index}`,
+			})),
+		);
+		const items = result.output(NODE);
+		expect(
+			items.map(({ json, pairedItem, binary }) => [
+				json.prompt,
+				pairedItem,
+				binary && Object.keys(binary),
+			]),
+		).toEqual(prompts.map((prompt, item) => [prompt, { item }, [`picture_${item}`]]));
+		expect(items.map(({ json }) => json.model).slice(0, 2)).toEqual([MODEL, 'plain-image']);
+	});
+});
+
+describe('which task', () => {
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s says that an ID is of the other kind',
+		async (node) => {
+			const edit = await bench.submitEdit();
+			const [generation] = await bench.submit('a fox');
+			const asked = async (taskId: string, taskType: string) =>
+				messageOf(await bench.run(node, { taskId, taskType }));
+			expect(await asked(edit, 'generation')).toBe(
+				`Task ${edit} is an edit task, not a generation task`,
+			);
+			expect(await asked(generation!, 'edit')).toBe(
+				`Task ${generation} is a generation task, not an edit task`,
+			);
+		},
+	);
+
+	test('Image Wait leaves a task alone that was submitted just now, and asks about the others', async () => {
+		const [young, old, unknown] = await bench.submit('a fox', 'a hen', 'a cat');
+		const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+		await bench.run('imageWait', { download: false, pollInterval: 30 }, [
+			{ taskId: young, submittedAt: ago(0) },
+			{ taskId: old, submittedAt: ago(60_000) },
+			{ taskId: unknown },
+		]);
+		const asked = bench.gateway.requests.filter(({ call }) => call === 'poll');
+		expect(asked.map(({ path }) => path.split('/').pop())).toEqual([old, unknown, young]);
+	});
+
+	test('the credential is read once for all requests of a run', async () => {
+		const ids = await bench.submit('a fox', 'a hen', 'a cat');
+		let reads = 0;
+		const host = await createHost({
+			credentials: {
+				get mediaGatewayApi() {
+					reads += 1;
+					return { baseUrl: bench.gateway.url, apiKey: bench.gateway.keys[0] };
+				},
+			},
+		});
+		const readsFor = async (tasks: string[]) => {
+			reads = 0;
+			const input = tasks.map((taskId) => ({ json: { taskId } }));
+			const result = await host.run(workflowOf('imageWait', { download: false }), { input });
+			expect(result.json(NODE)).toHaveLength(tasks.length);
+			return reads;
+		};
+		expect(await readsFor(ids)).toBe(await readsFor(ids.slice(0, 1)));
+	});
+
+	test('a field of the item is read as n8n reads the expression', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const item = { taskId, id: taskId, number: 7, list: [taskId], empty: '' };
+		const outcome = async (expression: string) => {
+			const settings = { onError: 'continueRegularOutput' as const };
+			const result = await bench.run(
+				'imageWait',
+				{ taskId: `={{${expression}}}`, download: false },
+				[item],
+				settings,
+			);
+			return JSON.stringify(result.json(NODE));
+		};
+		for (const field of ['taskId', 'id', 'number', 'list', 'empty', 'missing']) {
+			const read = await outcome(` $json.${field} `);
+			expect(read).toBe(await outcome(` $json['${field}'] `));
+		}
+	});
+
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s finds out the kind by itself',
+		async (node) => {
+			const ids = [await bench.submitEdit(), ...(await bench.submit('a fox'))];
+			const result = await bench.run(
+				node,
+				{ download: false },
+				ids.map((taskId) => ({ taskId })),
+			);
+			expect(result.json(NODE).map(({ taskId, taskType }) => [taskId, taskType])).toEqual([
+				[ids[0], 'edit'],
+				[ids[1], 'generation'],
+			]);
+		},
+	);
+
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s: a task of another account, and none',
+		async (node) => {
+			const host = await hostFor({ baseUrl: bench.gateway.url, apiKey: bench.gateway.keys[1] });
+			const ids = [...(await bench.submit('a fox')), 'task_none', '../../messages?x=1'];
+			const result = await host.run(workflowOf(node, {}, { onError: 'continueRegularOutput' }), {
+				input: ids.map((taskId) => ({ json: { taskId } })),
+			});
+			expect(result.json(NODE).map(({ error }) => error)).toEqual(
+				ids.map((id) => `The gateway knows no task ${id} (404)`),
+			);
+			// An ID cannot lead to another endpoint.
+			expect(
+				bench.gateway.requests.every(({ path }) => /^\/v1\/images\/(generation|edit)s/.test(path)),
+			).toBe(true);
+		},
+	);
+
+	test('no task ID at all is said before anything is asked', async () => {
+		const result = await bench.run('imageTask', {}, [{ taskId: 'x' }, {}]);
+		expect(messageOf(result)).toBe('"Task ID" is empty');
+		expect(bench.gateway.count('any')).toBe(0);
+	});
+
+	test.each(['imageTask', 'imageWait'] as const)('%s says after a dry run', async (node) => {
+		const parameters = { mode: 'submit', prompt: 'x', options: { dryRun: true } };
+		const tried = await bench.run('imageGeneration', parameters);
+		const [item] = tried.json(NODE);
+		expect(item).toMatchObject({ dryRun: true });
+		const { error } = await bench.run(node, {}, [item!]);
+		expect(error).toMatchObject({
+			message: '"Task ID" is empty',
+			description: expect.stringContaining('comes from a dry run'),
+		});
+		const other = await bench.run(node, {}, [{ dryRun: 'true' }]);
+		expect(other.error).toMatchObject({ description: expect.not.stringContaining('dry run') });
+	});
+});
+
+describe('the end of a task', () => {
+	test('failed and cancelled: an answer for Image Task, an error for Image Wait', async () => {
+		const ids = await bench.submit('a [fail]', 'a [cancel]');
+		const items = ids.map((taskId) => ({ taskId }));
+		const asked = await bench.run('imageTask', {}, items);
+		expect(
+			asked
+				.json(NODE)
+				.map(({ status, finished, succeeded, error }) => [status, finished, succeeded, error]),
+		).toEqual([
+			['failed', true, false, expect.stringContaining('refused the prompt')],
+			['cancelled', true, false, expect.stringContaining('cancelled by the operator')],
+		]);
+		const waited = await bench.run('imageWait', {}, items, { onError: 'continueErrorOutput' });
+		expect(waited.json(NODE, 0)).toEqual([]);
+		expect(
+			waited.json(NODE, 1).map(({ error, details }) => [error, (details as IDataObject).taskId]),
+		).toEqual([
+			[expect.stringContaining(`task ${ids[0]} ended as "failed": the picture could not`), ids[0]],
+			[expect.stringContaining(`task ${ids[1]} ended as "cancelled": the task was`), ids[1]],
+		]);
+	});
+
+	test.each(['imageTask', 'imageWait'] as const)(
+		'%s: a success without images is an error',
+		async (node) => {
+			const [taskId] = await bench.submit('an [empty] one');
+			expect(messageOf(await bench.run(node, { taskId }))).toBe(
+				`The generation task ${taskId} ended as "completed" but without any image`,
+			);
+		},
+	);
+
+	test('a synchronous success without images has an unknown outcome', async () => {
+		const result = await bench.run('imageGeneration', { prompt: 'an [empty] one' });
+		expect(messageOf(result)).toMatch(
+			/^The gateway accepted the request, but there is nothing of use/,
+		);
+		expect(bench.gateway.paid).toBe(1);
+	});
+
+	test('a synchronous request that is answered by a task is waited for', async () => {
+		const own = await opened(
+			serve((request, response, url) => {
+				if (request.method === 'POST')
+					return sendJson(response, { id: 'task_1', status: 'queued' });
+				if (request.url!.endsWith('.png')) return void response.end(TINY_PNG);
+				if (request.url!.includes('/media/')) return sendJson(response, {}, 404);
+				sendJson(response, { id: 'task_1', status: 'succeeded', data: [{ url: `${url}/a.png` }] });
+			}),
+		);
+		const host = await hostFor({ baseUrl: own.url });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		expect(result.json(NODE)).toEqual([expect.objectContaining({ taskId: 'task_1' })]);
+		expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+	});
+});
+
+describe('odd answers to a paid request', () => {
+	/** A gateway that takes one request, and knows the task in it as finished. */
+	async function answering(body: IDataObject): Promise<OwnServer> {
+		return await opened(
+			serve((request, response, url) => {
+				if (request.url?.endsWith('.png')) return void response.end(TINY_PNG);
+				if (request.method === 'POST') return sendJson(response, body);
+				if (!request.url?.includes('/generations/')) return sendJson(response, {}, 404);
+				sendJson(response, { id: 'only', status: 'success', data: [{ url: `${url}/one.png` }] });
+			}),
+		);
+	}
+
+	test.each([
+		['an ID alone, to a submit', { id: 'only' }, 'submit', { taskId: 'only', status: 'queued' }],
+		['an ID alone, waited for', { id: 'only' }, 'wait', { taskId: 'only', status: 'success' }],
+		[
+			'a task, to a synchronous request',
+			{ id: 'only', status: 'queued' },
+			'sync',
+			{ taskId: 'only', status: 'success' },
+		],
+	])('%s: the task is not lost', async (_, body, mode, expected) => {
+		const { url } = await answering(body);
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox', mode }));
+		expect(messageOf(result)).toBe('');
+		expect(result.json(NODE)).toMatchObject([expected]);
+	});
+
+	test('neither image nor task: the outcome is unknown', async () => {
+		const { url } = await answering({ created: 1, data: [] });
+		const host = await hostFor({ baseUrl: url });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		expect(messageOf(result)).toMatch(/nothing of use in its answer/);
+	});
+});

@@ -1,0 +1,467 @@
+/** What may go wrong with the chat model, and what it must not cost: through n8n's engine and adapter. */
+import '../fast-time.mjs';
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ask, ChatBench, collect, KEY, toolNamed, type Supply } from './chat-bench.mjs';
+import { chatRoot, chatWorkflow } from './chat-root.mjs';
+import { everythingIn, hostFor, NODE } from '../workbench.mjs';
+
+const hello = [new HumanMessage('What is 17 * 3?')];
+const TRIES = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
+const WAYS = ['invoke', 'stream'] as const;
+type Way = (typeof WAYS)[number];
+type Block = Record<string, unknown>;
+
+const text = (words: string): Block => ({ type: 'text', text: words });
+const toolUse = (id: unknown, query: unknown = 'x', name = 'look_up'): Block => ({
+	type: 'tool_use',
+	id,
+	name,
+	input: { query },
+});
+const event = (type: string, data: object) =>
+	`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+
+/** The events of a response; `partial` is what is sent of each tool call's input. */
+function events(content: Block[], stop: unknown, partial = (json: string) => json): string {
+	const blocks = content.flatMap((block, index) => {
+		const isCall = block.type === 'tool_use';
+		const hollow = isCall ? { ...block, input: {} } : block;
+		const partial_json = partial(JSON.stringify(block.input ?? null));
+		const delta = { type: 'input_json_delta', partial_json };
+		return [
+			event('content_block_start', { index, content_block: hollow }),
+			...(isCall ? [event('content_block_delta', { index, delta })] : []),
+			event('content_block_stop', { index }),
+		];
+	});
+	return [
+		event('message_start', { message: { id: 'm', stop_reason: null } }),
+		...blocks,
+		...(stop === undefined ? [] : [event('message_delta', { delta: { stop_reason: stop } })]),
+		event('message_stop', {}),
+	].join('');
+}
+
+type Reply = (response: ServerResponse, body: Block, count: number) => void;
+const reply =
+	(content: Block[], stop: unknown): Reply =>
+	(response, body) =>
+		body.stream === true
+			? response.end(events(content, stop))
+			: response.end(JSON.stringify({ id: 'm', content, stop_reason: stop }));
+
+/** A gateway that replies what it is told, and the chat model on a root node. */
+class Scene {
+	bodies: Block[] = [];
+
+	reply: Reply = reply([text('51')], 'end_turn');
+
+	url = '';
+
+	bench!: ChatBench;
+
+	private readonly server = createServer((request, response) => {
+		const chunks: Buffer[] = [];
+		request.on('data', (chunk: Buffer) => chunks.push(chunk));
+		request.once('end', () => {
+			const body = JSON.parse(Buffer.concat(chunks).toString()) as Block;
+			this.bodies.push(body);
+			this.reply(response, body, this.bodies.length);
+		});
+	});
+
+	async open(): Promise<void> {
+		await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+		const { port } = this.server.address() as AddressInfo;
+		this.url = `http://127.0.0.1:${port}`;
+		this.bench = await ChatBench.at(this.url);
+	}
+
+	async close(): Promise<void> {
+		this.server.closeAllConnections();
+		await new Promise((resolve) => this.server.close(resolve));
+	}
+
+	/** Runs the root node with three tries, each of which asks once. */
+	async retry(way: Way, parameters = {}) {
+		const run = await this.bench.run(
+			parameters,
+			async (supply) => await ask(await supply(), way, hello),
+			TRIES,
+		);
+		return run.error as (Error & { description?: string; context?: object }) | undefined;
+	}
+}
+
+const scene = new Scene();
+beforeAll(async () => await scene.open());
+afterAll(async () => await scene.close());
+beforeEach(() => {
+	scene.bodies = [];
+	scene.reply = reply([text('51')], 'end_turn');
+});
+
+describe.each(WAYS)('Retry On Fail, by %s', (way) => {
+	test.each<[string, Reply, RegExp]>([
+		['a 504', (response) => response.writeHead(504).end('late'), /outcome is unknown/],
+		['a cut connection', (response) => response.destroy(), /outcome is unknown/],
+		[
+			'a cut body',
+			(response) => response.write('{"id":"msg_7"') && setImmediate(() => response.destroy()),
+			/outcome is unknown/,
+		],
+		['a web page', (response) => response.end('<html>'), /outcome is unknown/],
+		[
+			'an error with status 200',
+			(response) => response.end('{"error":"Overloaded"}'),
+			/Overloaded/,
+		],
+		[
+			'an error event',
+			(response) => response.end(event('error', { error: { message: 'Overloaded' } })),
+			/Overloaded/,
+		],
+		['half a tool call', reply([toolUse('a')], 'max_tokens'), /Max Tokens/],
+		[
+			'what is nested too deep',
+			(response) =>
+				response.end(`{"content":[{"type":"thinking","a":${'['.repeat(1e5)}${']'.repeat(1e5)}}]}`),
+			/cannot be read|outcome is unknown/,
+		],
+		['no stop reason', reply([toolUse('a')], null), /middle of a tool call/],
+	])('%s is sent once, and says the same with every try', async (_, fault, words) => {
+		scene.reply = fault;
+		const error = await scene.retry(way);
+		expect(error?.message).toMatch(words);
+		expect(error?.description).toContain('not sent again');
+		expect(scene.bodies).toHaveLength(1);
+	});
+
+	test('a root node that continues with an error item is tried again, too', async () => {
+		scene.reply = (response) => response.writeHead(504).end();
+		const settings = { ...TRIES, onError: 'continueRegularOutput' as const };
+		const baseUrl = scene.url;
+		const host = await hostFor({ baseUrl }, { extraNodeTypes: chatRoot });
+		const result = await host.run(chatWorkflow(way, {}, settings), { startNode: 'Start' });
+		expect(result.json(NODE)).toEqual([{ error: expect.stringContaining('outcome is unknown') }]);
+		expect(scene.bodies).toHaveLength(1);
+	});
+
+	test('what was refused is sent with every try: it was not charged', async () => {
+		scene.reply = (response) => response.writeHead(400).end('{"error":{"message":"no"}}');
+		expect((await scene.retry(way))?.message).toContain('no');
+		expect(scene.bodies).toHaveLength(3);
+	});
+
+	test('an unknown outcome is one also in a later run, and none in another execution', async () => {
+		scene.reply = (response) => response.writeHead(504).end();
+		const failures: unknown[] = [];
+		const asks = async (supply: Supply) => {
+			await ask(await supply(), way, hello).catch((error: unknown) => failures.push(error));
+			return failures.length < 3 ? 'again' : undefined;
+		};
+		await scene.bench.run({}, asks);
+		expect([failures.length, scene.bodies.length]).toEqual([3, 1]);
+		await scene.bench.run({}, asks);
+		expect(scene.bodies).toHaveLength(2);
+	});
+
+	test('another message is sent all the same', async () => {
+		scene.reply = (response, body, count) =>
+			count === 1
+				? response.writeHead(504).end()
+				: reply([text('51')], 'end_turn')(response, body, count);
+		await scene.bench.with({}, async (supply) => {
+			const model = await supply();
+			await expect(ask(model, way, hello)).rejects.toThrow('unknown');
+			await expect(ask(model, way, hello)).rejects.toThrow('unknown');
+			expect((await ask(model, way, [new HumanMessage('And 2 * 2?')])).text).toBe('51');
+		});
+		expect(scene.bodies).toHaveLength(2);
+	});
+
+	test('what was paid for is handed out once more if a later step failed', async () => {
+		scene.reply = (response, body, count) =>
+			reply([text(`answer ${count}`), toolUse('call_0')], 'tool_use')(response, body, count);
+		const seen: string[][] = [];
+		const result = await scene.bench.run(
+			{},
+			async (supply) => {
+				const model = await supply();
+				// The same message twice in one try is meant.
+				const answers = [await ask(model, way, hello), await ask(await supply(), way, hello)];
+				seen.push(answers.map((answer) => `${answer.text} ${answer.tool_calls?.[0]?.id}`));
+				if (seen.length < 3) throw new Error('A later step failed');
+			},
+			TRIES,
+		);
+		expect(result.status).toBe('success');
+		expect(scene.bodies).toHaveLength(2);
+		expect(seen[0]).toEqual(['answer 1 call_0', expect.stringMatching(/^answer 2 call_(?!0$)/)]);
+		expect([seen[1], seen[2]]).toEqual([seen[0], seen[0]]);
+		const hints = result.hints('Model').map(({ message }) => message);
+		expect(hints).toContainEqual(expect.stringContaining('already paid'));
+	});
+
+	test('in a loop the same message is a new one', async () => {
+		let runs = 0;
+		await scene.bench.run({}, async (supply) => {
+			await ask(await supply(), way, hello);
+			runs += 1;
+			return runs < 3 ? 'again' : undefined;
+		});
+		expect(scene.bodies).toHaveLength(3);
+	});
+
+	test('a node that fails while a message is under way does not send it again', async () => {
+		let tries = 0;
+		let arrived = (): void => undefined;
+		const underWay = new Promise<void>((resolve) => (arrived = resolve));
+		scene.reply = () => arrived();
+		const failures: unknown[] = [];
+		await scene.bench.run(
+			{},
+			async (supply) => {
+				tries += 1;
+				const asking = ask(await supply(), way, hello);
+				asking.catch((error: unknown) => failures.push(error));
+				await underWay;
+				if (tries > 1) await asking;
+				throw new Error('Something else failed');
+			},
+			TRIES,
+		);
+		expect([tries, scene.bodies.length]).toEqual([3, 1]);
+		expect(String(failures.at(-1))).toContain('unknown');
+	});
+});
+
+describe('only a Stop', () => {
+	test.each(WAYS)('of the execution says "canceled", by %s', async (way) => {
+		let arrived = (): void => undefined;
+		const underWay = new Promise<void>((resolve) => (arrived = resolve));
+		scene.reply = () => arrived();
+		let own: unknown;
+		const result = await scene.bench.run({}, async (supply) => {
+			const caller = new AbortController();
+			const { signal } = caller;
+			const model = await supply();
+			// Straight to the package's model: LangChain has a word of its own for it.
+			const { chatModel } = model as unknown as { chatModel: Inner };
+			const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }];
+			const asking =
+				way === 'invoke'
+					? chatModel.generate(messages, { signal })
+					: chatModel.stream(messages, { signal }).next();
+			await underWay;
+			caller.abort();
+			own = await asking.catch((error: unknown) => error);
+			await ask(model, way, [new HumanMessage('Hello')]);
+		});
+		expect((own as Error).message).toContain('the agent ended the call');
+		expect(everythingIn(own)).not.toContain('canceled');
+		// The same message may have been charged: it stays unknown.
+		expect(result.status).toBe('error');
+		expect(result.error?.message).toContain('the agent ended the call');
+		expect(scene.bodies).toHaveLength(1);
+	});
+
+	test.each<[string, Reply]>([
+		['400', (response) => response.writeHead(400).end('{"error":{"message":"Order canceled"}}')],
+		['200', (response) => response.end('{"error":{"message":"Order canceled"}}')],
+		['stop reason', reply([toolUse('a')], 'canceled')],
+		['tool name', reply([{ ...toolUse('a'), name: 'canceled', input: 7 }], 'tool_use')],
+	])('is booked as one: not a gateway that says so (%s)', async (_, fault) => {
+		scene.reply = fault;
+		const result = await scene.bench.run({}, async (supply) => {
+			await (await supply()).invoke(hello);
+		});
+		if (result.error !== undefined) expect(result.error.message).not.toContain('canceled');
+		expect(result.status).not.toBe('canceled');
+	});
+});
+
+interface Inner {
+	generate(messages: unknown, config: object): Promise<unknown>;
+	stream(messages: unknown, config: object): AsyncGenerator;
+}
+
+describe('half a tool call', () => {
+	const cut = (json: string) => json.slice(0, -4);
+	const question = toolUse('a', 'a red fox in the snow');
+
+	test.each<[string, string]>([
+		['for tool_use', events([question], 'tool_use', cut)],
+		['for end_turn', events([text('Gladly.'), question], 'end_turn', cut)],
+		['for pause_turn', events([question], 'pause_turn')],
+		['for nothing', events([question], undefined, cut)],
+		['for null', events([question], null)],
+		['nothing of it', events([question], 'tool_use', () => '"x"')],
+		[
+			'a cut stream',
+			`${events([question], 'tool_use', cut).split('event: content_block_stop')[0]}`,
+		],
+	])('never reaches the agent: %s', async (_, body) => {
+		scene.reply = (response) => response.end(body);
+		const calls: unknown[] = [];
+		const result = await scene.bench.run({}, async (supply) => {
+			const model = (await supply()).bindTools([toolNamed('look_up')]);
+			for await (const chunk of await model.stream(hello)) {
+				calls.push(...(chunk.tool_call_chunks ?? []), ...(chunk.tool_calls ?? []));
+			}
+		});
+		expect(calls).toEqual([]);
+		const { description } = result.error as { description?: string };
+		expect(description).toContain('The tool was not called');
+		expect(description).toContain('charged');
+		expect(scene.bodies).toHaveLength(1);
+	});
+
+	test('whole ones arrive behind the text, each by itself', async () => {
+		const content = [text('Gladly.'), toolUse('a', 'one'), toolUse('b', 'two', 'calculate')];
+		scene.reply = (response) => response.end(events(content, 'tool_use'));
+		const { whole, chunks } = await scene.bench.with({}, async (supply) => {
+			const model = (await supply()).bindTools([toolNamed('look_up'), toolNamed('calculate')]);
+			return await collect(await model.stream(hello));
+		});
+		expect(chunks[0]?.text).toBe('Gladly.');
+		expect(whole.tool_calls).toMatchObject([
+			{ id: 'a', name: 'look_up', args: { query: 'one' } },
+			{ id: 'b', name: 'calculate', args: { query: 'two' } },
+		]);
+	});
+});
+
+describe.each(WAYS)('IDs of tool calls, by %s', (way) => {
+	test.each<[string, unknown[]]>([
+		['repeat', ['call_0', 'call_0', 'call_0']],
+		['are missing', [undefined, undefined]],
+		['are numbers', [0, 0]],
+		['are odd', ['a b\n', 'a b\n']],
+	])('that %s leave the history as it was', async (_, ids) => {
+		const thoughts = ids.map((_, index) => ({
+			type: 'thinking',
+			thinking: '',
+			signature: `signature ${index}`,
+		}));
+		const calls = ids.map((id, index) => toolUse(id, `query ${index}`));
+		scene.reply = (response, body, count) =>
+			count > ids.length
+				? reply([text('Done')], 'end_turn')(response, body, count)
+				: reply([thoughts[count - 1]!, calls[count - 1]!], 'tool_use')(response, body, count);
+		const given = await scene.bench.with({}, async (supply) => {
+			const steps: BaseMessage[] = [];
+			const seen: string[] = [];
+			for (const _ of ids) {
+				const model = (await supply()).bindTools([toolNamed('look_up')]);
+				const [call] = (await ask(model, way, [...hello, ...steps])).tool_calls!;
+				seen.push(call!.id!);
+				steps.push(
+					new AIMessage({ content: [], tool_calls: [call!] }),
+					new ToolMessage({ content: `for ${call!.args.query}`, tool_call_id: call!.id! }),
+				);
+			}
+			await ask(await supply(), way, [...hello, ...steps]);
+			return seen;
+		});
+		expect(new Set(given).size).toBe(ids.length);
+		const [, ...turns] = scene.bodies.at(-1)?.messages as Array<{ role: string; content: Block[] }>;
+		expect(turns).toHaveLength(2 * ids.length);
+		for (const index of ids.keys()) {
+			const [thought, call] = turns[2 * index]!.content;
+			const [result] = turns[2 * index + 1]!.content;
+			expect(thought).toEqual(thoughts[index]);
+			expect(call?.input).toEqual({ query: `query ${index}` });
+			expect(result).toMatchObject({ content: `for query ${index}`, tool_use_id: call?.id });
+			expect(call?.id).toEqual(ids[index] ?? given[index]);
+		}
+	});
+});
+
+describe('what arrives', () => {
+	test.each<[string, string[]]>([
+		['a line feed', ['\n', events([text('51')], 'end_turn')]],
+		['half a word', ['ev', events([text('51')], 'end_turn').slice(2)]],
+		['a comment', [': keep-alive\n\n', events([text('51')], 'end_turn')]],
+		['one byte after the other', [...events([text('51')], 'end_turn')]],
+		['JSON behind blank lines', ['\n\n', JSON.stringify({ content: [text('51')] }, null, 2)]],
+	])('may begin with %s, streamed or not', async (_, chunks) => {
+		scene.reply = (response) => {
+			response.setHeader('content-type', 'text/event-stream');
+			const next = (index: number): void => {
+				if (index === chunks.length) response.end();
+				else response.write(chunks[index]!, () => setImmediate(next, index + 1));
+			};
+			next(0);
+		};
+		const answers = await scene.bench.with({}, async (supply) => {
+			const model = await supply();
+			return [await ask(model, 'stream', hello), await ask(model, 'invoke', hello)];
+		});
+		expect(answers.map((answer) => answer.text)).toEqual(['51', '51']);
+	});
+
+	test.each(WAYS)('never shows the key, nor a part of it, by %s', async (way) => {
+		const content = [text(`It is ${KEY.slice(0, 8)}`), text(`${KEY.slice(8)}.`)];
+		scene.reply = reply(content, 'end_turn');
+		const answer = await scene.bench.with({}, async (supply) => ask(await supply(), way, hello));
+		expect(answer.text).toBe('It is ***.');
+		expect(everythingIn(answer)).not.toContain('sk-');
+	});
+
+	test('holds a key back in a stream until it is known to be one', async () => {
+		const content = [text(`It is ${KEY.slice(0, 8)}`), text(`${KEY.slice(8)}.`)];
+		scene.reply = reply(content, 'end_turn');
+		const { chunks } = await scene.bench.with(
+			{},
+			async (supply) => await collect(await (await supply()).stream(hello)),
+		);
+		expect(chunks.map((chunk) => chunk.text)).toEqual(['It is ', '***.', '']);
+	});
+
+	test('what arrived before a cut is told, without the key', async () => {
+		scene.reply = (response) => {
+			response.write(`{"id":"msg_7","quote":"${KEY}",`);
+			setImmediate(() => response.destroy());
+		};
+		const error = await scene.retry('invoke');
+		const { details } = error?.context as { details: { response: string } };
+		expect(details.response).toContain('"id":"msg_7"');
+		expect(everythingIn(error)).not.toContain(KEY);
+	});
+});
+
+describe('Extra Fields', () => {
+	test.each<[string, unknown]>([
+		['stream', true],
+		['stream', 'true'],
+		['stream', 1],
+		['stream', 'yes'],
+		['stream', {}],
+		['messages', []],
+		['messages', false],
+		['tools', [{ type: 'web_search' }]],
+		['n', 2],
+		['n', '3'],
+	])('must not set %s to %j', async (name, value) => {
+		const options = { extraFields: JSON.stringify({ [name]: value }) };
+		const error = await scene.retry('invoke', { options });
+		expect(error?.message).toBe(`"Extra Fields" must not set "${name}"`);
+		expect(error?.description).toContain('Nothing was sent.');
+		expect(scene.bodies).toEqual([]);
+	});
+
+	test.each([false, 'false', 0, '', null])('may set stream to %j', async (stream) => {
+		const options = { extraFields: JSON.stringify({ stream, n: 1, metadata: { a: 1 } }) };
+		const answers = await scene.bench.with({ options }, async (supply) => {
+			const model = (await supply()).bindTools([toolNamed('look_up')]);
+			return [await ask(model, 'stream', hello), await ask(model, 'invoke', hello)];
+		});
+		expect(answers.map((answer) => answer.text)).toEqual(['51', '51']);
+		for (const body of scene.bodies) {
+			expect(body).toMatchObject({ stream: false, n: 1, metadata: { a: 1 }, tools: [{}] });
+		}
+	});
+});

@@ -1,0 +1,522 @@
+/** The chat model as n8n's AI nodes get it: through the real SDK, its adapter and LangChain. */
+import '../fast-time.mjs';
+import {
+	AIMessage,
+	HumanMessage,
+	SystemMessage,
+	ToolMessage,
+	type BaseMessage,
+	type MessageContent,
+} from '@langchain/core/messages';
+import { StringOutputParser } from '@langchain/core/output_parsers';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
+import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
+import { deadAddress, everythingIn, serve, TINY_PNG, type OwnServer } from '../workbench.mjs';
+
+const THINKING = { model: 'reason-large', thinking: 'adaptive' };
+
+let gateway: Gateway;
+let bench: ChatBench;
+const open: Array<{ close(): Promise<void> }> = [];
+
+async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>): Promise<T> {
+	const one = await promise;
+	open.push(one);
+	return one;
+}
+
+beforeAll(async () => {
+	gateway = await opened(startGateway());
+	bench = await ChatBench.at(gateway.url);
+});
+beforeEach(() => gateway.reset());
+afterAll(async () => {
+	await Promise.all(open.map(async (one) => await one.close()));
+});
+
+const bodyOf = (request: ReceivedRequest | undefined) => request?.body as Record<string, unknown>;
+const bodies = () => gateway.requests.map((request) => bodyOf(request));
+const hello = [new HumanMessage('What is 17 * 3?')];
+
+describe('one answer', () => {
+	test('brings text, thinking, usage and the stop reason', async () => {
+		const answer = await bench.with(THINKING, async (supply) => (await supply()).invoke(hello));
+		expect(answer.text).toContain('17 * 3 = 51');
+		expect(answer.content).toMatchObject([{ type: 'reasoning' }, { type: 'text' }]);
+		expect(answer.usage_metadata).toMatchObject({
+			input_tokens: expect.any(Number),
+			output_token_details: { reasoning: 160 },
+		});
+		expect(answer.response_metadata).toMatchObject({
+			stop_reason: 'end_turn',
+			model: 'reason-large',
+			provider: 'media-gateway',
+		});
+		expect(gateway.count('message')).toBe(1);
+	});
+
+	test('takes settings from the item of the agent or chain', async () => {
+		const parameters = {
+			model: '={{ $json.model }}',
+			maxTokens: '={{ $json.most }}',
+			thinking: "={{ $json['thinking'] }}",
+		};
+		const input = [{ json: { model: 'reason-small', most: 77, thinking: 'disabled' } }];
+		await bench.with(parameters, async (supply) => (await supply()).invoke(hello), input);
+		expect(bodies()).toMatchObject([
+			{ model: 'reason-small', max_tokens: 77, thinking: { type: 'disabled' } },
+		]);
+	});
+
+	test('asks for what is set, with the key and the version where they belong', async () => {
+		const options = {
+			display: 'omitted',
+			effort: 'low',
+			temperature: 0,
+			topP: 0.5,
+			topK: 7,
+			extraFields: '{ "metadata": { "user_id": "me" } }',
+		};
+		const parameters = { thinking: 'enabled', budgetTokens: 99, maxTokens: 300, options };
+		await bench.with(parameters, async (supply) => {
+			await (await supply()).invoke([new SystemMessage('Be brief.'), ...hello], { stop: ['END'] });
+		});
+		expect(bodies()).toEqual([
+			{
+				model: 'reason-large',
+				max_tokens: 300,
+				system: 'Be brief.',
+				messages: [{ role: 'user', content: [{ type: 'text', text: 'What is 17 * 3?' }] }],
+				thinking: { type: 'enabled', budget_tokens: 99, display: 'omitted' },
+				output_config: { effort: 'low' },
+				temperature: 0,
+				top_p: 0.5,
+				top_k: 7,
+				stop_sequences: ['END'],
+				metadata: { user_id: 'me' },
+			},
+		]);
+		const { headers } = gateway.requests[0]!;
+		expect(headers).toMatchObject({ authorization: KEY, 'anthropic-version': '2023-06-01' });
+		expect(headers).not.toHaveProperty('x-api-key');
+	});
+
+	test('leaves out what is not set, and takes the key where the gateway wants it', async () => {
+		const own = await ChatBench.at(gateway.url, {
+			messageAuth: 'xApiKey',
+			versionHeaderName: 'vendor-version',
+		});
+		await own.with({}, async (supply) => await (await supply()).invoke(hello));
+		expect(Object.keys(bodies()[0]!)).toEqual(['model', 'max_tokens', 'messages']);
+		const { headers } = gateway.requests[0]!;
+		expect(headers).toMatchObject({ 'x-api-key': KEY, 'vendor-version': '2023-06-01' });
+		expect(headers).not.toHaveProperty('authorization');
+	});
+
+	test('goes through a chain that wants a text', async () => {
+		const answer = await bench.with(THINKING, async (supply) => {
+			const chain = (await supply()).pipe(new StringOutputParser() as never);
+			return (await chain.invoke(hello)) as unknown;
+		});
+		expect(answer).toEqual(expect.stringMatching(/^17 \* 3 = 51/));
+	});
+
+	test('sees the images that the adapter hands on', async () => {
+		const data = TINY_PNG.toString('base64');
+		const content = [
+			{ type: 'text', text: 'What is it?' },
+			{ type: 'image', mimeType: 'image/png', data },
+			{ type: 'image', url: 'https://example.com/a.png' },
+		] as MessageContent;
+		const answer = await bench.with(
+			{},
+			async (supply) => await (await supply()).invoke([new HumanMessage({ content })]),
+		);
+		expect(answer.text).toContain('I see 2 picture(s)');
+		expect(bodies()[0]?.messages).toMatchObject([
+			{
+				content: [
+					{ type: 'text' },
+					{ type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
+					{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+				],
+			},
+		]);
+	});
+
+	test('says where it was cut off, and where a model name contradicts the switch', async () => {
+		const parameters = { model: 'reason-large-nothinking', thinking: 'adaptive', maxTokens: 3 };
+		const result = await bench.run(parameters, async (supply) => {
+			const model = await supply();
+			await model.invoke(hello);
+			await model.invoke(hello);
+		});
+		const hints = result.hints('Model').map(({ message }) => message);
+		expect(new Set(hints)).toEqual(
+			new Set([
+				expect.stringContaining('-nothinking'),
+				expect.stringContaining('cut off at "Max Tokens"'),
+			]),
+		);
+	});
+});
+
+describe('a stream', () => {
+	test('brings the same as one answer, in pieces', async () => {
+		const [whole, streamed] = await bench.with(THINKING, async (supply) => {
+			const model = await supply();
+			return [await model.invoke(hello), await collect(await model.stream(hello))] as const;
+		});
+		expect(streamed.whole.text).toBe(whole.text);
+		expect(streamed.chunks.length).toBeGreaterThan(5);
+		expect(streamed.whole.usage_metadata).toMatchObject({
+			input_tokens: whole.usage_metadata?.input_tokens,
+			output_tokens: whole.usage_metadata?.output_tokens,
+		});
+		expect(streamed.whole.response_metadata).toMatchObject({ finish_reason: 'stop' });
+		expect(bodies().map(({ stream }) => stream)).toEqual([undefined, true]);
+	});
+
+	test('is one answer where the gateway does not stream, tool calls included', async () => {
+		const plain = await opened(startGateway({ streaming: false }));
+		const own = await ChatBench.at(plain.url);
+		const { whole, chunks } = await own.with(THINKING, async (supply) => {
+			const model = (await supply()).bindTools([toolNamed('look_up')]);
+			return await collect(await model.stream([new HumanMessage('Use look_up, please')]));
+		});
+		expect(whole.tool_calls).toMatchObject([
+			{ name: 'look_up', args: { query: 'Use look_up, please' } },
+		]);
+		expect(chunks.at(-1)?.response_metadata).toMatchObject({ finish_reason: 'tool-calls' });
+		expect(bodyOf(plain.requests[0])).toMatchObject({ stream: true });
+	});
+
+	test('is a stream whatever type it is announced with', async () => {
+		gateway.setFaults([{ call: 'message', kind: 'wrongType' }]);
+		const { whole } = await bench.with(
+			{},
+			async (supply) => await collect(await (await supply()).stream(hello)),
+		);
+		expect(whole.text).toContain('51');
+	});
+});
+
+describe.each(['invoke', 'stream'] as const)('tools, by %s', (way) => {
+	test('are described, called, two in one turn, and answered', async () => {
+		const question = new HumanMessage('Use both look_up and calculate');
+		const last = await bench.with(THINKING, async (supply) => {
+			const tools = [toolNamed('look_up'), toolNamed('calculate')];
+			const model = (await supply()).bindTools(tools);
+			const called = await ask(model, way, [question]);
+			expect(called.tool_calls).toMatchObject([
+				{ name: 'look_up', args: { query: 'Use both look_up and calculate' } },
+				{ name: 'calculate', args: { query: 'Use both look_up and calculate' } },
+			]);
+			const results = called.tool_calls!.map(
+				({ id }, index) =>
+					new ToolMessage({
+						content: `result ${index}`,
+						tool_call_id: id!,
+						status: index === 0 ? 'error' : 'success',
+					}),
+			);
+			return await ask(model, way, [question, called, ...results]);
+		});
+		expect(last.text).toContain('The tool could not do it: result 0');
+		expect(bodies()[0]?.tools).toMatchObject([
+			{
+				name: 'look_up',
+				description: 'Is look_up',
+				input_schema: {
+					type: 'object',
+					properties: { query: { type: 'string' } },
+					required: ['query'],
+				},
+			},
+			{ name: 'calculate' },
+		]);
+		expect(bodies()[1]?.messages).toMatchObject([
+			{ role: 'user' },
+			{ role: 'assistant', content: [{ type: 'thinking' }, {}, {}] },
+			{ role: 'user', content: [{ is_error: true, content: 'result 0' }, { content: 'result 1' }] },
+		]);
+	});
+
+	test.each(['summarized', 'omitted'])(
+		'no thinking block changes in ten rounds, %s, with a new model each round',
+		async (display) => {
+			const names = Array.from({ length: 10 }, (_, index) => `tool_${'abcdefghij'[index]}`);
+			const question = new HumanMessage(`Use ${names.join(', then ')}`);
+			const parameters = { ...THINKING, options: { display } };
+			const last = await bench.with(parameters, async (supply) => {
+				// What n8n's agent hands back: a bare message for each call, its input changed.
+				const steps: BaseMessage[] = [];
+				for (const name of names) {
+					const model = (await supply()).bindTools(names.map(toolNamed));
+					const { tool_calls: calls } = await ask(model, way, [question, ...steps]);
+					expect(calls).toMatchObject([{ name }]);
+					const { id, args } = calls![0]!;
+					const call = { id, name, args: { ...args, id }, type: 'tool_call' as const };
+					steps.push(
+						new AIMessage({ content: [], tool_calls: [call] }),
+						new ToolMessage({ content: `${name} is done`, tool_call_id: id! }),
+					);
+				}
+				return await ask(await supply(), way, [question, ...steps]);
+			});
+			expect(last.text).toContain('Done after 10 tool call(s)');
+			// The gateway verifies each signature, and that none is missing where thinking is due.
+			expect(gateway.requests.map(({ status }) => status)).toEqual(Array(11).fill(200));
+			const messages = bodies().at(-1)?.messages as Array<{ role: string; content: object[] }>;
+			const thoughts = messages.flatMap(({ content }) =>
+				content.filter((block) => 'signature' in block),
+			) as Array<{ thinking: string; signature: string }>;
+			expect(new Set(thoughts.map(({ signature }) => signature)).size).toBe(10);
+			expect(thoughts.some(({ thinking }) => thinking === '')).toBe(display === 'omitted');
+		},
+	);
+
+	test('the calls of one turn that come back one by one are one turn again', async () => {
+		const question = new HumanMessage('Use both look_up and calculate');
+		await bench.with(THINKING, async (supply) => {
+			const bound = async () =>
+				(await supply()).bindTools([toolNamed('look_up'), toolNamed('calculate')]);
+			const called = await ask(await bound(), way, [question]);
+			const steps = called.tool_calls!.flatMap((call) => [
+				new AIMessage({ content: [], tool_calls: [call] }),
+				new ToolMessage({ content: 'done', tool_call_id: call.id! }),
+			]);
+			await ask(await bound(), way, [question, ...steps]);
+		});
+		expect(bodies()[1]?.messages).toMatchObject([
+			{ role: 'user' },
+			{
+				role: 'assistant',
+				content: [{ type: 'thinking' }, { type: 'tool_use' }, { type: 'tool_use' }],
+			},
+			{ role: 'user', content: [{ type: 'tool_result' }, { type: 'tool_result' }] },
+		]);
+	});
+
+	test('thinking before a text goes back too', async () => {
+		await bench.with(THINKING, async (supply) => {
+			const answer = await ask(await supply(), way, hello);
+			await ask(await supply(), way, [...hello, answer, new HumanMessage('Go on')]);
+		});
+		expect(bodies()[1]?.messages).toMatchObject([
+			{ role: 'user' },
+			{ role: 'assistant', content: [{ type: 'thinking', signature: expect.any(String) }, {}] },
+			{ role: 'user' },
+		]);
+	});
+});
+
+describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => {
+	async function failure(own: ChatBench, parameters = {}) {
+		const { error, status } = await own.run(parameters, async (supply) => {
+			await ask(await supply(), way, hello);
+		});
+		expect(status).toBe('error');
+		expect(everythingIn(error)).not.toContain(KEY);
+		return error as Error & { description?: string };
+	}
+
+	test('too many requests: sent again, in a while', async () => {
+		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, times: 3, retryAfter: 2 }]);
+		const answer = await bench.with({}, async (supply) => await ask(await supply(), way, hello));
+		expect(answer.text).toContain('51');
+		expect([gateway.count('message'), gateway.paid]).toEqual([4, 1]);
+	});
+
+	test('no quota: once more, then said', async () => {
+		const message = 'insufficient quota';
+		const type = 'insufficient_quota';
+		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, message, type }]);
+		expect((await failure(bench)).message).toContain('quota');
+		expect(gateway.count('message')).toBe(2);
+	});
+
+	test('nobody there: tried again, then said', async () => {
+		const own = await ChatBench.at(await deadAddress());
+		expect((await failure(own)).message).toMatch(/nothing answers .*tried 6 times/);
+	});
+
+	test.each<[string, Parameters<Gateway['setFaults']>[0][0]]>([
+		['a 500', { call: 'message', kind: 'status', status: 500, charged: true }],
+		['a 503', { call: 'message', kind: 'status', status: 503 }],
+		['a connection cut before the answer', { call: 'message', kind: 'cutAfter' }],
+		['a web page', { call: 'message', kind: 'html' }],
+		['half a document', { call: 'message', kind: 'badJson' }],
+		['nothing', { call: 'message', kind: 'empty' }],
+		['no answer in time', { call: 'message', kind: 'silence' }],
+	])('%s: never sent again by itself', async (_, fault) => {
+		gateway.setFaults([fault]);
+		const error = await failure(bench, { options: { timeout: 1 } });
+		expect(error.message).toContain('The outcome is unknown');
+		expect(error.description).toContain('not sent again');
+		expect(gateway.count('message')).toBe(1);
+	});
+
+	test('a refusal says what to change', async () => {
+		expect((await failure(bench, { model: 'unknown' })).message).toContain('Incorrect model ID');
+		const parameters = { model: 'reason-next', options: { temperature: 1 } };
+		expect((await failure(bench, parameters)).description).toContain('temperature');
+		const locked = await ChatBench.at(gateway.url, { apiKey: gateway.disabledKey });
+		expect((await failure(locked)).message).toContain('disabled');
+		const typed = await ChatBench.at(gateway.url, { apiKey: '<API_KEY>' });
+		expect((await failure(typed)).message).toBe('Error in sub-node Model');
+	});
+
+	test('Stop ends it at once', async () => {
+		gateway.setFaults([{ call: 'message', kind: 'silence' }]);
+		let failed: unknown;
+		const execution = bench.start({}, async (supply) => {
+			const asking = ask(await supply(), way, hello);
+			while (gateway.count('message') === 0) await new Promise(setImmediate);
+			execution.stop();
+			await asking.catch((error: unknown) => (failed = error));
+		});
+		expect((await execution.promise).status).toBe('canceled');
+		while (failed === undefined) await new Promise(setImmediate);
+		expect(String(failed)).toContain('canceled');
+		while (gateway.inFlight > 0) await new Promise(setImmediate);
+	});
+
+	test('a caller who gives up ends it, also between two attempts', async () => {
+		const refusal = {
+			call: 'message',
+			kind: 'status',
+			status: 429,
+			retryAfter: 5,
+			type: 'insufficient_quota',
+		} as const;
+		gateway.setFaults([{ ...refusal, message: 'no balance' }]);
+		await bench.with({}, async (supply) => {
+			const model = await supply();
+			const caller = new AbortController();
+			const { signal } = caller;
+			const asking =
+				way === 'invoke'
+					? model.invoke(hello, { signal })
+					: model.stream(hello, { signal }).then(collect);
+			const outcome = asking.then(
+				() => 'answered',
+				() => 'gave up',
+			);
+			while (gateway.requests[0]?.status === undefined) await new Promise(setImmediate);
+			// The refusal has left the gateway; it needs a few turns to arrive.
+			for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+			caller.abort();
+			expect(await outcome).toBe('gave up');
+			// Its own second attempt would have been due before that of this one.
+			await expect(model.invoke(hello)).rejects.toThrow('quota');
+		});
+		expect(gateway.count('message')).toBe(3);
+	});
+});
+
+describe('a stream that fails on its way', () => {
+	const event = (type: string, data: object) =>
+		`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+	const beginning = [
+		event('message_start', { message: { id: 'm', usage: { input_tokens: 1, output_tokens: 1 } } }),
+		event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+		event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
+	].join('');
+
+	async function streamed(answer: (response: ServerResponse, request: IncomingMessage) => void) {
+		const server: OwnServer = await opened(
+			serve((request, response) => {
+				response.writeHead(200, { 'content-type': 'text/event-stream' });
+				response.write(beginning);
+				answer(response, request);
+			}),
+		);
+		const own = await ChatBench.at(server.url);
+		const heard: string[] = [];
+		const result = await own.run({}, async (supply) => {
+			for await (const chunk of await (await supply()).stream(hello)) heard.push(chunk.text);
+		});
+		return { server, heard: heard.join(''), result };
+	}
+
+	test.each<[string, (response: ServerResponse) => void]>([
+		['a cut connection', (response) => setImmediate(() => response.socket?.destroy())],
+		['an end that comes too early', (response) => response.end()],
+		[
+			'an end within an event',
+			(response) => response.end('event: content_block_delta\ndata: {"ty'),
+		],
+	])('%s is an unknown outcome after what was heard', async (_, answer) => {
+		const { server, heard, result } = await streamed(answer);
+		expect(heard).toBe('Hello');
+		expect(result.error?.message).toContain('The outcome is unknown');
+		expect(server.requests).toHaveLength(1);
+	});
+
+	test('an error event is told in its own words', async () => {
+		const error = { type: 'overloaded_error', message: 'Overloaded, come back later' };
+		const { server, heard, result } = await streamed((response) =>
+			response.end(event('error', { error })),
+		);
+		expect(heard).toBe('Hello');
+		expect(result.error?.message).toBe(
+			'The gateway broke off its answer: Overloaded, come back later',
+		);
+		expect(server.requests).toHaveLength(1);
+	});
+
+	test('an answer is whole with its last event, though the connection stays open', async () => {
+		const { heard, result } = await streamed((response) => {
+			const delta = { stop_reason: 'end_turn' };
+			response.write(event('message_delta', { delta, usage: {} }) + event('message_stop', {}));
+		});
+		expect([result.status, heard]).toEqual(['success', 'Hello']);
+	});
+
+	test('a listener who leaves closes the connection', async () => {
+		const closed = jest.fn();
+		const server = await opened(
+			serve((_, response) => {
+				response.writeHead(200, { 'content-type': 'text/event-stream' });
+				response.write(beginning);
+				response.once('close', closed);
+				// LangChain reads one piece ahead, and is only then told to leave.
+				const goOn = () => {
+					if (response.closed) return;
+					const delta = { type: 'text_delta', text: ' and so on' };
+					response.write(event('content_block_delta', { index: 0, delta }));
+					setImmediate(goOn);
+				};
+				goOn();
+			}),
+		);
+		const own = await ChatBench.at(server.url);
+		await own.with({}, async (supply) => {
+			for await (const _ of await (await supply()).stream(hello)) break;
+			while (closed.mock.calls.length === 0) await new Promise(setImmediate);
+		});
+		expect(closed).toHaveBeenCalledTimes(1);
+	});
+});
+
+describe('on an n8n without the SDK', () => {
+	beforeAll(() => {
+		jest.doMock('@n8n/ai-node-sdk', () => {
+			throw Object.assign(new Error("Cannot find module '@n8n/ai-node-sdk'\nRequire stack:\n- x"), {
+				code: 'MODULE_NOT_FOUND',
+			});
+		});
+	});
+	afterAll(() => jest.dontMock('@n8n/ai-node-sdk'));
+
+	test('the package loads, and the chat model says what it needs', async () => {
+		const own = await ChatBench.at(gateway.url);
+		const { error } = await own.run({}, async (supply) => await supply());
+		const { message, description } = error as Error & { description?: string };
+		expect(message).toContain('AI Node SDK');
+		expect(description).toContain('version 2.20');
+		expect(gateway.count('any')).toBe(0);
+	});
+});

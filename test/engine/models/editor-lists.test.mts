@@ -1,0 +1,99 @@
+/** What the editor shows while a person chooses a model: the list, and the model's form. */
+import { openPanel } from '../../../harness/engine/editor-calls.mjs';
+import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
+import { byName } from '../workbench.mjs';
+
+const GENERATION = 'n8n-nodes-media-gateway.imageGeneration';
+
+const MODELS = [
+	{
+		model: 'both',
+		media_type: 'image',
+		modes: ['text_to_image'],
+		generation_modes: ['sync', 'async'],
+		billing: { unit: 'image', mode: 'price', value: 0.04 },
+		parameters: { size: ['1K', '2K'], seed: [] },
+	},
+	{
+		model: 'slow',
+		media_type: 'image',
+		modes: ['text_to_image'],
+		generation_modes: ['async'],
+		billing: { unit: 'request', mode: 'ratio', value: 1.5 },
+	},
+	{ model: 'twice', media_type: 'image', generation_modes: ['async', 'async'] },
+	{ model: 'quick', media_type: 'image', generation_modes: ['sync'] },
+	{
+		model: 'odd',
+		media_type: 'image',
+		modes: ['text_to_image', 'toString'],
+		generation_modes: ['constructor'],
+	},
+	{ model: 'bare', media_type: 'image', generation_modes: [] },
+];
+
+let gateway: Gateway;
+beforeAll(async () => void (gateway = await startGateway({ models: MODELS as never })));
+afterAll(async () => await gateway.close());
+
+const panel = async (parameters: Record<string, unknown>, baseUrl = gateway.url) =>
+	await openPanel(GENERATION, parameters, { mediaGatewayApi: { baseUrl, apiKey: 'sk-1' } });
+
+test('the list says what a model costs, does, and whether it is for tasks only', async () => {
+	const { results } = await (await panel({})).search();
+	expect(results.map(({ name }) => name)).toEqual([
+		'both (price 0.04 per image · generates)',
+		'slow (1.5 × base price per request · generates · asynchronous only)',
+		'twice (asynchronous only)',
+		'quick (synchronous only)',
+		'odd (generates, toString)',
+		'bare',
+	]);
+	expect(results.map(({ value }) => value)).toEqual(MODELS.map(({ model }) => model));
+});
+
+describe('the form of a model', () => {
+	const held = [
+		{ id: 'size', displayName: 'size', required: false, display: true, type: 'options' },
+		{ id: 'mood', displayName: 'mood', required: false, display: true, type: 'string' },
+	];
+	const withForm = (model: string, schema: unknown) => ({
+		model: byName(model),
+		modelParameters: { mappingMode: 'defineBelow', value: { size: '1K' }, schema },
+	});
+
+	test('has the parameters that the listing publishes', async () => {
+		const { fields } = await (await panel({ model: byName('both') })).form();
+		expect(fields.map(({ id, type }) => [id, type])).toEqual([
+			['size', 'options'],
+			['seed', 'string'],
+		]);
+	});
+
+	test('of a listed model is the one of the listing, whatever the node holds', async () => {
+		const { fields } = await (await panel(withForm('both', held))).form();
+		expect(fields.map(({ id }) => id)).toEqual(['size', 'seed']);
+		expect((await (await panel(withForm('slow', held))).form()).fields).toEqual([]);
+	});
+
+	test('of a model that is not listed stays as the node holds it, so that opening changes nothing', async () => {
+		const { fields } = await (await panel(withForm('gone', held))).form();
+		expect(fields).toEqual(held);
+		expect(fields[0]).not.toBe(held[0]);
+	});
+
+	test.each([
+		['no form', undefined],
+		['an empty form', []],
+		['no list', { length: 1 }],
+		['no fields', [null, 'size', { id: 7 }, []]],
+	])('of a model that is not listed, and with %s, is empty and says why', async (_, schema) => {
+		const form = await (await panel(withForm('gone', schema))).form();
+		expect(form.fields).toEqual([]);
+		expect(form.emptyFieldsNotice).toContain('publishes no model of this name');
+	});
+
+	test('is empty without a model', async () => {
+		expect((await (await panel({ model: byName('') })).form()).fields).toEqual([]);
+	});
+});

@@ -1,0 +1,182 @@
+/** What the process keeps of the listing, and for how long. */
+import type { ServerResponse } from 'node:http';
+import {
+	byName,
+	hostFor,
+	NODE,
+	sendJson,
+	serve,
+	workflowOf,
+	type NodeName,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const servers: OwnServer[] = [];
+let now = 1_000_000;
+beforeAll(() => void jest.spyOn(performance, 'now').mockImplementation(() => now));
+beforeEach(() => void (now += 1_000_000));
+// An open server would keep a failed run from ending.
+afterEach(async () => void (await Promise.all(servers.splice(0).map((server) => server.close()))));
+afterAll(() => jest.restoreAllMocks());
+
+const RECORD = {
+	model: 'm',
+	media_type: 'image',
+	parameters: { size: ['1K', '2K'] },
+	billing: { unit: 'image', mode: 'price', value: 2 },
+};
+const many = (records: unknown[] = [RECORD]) => ({ success: true, data: { items: records } });
+
+/** A listing whose answer a test may change; anything else is an image. */
+async function open(
+	answer: (response: ServerResponse, path: string) => void = (response, path) =>
+		sendJson(response, path.endsWith('/m') ? { success: true, data: RECORD } : many()),
+) {
+	const image = { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] };
+	const server = await serve(({ method, url }, response) =>
+		method === 'GET' ? answer(response, url ?? '') : sendJson(response, image),
+	);
+	servers.push(server);
+	const asked = () => server.requests.filter(({ method }) => method === 'GET').length;
+	return { ...server, asked };
+}
+
+async function run(
+	url: string,
+	type: NodeName,
+	parameters: Record<string, unknown> = {},
+	credential: Record<string, unknown> = {},
+	items = 1,
+) {
+	const host = await hostFor({ baseUrl: url, ...credential });
+	const settings = { onError: 'continueErrorOutput' as const };
+	const result = await host.run(workflowOf(type, parameters, settings), {
+		input: Array.from({ length: items }, () => ({ json: {} })),
+	});
+	return { items: result.json(NODE, 0), failed: result.json(NODE, 1), result };
+}
+
+/** What a careless node does to its items. */
+function spoil(value: unknown): void {
+	if (typeof value !== 'object' || value === null) return;
+	for (const [name, part] of Object.entries(value)) {
+		spoil(part);
+		if (typeof part !== 'object') (value as Record<string, unknown>)[name] = 0;
+		else if (Array.isArray(part)) part.push('more');
+	}
+	Object.assign(value, { added: true });
+}
+
+describe('items of the Models node', () => {
+	test.each<[string, Record<string, unknown>]>([
+		['get', { operation: 'get', model: 'm' }],
+		['get many', { returnAll: true }],
+		['get many with filters', { filters: { mediaType: 'image' } }],
+	])('%s: what is done to them changes nothing for others', async (_, parameters) => {
+		const server = await open();
+		const first = await run(server.url, 'mediaModels', parameters, {}, 2);
+		const before = server.asked();
+		const [one, two] = first.items;
+		spoil(one);
+		expect(two).toEqual(RECORD);
+		spoil(two);
+		const again = await run(server.url, 'mediaModels', parameters);
+		expect(again.items).toEqual([RECORD]);
+		// It was the cache that gave it.
+		expect(server.asked()).toBe(before);
+
+		const paint = async (size: string, budget: number) =>
+			await run(server.url, 'imageGeneration', {
+				model: byName('m'),
+				prompt: 'x',
+				download: false,
+				options: { extraFields: { size }, budget },
+			});
+		expect((await paint('1K', 1)).failed[0]?.error ?? '').toMatch(/exceeds the budget|cost/);
+		expect((await paint('more', 3)).failed[0]?.error).toMatch(/does not take this/);
+		expect((await paint('1K', 3)).items).toHaveLength(1);
+	});
+
+	test('a dry run shares nothing between its items', async () => {
+		const server = await open();
+		const { items } = await run(
+			server.url,
+			'imageGeneration',
+			{ prompt: 'x', options: { dryRun: true, extraFields: { deep: { list: [1] } } } },
+			{},
+			2,
+		);
+		const [one, two] = items;
+		spoil(one);
+		expect(two?.request).toMatchObject({ body: { deep: { list: [1] } } });
+	});
+});
+
+describe('an answer with status 200 that is no listing', () => {
+	test.each<[string, unknown, RegExp]>([
+		['says that it failed', { success: false, message: 'under repair' }, /failed: under repair/],
+		['says so as a text', { success: 'false', message: 'no' }, /failed: no/],
+		['says so with a list', { success: false, data: { items: [] } }, /failed/],
+		['has no items', { success: true, data: {} }, /none of the expected fields/],
+		['has items that are no list', { success: true, data: { items: {} } }, /none of the expected/],
+		['has no data', { success: true }, /none of the expected fields/],
+		['is empty', {}, /none of the expected fields/],
+	])('because it %s is an error', async (_, body, words) => {
+		const server = await open((response) => sendJson(response, body));
+		const { items, failed } = await run(server.url, 'mediaModels', { returnAll: true });
+		expect(items).toEqual([]);
+		expect(failed[0]?.error).toMatch(words);
+		// It is not kept.
+		const before = server.asked();
+		await run(server.url, 'mediaModels', { returnAll: true });
+		expect(server.asked()).toBeGreaterThan(before);
+	});
+
+	test('is an error for a single model and for JSONC too', async () => {
+		const server = await open((response) =>
+			sendJson(response, { success: false, message: 'under repair' }),
+		);
+		for (const parameters of [
+			{ operation: 'get', model: 'm' },
+			{ operation: 'get', model: 'm', options: { format: 'jsonc' } },
+			{ options: { format: 'jsonc' } },
+		]) {
+			const { failed } = await run(server.url, 'mediaModels', parameters);
+			expect(failed[0]?.error).toMatch(/under repair/);
+		}
+	});
+});
+
+describe('the listing', () => {
+	test.each<[Record<string, string>, number]>([
+		[{}, 5],
+		[{ 'cache-control': 'max-age=60' }, 60],
+		[{ 'cache-control': 'max-age=60', age: '45' }, 15],
+		[{ 'cache-control': 'max-age=60', age: '60' }, 0],
+		[{ 'cache-control': 'max-age=86400' }, 60],
+		[{ 'cache-control': 'no-store' }, 0],
+	])('with %j is kept for %d s', async (headers, seconds) => {
+		const server = await open((response) => {
+			Object.entries(headers).forEach(([name, value]) => response.setHeader(name, value));
+			sendJson(response, many());
+		});
+		const ask = async () => await run(server.url, 'mediaModels', { returnAll: true });
+		await ask();
+		if (seconds > 0) {
+			now += seconds * 1000 - 1;
+			await ask();
+			expect(server.asked()).toBe(1);
+		}
+		now += 1;
+		await ask();
+		expect(server.asked()).toBe(2);
+	});
+
+	test('is asked for once by all items, and not shared with another account', async () => {
+		const server = await open();
+		await run(server.url, 'mediaModels', { returnAll: true }, {}, 5);
+		expect(server.asked()).toBe(1);
+		await run(server.url, 'mediaModels', { returnAll: true }, { apiKey: 'sk-another-account' });
+		expect(server.asked()).toBe(2);
+	});
+});

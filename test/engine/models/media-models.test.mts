@@ -1,0 +1,334 @@
+import { defaultModels } from '../../../simulator/models/default-models.mjs';
+import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
+import type { Host } from '../../../harness/engine/host.mjs';
+import { errorOf, filesNode, runChain } from '../one-node.mjs';
+import { deadAddress, hostFor, NODE, serve, type Settings } from '../workbench.mjs';
+
+let gateway: Gateway;
+let host: Host;
+
+const hostAt = async (baseUrl: string, credential: Record<string, unknown> = {}) =>
+	await hostFor({ baseUrl, ...credential }, { extraNodeTypes: filesNode });
+
+// The nodes' clock stands still: answers are kept for as long as a test says.
+let now = 1_000_000;
+const realSetTimeout = globalThis.setTimeout;
+
+beforeAll(async () => {
+	jest.spyOn(performance, 'now').mockImplementation(() => now);
+	gateway = await startGateway();
+	host = await hostAt(gateway.url);
+});
+beforeEach(() => {
+	gateway.reset();
+	// No test sees what another one has asked for.
+	now += 100_000;
+});
+afterAll(async () => {
+	jest.restoreAllMocks();
+	await gateway.close();
+});
+
+type Parameters = Record<string, unknown>;
+
+const list = async (parameters: Parameters = {}, settings: Settings = {}, count = 1, to = host) =>
+	await runChain(
+		to,
+		Array.from({ length: count }, () => ({})),
+		[{ type: 'mediaModels', parameters, settings }],
+	);
+
+const namesOf = async (parameters: Parameters) => {
+	const result = await list(parameters);
+	expect(result.error).toBeUndefined();
+	return result.json(NODE).map(({ model }) => model);
+};
+const allNames = defaultModels.map(({ model }) => model);
+
+describe('get many', () => {
+	test('gives the records as the gateway sent them', async () => {
+		const result = await list({ returnAll: true });
+		expect(result.json(NODE)).toEqual(defaultModels);
+		expect(result.output(NODE).map(({ pairedItem }) => pairedItem)).toEqual(
+			defaultModels.map(() => ({ item: 0 })),
+		);
+		expect(gateway.requests).toMatchObject([
+			{
+				method: 'GET',
+				path: '/v1/media/models',
+				query: {},
+				headers: { accept: 'application/json' },
+			},
+		]);
+	});
+
+	test.each([
+		[{ limit: 2 }, allNames.slice(0, 2)],
+		[{ limit: 500 }, allNames],
+		[{ returnAll: true, limit: 2 }, allNames],
+		[{ filters: { mediaType: 'video' } }, ['cinema-1']],
+		[{ filters: { mediaType: 'image' } }, allNames.filter((name) => name !== 'cinema-1')],
+		[{ filters: { mode: 'image_edit' } }, ['aurora-image-1', 'aurora-edit-1']],
+		[{ filters: { mode: 'no_such_mode' } }, []],
+		[
+			{ filters: { generationMode: 'sync' } },
+			['aurora-image-1', 'aurora-edit-1', 'atelier/Schöne Farben 2'],
+		],
+		[{ filters: { generationMode: 'async', mediaType: 'video', mode: '' } }, ['cinema-1']],
+		// The limit counts what has passed the filter.
+		[{ limit: 1, filters: { mode: 'text_to_video' } }, ['cinema-1']],
+	])('%j', async (parameters, names) => {
+		expect(await namesOf(parameters)).toEqual(names);
+	});
+
+	test('needs no record to be complete', async () => {
+		const sparse = await startGateway({
+			models: [{ model: 'bare', media_type: 'image' }, { model: 'odd', extra: { kept: [1] } }, {}],
+		});
+		try {
+			const result = await list({ returnAll: true }, {}, 1, await hostAt(sparse.url));
+			expect(result.json(NODE)).toEqual([
+				{ model: 'bare', media_type: 'image' },
+				{ model: 'odd', extra: { kept: [1] } },
+			]);
+		} finally {
+			await sparse.close();
+		}
+	});
+});
+
+describe('get', () => {
+	test.each([
+		['atelier/Schöne Farben 2', '/v1/media/models/atelier%2FSch%C3%B6ne%20Farben%202'],
+		['aurora-image-1', '/v1/media/models/aurora-image-1'],
+	])('%s', async (model, path) => {
+		const result = await list({ operation: 'get', model: `  ${model} ` });
+		expect(result.json(NODE)).toEqual(defaultModels.filter((record) => record.model === model));
+		expect(gateway.requests).toMatchObject([{ path, query: {} }]);
+	});
+
+	test.each(['100%/a?b#c&d=e', '../models', '模型 ☃', "it's (new)+1"])(
+		'the name %s arrives whole',
+		async (model) => {
+			const record = { model, media_type: 'image' };
+			const odd = await startGateway({ models: [record] });
+			try {
+				const get = { operation: 'get', model };
+				const result = await list(get, {}, 1, await hostAt(odd.url));
+				expect(result.error).toBeUndefined();
+				expect(result.json(NODE)).toEqual([record]);
+			} finally {
+				await odd.close();
+			}
+		},
+	);
+
+	test('each item gets its own', async () => {
+		const model = `={{ ${JSON.stringify(allNames)}[$itemIndex] }}`;
+		const result = await list({ operation: 'get', model }, {}, allNames.length);
+		expect(result.json(NODE)).toEqual(defaultModels);
+		expect(result.output(NODE).map(({ pairedItem }) => pairedItem)).toEqual(
+			allNames.map((_, item) => ({ item })),
+		);
+	});
+
+	test.each([
+		['aurora-image-2', 'Did you mean "aurora-image-1" or'],
+		['Aurora Image 1', '"aurora-image-1"'],
+		['Schone Farben', 'Did you mean "atelier/Schöne Farben 2"?'],
+		['zzzz', '"Get Many" lists what there is.'],
+	])('of a model that is not published: %s', async (model, advice) => {
+		const error = errorOf(await list({ operation: 'get', model }));
+		expect(error.message).toBe(`The gateway publishes no model "${model}" (404)`);
+		expect(error.description).toContain('It is not open, has been disabled, or is spelled');
+		expect(error.description).toContain(advice);
+		expect(gateway.requests.map(({ status }) => status)).toEqual([404, 200]);
+	});
+
+	test('where the node goes on, the item says so', async () => {
+		const model = '={{ $itemIndex === 1 ? "nothing" : "plain-image" }}';
+		const go = { onError: 'continueRegularOutput' } as const;
+		const result = await list({ operation: 'get', model }, go, 3);
+		expect(result.json(NODE)).toEqual([
+			{ model: 'plain-image', media_type: 'image' },
+			{
+				error: 'The gateway publishes no model "nothing" (404)',
+				details: { httpCode: 404, description: expect.any(String) },
+			},
+			{ model: 'plain-image', media_type: 'image' },
+		]);
+	});
+});
+
+describe('the key', () => {
+	test.each([
+		['a right one', 'sk-embedded-gateway-one'],
+		['none', ''],
+		['a placeholder', '<API_KEY>'],
+		['a wrong one', 'sk-of-someone-else'],
+	])('%s in the credential: none arrives', async (_, apiKey) => {
+		for (const messageAuth of ['authorization', 'xApiKey']) {
+			now += 100_000;
+			const to = await hostAt(gateway.url, { apiKey, messageAuth });
+			const get = { operation: 'get', model: 'plain-image' };
+			for (const parameters of [{ returnAll: true }, get]) {
+				expect((await list(parameters, {}, 1, to)).error).toBeUndefined();
+			}
+		}
+		expect(gateway.count('listing')).toBe(4);
+		for (const { headers } of gateway.requests) {
+			expect(Object.keys(headers).sort()).toEqual(
+				['accept', 'accept-encoding', 'connection', 'host', 'user-agent'].filter(
+					(name) => name in headers,
+				),
+			);
+			if (apiKey !== '') expect(JSON.stringify(headers)).not.toContain(apiKey);
+		}
+	});
+
+	test('the listing may live at another address', async () => {
+		const home = await serve((_, response) => response.writeHead(500).end());
+		try {
+			const to = await hostAt(home.url, { mediaUrl: `${gateway.url}/v1/` });
+			const result = await list({ returnAll: true }, {}, 1, to);
+			expect(result.json(NODE)).toEqual(defaultModels);
+			expect(home.requests).toEqual([]);
+			expect(JSON.stringify(gateway.requests)).not.toContain(gateway.keys[0]);
+		} finally {
+			await home.close();
+		}
+	});
+});
+
+describe('JSONC', () => {
+	const jsonc = { options: { format: 'jsonc' } };
+
+	test.each([
+		['the list', { returnAll: true }, '/v1/media/models'],
+		['one model', { operation: 'get', model: 'plain-image' }, '/v1/media/models/plain-image'],
+	])('%s comes as the gateway wrote it', async (_, parameters, path) => {
+		const asked = await fetch(`${gateway.url}${path}?format=jsonc`);
+		const text = await asked.text();
+		expect(text).toMatch(/\/\* .* \*\/.* \/\/ /s);
+		gateway.reset();
+		const result = await list({ ...parameters, ...jsonc });
+		expect(result.json(NODE)).toEqual([{ format: 'jsonc', text }]);
+		// Both ways at once, and one request: it is good although it is no JSON.
+		expect(gateway.requests).toMatchObject([
+			{ path, query: { format: 'jsonc' }, headers: { accept: 'application/jsonc' } },
+		]);
+	});
+
+	test.each([
+		['query', (url: string, _: string) => url.endsWith('?format=jsonc')],
+		['header', (_: string, accept: string) => accept === 'application/jsonc'],
+	])('is understood by a gateway that looks at the %s only', async (_, understands) => {
+		const text = '// all of them\n{ "success": true, "data": { "items": [], "total": 0 } }\n';
+		const picky = await serve(({ url = '', headers }, response) => {
+			const good = understands(url, String(headers.accept));
+			response.writeHead(200, { 'content-type': 'application/jsonc' }).end(good ? text : '{}');
+		});
+		try {
+			const result = await list(jsonc, {}, 1, await hostAt(picky.url));
+			expect(result.json(NODE)).toEqual([{ format: 'jsonc', text }]);
+			expect(picky.requests).toHaveLength(1);
+		} finally {
+			await picky.close();
+		}
+	});
+
+	test('and JSON are kept apart', async () => {
+		const steps = [jsonc, {}].map((parameters) => ({ type: 'mediaModels', parameters }));
+		const result = await runChain(host, [{}], steps);
+		expect(result.output(NODE)).toHaveLength(1);
+		expect(result.output(`${NODE} 1`)).toHaveLength(defaultModels.length);
+		expect(gateway.count('listing')).toBe(2);
+	});
+});
+
+describe('what was answered is kept', () => {
+	test('for a batch and for the nodes after it: one request', async () => {
+		const step = { type: 'mediaModels', parameters: { limit: 1 } };
+		const result = await runChain(
+			host,
+			Array.from({ length: 20 }, () => ({})),
+			[step, step],
+		);
+		expect(result.output(`${NODE} 1`)).toHaveLength(20);
+		expect(gateway.count('any')).toBe(1);
+	});
+
+	test('for a minute, and not longer', async () => {
+		await list();
+		now += 59_999;
+		await list();
+		expect(gateway.count('any')).toBe(1);
+		now += 1;
+		await list();
+		expect(gateway.count('any')).toBe(2);
+	});
+
+	test('by address', async () => {
+		const other = await startGateway({ models: [{ model: 'other', media_type: 'image' }] });
+		try {
+			await list();
+			const result = await list({}, {}, 1, await hostAt(other.url));
+			expect(result.json(NODE)).toEqual([{ model: 'other', media_type: 'image' }]);
+		} finally {
+			await other.close();
+		}
+	});
+
+	test('but no failure is', async () => {
+		const get = { operation: 'get', model: 'plain-image' };
+		gateway.setFaults([{ call: 'listing', kind: 'status', status: 403, times: 1 }]);
+		expect((await list(get)).error).toBeDefined();
+		expect((await list(get)).error).toBeUndefined();
+	});
+});
+
+describe('a listing that is down', () => {
+	// Pauses between the attempts are short.
+	beforeAll(() => {
+		const fast = (run: () => void, ms = 0) => realSetTimeout(run, ms / 100);
+		jest.spyOn(globalThis, 'setTimeout').mockImplementation(fast as typeof setTimeout);
+	});
+	afterAll(() => void jest.mocked(globalThis.setTimeout).mockRestore());
+
+	test.each([
+		['502', { kind: 'status', status: 502 }, 'was not available (502)'],
+		['a web page', { kind: 'html' }, 'with a web page instead of JSON'],
+		['a cut', { kind: 'cut' }, 'the connection was cut'],
+	] as const)('%s: a sentence, after some attempts', async (_, fault, message) => {
+		for (const format of ['json', 'jsonc']) {
+			gateway.reset();
+			// The clock stands still but for this: so many requests in no time would have to wait.
+			now += 120_000;
+			gateway.setFaults([{ call: 'listing', ...fault }]);
+			const error = errorOf(await list({ options: { format } }));
+			expect(error.message).toContain(message);
+			expect(error.message).toContain('tried 6 times');
+			expect(error.description).not.toBe('');
+			expect(gateway.count('listing')).toBe(6);
+		}
+	});
+
+	test('half a document', async () => {
+		gateway.setFaults([{ call: 'listing', kind: 'badJson' }]);
+		const error = errorOf(await list());
+		expect(error.message).toContain('with something that is not JSON');
+		expect(gateway.count('listing')).toBe(6);
+	});
+
+	test('nothing there at all', async () => {
+		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
+		expect(error.message).toContain('nothing answers at the address of the gateway');
+		expect(error.description).toContain('Base URL');
+	});
+
+	test('a fault that passes is not noticed', async () => {
+		gateway.setFaults([{ call: 'listing', kind: 'status', status: 503, times: 2 }]);
+		expect((await list({ returnAll: true })).json(NODE)).toEqual(defaultModels);
+		expect(gateway.count('listing')).toBe(3);
+	});
+});

@@ -1,0 +1,664 @@
+/** What is looked at before anything is paid for: limits, cost, budget, and the dry run. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { Fault, Gateway, GatewayOptions } from '../../../simulator/gateway.mjs';
+import { startGateway } from '../../../simulator/gateway.mjs';
+import type { Host, RunResult } from '../../../harness/engine/host.mjs';
+import { errorOf, filesNode, openTap, partsOf, runChain, type Given } from '../one-node.mjs';
+import { opened } from '../opened.mjs';
+import { byName, hostFor, NODE, sendJson, serve, TINY_PNG, type Settings } from '../workbench.mjs';
+
+const SLASH = 'Haus/Größe 1';
+const MB = 1024 * 1024;
+
+/** Each record is odd in its own way. */
+const MODELS = [
+	{
+		model: SLASH,
+		media_type: 'image',
+		modes: ['text_to_image'],
+		generation_modes: ['sync'],
+		parameters: {
+			size: ['512x512', '768x512'],
+			steps: [10, 20, 30],
+			scale: [0.5, 1],
+			hires: [true, false],
+			mixed: [1, 'auto', false],
+			n: [1, 2, 3],
+		},
+		billing: { unit: 'image', mode: 'price', value: 0.03 },
+	},
+	{ model: 'bare', media_type: 'image' },
+	{ model: 'later', media_type: 'image', generation_modes: ['async'] },
+	{ model: 'film', media_type: 'video', modes: ['text_to_video'] },
+	{ model: 'film that says it paints', media_type: 'video', modes: ['text_to_image'] },
+	{
+		model: 'strict',
+		media_type: 'image',
+		modes: ['image_edit'],
+		inputs: {
+			reference_images: {
+				max_count: 2,
+				max_size_mb: 1,
+				formats: ['PNG'],
+				source_types: ['base64'],
+			},
+		},
+		billing: { unit: 'request', mode: 'price', value: 0.1 },
+	},
+	{
+		model: 'addresses only',
+		media_type: 'image',
+		modes: ['image_edit'],
+		inputs: { reference_images: { source_types: ['url'] } },
+	},
+	{
+		model: 'flat',
+		media_type: 'image',
+		billing: { unit: 'request', mode: 'price', value: 0.1 },
+	},
+	{
+		model: 'multiple',
+		media_type: 'image',
+		billing: { unit: 'image', mode: 'ratio', value: 1000 },
+	},
+	{
+		model: 'by the second',
+		media_type: 'image',
+		billing: { unit: 'second', mode: 'price', value: 9 },
+	},
+];
+
+let gateway: Gateway;
+let host: Host;
+
+const hostAt = async (baseUrl: string, more: Record<string, unknown> = {}) =>
+	await hostFor({ baseUrl, ...more }, { extraNodeTypes: filesNode });
+
+/** A gateway at an address of its own: nobody has its listing yet. */
+async function another(options: GatewayOptions = {}): Promise<{ gateway: Gateway; host: Host }> {
+	const own = await opened(
+		startGateway({ taskSeconds: 0, imageSize: 32, models: MODELS, ...options }),
+	);
+	return { gateway: own, host: await hostAt(own.url) };
+}
+
+beforeAll(async () => {
+	({ gateway, host } = await another());
+});
+beforeEach(() => gateway.reset());
+
+type Parameters = Record<string, unknown>;
+
+async function make(
+	model: string,
+	parameters: Parameters = {},
+	items: Given[] = [{}],
+	settings: Settings = {},
+	to = host,
+	type = 'imageGeneration',
+): Promise<RunResult> {
+	const all = { model: byName(model), prompt: 'a fox', download: false, ...parameters };
+	return await runChain(to, items, [{ type, parameters: all, settings }]);
+}
+
+const edit = async (model: string, files: Given['files'], parameters: Parameters = {}) =>
+	await make(model, parameters, [{ files }], {}, host, 'imageEdit');
+
+/** What the form of a model holds. */
+const form = (value: IDataObject) => ({ modelParameters: { mappingMode: 'defineBelow', value } });
+
+const paidRequests = (of = gateway) => of.requests.filter(({ method }) => method === 'POST');
+const bodies = (of = gateway) => paidRequests(of).map(({ body }) => body as IDataObject);
+const hintsOf = (result: RunResult) =>
+	result
+		.hints(NODE)
+		.filter(({ type }) => type !== 'info')
+		.map(({ message }) => message);
+const times = (count: number, json: (index: number) => IDataObject = () => ({})): Given[] =>
+	Array.from({ length: count }, (_, index) => ({ json: json(index) }));
+
+function expectRefused(result: RunResult, model: string, ...violations: string[]): void {
+	const { message, description } = errorOf(result);
+	expect(message).toBe(`The model "${model}" does not take this: ${violations.join('; ')}`);
+	expect(description).toBe('Nothing was sent for this item.');
+	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
+}
+
+describe('a limit of the model', () => {
+	const ASYNC = '"Submit and Wait" or "Submit Only"';
+	const broken: Array<[string, string, Parameters, string]> = [
+		['the task', 'strict', {}, 'The task of the model is text_to_image; allowed: image_edit'],
+		['a video model', 'film', {}, 'The task of the model is text_to_image; allowed: text_to_video'],
+		[
+			'a video model, whatever it says',
+			'film that says it paints',
+			{},
+			'The task of the model is text_to_image; allowed: video',
+		],
+		['no sync', 'later', {}, `"Mode" is "Synchronous"; allowed: ${ASYNC}`],
+		[
+			'no async, wait',
+			SLASH,
+			{ mode: 'wait' },
+			`"Mode" is asynchronous (${ASYNC}); allowed: "Synchronous"`,
+		],
+		[
+			'no async, submit',
+			SLASH,
+			{ mode: 'submit' },
+			`"Mode" is asynchronous (${ASYNC}); allowed: "Synchronous"`,
+		],
+		['a text', SLASH, form({ size: '9x9' }), 'size is "9x9"; allowed: 512x512, 768x512'],
+		['a number', SLASH, form({ steps: 15 }), 'steps is 15; allowed: 10, 20, 30'],
+		['a number as text', SLASH, form({ steps: '15' }), 'steps is "15"; allowed: 10, 20, 30'],
+		['a switch', SLASH, form({ hires: 'maybe' }), 'hires is "maybe"; allowed: true, false'],
+		['the count in the form', SLASH, form({ n: 4 }), 'n is 4; allowed: 1, 2, 3'],
+		['the count in the options', SLASH, { options: { n: 4 } }, 'n is 4; allowed: 1, 2, 3'],
+		[
+			'an extra field',
+			SLASH,
+			{ options: { extraFields: '{ "n": 2, "steps": 11 }' } },
+			'steps is 11; allowed: 10, 20, 30',
+		],
+		[
+			'the extra field that wins',
+			SLASH,
+			{ ...form({ steps: 10 }), options: { extraFields: { steps: 5 } } },
+			'steps is 5; allowed: 10, 20, 30',
+		],
+	];
+
+	test.each(broken)(
+		'%s: refused before it is paid for',
+		async (_, model, parameters, violation) => {
+			expectRefused(await make(model, parameters), model, violation);
+		},
+	);
+
+	test.each(broken)('%s: sent where nobody wants it checked', async (_, model, parameters) => {
+		const options = { ...(parameters.options as object | undefined), checkLimits: false };
+		const result = await make(model, { ...parameters, options });
+		expect(paidRequests()).toHaveLength(1);
+		expect(gateway.count('listing')).toBe(0);
+		// The embedded gateway has the same limits.
+		expect(errorOf(result).message).toMatch(/\(400\)/);
+	});
+
+	test('all that is wrong with an item is said at once', async () => {
+		const parameters = { ...form({ steps: 1, size: 'big' }), mode: 'wait', options: { n: 9 } };
+		expectRefused(
+			await make(SLASH, parameters),
+			SLASH,
+			`"Mode" is asynchronous (${ASYNC}); allowed: "Synchronous"`,
+			'steps is 1; allowed: 10, 20, 30',
+			'size is "big"; allowed: 512x512, 768x512',
+			'n is 9; allowed: 1, 2, 3',
+		);
+	});
+
+	test('what the model allows, and what it says nothing of, goes through', async () => {
+		const fine: Array<[string, Parameters]> = [
+			[SLASH, form({ size: '768x512', steps: 30, mixed: 'auto', unheard: 'of' })],
+			['later', { mode: 'wait', options: { pollInterval: 1 } }],
+			['bare', { ...form({ size: '1x1', steps: 'many' }), options: { n: 10 } }],
+		];
+		for (const [model, parameters] of fine) {
+			const result = await make(model, parameters);
+			expect([result.error, hintsOf(result)]).toEqual([undefined, []]);
+		}
+		expect(gateway.paid).toBe(3);
+	});
+});
+
+describe('a limit for the images of an edit', () => {
+	const png = (bytes = TINY_PNG.length) => ({
+		bytes: Buffer.concat([TINY_PNG, Buffer.alloc(bytes - TINY_PNG.length)]),
+		fileName: 'fox.png',
+	});
+	const jpeg = {
+		bytes: Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(64)]),
+		fileName: 'fox.jpg',
+	};
+	const three = { imageBinaryProperty: 'data, b, c' };
+
+	const broken: Array<[string, string, Given['files'], Parameters, string]> = [
+		[
+			'their number',
+			'strict',
+			{ data: png(), b: png(), c: png() },
+			three,
+			'The number of images to edit is 3; allowed: at most 2',
+		],
+		[
+			'their size',
+			'strict',
+			{ data: png(MB * 1.5) },
+			{},
+			'The size of fox.png is 1.50 MB; allowed: at most 1 MB',
+		],
+		[
+			'their format',
+			'strict',
+			{ data: jpeg },
+			{},
+			'The format of fox.jpg is image/jpeg; allowed: PNG',
+		],
+		[
+			'a format that another name hides',
+			'strict',
+			{ data: { ...jpeg, fileName: 'fox.png', mimeType: 'image/png' } },
+			{},
+			'The format of fox.jpg is image/jpeg; allowed: PNG',
+		],
+		[
+			'the second of two',
+			'strict',
+			{ data: png(), b: jpeg },
+			{ imageBinaryProperty: 'data,b', options: { imageFieldName: 'image[]' } },
+			'The format of fox.jpg is image/jpeg; allowed: PNG',
+		],
+		[
+			'their source',
+			'addresses only',
+			{ data: png() },
+			{},
+			'The source of the image is a file; allowed: url',
+		],
+	];
+
+	test.each(broken)('%s: refused', async (_, model, files, parameters, violation) => {
+		expectRefused(await edit(model, files, parameters), model, violation);
+	});
+
+	test('a task that is no edit', async () => {
+		expectRefused(
+			await edit(SLASH, { data: png() }),
+			SLASH,
+			'The task of the model is image_edit; allowed: text_to_image',
+		);
+	});
+
+	test('as large as allowed, to the byte, is not too large', async () => {
+		const result = await edit('strict', { data: png(MB) });
+		expect([result.error, gateway.paid]).toEqual([undefined, 1]);
+		gateway.reset();
+		const more = await edit('strict', { data: png(MB + 1) });
+		expect(errorOf(more).message).toContain('The size of fox.png is');
+		expect(gateway.paid).toBe(0);
+	});
+
+	test('what goes with the image is none of them: a mask', async () => {
+		const extraFiles = { file: [{ field: 'mask', binaryProperty: 'mask' }] };
+		const files = { data: png(), mask: jpeg };
+		const result = await edit('strict', files, { options: { extraFiles } });
+		expect([result.error, gateway.paid]).toEqual([undefined, 1]);
+	});
+});
+
+describe('a batch of 50, of which 3 break a limit', () => {
+	const steps = (index: number) => ({ 7: 11, 23: 12, 49: 13 })[index] ?? 20;
+	const items = times(50, (index) => ({ steps: steps(index) }));
+	const parameters = {
+		prompt: '={{ "number " + $itemIndex + "." }}',
+		...form({ steps: '={{ $json.steps }}' as never }),
+	};
+	const line = (value: number) =>
+		`The model "${SLASH}" does not take this: steps is ${value}; allowed: 10, 20, 30`;
+
+	test('no paid request, and one error with three lines', async () => {
+		const { message, description, itemIndex } = errorOf(await make(SLASH, parameters, items));
+		expect(message).toBe(`3 items failed. Item 7: ${line(11)}`);
+		expect(description.split('\n')).toEqual([
+			`Item 7: ${line(11)}`,
+			`Item 23: ${line(12)}`,
+			`Item 49: ${line(13)}`,
+		]);
+		expect(itemIndex).toBe(7);
+		expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
+	});
+
+	test('nor with Retry On Fail', async () => {
+		const retry = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
+		expect(errorOf(await make(SLASH, parameters, items, retry)).message).toMatch(/^3 items failed/);
+		expect(paidRequests()).toEqual([]);
+	});
+
+	test.each(['continueRegularOutput', 'continueErrorOutput'] as const)(
+		'going on after errors: 47 paid and 3 errors (%s)',
+		async (onError) => {
+			const result = await make(SLASH, parameters, items, { onError });
+			const all = [...result.output(NODE, 0), ...result.output(NODE, 1)];
+			const failed = all.filter(({ json }) => json.error !== undefined);
+			const index = ({ pairedItem }: (typeof all)[number]) => (pairedItem as { item: number }).item;
+			expect(failed.map((item) => [index(item), item.json.error])).toEqual([
+				[7, line(11)],
+				[23, line(12)],
+				[49, line(13)],
+			]);
+			const made = all.filter(({ json }) => json.error === undefined);
+			expect(made.map(index)).toEqual(
+				items.flatMap((_, item) => ([7, 23, 49].includes(item) ? [] : [item])),
+			);
+			expect([gateway.paid, paidRequests().length]).toEqual([47, 47]);
+			expect(bodies().every((body) => body.steps === 20)).toBe(true);
+		},
+	);
+});
+
+describe('values go out with the types that the model publishes', () => {
+	test.each([
+		[{ steps: '20' }, { steps: 20 }],
+		[{ steps: 20 }, { steps: 20 }],
+		[{ scale: '0.5' }, { scale: 0.5 }],
+		[{ hires: 'false' }, { hires: false }],
+		[{ hires: false }, { hires: false }],
+		[{ mixed: '1' }, { mixed: 1 }],
+		[{ mixed: 'auto' }, { mixed: 'auto' }],
+		[{ mixed: 'false' }, { mixed: false }],
+		// Nothing is published of this one: it stays as it is.
+		[{ unheard: '8' }, { unheard: '8' }],
+		[{ size: '512x512', steps: null, scale: '', hires: undefined }, { size: '512x512' }],
+	])('%j', async (value, sent) => {
+		const result = await make(SLASH, form(value as unknown as IDataObject));
+		expect(result.error).toBeUndefined();
+		expect(bodies()).toEqual([{ model: SLASH, prompt: 'a fox', ...sent }]);
+		expect(result.json(NODE)).toMatchObject([{ model: SLASH }]);
+	});
+
+	test('also where an expression makes them', async () => {
+		const value = { steps: '={{ $json.steps }}', size: '={{ $json.size }}' };
+		await make(SLASH, form(value), [{ json: { steps: '30', size: '512x512' } }]);
+		expect(bodies()).toMatchObject([{ steps: 30, size: '512x512' }]);
+	});
+});
+
+describe('a run does not depend on the listing', () => {
+	const bad: Array<[string, Omit<Fault, 'call'>, RegExp]> = [
+		['down', { kind: 'status', status: 503 }, /was not available \(503\)/],
+		['cut', { kind: 'cut' }, /connection was cut/],
+		['slow', { kind: 'silence' }, /no complete answer came within the time-out/],
+		['HTML', { kind: 'html' }, /a web page instead of JSON/],
+		['half', { kind: 'badJson' }, /something that is not JSON/],
+		['nothing', { kind: 'empty' }, /an empty body/],
+		['busy', { kind: 'status', status: 429, retryAfter: 299 }, /too many requests \(429\)/],
+	];
+
+	test.each(bad)('%s: all go through with one hint', async (_, fault, message) => {
+		const own = await another({ faults: [{ call: 'listing', ...fault }] });
+		const options = { timeout: 1, budget: 0.000_1 };
+		const result = await make(SLASH, { options }, times(20), {}, own.host);
+		expect(result.error).toBeUndefined();
+		expect(result.output(NODE)).toHaveLength(20);
+		expect([own.gateway.paid, own.gateway.count('listing')]).toEqual([20, 1]);
+		expect(hintsOf(result)).toEqual([expect.stringMatching(message)]);
+		expect(hintsOf(result)[0]).toMatch(/^The requests were not checked/);
+	});
+
+	const UNPUBLISHED = /^The gateway publishes no model "Haus.*": it was not checked/;
+	const NO_LISTING = /^The requests were not checked .*JSON that has none of the expected fields/;
+
+	test.each<[string, object, RegExp]>([
+		['no models', { success: true, data: { items: [], total: 0 } }, UNPUBLISHED],
+		['no items', { success: true, data: {} }, NO_LISTING],
+		['no data', { success: true }, NO_LISTING],
+		['a failure with status 200', { success: false, message: 'not today' }, /failed: not today/],
+		['records that name nothing', { data: { items: [null, 1, {}, { model: 3 }] } }, UNPUBLISHED],
+		['another form of it', { data: [{ model: SLASH, parameters: { steps: [1] } }] }, NO_LISTING],
+	])('%s: goes through with a hint', async (_, listing, hint) => {
+		const own = await opened(
+			serve(({ method }, response) =>
+				sendJson(
+					response,
+					method === 'GET' ? listing : { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] },
+				),
+			),
+		);
+		const to = await hostAt(own.url);
+		const result = await make(SLASH, form({ steps: '15' }), times(2), {}, to);
+		expect([result.error, result.output(NODE).length]).toEqual([undefined, 2]);
+		expect(hintsOf(result)).toEqual([expect.stringMatching(hint)]);
+	});
+
+	test('a model whose record is odd throughout goes through', async () => {
+		const odd = {
+			model: 'odd',
+			media_type: 'image',
+			modes: 'text_to_image',
+			generation_modes: [null, 4],
+			parameters: { size: 'big', steps: { from: 1 }, n: [[1], null] },
+			inputs: { reference_images: { max_count: 'two', formats: 'png' } },
+			billing: { unit: 'image', mode: 'price', value: 'cheap' },
+		};
+		const own = await opened(
+			serve(({ method }, response) =>
+				sendJson(
+					response,
+					method === 'GET'
+						? { success: true, data: { items: [odd], total: 1 } }
+						: { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] },
+				),
+			),
+		);
+		const to = await hostAt(own.url);
+		const parameters = { ...form({ size: '1x1', steps: 3 }), options: { n: 2, budget: 1 } };
+		for (const type of ['imageGeneration', 'imageEdit']) {
+			const items = [{ files: { data: { bytes: TINY_PNG } } }];
+			const result = await make('odd', parameters, items, {}, to, type);
+			expect([result.error, hintsOf(result)]).toEqual([undefined, []]);
+			expect(result.json(NODE)[0]).not.toHaveProperty('estimatedCost');
+		}
+	});
+
+	test('a listing that is busy does not hold back what is paid for', async () => {
+		const busy = await opened(
+			serve((_, response) => {
+				response.setHeader('retry-after', '299');
+				sendJson(response, { error: { message: 'requests too frequent' } }, 429);
+			}),
+		);
+		const to = await hostAt(gateway.url, { mediaUrl: busy.url });
+		const timers = jest.spyOn(globalThis, 'setTimeout');
+		try {
+			await make('bare', {}, times(3), {}, to);
+			expect(gateway.paid).toBe(3);
+			// The pauses of the nodes take a hundredth of their time here.
+			const pauses = timers.mock.calls.map(([, ms = 0]) => ms * 100);
+			expect(pauses.filter((ms) => ms > 200_000 && ms < 300_000)).toEqual([]);
+		} finally {
+			timers.mockRestore();
+		}
+	});
+});
+
+describe('the listing is asked for once', () => {
+	test('for a whole batch', async () => {
+		const own = await another();
+		await make(SLASH, {}, times(100), {}, own.host);
+		expect([own.gateway.count('listing'), own.gateway.paid]).toEqual([1, 100]);
+	});
+
+	test('without the key', async () => {
+		const own = await another();
+		await make(SLASH, {}, [{}], {}, own.host);
+		const [listing] = own.gateway.requests;
+		expect(listing).toMatchObject({ call: 'listing', path: '/v1/media/models' });
+		expect(JSON.stringify(listing)).not.toContain('sk-embedded');
+		expect(listing!.headers).not.toHaveProperty('authorization');
+	});
+
+	test('and not at all where nothing wants it', async () => {
+		await make('nobody knows it', { options: { checkLimits: false } });
+		expect(gateway.requests.map(({ call }) => call)).toEqual(['sync']);
+	});
+
+	test('but for a budget alone', async () => {
+		const own = await another();
+		const options = { checkLimits: false, budget: 0.01 };
+		const result = await make(SLASH, { options }, [{}], {}, own.host);
+		expect(errorOf(result).message).toMatch(/exceeds the budget/);
+		expect(own.gateway.requests.map(({ call }) => call)).toEqual(['listing']);
+	});
+});
+
+describe('the cost', () => {
+	const costs = (result: RunResult) => result.json(NODE).map(({ estimatedCost }) => estimatedCost);
+
+	test.each([
+		['per image', SLASH, { options: { n: 3 } }, [0.03, 0.03, 0.03]],
+		['one image', SLASH, {}, [0.03]],
+		['per request, shared by its images', 'flat', { options: { n: 4 } }, Array(4).fill(0.025)],
+		['a ratio is no price', 'multiple', { options: { n: 2 } }, [undefined, undefined]],
+		['nor are seconds', 'by the second', {}, [undefined]],
+		['nothing is published', 'bare', {}, [undefined]],
+		['of a task', 'flat', { mode: 'submit', options: { n: 2 } }, [0.1]],
+		['of a task that is waited for', 'flat', { mode: 'wait', options: { pollInterval: 1 } }, [0.1]],
+		['unchecked', SLASH, { options: { checkLimits: false } }, [undefined]],
+	])('%s', async (_, model, parameters, wanted) => {
+		const result = await make(model, parameters);
+		expect(result.error).toBeUndefined();
+		expect(costs(result)).toEqual(wanted);
+	});
+
+	test('of an edit', async () => {
+		const result = await edit('strict', { data: { bytes: TINY_PNG } });
+		expect(costs(result)).toEqual([0.1]);
+	});
+
+	test('a batch whose estimate exceeds the budget is not begun', async () => {
+		// 20 × 2 × 0.03, without the dust of binary fractions.
+		const parameters = { options: { n: 2, budget: 1.19 } };
+		const { message, description } = errorOf(await make(SLASH, parameters, times(20)));
+		expect(message).toBe('The estimated cost of 1.2 exceeds the budget of 1.19');
+		expect(description).toMatch(/^Nothing was sent of the 20 requests\./);
+		expect(paidRequests()).toEqual([]);
+	});
+
+	test('one that just fits is', async () => {
+		const result = await make(SLASH, { options: { n: 2, budget: 1.2 } }, times(20));
+		expect([result.error, gateway.paid]).toEqual([undefined, 20]);
+	});
+
+	test('where the node goes on, each item says so', async () => {
+		const go = { onError: 'continueErrorOutput' } as const;
+		const result = await make(SLASH, { options: { budget: 0.05 } }, times(2), go);
+		expect(result.json(NODE, 1)).toEqual(
+			Array(2).fill(
+				expect.objectContaining({
+					error: 'The estimated cost of 0.06 exceeds the budget of 0.05',
+				}),
+			),
+		);
+		expect(paidRequests()).toEqual([]);
+	});
+
+	test('what the checks refuse is not counted', async () => {
+		const go = { onError: 'continueErrorOutput' } as const;
+		const parameters = { ...form({ steps: '={{ $json.steps }}' }), options: { budget: 0.03 } };
+		const items = [{ json: { steps: 10 } }, { json: { steps: 11 } }];
+		const result = await make(SLASH, parameters, items, go);
+		expect([result.json(NODE, 0).length, result.json(NODE, 1).length]).toEqual([1, 1]);
+		expect(gateway.paid).toBe(1);
+	});
+
+	test.each(['multiple', 'by the second', 'bare'])(
+		'a budget does not stop what has no price: %s',
+		async (model) => {
+			const result = await make(model, { options: { budget: 0.001 } });
+			expect([result.error, gateway.paid]).toEqual([undefined, 1]);
+		},
+	);
+
+	test('a second try counts only what has not been paid', async () => {
+		gateway.setFaults([
+			{ call: 'sync', kind: 'status', status: 400, match: 'number 1.', times: 1 },
+		]);
+		const retry = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
+		const prompt = '={{ "number " + $itemIndex + "." }}';
+		const result = await make(SLASH, { prompt, options: { budget: 0.09 } }, times(3), retry);
+		expect([result.error, gateway.paid]).toEqual([undefined, 3]);
+	});
+});
+
+describe('a dry run', () => {
+	const dry = (options: object = {}) => ({ options: { dryRun: true, ...options } });
+
+	test.each([
+		['sync', 'sync', {}, undefined],
+		['by the address', 'wait', {}, 'async'],
+		['by a header', 'submit', { asyncFlag: 'header' }, 'async'],
+		['by the body', 'submit', { asyncFlag: 'body' }, 'async'],
+	])('shows the request that then goes out: %s', async (_, mode, more, asynchronous) => {
+		const tap = await opened(openTap(gateway.url));
+		const to = await hostAt(tap.url, { mediaUrl: gateway.url });
+		const model = asynchronous === undefined ? SLASH : 'bare';
+		const extra = { n: 2, extraFields: { note: 'ä "quoted"' }, pollInterval: 1, ...more };
+		const parameters = { mode, ...form({ steps: '20', size: '512x512' }) };
+		const shown = await make(model, { ...parameters, ...dry(extra) }, [{}], {}, to);
+		expect([tap.posts, gateway.paid]).toEqual([[], 0]);
+		expect(JSON.stringify(shown.data)).not.toContain('sk-embedded');
+
+		await make(model, { ...parameters, options: extra }, [{}], {}, to);
+		const [sent] = tap.posts;
+		const [item] = shown.json(NODE);
+		const { headers, ...request } = item!.request as { headers: Record<string, string> };
+		expect(request).toEqual({
+			method: 'POST',
+			url: `${tap.url}${sent!.path}`,
+			body: JSON.parse(sent!.body.toString()),
+		});
+		const { Authorization, ...others } = headers;
+		expect(Authorization).toBe('Bearer ***');
+		expect(sent!.headers.authorization).toMatch(/^Bearer sk-embedded/);
+		for (const [name, value] of Object.entries(others)) {
+			expect([name, sent!.headers[name.toLowerCase()]]).toEqual([name, value]);
+		}
+		expect('x-async' in sent!.headers).toBe('X-Async' in headers);
+		expect(item).toMatchObject({ dryRun: true, checks: { passed: true, violations: [] } });
+		expect(shown.output(NODE)[0]!.pairedItem).toEqual({ item: 0 });
+	});
+
+	test('of an edit: the fields and the files', async () => {
+		const tap = await opened(openTap(gateway.url));
+		const to = await hostAt(tap.url, { mediaUrl: gateway.url });
+		const items = [{ files: { data: { bytes: TINY_PNG, fileName: 'fox.png' } } }];
+		const shown = await make('strict', dry(), items, {}, to, 'imageEdit');
+		expect(tap.posts).toEqual([]);
+		await make('strict', {}, items, {}, to, 'imageEdit');
+		const parts = await partsOf(tap.posts[0]!);
+		const { form: sent } = shown.json(NODE)[0]!.request as { form: IDataObject };
+		expect(sent).toEqual({
+			fields: Object.fromEntries(parts.filter(([, value]) => typeof value === 'string')),
+			files: [{ name: 'image', fileName: 'fox.png', mimeType: 'image/png', size: TINY_PNG.length }],
+		});
+		expect(shown.json(NODE)[0]).toMatchObject({ estimatedCost: 0.1 });
+	});
+
+	test.each([true, false])('says what the model does not take (checkLimits: %j)', async (check) => {
+		const parameters = { ...form({ steps: 15 }), ...dry({ n: 4, checkLimits: check }) };
+		const result = await make(SLASH, parameters);
+		expect(result.error).toBeUndefined();
+		expect(result.json(NODE)).toMatchObject([
+			{
+				checks: {
+					passed: false,
+					violations: ['steps is 15; allowed: 10, 20, 30', 'n is 4; allowed: 1, 2, 3'],
+				},
+				estimatedCost: 0.12,
+			},
+		]);
+		expect(paidRequests()).toEqual([]);
+	});
+
+	test('is not stopped by a budget, and costs none', async () => {
+		const result = await make(SLASH, dry({ budget: 0.001 }), times(5));
+		expect(result.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual(
+			Array(5).fill(0.03),
+		);
+		expect(gateway.paid).toBe(0);
+	});
+
+	test('a mistake in the parameters is one here too', async () => {
+		expect(errorOf(await make(SLASH, { prompt: ' ', ...dry() })).message).toBe('"Prompt" is empty');
+	});
+});

@@ -1,0 +1,111 @@
+/** What a run that ends early says of what it leaves behind: only what is true, a line each. */
+import { paymentsInWords, type Payment } from '../../../nodes/shared/run/paid.js';
+import { opened } from '../opened.mjs';
+import { NODE, openBench, type Bench } from '../workbench.mjs';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+
+const PROMPT = '={{ $json.prompt }}';
+const items = (...prompts: string[]) => prompts.map((prompt) => ({ prompt }));
+
+type Shown = { message: string; description: string; context: { descriptionTemplate?: string } };
+
+test('Image Wait: not the task that has failed, nor one that the gateway does not know', async () => {
+	const [good, failing] = await bench.submit('a fox', 'an owl [fail]');
+	const result = await bench.run(
+		'imageWait',
+		{ taskId: '={{ $json.id }}', download: false, maxWait: 60 },
+		[{ id: good }, { id: failing }],
+	);
+	const { description } = result.error as unknown as Shown;
+	expect(description).toMatch(/^Image tasks, finished or still running\./m);
+	expect(description.match(/^item \d: \w+ task \S+$/gm)).toEqual([`item 0: image task ${good}`]);
+	expect(description).not.toMatch(/^Finished images|^May have been charged/m);
+	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [
+		{ submittedAt: '2026-01-01T00:00:00Z' },
+	]);
+	expect(unknown.error?.message).toMatch(/knows no task task_of_nobody/);
+	expect(unknown.error?.description).not.toMatch(/Image tasks|item 0/);
+});
+
+test('Image Wait: a task of the other kind is there all the same', async () => {
+	const [taskId] = await bench.submit('a fox');
+	const result = await bench.run('imageWait', { taskId, taskType: 'edit', maxWait: 60 }, [
+		{ submittedAt: '2026-01-01T00:00:00Z' },
+	]);
+	const { message, description } = result.error as unknown as Shown;
+	expect(message).toMatch(/is a generation task, not an edit task/);
+	expect(description).toContain(`item 0: generation task ${taskId}`);
+});
+
+test('a task, images and unknown outcomes stand under a heading each, in the order of the items', () => {
+	const task = (taskId: string) => ({
+		taskId,
+		taskType: 'edit' as const,
+		status: 'queued',
+		submittedAt: '',
+	});
+	const url = (nth: number) => ({ url: `https://images.example/${nth}.png?a=1&copy=2` });
+	const payments: Payment[] = [
+		{ itemIndex: 6, paid: { task: task('t6'), images: [url(1), url(2)] } },
+		{ itemIndex: 5, paid: undefined },
+		{ itemIndex: 4, paid: { task: task('t4'), failed: true } },
+		{ itemIndex: 3, paid: { task: task('t3'), lost: true } },
+		{ itemIndex: 2, paid: { task: task('t2') } },
+		{ itemIndex: 1, paid: { unknown: { message: '', description: '', taskId: 't1' } } },
+		{ itemIndex: 0, paid: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
+	];
+	expect(paymentsInWords(payments).split('\n')).toEqual([
+		'Image tasks, finished or still running. Image Wait gets their images:',
+		'item 2: edit task t2',
+		'Finished images:',
+		'item 0: an image inside the response, which a retry of this execution takes from its data',
+		'item 6: https://images.example/1.png?a=1&copy=2',
+		'item 6: https://images.example/2.png?a=1&copy=2',
+		"May have been charged. Check the usage list in the gateway's console:",
+		'item 1: the outcome of the request is unknown; its response names the ID t1',
+		'item 5: the request was in progress',
+	]);
+	expect(paymentsInWords([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');
+});
+
+test('the editor shows descriptions as HTML: a break for each line', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'number 2.' }]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, download: false },
+		items('number 0.', 'number 1.', 'number 2.'),
+	);
+	const { description, context } = result.error as unknown as Shown;
+	const lines = description.split('\n');
+	expect(lines.length).toBeGreaterThan(2);
+	expect(context.descriptionTemplate!.split('<br>')).toHaveLength(lines.length);
+	expect(context.descriptionTemplate).not.toContain('\n');
+});
+
+test('nothing that has failed is said to be there, nor twice what the error says', async () => {
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, mode: 'wait', download: false, options: { pollInterval: 1 } },
+		items('an owl [fail]'),
+	);
+	const { message, description } = result.error as unknown as Shown;
+	expect(message).toMatch(/ended as "failed"/);
+	expect(description).not.toMatch(/Image tasks|Finished images|May have been charged|item 0/);
+});
+
+test('what looks like HTML in it is shown as it is', async () => {
+	const own = '<b>bold</b>&copy=1 %%PARAMETER%%';
+	const result = await bench.run('imageGeneration', {
+		prompt: 'a fox',
+		options: { n: own },
+	});
+	const { description, context } = result.error as unknown as Shown;
+	expect(description).toContain(own);
+	expect(context.descriptionTemplate ?? '').not.toMatch(/<b>|&copy|%%PARAMETER/);
+	expect([result.json(NODE), bench.gateway.paid]).toEqual([[], 0]);
+});

@@ -1,0 +1,260 @@
+/** What a gateway answers to a paid request, in whatever form: nothing of it is thrown away. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import {
+	byName,
+	everythingIn,
+	hostFor,
+	MODEL,
+	NODE,
+	serve,
+	sendJson,
+	TINY_PNG,
+	workflowOf,
+	type NodeName,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const BASE64 = TINY_PNG.toString('base64');
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="10"/></svg>';
+/** Bytes that stand where an address is expected, and more than the ends of a small image. */
+const LARGE = Buffer.concat([TINY_PNG, Buffer.alloc(3000)]).toString('base64');
+const KEY = 'sk-embedded-gateway-one';
+const PROMPT = { prompt: 'a fox', options: { checkLimits: false } };
+
+let posts = 0;
+/** What is answered to a POST: a text as it is, else JSON; polls find a finished task. */
+let reply: unknown;
+let status = 200;
+let server: OwnServer;
+
+beforeAll(async () => {
+	server = await serve(({ method, url }, response) => {
+		if (method !== 'POST') {
+			if (/one\.png/.test(url ?? '')) {
+				response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
+				return;
+			}
+			const id = decodeURIComponent(url?.split('/').pop() ?? '');
+			return sendJson(response, { id, status: 'completed', data: [{ url: '/one.png' }] });
+		}
+		posts += 1;
+		if (typeof reply !== 'string') return sendJson(response, reply, status);
+		// A length that promises more than there is: the connection is cut in the middle.
+		const cut = reply.endsWith('✂');
+		const text = cut ? reply.slice(0, -1) : reply;
+		const headers = { 'content-type': 'application/json' };
+		response.writeHead(status, cut ? { ...headers, 'content-length': 9999 } : headers);
+		response.write(text, () => (cut ? response.destroy() : response.end()));
+	});
+});
+beforeEach(() => {
+	posts = 0;
+	status = 200;
+});
+afterAll(async () => await server.close());
+
+async function run(type: NodeName, parameters: object, settings = {}) {
+	const host = await hostFor({ baseUrl: server.url });
+	const model = type === 'message' ? {} : { model: byName(MODEL) };
+	const workflow = workflowOf(type, { ...model, ...parameters }, settings);
+	return await host.run(workflow, { input: [{ json: {} }] });
+}
+
+describe('a task ID is found wherever it stands', () => {
+	test.each<[unknown, string]>([
+		[{ id: 'task_1' }, 'task_1'],
+		[{ task_id: 'task_1', status: 'queued' }, 'task_1'],
+		[{ taskId: 'task_1' }, 'task_1'],
+		[{ data: { id: 'task_1', status: 'queued' } }, 'task_1'],
+		[{ data: { task_id: 'task_1' } }, 'task_1'],
+		[{ code: 200, data: [{ status: 'submitted', task_id: 'task_1' }] }, 'task_1'],
+		[{ task: { id: 'task_1' } }, 'task_1'],
+		[{ id: 42 }, '42'],
+		['{"id":9007199254740993123,"status":"queued"}', '9007199254740993123'],
+		['{"data":{"id":1234567890123456789}}', '1234567890123456789'],
+	])('%j', async (given, taskId) => {
+		reply = given;
+		const submitted = await run('imageGeneration', { ...PROMPT, mode: 'submit' });
+		expect(submitted.json(NODE)[0]).toMatchObject({ taskId, statusGroup: expect.any(String) });
+		const waited = await run('imageGeneration', { ...PROMPT, mode: 'wait' });
+		expect(waited.output(NODE)[0]?.binary).toBeDefined();
+		expect(posts).toBe(2);
+	});
+});
+
+describe('images in other forms', () => {
+	test.each<[unknown]>([
+		[{ data: { url: '/one.png' } }],
+		[{ images: [{ url: '/one.png' }] }],
+		[{ data: [{ b64_json: BASE64 }] }],
+		[{ data: { b64_json: BASE64 } }],
+		[{ data: [{ url: `data:image/png;base64,${BASE64}` }] }],
+		[{ data: [{ url: `DATA:image/png;base64,${BASE64}` }] }],
+		[{ data: [], images: [{ url: '/one.png' }] }],
+		[{ data: [{ url: `data:image/png;base64,${encodeURIComponent(BASE64)}` }] }],
+		[{ data: [{ url: `data:image/svg+xml;utf8,${encodeURIComponent(SVG)}` }] }],
+		[{ data: [{ url: `data:image/png;base64,\n${BASE64.replace(/.{60}/g, '$&\n')}` }] }],
+		[{ data: [{ b64_json: `data:image/png;base64,${BASE64}` }] }],
+		[{ data: [{ url: LARGE }] }],
+		[{ data: [{ base64: BASE64 }] }],
+		[`\ufeff${JSON.stringify({ data: [{ b64_json: BASE64 }] })}`],
+	])('form %#', async (given) => {
+		reply = given;
+		for (const download of [true, false]) {
+			const result = await run('imageGeneration', { ...PROMPT, download });
+			const [item] = result.output(NODE);
+			expect(item?.binary?.data ?? item?.json.url).toBeDefined();
+			if (item?.binary?.data !== undefined) {
+				expect(item.binary.data.mimeType).toMatch(/^image\/(png|svg)/);
+			}
+			expect(JSON.stringify(item?.json)).not.toMatch(/data:|base64|iVBOR/i);
+		}
+	});
+});
+
+test.each(['AAAA', `data:image/jxl;base64,${BASE64.slice(8)}`, 'data:text/plain,later'])(
+	'what came inside the response is kept though it is no image that is known: %#',
+	async (url) => {
+		const isUrl = url.startsWith('data:');
+		reply = { data: [isUrl ? { url } : { b64_json: url }] };
+		const result = await run('imageGeneration', PROMPT);
+		const [item] = result.output(NODE);
+		expect(result.error).toBeUndefined();
+		const host = await hostFor({ baseUrl: server.url });
+		expect((await host.binary(item!)).length).toBeGreaterThan(0);
+		expect(item?.binary?.data?.mimeType).toBe(
+			isUrl ? url.slice('data:'.length).split(/[;,]/)[0] : 'application/octet-stream',
+		);
+		expect(posts).toBe(1);
+	},
+);
+
+describe('an outcome that is unknown keeps what arrived', () => {
+	test.each<[string, string | undefined]>([
+		['{"id":"task_77","sta', 'task_77'],
+		['{"id":"task_77","sta✂', 'task_77'],
+		['{"created":1,"task_id" : "task_77"✂', 'task_77'],
+		['{"request":{"id":"r1"},"task_id":"task_77", ✂', 'task_77'],
+		['{"id":12345678901234567890, ✂', '12345678901234567890'],
+		['{"id":"task_7✂', undefined],
+		['<html>not now</html>', undefined],
+		[`{"id":"task_77","echo":"Bearer ${KEY}✂`, 'task_77'],
+	])('%s', async (given, taskId) => {
+		reply = given;
+		for (const mode of ['submit', 'wait']) {
+			const result = await run(
+				'imageGeneration',
+				{ ...PROMPT, mode },
+				{ onError: 'continueRegularOutput' },
+			);
+			const { error, details } = result.json(NODE)[0] as { error: string; details: IDataObject };
+			expect(error).toMatch(/outcome is unknown|nothing of use/i);
+			expect(details).toMatchObject({ outcome: 'unknown' });
+			expect(details.taskId).toBe(taskId);
+			expect(details.response).toContain(given.replace('✂', '').slice(0, 10));
+			if (taskId !== undefined) expect(details.description).toContain(taskId);
+			expect(JSON.stringify(details)).not.toContain(KEY);
+		}
+		expect(posts).toBe(2);
+	});
+
+	test.each([
+		[`{"id":"task_77","echo":"Bearer ${KEY.slice(0, 14)}✂`],
+		[`{"id":"task_77","echo":"Bearer ${KEY.slice(0, 14)}`],
+		[`{"id":"task_77","echo":"Bearer \\u0073${KEY.slice(1, 14)}\\u00✂`],
+		[`<p>Bearer ${KEY.slice(0, 14).replaceAll('-', '&#45;')}&#`],
+		[`<p>Bearer ${KEY.replaceAll('-', '&#x2d;')}</p>`],
+	])('but not half a key at its end: %s', async (given) => {
+		reply = given;
+		for (const [type, parameters] of [
+			['imageGeneration', { ...PROMPT, mode: 'submit' }],
+			['message', { model: 'reason-large', prompt: 'hello' }],
+		] as const) {
+			const result = await run(type, parameters, { onError: 'continueRegularOutput' });
+			expect(JSON.stringify(result.json(NODE))).toContain('Bearer ***');
+			const stopped = await run(type, parameters);
+			expect(everythingIn(stopped.error)).not.toMatch(/embedded/);
+		}
+	});
+
+	test('never more than 2 kB of it, and no image', async () => {
+		reply = { huge: 'x'.repeat(100_000), image: `data:image/png;base64,${BASE64}` };
+		const result = await run('imageGeneration', PROMPT, { onError: 'continueRegularOutput' });
+		const { details } = result.json(NODE)[0] as { details: IDataObject };
+		expect(String(details.response).length).toBeLessThanOrEqual(2048);
+		reply = { image: `data:image/png;base64,${BASE64}`, b64_json: BASE64 };
+		const other = await run('imageGeneration', PROMPT, { onError: 'continueRegularOutput' });
+		expect(JSON.stringify(other.json(NODE))).not.toMatch(/iVBOR/);
+	});
+
+	test('of a message too', async () => {
+		reply = '{"id":"msg_1","content":[{"type":"text","te✂';
+		const result = await run(
+			'message',
+			{ model: 'reason-large', prompt: 'hello' },
+			{ onError: 'continueRegularOutput' },
+		);
+		const { details } = result.json(NODE)[0] as { details: IDataObject };
+		expect(details).toMatchObject({ outcome: 'unknown' });
+		expect(details.response).toContain('msg_1');
+		expect(details).not.toHaveProperty('taskId');
+	});
+});
+
+test('images that came inside the response are kept for the next try, and not twice', async () => {
+	reply = { data: [{ b64_json: BASE64 }] };
+	const host = await hostFor({ baseUrl: server.url });
+	const again = await host.run(
+		workflowOf(
+			'imageGeneration',
+			{ model: byName(MODEL), prompt: '={{ $json.prompt }}', options: { checkLimits: false } },
+			{
+				retryOnFail: true,
+				maxTries: 3,
+				waitBetweenTries: 1,
+				onError: 'continueRegularOutput',
+			},
+		),
+		{ input: [{ json: { prompt: ' ' } }, { json: { prompt: 'a fox' } }] },
+	);
+	expect(posts).toBe(1);
+	const [, item] = again.output(NODE);
+	expect(item?.pairedItem).toEqual({ item: 1 });
+	expect(await host.binary(item!)).toEqual(TINY_PNG);
+});
+
+describe('an agent reads no Base64', () => {
+	test.each(['engine', 'subNode'] as const)('through %s', async (through) => {
+		reply = { data: [{ b64_json: BASE64 }, { b64_json: BASE64 }] };
+		const host = await hostFor({ baseUrl: server.url });
+		const answer = await host.runAsTool(
+			'n8n-nodes-media-gateway.imageGeneration',
+			{ model: byName(MODEL), ...PROMPT } as never,
+			{ through },
+		);
+		expect(answer).toMatch(/came inside the response/);
+		expect(answer).not.toMatch(/iVBOR|data:/);
+	});
+
+	test('Image Task puts the image beside the JSON, not into it', async () => {
+		const inline = await serve((_, response) =>
+			sendJson(response, {
+				id: 'task_1',
+				status: 'completed',
+				data: [{ b64_json: BASE64 }],
+				preview: { src: `data:image/png;base64,${BASE64}` },
+				wrapped: `data:image/png;base64,\n${BASE64.replace(/.{60}/g, '$&\n')}`,
+				result: { image: LARGE, lines: LARGE.replace(/.{76}/g, '$&\r\n') },
+			}),
+		);
+		const host = await hostFor({ baseUrl: inline.url });
+		const result = await host.run(workflowOf('imageTask', { taskId: 'task_1', download: false }), {
+			input: [{ json: {} }],
+		});
+		await inline.close();
+		const [item] = result.output(NODE);
+		expect(item?.binary?.data?.mimeType).toBe('image/png');
+		expect(JSON.stringify(item?.json)).not.toMatch(/iVBOR|data:image/);
+	});
+});

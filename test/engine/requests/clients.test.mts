@@ -1,0 +1,268 @@
+import axios from 'axios';
+import FormData from 'form-data';
+import OpenAI, { toFile } from 'openai';
+import { startGateway, type Gateway, type ReceivedFile } from '../../../simulator/gateway.mjs';
+import type { Host } from '../../../harness/engine/host.mjs';
+import {
+	filesNode,
+	openTap,
+	runChain,
+	withoutBoundary,
+	type RawRequest,
+	type Tap,
+} from '../one-node.mjs';
+import { byName, hostFor, MODEL, TINY_PNG } from '../workbench.mjs';
+
+// The same request from three hands: the node, the official client of the protocol that the image
+// endpoints follow, and what a developer would write by hand. All three go to the embedded gateway
+// through a tap that notes what came over the wire.
+
+let gateway: Gateway;
+let tap: Tap;
+let host: Host;
+let openai: OpenAI;
+
+beforeAll(async () => {
+	gateway = await startGateway({ taskSeconds: 0, imageSize: 32 });
+	tap = await openTap(gateway.url);
+	host = await hostFor({ baseUrl: tap.url }, { extraNodeTypes: filesNode });
+	openai = new OpenAI({ baseURL: `${tap.url}/v1`, apiKey: gateway.keys[0], maxRetries: 0 });
+});
+beforeEach(() => {
+	gateway.reset();
+	tap.requests.length = 0;
+});
+afterAll(async () => {
+	await tap.close();
+	await gateway.close();
+});
+
+const authorization = () => `Bearer ${gateway.keys[0]}`;
+const options = { checkLimits: false };
+const fox = Buffer.concat([TINY_PNG, Buffer.from('\r\n--fox--\r\n'), Buffer.alloc(90_000, 'fox')]);
+const mask = Buffer.concat([TINY_PNG, Buffer.from('mask')]);
+
+/** What the gateway understood of its last requests, one for each hand. */
+const understood = () =>
+	gateway.requests
+		.filter(({ method }) => method === 'POST')
+		.map(({ method, path, query, body, account, status, paid, call }) => ({
+			...{ method, path, query, body, account, status, paid, call },
+		}));
+
+function expectAllEqual<T>(values: T[]): void {
+	expect(values).toHaveLength(3);
+	for (const value of values) expect(value).toEqual(values[0]);
+}
+
+/** Headers that differ with the client and mean nothing to the gateway. */
+const OF_THE_CLIENT: Record<'node' | 'openai' | 'axios', string[]> = {
+	node: ['user-agent', 'accept-encoding'],
+	openai: [
+		'user-agent',
+		'accept-encoding',
+		'accept-language',
+		'sec-fetch-mode',
+		'x-stainless-arch',
+		'x-stainless-lang',
+		'x-stainless-os',
+		'x-stainless-package-version',
+		'x-stainless-retry-count',
+		'x-stainless-runtime',
+		'x-stainless-runtime-version',
+		'x-stainless-timeout',
+	],
+	axios: ['user-agent', 'accept-encoding'],
+};
+
+/** The headers that are left: these have to be the same. The boundary is chance. */
+function headersOf(client: keyof typeof OF_THE_CLIENT, { headers }: RawRequest) {
+	return Object.fromEntries(
+		Object.entries(headers)
+			.filter(([name]) => !OF_THE_CLIENT[client].includes(name))
+			// Whether the connection is kept is between the client and the first server.
+			.filter(([name]) => !['connection', 'host', 'content-length'].includes(name))
+			.map(([name, value]) => [name, String(value).replace(/boundary=.*/, 'boundary=BOUNDARY')]),
+	);
+}
+
+const headersOfAll = () =>
+	(['node', 'openai', 'axios'] as const).map((client, index) =>
+		headersOf(client, tap.posts[index]!),
+	);
+
+describe('an edit', () => {
+	const fields = { size: '1024x1024', model: MODEL, prompt: 'Nächtlich “so”', n: 2 };
+	const png = { type: 'image/png' };
+
+	async function byNode(asyncFlag?: string): Promise<void> {
+		const files = {
+			data: { bytes: fox, fileName: 'füchse.png' },
+			mask: { bytes: mask, fileName: 'mask.png' },
+		};
+		const result = await runChain(
+			host,
+			[{ files }],
+			[
+				{
+					type: 'imageEdit',
+					parameters: {
+						model: byName(MODEL),
+						prompt: fields.prompt,
+						mode: asyncFlag === undefined ? 'sync' : 'submit',
+						modelParameters: { mappingMode: 'defineBelow', value: { size: fields.size } },
+						download: false,
+						options: {
+							...options,
+							asyncFlag,
+							n: 2,
+							responseFormat: 'url',
+							extraFiles: { file: [{ field: 'mask', binaryProperty: 'mask' }] },
+						},
+					},
+				},
+			],
+		);
+		expect(result.error).toBeUndefined();
+	}
+
+	async function byOpenai(more: OpenAI.RequestOptions = {}): Promise<void> {
+		await openai.images.edit(
+			{
+				...(fields as { size: '1024x1024'; model: string; prompt: string; n: number }),
+				response_format: 'url',
+				image: await toFile(fox, 'füchse.png', png),
+				mask: await toFile(mask, 'mask.png', png),
+			},
+			more,
+		);
+	}
+
+	async function byAxios(config: object = {}): Promise<void> {
+		const form = new FormData();
+		for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
+		form.append('response_format', 'url');
+		form.append('image', fox, { filename: 'füchse.png', contentType: 'image/png' });
+		form.append('mask', mask, { filename: 'mask.png', contentType: 'image/png' });
+		const headers = { authorization: authorization(), accept: 'application/json' };
+		await axios.post(`${tap.url}/v1/images/edits`, form, { headers, ...config });
+	}
+
+	test('is understood as the same, and is the same byte for byte but for the boundary', async () => {
+		await byNode();
+		await byOpenai();
+		await byAxios();
+		expectAllEqual(understood());
+		const { fields: sent, files } = understood()[0]!.body as {
+			fields: [string, string][];
+			files: ReceivedFile[];
+		};
+		expect(sent).toEqual([
+			['size', '1024x1024'],
+			['model', MODEL],
+			['prompt', fields.prompt],
+			['n', '2'],
+			['response_format', 'url'],
+		]);
+		expect(files.map(({ field, size }) => [field, size])).toEqual([
+			['image', fox.length],
+			['mask', mask.length],
+		]);
+		expectAllEqual(tap.posts.map(withoutBoundary));
+		expectAllEqual(headersOfAll());
+	});
+
+	test('as a task, by the parameter of the address', async () => {
+		await byNode('query');
+		await byOpenai({ query: { async: 'true' } });
+		await byAxios({ params: { async: 'true' } });
+		expectAllEqual(understood());
+		expect(understood()[0]).toMatchObject({ call: 'submit', query: { async: 'true' } });
+		expectAllEqual(tap.posts.map(withoutBoundary));
+		expectAllEqual(tap.posts.map(({ path }) => path));
+	});
+
+	test('as a task, by the header', async () => {
+		await byNode('header');
+		await byOpenai({ headers: { 'X-Async': 'true' } });
+		const headers = { authorization: authorization(), accept: 'application/json' };
+		await byAxios({ headers: { ...headers, 'X-Async': 'true' } });
+		expectAllEqual(understood());
+		expect(understood()[0]).toMatchObject({ call: 'submit', query: {} });
+		expectAllEqual(headersOfAll());
+	});
+
+	test('line breaks in a field follow the rule for forms, as in the official client', async () => {
+		const prompt = 'one\ntwo\r\nthree';
+		const parameters = { model: byName(MODEL), prompt, download: false, options };
+		const files = { data: { bytes: fox, fileName: 'fox.png' } };
+		await runChain(host, [{ files }], [{ type: 'imageEdit', parameters }]);
+		const image = await toFile(fox, 'fox.png', png);
+		await openai.images.edit({ model: MODEL, prompt, image });
+		const [byTheNode, byTheClient] = tap.posts.map(withoutBoundary);
+		expect(byTheNode).toBe(byTheClient);
+		expect(gateway.paidByPrompt).toEqual({ 'one\r\ntwo\r\nthree': 2 });
+	});
+});
+
+describe('a generation', () => {
+	const body = {
+		size: '512x512' as const,
+		quality: 'high' as const,
+		model: MODEL,
+		prompt: 'A fox in the “Färöer” 🦊',
+		n: 2,
+		response_format: 'url' as const,
+	};
+
+	async function byNode(mode: string, asyncFlag?: string): Promise<void> {
+		const { size, quality, prompt } = body;
+		const result = await runChain(
+			host,
+			[{}],
+			[
+				{
+					type: 'imageGeneration',
+					parameters: {
+						model: byName(MODEL),
+						prompt,
+						mode,
+						modelParameters: { mappingMode: 'defineBelow', value: { size, quality } },
+						download: false,
+						options: { ...options, n: 2, responseFormat: 'url', asyncFlag },
+					},
+				},
+			],
+		);
+		expect(result.error).toBeUndefined();
+	}
+	const byAxios = async (params: object = {}) =>
+		await axios.post(`${tap.url}/v1/images/generations`, body, {
+			headers: {
+				authorization: authorization(),
+				accept: 'application/json',
+				'content-type': 'application/json',
+			},
+			params,
+		});
+
+	test('is the same byte for byte', async () => {
+		await byNode('sync');
+		await openai.images.generate(body);
+		await byAxios();
+		expectAllEqual(understood());
+		expect(understood()[0]).toMatchObject({ call: 'sync', body, paid: true });
+		expectAllEqual(tap.posts.map((request) => request.body.toString('utf8')));
+		expectAllEqual(tap.posts.map(({ headers }) => headers['content-length']));
+		expectAllEqual(headersOfAll());
+	});
+
+	test('as a task', async () => {
+		await byNode('submit', 'query');
+		await openai.images.generate(body, { query: { async: 'true' } });
+		await byAxios({ async: 'true' });
+		expectAllEqual(understood());
+		expectAllEqual(tap.posts.map(({ path }) => path));
+		expectAllEqual(tap.posts.map((request) => request.body.toString('utf8')));
+	});
+});

@@ -1,0 +1,439 @@
+/** The credential: its test, certificates, and where the key goes. */
+import { createRequire } from 'node:module';
+import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { selfSigned } from '../certificate.mjs';
+import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
+import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import {
+	deadAddress,
+	everythingIn,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type NodeName,
+	type OwnServer,
+	type Settings,
+} from '../workbench.mjs';
+
+const { CredentialTestContext } = createRequire(import.meta.url)('n8n-core') as typeof Core;
+
+const ALL = [
+	'imageEdit',
+	'imageGeneration',
+	'imageTask',
+	'imageWait',
+	'lmChatMediaGateway',
+	'mediaModels',
+	'message',
+];
+
+let bench: Bench;
+let secure: Bench;
+
+beforeAll(async () => {
+	bench = await opened(openBench());
+	secure = await opened(
+		openBench({ tls: selfSigned, credential: { allowUnauthorizedCerts: true } }),
+	);
+});
+beforeEach(() => {
+	bench.gateway.reset();
+	secure.gateway.reset();
+});
+
+describe('the test behind the button', () => {
+	const node = () => bench.host.nodeType('n8n-nodes-media-gateway.imageGeneration');
+
+	/** As n8n's server does it: by the function that the node names. */
+	async function tested(data: Record<string, unknown>): Promise<N8n.INodeCredentialTestResult> {
+		const [{ testedBy } = {}] = node().description.credentials ?? [];
+		const test = node().methods!.credentialTest![String(testedBy)]!;
+		const context = new CredentialTestContext({} as N8n.IWorkflowExecuteAdditionalData);
+		const credential = { id: '1', name: 'c', type: 'mediaGatewayApi', data };
+		return await test.call(
+			context as unknown as N8n.ICredentialTestFunctions,
+			credential as unknown as N8n.ICredentialsDecrypted<N8n.ICredentialDataDecryptedObject>,
+		);
+	}
+
+	const withKey = async (apiKey: string, more = {}) =>
+		await tested({ baseUrl: bench.gateway.url, apiKey, ...more });
+
+	test('every node is tested by a function that it has', () => {
+		for (const name of ALL) {
+			const { description, methods } = bench.host.nodeType(`n8n-nodes-media-gateway.${name}`);
+			const [credential] = description.credentials!;
+			expect(methods!.credentialTest).toHaveProperty(String(credential!.testedBy));
+		}
+	});
+
+	test('a right key, however it was pasted; it costs nothing', async () => {
+		const [one, two] = bench.gateway.keys;
+		for (const key of [one, two, ` ${one}\n`, `Bearer ${one}`, `"${one}"`]) {
+			expect(await withKey(key)).toEqual({ status: 'OK', message: expect.any(String) });
+		}
+		for (const suffix of ['/', '/v1', '/v1/']) {
+			const { status } = await withKey(one, { baseUrl: bench.gateway.url + suffix });
+			expect(status).toBe('OK');
+		}
+		expect(bench.gateway.paid).toBe(0);
+		expect(bench.gateway.count('poll')).toBe(bench.gateway.count('any'));
+	});
+
+	test('a wrong key', async () => {
+		expect(await withKey('sk-wrong-wrong-wrong')).toEqual({
+			status: 'Error',
+			message: expect.stringMatching(/refused the API key \(401\)/),
+		});
+	});
+
+	test.each(['<API_KEY>', 'Bearer <API_KEY>', 'YOUR_API_KEY', 'sk-...', '{{ key }}', ''])(
+		'a placeholder, %j, is refused before anything is sent',
+		async (key) => {
+			const { status, message } = await withKey(key);
+			expect(status).toBe('Error');
+			expect(message).toMatch(/placeholder|empty/);
+			expect(bench.gateway.count('any')).toBe(0);
+		},
+	);
+
+	test('an address at which nothing answers, and none at all', async () => {
+		const dead = await deadAddress();
+		expect((await withKey('sk-embedded-gateway-one', { baseUrl: dead })).message).toMatch(
+			/nothing answers at the address/i,
+		);
+		expect((await withKey('sk-embedded-gateway-one', { baseUrl: 'gateway' })).message).toMatch(
+			/not a web address/,
+		);
+	});
+
+	test.each([
+		['a web page', 200, '<html><body>Welcome</body></html>', /web page \(200\)/],
+		['a web page with 404', 404, '<!doctype html><title>no</title>', /web page \(404\)/],
+		['JSON of something else', 200, '{"hello":"world"}', /no media gateway/],
+		['404 of something else', 404, '{"message":"Cannot GET"}', /no media gateway/],
+		['nothing', 200, '', /no media gateway/],
+		['an error', 503, '{"error":{"message":"busy"}}', /cannot check the API key now \(503\)/],
+		['too often', 429, '{"error":{"message":"slow"}}', /cannot check the API key now \(429\)/],
+	])('an address that answers %s', async (_, status, body, message) => {
+		const own = await opened(serve((__, response) => void response.writeHead(status).end(body)));
+		const result = await withKey('sk-embedded-gateway-one', { baseUrl: own.url });
+		expect(result.status).toBe('Error');
+		expect(result.message).toMatch(message);
+		expect(result.message).not.toContain('sk-embedded');
+	});
+
+	test('a redirect to another host is not followed: the key stays here', async () => {
+		const other = await opened(serve((_, response) => sendJson(response, { error: {} }, 404)));
+		const own = await opened(
+			serve((_, response) => void response.writeHead(302, { location: other.url }).end()),
+		);
+		const { status } = await withKey('sk-embedded-gateway-one', { baseUrl: own.url });
+		expect([status, other.requests]).toEqual(['Error', []]);
+	});
+
+	test('a self-signed certificate: refused with the way out, accepted where the user says so', async () => {
+		const at = { baseUrl: secure.gateway.url };
+		const refused = await withKey('sk-embedded-gateway-one', at);
+		expect(refused.status).toBe('Error');
+		expect(refused.message).toMatch(/certificate of the server is not trusted/);
+		expect(refused.message).toMatch(/Allow Self-Signed Certificates/);
+		const accepted = await withKey('sk-embedded-gateway-one', {
+			...at,
+			allowUnauthorizedCerts: true,
+		});
+		expect(accepted.status).toBe('OK');
+		const wrong = await withKey('sk-wrong-wrong', { ...at, allowUnauthorizedCerts: true });
+		expect(wrong.message).toMatch(/401/);
+	});
+
+	const KEY = 'sk-embedded-gateway-one';
+	const httpsOf = (url: string) => url.replace('http:', 'https:');
+
+	test('https where plain http is spoken, and the other way round', async () => {
+		const message = async (more: Record<string, unknown>) => (await withKey(KEY, more)).message;
+		expect(await message({ baseUrl: httpsOf(bench.gateway.url) })).toBe(
+			'The server of the gateway uses http at this address. "Base URL" must begin with http://',
+		);
+		expect(await message({ baseUrl: secure.gateway.url.replace('https:', 'http:') })).toBe(
+			'The server of the gateway uses https at this address. "Base URL" must begin with https://',
+		);
+		expect(await message({ mediaUrl: httpsOf(bench.gateway.url) })).toBe(
+			'The server of the model listing uses http at this address. "Media URL" must begin with http://',
+		);
+		// A server that cuts every connection says nothing about its protocol.
+		const cut = await opened(serve((request) => request.socket.destroy()));
+		expect(await message({ baseUrl: cut.url })).toMatch(/connection was cut.*Check "Base URL"/);
+	});
+
+	test('the other protocol is tried without the key', async () => {
+		const own = await opened(serve((_, response) => sendJson(response, { error: {} }, 404)));
+		expect((await withKey(KEY, { baseUrl: httpsOf(own.url) })).status).toBe('Error');
+		expect(own.requests.length).toBeGreaterThan(0);
+		expect(everythingIn(own.requests)).not.toContain(KEY);
+	});
+
+	test('the Media URL is tested as well, without the key', async () => {
+		const listing = await opened(
+			serve((_, response) => sendJson(response, { success: true, data: { items: [] } })),
+		);
+		expect(await withKey(KEY, { mediaUrl: `${listing.url}/v1` })).toMatchObject({ status: 'OK' });
+		expect(listing.requests.map(({ url }) => url)).toEqual(['/v1/media/models']);
+		expect(everythingIn(listing.requests)).not.toContain(KEY);
+		expect((await withKey(KEY, { mediaUrl: bench.gateway.url })).status).toBe('OK');
+		expect((await withKey(KEY, { mediaUrl: '  ' })).status).toBe('OK');
+
+		const page = await opened(serve((_, response) => void response.end('<html></html>')));
+		for (const mediaUrl of [
+			await deadAddress(),
+			page.url,
+			'media',
+			'http://no-such-host.invalid',
+		]) {
+			const { status, message } = await withKey(KEY, { mediaUrl });
+			expect([status, message]).toEqual(['Error', expect.stringContaining('Media URL')]);
+			expect(message).not.toContain('Base URL');
+		}
+		// What is wrong with the key comes first.
+		const { message } = await withKey('sk-wrong-wrong-wrong', { mediaUrl: page.url });
+		expect(message).toMatch(/refused the API key/);
+	});
+});
+
+test('an error of the listing names the Media URL', async () => {
+	const host = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: await deadAddress() });
+	const result = await host.run(workflowOf('mediaModels', { options: { timeout: 1 } }));
+	expect(result.error?.message).toMatch(/nothing answers at the address of the model listing/);
+	expect(result.error?.description).toMatch(/Check "Media URL"/);
+}, 60_000);
+
+describe('a self-signed certificate', () => {
+	test('accepted where the user says so: submit, sync, poll, and the download at the same host', async () => {
+		for (const mode of ['sync', 'wait']) {
+			const result = await secure.run('imageGeneration', {
+				prompt: 'a fox',
+				mode,
+				options: { pollInterval: 1 },
+			});
+			expect(result.error).toBeUndefined();
+			expect(result.output(NODE)[0]!.binary!.data!.mimeType).toBe('image/png');
+		}
+		expect([secure.gateway.count('poll'), secure.gateway.paid]).toEqual([1, 2]);
+	});
+
+	test('of another host than the gateway it is refused all the same', async () => {
+		const stranger = await opened(openBench({ tls: selfSigned }));
+		const { url } = (
+			await (
+				await hostFor({ baseUrl: stranger.gateway.url, allowUnauthorizedCerts: true })
+			).run(workflowOf('imageGeneration', { prompt: 'a fox', download: false }))
+		).json(NODE)[0]!;
+		const own = await opened(
+			serve((request, response) => {
+				if (request.method === 'POST') sendJson(response, { data: [{ url }] });
+				else sendJson(response, {}, 404);
+			}),
+		);
+		const host = await hostFor({ baseUrl: own.url, allowUnauthorizedCerts: true });
+		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		expect(result.error?.message).toBe(
+			'The image could not be downloaded: the certificate of its server is not trusted',
+		);
+	});
+});
+
+describe('before anything is sent', () => {
+	test.each([
+		['<API_KEY>', /still a placeholder/],
+		['   ', /API key is empty/],
+		['sk-one two', /contains a blank/],
+	])('the key %j is refused by every node', async (apiKey, message) => {
+		const host = await hostFor(
+			{ baseUrl: bench.gateway.url, apiKey },
+			{ extraNodeTypes: chatRoot },
+		);
+		const settings = { taskId: 'x', prompt: 'a fox', model: MODEL };
+		for (const node of ['imageEdit', 'imageGeneration', 'imageTask', 'imageWait', 'message']) {
+			const result = await host.run(workflowOf(node as NodeName, settings));
+			expect(result.error?.message).toMatch(message);
+		}
+		for (const way of ['invoke', 'stream'] as const) {
+			const result = await host.run(chatWorkflow(way));
+			expect(everythingIn(result.error)).toMatch(message);
+		}
+		expect(bench.gateway.count('any')).toBe(0);
+	});
+});
+
+describe('the key', () => {
+	// Not of the usual form, and with what a regular expression would stumble over.
+	const KEY = 'mgw+$&.key(0123456789)';
+
+	/** A gateway that quotes the key wherever it can, and whose images lie on another host. */
+	async function quotingGateway(status: number, imageHost: string) {
+		return await opened(
+			serve((request, response) => {
+				const { authorization = '', 'x-api-key': apiKey = '' } = request.headers;
+				const sent = `${String(authorization)} ${String(apiKey)}`;
+				response.setHeader('x-echo', sent);
+				if (status >= 300 && status < 400) {
+					response.setHeader('location', `${imageHost}/?${encodeURIComponent('sent')}=${sent}`);
+				}
+				if (request.url!.includes('/media/') && status === 200) {
+					return sendJson(response, {}, 404);
+				}
+				const echo = { message: `you sent ${sent}`, type: 'echo' };
+				const body =
+					status === 200
+						? {
+								id: 'task_1',
+								status: 'completed',
+								created: 1,
+								data: [{ url: `${imageHost}/one.png`, note: sent }],
+								content: [{ type: 'text', text: sent }],
+								echo,
+							}
+						: { error: echo };
+				sendJson(response, body, status);
+			}),
+		);
+	}
+
+	const RUNS: Record<string, (settings?: Settings, options?: object) => WorkflowJson> = {};
+	const PARAMETERS: Record<NodeName, Record<string, unknown>> = {
+		imageGeneration: { prompt: 'a fox' },
+		imageTask: { taskId: 'task_1' },
+		imageWait: { taskId: 'task_1', maxWait: 1 },
+		message: { model: 'reason-large', prompt: 'hello' },
+		imageEdit: { prompt: 'a fox', imageSource: 'url', imageUrl: '={{ $json.source }}' },
+		mediaModels: {},
+	};
+	for (const [node, parameters] of Object.entries(PARAMETERS)) {
+		RUNS[node] = (settings, options = {}) =>
+			workflowOf(node as NodeName, { ...parameters, options }, settings);
+	}
+	for (const way of ['invoke', 'stream'] as const) {
+		RUNS[`chat model, ${way}`] = (settings, options = {}) =>
+			chatWorkflow(way, { options }, settings);
+	}
+
+	const hostWith = async (credential: Record<string, unknown>) =>
+		await hostFor({ apiKey: KEY, ...credential }, { extraNodeTypes: chatRoot });
+
+	/** All that n8n keeps or shows of a run. */
+	const keptOf = (result: RunResult): string[] => [
+		everythingIn([result.data, result.error, result.hints(NODE), result.hints('Model')]),
+		JSON.stringify(result.data),
+		JSON.stringify(result.error ?? {}),
+	];
+
+	const everyRun = async (credential: Record<string, unknown>, images: OwnServer) => {
+		const kept: string[] = [];
+		for (const messageAuth of ['authorization', 'xApiKey']) {
+			const host = await hostWith({ ...credential, messageAuth });
+			for (const workflow of Object.values(RUNS)) {
+				for (const onError of [
+					undefined,
+					'continueRegularOutput',
+					'continueErrorOutput',
+				] as const) {
+					const source = `${images.url}/source.png`;
+					const result = await host.run(workflow({ onError }), { input: [{ json: { source } }] });
+					kept.push(...keptOf(result));
+				}
+			}
+		}
+		return kept;
+	};
+
+	function expectKeptAway(images: OwnServer): void {
+		expect(everythingIn(images.requests)).not.toContain('0123456789');
+		for (const { headers } of images.requests) {
+			expect(headers).not.toHaveProperty('authorization');
+			expect(headers).not.toHaveProperty('x-api-key');
+		}
+	}
+
+	test.each([200, 400, 401, 403, 301, 302, 303, 307, 308])(
+		'%d: it is in nothing that is kept, and with no other host',
+		async (status) => {
+			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+			const own = await quotingGateway(status, images.url);
+			const kept = await everyRun({ baseUrl: own.url }, images);
+			// The gateway did get it, in each of the two ways, and did quote it.
+			const received = own.requests.filter(({ url }) => url === '/v1/messages');
+			expect(new Set(received.map(({ headers }) => headers['x-api-key']))).toEqual(
+				new Set([KEY, undefined]),
+			);
+			expect(received.map(({ headers }) => headers.authorization)).toContain(KEY);
+			for (const text of kept) expect(text).not.toContain('0123456789');
+			expectKeptAway(images);
+		},
+		60_000,
+	);
+
+	test.each([302, 307])(
+		'%d: nor does another host get it by way of the gateway itself',
+		async (status) => {
+			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+			const own = await opened(
+				serve((request, response, url) => {
+					const location = request.url!.includes('/hop')
+						? `${images.url}/away`
+						: `${url}/v1/hop${request.url!}`;
+					response.writeHead(status, { location }).end();
+				}),
+			);
+			await everyRun({ baseUrl: own.url }, images);
+			expect(own.requests.some(({ url }) => url.startsWith('/v1/hop'))).toBe(true);
+			// Only what an edit starts from was asked for there.
+			expect(new Set(images.requests.map(({ url }) => url))).toEqual(new Set(['/source.png']));
+			expectKeptAway(images);
+		},
+		60_000,
+	);
+
+	test('the listing at another address gets none', async () => {
+		const media = await opened(serve((_, response) => sendJson(response, { data: {} })));
+		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+		const own = await quotingGateway(200, images.url);
+		await everyRun({ baseUrl: own.url, mediaUrl: media.url }, images);
+		expect(media.requests.length).toBeGreaterThan(0);
+		expectKeptAway(media);
+		expectKeptAway(images);
+	}, 60_000);
+
+	test.each(Object.keys(RUNS).filter((name) => name !== 'mediaModels' && name !== 'imageTask'))(
+		'faults of the network do not show it either: %s',
+		async (name) => {
+			const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+			const cut = await opened(serve((request) => request.socket.destroy()));
+			for (const baseUrl of [cut.url, secure.gateway.url]) {
+				for (const messageAuth of ['authorization', 'xApiKey']) {
+					const host = await hostWith({ baseUrl, messageAuth });
+					const options = { checkLimits: false, timeout: 1 };
+					const source = `${images.url}/source.png`;
+					const workflow = RUNS[name]!({}, options);
+					const result = await host.run(workflow, { input: [{ json: { source } }] });
+					expect(result.error).toBeDefined();
+					for (const text of keptOf(result)) expect(text).not.toContain('0123456789');
+				}
+			}
+		},
+		60_000,
+	);
+});
+
+test('a deadline shorter than any pause still asks', async () => {
+	const [taskId] = await bench.submit('a fox');
+	const result = await bench.run('imageWait', { taskId, maxWait: 1, download: false });
+	expect(result.json(NODE)).toHaveLength(1);
+});

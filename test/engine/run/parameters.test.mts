@@ -1,0 +1,148 @@
+/** Parameters of many items: those with an expression are each item's own, the others are read once. */
+import { createRequire } from 'node:module';
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { byName, MODEL, NODE, openBench, type Bench } from '../workbench.mjs';
+
+const { WorkflowExpression } = createRequire(import.meta.url)('n8n-workflow') as typeof N8n;
+
+let bench: Bench;
+
+beforeAll(async () => {
+	bench = await openBench();
+});
+afterAll(async () => await bench.close());
+
+/** The bodies that would be sent for these items. */
+async function bodies(parameters: object, items: N8n.IDataObject[]): Promise<unknown[]> {
+	const options = { checkLimits: false, ...(parameters as { options?: object }).options };
+	const result = await bench.run(
+		'imageGeneration',
+		{ model: byName(MODEL), prompt: 'a fox', ...parameters, options: { ...options, dryRun: true } },
+		items,
+	);
+	expect(result.error).toBeUndefined();
+	return result.json(NODE).map(({ request }) => (request as { body: unknown }).body);
+}
+
+test.each([
+	['a field of the item', '={{ $json.wanted }}'],
+	['an expression', '={{ $json.wanted + "" }}'],
+	['a text with an expression in it', '={{ "" }}{{ $json.wanted }}'],
+	['a field of an earlier node', '={{ $("Start").item.json.wanted }}'],
+])('%s is each item’s own', async (_, prompt) => {
+	const items = [{ wanted: 'a fox' }, { wanted: 'an owl' }, { wanted: 'a newt' }];
+	expect(await bodies({ prompt }, items)).toEqual(
+		items.map(({ wanted }) => ({ model: MODEL, prompt: wanted })),
+	);
+});
+
+test.each([
+	['among the options', { options: { n: '={{ $json.count }}' } }],
+	['deep in the options', { options: { extraFields: '={{ { n: $json.count } }}' } }],
+	[
+		'in the form of the model',
+		{ modelParameters: { mappingMode: 'defineBelow', value: { n: '={{ $json.count }}' } } },
+	],
+])('an expression %s is each item’s own', async (_, parameters) => {
+	expect(await bodies(parameters, [{ count: 2 }, { count: 3 }])).toEqual(
+		[2, 3].map((n) => ({ model: MODEL, prompt: 'a fox', n })),
+	);
+});
+
+test('so is a model that is named by an expression', async () => {
+	const items = [{ name: 'one' }, { name: 'two' }];
+	expect(await bodies({ model: byName('={{ $json.name }}') }, items)).toEqual(
+		items.map(({ name }) => ({ model: name, prompt: 'a fox' })),
+	);
+});
+
+test('a text that only looks like an expression is sent as it is', async () => {
+	const prompt = 'a sign that says "={{ 1 + 1 }}" =';
+	expect(await bodies({ prompt }, [{}, {}])).toEqual([
+		{ model: MODEL, prompt },
+		{ model: MODEL, prompt },
+	]);
+});
+
+test('a field that holds an object or nothing is what n8n makes of it', async () => {
+	const result = await bench.run(
+		'imageGeneration',
+		{ model: byName(MODEL), prompt: '={{ $json.wanted }}', options: { dryRun: true } },
+		[{ wanted: { a: 1 } }, { wanted: null }, {}],
+		{ onError: 'continueRegularOutput' },
+	);
+	expect(result.json(NODE).map(({ error }) => error)).toEqual(Array(3).fill('"Prompt" is empty'));
+});
+
+test('what holds no expression is worked out as often for fifty items as for two', async () => {
+	const worked = jest.spyOn(WorkflowExpression.prototype, 'getParameterValue');
+	const times = async (count: number): Promise<number> => {
+		worked.mockClear();
+		await bodies(
+			{ options: { n: 2, extraFields: '{ "seed": 7 }' }, download: false },
+			Array.from({ length: count }, () => ({})),
+		);
+		return worked.mock.calls.length;
+	};
+	try {
+		const forTwo = await times(2);
+		expect(forTwo).toBeGreaterThan(0);
+		expect(await times(50)).toBe(forTwo);
+	} finally {
+		worked.mockRestore();
+	}
+});
+
+describe('the number of images, which has several places', () => {
+	const form = (n: unknown) => ({ mappingMode: 'defineBelow', value: { n } });
+	const byName = (value: unknown) => ({ parameter: [{ name: 'n', value }] });
+
+	test.each<[string, Record<string, unknown>, RegExp]>([
+		[
+			'form and options',
+			{ modelParameters: form(3), options: { n: 2 } },
+			/twice: to 2 by "Number of Images" in the options, and to 3 by "n" in "Model Parameters"/,
+		],
+		[
+			'extra fields and options',
+			{ options: { n: 2, extraFields: '{ "n": 3 }' } },
+			/2 by "Number of Images" in the options, and to 3 by "n" in "Extra Fields"/,
+		],
+		[
+			'form and extra fields',
+			{ modelParameters: form('1'), options: { extraFields: { n: 2 } } },
+			/"1" by "n" in "Model Parameters", and to 2 by "n" in "Extra Fields"/,
+		],
+		[
+			'form and row',
+			{ modelParameters: form(1), options: { parametersByName: byName('2') } },
+			/1 by "n" in "Model Parameters", and to 2 by "n" in "Parameters by Name"/,
+		],
+		[
+			'an expression for one item',
+			{ modelParameters: form(2), options: { n: '={{ $itemIndex + 1 }}' } },
+			/1 by "Number of Images" in the options, and to 2/,
+		],
+		['a list', { options: { n: 2, extraFields: { n: [2] } } }, /2 by .*, and to \[2\] by/],
+	])('%s: numbers that differ are refused by both names', async (_, parameters, message) => {
+		const before = bench.gateway.paid;
+		for (const node of ['imageGeneration', 'imageEdit'] as const) {
+			const result = await bench.run(node, { prompt: 'a fox', ...parameters }, [{}, {}]);
+			expect(result.error?.message).toMatch(message);
+		}
+		expect(bench.gateway.paid).toBe(before);
+	});
+
+	test('the same number in each of them is one number', async () => {
+		const options = { n: 2, extraFields: '{ "n": 2 }', parametersByName: byName('2') };
+		const [body] = await bodies({ modelParameters: form('2'), options, download: false }, [{}]);
+		expect(body).toMatchObject({ n: 2 });
+	});
+
+	test('a place that is empty sets nothing', async () => {
+		const options = { n: 2, extraFields: { n: null } };
+		const parameters = { modelParameters: form(''), options: { ...options, dryRun: true } };
+		const result = await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
+		expect(result.error).toBeUndefined();
+	});
+});

@@ -1,0 +1,331 @@
+/** Stop ends the node at once, and no request leaves afterwards. */
+import '../fast-time.mjs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../../../simulator/gateway.mjs';
+import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
+import type { Host, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { filesNode } from '../one-node.mjs';
+import {
+	countRequests,
+	hostFor,
+	NODE,
+	openBench,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type NodeName,
+} from '../workbench.mjs';
+
+let bench: Bench;
+
+beforeAll(async () => {
+	bench = await openBench();
+});
+beforeEach(() => bench.gateway.reset());
+afterAll(async () => await bench.close());
+
+/** Waits for what has to come, by looking; whoever waits in vain is ended by the test's time limit. */
+async function until(condition: () => boolean): Promise<void> {
+	while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+interface Moment {
+	node: NodeName;
+	parameters: Record<string, unknown>;
+	items?: number;
+	faults?: Fault[];
+	/** Reached when this is so. */
+	when: () => boolean;
+}
+
+const silent = (call: Fault['call']): Fault[] => [{ call, kind: 'silence' }];
+const count = (call: string) => bench.gateway.count(call);
+
+const MESSAGE = { model: 'reason-large', prompt: 'hello' };
+const EDIT = {
+	prompt: 'a fox',
+	imageSource: 'url',
+	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	options: { checkLimits: false, pollInterval: 1 },
+};
+
+const MOMENTS: Record<string, Moment> = {
+	'between two questions': {
+		node: 'imageWait',
+		parameters: { pollInterval: 2, maxWait: 100_000 },
+		items: 20,
+		when: () => count('poll') >= 25,
+	},
+	'during a question': {
+		node: 'imageWait',
+		parameters: { maxWait: 100_000 },
+		items: 20,
+		faults: silent('poll'),
+		when: () => count('poll') >= 10,
+	},
+	'while a synchronous request is under way': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox' },
+		items: 20,
+		faults: silent('sync'),
+		when: () => count('sync') >= 10,
+	},
+	'while a task is submitted': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox', mode: 'submit' },
+		items: 20,
+		faults: silent('submit'),
+		when: () => count('submit') >= 10,
+	},
+	'between submit and images': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox [slow 99]', mode: 'wait', options: { pollInterval: 1 } },
+		items: 5,
+		when: () => count('poll') >= 5,
+	},
+	'during a download': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox' },
+		items: 3,
+		faults: silent('download'),
+		when: () => count('download') >= 3,
+	},
+	'while an image drips in': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox' },
+		faults: [{ call: 'download', kind: 'drip', ms: 20 }],
+		when: () => count('download') >= 1,
+	},
+	'in the pause before a second attempt': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox' },
+		items: 5,
+		faults: [{ call: 'sync', kind: 'status', status: 429, retryAfter: 290 }],
+		when: () => count('sync') >= 1,
+	},
+	'while one task is asked for': {
+		node: 'imageTask',
+		parameters: {},
+		items: 3,
+		faults: silent('poll'),
+		when: () => count('poll') >= 3,
+	},
+	'while a message is answered': {
+		node: 'message',
+		parameters: MESSAGE,
+		items: 20,
+		faults: silent('message'),
+		when: () => count('message') >= 10,
+	},
+	'while an answer drips in': {
+		node: 'message',
+		parameters: MESSAGE,
+		faults: [{ call: 'message', kind: 'drip', ms: 20 }],
+		when: () => count('message') >= 1,
+	},
+	'in the pause before a message is sent again': {
+		node: 'message',
+		parameters: MESSAGE,
+		items: 5,
+		faults: [{ call: 'message', kind: 'status', status: 429, retryAfter: 290 }],
+		when: () => count('message') >= 1,
+	},
+	'while an edit is under way': {
+		node: 'imageEdit',
+		parameters: EDIT,
+		items: 12,
+		faults: silent('sync'),
+		when: () => count('sync') >= 10,
+	},
+	'between an edit and its image': {
+		node: 'imageEdit',
+		parameters: { ...EDIT, prompt: 'a fox [slow 99]', mode: 'wait' },
+		items: 3,
+		when: () => count('poll') >= 3,
+	},
+	'while the models are listed': {
+		node: 'mediaModels',
+		parameters: {},
+		items: 3,
+		faults: silent('listing'),
+		when: () => count('listing') >= 1,
+	},
+	'in the pause before the models are asked for again': {
+		node: 'mediaModels',
+		parameters: { operation: 'get', model: 'plain-image' },
+		faults: [{ call: 'listing', kind: 'status', status: 503, retryAfter: 290 }],
+		when: () => count('listing') >= 1,
+	},
+	'while the listing is read': {
+		node: 'imageGeneration',
+		parameters: { prompt: 'a fox' },
+		faults: silent('listing'),
+		when: () => count('listing') >= 1,
+	},
+};
+
+const cases = Object.entries(MOMENTS).flatMap(([name, moment]) => [
+	[name, moment, {}] as const,
+	[
+		`${name}, with Retry On Fail`,
+		moment,
+		{ retryOnFail: true, maxTries: 5, waitBetweenTries: 1 },
+	] as const,
+	[`${name}, On Error set to go on`, moment, { onError: 'continueErrorOutput' as const }] as const,
+]);
+
+test.each(cases)('Stop %s', async (_, { node, parameters, items = 1, faults, when }, settings) => {
+	// A listing is kept for a minute: a gateway at a new address has to be asked.
+	const own = faults?.[0]?.call === 'listing' ? await openBench() : undefined;
+	const usual = bench;
+	bench = own ?? bench;
+	try {
+		const prompts = Array.from({ length: items }, () => 'a fox [slow 99]');
+		const waits = node === 'imageWait' || node === 'imageTask';
+		const ids = waits ? await bench.submit(...prompts) : [];
+		bench.gateway.setFaults(faults ?? []);
+		const paidBefore = bench.gateway.paid;
+		const input = prompts.map((__, index) => ({ json: ids[index] ? { taskId: ids[index] } : {} }));
+		const execution = bench.host.start(workflowOf(node, parameters, settings), { input });
+		await until(when);
+		execution.stop();
+		const sent = countRequests();
+		const result = await execution.promise;
+		expect(result.status).toBe('canceled');
+
+		// Every connection is given up, and then nothing more comes: a tenth of a second here is ten seconds for
+		// the node, if it were still alive.
+		await until(() => bench.gateway.inFlight === 0);
+		await sleep(100);
+		sent.stop();
+		expect(sent.to(bench.gateway.url)).toBe(0);
+		expect(bench.gateway.inFlight).toBe(0);
+		expect(bench.gateway.paid - paidBefore).toBeLessThanOrEqual(items);
+		expect(result.error?.message).toBe('The execution was canceled');
+		expect(result.output(NODE).every(({ json }) => json.url === undefined)).toBe(true);
+	} finally {
+		bench = usual;
+		await own?.close();
+	}
+});
+
+const SETTINGS = [
+	{},
+	{ retryOnFail: true, maxTries: 5, waitBetweenTries: 1 },
+	{ onError: 'continueErrorOutput' as const },
+];
+
+/** Runs a workflow against an address, stops it, and sees to it that nothing leaves afterwards. */
+async function stopped(host: Host, workflow: WorkflowJson, address: string, when: () => boolean) {
+	const execution = host.start(workflow);
+	await until(when);
+	execution.stop();
+	const sent = countRequests();
+	const result = await execution.promise;
+	await sleep(100);
+	sent.stop();
+	expect(result.status).toBe('canceled');
+	expect(sent.to(address)).toBe(0);
+	return result;
+}
+
+describe('while an image is uploaded', () => {
+	/** Reads the beginning of each body and no more, so that all uploads come to a halt half-way. */
+	async function slowReader() {
+		const bodies: IncomingMessage[] = [];
+		let uploads = 0;
+		let received = 0;
+		let cut = 0;
+		let reads = false;
+		const server = createServer({ highWaterMark: 1024 }, (request) => {
+			bodies.push(request);
+			request.once('data', () => (uploads += 1));
+			request.on('data', (chunk: Buffer) => {
+				received += chunk.length;
+				if (!reads) request.pause();
+			});
+			request.socket.once('close', () => (cut += 1));
+		});
+		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+		return {
+			url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+			counts: () => ({ requests: bodies.length, uploads, received, cut }),
+			/** Reads on: whoever does not read does not see that the other side has left. */
+			readOn: () => {
+				reads = true;
+				bodies.forEach((request) => request.resume());
+			},
+			close: async () => {
+				server.closeAllConnections();
+				await new Promise((resolve) => server.close(resolve));
+			},
+		};
+	}
+
+	const BYTES = 24 * 1024 * 1024;
+	const big = Buffer.concat([TINY_PNG, Buffer.alloc(BYTES)]);
+	const cases = SETTINGS.flatMap((settings) =>
+		(['memory', 'filesystem'] as const).map((binaryMode) => [binaryMode, settings] as const),
+	);
+
+	test.each(cases)('binary data in %s, %j', async (binaryMode, settings) => {
+		const reader = await slowReader();
+		try {
+			const host = await hostFor(
+				{ baseUrl: reader.url },
+				{
+					binaryMode,
+					extraNodeTypes: {
+						'test.big': {
+							...filesNode['test.files']!,
+							async execute() {
+								const file = await this.helpers.prepareBinaryData(big, 'big.png', 'image/png');
+								return [[0, 1, 2].map((item) => ({ json: { item }, binary: { data: file } }))];
+							},
+						},
+					},
+				},
+			);
+			const parameters = { prompt: 'a fox', options: { checkLimits: false, concurrency: 2 } };
+			const workflow = workflowOf('imageEdit', parameters, settings);
+			workflow.nodes[0] = { name: 'Start', type: 'test.big' };
+			const result = await stopped(host, workflow, reader.url, () => reader.counts().uploads === 2);
+			reader.readOn();
+			await until(() => reader.counts().cut === 2);
+			// Two were under way; the third was never begun, and none was begun anew.
+			expect(reader.counts().requests).toBe(2);
+			expect(reader.counts().received).toBeLessThan(2 * BYTES);
+			expect(result.error?.message).toBe('The execution was canceled');
+		} finally {
+			await reader.close();
+		}
+	});
+});
+
+describe('the chat model', () => {
+	const faults: Array<[string, Fault]> = [
+		['while it answers', { call: 'message', kind: 'silence' }],
+		['while its answer drips in', { call: 'message', kind: 'drip', ms: 20 }],
+		[
+			'in the pause before it is asked again',
+			{ call: 'message', kind: 'status', status: 429, retryAfter: 290 },
+		],
+	];
+	const cases = (['invoke', 'stream'] as const).flatMap((way) =>
+		faults.map(([name, fault]) => [way, name, fault] as const),
+	);
+
+	test.each(cases)('%s, %s', async (way, _, fault) => {
+		bench.gateway.setFaults([fault]);
+		const host = await hostFor({ baseUrl: bench.gateway.url }, { extraNodeTypes: chatRoot });
+		for (const settings of SETTINGS) {
+			const before = count('message');
+			const asked = () => count('message') > before;
+			await stopped(host, chatWorkflow(way, {}, settings), bench.gateway.url, asked);
+			await until(() => bench.gateway.inFlight === 0);
+			expect(count('message')).toBe(before + 1);
+		}
+	});
+});

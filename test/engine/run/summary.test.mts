@@ -1,0 +1,179 @@
+/** What a run says that it did, held against the gateway's own books. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { RunResult } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import { NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
+
+const PRICE = 0.04;
+const PROMPT = '={{ $json.prompt }}';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => {
+	bench.gateway.reset();
+	bench.gateway.setFaults([]);
+});
+
+const prompts = (...texts: string[]): IDataObject[] => texts.map((prompt) => ({ prompt }));
+const hintsOf = (result: RunResult) =>
+	result.hints(NODE).flatMap(({ type, message }) => (type === 'info' ? [message] : []));
+const refusals = () => bench.gateway.requests.filter(({ status }) => status === 429).length;
+const cost = (images: number) => Math.round(images * PRICE * 1e6) / 1e6;
+/** The summary of a run, and that it is in one item only, the last good one. */
+function summaryIn(result: RunResult): unknown {
+	expect(result.error).toBeUndefined();
+	const items = result.output(NODE);
+	const good = items.filter(({ json }) => json.error === undefined);
+	const holders = items.filter(({ json }) => json.summary !== undefined);
+	expect(holders).toEqual([good.at(-1)]);
+	return holders[0]?.json.summary;
+}
+
+test.each(['sync', 'wait'])('%s: images, tasks, cost; a hint without being asked', async (mode) => {
+	const parameters = { prompt: PROMPT, mode, options: { n: 2, addSummary: true } };
+	const result = await bench.run('imageGeneration', parameters, prompts('a', 'b', 'c'));
+	expect(summaryIn(result)).toEqual({
+		images: 6,
+		tasks: mode === 'sync' ? 0 : 3,
+		estimatedCost: cost(6),
+		rateLimitedRequests: 0,
+		takenOverItems: 0,
+		failedItems: 0,
+	});
+	const tasks = mode === 'sync' ? '' : '3 tasks; ';
+	expect(hintsOf(result)).toEqual([`6 images; ${tasks}estimated cost 0.24.`]);
+	expect(bench.gateway.paid).toBe(3);
+
+	const plain = await bench.run('imageGeneration', { prompt: 'a fox' });
+	expect(hintsOf(plain)).toEqual(['1 image; estimated cost 0.04.']);
+	expect(plain.json(NODE)[0]).not.toHaveProperty('summary');
+});
+
+test('requests over the rate limit, of every kind, as often as the gateway refused them', async () => {
+	bench.gateway.setFaults([
+		{ call: 'submit', kind: 'status', status: 429, match: 'owl', times: 2 },
+		{ call: 'poll', kind: 'status', status: 429, match: 'fox', times: 3 },
+	]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, mode: 'wait', options: { addSummary: true, pollInterval: 1 } },
+		prompts('a fox', 'an owl', 'a hare'),
+	);
+	expect(refusals()).toBe(5);
+	expect(summaryIn(result)).toMatchObject({ images: 3, tasks: 3, rateLimitedRequests: 5 });
+	expect(hintsOf(result)[0]).toContain('5 requests over the rate limit, repeated');
+});
+
+test('failed items: refused, failed at the gateway, of unknown outcome, not downloaded', async () => {
+	bench.gateway.setFaults([
+		{ call: 'submit', kind: 'status', status: 400, match: 'owl' },
+		{ call: 'submit', kind: 'cutAfter', match: 'hare' },
+		{ call: 'download', kind: 'status', status: 404, match: 'crow' },
+	]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, mode: 'wait', options: { addSummary: true, pollInterval: 1 } },
+		prompts('a fox', 'an owl', 'a hare', 'a crow', 'a mole [fail]', ''),
+		{ onError: 'continueRegularOutput' },
+	);
+	expect(bench.gateway.paid).toBe(4);
+	// The gateway has four tasks; of the one whose outcome is unknown only the price counts.
+	expect(summaryIn(result)).toEqual({
+		images: 2,
+		tasks: 3,
+		estimatedCost: cost(4),
+		rateLimitedRequests: 0,
+		takenOverItems: 0,
+		failedItems: 5,
+	});
+});
+
+test('where all have failed it is among the details, and the item still is a failed one', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400 }]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: 'a fox', options: { addSummary: true } },
+		[{}, {}],
+		{ onError: 'continueErrorOutput' },
+	);
+	expect(result.json(NODE, 0)).toEqual([]);
+	const [, last] = result.json(NODE, 1);
+	expect(last?.details).toMatchObject({ httpCode: 400, summary: { images: 0, failedItems: 2 } });
+});
+
+test('Retry On Fail: what an earlier try has paid for counts once, and is named', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'owl', times: 1 }]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, options: { addSummary: true, concurrency: 1 } },
+		prompts('a fox', 'an owl', 'a hare'),
+		{ retryOnFail: true, maxTries: 3, waitBetweenTries: 1 },
+	);
+	expect(bench.gateway.paid).toBe(3);
+	expect(summaryIn(result)).toMatchObject({
+		images: 3,
+		estimatedCost: cost(3),
+		takenOverItems: 1,
+		failedItems: 0,
+	});
+});
+
+test('Submit Only and Image Wait: the tasks of the one are the images of the other', async () => {
+	const submitted = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, mode: 'submit', options: { addSummary: true } },
+		prompts('a fox', 'an owl'),
+	);
+	expect(summaryIn(submitted)).toMatchObject({ images: 0, tasks: 2, estimatedCost: cost(2) });
+	expect(hintsOf(submitted)).toEqual(['2 tasks; estimated cost 0.08.']);
+	const tasks = submitted.json(NODE).map(({ summary, ...task }) => task);
+	const waited = await bench.run('imageWait', { options: { addSummary: true } }, tasks);
+	expect(summaryIn(waited)).toEqual({
+		images: 2,
+		tasks: 2,
+		estimatedCost: cost(2),
+		rateLimitedRequests: 0,
+		takenOverItems: 0,
+		failedItems: 0,
+	});
+	expect(waited.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual([PRICE, PRICE]);
+});
+
+test('Image Wait with all tasks still open: on the last of the second output', async () => {
+	const ids = await bench.submit('a fox [slow 90]', 'an owl [slow 90]');
+	const result = await bench.run(
+		'imageWait',
+		{ maxWait: 1, pollInterval: 1, options: { addSummary: true, onTimeout: 'output' } },
+		ids.map((taskId) => ({ taskId })),
+	);
+	expect(result.json(NODE, 0)).toEqual([]);
+	const [first, last] = result.json(NODE, 1);
+	expect(first).not.toHaveProperty('summary');
+	expect(last?.summary).toMatchObject({ images: 0, tasks: 2, failedItems: 0 });
+});
+
+test('an edit says the same; a dry run has done nothing', async () => {
+	const parameters = {
+		prompt: 'Make it night',
+		imageSource: 'url',
+		imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	};
+	const edit = await bench.run('imageEdit', { ...parameters, options: { addSummary: true } });
+	expect(summaryIn(edit)).toMatchObject({ images: 1, estimatedCost: PRICE });
+	const dry = await bench.run('imageEdit', {
+		...parameters,
+		options: { addSummary: true, dryRun: true },
+	});
+	expect(summaryIn(dry)).toEqual({
+		images: 0,
+		tasks: 0,
+		rateLimitedRequests: 0,
+		takenOverItems: 0,
+		failedItems: 0,
+	});
+	expect(hintsOf(dry)).toEqual([]);
+	expect(bench.gateway.paid).toBe(1);
+});

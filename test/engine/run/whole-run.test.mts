@@ -1,0 +1,222 @@
+/** What fails outside of the items, and settings that an expression gives in another form. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	workflowOf,
+	type Bench,
+	type NodeName,
+} from '../workbench.mjs';
+
+let bench: Bench;
+
+beforeAll(async () => {
+	bench = await openBench();
+});
+beforeEach(() => bench.gateway.reset());
+afterAll(async () => await bench.close());
+
+const PROMPT = '={{ $json.prompt }}';
+const ITEMS = [{ prompt: 'a fox' }, { prompt: 'an owl' }, { prompt: 'a hare' }];
+const PARAMETERS: Record<NodeName, IDataObject> = {
+	imageGeneration: { prompt: PROMPT },
+	imageEdit: { prompt: PROMPT, imageSource: 'url', imageUrl: 'http://127.0.0.1:9/one.png' },
+	imageTask: { taskId: 'task_1' },
+	imageWait: { taskId: 'task_1' },
+	mediaModels: {},
+	message: { model: 'reason-large', prompt: PROMPT },
+};
+const NODES = Object.keys(PARAMETERS) as NodeName[];
+
+describe('an error before the items begin', () => {
+	const inputs = ITEMS.map((json) => ({ json }));
+
+	/** The errors and everything else that came out of a node that goes on. */
+	async function goOn(
+		type: NodeName,
+		onError: 'continueRegularOutput' | 'continueErrorOutput',
+		parameters: IDataObject,
+		credential: Record<string, unknown> = {},
+	) {
+		const host = await hostFor({ baseUrl: bench.gateway.url, ...credential });
+		const model = type.startsWith('image') ? { model: byName(MODEL) } : {};
+		const workflow = workflowOf(
+			type,
+			{ ...model, ...PARAMETERS[type], ...parameters },
+			{ onError },
+		);
+		const result = await host.run(workflow, { input: inputs });
+		expect(result.status).toBe('success');
+		const [errors, others] = onError === 'continueErrorOutput' ? [1, 0] : [0, 1];
+		return { errors: result.output(NODE, errors), others: result.output(NODE, others) };
+	}
+
+	describe.each(NODES)('%s', (type) => {
+		const credentials: Array<[string, Record<string, unknown>, RegExp]> = [
+			['no Base URL', { baseUrl: '' }, /"Base URL"/],
+			['a Media URL that is none', { mediaUrl: 'not an address' }, /"Media URL"/],
+		];
+		// The listing needs no key.
+		if (type !== 'mediaModels') {
+			credentials.push(['a placeholder for a key', { apiKey: '<API_KEY>' }, /placeholder/]);
+			credentials.push(['no key', { apiKey: '' }, /API key is empty/]);
+		}
+		test.each(credentials)('%s', async (_, credential, message) => {
+			for (const onError of ['continueRegularOutput', 'continueErrorOutput'] as const) {
+				const { errors, others } = await goOn(type, onError, {}, credential);
+				expect(others).toEqual([]);
+				expect(errors.map(({ json }) => json.error)).toEqual(
+					ITEMS.map(() => expect.stringMatching(message)),
+				);
+				expect(errors.map(({ pairedItem }) => pairedItem)).toEqual([
+					{ item: 0 },
+					{ item: 1 },
+					{ item: 2 },
+				]);
+			}
+		});
+
+		const options: Array<[string, IDataObject, RegExp]> = [
+			['Timeout', { options: { timeout: 'abc' } }, /"Timeout" is not a number/],
+		];
+		if (type !== 'mediaModels') {
+			options.push(['Concurrency', { options: { concurrency: 'abc' } }, /"Concurrency" is not/]);
+		}
+		if (type === 'imageWait') options.push(['Poll Interval', { pollInterval: 'abc' }, /"Poll Int/]);
+		if (type === 'imageGeneration' || type === 'imageEdit') {
+			options.push(['a negative budget', { options: { budget: -1 } }, /"Budget" must not be/]);
+			options.push(['a budget that is none', { options: { budget: 'much' } }, /"Budget" is not/]);
+			options.push(['Poll Interval', { options: { pollInterval: 'abc' } }, /"Poll Interval"/]);
+		}
+		test.each(options)('%s', async (_, parameters, message) => {
+			for (const onError of ['continueRegularOutput', 'continueErrorOutput'] as const) {
+				const { errors, others } = await goOn(type, onError, parameters);
+				expect(others).toEqual([]);
+				expect(errors.map(({ json }) => json.error)).toEqual(
+					ITEMS.map(() => expect.stringMatching(message)),
+				);
+			}
+			expect(bench.gateway.paid).toBe(0);
+		});
+	});
+
+	test('without "go on" it ends the node, as ever', async () => {
+		const result = await bench.run('imageWait', { taskId: 'x', pollInterval: 'abc' });
+		expect([result.status, result.error?.message]).toEqual([
+			'error',
+			'"Poll Interval" is not a number',
+		]);
+	});
+});
+
+describe('the word "canceled" in what a gateway says', () => {
+	const said = 'The job was canceled by the operator';
+
+	test.each(['sync', 'submit', 'poll', 'message', 'listing', 'download'] as const)(
+		'%s: it is a failure, not a Stop',
+		async (call) => {
+			bench.gateway.setFaults([{ call, kind: 'status', status: 403, message: said }]);
+			const result =
+				call === 'message'
+					? await bench.run('message', { model: 'reason-large', prompt: 'hello' })
+					: call === 'listing'
+						? await bench.run('mediaModels', { operation: 'get', model: 'a canceled model' })
+						: await bench.run('imageGeneration', {
+								prompt: 'a canceled trip',
+								mode: call === 'sync' || call === 'download' ? 'sync' : 'wait',
+								options: { checkLimits: false, pollInterval: 1, maxWait: 10 },
+							});
+			expect(result.status).toBe('error');
+			expect(result.error?.message).not.toContain('canceled');
+		},
+	);
+
+	test('as a status that the table does not know, and as the reason of a failure', async () => {
+		const [taskId] = await bench.submit('a fox');
+		bench.gateway.setFaults([{ call: 'poll', kind: 'unknownStatus', value: 'canceled' }]);
+		const open = await bench.run('imageWait', { taskId, pollInterval: 1, maxWait: 5 });
+		expect([open.status, open.error?.message]).toEqual([
+			'error',
+			expect.stringMatching(/status "Canceled" is none that this node knows/),
+		]);
+	});
+
+	test('in what the user has typed', async () => {
+		const result = await bench.run('imageGeneration', {
+			prompt: 'a fox',
+			model: byName('canceled-model'),
+			options: { extraFields: '{"stream":true}' },
+		});
+		expect(result.status).toBe('error');
+	});
+});
+
+describe('switches and choices that an expression gives', () => {
+	const run = async (parameters: IDataObject) =>
+		await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
+
+	test.each(['true', 'TRUE', ' true ', 1, '1', 'yes', '={{ "true" }}', '={{ 1 }}'])(
+		'Dry Run %p pays nothing',
+		async (dryRun) => {
+			const result = await run({ options: { dryRun } });
+			expect(result.json(NODE)[0]).toMatchObject({ dryRun: true });
+			expect(bench.gateway.paid).toBe(0);
+		},
+	);
+
+	test.each(['false', 0, '0', 'no', '', '={{ null }}', '={{ undefined }}'])(
+		'Dry Run %p is off',
+		async (dryRun) => {
+			await run({ options: { dryRun } });
+			expect(bench.gateway.paid).toBe(1);
+		},
+	);
+
+	test.each(['perhaps', 2, '={{ ({}) }}', '={{ [] .concat("x", "y") }}'])(
+		'Dry Run %p is refused before anything is sent',
+		async (dryRun) => {
+			const result = await run({ options: { dryRun } });
+			expect(result.error?.message).toBe('"Dry Run" must be true or false');
+			expect(bench.gateway.paid).toBe(0);
+		},
+	);
+
+	test('Download, Check Limits, Simplify and Return All', async () => {
+		const off = await run({ download: 'false' });
+		expect(off.output(NODE)[0]?.binary).toBeUndefined();
+		const on = await run({ download: 'true' });
+		expect(on.output(NODE)[0]?.binary).toBeDefined();
+		const wrong = { mappingMode: 'defineBelow', value: { size: '1x1' } };
+		const checked = await run({ modelParameters: wrong, options: { checkLimits: 'true' } });
+		expect(checked.error?.message).toMatch(/does not take/);
+		const message = { model: 'reason-large', prompt: 'hello' };
+		const raw = await bench.run('message', { ...message, simplify: 'false' });
+		expect(raw.json(NODE)[0]).toHaveProperty('content');
+		const limited = await bench.run('mediaModels', { returnAll: '={{ "false" }}', limit: 1 });
+		expect(limited.json(NODE)).toHaveLength(1);
+		const all = await bench.run('mediaModels', { returnAll: '={{ "true" }}', limit: 1 });
+		expect(all.json(NODE).length).toBeGreaterThan(1);
+	});
+
+	test.each([
+		['mode', 'later', /"Mode" must be one of sync, wait, submit/],
+		['mode', 7, /"Mode"/],
+		['options', { asyncFlag: 'cookie' }, /"Asynchronous Flag" must be one of/],
+		['options', { extraFields: '{"stream":true}' }, /must not set "stream"/],
+		['options', { extraFields: '{"stream":"1"}' }, /must not set "stream"/],
+		['modelParameters', { value: { stream: true } }, /must not set "stream"/],
+	])('%s %p is refused before anything is sent', async (name, value, message) => {
+		const result = await run({ mode: 'wait', [name]: value });
+		expect(result.error?.message).toMatch(message);
+		expect(bench.gateway.paid).toBe(0);
+	});
+
+	test('a stream that is switched off is nobody’s harm', async () => {
+		await run({ options: { extraFields: '{"stream":false}' } });
+		expect(bench.gateway.paid).toBe(1);
+	});
+});

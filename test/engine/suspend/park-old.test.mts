@@ -1,0 +1,45 @@
+/** "Survive Restarts" on an n8n that hands a parked execution its own input back. */
+// Before anything loads n8n: the mark by which the node knows such a platform is missing.
+jest.mock('n8n-workflow', () => ({
+	...jest.requireActual<object>('n8n-workflow'),
+	WAIT_FOR_SUB_EXECUTION: undefined,
+}));
+import '../fast-time.mjs';
+import { errorOf } from '../one-node.mjs';
+import { NODE, openBench, type Bench } from '../workbench.mjs';
+
+let bench: Bench;
+
+beforeAll(async () => {
+	bench = await openBench();
+});
+beforeEach(() => bench.gateway.reset());
+afterAll(async () => await bench.close());
+
+const survive = { options: { surviveRestarts: true, parkAfter: 3600 } };
+
+test('is refused before anything is asked or waited for', async () => {
+	const ids = await bench.submit('a fox', 'an owl');
+	const before = bench.gateway.count('any');
+	const items = ids.map((taskId) => ({ taskId }));
+	const result = await bench.run('imageWait', survive, items);
+	const { message, description } = errorOf(result);
+	expect(message).toBe(
+		'This n8n cannot wait through a restart for a node: "Survive Restarts" needs n8n 2',
+	);
+	expect(description).toMatch(/Nothing is lost.*Image Task/);
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	const other = await bench.run('imageWait', survive, items, goOn);
+	expect(other.json(NODE)).toEqual(
+		items.map(() => ({ error: message, details: expect.objectContaining({ description }) })),
+	);
+	expect(bench.gateway.count('any')).toBe(before);
+});
+
+test('without the option the node waits as ever, and so does an agent with it', async () => {
+	const [taskId] = await bench.submit('a fox');
+	const result = await bench.run('imageWait', { download: false }, [{ taskId: taskId! }]);
+	expect(result.json(NODE)).toMatchObject([{ taskId }]);
+	const tool = 'n8n-nodes-media-gateway.imageWait';
+	expect(await bench.host.runAsTool(tool, { taskId: taskId!, ...survive })).toContain(taskId);
+});

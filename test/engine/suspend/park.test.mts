@@ -1,0 +1,400 @@
+/** Image Wait that survives restarts, and its second output: through parks, errors and deadlines. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { errorOf } from '../one-node.mjs';
+import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workbench.mjs';
+
+/** The time of day, which is what deadlines over parks go by; it is turned on, not waited for. */
+const realNow = Date.now;
+let turned = 0;
+let wakes: number[] = [];
+
+beforeAll(() => {
+	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
+});
+beforeEach(() => {
+	turned = 0;
+	wakes = [];
+});
+afterAll(() => jest.restoreAllMocks());
+
+const onWake = (until: Date): void => {
+	// A parent waits for its child for ever; only the child has a time.
+	if (until.getTime() > Date.now() + 86_400_000) return;
+	wakes.push(until.getTime() - Date.now());
+	// What is due is taken up at the next round, which comes once a minute.
+	const due = Math.max(0, until.getTime() - realNow() - 1);
+	turned = Math.ceil(Math.max(due, turned + 1) / 60_000) * 60_000;
+};
+
+const open: Bench[] = [];
+async function openPark(host: HostOptions = {}): Promise<Bench> {
+	const bench = await openBench({ now: () => Date.now(), host: { onWake, ...host } });
+	open.push(bench);
+	return bench;
+}
+afterAll(async () => {
+	await Promise.all(open.map(async (bench) => await bench.close()));
+});
+
+type Parameters = Record<string, unknown>;
+
+/** Start → Node → Done, and Node's second output → Failed. */
+function workflow(parameters: Parameters, settings: Settings = {}): WorkflowJson {
+	const options = { surviveRestarts: true, parkAfter: 0, ...(parameters.options as object) };
+	const made = workflowOf('imageWait', { ...parameters, options }, settings);
+	made.nodes.push(
+		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
+		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
+	);
+	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
+	made.connections[NODE] = { main: [to('Done'), to('Failed')] };
+	return made;
+}
+
+/** Runs to the end, over as many parks as it takes. */
+async function runToEnd(
+	bench: Bench,
+	json: WorkflowJson,
+	items: IDataObject[],
+	mode: 'manual' | 'trigger' = 'trigger',
+): Promise<RunResult & { parked: RunResult }> {
+	const input = items.map((one) => ({ json: one }));
+	const parked = await bench.host.run(json, { input, mode });
+	expect(parked.error).toBeUndefined();
+	expect(parked.status).toBe('waiting');
+	// Nothing has come out so far.
+	expect(parked.output('Done')).toEqual([]);
+	return { ...(await bench.host.resume(parked)), parked };
+}
+
+const polls = ({ gateway }: Bench) => gateway.count('poll');
+
+describe.each(['memory', 'filesystem'] as const)('parked, with binary data in %s', (binaryMode) => {
+	let bench: Bench;
+	beforeAll(async () => {
+		bench = await openPark({ binaryMode });
+	});
+	beforeEach(() => bench.gateway.reset());
+
+	test.each(['manual', 'trigger'] as const)(
+		'images, facts and pairs come out in order (%s)',
+		async (mode) => {
+			const prompts = ['a fox [slow 200]', 'an owl', 'a hare [slow 70]'];
+			const ids = await bench.submit(...prompts);
+			const items = ids.map((taskId, index) => ({
+				taskId,
+				model: `model ${index}`,
+				prompt: prompts[index],
+				field: `picture${index}`,
+			}));
+			const result = await runToEnd(
+				bench,
+				// Expressions are evaluated before parking: inside there is nothing to evaluate them on.
+				workflow({ maxWait: 900, binaryPropertyName: '={{ $json.field }}' }),
+				items,
+				mode,
+			);
+			expect(result.status).toBe('success');
+			const output = result.output('Done');
+			expect(output.map(({ json }) => json)).toEqual(
+				ids.map((taskId, index) => ({
+					url: expect.stringMatching(/^http.*\.png$/),
+					index: 0,
+					model: `model ${index}`,
+					taskId,
+					taskType: 'generation',
+					status: 'completed',
+					prompt: prompts[index],
+					...(output[index]!.json.created === undefined ? {} : { created: expect.any(Number) }),
+				})),
+			);
+			expect(result.output(NODE).map(({ pairedItem }) => pairedItem)).toEqual(
+				ids.map((_, item) => ({ item })),
+			);
+			for (const [index, item] of output.entries()) {
+				expect(Object.keys(item.binary ?? {})).toEqual([`picture${index}`]);
+				const bytes = await bench.host.binary(item, `picture${index}`);
+				const served = await fetch(String(item.json.url));
+				expect(bytes.equals(Buffer.from(await served.arrayBuffer()))).toBe(true);
+			}
+			// Each picture was fetched once by the node, however often it woke up, and once here.
+			expect(bench.gateway.count('download')).toBe(6);
+			expect(bench.gateway.paid).toBe(3);
+			// On a busy machine a poll takes long on the fast clock, and one more pause is needed.
+			expect([4, 5]).toContain(wakes.length);
+		},
+	);
+});
+
+describe('parked', () => {
+	let bench: Bench;
+	beforeAll(async () => {
+		bench = await openPark();
+	});
+	beforeEach(() => bench.gateway.reset());
+
+	test('only what takes long: the others are waited for in memory', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const result = await bench.host.run(workflow({ options: { parkAfter: 60 } }), {
+			input: [{ json: { taskId: taskId! } }],
+		});
+		expect([result.status, result.output('Done').length]).toEqual(['success', 1]);
+	});
+
+	test('pauses are about a minute, and few questions are asked', async () => {
+		const ids = await bench.submit('a fox [slow 310]', 'an owl [slow 310]');
+		await runToEnd(
+			bench,
+			workflow({ maxWait: 3600, download: false }),
+			ids.map((taskId) => ({ taskId })),
+		);
+		expect(wakes).toHaveLength(6);
+		// As early as n8n allows: what is due so soon is taken up at its next round.
+		for (const pause of wakes) expect(pause).toBeLessThan(10_000);
+		// One for each task in each round.
+		expect(polls(bench)).toBe(wakes.length * 2);
+	});
+
+	test('the stored execution does not hold the key', async () => {
+		const [taskId] = await bench.submit('a fox [slow 100]');
+		const { parked, ...result } = await runToEnd(bench, workflow({}), [{ taskId: taskId! }]);
+		for (const { data } of [parked, result]) {
+			expect(JSON.stringify(data)).not.toContain('sk-embedded');
+		}
+	});
+
+	test('a task that is not there in time is an error that names it', async () => {
+		const ids = await bench.submit('a fox [slow 9999]', 'an owl');
+		const items = ids.map((taskId) => ({ taskId }));
+		const result = await runToEnd(bench, workflow({ maxWait: 200, download: false }), items);
+		const { message, description } = errorOf(result);
+		// The time that the user chose, not that of the last park.
+		expect(`${message} ${description}`).toContain(
+			`The generation task ${ids[0]} was still open after 200 s`,
+		);
+		expect(result.output('Done')).toEqual([]);
+		// It was asked about once more after its deadline, at the next round of n8n.
+		expect(turned).toBe(240_000);
+		expect(polls(bench)).toBe(5);
+	});
+
+	test.each(['continueRegularOutput', 'continueErrorOutput'] as const)(
+		'the good ones come out where the node goes on (%s)',
+		async (onError) => {
+			const prompts = [
+				'a fox [slow 90]',
+				'an owl [fail] [slow 20]',
+				'a hare [slow 9999]',
+				'a mole',
+			];
+			const ids = await bench.submit(...prompts);
+			const items = ids.map((taskId) => ({ taskId }));
+			const result = await runToEnd(
+				bench,
+				workflow({ maxWait: 150, download: false }, { onError }),
+				items,
+			);
+			expect(result.status).toBe('success');
+			const all = [...result.json('Done'), ...result.json('Failed')];
+			expect(all).toHaveLength(4);
+			const good = all.filter(({ error }) => error === undefined);
+			expect(good.map(({ taskId }) => taskId)).toEqual([ids[0], ids[3]]);
+			const failed = all.filter(({ error }) => error !== undefined);
+			expect(failed.map(({ details }) => (details as IDataObject).taskId)).toEqual([
+				ids[1],
+				ids[2],
+			]);
+			expect(failed.map(({ error }) => error)).toEqual([
+				expect.stringMatching(/ended as "failed"/),
+				expect.stringMatching(/still open after 150 s/),
+			]);
+			expect(result.json('Failed')).toHaveLength(onError === 'continueErrorOutput' ? 2 : 0);
+		},
+	);
+
+	test('the error of a task that fails ends the workflow, and names all tasks', async () => {
+		const ids = await bench.submit('a fox [fail] [slow 80]', 'an owl [slow 9999]');
+		const items = ids.map((taskId) => ({ taskId }));
+		const result = await runToEnd(bench, workflow({ maxWait: 3600, download: false }), items);
+		expect(result.status).toBe('error');
+		const { message, description } = errorOf(result);
+		for (const id of ids) expect(`${message} ${description}`).toContain(id);
+	});
+
+	test('the error names also what had finished before the others were parked', async () => {
+		const ids = await bench.submit('a fox', 'an owl [fail] [slow 80]');
+		const parameters = { maxWait: 3600, download: false, options: { parkAfter: 5 } };
+		const items = ids.map((taskId) => ({ taskId }));
+		const result = await runToEnd(bench, workflow(parameters), items);
+		expect(result.status).toBe('error');
+		const { message, description } = errorOf(result);
+		for (const id of ids) expect(`${message} ${description}`).toContain(id);
+	});
+
+	test('an item whose task cannot be read fails for itself, and the others keep their places', async () => {
+		const [taskId] = await bench.submit('a fox [slow 90]');
+		const items = [{}, { taskId: taskId! }, { taskId: '' }];
+		const goOn = { onError: 'continueRegularOutput' as const };
+		const result = await runToEnd(bench, workflow({ download: false }, goOn), items);
+		expect(result.json('Done').map(({ taskId: id, error }) => id ?? error)).toEqual([
+			expect.stringContaining('"Task ID" is empty'),
+			taskId,
+			expect.stringContaining('"Task ID" is empty'),
+		]);
+	});
+
+	test('faults while it is asked pass', async () => {
+		const ids = await bench.submit(...Array.from({ length: 10 }, (_, i) => `${i}. [slow 100]`));
+		bench.gateway.setFaults([
+			{ call: 'poll', kind: 'status', status: 502, share: 0.2 },
+			{ call: 'poll', kind: 'cut', share: 0.2 },
+		]);
+		const items = ids.map((taskId) => ({ taskId }));
+		const result = await runToEnd(bench, workflow({ maxWait: 3600, download: false }), items);
+		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
+		expect(bench.gateway.paid).toBe(10);
+	});
+
+	test('whoever stops it while it is parked is obeyed: nothing is asked any more', async () => {
+		const [taskId] = await bench.submit('a fox [slow 100]');
+		const input = [{ json: { taskId: taskId! } }];
+		const parked = await bench.host.run(workflow({}), { input, mode: 'trigger' });
+		const before = polls(bench);
+		parked.data.resultData.error = { message: 'The execution was cancelled' } as never;
+		const result = await bench.host.resume(parked);
+		expect(polls(bench)).toBe(before);
+		expect(result.output('Done')).toEqual([]);
+	});
+
+	test('for an agent it waits in memory', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const options = { surviveRestarts: true, parkAfter: 0 };
+		for (const through of ['subNode', 'engine'] as const) {
+			const answer = await bench.host.runAsTool(
+				'n8n-nodes-media-gateway.imageWait',
+				{ taskId: taskId!, options },
+				{ through },
+			);
+			expect(answer).toContain(taskId);
+			expect(answer).toContain('completed');
+		}
+	});
+
+	test('what is late leaves by the second output, in a form that can be fed back', async () => {
+		const [late, done, later] = await bench.submit(
+			'a fox [slow 9999]',
+			'an owl',
+			'a hare [slow 9999]',
+		);
+		const items = [
+			{ taskId: late!, wait: 1, prompt: 'a fox' },
+			{ taskId: done!, wait: 1 },
+			{ taskId: later!, wait: 100 },
+		];
+		const options = { onTimeout: 'output' };
+		const parameters = { maxWait: '={{ $json.wait }}', download: false, options };
+		const result = await runToEnd(bench, workflow(parameters), items);
+		expect(result.json('Done')).toMatchObject([{ taskId: done, status: 'completed' }]);
+		expect(result.json('Failed')).toMatchObject([
+			{ taskId: late, taskType: 'generation', statusGroup: 'waiting', prompt: 'a fox' },
+			{ taskId: later, taskType: 'generation', statusGroup: 'waiting' },
+		]);
+		expect(bench.gateway.count('poll')).toBe(4);
+	});
+
+	test('a second output beside an error output is refused', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const parameters = { options: { surviveRestarts: true, onTimeout: 'output' } };
+		const result = await bench.run('imageWait', parameters, [{ taskId: taskId! }], {
+			onError: 'continueErrorOutput',
+		});
+		expect(JSON.stringify(result.runData)).toContain(
+			'cannot be combined with both a second output and an error output',
+		);
+	});
+});
+
+describe('what is still open leaves by the second output', () => {
+	let bench: Bench;
+	beforeAll(async () => {
+		bench = await openPark();
+	});
+	beforeEach(() => bench.gateway.reset());
+
+	test('in a form that can be fed back, and no error', async () => {
+		const [open_, done] = await bench.submit('a fox [slow 9999]', 'an owl');
+		const items = [
+			{ taskId: open_!, model: 'aurora', prompt: 'a fox', other: 'lost' },
+			{ taskId: done! },
+		];
+		const result = await bench.run(
+			'imageWait',
+			{ maxWait: 20, download: false, options: { onTimeout: 'output' } },
+			items,
+		);
+		expect(result.error).toBeUndefined();
+		expect(result.json(NODE, 0).map(({ taskId }) => taskId)).toEqual([done]);
+		expect(result.output(NODE, 1)).toMatchObject([
+			{
+				json: {
+					taskId: open_,
+					taskType: 'generation',
+					status: 'queued',
+					statusGroup: 'waiting',
+					model: 'aurora',
+					prompt: 'a fox',
+				},
+				pairedItem: { item: 0 },
+			},
+		]);
+		expect(result.json(NODE, 1)[0]).not.toHaveProperty('error');
+	});
+
+	test('fed back into the node until all are there', async () => {
+		const prompts = ['a fox [slow 100]', 'an owl', 'a hare [slow 250]'];
+		const ids = await bench.submit(...prompts);
+		const json = workflowOf('imageWait', { maxWait: 10, options: { onTimeout: 'output' } });
+		json.nodes.push({ name: 'Done', type: 'n8n-nodes-base.noOp' });
+		const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
+		json.connections[NODE] = { main: [to('Done'), to(NODE)] };
+		const result = await bench.host.run(json, {
+			input: ids.map((taskId, index) => ({ json: { taskId, prompt: prompts[index] } })),
+			// A minute goes by for the gateway with each round.
+			onProgress: ({ type, node }) => {
+				if (type === 'nodeFinished' && node === NODE) turned += 60_000;
+			},
+		});
+		expect(result.status).toBe('success');
+		expect(result.runData[NODE]).toHaveLength(6);
+		const rounds = result.runData[NODE]!.map((_, run) => ({
+			done: result.json(NODE, 0, run).map(({ taskId }) => ids.indexOf(String(taskId))),
+			open: result.json(NODE, 1, run).map(({ taskId }) => ids.indexOf(String(taskId))),
+		}));
+		expect(rounds).toEqual([
+			{ done: [1], open: [0, 2] },
+			{ done: [], open: [0, 2] },
+			{ done: [0], open: [2] },
+			{ done: [], open: [2] },
+			{ done: [], open: [2] },
+			{ done: [2], open: [] },
+		]);
+		// What is known of a task goes round with it.
+		expect(result.json(NODE, 0, 5)).toMatchObject([{ prompt: prompts[2] }]);
+		expect(result.output(NODE, 0, 5)[0]!.binary).toHaveProperty('data');
+		expect([bench.gateway.paid, bench.gateway.count('submit')]).toEqual([3, 3]);
+	});
+
+	test('an error is still an error', async () => {
+		const [failed, open_] = await bench.submit('a fox [fail]', 'an owl [slow 9999]');
+		const result = await bench.run(
+			'imageWait',
+			{ maxWait: 20, download: false, options: { onTimeout: 'output' } },
+			[{ taskId: failed! }, { taskId: open_! }],
+			{ onError: 'continueRegularOutput' },
+		);
+		expect(result.json(NODE, 0)).toMatchObject([{ details: { taskId: failed } }]);
+		expect(result.json(NODE, 1)).toMatchObject([{ taskId: open_ }]);
+	});
+});

@@ -1,0 +1,391 @@
+/** Batches that survive: submitted and waited for in one node, throttled, failed as a whole. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { errorOf, filesNode, runChain } from '../one-node.mjs';
+import { byName, MODEL, NODE, openBench, TINY_PNG, workflowOf, type Bench } from '../workbench.mjs';
+import type { Settings } from '../workbench.mjs';
+
+const realNow = Date.now;
+let turned = 0;
+let children: RunResult[] = [];
+const key = { apiKey: 'sk-embedded-gateway-one', baseUrl: '' };
+const credentials: Record<string, Record<string, unknown>> = { mediaGatewayApi: key };
+
+/** n8n's rounds: what is due is taken up at the next full minute. */
+const onWake = (until: Date): void => {
+	if (until.getTime() > Date.now() + 86_400_000) return;
+	const due = Math.max(until.getTime() - realNow() - 1, turned + 1);
+	turned = Math.ceil(due / 60_000) * 60_000;
+};
+
+let bench: Bench;
+beforeAll(async () => {
+	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
+	bench = await openBench({
+		now: () => Date.now(),
+		host: {
+			credentials,
+			extraNodeTypes: filesNode,
+			onSubExecution: (child) => void children.push(child),
+			onWake,
+		},
+	});
+	key.baseUrl = bench.gateway.url;
+});
+beforeEach(() => {
+	turned = 0;
+	children = [];
+	credentials.mediaGatewayApi = { ...key };
+	bench.gateway.reset();
+	bench.gateway.setFaults([]);
+});
+afterAll(async () => {
+	await bench.close();
+	jest.restoreAllMocks();
+});
+
+type Parameters = Record<string, unknown>;
+
+function workflow(
+	type: 'imageGeneration' | 'imageWait',
+	parameters: Parameters = {},
+	settings: Settings = {},
+): WorkflowJson {
+	const options = { surviveRestarts: true, checkLimits: false, ...(parameters.options as object) };
+	const made = type === 'imageGeneration' ? { mode: 'wait', prompt: '={{ $json.prompt }}' } : {};
+	const json = workflowOf(type, { ...made, ...parameters, options }, settings);
+	json.nodes.push(
+		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
+		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
+	);
+	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
+	json.connections[NODE] = { main: [to('Done'), to('Failed')] };
+	return json;
+}
+
+async function runToEnd(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
+	const input = items.map((one) => ({ json: one }));
+	const parked = await bench.host.run(json, { input, mode: 'trigger' });
+	expect(errorOf(parked).message).toBe('');
+	expect(parked.status).toBe('waiting');
+	return await bench.host.resume(parked);
+}
+
+async function until(holds: () => boolean): Promise<void> {
+	while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const asItems = (ids: string[]): IDataObject[] => ids.map((taskId) => ({ taskId }));
+const progress = () => children.filter(({ workflow: { name } }) => name?.includes('submitted'));
+const keptIn = (child: RunResult | undefined): IDataObject[] =>
+	(child?.runData['Submitted Image Tasks'] ?? []).flatMap((_, run) =>
+		child!.json('Submitted Image Tasks', 0, run),
+	);
+
+describe('submitted and waited for in one node', () => {
+	test('pays once for each item, and gives out images in order', async () => {
+		const prompts = ['a fox', 'an owl [slow 90]', 'a hare'];
+		const json = workflow('imageGeneration', { options: { n: 2 } });
+		const result = await runToEnd(
+			json,
+			prompts.map((prompt) => ({ prompt })),
+		);
+		expect(result.status).toBe('success');
+		expect(result.json('Done').map(({ prompt, index }) => [prompt, index])).toEqual(
+			prompts.flatMap((prompt) => [
+				[prompt, 0],
+				[prompt, 1],
+			]),
+		);
+		for (const item of result.output('Done')) {
+			expect(item.json).toMatchObject({
+				model: MODEL,
+				taskType: 'generation',
+				status: 'completed',
+			});
+			expect(item.binary).toHaveProperty('data');
+		}
+		expect(bench.gateway.count('submit')).toBe(3);
+	});
+
+	test('the summary counts what was submitted and what the checks did', async () => {
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 429, times: 2 }]);
+		const result = await runToEnd(
+			workflow('imageGeneration', {
+				options: { n: 2, addSummary: true, checkLimits: true },
+			}),
+			['a fox [slow 90]', 'an owl', 'a hare [fail]'].map((prompt) => ({ prompt })),
+		);
+		expect(errorOf(result).message).toContain('ended as "failed"');
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 429, times: 2 }]);
+		const summed = await runToEnd(
+			workflow(
+				'imageGeneration',
+				{ options: { n: 2, addSummary: true, checkLimits: true } },
+				{ onError: 'continueRegularOutput' },
+			),
+			['a fox [slow 90]', 'an owl', 'a hare [fail]'].map((prompt) => ({ prompt })),
+		);
+		const items = summed.json('Done');
+		expect(items.map((json) => json.summary !== undefined)).toEqual([
+			false,
+			false,
+			false,
+			true,
+			false,
+		]);
+		expect(items[3]?.summary).toEqual({
+			images: 4,
+			tasks: 3,
+			estimatedCost: 0.24,
+			rateLimitedRequests: 2,
+			takenOverItems: 0,
+			failedItems: 1,
+		});
+	});
+
+	test('file names are those of the template, and differ also across checks', async () => {
+		const prompts = ['a fox [slow 90]', 'an owl', 'A fox '];
+		const fileName = '={{ $json.prompt.slice(0, 6) }}';
+		const result = await runToEnd(
+			workflow('imageGeneration', { options: { fileName } }),
+			prompts.map((prompt) => ({ prompt })),
+		);
+		const names = result.output('Done').map(({ binary }) => binary?.data?.fileName);
+		expect(names).toEqual(['a fox.png', 'an owl.png', 'A fox-2.png']);
+	});
+
+	test('edits do too', async () => {
+		const files = { data: { bytes: TINY_PNG, fileName: 'a.png', mimeType: 'image/png' } };
+		const options = { surviveRestarts: true, checkLimits: false };
+		const parameters = { model: byName(MODEL), prompt: 'night', mode: 'wait', options };
+		const parked = await runChain(
+			bench.host,
+			[{ files }, { files }],
+			[{ type: 'imageEdit', parameters }],
+			{ mode: 'trigger' },
+		);
+		expect([parked.status, errorOf(parked).message]).toEqual(['waiting', '']);
+		const result = await bench.host.resume(parked);
+		expect(result.json(NODE).map(({ taskType }) => taskType)).toEqual(['edit', 'edit']);
+		expect(bench.gateway.paid).toBe(2);
+	});
+
+	test.each(['continueErrorOutput', 'continueRegularOutput'] as const)(
+		'a failed item carries the columns of its own input item, and no other ID (%s)',
+		async (onError) => {
+			bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'refused' }]);
+			const prompts = ['a fox', 'refused', 'an owl [fail]', 'a hare', 'a mole [fail]', 'a cat'];
+			const items = prompts.map((prompt, column) => ({ prompt, column, taskId: `mine ${column}` }));
+			const json = workflow('imageGeneration', { options: { n: 3 } }, { onError });
+			const result = await runToEnd(json, items);
+			expect(result.status).toBe('success');
+			const all = [...result.json('Done'), ...result.json('Failed')];
+			const good = all.filter(({ error }) => error === undefined);
+			expect(good.map(({ prompt }) => prompt)).toEqual(
+				['a fox', 'a hare', 'a cat'].flatMap((prompt) => [prompt, prompt, prompt]),
+			);
+			const failed = all.filter(({ error }) => error !== undefined);
+			expect(failed).toHaveLength(3);
+			expect(result.json('Failed')).toHaveLength(onError === 'continueErrorOutput' ? 3 : 0);
+			for (const [index, item] of failed.entries()) {
+				const column = [1, 2, 4][index]!;
+				if (onError === 'continueErrorOutput') expect(item).toMatchObject(items[column]!);
+				else expect(Object.keys(item).sort()).toEqual(['details', 'error']);
+				const { taskId } = item.details as IDataObject;
+				expect(typeof taskId).toBe(column === 1 ? 'undefined' : 'string');
+				expect(String(taskId)).not.toContain('mine');
+			}
+		},
+	);
+
+	test('several failed images of one input item are one item, which names them all', async () => {
+		bench.gateway.setFaults([
+			{ call: 'download', kind: 'status', status: 404, after: 2, times: 2 },
+		]);
+		const json = workflow(
+			'imageGeneration',
+			{ options: { n: 2 } },
+			{ onError: 'continueErrorOutput' },
+		);
+		const items = ['a fox', 'an owl', 'a hare'].map((prompt, column) => ({ prompt, column }));
+		const result = await runToEnd(json, items);
+		const [failed, ...others] = result.json('Failed');
+		const urls = [result.json('Failed'), others]
+			.flat()
+			.map(({ details }) => (details as IDataObject).url);
+		expect(result.json('Done')).toHaveLength(4);
+		expect(others.length <= 1 && urls[0]).toEqual(expect.stringContaining('http'));
+		expect(items.map(({ column }) => column)).toContain(failed!.column);
+	});
+
+	test('for a while in memory where Park After says so', async () => {
+		const json = workflow('imageGeneration', { download: false, options: { parkAfter: 30 } });
+		const input = [{ json: { prompt: 'a fox' } }, { json: { prompt: 'an owl' } }];
+		const quick = await bench.host.run(json, { input, mode: 'trigger' });
+		expect([quick.status, quick.output('Done').length]).toEqual(['success', 2]);
+		const items = [{ prompt: 'a fox' }, { prompt: 'an owl [slow 100]' }];
+		const slow = await runToEnd(json, items);
+		expect(slow.json('Done').map(({ prompt }) => prompt)).toEqual(
+			items.map(({ prompt }) => prompt),
+		);
+		expect(bench.gateway.paid).toBe(4);
+	});
+});
+
+describe('what is kept while a batch is submitted', () => {
+	const prompts = Array.from({ length: 60 }, (_, index) => ({ prompt: `fox ${index}` }));
+
+	test.each(['wait', 'submit'])(
+		'are the tasks, and nothing where all goes well (%s)',
+		async (mode) => {
+			bench.gateway.setFaults([{ call: 'submit', kind: 'latency', ms: 10 }]);
+			const input = prompts.map((json) => ({ json }));
+			const json = workflow('imageGeneration', { mode });
+			const result = await bench.host.run(json, { input, mode: 'trigger' });
+			expect(result.status).toBe(mode === 'wait' ? 'waiting' : 'success');
+			const [kept, ...others] = progress();
+			expect(others).toEqual([]);
+			// n8n deletes it when it succeeds, and stores each of its rounds until then.
+			expect(kept!.workflow.settings).toMatchObject({
+				saveExecutionProgress: true,
+				saveDataSuccessExecution: 'none',
+				saveDataErrorExecution: 'all',
+			});
+			expect(kept!.status).toBe('success');
+			expect(kept!.runData['Submitted Image Tasks']!.length).toBeGreaterThan(2);
+			expect(keptIn(kept)).toHaveLength(60);
+			expect(result.json(NODE)).toEqual(
+				mode === 'submit' ? expect.arrayContaining(keptIn(kept)) : expect.any(Array),
+			);
+		},
+	);
+
+	test.each(['error', 'stop'])(
+		'stays where the run ends early (%s), and Image Wait takes it',
+		async (how) => {
+			const faults = [{ call: 'submit', kind: 'latency', ms: 10 } as const];
+			bench.gateway.setFaults(faults);
+			if (how === 'error') {
+				bench.gateway.setFaults([
+					{ call: 'submit', kind: 'status', status: 400, match: 'fox 30' },
+					...faults,
+				]);
+			}
+			const input = prompts.map((json) => ({ json }));
+			const running = bench.host.start(workflow('imageGeneration'), { input, mode: 'trigger' });
+			if (how === 'stop') {
+				await until(() => bench.gateway.paid >= 20);
+				running.stop();
+			}
+			const result = await running.promise;
+			expect(result.status).toBe(how === 'stop' ? 'canceled' : 'error');
+			await until(() => progress().length > 0);
+			// What was under way arrives at the gateway.
+			await until(() => bench.gateway.requests.every(({ status }) => status));
+			const [kept] = progress();
+			expect(kept!.status).toBe('error');
+			expect(keptIn(kept).length).toBeGreaterThanOrEqual(20);
+			// What was under way at a Stop is not known here; n8n's own list has all the others.
+			const paid = bench.gateway.paid;
+			expect(paid - keptIn(kept).length).toBeLessThanOrEqual(how === 'stop' ? 10 : 0);
+			bench.gateway.setFaults([]);
+			const again = await bench.run('imageWait', { download: false }, keptIn(kept));
+			expect(again.json(NODE)).toHaveLength(keptIn(kept).length);
+			// After a Stop, what was under way may still arrive.
+			if (how === 'error') expect(bench.gateway.paid).toBe(paid);
+		},
+	);
+
+	test('a retry of the failed execution pays only for what is missing', async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'fox 30' }]);
+		const input = prompts.map((json) => ({ json }));
+		const json = workflow('imageGeneration', { download: false });
+		const failed = await bench.host.run(json, { input, mode: 'trigger' });
+		expect(failed.status).toBe('error');
+		bench.gateway.setFaults([]);
+		const retried = await bench.host.retry(failed);
+		expect(retried.status).toBe('waiting');
+		const result = await bench.host.resume(retried);
+		expect(result.json('Done').map(({ prompt }) => ({ prompt }))).toEqual(prompts);
+		expect(bench.gateway.paid).toBe(60);
+	});
+
+	test('is not there without the option, in a tool, or synchronously', async () => {
+		const input = [{ json: { prompt: 'a fox' } }];
+		for (const parameters of [
+			{ options: { surviveRestarts: false } },
+			{ mode: 'sync', download: false },
+		]) {
+			await bench.host.run(workflow('imageGeneration', parameters), { input });
+		}
+		expect(children).toEqual([]);
+	});
+});
+
+describe('what concerns all tasks while they are waited for', () => {
+	const breaks = [
+		['no credential', () => delete credentials.mediaGatewayApi],
+		['a placeholder', () => (credentials.mediaGatewayApi = { ...key, apiKey: '<API_KEY>' })],
+		['a wrong address', () => (credentials.mediaGatewayApi = { ...key, baseUrl: 'nowhere' })],
+	] as const;
+
+	test.each(breaks)('%s: the error names every task, in one round', async (_, spoil) => {
+		const ids = await bench.submit('a fox', 'an owl');
+		const input = asItems(ids).map((json) => ({ json }));
+		const parked = await bench.host.run(workflow('imageWait'), { input, mode: 'trigger' });
+		spoil();
+		const result = await bench.host.resume(parked);
+		expect(result.status).toBe('error');
+		for (const id of ids) expect(errorOf(result).description).toContain(id);
+		expect((result.error as unknown as { node: { name: string } }).node.name).toBe(NODE);
+	});
+
+	test.each(
+		breaks.flatMap(([name, spoil]) =>
+			(['continueRegularOutput', 'continueErrorOutput'] as const).map(
+				(onError) => [name, onError, spoil] as const,
+			),
+		),
+	)('%s: an item for each task, where the node goes on (%s)', async (_, onError, spoil) => {
+		const ids = await bench.submit('a fox', 'an owl');
+		const input = asItems(ids).map((json) => ({ json }));
+		const json = workflow('imageWait', {}, { onError });
+		const parked = await bench.host.run(json, { input, mode: 'trigger' });
+		spoil();
+		const result = await bench.host.resume(parked);
+		expect(result.status).toBe('success');
+		const output = result.json(onError === 'continueErrorOutput' ? 'Failed' : 'Done');
+		expect(output.map(({ details }) => (details as IDataObject).taskId)).toEqual(ids);
+		expect(turned).toBe(60_000);
+	});
+});
+
+test('a throttled gateway: every task is asked about, and every response is used', async () => {
+	const throttled = await openBench({
+		now: () => Date.now(),
+		requestsPerSecond: 150,
+		host: { onWake },
+	});
+	try {
+		const ids: string[] = [];
+		for (let batch = 0; batch < 3; batch += 1) {
+			const prompts = Array.from({ length: 140 }, (_, index) => `fox ${index} [slow 30]`);
+			ids.push(...(await throttled.submit(...prompts)));
+			turned += 2000;
+		}
+		const json = workflow('imageWait', { download: false, maxWait: 50 });
+		const input = asItems(ids).map((one) => ({ json: one }));
+		const parked = await throttled.host.run(json, { input, mode: 'trigger' });
+		const result = await throttled.host.resume(parked);
+		expect(errorOf(result).message).toBe('');
+		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
+		// It was more than one round had time for, and the deadlines were over in the first: none is
+		// called open without having been asked about, and who was asked about rests until all were.
+		expect(turned).toBeGreaterThan(60_000);
+		expect(throttled.gateway.count('poll')).toBeLessThan(ids.length * 2);
+	} finally {
+		await throttled.close();
+	}
+}, 60_000);

@@ -1,0 +1,211 @@
+/** Waiting that survives: crashes in a check, ended parents, failures as a whole, and what is shown. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { Crash, HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { errorOf } from '../one-node.mjs';
+import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workbench.mjs';
+
+/** n8n's rounds: what is due is taken up at the next full minute. */
+const realNow = Date.now;
+let turned = 0;
+/** How the process dies in the next checks, by the name of the sub-workflow. */
+let crashes: Array<Crash | undefined> = [];
+let resumed: string[] = [];
+let crashIn = 'checking';
+let onCheck: (check: number) => void;
+let children: RunResult[] = [];
+
+beforeAll(() => {
+	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
+});
+beforeEach(() => {
+	turned = 0;
+	crashes = [];
+	resumed = [];
+	children = [];
+	crashIn = 'checking';
+	onCheck = () => undefined;
+	bench.gateway.reset();
+	bench.gateway.setFaults([]);
+});
+afterAll(() => jest.restoreAllMocks());
+
+const hostOptions: HostOptions = {
+	onSubExecution: (child) => void children.push(child),
+	onWake: (until) => {
+		if (until.getTime() > Date.now() + 86_400_000) return;
+		turned = Math.ceil(Math.max(until.getTime() - realNow() - 1, turned + 1) / 60_000) * 60_000;
+	},
+	onResume: ({ workflow }) => {
+		resumed.push(workflow.name ?? '');
+		if (workflow.name?.includes('checking')) onCheck(checks());
+		return workflow.name?.includes(crashIn) ? crashes.shift() : undefined;
+	},
+};
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await openBench({ now: () => Date.now(), host: hostOptions });
+});
+afterAll(async () => await bench.close());
+
+type Parameters = Record<string, unknown>;
+
+/** Start → Node → Done, and Node's second output → Failed. */
+function workflow(
+	type: 'imageGeneration' | 'imageWait',
+	parameters: Parameters = {},
+	settings: Settings = {},
+): WorkflowJson {
+	const options = { surviveRestarts: true, ...(parameters.options as object) };
+	const mode = type === 'imageGeneration' ? { mode: 'wait' } : {};
+	const made = workflowOf(type, { ...mode, ...parameters, options }, settings);
+	made.nodes.push(
+		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
+		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
+	);
+	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
+	made.connections[NODE] = { main: [to('Done'), to('Failed')] };
+	return made;
+}
+
+async function suspended(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
+	const input = items.map((one) => ({ json: one }));
+	const parked = await bench.host.run(json, { input, mode: 'trigger' });
+	expect(errorOf(parked).message).toBe('');
+	expect(parked.status).toBe('waiting');
+	return parked;
+}
+
+const runToEnd = async (json: WorkflowJson, items: IDataObject[]): Promise<RunResult> =>
+	await bench.host.resume(await suspended(json, items));
+
+const asItems = (ids: string[]): IDataObject[] => ids.map((taskId) => ({ taskId }));
+const checks = (): number => resumed.filter((name) => name.includes('checking')).length;
+
+describe('killed in a check', () => {
+	test.each(['output', 'error', 'startup'] as const)('it goes on by itself (%s)', async (crash) => {
+		const ids = await bench.submit('a fox', 'an owl [slow 150]', 'a hare [fail]');
+		crashes = [crash, undefined, crash];
+		const json = workflow('imageWait', {}, { onError: 'continueErrorOutput' });
+		const result = await runToEnd(json, asItems(ids));
+		expect(result.status).toBe('success');
+		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual([ids[0], ids[1]]);
+		for (const item of result.output('Done')) expect(item.binary).toHaveProperty('data');
+		expect(result.json('Failed')).toMatchObject([{ taskId: ids[2], details: { taskId: ids[2] } }]);
+		expect(bench.gateway.paid).toBe(3);
+		// What was finished before the second crash was in the watcher's notes.
+		expect(bench.gateway.count('download')).toBe(4);
+	});
+
+	test('stopped by a person, it ends with an error that names every task', async () => {
+		const ids = await bench.submit('a fox', 'an owl');
+		crashes = ['stop'];
+		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
+		expect(result.status).toBe('error');
+		const { message, description } = errorOf(result);
+		expect(message).toBe('The execution that checked the image tasks was stopped');
+		for (const id of ids) expect(description).toContain(id);
+		expect(checks()).toBe(1);
+	});
+
+	test('again and again, it gives up with an error that names every task', async () => {
+		const ids = await bench.submit('a fox', 'an owl');
+		crashes = Array.from({ length: 20 }, () => 'output' as const);
+		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
+		expect(result.status).toBe('error');
+		const { message, description } = errorOf(result);
+		expect(message).toBe('n8n crashed 5 times in a row while it checked the image tasks');
+		for (const id of ids) expect(description).toContain(id);
+		expect(checks()).toBe(6);
+	});
+
+	test('the keeper itself ends as what n8n makes of it: an error, or tasks to wait for', async () => {
+		crashIn = 'waiting';
+		for (const crash of ['error', 'output'] as const) {
+			const ids = await bench.submit('a fox');
+			crashes = [crash];
+			const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
+			if (crash === 'error') {
+				expect(result.status).toBe('error');
+				expect(result.json('Done')).toEqual([]);
+			} else {
+				expect(result.json('Done')).toEqual([{ taskId: ids[0] }]);
+			}
+		}
+	});
+});
+
+describe('while it is suspended', () => {
+	test('every level shows the tasks in the form in which Image Wait takes them', async () => {
+		const ids = await bench.submit('a fox [slow 30]', 'an owl [slow 30]');
+		const items = ids.map((taskId) => ({ taskId, taskType: 'generation', model: 'aurora' }));
+		const parked = await suspended(workflow('imageWait'), items);
+		expect(parked.json(NODE)).toEqual(items);
+		const { waitingChildExecutionIds: [keeper] = [] } =
+			parked.data.executionData!.nodeExecutionStack[0]!.metadata!;
+		expect(keeper).toEqual(expect.any(String));
+	});
+
+	test.each([
+		['stopped', (id: RunResult) => (id.data.resultData.error = { message: 'stopped' } as never)],
+		['deleted', ({ executionId }: RunResult) => bench.host.delete(executionId)],
+		['resumed by something else', ({ data }: RunResult) => delete data.waitTill],
+	])('nobody is asked any more once the execution was %s', async (_, end) => {
+		const ids = await bench.submit('a fox [slow 300]');
+		const parked = await suspended(workflow('imageWait'), asItems(ids));
+		onCheck = (check) => void (check === 3 && end(parked));
+		const result = await bench.host.resume(parked);
+		expect(result.output('Done')).toEqual([]);
+		expect(bench.gateway.count('poll')).toBe(2);
+	});
+
+	test('the watcher of a keeper that was deleted ends with an error that names the tasks', async () => {
+		const ids = await bench.submit('a fox [slow 300]');
+		const parked = await suspended(workflow('imageWait'), asItems(ids));
+		const [keeper] = parked.data.executionData!.nodeExecutionStack[0]!.metadata!
+			.waitingChildExecutionIds as [string];
+		onCheck = (check) => void (check === 3 && bench.host.delete(keeper));
+		await bench.host.resume(parked);
+		const { message, description } = errorOf(children.find(({ error }) => error !== undefined)!);
+		expect(message).toBe('The execution that held these image tasks was deleted');
+		for (const part of [parked.executionId, ids[0]]) expect(description).toContain(part);
+	});
+});
+
+describe('what comes back is linked to its own input item, or to none', () => {
+	async function linkedTo(images: number, prompts: string[]): Promise<RunResult> {
+		const parameters = { prompt: '={{ $json.prompt }}', download: false, options: { n: images } };
+		const json = workflow('imageGeneration', parameters);
+		const jsonOutput = "={{ { linked: $('Start').item.json.prompt } }}";
+		json.nodes.push({
+			name: 'Linked',
+			type: 'n8n-nodes-base.set',
+			parameters: { mode: 'raw', jsonOutput, includeOtherFields: true },
+		});
+		json.connections.Done = { main: [[{ node: 'Linked', type: 'main', index: 0 }]] };
+		return await runToEnd(
+			json,
+			prompts.map((prompt) => ({ prompt })),
+		);
+	}
+
+	test('one image for each task', async () => {
+		const result = await linkedTo(1, ['a fox [slow 90]', 'an owl']);
+		const linked = result.json('Linked');
+		expect(linked).toHaveLength(2);
+		expect(linked.map((item) => item.linked)).toEqual(linked.map(({ prompt }) => prompt));
+	});
+
+	test('several: an expression fails rather than give the values of another item', async () => {
+		const result = await linkedTo(2, ['a fox [slow 90]', 'an owl']);
+		expect(result.json('Done').map(({ prompt }) => prompt)).toEqual([
+			'a fox [slow 90]',
+			'a fox [slow 90]',
+			'an owl',
+			'an owl',
+		]);
+		expect(result.status).toBe('error');
+		expect(errorOf(result).description).toContain('n8n keeps no links of several images');
+	});
+});

@@ -1,0 +1,278 @@
+import '../fast-time.mjs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import {
+	hostFor,
+	NODE,
+	sendJson,
+	serve,
+	workflowOf,
+	type NodeName,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const UNKNOWN = { error: { message: 'task does not exist', type: 'invalid_request_error' } };
+const done = (name = 'x') => ({ status: 'completed', data: [{ url: `http://h.example/${name}` }] });
+const ago = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
+const aged = (age: number | undefined): N8n.IDataObject =>
+	age === undefined ? {} : { submittedAt: ago(age) };
+
+type Reply = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
+
+/** Runs a node against a server that answers what it likes; `nth` counts the requests to a path. */
+async function run(
+	reply: Reply,
+	type: NodeName,
+	parameters: Record<string, unknown>,
+	items: N8n.IDataObject[],
+	{ server: given, apiKey }: { server?: OwnServer; apiKey?: string } = {},
+) {
+	const counts = new Map<string, number>();
+	const own = async (): Promise<OwnServer> =>
+		await serve((request, response) => {
+			const path = request.url ?? '';
+			counts.set(path, (counts.get(path) ?? 0) + 1);
+			reply(response, request, counts.get(path) ?? 0);
+		});
+	const server = given ?? (await own());
+	const before = performance.now();
+	try {
+		const host = await hostFor({
+			baseUrl: server.url,
+			...(apiKey === undefined ? {} : { apiKey }),
+		});
+		const result = await host.run(
+			workflowOf(type, { download: false, ...parameters }, { onError: 'continueErrorOutput' }),
+			{ input: items.map((json) => ({ json })) },
+		);
+		return {
+			items: result.json(NODE, 0),
+			failed: result.json(NODE, 1),
+			paths: server.requests.map(({ url }) => url),
+			seconds: (performance.now() - before) / 1000,
+		};
+	} finally {
+		if (given === undefined) await server.close();
+	}
+}
+
+const wait = async (reply: Reply, items: N8n.IDataObject[] = [{ taskId: 't' }], more = {}) =>
+	await run(reply, 'imageWait', { maxWait: 120, ...more }, items);
+const query = async (reply: Reply, items: N8n.IDataObject[] = [{ taskId: 't' }], more = {}) =>
+	await run(reply, 'imageTask', more, items);
+
+const FOREIGN: Array<[string, (response: ServerResponse) => void]> = [
+	['a text', (response) => void response.writeHead(404).end('default backend - 404')],
+	['a page', (response) => void response.writeHead(404).end('<html>404 Not Found</html>')],
+	['nothing', (response) => void response.writeHead(404).end()],
+	['an empty object', (response) => sendJson(response, {}, 404)],
+	['an object of its own', (response) => sendJson(response, { message: 'no Route' }, 404)],
+	['an error that is a text', (response) => sendJson(response, { error: 'not found' }, 404)],
+];
+
+describe('a 404', () => {
+	test.each(FOREIGN)('that brings %s passes, whatever the age of the task', async (_, foreign) => {
+		const reply: Reply = (response, _request, nth) =>
+			nth <= 4 ? foreign(response) : sendJson(response, done());
+		for (const ask of [wait, query]) {
+			for (const item of [{}, { taskType: 'generation' }, { submittedAt: ago(600) }]) {
+				const { items, failed } = await ask(reply, [{ taskId: 't', ...item }]);
+				expect(failed).toEqual([]);
+				expect(items).toHaveLength(1);
+			}
+		}
+	});
+
+	test('of something in front of the gateway is waited for until the deadline', async () => {
+		const { failed, paths } = await wait((response) => FOREIGN[0]?.[1](response), undefined, {
+			taskType: 'generation',
+		});
+		expect(failed[0]?.error).toMatch(
+			/still open after 120 s; .*Something in front of the gateway answered 404/,
+		);
+		expect(paths.length).toBeGreaterThan(20);
+	});
+
+	test('of something in front of the gateway is asked about a few times by Image Task', async () => {
+		const { failed, paths } = await query((response) => FOREIGN[1]?.[1](response), undefined, {
+			taskType: 'edit',
+		});
+		expect(failed[0]?.error).toMatch(/in front of the gateway answered 404.*tried 5 times/);
+		expect(failed[0]?.details).toMatchObject({ taskId: 't', httpCode: 404 });
+		expect(paths).toEqual(Array(5).fill('/v1/images/edits/t'));
+	});
+
+	test.each([
+		['submitted just now', 0, {}, 3],
+		['submitted just now, of known kind', 0, { taskType: 'generation' }, 3],
+		['of unknown age', undefined, {}, 3],
+		['of unknown age and known kind', undefined, { taskType: 'generation' }, 3],
+	])('of the gateway for a task %s passes if it appears', async (_, age, item, misses) => {
+		const reply: Reply = (response, { url }, nth) =>
+			url?.includes('generations') && nth > misses
+				? sendJson(response, done())
+				: sendJson(response, UNKNOWN, 404);
+		for (const ask of [wait, query]) {
+			const { items, failed } = await ask(reply, [{ taskId: 't', ...aged(age), ...item }]);
+			expect(failed).toEqual([]);
+			expect(items).toHaveLength(1);
+		}
+	});
+
+	test.each<[string, number | undefined, number, number]>([
+		['that is old', 31, 1, 0],
+		['of unknown age', undefined, 4, 5],
+		['that is young', 0, 4, 29],
+	])('that stays is final for a task %s', async (_, age, leastRounds, leastSeconds) => {
+		for (const ask of [wait, query]) {
+			const { failed, paths, seconds } = await ask(
+				(response) => sendJson(response, UNKNOWN, 404),
+				[{ taskId: 't', ...aged(age) }],
+			);
+			expect(failed[0]?.error).toMatch(/^The gateway knows no task t \(404\)$/);
+			expect(new Set(paths)).toEqual(new Set(['/v1/images/generations/t', '/v1/images/edits/t']));
+			if (leastSeconds === 0) expect(paths).toHaveLength(2);
+			expect(paths.length / 2).toBeGreaterThanOrEqual(leastRounds);
+			expect(paths.length / 2).toBeLessThan(20);
+			expect(seconds).toBeGreaterThanOrEqual(leastSeconds);
+		}
+	});
+
+	test('of the wrong endpoint is told at once for an old task', async () => {
+		for (const ask of [wait, query]) {
+			const { failed, paths } = await ask(
+				(response, { url }) =>
+					url?.includes('/edits/') ? sendJson(response, done()) : sendJson(response, UNKNOWN, 404),
+				[{ taskId: 't', taskType: 'generation', submittedAt: ago(60) }],
+			);
+			expect(failed[0]?.error).toBe('Task t is an edit task, not a generation task');
+			expect(paths).toHaveLength(2);
+		}
+	});
+
+	test('with auto, a gateway that knows it at one endpoint and a page at the other', async () => {
+		const reply: Reply = (response, { url }) =>
+			url?.includes('/edits/') ? sendJson(response, done()) : FOREIGN[1]?.[1](response);
+		for (const ask of [wait, query]) expect((await ask(reply)).items).toHaveLength(1);
+	});
+});
+
+describe('a 429 about a task', () => {
+	const BROKE = { error: { message: 'Insufficient balance', type: 'insufficient_quota' } };
+
+	test('never ends the wait, whatever it says', async () => {
+		const { items, failed } = await wait((response, _, nth) =>
+			nth <= 12 ? sendJson(response, BROKE, 429) : sendJson(response, done()),
+		);
+		expect(failed).toEqual([]);
+		expect(items).toHaveLength(1);
+	});
+
+	test('about money ends a single query after one more try', async () => {
+		const { failed, paths } = await query((response) => sendJson(response, BROKE, 429));
+		expect(paths).toHaveLength(2);
+		expect(failed[0]?.error).toMatch(/quota of the API key is not sufficient/);
+	});
+});
+
+test('425 passes like 408', async () => {
+	const reply: Reply = (response, _, nth) =>
+		nth <= 2 ? sendJson(response, {}, 425) : sendJson(response, done());
+	for (const ask of [wait, query]) expect((await ask(reply)).items).toHaveLength(1);
+});
+
+test('Retry-After on a status is kept to, within reason', async () => {
+	const at: number[] = [];
+	const { items } = await wait((response, _, nth) => {
+		at.push(performance.now());
+		response.setHeader('retry-after', nth === 1 ? '20' : '7200');
+		sendJson(response, nth < 3 ? { status: 'running' } : done());
+	});
+	expect(items).toHaveLength(1);
+	expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(20_000);
+	expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThanOrEqual(30_000);
+});
+
+test('one ID as generation, as edit, as both and twice in a batch', async () => {
+	const { items } = await wait(
+		(response, { url }, nth) =>
+			sendJson(
+				response,
+				nth < 3 ? { status: 'queued' } : done(url?.includes('edits') ? 'edit' : 'generation'),
+			),
+		[
+			{ taskId: 't', taskType: 'generation' },
+			{ taskId: 't', taskType: 'edit' },
+			{ taskId: 't' },
+			{ taskId: 't', taskType: 'edit' },
+			{ taskId: 't', taskType: 'generation' },
+		],
+	);
+	expect(items.map(({ taskType, url }) => [taskType, url])).toEqual(
+		['generation', 'edit', 'generation', 'edit', 'generation'].map((kind) => [
+			kind,
+			`http://h.example/${kind}`,
+		]),
+	);
+});
+
+describe('at the deadline', () => {
+	const tasks = (count: number): N8n.IDataObject[] =>
+		Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, taskType: 'generation' }));
+
+	test('every task has been asked about, though the rate is limited', async () => {
+		const { items, failed } = await wait((response) => sendJson(response, done()), tasks(12), {
+			maxWait: 4,
+			options: { requestsPerSecond: 1 },
+		});
+		expect(failed).toEqual([]);
+		expect(items).toHaveLength(12);
+	});
+
+	test('or the error says that it was not', async () => {
+		const { items, failed } = await wait((response) => sendJson(response, done()), tasks(60), {
+			maxWait: 4,
+			options: { requestsPerSecond: 1 },
+		});
+		expect(items.length + failed.length).toBe(60);
+		expect(failed.length).toBeGreaterThan(0);
+		for (const { error, details } of failed) {
+			expect(error).toMatch(/^The generation task t\d+ could not be asked about within 4 s$/);
+			expect(details).toMatchObject({ taskId: expect.stringMatching(/^t\d+$/) });
+		}
+	});
+
+	test('an answer on its way is used', async () => {
+		const { items } = await wait(
+			(response, _, nth) => {
+				// A moment after the deadline, on the fast clock.
+				if (nth === 1) sendJson(response, { status: 'running' });
+				else setTimeout(() => sendJson(response, done()), 5);
+			},
+			[{ taskId: 't', taskType: 'generation' }],
+			{ maxWait: 4 },
+		);
+		expect(items).toHaveLength(1);
+	});
+});
+
+test('a Retry-After of one account does not hold up another', async () => {
+	const server = await serve(({ headers }, response) => {
+		if (String(headers.authorization).endsWith('two')) return sendJson(response, done());
+		response.setHeader('retry-after', '290');
+		sendJson(response, { error: { message: 'too many requests' } }, 429);
+	});
+	const item = [{ taskId: 't', taskType: 'generation' }];
+	const as = async (apiKey: string) =>
+		await run(() => undefined, 'imageWait', { maxWait: 4 }, item, { server, apiKey });
+	try {
+		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/too many requests/);
+		// On the fast clock: what one has been told is still to be kept to for more than 200 s.
+		expect((await as('sk-account-two')).items).toHaveLength(1);
+		// The same account does keep to it: it does not even ask before its deadline.
+		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/could not be asked about/);
+		expect(server.requests).toHaveLength(2);
+	} finally {
+		await server.close();
+	}
+});

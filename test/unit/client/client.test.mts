@@ -1,0 +1,236 @@
+import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
+import type { Outcome } from '../../../gateway/protocol/outcome.js';
+import {
+	planGeneration,
+	planTaskQuery,
+	type RequestPlan,
+} from '../../../gateway/protocol/requestPlan.js';
+import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
+import { createClient } from '../../../gateway/client/client.js';
+import { FakeClock } from '../fake-clock.mjs';
+import { answer, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+
+const paid = planGeneration({ model: 'painter', prompt: 'a red boat' }, 'query');
+const free = planTaskQuery('generation', 't1');
+const accepted = answer(200, { id: 't1', status: 'queued' });
+const QUOTA = answer(429, { error: { message: 'quota exceeded' } });
+
+/** A client at a gateway that answers with these outcomes in turn, the last one for ever. */
+function senderFor(outcomes: Outcome[], concurrency = 10) {
+	const clock = new FakeClock();
+	const limiter = new RateLimiter({ concurrency, clock });
+	const sent: Array<{ plan: RequestPlan; at: number; timeoutMs?: number }> = [];
+	const client = createClient({
+		limiter,
+		clock,
+		wallClock: clock.now,
+		sendOnce: async (plan, timeoutMs) => {
+			sent.push({ plan, at: clock.now(), timeoutMs });
+			await clock.sleep(10);
+			return outcomes[Math.min(sent.length, outcomes.length) - 1];
+		},
+	});
+	return { clock, limiter, client, sent };
+}
+
+const failure = async (clock: FakeClock, promise: Promise<unknown>): Promise<GatewayError> =>
+	await clock.run(
+		promise.then(
+			() => {
+				throw new Error('It did not fail');
+			},
+			(error: GatewayError) => error,
+		),
+	);
+
+test('a good answer is handed out after one attempt', async () => {
+	const { clock, client, sent } = senderFor([accepted]);
+	await expect(clock.run(client.send(paid))).resolves.toEqual({ id: 't1', status: 'queued' });
+	expect(sent).toHaveLength(1);
+});
+
+describe('a paid request is never sent twice', () => {
+	test.each<[string, Outcome]>([
+		['a time-out', fault('timeout')],
+		['a reset', fault('reset')],
+		['any other fault', fault('other')],
+		['an answer that is too large', fault('tooLarge')],
+		['408', answer(408)],
+		['500', answer(500)],
+		['502', page(502, '<html>')],
+		['503 with Retry-After', answer(503, {}, { 'retry-after': '1' })],
+		['504', answer(504)],
+		['a web page', page(200, '<html>')],
+		['an empty body', page(200, '')],
+		['a list', answer(200, [])],
+	])('after %s, and the outcome is unknown', async (_name, outcome) => {
+		const { clock, client, sent } = senderFor([outcome, accepted]);
+		expect(await failure(clock, client.send(paid))).toBeInstanceOf(UnknownOutcomeError);
+		expect(sent).toHaveLength(1);
+	});
+
+	test.each<[string, Outcome]>([
+		['400', answer(400)],
+		['401', answer(401)],
+		['403', answer(403)],
+		['404', answer(404)],
+		['413', answer(413)],
+		['a redirect', answer(307, {}, { location: 'https://evil.example' })],
+		['an untrusted certificate', fault('certificate')],
+	])('after %s, and the error is plain', async (_name, outcome) => {
+		const { clock, client, sent } = senderFor([outcome, accepted]);
+		const error = await failure(clock, client.send(paid));
+		expect(error).toBeInstanceOf(GatewayError);
+		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
+		expect(sent).toHaveLength(1);
+	});
+
+	test('after a time-out that follows a refusal', async () => {
+		const { clock, client, sent } = senderFor([answer(429, TOO_OFTEN), fault('timeout'), accepted]);
+		expect(await failure(clock, client.send(paid))).toBeInstanceOf(UnknownOutcomeError);
+		expect(sent).toHaveLength(2);
+	});
+});
+
+describe('a request that was surely not accepted is sent again', () => {
+	test.each<[string, Outcome]>([
+		['429', answer(429, TOO_OFTEN)],
+		['429 with Retry-After', answer(429, TOO_OFTEN, { 'retry-after': '3' })],
+		['a refused connection', fault('refused')],
+		['a name not found', fault('notFound')],
+		['429 for quota', QUOTA],
+	])('after %s', async (_name, outcome) => {
+		const { clock, client, sent } = senderFor([outcome, accepted]);
+		await expect(clock.run(client.send(paid))).resolves.toMatchObject({ id: 't1' });
+		expect(sent).toHaveLength(2);
+	});
+
+	test.each([true, false])('six times where nothing answers (paid: %s)', async (isPaid) => {
+		const { clock, client, sent } = senderFor([fault('refused', 'ECONNREFUSED')]);
+		const error = await failure(clock, client.send(isPaid ? paid : free));
+		expect(sent).toHaveLength(6);
+		expect(error.message).toMatch(/nothing answers.*\(tried 6 times\)/);
+		const pauses = sent.slice(1).map(({ at }, index) => at - sent[index].at);
+		expect(pauses.every((pause, index) => pause >= 500 * 2 ** index)).toBe(true);
+	});
+
+	test('fifteen times where it is too often', async () => {
+		const { clock, client, sent } = senderFor([answer(429, TOO_OFTEN)]);
+		const error = await failure(clock, client.send(paid));
+		expect(sent).toHaveLength(15);
+		expect(error.problem.httpCode).toBe(429);
+	});
+
+	test('once where the quota is used up', async () => {
+		const { clock, client, sent } = senderFor([QUOTA]);
+		const error = await failure(clock, client.send(paid));
+		expect(sent).toHaveLength(2);
+		expect(error.message).toMatch(/quota/);
+	});
+
+	test('once for quota, however it is mixed with other refusals', async () => {
+		const { clock, client, sent } = senderFor([
+			answer(429, TOO_OFTEN),
+			QUOTA,
+			answer(429, TOO_OFTEN),
+			QUOTA,
+			accepted,
+		]);
+		await failure(clock, client.send(paid));
+		expect(sent).toHaveLength(4);
+	});
+});
+
+describe('a free request is sent again', () => {
+	test.each<[string, Outcome]>([
+		['a time-out', fault('timeout')],
+		['a reset', fault('reset')],
+		['500', answer(500)],
+		['502', page(502, '<html>')],
+		['408', answer(408)],
+		['a web page', page(200, '<html>')],
+	])('after %s', async (_name, outcome) => {
+		const { clock, client, sent } = senderFor([outcome, outcome, accepted]);
+		await expect(clock.run(client.send(free))).resolves.toMatchObject({ id: 't1' });
+		expect(sent).toHaveLength(3);
+	});
+
+	test('but not where asking again is of no use', async () => {
+		const { clock, client, sent } = senderFor([answer(404), accepted]);
+		const { outcome, attempts } = await clock.run(client.sendWithRetry(free));
+		expect([outcome, attempts, sent.length]).toEqual([answer(404), 1, 1]);
+	});
+});
+
+describe('Retry-After', () => {
+	test.each([
+		['seconds', '7', 7000],
+		['a date', new Date(30_000).toUTCString(), 30_000],
+	])('as %s holds back the whole run after a 429', async (_form, header, ms) => {
+		const refusal = answer(429, TOO_OFTEN, { 'retry-after': header });
+		const { clock, client, sent } = senderFor([refusal, accepted], 1);
+		await clock.run(Promise.all([client.send(paid), client.send(paid), client.send(free)]));
+		expect(sent).toHaveLength(4);
+		expect(sent[1].at).toBeGreaterThanOrEqual(ms);
+	});
+
+	test('of an hour ends this request, and does not hold back the others', async () => {
+		const refusal = answer(429, TOO_OFTEN, { 'retry-after': '3600' });
+		const { clock, client, sent } = senderFor([refusal, accepted], 1);
+		const refused = client.send(paid).catch((error: GatewayError) => error.problem.httpCode);
+		await expect(clock.run(Promise.all([refused, client.send(paid)]))).resolves.toEqual([
+			429,
+			{ id: 't1', status: 'queued' },
+		]);
+		expect(sent).toHaveLength(2);
+		expect(clock.now()).toBeLessThan(5000);
+	});
+});
+
+test.each([
+	['a 503 is no sign that the gateway is ready again', answer(503), 70_000, Infinity],
+	['a 404 is one, although it is no good answer', answer(404), 0, 50_000],
+])('between two 429, %s', async (_name, between, least, most) => {
+	const refusal = answer(429, TOO_OFTEN);
+	const { clock, client } = senderFor(Array.from({ length: 9 }, () => [refusal, between]).flat());
+	for (let times = 0; times < 18; times += 1) await clock.run(client.sendOnce(free));
+	expect(clock.now()).toBeGreaterThan(least);
+	expect(clock.now()).toBeLessThan(most);
+});
+
+test('another way to make the attempts is used for each of them', async () => {
+	const { clock, client, sent } = senderFor([accepted]);
+	const another = jest
+		.fn<Promise<Outcome>, []>()
+		.mockResolvedValueOnce(answer(502))
+		.mockResolvedValueOnce(answer(200, { fileName: 'boat.png' }));
+	await expect(clock.run(client.send(free, another))).resolves.toEqual({ fileName: 'boat.png' });
+	expect(sent).toHaveLength(0);
+});
+
+test('one attempt is one attempt, with its own time-out', async () => {
+	const { clock, client, sent } = senderFor([answer(502), accepted]);
+	await expect(clock.run(client.sendOnce(free, 1234))).resolves.toEqual(answer(502));
+	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
+});
+
+test('when the run is stopped, waiting requests are not sent', async () => {
+	const { clock, client, sent } = senderFor([fault('refused'), accepted], 1);
+	const sending = [client.send(paid), client.send(paid)];
+	await clock.pass(500);
+	clock.close('stopped');
+	const ends = await Promise.allSettled(sending);
+	expect(ends).toContainEqual({ status: 'rejected', reason: 'stopped' });
+	expect(sent.length).toBeLessThanOrEqual(2);
+});
+
+test('who waited while everything was refused for minutes is told so, unsent', async () => {
+	const { clock, client, sent } = senderFor([answer(429, TOO_OFTEN)], 5);
+	const ends = Array.from({ length: 100 }, async () => await client.send(paid));
+	const results = await clock.run(Promise.allSettled(ends));
+	const errors = results.map((end) => (end as PromiseRejectedResult).reason as GatewayError);
+	expect(errors.every((error) => /too many requests \(429\)/.test(error.message))).toBe(true);
+	expect(errors.some((error) => error instanceof UnknownOutcomeError)).toBe(false);
+	expect(sent.length).toBeLessThan(50);
+	expect(clock.now()).toBeLessThan(400_000);
+});

@@ -1,0 +1,46 @@
+import { isGone, type Sightings } from '../../../gateway/client/missingTasks.js';
+import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
+import { answer, fault, page } from '../virtual-gateway.mjs';
+
+test('only an error in its own form is the 404 of the gateway', () => {
+	expect(isUnknownTask(answer(404, { error: { message: 'task does not exist' } }))).toBe(true);
+	for (const outcome of [
+		page(404, 'default backend - 404'),
+		page(404, '<html>Not Found'),
+		page(404, ''),
+		answer(404, {}),
+		answer(404, null),
+		answer(404, []),
+		answer(404, { error: 'not found' }),
+		answer(404, { error: { message: '' } }),
+		answer(404, { error: { message: 404 } }),
+		answer(404, { error: { type: 'x' } }),
+		answer(404, { error: [{ message: 'x' }] }),
+		answer(404, { message: 'no Route matched with those values' }),
+		answer(404, { success: false, message: 'x' }),
+		answer(410, { error: { message: 'gone' } }),
+		fault('reset'),
+	]) {
+		expect(isUnknownTask(outcome)).toBe(false);
+	}
+});
+
+/** After how many seconds of nothing but 404 it is final. */
+function secondsUntilGone(task: Sightings, start = 100_000): number {
+	for (let seconds = 0; seconds < 100; seconds += 1) {
+		if (isGone(task, start + seconds * 1000)) return seconds;
+	}
+	return Infinity;
+}
+
+test.each<[string, Sightings, number]>([
+	['of unknown age', {}, 5],
+	['submitted just now', { bornAt: 100_000 }, 30],
+	['submitted 20 s ago', { bornAt: 80_000 }, 10],
+	['submitted 30 s ago', { bornAt: 70_000 }, 0],
+	['submitted yesterday', { bornAt: -86_400_000 }, 0],
+	['of tomorrow, by another clock', { bornAt: 86_400_000 }, 30],
+	['that is old but was seen', { bornAt: 0, seen: true }, 5],
+])('for a task %s it is final after so many seconds', (_, task, seconds) => {
+	expect(secondsUntilGone(task)).toBe(seconds);
+});

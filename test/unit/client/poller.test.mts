@@ -1,0 +1,460 @@
+import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
+import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import { isGood, type Outcome } from '../../../gateway/protocol/outcome.js';
+import { planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import { GatewayError } from '../../../gateway/util/gatewayError.js';
+import { createClient } from '../../../gateway/client/client.js';
+import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
+import { createPoller, type PollAnswer } from '../../../gateway/client/poller.js';
+import { FakeClock } from '../fake-clock.mjs';
+import {
+	answer,
+	fault,
+	fixedWindows,
+	page,
+	slidingWindow,
+	VirtualGateway,
+} from '../virtual-gateway.mjs';
+
+const task = (taskId: string): TaskRef => ({ taskId, taskType: 'generation' });
+const state = (taskId: string, status: string): PollAnswer => ({
+	kind: 'state',
+	state: readTaskState(task(taskId), { id: taskId, status }),
+});
+const error = new GatewayError({ message: 'cut', description: '' });
+const passing = (pauseMs?: number): PollAnswer => ({ kind: 'passing', error, pauseMs });
+
+type Ask = (task: TaskRef, timeoutMs: number) => Promise<PollAnswer>;
+
+function waiterFor(ask: Ask, intervalMs = 3000, expected?: number) {
+	const clock = new FakeClock();
+	const polls: Array<{ taskId: string; at: number; timeoutMs: number }> = [];
+	const poller = createPoller({
+		clock,
+		intervalMs,
+		expected,
+		ask: async (asked, timeoutMs) => {
+			polls.push({ taskId: asked.taskId, at: clock.now(), timeoutMs });
+			return await ask(asked, timeoutMs);
+		},
+	});
+	const pausesMs = () => polls.slice(1).map(({ at }, index) => at - polls[index].at);
+	return { clock, poller, polls, pausesMs };
+}
+
+describe('a task', () => {
+	test.each(['completed', 'Succeeded', ' SUCCESS ', 'failed', 'cancelled'])(
+		'that is %j is settled by one poll',
+		async (status) => {
+			const { clock, poller, polls } = waiterFor(async () => state('a', status));
+			const settled = await clock.run(poller.wait(task('a'), 60_000));
+			expect(settled).toMatchObject({ kind: 'finished', state: { taskId: 'a' } });
+			expect(polls).toHaveLength(1);
+			expect(clock.now()).toBe(0);
+			expect(poller.open).toBe(0);
+		},
+	);
+
+	test('is waited for through every open state', async () => {
+		const ways = [
+			'queued',
+			'pending',
+			'processing',
+			'in_progress',
+			'running',
+			'mystery',
+			'success',
+		];
+		const { clock, poller, polls } = waiterFor(async () => state('a', ways.shift()!));
+		const settled = await clock.run(poller.wait(task('a'), 600_000));
+		expect(settled).toMatchObject({ kind: 'finished', state: { status: 'success' } });
+		expect(polls).toHaveLength(7);
+	});
+
+	test.each([
+		['at once if its age is not known', undefined, 0],
+		['after its first pause', 0, 2000],
+		['at the end of its first pause', 1500, 500],
+		['at once if its first pause is over', 2001, 0],
+		['after its first pause if the clock of who submitted it is ahead', -60_000, 2000],
+		['after its first pause if its age is no number', NaN, 2000],
+	])('is first asked about %s', async (_name, ageMs, at) => {
+		const { clock, poller, polls } = waiterFor(async () => state('a', 'completed'));
+		await clock.run(poller.wait(task('a'), 60_000, ageMs));
+		expect(polls.map((poll) => poll.at)).toEqual([at]);
+	});
+
+	test('that cannot be asked about is a problem at once', async () => {
+		const { clock, poller } = waiterFor(async () => ({ kind: 'final', error }));
+		const settled = await clock.run(poller.wait(task('a'), 60_000));
+		expect(settled).toEqual({ kind: 'problem', error });
+	});
+
+	test('survives faults that pass', async () => {
+		const answers = [passing(), passing(), passing(), state('a', 'completed')];
+		const { clock, poller } = waiterFor(async () => answers.shift()!);
+		expect(await clock.run(poller.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
+	});
+});
+
+describe('the pauses', () => {
+	test('lie in the range, grow and are jittered', async () => {
+		const { clock, poller, pausesMs } = waiterFor(async () => state('a', 'running'));
+		await clock.run(poller.wait(task('a'), 600_000));
+		// The last poll does not wait for its turn.
+		const pauses = pausesMs().slice(0, -1);
+		expect(pauses.length).toBeGreaterThan(100);
+		expect(Math.min(...pauses)).toBeGreaterThanOrEqual(2000);
+		expect(Math.max(...pauses)).toBeLessThan(3100);
+		expect(pauses[0]).toBeLessThan(2800);
+		expect(Math.min(...pauses.slice(2))).toBeGreaterThanOrEqual(2600);
+		expect(new Set(pauses).size).toBeGreaterThan(2);
+	});
+
+	test('are longer the more tasks wait, or are expected, and shorter for the last few', async () => {
+		const { clock, poller, polls } = waiterFor(
+			async ({ taskId }) =>
+				state(taskId, taskId === 'last' || clock.now() < 60_000 ? 'running' : 'completed'),
+			3000,
+			1000,
+		);
+		const others = Array.from(
+			{ length: 999 },
+			async (_, i) => await poller.wait(task(`${i}`), 600_000, 0),
+		);
+		await clock.run(Promise.all([poller.wait(task('last'), 120_000, 0), ...others]));
+		const asked = polls.filter(({ taskId }) => taskId === 'last').map(({ at }) => at);
+		const pauses = asked.map((at, index) => at - (asked[index - 1] ?? 0)).slice(0, -1);
+		const late = asked.findIndex((at) => at > 66_000);
+		expect(Math.max(...pauses)).toBeLessThanOrEqual(5000);
+		expect(Math.min(...pauses.slice(0, 10))).toBeGreaterThanOrEqual(4400);
+		expect(Math.max(...pauses.slice(late + 1))).toBeLessThan(3100);
+	});
+
+	test.each([
+		[30, 2000],
+		[100, 3100],
+		[300, 4000],
+		[100_000, 4500],
+	])('begin for %d tasks with %d ms', async (expected, pauseMs) => {
+		const { clock, poller } = waiterFor(async () => state('a', 'completed'), 3000, expected);
+		await clock.run(poller.wait(task('a'), 60_000, 0));
+		expect(clock.now()).toBe(pauseMs);
+	});
+
+	test('are counted from the last answer', async () => {
+		const { clock, poller, pausesMs } = waiterFor(async () => {
+			await clock.sleep(7000);
+			return state('a', 'running');
+		});
+		await clock.run(poller.wait(task('a'), 120_000));
+		expect(Math.min(...pausesMs().slice(0, -1))).toBeGreaterThanOrEqual(9000);
+	});
+
+	test.each([0, 1, -5, NaN, 900])('are never below a second: %d', async (intervalMs) => {
+		const { clock, poller, pausesMs } = waiterFor(async () => state('a', 'running'), intervalMs);
+		await clock.run(poller.wait(task('a'), 20_000));
+		expect(Math.min(...pausesMs())).toBeGreaterThanOrEqual(1000);
+	});
+
+	test('honour Retry-After', async () => {
+		const answers = [passing(30_000), passing(500), state('a', 'completed')];
+		const { clock, poller, pausesMs } = waiterFor(async () => answers.shift()!);
+		await clock.run(poller.wait(task('a'), 600_000));
+		expect(pausesMs()[0]).toBe(30_000);
+		expect(pausesMs()[1]).toBeGreaterThanOrEqual(2000);
+		expect(pausesMs()[1]).toBeLessThan(3100);
+	});
+});
+
+test('a task whose question was refused for haste is asked about again without its pause', async () => {
+	const rateLimited: PollAnswer = { kind: 'passing', error, rateLimited: true };
+	const answers = [rateLimited, { ...rateLimited, pauseMs: 4000 }, state('a', 'completed')];
+	const { clock, poller, pausesMs } = waiterFor(async () => answers.shift()!);
+	await clock.run(poller.wait(task('a'), 60_000));
+	expect(pausesMs()[0]).toBeGreaterThanOrEqual(1000);
+	expect(pausesMs()[0]).toBeLessThanOrEqual(1200);
+	expect(pausesMs()[1]).toBe(4000);
+});
+
+describe('the deadline', () => {
+	test('comes after a last poll just before it', async () => {
+		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const settled = await clock.run(poller.wait(task('a'), 60_000));
+		expect(settled).toMatchObject({
+			kind: 'deadline',
+			state: { status: 'running' },
+			polls: polls.length,
+		});
+		expect(polls.at(-1)!.at).toBe(59_000);
+		expect(clock.now()).toBe(59_000);
+	});
+
+	test('is not reached by a task that is finished at the last poll', async () => {
+		const { clock, poller } = waiterFor(async () =>
+			state('a', clock.now() >= 58_900 ? 'completed' : 'running'),
+		);
+		expect(await clock.run(poller.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
+	});
+
+	test('names a status that nobody knows', async () => {
+		const { clock, poller } = waiterFor(async () => state('a', 'Dreaming'));
+		expect(await clock.run(poller.wait(task('a'), 30_000))).toMatchObject({
+			kind: 'deadline',
+			state: { status: 'Dreaming', group: 'unknown' },
+			error: undefined,
+		});
+	});
+
+	test('keeps the last state and the fault that came after it', async () => {
+		const { clock, poller } = waiterFor(async () =>
+			clock.now() < 10_000 ? state('a', 'queued') : passing(),
+		);
+		expect(await clock.run(poller.wait(task('a'), 30_000))).toMatchObject({
+			kind: 'deadline',
+			state: { status: 'queued' },
+			error,
+		});
+	});
+
+	test('is kept while a poll hangs', async () => {
+		const { clock, poller, polls } = waiterFor(async () => {
+			await clock.sleep(500_000);
+			return state('a', 'completed');
+		});
+		const settled = await clock.run(poller.wait(task('a'), 20_000));
+		expect(settled).toMatchObject({ kind: 'deadline', polls: 1 });
+		// Half a minute more for the only poll about it.
+		expect(clock.now()).toBe(50_000);
+		await clock.pass(600_000);
+		expect(polls).toHaveLength(1);
+		expect(poller.open).toBe(0);
+	});
+
+	test('a task whose questions were all refused for haste is asked about once more', async () => {
+		const { clock, poller } = waiterFor(async () =>
+			clock.now() < 21_000 ? { ...passing(), rateLimited: true } : state('a', 'completed'),
+		);
+		const settled = await clock.run(poller.wait(task('a'), 20_000));
+		expect(settled.kind).toBe('finished');
+		expect(clock.now()).toBeLessThan(25_000);
+	});
+
+	test('one that was answered before is not waited for longer than a moment', async () => {
+		const { clock, poller } = waiterFor(async () => {
+			if (clock.now() > 15_000) await clock.sleep(500_000);
+			return state('a', 'running');
+		});
+		expect(await clock.run(poller.wait(task('a'), 20_000))).toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBe(23_000);
+	});
+
+	test('is kept although Retry-After asks for more', async () => {
+		const { clock, poller, polls } = waiterFor(async () => passing(86_400_000));
+		await clock.run(poller.wait(task('a'), 20_000));
+		expect(polls.map(({ at }) => at)).toEqual([0, 19_000]);
+	});
+
+	test('bounds the time that a poll may take', async () => {
+		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		await clock.run(poller.wait(task('a'), 60_000));
+		expect(polls[0].timeoutMs).toBe(30_000);
+		// An answer may come a moment late.
+		expect(polls.at(-1)!.timeoutMs).toBe(4000);
+		expect(polls.every(({ at, timeoutMs }) => at + timeoutMs <= 63_000)).toBe(true);
+	});
+
+	test.each([0, -1, 1, 999, NaN])('of %d ms leaves room for one poll', async (maxWaitMs) => {
+		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const settled = await clock.run(poller.wait(task('a'), maxWaitMs));
+		expect(settled).toMatchObject({ kind: 'deadline', polls: 1 });
+		expect(polls).toHaveLength(1);
+		expect(clock.now()).toBeLessThanOrEqual(1000);
+	});
+
+	test('that is shorter than the first pause leaves room for one poll too', async () => {
+		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		await clock.run(poller.wait(task('a'), 2500, 0));
+		expect(polls.map(({ at }) => at)).toEqual([1500]);
+	});
+});
+
+describe('when the run is stopped', () => {
+	test('all waits end at once, and nobody is asked any more', async () => {
+		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const waits = Array.from(
+			{ length: 50 },
+			async (_, i) => await poller.wait(task(`${i}`), 60_000),
+		);
+		await clock.pass(10_500);
+		const asked = polls.length;
+		clock.close('stopped');
+		const ends = await Promise.allSettled(waits);
+		expect(new Set(ends.map((end) => end.status === 'rejected' && end.reason))).toEqual(
+			new Set(['stopped']),
+		);
+		expect(clock.sleeping).toBe(0);
+		await clock.pass(60_000);
+		expect(polls).toHaveLength(asked);
+		expect(poller.open).toBe(0);
+	});
+
+	test('a wait whose poll hangs ends too', async () => {
+		const { clock, poller } = waiterFor(async () => await new Promise<never>(() => undefined));
+		const wait = poller.wait(task('a'), 60_000);
+		await clock.pass(7000);
+		clock.close('stopped');
+		await expect(wait).rejects.toBe('stopped');
+	});
+
+	test('a wait that begins afterwards ends too', async () => {
+		const { clock, poller } = waiterFor(async () => state('a', 'running'));
+		const first = poller.wait(task('a'), 60_000);
+		await clock.pass(1000);
+		clock.close('stopped');
+		await expect(first).rejects.toBe('stopped');
+		await expect(clock.run(poller.wait(task('b'), 60_000, 0))).rejects.toBe('stopped');
+	});
+
+	test('as the poll finds out, the wait ends, and is not open any more', async () => {
+		const { clock, poller } = waiterFor(async () => await Promise.reject(new Error('stopped')));
+		await expect(clock.run(poller.wait(task('a'), 60_000))).rejects.toThrow('stopped');
+		expect(poller.open).toBe(0);
+	});
+});
+
+describe('many tasks', () => {
+	test('each get their own answer, and no timer is left', async () => {
+		const { clock, poller } = waiterFor(async ({ taskId }) =>
+			state(taskId, clock.now() > Number(taskId) * 700 ? 'completed' : 'running'),
+		);
+		const waits = Array.from({ length: 100 }, async (_, i) => {
+			const settled = await poller.wait(task(`${i}`), 600_000);
+			return settled.kind === 'finished' ? settled.state.taskId : settled.kind;
+		});
+		expect(poller.open).toBe(100);
+		const order = await clock.run(Promise.all(waits));
+		expect(order).toEqual(Array.from({ length: 100 }, (_, i) => `${i}`));
+		expect(poller.open).toBe(0);
+		expect(clock.sleeping).toBeLessThanOrEqual(1);
+		await clock.pass(5000);
+		expect(clock.sleeping).toBe(0);
+	});
+
+	test('share few timers', async () => {
+		const { clock, poller } = waiterFor(async ({ taskId }) =>
+			state(taskId, clock.now() > 60_000 ? 'completed' : 'running'),
+		);
+		const waits = Array.from(
+			{ length: 500 },
+			async (_, i) => await poller.wait(task(`${i}`), 600_000),
+		);
+		await clock.pass(30_000);
+		expect(clock.sleeping).toBeLessThan(20);
+		await clock.run(Promise.all(waits));
+	});
+
+	test('may come while others are waited for, and have their own deadline', async () => {
+		const { clock, poller } = waiterFor(async ({ taskId }) => state(taskId, 'running'));
+		const late = poller.wait(task('late'), 100_000);
+		await clock.pass(20_000);
+		const early = poller.wait(task('early'), 10_000);
+		await expect(clock.run(early)).resolves.toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBeLessThanOrEqual(30_000);
+		await expect(clock.run(late)).resolves.toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBeGreaterThan(98_000);
+	});
+
+	/** A thousand tasks through limiter and client, on virtual time. */
+	async function waitForThousand(
+		lifeMs: [number, number],
+		gatewayFor: (clock: FakeClock) => VirtualGateway,
+		answerTo: (clock: FakeClock, finished: boolean) => Outcome,
+	) {
+		const clock = new FakeClock(3);
+		const gateway = gatewayFor(clock);
+		const finishedAt = Array.from(
+			{ length: 1000 },
+			() => lifeMs[0] + clock.random() * (lifeMs[1] - lifeMs[0]),
+		);
+		const client = createClient({
+			limiter: new RateLimiter({ concurrency: 10, clock }),
+			clock,
+			wallClock: clock.now,
+			sendOnce: async (plan) => {
+				const index = Number(plan.path.split('/').pop());
+				return await gateway.receive(() => answerTo(clock, clock.now() >= finishedAt[index]));
+			},
+		});
+		const poller = createPoller({
+			clock,
+			intervalMs: 3000,
+			ask: async (asked, timeoutMs) => {
+				const plan = planTaskQuery(asked.taskType, asked.taskId);
+				const outcome = await client.sendOnce(plan, timeoutMs);
+				return isGood(outcome)
+					? { kind: 'state', state: readTaskState(asked, outcome.json) }
+					: { kind: 'passing', error: errorFor(plan, outcome) };
+			},
+		});
+		const settled = await clock.run(
+			Promise.all(finishedAt.map(async (_, i) => await poller.wait(task(`${i}`), 600_000))),
+		);
+		const kinds = settled.filter(({ kind }) => kind === 'finished').length;
+		return { finished: kinds, lastMs: clock.now(), idealMs: Math.max(...finishedAt), gateway };
+	}
+
+	const status = (finished: boolean) => answer(200, { status: finished ? 'completed' : 'running' });
+
+	test.each([
+		['whole seconds', () => fixedWindows(50)],
+		['any second', () => slidingWindow(50)],
+	])(
+		'come back soon after the last one is finished, at 50 requests in %s',
+		async (_name, limit) => {
+			const { finished, lastMs, idealMs, gateway } = await waitForThousand(
+				[5000, 60_000],
+				(clock) => new VirtualGateway(clock, limit(), () => 20 + 40 * clock.random()),
+				(_clock, isFinished) => status(isFinished),
+			);
+			expect(finished).toBe(1000);
+			expect(lastMs).toBeLessThan(idealMs * 1.1);
+			expect(gateway.refused).toBeLessThan(gateway.requests * 0.1);
+		},
+	);
+
+	test('come back all, though a third of the polls fail in every way', async () => {
+		const faults: Outcome[] = [
+			answer(429),
+			answer(429, {}, { 'retry-after': '1' }),
+			answer(500),
+			page(502, '<html>Bad Gateway'),
+			answer(503, {}, { 'retry-after': 'soon' }),
+			answer(504),
+			answer(408),
+			page(200, ''),
+			page(200, '{"status": "comp'),
+			page(200, '<html>'),
+			fault('reset'),
+			fault('timeout'),
+			fault('refused'),
+			fault('notFound'),
+			fault('other'),
+		];
+		const { finished, lastMs } = await waitForThousand(
+			[5000, 60_000],
+			(clock) =>
+				new VirtualGateway(
+					clock,
+					() => true,
+					() => 20 + 40 * clock.random(),
+				),
+			(clock, isFinished) =>
+				clock.random() < 1 / 3
+					? faults[Math.floor(clock.random() * faults.length)]
+					: status(isFinished),
+		);
+		expect(finished).toBe(1000);
+		expect(lastMs).toBeLessThan(300_000);
+	});
+});

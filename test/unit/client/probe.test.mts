@@ -1,0 +1,120 @@
+import {
+	mayBeWrongProtocol,
+	planListingProbe,
+	planProbe,
+	readListingProbe,
+	readProbe,
+	speaksProtocol,
+} from '../../../gateway/client/credentialProbe.js';
+import type { Outcome } from '../../../gateway/protocol/outcome.js';
+import { answer, fault, page } from '../virtual-gateway.mjs';
+
+const GATEWAY_404 = answer(404, {
+	error: { message: 'no such task', type: 'invalid_request_error' },
+});
+
+test('the probe costs nothing', () => {
+	expect(planProbe()).toMatchObject({ method: 'GET', paid: false, call: 'poll' });
+});
+
+test.each<[string, Outcome]>([
+	['404 of a gateway', GATEWAY_404],
+	['a task that exists after all', answer(200, { id: '1', status: 'queued' })],
+])('%s means a good key', (_name, outcome) => {
+	expect(readProbe(outcome)).toEqual({ ok: true, message: 'The gateway accepts the API key' });
+});
+
+test.each<[string, Outcome, RegExp]>([
+	[
+		'401',
+		answer(401, { error: { message: 'bad' } }),
+		/refused the API key \(401\)\. Copy the key again/,
+	],
+	['401 without a body', page(401, ''), /refused the API key \(401\)/],
+	['403', answer(403, { error: {} }), /refused the API key \(403\)/],
+	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not that of the console/],
+	['a web page with 404', page(404, '<html>'), /web page \(404\)/],
+	[
+		'404 of something else',
+		answer(404, { detail: 'Not Found' }),
+		/\(404\), but it is no media gateway/,
+	],
+	['404 in plain text', page(404, 'not found'), /no media gateway/],
+	['200 of something else', answer(200, { hello: 'world' }), /\(200\), but it is no media gateway/],
+	['a list', answer(200, []), /no media gateway/],
+	['400', answer(400, { error: { message: 'x' } }), /no media gateway/],
+	['a redirect', answer(301, {}, { location: 'https://x/' }), /points to another one/],
+	['429', answer(429, {}), /cannot check the API key now \(429\)/],
+	['503', answer(503, { error: { message: 'x' } }), /cannot check the API key now \(503\)/],
+	[
+		'nothing there',
+		fault('refused', 'ECONNREFUSED'),
+		/Nothing answers at the address.*Check "Base URL".*ECONNREFUSED/,
+	],
+	[
+		'no such host',
+		fault('notFound'),
+		/[Hh]ost name of the gateway was not found.*Check "Base URL"/,
+	],
+	['a certificate', fault('certificate'), /certificate.*"Allow Self-Signed Certificates"/],
+	['silence', fault('timeout'), /time-out\. Try again later\. Check "Base URL"\.$/],
+	['a cut connection', fault('reset'), /cut.*Check "Base URL"/],
+	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in "Base URL"/],
+])('%s is told in a sentence of its own', (_name, outcome, expected) => {
+	const { ok, message } = readProbe(outcome);
+	expect(ok).toBe(false);
+	expect(message).toMatch(expected);
+	expect(message).not.toMatch(/undefined|\[object/);
+});
+
+describe('the address of the listing', () => {
+	test('is asked for without a key, and costs nothing', () => {
+		expect(planListingProbe()).toMatchObject({ method: 'GET', paid: false, call: 'listing' });
+	});
+
+	test.each<[string, Outcome]>([
+		['models', answer(200, { success: true, data: { items: [{ model: 'm' }], total: 1 } })],
+		['no models yet', answer(200, { success: true, data: { items: [], total: 0 } })],
+		['too often', answer(429, { success: false, message: 'slow' })],
+	])('%s: it is there', (_name, outcome) => {
+		expect(readListingProbe(outcome).ok).toBe(true);
+	});
+
+	test.each<[string, Outcome]>([
+		['nothing there', fault('refused', 'ECONNREFUSED')],
+		['no such host', fault('notFound')],
+		['a cut connection', fault('reset')],
+		['silence', fault('timeout')],
+		['an odd fault', fault('other')],
+		['no https there', fault('invalidAddress', 'EPROTO')],
+		['TLS', fault('tlsMismatch')],
+		['a web page', page(200, '<html>')],
+		['a redirect', answer(302, {}, { location: 'https://x/' })],
+		['404', answer(404, { success: false, message: 'x' })],
+		['401', answer(401, {})],
+		['503', page(503, '')],
+		['something else', answer(200, { hello: 'world' })],
+		['a failure with 200', answer(200, { success: false, message: 'no' })],
+	])('%s: the error names the field, and no other address', (_name, outcome) => {
+		const { ok, message } = readListingProbe(outcome);
+		expect([ok, message]).toEqual([false, expect.stringContaining('"Media URL"')]);
+		expect(message.replace(/if the listing is at "Base URL"/, '')).not.toMatch(
+			/Base URL|\{|undefined/,
+		);
+	});
+});
+
+test('only what a wrong protocol can lead to is reason to try the other', () => {
+	const plain = page(400, 'Client sent an HTTP request to an HTTPS server.\n');
+	for (const outcome of [plain, fault('reset'), fault('invalidAddress', 'EPROTO')]) {
+		expect(mayBeWrongProtocol(outcome)).toBe(true);
+	}
+	for (const outcome of [answer(400, { error: {} }), GATEWAY_404, fault('notFound')]) {
+		expect(mayBeWrongProtocol(outcome)).toBe(false);
+	}
+	expect([plain, fault('certificate'), answer(404, {})].map(speaksProtocol)).toEqual([
+		false,
+		true,
+		true,
+	]);
+});

@@ -1,0 +1,264 @@
+import { RateLimiter, NotSent } from '../../../gateway/client/rateLimiter.js';
+import { FakeClock } from '../fake-clock.mjs';
+
+/** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */
+async function startTimes(
+	clock: FakeClock,
+	limiter: RateLimiter,
+	count: number,
+	takesMs: number,
+): Promise<number[]> {
+	const starts: number[] = [];
+	const requests = Array.from({ length: count }, async () => {
+		await limiter.run(async () => {
+			starts.push(clock.now());
+			await clock.sleep(takesMs);
+			limiter.accepted();
+		});
+	});
+	await clock.run(Promise.all(requests));
+	return starts;
+}
+
+/** The most starts within any span of that length. */
+const mostWithin = (starts: number[], spanMs: number): number =>
+	Math.max(
+		...starts.map((start) => starts.filter((at) => at >= start && at < start + spanMs).length),
+	);
+
+describe('what may be under way', () => {
+	test.each([1, 3, 10, 50])('is bounded by a concurrency of %d, and that is used', async (most) => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: most, clock });
+		let now = 0;
+		let highest = 0;
+		const requests = Array.from({ length: 200 }, async () => {
+			await limiter.run(async () => {
+				highest = Math.max(highest, ++now);
+				await clock.sleep(5000);
+				now -= 1;
+			});
+		});
+		await clock.run(Promise.all(requests));
+		expect(highest).toBe(most);
+		expect(now).toBe(0);
+	});
+
+	test('makes room when a request fails', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const failing = limiter.run(async () => {
+			await clock.sleep(10);
+			throw new Error('cut');
+		});
+		const next = limiter.run(async () => 'sent');
+		await expect(clock.run(failing)).rejects.toThrow('cut');
+		await expect(clock.run(next)).resolves.toBe('sent');
+	});
+
+	test('is let out in the order of arrival', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 2, clock });
+		const order: number[] = [];
+		const requests = Array.from({ length: 20 }, async (_, index) => {
+			await limiter.run(async () => {
+				order.push(index);
+				await clock.sleep(10);
+			});
+		});
+		await clock.run(Promise.all(requests));
+		expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
+	});
+});
+
+describe('requests per second', () => {
+	test.each([0.5, 1, 7, 30, 400])('are at most %d, and that is used', async (requestsPerSecond) => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1000, requestsPerSecond, clock });
+		const count = Math.ceil(requestsPerSecond * 20);
+		const starts = await startTimes(clock, limiter, count, 5);
+		const span = 1000 * Math.max(1, 1 / requestsPerSecond);
+		// More than that only by what a timer that fires late may catch up.
+		const lateness = Math.ceil(requestsPerSecond / 100);
+		expect(mostWithin(starts, span)).toBeLessThanOrEqual(Math.max(1, requestsPerSecond) + lateness);
+		expect(starts.at(-1)).toBeLessThanOrEqual(20_000);
+	});
+
+	test('of a high number need few timers', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1000, requestsPerSecond: 2000, clock });
+		const sleep = jest.spyOn(clock, 'sleep');
+		const count = 1000;
+		await clock.run(
+			Promise.all(Array.from({ length: count }, async () => await limiter.run(async () => 'sent'))),
+		);
+		expect(sleep.mock.calls.length).toBeLessThan(count / 5);
+	});
+
+	test('are not saved up while there is nothing to do', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 100, requestsPerSecond: 5, clock });
+		await clock.pass(60_000);
+		const starts = await startTimes(clock, limiter, 20, 5);
+		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(6);
+	});
+
+	test('without a limit begin with a handful at once and speed up', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1000, clock });
+		const starts = await startTimes(clock, limiter, 1000, 200);
+		expect(starts.filter((at) => at === 0)).toHaveLength(10);
+		expect(starts.filter((at) => at < 1000).length).toBeLessThan(200);
+		expect(starts.filter((at) => at >= 1000 && at < 2000).length).toBeGreaterThan(250);
+	});
+
+	test('without a limit are not held back where only a handful is under way', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const starts = await startTimes(clock, limiter, 1000, 5);
+		expect(starts.at(-1)).toBeLessThanOrEqual(99 * 5);
+	});
+
+	test('are held back after a refusal, however few are under way', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await clock.run(limiter.run(async (permit) => limiter.refused(permit)));
+		const refusedAt = clock.now();
+		const starts = await startTimes(clock, limiter, 50, 5);
+		const first = Math.min(...starts);
+		expect(first).toBeGreaterThan(refusedAt);
+		expect(starts.filter((at) => at < first + 1000).length).toBeLessThan(5);
+	});
+});
+
+describe('a 429', () => {
+	/** Sends a request that is refused, with a `Retry-After` of so many milliseconds. */
+	async function refuseOne(
+		clock: FakeClock,
+		limiter: RateLimiter,
+		pauseMs?: number,
+	): Promise<void> {
+		await clock.run(limiter.run(async (permit) => limiter.refused(permit, pauseMs)));
+	}
+
+	test('halts the whole run for a moment', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await refuseOne(clock, limiter);
+		const [first] = await startTimes(clock, limiter, 5, 1);
+		expect(first).toBeGreaterThanOrEqual(150);
+		expect(first).toBeLessThanOrEqual(1100);
+	});
+
+	test('halts the whole run for as long as Retry-After asks', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await refuseOne(clock, limiter, 42_000);
+		const [first] = await startTimes(clock, limiter, 5, 1);
+		expect(first).toBeGreaterThanOrEqual(42_000);
+		expect(first).toBeLessThan(43_000);
+	});
+
+	test('with a Retry-After counts also from a request that was sent earlier', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const late = limiter.run(async (permit) => {
+			await clock.sleep(100);
+			limiter.refused(permit, 9000);
+		});
+		await refuseOne(clock, limiter);
+		await clock.run(late);
+		const [first] = await startTimes(clock, limiter, 1, 1);
+		expect(first).toBe(9100);
+	});
+
+	test('after 429 makes the pauses grow, and one request at a time tries', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const starts: number[] = [];
+		let underWay = 0;
+		let most = 0;
+		const requests = Array.from({ length: 20 }, async () => {
+			for (let refused = true; refused; ) {
+				await limiter.run(async (permit) => {
+					starts.push(clock.now());
+					underWay += 1;
+					if (clock.now() > 20_000 && clock.now() < 90_000) most = Math.max(most, underWay);
+					await clock.sleep(5000);
+					underWay -= 1;
+					refused = clock.now() < 90_000;
+					if (refused) limiter.refused(permit);
+					else limiter.accepted();
+				});
+			}
+		});
+		await clock.run(Promise.all(requests));
+		expect(most).toBe(1);
+		const tries = starts.filter((at) => at > 20_000 && at < 90_000);
+		const pauses = tries.slice(1).map((at, index) => at - tries[index]);
+		expect(pauses.length).toBeGreaterThan(2);
+		expect(pauses.every((pause, index) => index === 0 || pause > pauses[index - 1])).toBe(true);
+		expect(clock.now()).toBeLessThan(180_000);
+	});
+
+	test('lowers the rate, and the rate recovers', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 100, requestsPerSecond: 20, clock });
+		for (let times = 0; times < 30; times += 1) await refuseOne(clock, limiter);
+		await clock.pass(60_000);
+		const from = clock.now();
+		const starts = await startTimes(clock, limiter, 1000, 10);
+		const inSecond = (second: number) =>
+			starts.filter((at) => Math.floor((at - from) / 1000) === second).length;
+		expect(inSecond(0)).toBeLessThan(12);
+		expect(inSecond(0)).toBeGreaterThan(0);
+		expect(Math.max(...Array.from({ length: 60 }, (_, second) => inSecond(second)))).toBe(20);
+		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(21);
+	});
+
+	test('of minutes without end is told to all who wait', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const ends = Array.from({ length: 50 }, async () => {
+			while (!limiter.circuitOpen) await limiter.run(async (permit) => limiter.refused(permit));
+		});
+		const results = await clock.run(Promise.allSettled(ends), 400_000);
+		const reasons = results.map((end) => (end.status === 'rejected' ? end.reason : 'asked'));
+		expect(reasons.filter((reason) => reason instanceof NotSent)).toHaveLength(49);
+		expect(clock.now()).toBeGreaterThan(300_000);
+		limiter.accepted();
+		expect(limiter.circuitOpen).toBe(false);
+	});
+});
+
+describe('a closed rate limiter', () => {
+	test('refuses whoever waits and whoever comes, and lets end what is under way', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const underWay = limiter.run(async () => {
+			await clock.sleep(1000);
+			return 'answered';
+		});
+		const sent = jest.fn();
+		const waiting = limiter.run(sent);
+		limiter.close('stopped');
+		limiter.close('later');
+		await expect(waiting).rejects.toBe('stopped');
+		await expect(limiter.run(sent)).rejects.toBe('stopped');
+		await expect(clock.run(underWay)).resolves.toBe('answered');
+		expect(sent).not.toHaveBeenCalled();
+	});
+
+	test('is what remains when the clock stops in a pause', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 5, requestsPerSecond: 1, clock });
+		const sent = jest.fn(async () => undefined);
+		const requests = [limiter.run(sent), limiter.run(sent), limiter.run(sent)];
+		await clock.pass(0);
+		clock.close('stopped');
+		const ends = await Promise.allSettled(requests);
+		expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+		expect(sent).toHaveBeenCalledTimes(1);
+		await expect(limiter.run(sent)).rejects.toBe('stopped');
+	});
+});

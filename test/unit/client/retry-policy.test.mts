@@ -1,0 +1,265 @@
+import {
+	faultOf,
+	isGood,
+	retryAfterMs,
+	wasNotAccepted,
+	type Fault,
+	type Outcome,
+} from '../../../gateway/protocol/outcome.js';
+import {
+	backoffMs,
+	decideRetry,
+	isTransient,
+	isRateLimited,
+} from '../../../gateway/client/retryPolicy.js';
+import { isQuotaRefusal } from '../../../gateway/protocol/quota.js';
+import { answer, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+
+const NOW = Date.UTC(2030, 0, 1);
+const QUOTA = { error: { message: 'Insufficient quota', type: 'insufficient_quota' } };
+
+const decide = (outcome: Outcome, paid: boolean, attempt = 1, quotaRefusals = 0) =>
+	decideRetry({
+		plan: { paid },
+		outcome,
+		attempts: attempt,
+		quotaRefusals,
+		random: 0.5,
+		nowMs: NOW,
+	});
+
+/** What the design prescribes (section 4): sent again if paid, if free, and whether surely not accepted. */
+const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolean, safe: boolean]> =
+	[
+		['200 with JSON', answer(200, { id: '1' }), false, false, false],
+		['201 with JSON', answer(201, { id: '1' }), false, false, false],
+		['200 with an empty body', page(200, ''), false, true, false],
+		['200 with a web page', page(200, '<html>'), false, true, false],
+		['200 with half a document', page(200, '{"id": "1'), false, true, false],
+		['200 with a list', answer(200, []), false, true, false],
+		['200 with null', answer(200, null), false, true, false],
+		['204 without a body', page(204, ''), false, true, false],
+		['301', answer(301), false, false, true],
+		['302', answer(302), false, false, true],
+		['303', answer(303), false, false, false],
+		['307', answer(307), false, false, true],
+		['400', answer(400), false, false, true],
+		['401', answer(401), false, false, true],
+		['403', answer(403), false, false, true],
+		['404', answer(404), false, false, true],
+		['408', answer(408), false, true, false],
+		['409', answer(409), false, false, true],
+		['413', answer(413), false, false, true],
+		['422', answer(422), false, false, true],
+		['425', answer(425), false, true, true],
+		['429', answer(429, TOO_OFTEN), true, true, true],
+		['429 without a body', page(429, ''), true, true, true],
+		['500', answer(500), false, true, false],
+		['501', answer(501), false, true, false],
+		['502', page(502, '<html>Bad Gateway'), false, true, false],
+		['503', answer(503), false, true, false],
+		['503 with Retry-After', answer(503, {}, { 'retry-after': '2' }), false, true, false],
+		['504', answer(504), false, true, false],
+		['529', answer(529), false, true, false],
+		['599', answer(599), false, true, false],
+		['connection refused', fault('refused'), true, true, true],
+		['name not found', fault('notFound'), true, true, true],
+		['certificate not trusted', fault('certificate'), false, false, true],
+		['address not valid', fault('invalidAddress'), false, false, true],
+		['header not valid', fault('invalidHeader'), false, false, true],
+		['address blocked by n8n', fault('blocked'), false, false, true],
+		['no connection made', fault('unconnected'), false, true, true],
+		['no TLS in common', fault('tlsMismatch'), false, false, true],
+		['connection reset', fault('reset'), false, true, false],
+		['time-out', fault('timeout'), false, true, false],
+		['answer too large', fault('tooLarge'), false, false, false],
+		['any other fault', fault('other'), false, true, false],
+	];
+
+describe.each(MATRIX)('after %s', (_name, outcome, paid, free, safe) => {
+	test(`a paid request is ${paid ? '' : 'not '}sent again`, () => {
+		expect(decide(outcome, true).again).toBe(paid);
+	});
+
+	test(`a free request is ${free ? '' : 'not '}sent again`, () => {
+		expect(decide(outcome, false).again).toBe(free);
+		expect(!isGood(outcome) && isTransient(outcome)).toBe(free);
+	});
+
+	test(`it is ${safe ? '' : 'not '}certain that nothing was accepted`, () => {
+		expect(wasNotAccepted(outcome)).toBe(safe);
+	});
+
+	test('nothing is sent again for ever', () => {
+		expect(decide(outcome, true, 100).again).toBe(false);
+		expect(decide(outcome, false, 100).again).toBe(false);
+	});
+});
+
+test('a paid request is sent again only where it was certainly not accepted', () => {
+	const faults: Fault[] = [
+		'refused',
+		'notFound',
+		'unconnected',
+		'tlsMismatch',
+		'certificate',
+		'invalidAddress',
+		'invalidHeader',
+		'invalidBody',
+		'blocked',
+		'reset',
+		'timeout',
+		'tooLarge',
+		'other',
+	];
+	const everything = [
+		...faults.map((kind) => fault(kind)),
+		...Array.from({ length: 500 }, (_, index) => answer(100 + index, TOO_OFTEN)),
+		...Array.from({ length: 500 }, (_, index) => page(100 + index, '')),
+	];
+	const again = everything.filter((outcome) => decide(outcome, true).again);
+	expect(again).toHaveLength(4);
+	expect(again.every(wasNotAccepted)).toBe(true);
+});
+
+describe('a 429', () => {
+	test.each([
+		QUOTA,
+		{ error: { message: 'Quota exceeded' } },
+		{ error: { message: 'not enough credits' } },
+		{ error: { message: 'Please top up your account' } },
+	])('that speaks of money is sent again once: %j', (body) => {
+		const outcome = answer(429, body);
+		expect(isQuotaRefusal(outcome)).toBe(true);
+		expect(isRateLimited(outcome)).toBe(false);
+		for (const paid of [true, false]) {
+			expect(decide(outcome, paid, 1, 1)).toMatchObject({ again: true, rateLimited: false });
+			expect(decide(outcome, paid, 2, 2).again).toBe(false);
+		}
+	});
+
+	test.each(['Too many requests', 'rate_limit_error', 'refused by the load balancer', ''])(
+		'that speaks of haste halts the whole run: %j',
+		(message) => {
+			const outcome = answer(429, { error: { message } });
+			expect(isRateLimited(outcome)).toBe(true);
+			expect(decide(outcome, true)).toMatchObject({ again: true, rateLimited: true });
+		},
+	);
+
+	test('is no quota refusal with another status', () => {
+		expect(isQuotaRefusal(answer(400, QUOTA))).toBe(false);
+	});
+
+	test.each([true, false])('is taken patiently, but not for ever (paid: %s)', (paid) => {
+		const again = Array.from({ length: 30 }, (_, index) =>
+			decide(answer(429, TOO_OFTEN), paid, index + 1),
+		);
+		expect(again.filter((decision) => decision.again)).toHaveLength(14);
+	});
+});
+
+describe('the pause before the next attempt', () => {
+	test('doubles, up to twenty seconds', () => {
+		const pauses = [1, 2, 3, 4, 5, 6, 7, 50].map((attempt) => backoffMs(attempt, 1));
+		expect(pauses).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000, 20_000, 20_000]);
+	});
+
+	test('is spread by chance over its upper half', () => {
+		expect(backoffMs(3, 0)).toBe(2000);
+		expect(backoffMs(3, 0.5)).toBe(3000);
+	});
+
+	test('is at least what the gateway asks for', () => {
+		const outcome = answer(503, {}, { 'retry-after': '17' });
+		expect(decide(outcome, false)).toMatchObject({ again: true, afterMs: 17_000 });
+		const rateLimited = answer(503, {}, { 'retry-after': '0' });
+		expect(decide(rateLimited, false)).toMatchObject({ again: true, afterMs: 750 });
+	});
+
+	test('is not an hour: then the user is told instead', () => {
+		const asking = (seconds: number) => answer(429, TOO_OFTEN, { 'retry-after': `${seconds}` });
+		expect(decide(asking(300), true).again).toBe(true);
+		expect(decide(asking(301), true).again).toBe(false);
+	});
+});
+
+describe('Retry-After', () => {
+	const inTwoMinutes = new Date(NOW + 120_000).toUTCString();
+	const yesterday = new Date(NOW - 86_400_000).toUTCString();
+	const nextYear = new Date(NOW + 366 * 86_400_000).toUTCString();
+
+	test.each([
+		['0', 0],
+		['5', 5000],
+		[' 5 ', 5000],
+		['1.5', 1500],
+		['86400', 86_400_000],
+		[inTwoMinutes, 120_000],
+	])('%j is a pause', (header, ms) => {
+		expect(retryAfterMs(header, NOW)).toBe(ms);
+	});
+
+	test.each([
+		undefined,
+		'',
+		'  ',
+		'-5',
+		'soon',
+		'NaN',
+		'Infinity',
+		'86401',
+		'99999999999999999999',
+		'1e400',
+		yesterday,
+		nextYear,
+		'Mon, 99 Foo 2030 00:00:00 GMT',
+	])('%j says nothing sensible', (header) => {
+		expect(retryAfterMs(header, NOW)).toBeUndefined();
+	});
+});
+
+describe('the fault behind an error of the network', () => {
+	test.each<[string, Fault]>([
+		['ECONNREFUSED', 'refused'],
+		['EHOSTUNREACH', 'refused'],
+		['ENOTFOUND', 'notFound'],
+		['EAI_AGAIN', 'notFound'],
+		['ECONNRESET', 'reset'],
+		['EPIPE', 'reset'],
+		['ETIMEDOUT', 'timeout'],
+		['ECONNABORTED', 'timeout'],
+		['CERT_HAS_EXPIRED', 'certificate'],
+		['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate'],
+		['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate'],
+		['ERR_INVALID_URL', 'invalidAddress'],
+		['ERR_SSL_WRONG_VERSION_NUMBER', 'invalidAddress'],
+		['econnreset', 'reset'],
+		['ESOMETHING', 'other'],
+		['constructor', 'other'],
+	])('%s is %s', (code, expected) => {
+		expect(faultOf(code)).toBe(expected);
+	});
+
+	test.each<[string, Fault]>([
+		['socket hang up', 'reset'],
+		['The operation was aborted', 'reset'],
+		['timeout of 300000ms exceeded', 'timeout'],
+		['Request timed out', 'timeout'],
+		['something else', 'other'],
+		['', 'other'],
+	])('without a code, %j is %s', (message, expected) => {
+		expect(faultOf(undefined, message)).toBe(expected);
+	});
+
+	test.each([
+		['connect EHOSTUNREACH 10.0.0.1:443', 'refused'],
+		['read EHOSTUNREACH', 'reset'],
+		['write ENETUNREACH', 'reset'],
+	])(
+		'%j on the way is %s: an open connection may have carried the request',
+		(message, expected) => {
+			expect(faultOf(message.split(' ')[1], message)).toBe(expected);
+		},
+	);
+});

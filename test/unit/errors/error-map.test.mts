@@ -1,0 +1,316 @@
+import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
+import { firstText, quote } from '../../../gateway/util/text.js';
+import type { Answer, Fault, Outcome } from '../../../gateway/protocol/outcome.js';
+import {
+	planDownload,
+	planGeneration,
+	planTaskQuery,
+	type RequestPlan,
+} from '../../../gateway/protocol/requestPlan.js';
+import { planModel } from '../../../gateway/protocol/models.js';
+import { planMessage } from '../../../gateway/messages/message.js';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	withDetails,
+} from '../../../gateway/util/gatewayError.js';
+import { answer, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+
+const request = { model: 'painter', prompt: 'a red boat' };
+const sync = planGeneration(request);
+const submit = planGeneration(request, 'query');
+const poll = planTaskQuery('generation', 't1');
+const message = planMessage({
+	model: 'thinker',
+	maxTokens: 9,
+	messages: [{ role: 'user', content: 'hi' }],
+	thinking: 'default',
+});
+const sampled: RequestPlan = { ...message, body: { ...message.body, temperature: 1, top_p: 0.5 } };
+
+const saying = (httpCode: number, text: string) =>
+	answer(httpCode, { error: { message: text, type: 'invalid_request_error' } });
+
+/** What a person reads. */
+const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string => {
+	const { problem } = errorFor(plan, outcome, attempts);
+	return `${problem.message} | ${problem.description}`;
+};
+
+describe('the statuses of the specification', () => {
+	test.each<[string, RequestPlan, Outcome, RegExp]>([
+		[
+			'400',
+			sync,
+			saying(400, 'bad size'),
+			/refused the request \(400\): bad size \| Check the model.*Nothing was charged/,
+		],
+		['401', sync, saying(401, 'who?'), /refused the API key \(401\): who\? \| Check the API key/],
+		['403', sync, answer(403), /does not allow this request \(403\) \| .*console/],
+		[
+			'404 of a task',
+			poll,
+			saying(404, 'gone'),
+			/\(404\): gone \| The task does not exist, or it belongs to another account/,
+		],
+		[
+			'404 of a model',
+			planModel('x'),
+			answer(404, { success: false, message: 'no such model' }),
+			/\(404\): no such model/,
+		],
+		['413', sync, answer(413), /too large for the gateway \(413\) \| Send less/],
+		[
+			'429 for haste',
+			sync,
+			answer(429, TOO_OFTEN),
+			/too many requests \(429\).* \| Lower "Requests per Second".*not charged/,
+		],
+		[
+			'429 for quota',
+			sync,
+			saying(429, 'insufficient quota'),
+			/quota .* not sufficient \(429\): insufficient quota \| Top up/,
+		],
+		[
+			'500 of a poll',
+			poll,
+			saying(500, 'oops'),
+			/while asking for the task, .*not available \(500\): oops \| Try again later/i,
+		],
+		['599 of a poll', poll, answer(599), /not available \(599\) \| Try again later/],
+		['408 of a poll', poll, answer(408), /not available \(408\)/],
+		[
+			'307',
+			sync,
+			answer(307, {}, { location: 'https://new.example/' }),
+			/pointed to another address \(307\) \| The API key is not sent.*https:\/\/new\.example\/ is where/,
+		],
+		['another 4xx', poll, answer(418), /refused the request \(418\) \| Check the parameters/],
+		[
+			'a web page',
+			poll,
+			page(200, '<html>'),
+			/answered with a web page instead of JSON \| Check "Base URL"/,
+		],
+		['an empty body', poll, page(200, ' '), /answered with an empty body/],
+		['half a document', poll, page(200, '{"id'), /answered with something that is not JSON/],
+		['a list', poll, answer(200, []), /JSON that has none of the expected fields/],
+	])('%s', (_name, plan, outcome, expected) => {
+		expect(words(plan, outcome)).toMatch(expected);
+		expect(errorFor(plan, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
+		expect(errorFor(plan, outcome).problem.httpCode).toBe((outcome as Answer).httpCode);
+	});
+});
+
+describe('the cases of the message endpoint', () => {
+	test.each<[string, RequestPlan, Outcome, RegExp]>([
+		[
+			'no key sent',
+			message,
+			saying(401, 'No token provided'),
+			/No API key arrived.*\(401\): No token provided \| Change "Message Authentication"/,
+		],
+		[
+			'a placeholder as the key',
+			message,
+			saying(401, 'invalid key: <API_KEY>'),
+			/does not know the API key \(401\): invalid key: \| Copy the key again/,
+		],
+		[
+			'a disabled key',
+			message,
+			saying(401, 'this key is not enabled'),
+			/disabled, expired or without quota \(401\): this key is not enabled \| Enable, renew or top up/,
+		],
+		[
+			'a wrong model',
+			message,
+			saying(400, 'Incorrect model ID'),
+			/does not offer the model.*\(400\): Incorrect model ID \| Check the spelling of "Model"/,
+		],
+		[
+			'a wrong model with sampling fields',
+			sampled,
+			saying(400, 'Incorrect model ID'),
+			/does not offer the model/,
+		],
+		[
+			'sampling fields',
+			sampled,
+			saying(400, 'unsupported'),
+			/refused the message \(400\): unsupported \| .*Remove temperature, top_p from the options/,
+		],
+		['sampling fields, without a word', sampled, page(400, ''), /refused the message \(400\) \| /],
+		['another 400', message, saying(400, 'max_tokens'), /refused the request \(400\): max_tokens/],
+		['another 401', message, saying(401, 'no'), /refused the API key \(401\): no/],
+		['401 as plain text', message, page(401, 'No token provided'), /No API key arrived/],
+		[
+			'401 as a string',
+			message,
+			answer(401, 'this key is not enabled'),
+			/disabled, expired or without quota/,
+		],
+	])('%s', (_name, plan, outcome, expected) => {
+		expect(words(plan, outcome)).toMatch(expected);
+	});
+
+	test('the same words from another endpoint are quoted only', () => {
+		expect(words(sync, saying(401, 'No token provided'))).toMatch(
+			/refused the API key \(401\): No token provided/,
+		);
+	});
+});
+
+describe('faults', () => {
+	test.each<[Fault, RegExp]>([
+		['refused', /nothing answers at the address.* \| Check "Base URL"/],
+		['notFound', /host name of the gateway was not found.* \| Check "Base URL"/],
+		['invalidAddress', /address is not valid.* \| Check "Base URL"/],
+		[
+			'certificate',
+			/certificate of the server is not trusted.* \| .*"Allow Self-Signed Certificates"/,
+		],
+		['reset', /connection was cut.* \| Try again later/],
+		['timeout', /no complete answer came within the time-out.* \| .*raise "Timeout"/],
+		['tooLarge', /larger than the node accepts/],
+		['other', /connection failed.* \| Try again later/],
+	])('%s', (kind, expected) => {
+		expect(words(poll, fault(kind))).toMatch(expected);
+		expect(errorFor(poll, fault(kind)).problem).not.toHaveProperty('httpCode', expect.anything());
+	});
+
+	test('the code is told, and how often it was tried', () => {
+		expect(words(poll, fault('reset', 'ECONNRESET'), 6)).toBe(
+			'While asking for the task, the connection was cut before the answer had arrived (tried 6 times) | Try again later. (ECONNRESET)',
+		);
+		expect(words(poll, answer(503), 6)).toMatch(/\(503\) \(tried 6 times\) \|/);
+		expect(words(poll, answer(503), 1)).not.toMatch(/tried/);
+	});
+});
+
+describe('a paid request whose outcome is unknown', () => {
+	const unknown: Array<[string, Outcome]> = [
+		['a time-out', fault('timeout')],
+		['a reset', fault('reset')],
+		['any other fault', fault('other')],
+		['an answer that is too large', fault('tooLarge')],
+		['500', saying(500, 'oops')],
+		['502', page(502, '<html>')],
+		['503', answer(503)],
+		['504', answer(504)],
+		['408', answer(408)],
+		['a web page', page(200, '<html>')],
+		['half a document', page(200, '{"id')],
+		['an empty body', page(200, '')],
+	];
+
+	test.each(unknown)('%s', (_name, outcome) => {
+		for (const plan of [sync, submit, message]) {
+			const error = errorFor(plan, outcome);
+			expect(error).toBeInstanceOf(UnknownOutcomeError);
+			expect(error.message).toMatch(/^The outcome is unknown: while \w+/);
+			expect(error.problem.description).toMatch(/It was not sent again.*usage list/);
+			expect(error.message).not.toMatch(/undefined|\[object/);
+		}
+		expect(errorFor(poll, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
+	});
+
+	test.each<[string, Outcome]>([
+		['a refused connection', fault('refused')],
+		['an unknown name', fault('notFound')],
+		['an untrusted certificate', fault('certificate')],
+		['400', answer(400)],
+		['401', answer(401)],
+		['429', answer(429, TOO_OFTEN)],
+		['a redirect', answer(302)],
+	])('is not assumed after %s', (_name, outcome) => {
+		expect(errorFor(submit, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
+	});
+
+	test('stays what it is when more is known about it', () => {
+		const error = withDetails(errorFor(submit, fault('reset')), { taskId: 't1' });
+		expect(error).toBeInstanceOf(UnknownOutcomeError);
+		expect(error.problem).toMatchObject({ taskId: 't1', message: error.message });
+	});
+});
+
+describe("the gateway's own words", () => {
+	test.each<[unknown, string | undefined]>([
+		[{ error: { message: 'a', type: 'b' } }, 'a'],
+		[{ error: 'a' }, 'a'],
+		[{ success: false, message: 'a' }, 'a'],
+		[{ error: { message: '' }, message: 'a' }, 'a'],
+		['a', 'a'],
+		[{ error: { message: { text: 'a' } } }, undefined],
+		[{ error: null, message: 7 }, undefined],
+		[[], undefined],
+		[null, undefined],
+		[{}, undefined],
+	])('in %j', (body, expected) => {
+		expect(gatewayMessage(answer(400, body) as Answer)).toBe(expected);
+	});
+
+	test.each([
+		['Bad Gateway\n', 'Bad Gateway'],
+		['<html>Bad Gateway</html>', undefined],
+		['{"error": {"mess', undefined],
+		['', undefined],
+	])('in a body that is no JSON: %j', (text, expected) => {
+		expect(gatewayMessage(page(502, text) as Answer)).toBe(expected);
+	});
+
+	test.each([
+		['plain words', 'plain words'],
+		['<b>bold</b> words', 'bold words'],
+		['<script>alert(1)</script>', 'alert(1)'],
+		['<img src=x onerror=alert(1)', ''],
+		['<<b>script>x', '< script>x'],
+		['<!-- hidden -->seen', 'seen'],
+		['width < 10 and height > 5', 'width < 10 and height > 5'],
+		['one\r\n\ttwo\u0000three\u001b[31m\u0085four', 'one two three [31m four'],
+		['abc\u202egnp.exe\u2066', 'abc gnp.exe'],
+		['half \ud83d', 'half'],
+		['  a   b  ', 'a b'],
+	])('%j is shown as %j', (text, shown) => {
+		expect(quote(text)).toBe(shown);
+	});
+
+	test('are cut, but not through a character', () => {
+		const shown = quote('😀'.repeat(5000));
+		expect(Array.from(shown)).toHaveLength(301);
+		expect(shown).toMatch(/^(😀)+…$/u);
+	});
+
+	test('however long take no time to look through', () => {
+		expect(quote('<'.repeat(5_000_000))).toHaveLength(301);
+		expect(firstText(['< '.repeat(5_000_000)])).toHaveLength(301);
+	});
+
+	test.each([
+		['Incorrect key sk-abcDEF123456 given', 'Incorrect key … given'],
+		['got "Bearer abcdefgh12345678=="', 'got "Bearer …"'],
+		['task-sk1 and risk-averse-people', 'task-sk1 and risk-averse-people'],
+	])('show no key: %j', (text, shown) => {
+		expect(gatewayMessage(saying(401, text) as Answer)).toBe(shown);
+	});
+
+	test('nothing of the answer but its words is in an error', () => {
+		const outcome = answer(
+			400,
+			{ error: { message: '<i>no</i>\u0007' }, secret: 'sk-123456789' },
+			{
+				'set-cookie': 'session=1',
+			},
+		);
+		expect(
+			JSON.stringify(errorFor(planDownload('https://cdn.example/a'), outcome).problem),
+		).not.toMatch(/sk-1|session|<|\\u0007/);
+	});
+});
+
+test('errors are told apart by name', () => {
+	expect(errorFor(poll, answer(400))).toBeInstanceOf(GatewayError);
+	expect(errorFor(poll, answer(400)).name).toBe('GatewayError');
+	expect(errorFor(submit, fault('reset')).name).toBe('UnknownOutcomeError');
+});

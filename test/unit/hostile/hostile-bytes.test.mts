@@ -1,0 +1,469 @@
+/**
+ * 64 kB of bytes made to be read slowly, in many shapes, through everything that looks at what a
+ * gateway, a file or a user hands over: none of it may hold up n8n for a tenth of a second.
+ */
+import { normalizeUrl, pathBelow } from '../../../gateway/protocol/url.js';
+import { apiKeyProblem, authHeaders, cleanApiKey } from '../../../gateway/protocol/auth.js';
+import {
+	jsonObjectIn,
+	joinTurns,
+	toConversation,
+	type ChatTurn,
+} from '../../../gateway/messages/chat.js';
+import { readChatAnswer } from '../../../gateway/messages/chatAnswer.js';
+import {
+	checkRequest,
+	inWords,
+	withPublishedTypes,
+} from '../../../gateway/validation/modelLimits.js';
+import { readDataUrl } from '../../../gateway/util/dataUrl.js';
+import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
+import { firstText, quote } from '../../../gateway/util/text.js';
+import { MessageStream } from '../../../gateway/messages/messageStream.js';
+import { readServerEvents } from '../../../gateway/messages/serverSentEvents.js';
+import {
+	detectImageType,
+	extensionFor,
+	imageFileName,
+	safeFileStem,
+	safeMimeType,
+} from '../../../gateway/protocol/imageType.js';
+import { parseJson, type JsonObject } from '../../../gateway/util/json.js';
+import {
+	keepTurn,
+	restoreTurns,
+	type KeptTurn,
+} from '../../../gateway/messages/thinkingHistory.js';
+import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser.js';
+import { readModel, readModelList } from '../../../gateway/protocol/models.js';
+import { priceInWords } from '../../../gateway/validation/pricing.js';
+import {
+	messageHints,
+	readMessage,
+	readTurns,
+	refusalAdvice,
+} from '../../../gateway/messages/message.js';
+import { closestMatches } from '../../../gateway/util/closestMatch.js';
+import { faultOf, retryAfterMs, type Answer } from '../../../gateway/protocol/outcome.js';
+import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import { readProbe } from '../../../gateway/client/credentialProbe.js';
+import { downloadTarget, redirectTarget } from '../../../gateway/protocol/redirect.js';
+import { isQuotaRefusal } from '../../../gateway/protocol/quota.js';
+import { decideRetry } from '../../../gateway/client/retryPolicy.js';
+import { statusGroup } from '../../../gateway/protocol/status.js';
+import { readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task.js';
+import { taskError } from '../../../gateway/errors/taskErrors.js';
+import { faultFrom, plainHeaders } from '../../../nodes/shared/transport/http.js';
+
+const SIZE = 64 * 1024;
+const LONGEST_BLOCK_MS = 100;
+const KEY = 'sk-my/team-9f8e7d6c';
+
+const filled = (unit: string) => unit.repeat(Math.ceil(SIZE / unit.length)).slice(0, SIZE);
+
+/** What patterns and loops over text trip on. */
+const UNITS = [
+	'<!---->', '<!--', '<!-- -->\n', '<?xml', '<?xml?>', '<!DOCTYPE', '<!DOCTYPE a[]>', '<svg', '<',
+	'<a', '</', '>', ' ', '\n', '\r', '\r\n', '\t \n', '\u00a0', '\u200b', '/', '//', './', '../',
+	'/v1', '/v1/', '/v1/v1', '/v1/images/', '%2e', '%2e%2e/', '%2f', '%25', '%', '%zz', '"', "'", '\\',
+	'\\"', '\\\\"', '\\u', '\\u0073', '\\/', '[', '{', '{"a":', '[[],', '"a":', '[{"a":[', ',', ':',
+	': ', 'data:', 'data: \n', 'data:x\n\n', 'data:image/png;', 'data:;base64,', ';base64,', 'base64',
+	'1', '9', '1.', '-1', '1e', '0', '1234567890123456 ', '[1234567890123456789,', '"1234567890123456",',
+	'a', 'A', 'ab', 'aA', 'a-', 'sk-', 'sk-a ', 'sk-my/tea', 'bearer ', 'bearer\t', 'bearer: bearer',
+	'authorization: ', 'authorization : bearer ', 'your-', 'yourapi', 'key', 'api_', 'x', 'x.', '.',
+	'..', '.a', '.pdf', '.pdf?', '-thinking', '-no', 'thinking', 'timed', 'time ', 'read E', 'socket ',
+	'quota ', 'balance', 'top', 'image/', 'image/a', 'a/b;', 'a=b;', '@', '#', '?', '&', '=', '\0',
+	'\ud800', '\udc00\ud800', '\ud83e\udd8a', '\u202e', '\u0301', 'é', '界', '\ufeff', '`', '|', '*',
+]; // prettier-ignore
+
+/** With an end that makes a reader hope until the last character, and disappoints it. */
+const TEXTS = UNITS.map((unit) => `${filled(unit)}!`);
+
+/** What reads them from their first character on goes in by one of these. */
+const FRAMED = [
+	...TEXTS,
+	...UNITS.filter((unit) => !/[a-z]/i.test(unit)).flatMap((unit) => {
+		const text = filled(unit);
+		return [text, `<svg${text}`, `"${text}"`, `sk-${text} `];
+	}),
+];
+
+/**
+ * Starts to measure how long something blocks: not longer than it takes, and not longer than this
+ * process computes, which is less where other programs compute as well.
+ */
+function stopwatch(): () => number {
+	const start = performance.now();
+	const used = process.cpuUsage();
+	return () => {
+		const { user, system } = process.cpuUsage(used);
+		return Math.min(performance.now() - start, (user + system) / 1000);
+	};
+}
+
+/** The time of the fastest of some tries: the others say more about the machine. */
+function timeOf(act: () => void): number {
+	let fastest = Infinity;
+	// Load on the machine passes; what is slow by itself stays slow however often it is tried.
+	for (let attempt = 0; attempt < 25 && fastest >= LONGEST_BLOCK_MS; attempt += 1) {
+		const elapsed = stopwatch();
+		try {
+			act();
+		} catch (error) {
+			// What is refused is refused in words; a stack that has run out is none.
+			if (error instanceof RangeError) throw error;
+		}
+		fastest = Math.min(fastest, elapsed());
+	}
+	return fastest;
+}
+
+/** The texts that took too long, by how they begin. */
+const slowOf = (texts: string[], read: (text: string) => unknown): string[] =>
+	texts
+		.map((text) => [text, timeOf(() => void read(text))] as const)
+		.filter(([, ms]) => ms >= LONGEST_BLOCK_MS)
+		.map(([text, ms]) => `${JSON.stringify(text.slice(0, 30))}: ${Math.round(ms)} ms`);
+
+const answer = (httpCode: number, text: string, json?: unknown): Answer => ({
+	kind: 'answer',
+	httpCode,
+	headers: { 'retry-after': text, location: text },
+	text,
+	json,
+});
+const poll = planTaskQuery('generation', 't1');
+const paid = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+const home = 'https://gateway.example/v1/acct';
+const settings = { baseUrl: `${home}/v1`, apiKey: KEY };
+const erase = createKeyEraser(KEY);
+const eraseCut = createCutKeyEraser(KEY);
+const bytesOf = (text: string) => Buffer.from(text, 'utf8');
+
+/** Half of the letters of a number, so that each entry of a list is another one. */
+const listOf = <T,>(make: (index: number) => T): T[] => {
+	const entries: T[] = [];
+	for (let size = 0; size < SIZE; size += JSON.stringify(entries.at(-1)).length + 1) {
+		entries.push(make(entries.length));
+	}
+	return entries;
+};
+
+describe('64 kB of text', () => {
+	test.each<[name: string, read: (text: string) => unknown, texts?: string[]]>([
+		['the first bytes of a file', (text) => detectImageType(bytesOf(text)), FRAMED],
+		['the name of a file', (text) => safeFileStem(text)],
+		['an address as the name of a file', (text) => imageFileName(`http://h/${text}`, text, text)],
+		[
+			'an address alone as the name of a file',
+			(text) => imageFileName(text, 'image/png', text),
+			FRAMED,
+		],
+		['a MIME type', (text) => [safeMimeType(text), extensionFor(text)], FRAMED],
+		['a data: URL', (text) => [readDataUrl(text), readDataUrl(`data:${text}`)], FRAMED],
+		['an error in words', (text) => gatewayMessage(answer(400, text)), FRAMED],
+		['an error as JSON', (text) => gatewayMessage(answer(400, '', { error: { message: text } }))],
+		['an error of an answer', (text) => errorFor(poll, answer(500, text, parseJson(text)))],
+		['an error of a paid answer', (text) => errorFor(paid, answer(200, text))],
+		['a refusal', (text) => errorFor(poll, answer(429, text, { error: text }))],
+		['a redirect that is not followed', (text) => errorFor(poll, answer(302, text))],
+		['a quotation', (text) => [quote(text), firstText([text])], FRAMED],
+		[
+			'JSON',
+			(text) => [parseJson(text), jsonObjectIn(text), jsonObjectIn(`{"a":${text}}`)],
+			FRAMED,
+		],
+		['JSON in JSON', (text) => parseJson(JSON.stringify({ text, list: [text] }))],
+		['an address', (text) => normalizeUrl(text)],
+		['a path of an address', (text) => normalizeUrl(`https://h/${text}`)],
+		['a host of an address', (text) => normalizeUrl(`https://${text}`)],
+		['what is below an address', (text) => pathBelow(`${home}/${text}`, home)],
+		['the headers for an address', (text) => authHeaders(`${home}/v1/images/${text}`, settings)],
+		[
+			'a key',
+			(text) => [cleanApiKey(text), apiKeyProblem(text), apiKeyProblem(`sk-${text}`)],
+			FRAMED,
+		],
+		['a text that may quote the key', (text) => erase(text)],
+		[
+			'a text that may end in half a key',
+			(text) => [eraseCut(text), createCutKeyEraser(text)(text)],
+		],
+		['a text that quotes the key', (text) => erase(text + KEY + text)],
+		['a long key that is erased', (text) => createKeyEraser(text.slice(0, 200))(`${text}\\%`)],
+		['the name of a model', (text) => closestMatches(text, [text, `a${text}`, text.slice(9)])],
+		['a status', (text) => statusGroup(text)],
+		['an ID', (text) => [readTaskId({ id: text }), planTaskQuery('edit', text).path]],
+		[
+			'the state of a task',
+			(text) => {
+				const body = { status: text, error: { message: text }, data: [{ url: text }] };
+				return taskError(readTaskState({ taskId: text, taskType: 'edit' }, body));
+			},
+		],
+		['a Retry-After', (text) => retryAfterMs(text, 0), FRAMED],
+		[
+			'a decision to try again',
+			(text) =>
+				decideRetry({
+					plan: poll,
+					outcome: answer(429, text),
+					attempts: 1,
+					quotaRefusals: 0,
+					random: 0,
+					nowMs: 0,
+				}),
+		],
+		['a refusal for quota', (text) => isQuotaRefusal(answer(429, text, { message: text }))],
+		['the words of a fault', (text) => [faultOf(undefined, text), faultOf('ECONNREFUSED', text)]],
+		['a fault', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
+		['a redirect', (text) => redirectTarget(poll, answer(302, text), `${home}/a`, home)],
+		['a redirect of a download', (text) => downloadTarget(302, text, 'http://h/')],
+		['headers', (text) => plainHeaders({ [text]: text }, erase)],
+		['the answer to the test of a key', (text) => readProbe(answer(404, text, parseJson(text)))],
+		['a model of the listing', (text) => readModel({ model: text, note: text, modes: [text] })],
+		['a price', (text) => priceInWords({ unit: text, mode: 'price', value: 1 })],
+		['a model of a message', (text) => messageHints({ model: text, thinking: 'adaptive' })],
+		[
+			'a refused message',
+			(text) =>
+				refusalAdvice({ model: text, maxTokens: 1, messages: [], thinking: 'default' }, text),
+		],
+		[
+			'a file in a chat',
+			(text) => toConversation([{ role: 'user', content: [{ type: 'file', data: text }] }]),
+		],
+		[
+			'an address in a chat',
+			(text) =>
+				toConversation([
+					{
+						role: 'user',
+						content: [{ type: 'file', providerMetadata: { url: `http://h/${text}` } }],
+					},
+				]),
+		],
+		['an answer to a chat', (text) => readChatAnswer({ content: [{ type: text, text }] })],
+		['an event of a stream', (text) => new MessageStream().add({ event: text, data: text })],
+	])('%s', (_, read, texts = TEXTS) => {
+		expect(slowOf(texts, read)).toEqual([]);
+	});
+
+	test('a pattern that takes quadratic time would be found', () => {
+		expect(slowOf([filled(' ').slice(0, SIZE / 3) + '!'], (text) => / +$/.test(text))).toHaveLength(
+			1,
+		);
+	});
+});
+
+/** How many chunks are there at once. Nothing else has its turn before the last of them is read. */
+const AT_ONCE = 4096;
+
+/** The longest time between two turns of the event loop while a stream is read. */
+async function longestBlock(bytes: Uint8Array, size: number): Promise<number> {
+	let longest = 0;
+	let elapsed = stopwatch();
+	const turn = async () => {
+		longest = Math.max(longest, elapsed());
+		await new Promise((resolve) => setImmediate(resolve));
+		elapsed = stopwatch();
+	};
+	async function* chunks() {
+		let count = 0;
+		for (let from = 0; from < bytes.length; from += size) {
+			if ((count += 1) % AT_ONCE === 0) await turn();
+			yield bytes.subarray(from, from + size);
+		}
+	}
+	for await (const _ of readServerEvents(chunks())) continue;
+	await turn();
+	return longest;
+}
+
+/** One long line, and as many short ones as there is room for. */
+const LINES = [
+	'a',
+	' ',
+	':',
+	'\r',
+	'\n',
+	'\r\n',
+	'data: \n',
+	'data:x\n\n',
+	'\u00a0',
+	'🦊',
+	'\ufeff',
+	'\0',
+].map(filled);
+
+async function slowStreams(size: number): Promise<string[]> {
+	const slow: string[] = [];
+	for (const text of LINES) {
+		const bytes = bytesOf(text).subarray(0, SIZE);
+		let fastest = Infinity;
+		for (let attempt = 0; attempt < 10 && fastest >= LONGEST_BLOCK_MS; attempt += 1) {
+			fastest = Math.min(fastest, await longestBlock(bytes, size));
+		}
+		if (fastest >= LONGEST_BLOCK_MS) slow.push(`${JSON.stringify(text.slice(0, 30))}: ${fastest}`);
+	}
+	return slow;
+}
+
+describe('64 kB of a stream', () => {
+	test.each([1, 7, 4096, SIZE])(
+		'in chunks of %i bytes',
+		async (size) => {
+			expect(await slowStreams(size)).toEqual([]);
+		},
+		120_000,
+	);
+
+	const assembled = (events: object[]): unknown => {
+		const assembly = new MessageStream();
+		const datas = events.map((event) => JSON.stringify(event));
+		const ms = timeOf(() => datas.forEach((data) => assembly.add({ data })));
+		const whole = timeOf(() => assembly.body);
+		expect(Math.max(ms, whole)).toBeLessThan(LONGEST_BLOCK_MS);
+		return assembly.body;
+	};
+	const delta = (index: number, more: object) => ({
+		type: 'content_block_delta',
+		index,
+		delta: more,
+	});
+	const begin = (index: unknown, type = 'text') => ({
+		type: 'content_block_start',
+		index,
+		content_block: { type },
+	});
+
+	test.each([4_294_967_294, 2 ** 53, 1e308, -1, 0.5, null, '7', {}])(
+		'of a block with the number %j',
+		(index) => {
+			const body = assembled([begin(0), begin(index)]);
+			expect(body).toMatchObject({ content: expect.anything() });
+		},
+	);
+
+	test('of blocks, fields, citations and pieces', () => {
+		assembled(listOf((index) => begin(index * 1000)));
+		assembled(listOf((index) => ({ type: 'message_delta', delta: { [`f${index}`]: 1 } })));
+		assembled(listOf((index) => ({ type: 'message_delta', usage: { [`f${index}`]: 1 } })));
+		const cite = { type: 'citations_delta', citation: {} };
+		assembled([begin(0), ...listOf(() => delta(0, cite))]);
+		assembled([begin(0), ...listOf(() => delta(0, { type: 'text_delta', text: 'a' }))]);
+		const json = { type: 'input_json_delta', partial_json: '[' };
+		const stop = { type: 'content_block_stop', index: 0 };
+		assembled([begin(0, 'tool_use'), ...listOf(() => delta(0, json)), stop]);
+	});
+
+	test('of fields that would change what an object is', () => {
+		const text =
+			'{"type":"message_delta","delta":{"__proto__":{"error":1}},"usage":{"__proto__":{"a":1}}}';
+		const assembly = new MessageStream();
+		assembly.add({ data: text });
+		expect(assembly.done).toBe(false);
+		expect((assembly.body.usage as JsonObject).a).toBeUndefined();
+	});
+});
+
+describe('64 kB of entries', () => {
+	const quickly = (act: () => unknown) =>
+		expect(timeOf(() => void act())).toBeLessThan(LONGEST_BLOCK_MS);
+
+	test.each<[string, () => unknown]>([
+		['images', () => readImages({ data: listOf((index) => ({ url: `http://h/${index}` })) })],
+		[
+			'models',
+			() => readModelList({ data: { items: listOf((model) => ({ model: `m${model}` })) } }),
+		],
+		[
+			'names of models',
+			() =>
+				closestMatches(
+					'aurora-1',
+					listOf((index) => `aurora-${index}`),
+				),
+		],
+		[
+			'names of a letter',
+			() =>
+				closestMatches(
+					'a'.repeat(SIZE),
+					listOf(() => 'aaaa'),
+				),
+		],
+		['blocks', () => readMessage({ content: listOf(() => ({ type: 'text', text: 'a' })) })],
+		['turns', () => readTurns(listOf(() => ({ role: 'user', content: 'a' })))],
+		[
+			'turns of one role',
+			() => joinTurns(listOf((): ChatTurn => ({ role: 'user', content: [{ type: 'text' }] }))),
+		],
+		[
+			'values of a parameter',
+			() => {
+				const record = readModel({ model: 'm', parameters: { size: listOf(String) } });
+				const request = {
+					taskType: 'generation' as const,
+					asynchronous: true,
+					parameters: { size: 'x' },
+				};
+				const violations = checkRequest(record!, request);
+				return [violations.map(inWords), withPublishedTypes(record!, request.parameters)];
+			},
+		],
+		[
+			'parameters',
+			() => {
+				const parameters = Object.fromEntries(listOf((index) => [`p${index}`, ['1']] as const));
+				const record = readModel({ model: 'm', parameters });
+				return withPublishedTypes(record!, parameters);
+			},
+		],
+		[
+			'tool calls',
+			() => {
+				const blocks = listOf((index): JsonObject => ({ type: 'tool_use', id: `c${index}` }));
+				const results = blocks.map(
+					({ id }): JsonObject => ({ type: 'tool_result', tool_use_id: id }),
+				);
+				const kept: KeptTurn[] = [];
+				const ids = blocks.map(({ id }) => String(id));
+				keepTurn(kept, { speaker: '', turns: [], blocks, ids });
+				return restoreTurns(
+					kept,
+					[
+						{ role: 'assistant', content: blocks },
+						{ role: 'user', content: results },
+					],
+					'',
+				);
+			},
+		],
+		[
+			'kinds of blocks that are no text',
+			() => keepTurn([], { speaker: '', turns: [], blocks: [{ type: { toString: 1 } }], ids: [] }),
+		],
+	])('%s', (_, act) => quickly(act));
+});
+
+test.each(['[', '{"a":', '[{"a":'])('100,000 levels of %j fill no stack', (opening) => {
+	const closing = Array.from(opening, (one) => ({ '[': ']', '{': '}' })[one] ?? '')
+		.reverse()
+		.join('');
+	const text = opening.repeat(100_000) + '1' + closing.repeat(100_000);
+	expect(JSON.parse(text)).toBeDefined();
+	const data = JSON.stringify({ type: 'message_start', message: {} });
+	expect(timeOf(() => void parseJson(text))).toBeLessThan(LONGEST_BLOCK_MS);
+	const assembly = new MessageStream();
+	assembly.add({ data });
+	assembly.add({ data: `{"type":"message_delta","delta":{"a":${text}}}` });
+	expect(JSON.stringify(assembly.body)).toBe('{"content":[]}');
+});
+
+test('an image of 40 MB in base64 fills no stack', () => {
+	const url = `data:image/png;base64,${'iVBORw0KGgoA'.repeat(3_500_000)}`;
+	expect(readDataUrl(url)?.base64).toHaveLength(42_000_000);
+	const [turn] = toConversation([{ role: 'user', content: [{ type: 'file', data: url }] }]).turns;
+	expect(turn!.content[0]).toMatchObject({ type: 'image' });
+});

@@ -1,0 +1,175 @@
+/** How the chat model reads what comes back, whatever form and pieces it comes in. */
+import { Readable } from 'node:stream';
+import { createKeyFilter } from '../../../gateway/util/keyFilter.js';
+import type { Piece } from '../../../gateway/messages/messageStream.js';
+import { readAnswer, type Arrived } from '../../../nodes/LmChatMediaGateway/streamedAnswer.js';
+
+const KEY = 'sk-secret-0123456789';
+const withoutKey = (text: string) => text.replaceAll(KEY, '***');
+const keyFilter = () => createKeyFilter(KEY, withoutKey);
+
+interface Given {
+	type?: string;
+	/** Bytes in each chunk; all in one unless told otherwise. */
+	chunk?: number;
+	status?: number;
+}
+
+async function read(body: string | Buffer, { type, chunk = Infinity, status = 200 }: Given = {}) {
+	const bytes = Buffer.from(body);
+	const size = Math.min(chunk, Math.max(1, bytes.length));
+	const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+		bytes.subarray(index * size, (index + 1) * size),
+	);
+	const pieces: Piece[] = [];
+	const arrived: Arrived = { start: '', callsTool: false };
+	const stream = Readable.from(chunks, { objectMode: true });
+	const response = {
+		body: stream,
+		statusCode: status,
+		headers: type === undefined ? {} : { 'Content-Type': type },
+	};
+	const onPiece = (piece: Piece) => pieces.push(piece);
+	const options = { onPiece, withoutKey, keyFilter, arrived };
+	const answer = await readAnswer(response as never, options).then(
+		(whole) => whole,
+		(error: unknown) => ({ error, json: undefined, text: '' }),
+	);
+	const said = pieces.map(({ text }) => text).join('');
+	return { ...answer, pieces, said, arrived, stream };
+}
+
+const event = (type: string, data: object) =>
+	`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+const beginning = (text = 'Hello') =>
+	[
+		event('message_start', { message: { id: 'm', stop_reason: null } }),
+		event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+		event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+	].join('');
+const end =
+	event('message_delta', { delta: { stop_reason: 'end_turn' } }) + event('message_stop', {});
+const whole = beginning() + end;
+const message = { id: 'm', content: [{ type: 'text', text: 'Hello' }], stop_reason: 'end_turn' };
+
+const STREAMS: Record<string, string | Buffer> = {
+	'as it should be': whole,
+	'a line feed first': `\n${whole}`,
+	'blank lines and blanks first': `\r\n \t\r\n\n${whole}`,
+	'comments first': `: keep-alive\n\n:\n\n: ${'x'.repeat(5000)}\n\n${whole}`,
+	'a BOM first': `\ufeff${whole}`,
+	'a BOM and a comment first': `\ufeff: hi\n${whole}`,
+	'carriage returns': whole.replaceAll('\n', '\r'),
+	'both line breaks': whole.replaceAll('\n', '\r\n'),
+	'no blank behind the colon': whole.replaceAll(': {', ':{'),
+	'no final empty line': whole.trimEnd(),
+	'no event names': whole.replace(/^event:.*\n/gm, ''),
+	'an ID and a pause first': `id: 7\nretry: 100\n\n${whole}`,
+	'unknown events and fields': `event: news\ndata: {"x":1}\nfoo: bar\n\n${whole}`,
+	'data without anything first': `data\n\n${whole}`,
+	'data over several lines': whole.replaceAll(',"', ',\ndata: "'),
+	'a sentinel at the end': `${whole}data: [DONE]\n\n`,
+	'a sentinel for an end': `${beginning()}data: [DONE]`,
+	'a single event': `data: ${JSON.stringify({ type: 'message', ...message })}`,
+};
+
+const chunkings = [1, 2, 3, 7, Infinity];
+const types = ['text/event-stream; charset=utf-8', 'application/json', undefined];
+
+describe.each(Object.entries(STREAMS))('a stream with %s', (_, body) => {
+	test.each(types)('is read in pieces of any size, announced as %s', async (type) => {
+		for (const chunk of chunkings) {
+			const { json, said, stream } = await read(body, { type, chunk });
+			expect(json).toMatchObject({ id: 'm', content: [{ type: 'text', text: 'Hello' }] });
+			expect(said).toBe('Hello');
+			expect(stream.destroyed).toBe(true);
+		}
+	});
+});
+
+describe.each([
+	['plain', JSON.stringify(message)],
+	['pretty', JSON.stringify(message, null, '\t')],
+	['behind blank lines', `\n\r\n  \n${JSON.stringify(message)}\n`],
+	['behind a BOM', `\ufeff${JSON.stringify(message)}`],
+	['behind comments', `: wait\n\n: wait\n\n${JSON.stringify(message, null, 2)}`],
+])('JSON that is %s', (_, body) => {
+	test.each(types)('is read in one piece, announced as %s', async (type) => {
+		for (const chunk of chunkings) {
+			const { json, pieces } = await read(body, { type, chunk });
+			expect([json, pieces]).toEqual([message, []]);
+		}
+	});
+});
+
+test.each(types)('what is neither is given back as text, announced as %s', async (type) => {
+	const page = await read('<html>Sign in</html>', { type, chunk: 1 });
+	expect([page.json, page.text]).toEqual([undefined, '<html>Sign in</html>']);
+	const error = await read('{"error":{"message":"no"}}', { type, chunk: 1 });
+	expect(error.json).toEqual({ error: { message: 'no' } });
+	expect((await read('{"error":1}', { type, status: 500 })).json).toEqual({ error: 1 });
+});
+
+test.each([
+	['nothing', ''],
+	['comments', ': wait\n\n: wait\n\n'],
+	['half a stream', beginning()],
+	['a stream that is cut in an event', `${beginning()}event: message_delta\ndata: {"ty`],
+])('%s is cut', async (_, body) => {
+	const { error } = (await read(body, { type: 'text/event-stream', chunk: 1 })) as {
+		error?: Error;
+	};
+	expect(error?.message).toBe('premature close');
+});
+
+test('what arrived before a cut is known', async () => {
+	const call = event('content_block_start', { index: 1, content_block: { type: 'tool_use' } });
+	const { arrived } = await read(`${beginning()}${call}${'x'.repeat(5000)}`, { chunk: 10 });
+	expect(arrived.callsTool).toBe(true);
+	expect(arrived.start).toMatch(/^event: message_start/);
+	expect(arrived.start).toHaveLength(2048);
+});
+
+describe('a key that the gateway quotes', () => {
+	const quoting = (...texts: string[]) =>
+		beginning('It is ') +
+		texts
+			.map((text) =>
+				event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+			)
+			.join('');
+
+	test.each([
+		['in one piece', [KEY]],
+		['in two', [KEY.slice(0, 9), KEY.slice(9)]],
+		['character by character', [...KEY]],
+		['after a false start', [`${KEY.slice(0, 5)}${KEY.slice(0, 9)}`, KEY.slice(9)]],
+	])('%s is not shown, nor is a part of it', async (_, texts) => {
+		const { said, pieces, json } = await read(quoting(...texts, '.') + end, { chunk: 100 });
+		expect(said).toMatch(/^It is (sk-se)?\*\*\*\.$/);
+		expect(pieces.every(({ text }) => !text.includes('secret'))).toBe(true);
+		expect(JSON.stringify(json)).not.toContain(KEY);
+	});
+
+	test('and what only looks like its beginning is shown, at the end at the latest', async () => {
+		expect((await read(quoting('sk-', 'sec') + end)).said).toBe('It is sk-sec');
+		expect((await read(quoting('sk-sec', 'ond-hand.') + end)).said).toBe('It is sk-second-hand.');
+	});
+
+	test('is not shown where the stream is cut behind its beginning', async () => {
+		const { said, arrived } = await read(quoting(KEY.slice(0, -1)));
+		expect(said).toBe('It is ');
+		expect(arrived.start).not.toContain(KEY);
+	});
+
+	test('is not in what is shown of a response, cut or not', async () => {
+		const padding = 'x'.repeat(2048 - 10);
+		const { arrived } = await read(`{"a":"${padding}${KEY}${KEY}"}`, { chunk: 3 });
+		expect(arrived.start).not.toContain('sk-se');
+	});
+
+	test('is not searched for where it is as short as a word', () => {
+		const filter = createKeyFilter('sk-1', (text) => text);
+		expect([filter.add('sk-'), filter.rest()]).toEqual(['sk-', '']);
+	});
+});

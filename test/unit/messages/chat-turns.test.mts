@@ -1,0 +1,317 @@
+import fc from 'fast-check';
+import type { ChatTurn } from '../../../gateway/messages/chat.js';
+import {
+	idsInUse,
+	keepTurn,
+	restoreTurns,
+	type KeptTurn,
+} from '../../../gateway/messages/thinkingHistory.js';
+import { assignIds, createIdGiver } from '../../../gateway/messages/toolIds.js';
+
+type Block = ChatTurn['content'][number];
+
+const turn = (role: string, ...content: Block[]): ChatTurn => ({ role, content });
+const text = (words: string): Block => ({ type: 'text', text: words });
+const thinking = (words: string): Block => ({ type: 'thinking', thinking: words, signature: 's' });
+const call = (id: string, prompt = 'a fox'): Block => ({
+	type: 'tool_use',
+	id,
+	name: 'draw',
+	input: { prompt },
+});
+const result = (id: string): Block => ({
+	type: 'tool_result',
+	tool_use_id: id,
+	content: `made ${id}`,
+});
+const keep = (kept: KeptTurn[], turns: ChatTurn[], blocks: Block[], most?: number) => {
+	const ids = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => String(id));
+	keepTurn(kept, { speaker: 'me', turns, blocks, ids }, most);
+};
+const restore = (kept: KeptTurn[], turns: ChatTurn[]) => restoreTurns(kept, turns, 'me');
+const question = turn('user', text('Draw a fox'));
+
+/** What an agent makes of a turn: a turn for each call, nothing else, and the input changed. */
+function takenApart(blocks: Block[]): ChatTurn[] {
+	return blocks
+		.filter(({ type }) => type === 'tool_use')
+		.flatMap(({ id, name }) => [
+			turn('assistant', { type: 'tool_use', id, name, input: { prompt: 'a fox', id } }),
+			turn('user', result(String(id))),
+		]);
+}
+
+describe('a turn with tool calls', () => {
+	const answer = [thinking(''), text('Let me see.'), call('one'), call('two')];
+	let kept: KeptTurn[];
+
+	beforeEach(() => {
+		kept = [];
+		keep(kept, [question], answer);
+	});
+
+	test('is put together again as it came, thinking with an empty text included', () => {
+		expect(restore(kept, [question, ...takenApart(answer)])).toEqual([
+			question,
+			turn('assistant', ...answer),
+			turn('user', result('one'), result('two')),
+		]);
+	});
+
+	test('also where it came back whole', () => {
+		const whole = turn('assistant', call('one'), call('two'));
+		const results = turn('user', result('one'), result('two'));
+		expect(restore(kept, [question, whole, results])).toEqual([
+			question,
+			turn('assistant', ...answer),
+			results,
+		]);
+	});
+
+	test('loses a call that was not answered, and nothing else', () => {
+		const some = [turn('assistant', call('two')), turn('user', result('two'))];
+		expect(restore(kept, [question, ...some])).toEqual([
+			question,
+			turn('assistant', thinking(''), text('Let me see.'), call('two')),
+			turn('user', result('two')),
+		]);
+	});
+
+	test('does not swallow what follows', () => {
+		const more = turn('user', text('And now?'));
+		expect(restore(kept, [question, ...takenApart(answer), more]).at(-1)).toEqual(
+			turn('user', result('one'), result('two'), text('And now?')),
+		);
+	});
+
+	test('keeps to its own calls where several turns follow each other', () => {
+		const next = [thinking('More.'), call('three')];
+		keep(kept, [question], next);
+		const turns = [question, ...takenApart(answer), ...takenApart(next)];
+		expect(restore(kept, turns).map(({ content }) => content)).toEqual([
+			question.content,
+			answer,
+			[result('one'), result('two')],
+			next,
+			[result('three')],
+		]);
+	});
+
+	test('that nobody kept is left as it is', () => {
+		const foreign = [turn('assistant', call('other')), turn('user', result('other'))];
+		expect(restore(kept, [question, ...foreign])).toEqual([question, ...foreign]);
+	});
+
+	test('survives being stored', () => {
+		const stored = JSON.parse(JSON.stringify(kept)) as KeptTurn[];
+		expect(restore(stored, [question, ...takenApart(answer)])[1]?.content).toEqual(answer);
+	});
+});
+
+describe('a turn without tool calls', () => {
+	const answer = [thinking('It is a greeting.'), text('Hello.')];
+	const plain = turn('assistant', text('Hello.'));
+	const more = turn('user', text('Go on'));
+
+	test('gets its thinking back by its text and what it answers', () => {
+		const kept: KeptTurn[] = [];
+		keep(kept, [question], answer);
+		expect(restore(kept, [question, plain, more])).toEqual([
+			question,
+			turn('assistant', ...answer),
+			more,
+		]);
+		expect(restore(kept, [more, plain, more])[1]).toEqual(plain);
+		expect(restore(kept, [question, turn('assistant', text('Hallo.')), more])[1]).toEqual(
+			turn('assistant', text('Hallo.')),
+		);
+	});
+
+	test('and without thinking is not kept', () => {
+		const kept: KeptTurn[] = [];
+		keep(kept, [question], [text('Hello.')]);
+		expect(kept).toEqual([]);
+	});
+});
+
+describe('IDs of tool calls', () => {
+	/** Gives the calls of an answer their IDs as the chat model does, and keeps the answer. */
+	function answered(kept: KeptTurn[], turns: ChatTurn[], blocks: Block[]) {
+		const giver = createIdGiver(idsInUse(kept, turns), 'seed');
+		const { content, callIds } = assignIds(blocks, giver);
+		const restored = restore(kept, turns);
+		keepTurn(kept, { speaker: 'me', turns: restored, blocks: content, ids: callIds });
+		return callIds;
+	}
+
+	const steps = (ids: string[]): ChatTurn[] =>
+		ids.flatMap((id) => [turn('assistant', call(id, 'changed')), turn('user', result(id))]);
+
+	test('that repeat from answer to answer stay apart, and go back as they came', () => {
+		const kept: KeptTurn[] = [];
+		let turns = [question];
+		const rounds = ['one', 'two', 'three'].map((words) => {
+			const blocks = [thinking(words), call('call_0', words)];
+			const ids = answered(kept, turns, blocks);
+			turns = [...turns, ...steps(ids)];
+			return { blocks, id: ids[0] as string };
+		});
+		expect(new Set(rounds.map(({ id }) => id)).size).toBe(3);
+		const restored = restore(kept, turns);
+		expect(restored).toEqual([
+			question,
+			...rounds.flatMap(({ blocks, id }) => [
+				turn('assistant', ...blocks),
+				turn('user', { ...result('call_0'), content: `made ${id}` }),
+			]),
+		]);
+	});
+
+	test.each<[string, unknown[]]>([
+		['missing', [undefined, undefined]],
+		['null', [null]],
+		['empty', ['', ' ']],
+		['numbers', [0, 1]],
+		['the same twice', ['call_0', 'call_0', 'call_1']],
+		['the same as number and text', [1, '1']],
+		['odd', ['call 0/ä\n', '__proto__', 'constructor', 'x'.repeat(1000)]],
+		['objects', [{}, [], true]],
+	])('that are %s become plain and different ones; pairs stay pairs', (_, given) => {
+		const kept: KeptTurn[] = [];
+		const blocks = given.map((id, index): Block => ({ ...call('', `${index}`), id }));
+		const ids = answered(kept, [question], blocks);
+		expect(new Set(ids).size).toBe(given.length);
+		for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9][\w-]{0,63}$/);
+		const [, calls, results] = restore(kept, [question, ...steps(ids)]);
+		expect(calls?.content.map(({ input }) => input)).toEqual(blocks.map(({ input }) => input));
+		const sent = calls?.content.map(({ id }) => id) ?? [];
+		expect(new Set(sent.map(String)).size).toBe(given.length);
+		for (const id of sent) expect(['string', 'number']).toContain(typeof id);
+		expect(results?.content).toEqual(
+			sent.map((id, index) => ({ ...result('x'), tool_use_id: id, content: `made ${ids[index]}` })),
+		);
+	});
+
+	test('of a conversation that an agent remembers are not given again', () => {
+		const remembered = [question, ...steps(['call_0']), turn('user', text('And now?'))];
+		const ids = answered([], remembered, [call('call_0')]);
+		expect(ids).not.toEqual(['call_0']);
+	});
+
+	test('an answer that is read again has the IDs that it had', () => {
+		const blocks = [call('x y'), call('x y')];
+		expect(answered([], [question], blocks)).toEqual(answered([], [question], blocks));
+	});
+});
+
+describe('what tells two turns apart', () => {
+	const plain = turn('assistant', text('OK.'));
+	const more = turn('user', text('Go on'));
+	const first = [thinking('first'), text('OK.')];
+	const second = [thinking('second'), text('OK.')];
+
+	test('is everything that went before', () => {
+		const kept: KeptTurn[] = [];
+		keep(kept, [more], first);
+		keep(kept, [more, turn('assistant', ...first), more], second);
+		expect(restore(kept, [more, plain, more, plain, more]).map(({ content }) => content)).toEqual([
+			more.content,
+			first,
+			more.content,
+			second,
+			more.content,
+		]);
+	});
+
+	test('where the beginning was forgotten, thinking goes back only if it is clear whose it is', () => {
+		const kept: KeptTurn[] = [];
+		keep(kept, [question, plain, more], second);
+		expect(restore(kept, [more, plain, more])[1]?.content).toEqual(second);
+		keep(kept, [question, more], first);
+		expect(restore(kept, [more, plain, more])[1]).toEqual(plain);
+	});
+
+	test('is also who said it', () => {
+		const kept: KeptTurn[] = [];
+		keep(kept, [question], first);
+		keep(kept, [question], [thinking('Hm.'), call('one')]);
+		const turns = [question, plain, more, ...takenApart([call('one')])];
+		const others = restoreTurns(kept, turns, 'another model');
+		expect(others.flatMap(({ content }) => content).some(({ type }) => type === 'thinking')).toBe(
+			false,
+		);
+	});
+});
+
+test('a call without its result and a result without its call are left out', () => {
+	const turns = [
+		turn('user', result('forgotten')),
+		question,
+		turn('assistant', text('Gladly.'), call('lost')),
+		turn('user', text('Well?')),
+		turn('assistant', call('never')),
+	];
+	expect(restore([], turns)).toEqual([
+		question,
+		turn('assistant', text('Gladly.')),
+		turn('user', text('Well?')),
+	]);
+});
+
+test('turns of one role become one', () => {
+	const turns = [question, turn('user', text('quickly')), turn('assistant', text('Yes.'))];
+	expect(restore([], turns)).toEqual([
+		turn('user', text('Draw a fox'), text('quickly')),
+		turn('assistant', text('Yes.')),
+	]);
+	expect(turns[0]).toEqual(turn('user', text('Draw a fox')));
+});
+
+test('what is kept is bounded: the oldest gives way, the newest never', () => {
+	const kept: KeptTurn[] = [];
+	for (const id of ['one', 'two', 'three'])
+		keep(kept, [question], [call(id, 'x'.repeat(500))], 1300);
+	expect(kept.map(({ ids }) => ids)).toEqual([['two'], ['three']]);
+	keep(kept, [question], [call('four', 'x'.repeat(5000))], 1300);
+	expect(kept.map(({ ids }) => ids)).toEqual([['four']]);
+});
+
+test('whatever an agent does to a run of tool turns, the blocks go back unchanged', () => {
+	const rounds = fc.array(
+		fc.record({
+			thoughts: fc.array(fc.string(), { maxLength: 2 }),
+			says: fc.string(),
+			calls: fc.integer({ min: 1, max: 4 }),
+		}),
+		{ minLength: 1, maxLength: 10 },
+	);
+	fc.assert(
+		fc.property(rounds, fc.boolean(), (made, apart) => {
+			const kept: KeptTurn[] = [];
+			const answers = made.map(({ thoughts, says, calls }, round) => [
+				...thoughts.map(thinking),
+				...(says === '' ? [] : [text(says)]),
+				...Array.from({ length: calls }, (_, index) => call(`${round}-${index}`)),
+			]);
+			let turns = [question];
+			for (const answer of answers) {
+				keep(kept, restore(kept, turns), answer);
+				const calls = answer.filter(({ type }) => type === 'tool_use');
+				turns = turns.concat(
+					apart
+						? takenApart(answer)
+						: [
+								turn('assistant', ...calls),
+								turn('user', ...calls.map(({ id }) => result(String(id)))),
+							],
+				);
+			}
+			const restored = restore(kept, turns);
+			const spoken = restored.filter(({ role }) => role === 'assistant');
+			expect(spoken.map(({ content }) => content)).toEqual(answers);
+			expect(restored.map(({ role }) => role).join()).toBe(
+				`user${',assistant,user'.repeat(answers.length)}`,
+			);
+		}),
+	);
+});

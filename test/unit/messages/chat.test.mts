@@ -1,0 +1,342 @@
+import {
+	planChat,
+	toConversation,
+	type ChatMessage,
+	type ChatPart,
+	type ChatTurn,
+} from '../../../gateway/messages/chat.js';
+import { readChatAnswer } from '../../../gateway/messages/chatAnswer.js';
+import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
+
+const PNG =
+	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const said = (role: string, ...content: ChatPart[]): ChatMessage => ({ role, content });
+const text = (words: string): ChatPart => ({ type: 'text', text: words });
+const user = (...content: ChatPart[]): ChatTurn[] =>
+	toConversation([said('user', ...content)]).turns;
+
+describe('a conversation', () => {
+	test('has its system prompt in front, and results said by the user', () => {
+		const { system, turns } = toConversation([
+			said('system', text('Be brief.')),
+			said('user', text('Draw a fox')),
+			said('assistant', text('Gladly.'), {
+				type: 'tool-call',
+				toolCallId: 'call_1',
+				toolName: 'draw',
+				input: '{"prompt":"a fox"}',
+			}),
+			said('tool', { type: 'tool-result', toolCallId: 'call_1', result: 'done' }),
+			said('system', text('Be kind.')),
+		]);
+		expect(system).toBe('Be brief.\n\nBe kind.');
+		expect(turns).toEqual([
+			{ role: 'user', content: [{ type: 'text', text: 'Draw a fox' }] },
+			{
+				role: 'assistant',
+				content: [
+					{ type: 'text', text: 'Gladly.' },
+					{ type: 'tool_use', id: 'call_1', name: 'draw', input: { prompt: 'a fox' } },
+				],
+			},
+			{
+				role: 'user',
+				content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'done' }],
+			},
+		]);
+	});
+
+	test('leaves out what the endpoint refuses: empty texts, thinking without a signature', () => {
+		const { system, turns } = toConversation([
+			said('system', text(' ')),
+			said('user', text('Hello'), text(' \n')),
+			said('assistant', { type: 'reasoning', text: 'Hm.' }, text('')),
+			said('user', text('Still there?')),
+		]);
+		expect(system).toBeUndefined();
+		expect(turns.flatMap(({ content }) => content)).toEqual([
+			{ type: 'text', text: 'Hello' },
+			{ type: 'text', text: 'Still there?' },
+		]);
+		expect(turns.map(({ role }) => role)).toEqual(['user', 'user']);
+	});
+
+	test('that is empty is not sent', () => {
+		expect(() =>
+			toConversation([said('user', text('')), said('system', text('Be brief.'))]),
+		).toThrow(GatewayError);
+	});
+
+	test('a call whose input is no object goes back with an empty one', () => {
+		const call = { type: 'tool-call' as const, toolCallId: 'c', toolName: 't', input: '{"half' };
+		expect(toConversation([said('assistant', call)]).turns[0]?.content).toEqual([
+			{ type: 'tool_use', id: 'c', name: 't', input: {} },
+		]);
+	});
+
+	test.each<[string, unknown, unknown]>([
+		['a text', 'done', 'done'],
+		['an object', { url: 'x' }, '{"url":"x"}'],
+		['a list', [1, 2], '[1,2]'],
+		['nothing', undefined, ''],
+		['parts', [text('done')], [{ type: 'text', text: 'done' }]],
+		[
+			'an image',
+			[{ type: 'file', mediaType: 'image/png', data: PNG }],
+			[{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }],
+		],
+	])('the result of a tool may be %s', (_, result, content) => {
+		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result };
+		expect(toConversation([said('tool', part)]).turns[0]?.content).toEqual([
+			{ type: 'tool_result', tool_use_id: 'c', content },
+		]);
+	});
+
+	test('a failed tool says so', () => {
+		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result: 'no', isError: true };
+		expect(toConversation([said('tool', part)]).turns[0]?.content[0]).toMatchObject({
+			is_error: true,
+		});
+	});
+});
+
+describe('a file', () => {
+	const source = { type: 'base64', media_type: 'image/png', data: PNG };
+
+	test.each<[string, ChatPart]>([
+		['base64', { type: 'file', mediaType: 'image/png', data: PNG }],
+		['bytes', { type: 'file', mediaType: 'image/png', data: Buffer.from(PNG, 'base64') }],
+		['an address that holds it', { type: 'file', data: `data:image/png;base64,${PNG}` }],
+		[
+			'such an address beside it',
+			{ type: 'file', providerMetadata: { url: `data:image/png;base64,${PNG}` } },
+		],
+		['base64 without a type', { type: 'file', data: PNG }],
+		['base64 of any type', { type: 'file', mediaType: 'application/octet-stream', data: PNG }],
+	])('is an image, given as %s', (_, part) => {
+		expect(user(part)[0]?.content).toEqual([{ type: 'image', source }]);
+	});
+
+	test('at an address is fetched by the gateway', () => {
+		const at = (url: string): ChatPart => ({ type: 'file', providerMetadata: { url } });
+		expect(user(at('https://example.com/a'), at('https://example.com/b.pdf?x=1'))).toEqual([
+			{
+				role: 'user',
+				content: [
+					{ type: 'image', source: { type: 'url', url: 'https://example.com/a' } },
+					{ type: 'document', source: { type: 'url', url: 'https://example.com/b.pdf?x=1' } },
+				],
+			},
+		]);
+	});
+
+	test('may be a PDF whose type nobody names, or a text', () => {
+		const pdf = Buffer.from('%PDF-1.7\n').toString('base64');
+		const note = Buffer.from('grüß dich').toString('base64');
+		const parts: ChatPart[] = [
+			{ type: 'file', data: pdf },
+			{ type: 'file', mediaType: 'text/plain', data: note },
+		];
+		expect(user(...parts)[0]?.content).toEqual([
+			{ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
+			{ type: 'text', text: 'grüß dich' },
+		]);
+	});
+
+	test('of a type that no model takes is refused before anything is sent', () => {
+		expect(() => user({ type: 'file', mediaType: 'audio/mpeg', data: 'AAAA' })).toThrow(
+			'audio/mpeg',
+		);
+	});
+});
+
+describe('the plan', () => {
+	const settings = { model: 'reason-large', maxTokens: 100, thinking: 'default' as const };
+	const conversation = { turns: user(text('Hello')) };
+
+	test('holds what is set, and nothing else', () => {
+		expect(planChat(settings, conversation, {})).toMatchObject({
+			call: 'message',
+			path: '/v1/messages',
+			paid: true,
+		});
+		expect(planChat(settings, conversation, {}).body).toEqual({
+			model: 'reason-large',
+			max_tokens: 100,
+			messages: conversation.turns,
+		});
+	});
+
+	test('refuses a budget for thinking that leaves nothing for the answer', () => {
+		const thinking = { ...settings, thinking: 'enabled' as const };
+		const plan = (changed: object) => () => planChat({ ...thinking, ...changed }, conversation, {});
+		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than "Max Tokens"/);
+		expect(plan({ budgetTokens: 99 })).not.toThrow();
+		expect(plan({ budgetTokens: 99, extraFields: { max_tokens: 99 } })).toThrow(/is 99 and/);
+		expect(plan({ budgetTokens: 200, extraFields: { thinking: null } })).not.toThrow();
+	});
+
+	test('holds thinking, sampling, tools, stop sequences and the wish for a stream', () => {
+		const { body } = planChat(
+			{
+				...settings,
+				thinking: 'enabled',
+				budgetTokens: 50,
+				display: 'omitted',
+				effort: 'low',
+				temperature: 0,
+				extraFields: { metadata: { user_id: 'me' } },
+			},
+			{ ...conversation, system: 'Be brief.' },
+			{
+				stream: true,
+				stopSequences: ['END'],
+				tools: [{ name: 'draw', description: ' ', inputSchema: { properties: {} } }],
+			},
+		);
+		expect(body).toEqual({
+			model: 'reason-large',
+			max_tokens: 100,
+			system: 'Be brief.',
+			messages: conversation.turns,
+			thinking: { type: 'enabled', budget_tokens: 50, display: 'omitted' },
+			output_config: { effort: 'low' },
+			temperature: 0,
+			metadata: { user_id: 'me' },
+			stop_sequences: ['END'],
+			stream: true,
+			tools: [{ name: 'draw', input_schema: { type: 'object', properties: {} } }],
+		});
+	});
+
+	test('names each tool once: agents bind theirs twice', () => {
+		const tool = { name: 'draw', inputSchema: { type: 'object' } };
+		const { body } = planChat(settings, conversation, { tools: [tool, tool] });
+		expect(body?.tools).toHaveLength(1);
+	});
+});
+
+describe('an answer', () => {
+	const body = {
+		id: 'msg_1',
+		content: [
+			{ type: 'thinking', thinking: 'Hm.', signature: 's' },
+			{ type: 'redacted_thinking', data: 'x' },
+			{ type: 'text', text: 'Here' },
+			{ type: 'text', text: '' },
+			{ type: 'tool_use', id: 'c', name: 'draw', input: { prompt: 'a fox' } },
+		],
+		stop_reason: 'tool_use',
+		usage: {
+			input_tokens: 10,
+			cache_read_input_tokens: 5,
+			cache_creation_input_tokens: 2,
+			output_tokens: 30,
+			output_tokens_details: { thinking_tokens: 20 },
+		},
+	};
+
+	test('is handed on in parts, with its usage', () => {
+		const answer = readChatAnswer(body);
+		expect(answer.parts).toEqual([
+			{ type: 'reasoning', text: 'Hm.' },
+			{ type: 'text', text: 'Here' },
+			{ type: 'tool-call', toolCallId: 'c', toolName: 'draw', input: '{"prompt":"a fox"}' },
+		]);
+		expect(answer).toMatchObject({
+			id: 'msg_1',
+			finishReason: 'tool-calls',
+			content: body.content,
+		});
+		expect(answer.usage).toEqual({
+			promptTokens: 17,
+			completionTokens: 30,
+			totalTokens: 47,
+			cacheRead: 5,
+			thinkingTokens: 20,
+			sent: body.usage,
+		});
+	});
+
+	test.each([
+		['end_turn', 'stop'],
+		['stop_sequence', 'stop'],
+		['max_tokens', 'length'],
+		['refusal', 'content-filter'],
+		['pause_turn', 'other'],
+		[undefined, 'other'],
+	])('that stops for %s has ended for %s', (stop_reason, finishReason) => {
+		const content = [{ type: 'text', text: 'Here' }];
+		expect(readChatAnswer({ content, stop_reason })).toMatchObject({ finishReason });
+	});
+
+	test('that is cut off inside a tool call is no answer: half a prompt would be painted', () => {
+		expect(() => readChatAnswer({ ...body, stop_reason: 'max_tokens' })).toThrow('Max Tokens');
+		const content = [...body.content, { type: 'text', text: 'And so' }];
+		expect(readChatAnswer({ ...body, content, stop_reason: 'max_tokens' })).toMatchObject({
+			finishReason: 'length',
+		});
+	});
+
+	test('that is an error may have been charged', () => {
+		const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+		expect(() => readChatAnswer(error)).toThrow(UnknownOutcomeError);
+		expect(() => readChatAnswer(error)).toThrow('Overloaded');
+		expect(() => readChatAnswer({})).toThrow(UnknownOutcomeError);
+	});
+
+	const call = { type: 'tool_use', id: 'c', name: 'draw', input: { prompt: 'a fox' } };
+	const says = { type: 'text', text: 'Here' };
+
+	test.each<[string, object[], unknown]>([
+		['without a stop reason', [call], undefined],
+		['with null for one', [call], null],
+		['at the limit', [says, call], 'max_tokens'],
+		['at the limit, with a blank text behind', [call, { type: 'text', text: ' ' }], 'max_tokens'],
+		['at the end of the context', [call], 'model_context_window_exceeded'],
+		['at a stop sequence', [call], 'stop_sequence'],
+		['for a pause', [call, says], 'pause_turn'],
+		['for a refusal', [call, says], 'refusal'],
+		['with half an input', [{ ...call, input: '{"prompt":"a f' }], 'tool_use'],
+		['with half an input and no word of it', [{ ...call, input: '{"prompt":"a f' }], 'end_turn'],
+		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
+		['with a text for an input', [{ ...call, input: '"a fox"' }], 'tool_use'],
+		['without an input', [{ ...call, input: undefined }], 'tool_use'],
+		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
+		['without a name', [{ ...call, name: undefined }], 'tool_use'],
+	])('that stops inside a tool call %s does not reach the tool', (_, content, stop_reason) => {
+		const read = () => readChatAnswer({ content, stop_reason });
+		expect(read).toThrow(UnknownOutcomeError);
+		try {
+			read();
+		} catch (error) {
+			const { description, response } = (error as UnknownOutcomeError).problem;
+			expect(description).toMatch(/The tool was not called\. The message may have been charged/);
+			expect(response).toContain('tool_use');
+		}
+	});
+
+	test.each([
+		['tool_use', call.input],
+		['tool_use', '{"prompt":"a fox"}'],
+		['end_turn', call.input],
+		['stop', call.input],
+	])('whose tool calls are whole reaches the tool, for %s', (stop_reason, input) => {
+		const answer = readChatAnswer({ content: [{ ...call, input }], stop_reason });
+		expect(answer.finishReason).toBe('tool-calls');
+		expect(answer.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
+		expect(answer.content).toEqual([call]);
+	});
+
+	test.each(['__proto__', 'constructor', 'toString'])('may stop for %s', (stop_reason) => {
+		expect(readChatAnswer({ content: [says], stop_reason }).finishReason).toBe('other');
+	});
+
+	test('may be a text alone, and have odd figures', () => {
+		const usage = { input_tokens: '7', output_tokens: -3, cache_read_input_tokens: null };
+		const answer = readChatAnswer({ content: 'Here', stop_reason: 'end_turn', usage });
+		expect(answer.parts).toEqual([says]);
+		expect(answer.usage).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0 });
+		expect(readChatAnswer({ content: [says], usage: 'many' }).usage).toBeUndefined();
+	});
+});

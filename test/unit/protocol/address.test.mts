@@ -1,0 +1,268 @@
+import { isBelow, normalizeUrl } from '../../../gateway/protocol/url.js';
+import { apiKeyProblem, authHeaders, cleanApiKey } from '../../../gateway/protocol/auth.js';
+
+describe('the address of a gateway', () => {
+	test.each([
+		['https://gateway.example', 'https://gateway.example'],
+		['https://gateway.example/', 'https://gateway.example'],
+		['https://gateway.example/v1', 'https://gateway.example'],
+		['  https://gateway.example/v1/ ', 'https://gateway.example'],
+		['https://gateway.example/v1/images/generations', 'https://gateway.example'],
+		['https://gateway.example/api/', 'https://gateway.example/api'],
+		['https://gateway.example/api/v1', 'https://gateway.example/api'],
+		['https://gateway.example/v1beta', 'https://gateway.example/v1beta'],
+		['http://127.0.0.1:8787/v1?x=1#y', 'http://127.0.0.1:8787'],
+		['HTTPS://Gateway.Example:443/', 'https://gateway.example'],
+		['https://someone:secret@gateway.example/', 'https://gateway.example'],
+		['https://gateway.example/v1/images/generations/', 'https://gateway.example'],
+		['https://gateway.example/v1/images/generations/task-1', 'https://gateway.example'],
+		['https://gateway.example/v1/images/edits?async=true', 'https://gateway.example'],
+		['https://gateway.example/v1/messages', 'https://gateway.example'],
+		['https://gateway.example/v1/media/models/aurora', 'https://gateway.example'],
+		['https://gateway.example/v1/images', 'https://gateway.example'],
+		['https://gateway.example//v1//', 'https://gateway.example'],
+		['https://h.example/v1/acct/gw/openai', 'https://h.example/v1/acct/gw/openai'],
+		['https://h.example/v1/acct/gw/openai/', 'https://h.example/v1/acct/gw/openai'],
+		['https://h.example/v1/acct/gw/openai/v1', 'https://h.example/v1/acct/gw/openai'],
+		['https://h.example/v1/a/v1/images/edits/t', 'https://h.example/v1/a'],
+		['https://h.example/v1/messages/batches', 'https://h.example/v1/messages/batches'],
+		['https://h.example/v1beta/openai', 'https://h.example/v1beta/openai'],
+		['https://h.example/xv1', 'https://h.example/xv1'],
+		['https://h.example/a/../v1/b/%2e%2e/c', 'https://h.example/v1/c'],
+		['https://h.example/a?next=/v1#/v1', 'https://h.example/a'],
+	])('%j means %j', (typed, meant) => {
+		expect(normalizeUrl(typed)).toBe(meant);
+		expect(normalizeUrl(meant)).toBe(meant);
+	});
+
+	test.each([
+		'',
+		'gateway.example',
+		'localhost:3000',
+		'ftp://gateway.example',
+		'https://',
+		null,
+		7,
+	])('%j is none', (typed) => {
+		expect(normalizeUrl(typed)).toBeUndefined();
+	});
+
+	test.each([
+		['https://gateway.example/v1/messages', true],
+		['https://gateway.example', true],
+		['https://gateway.example:443/v1', true],
+		['http://gateway.example/v1', false],
+		['https://gateway.example:8443/v1', false],
+		['https://gateway.example.evil.test/v1', false],
+		['https://gateway.example@evil.test/v1', false],
+		['https://evil.test/https://gateway.example', false],
+		['no address', false],
+	])('%s lies below https://gateway.example: %s', (url, expected) => {
+		expect(isBelow(url, 'https://gateway.example')).toBe(expected);
+	});
+
+	test.each([
+		['https://host.example/gateway', true],
+		['https://host.example/gateway/v1', true],
+		['https://host.example/gateway2/v1', false],
+		['https://host.example/gateway/../other/v1', false],
+		['https://host.example/gateway/%2e%2e/other/v1', false],
+		['https://host.example/', false],
+		['https://host.example/gateway/%2E%2e/other/v1', false],
+		['https://host.example/gateway/..%2fother/v1', false],
+		['https://host.example/gateway/v1/images/..%2f..%2F..%2fother', false],
+		['https://host.example/gateway/%2e%2e%2fother/v1', false],
+		['https://host.example/gateway/..%5cother/v1', false],
+		['https://host.example/gateway/..%252fother/v1', false],
+		['https://host.example/gateway/%252e%252e%252fother/v1', false],
+		['https://host.example/gateway/v1/images/edits/..%2F..%2Fmessages', true],
+		['https://host.example/gateway/v1/images/edits/a%2Fb', true],
+		['https://host.example/gateway/v1/images/edits/a..b', true],
+	])('%s lies below a gateway that has a path of its own: %s', (url, expected) => {
+		expect(isBelow(url, 'https://host.example/gateway')).toBe(expected);
+	});
+});
+
+describe('a key that was pasted', () => {
+	test.each([
+		'sk-abc123',
+		'  sk-abc123\n',
+		'Bearer sk-abc123',
+		'bearer   sk-abc123',
+		'Bearer Bearer sk-abc123',
+		'Authorization: Bearer sk-abc123',
+		'"sk-abc123"',
+		"'Bearer sk-abc123'",
+		'Bearer "sk-abc123"',
+		'\ufeffsk-abc123\u200b',
+	])('%j is sk-abc123', (pasted) => {
+		expect(cleanApiKey(pasted)).toBe('sk-abc123');
+		expect(apiKeyProblem(pasted)).toBeUndefined();
+	});
+
+	test.each(['', '   ', '""', 'Bearer', 'Bearer ', undefined, null, 42])(
+		'%j is empty',
+		(pasted) => {
+			expect(apiKeyProblem(pasted)).toMatch(/^The API key is empty\./);
+		},
+	);
+
+	test.each([
+		'<API_KEY>',
+		'Bearer <API_KEY>',
+		'<your key>',
+		'${API_KEY}',
+		'{{API_KEY}}',
+		'[API_KEY]',
+		'API_KEY',
+		'YOUR_API_KEY',
+		'your-api-key-here',
+		'my key',
+		'sk-xxxxxxxx',
+		'sk-...',
+		'sk-…',
+		'sk-your-key',
+		'********',
+		'sk-your-api-key-here',
+		'sk-your_api_key',
+		'sk-yourapikey',
+		'SK-YOUR-KEY',
+		'sk-my-key',
+		'sk-my-secret',
+		'sk-the-key-goes-here',
+		'sk-the-api-key',
+		'sk-xxxx',
+		'sk-XXXX-XXXX-XXXX',
+		'sk-your-xxxxxxxxxxxxxxxx',
+		'sk-proj-xxxxxxxxxxxxxxxx',
+		'sk-********',
+		'sk-placeholder',
+		'sk-example',
+		'YOUR_API_KEY_HERE',
+		'your_secret_key',
+		'yourApiKey',
+		'insert-key-here',
+		'paste your key here',
+		'${API_KEY}',
+		'{{key}}',
+		'{{ $json.key }}',
+		'$API_KEY',
+		'%API_KEY%',
+		'<sk-abc123>',
+		'changeme',
+	])('%j is a placeholder', (pasted) => {
+		expect(apiKeyProblem(pasted)).toMatch(/still a placeholder/);
+	});
+
+	test.each(['sk-abc 123', 'sk-abc\n123', 'sk-äöü', 'sk-абв', 'sk-a\u0000b'])(
+		'%j cannot be sent',
+		(pasted) => {
+			expect(apiKeyProblem(pasted)).toMatch(/a blank or a character that no key has/);
+		},
+	);
+
+	test.each([
+		'sk-abc123',
+		'sk-proj-XXabc',
+		'my-own-gateway-key-17',
+		'k3y',
+		'A1b2/C3+d4==',
+		'sk-my-team-9f8e7d6c5b4a39281706',
+		'sk-my-9f8e7d6c5b4a39281706',
+		'sk-the-9f8e7d6c5b4a39281706',
+		'sk-the-team-9f8e7d6c',
+		'sk-your-9f8e7d6c5b4a39281706',
+		'sk-your9f8e7d6c5b4a39281706',
+		'sk-yourteam-a8Hq2LmZ0pRt',
+		'sk-your-company-a8Hq2LmZ0pRt',
+		'sk-my_project_a8Hq2LmZ0pRt',
+		'sk-api-a8Hq2LmZ0pRt',
+		'sk-key-a8Hq2LmZ0pRt',
+		'sk-xxa8Hq2LmZ0pRtxx',
+		'sk-live-a8Hq2LmZ0pRt',
+		'sk-team',
+		'sk-embedded-gateway-one',
+		'sk-wrong-wrong',
+		'my-secret',
+		'team-key-9f8e7d6c',
+		'0123456789abcdef',
+	])('%j may be sent', (pasted) => {
+		expect(apiKeyProblem(pasted)).toBeUndefined();
+	});
+});
+
+describe('who gets the key', () => {
+	const settings = { baseUrl: 'https://gateway.example/v1/', apiKey: ' Bearer sk-abc ' };
+	const home = 'https://gateway.example';
+
+	test.each([
+		'/v1/images/generations',
+		'/v1/images/generations?async=true',
+		'/v1/images/generations/task-1',
+		'/v1/images/edits',
+		'/v1/images/edits/task%2F1',
+	])('images with Bearer: %s', (path) => {
+		expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
+	});
+
+	test('messages with the bare key and the version', () => {
+		expect(authHeaders(`${home}/v1/messages`, settings)).toEqual({
+			Authorization: 'sk-abc',
+			'anthropic-version': '2023-06-01',
+		});
+	});
+
+	test('messages with x-api-key and another version header, where the user says so', () => {
+		const other = {
+			...settings,
+			messageAuth: 'xApiKey' as const,
+			versionHeaderName: ' vendor-version ',
+			versionHeaderValue: ' 2030-01-01 ',
+		};
+		expect(authHeaders(`${home}/v1/messages`, other)).toEqual({
+			'x-api-key': 'sk-abc',
+			'vendor-version': '2030-01-01',
+		});
+	});
+
+	test.each([
+		`${home}/v1/media/models`,
+		`${home}/v1/media/models/v1/messages`,
+		`${home}/`,
+		`${home}/v1/messages/batches`,
+		'https://media.example/v1/media/models',
+		'https://evil.example/v1/images/generations',
+		'http://gateway.example/v1/images/generations',
+		'https://gateway.example:8443/v1/images/generations',
+		'https://gateway.example.evil.example/v1/messages',
+		'not an address',
+	])('nobody else: %s', (url) => {
+		expect(authHeaders(url, settings)).toEqual({});
+	});
+
+	test('nobody, where the address of the gateway is none', () => {
+		expect(authHeaders(`${home}/v1/messages`, { ...settings, baseUrl: 'gateway' })).toEqual({});
+	});
+
+	test('a gateway whose path has a v1 of its own', () => {
+		const base = 'https://host.example/v1/acct/gw';
+		const below = { ...settings, baseUrl: base };
+		const bearer = { Authorization: 'Bearer sk-abc' };
+		expect(authHeaders(`${base}/v1/images/edits`, below)).toEqual(bearer);
+		expect(authHeaders('https://host.example/v1/images/edits', below)).toEqual({});
+		expect(authHeaders('https://host.example/v1/acct/gw2/v1/images/edits', below)).toEqual({});
+		expect(authHeaders('https://host.example/v1/acct/v1/images/edits', below)).toEqual({});
+	});
+
+	test('a gateway with a path of its own, and nothing beside it', () => {
+		const below = { ...settings, baseUrl: 'https://host.example/gateway/v1' };
+		const headers = (path: string) => authHeaders(`https://host.example${path}`, below);
+		expect(headers('/gateway/v1/images/edits')).toEqual({ Authorization: 'Bearer sk-abc' });
+		expect(headers('/gateway/v1/messages')).toHaveProperty('Authorization', 'sk-abc');
+		expect(headers('/v1/images/edits')).toEqual({});
+		expect(headers('/gateway/../v1/images/edits')).toEqual({});
+		expect(headers('/gateway/v1/images/%2e%2e/%2e%2e/%2e%2e/v1/images/x')).toEqual({});
+		expect(headers('/gateway/v1/images/..%2f..%2f..%2fother')).toEqual({});
+		expect(headers('/gateway/%2e%2e%2fv1/images/edits')).toEqual({});
+	});
+});

@@ -1,0 +1,143 @@
+import {
+	detectImageType,
+	extensionFor,
+	imageFileName,
+	safeFileStem,
+	safeMimeType,
+} from '../../../gateway/protocol/imageType.js';
+
+const bytes = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0));
+
+describe('the first bytes', () => {
+	test.each([
+		['\x89PNG\r\n\x1a\n', 'image/png'],
+		['\xff\xd8\xff\xe0', 'image/jpeg'],
+		['GIF89a', 'image/gif'],
+		['RIFF\x10\x00\x00\x00WEBPVP8 ', 'image/webp'],
+		['\x00\x00\x00\x20ftypavif', 'image/avif'],
+		['\x00\x00\x00\x20ftypavis', 'image/avif'],
+		['\x00\x00\x00\x18ftypheic', 'image/heic'],
+		['BM\x00\x00', 'image/bmp'],
+		['II*\x00', 'image/tiff'],
+		['MM\x00*', 'image/tiff'],
+		['<svg xmlns="http://www.w3.org/2000/svg">', 'image/svg+xml'],
+		['<?xml version="1.0"?>\n<!-- drawn -->\n<svg>', 'image/svg+xml'],
+		['\xef\xbb\xbf<svg>', 'image/svg+xml'],
+		['\n\t <svg\n', 'image/svg+xml'],
+		['<svg/>', 'image/svg+xml'],
+		['<!---->'.repeat(30) + '<svg>', 'image/svg+xml'],
+		['<!-- <html> --><?xml-stylesheet href="a.css"?><svg >', 'image/svg+xml'],
+		[
+			'<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<svg>',
+			'image/svg+xml',
+		],
+		['<!doctype svg [\n<!ENTITY ns "http://x">\n<!ENTITY b ">">\n]>\n<svg>', 'image/svg+xml'],
+		[`<!-- ${'long '.repeat(700)}--><svg>`, 'image/svg+xml'],
+	])('%j are %s', (start, mimeType) => {
+		expect(detectImageType(bytes(start))).toBe(mimeType);
+	});
+
+	test.each([
+		'',
+		'\x89P',
+		'<html><svg>',
+		'<svgx>',
+		'<!DOCTYPE html><html><svg>',
+		'<!-- never closed <svg>',
+		'<!--><svg>',
+		'<?xml <svg',
+		'<!DOCTYPE svg [ <svg>',
+		'text <svg>',
+		'<!---->'.repeat(10_000) + '<svg>',
+		'<!---->'.repeat(26),
+		'{"error":{}}',
+		'RIFF\x10\x00\x00\x00WAVE',
+		'\x00\x00\x00\x20ftypmp42',
+		'%PDF-1.7',
+		'plain text',
+	])('%j are no image', (start) => {
+		expect(detectImageType(bytes(start))).toBeUndefined();
+	});
+});
+
+test.each([
+	['image/png', 'png'],
+	['image/jpeg', 'jpg'],
+	['image/svg+xml', 'svg'],
+	['image/jxl', 'jxl'],
+	['image/x-../../evil', 'bin'],
+	['image/', 'bin'],
+	['text/html', 'bin'],
+	['', 'bin'],
+])('%j has the extension %s', (mimeType, extension) => {
+	expect(extensionFor(mimeType)).toBe(extension);
+});
+
+test.each([
+	['image/png', 'image/png'],
+	[' text/plain ; charset=utf-8', 'text/plain; charset=utf-8'],
+	['application/vnd.ms-excel+xml', 'application/vnd.ms-excel+xml'],
+	['text/plain\r\nX-Evil: 1', 'text/plain'],
+	['text/plain; a=b\r\nX-Evil: 1', 'text/plain'],
+	['text/plain; a="b; c="', 'text/plain'],
+	['text/plain;', 'text/plain'],
+	['text', undefined],
+	['/plain', undefined],
+	['\r\ntext/plain', 'text/plain'],
+	['te xt/plain', undefined],
+	['тext/plain', undefined],
+	['', undefined],
+	[undefined, undefined],
+	[null, undefined],
+	[{}, undefined],
+	['a/b'.repeat(100_000), 'a/ba'],
+])('of the MIME type %j %j may stand in a header', (given, safe) => {
+	expect(safeMimeType(given)).toBe(safe);
+});
+
+describe('the name of a file', () => {
+	test.each([
+		['https://cdn.example/out/boat.png', 'boat.png'],
+		['https://cdn.example/out/boat.jpeg?sig=a/b.exe#c', 'boat.png'],
+		['https://cdn.example/out/boat', 'boat.png'],
+		['https://cdn.example/red%20boat.webp', 'red boat.png'],
+		['https://cdn.example/%E7%BA%A2%E8%88%B9.png', '红船.png'],
+		['https://cdn.example/a..b...c.png', 'a.b.c.png'],
+		['https://cdn.example/boat.tar.gz', 'boat.tar.png'],
+		['https://cdn.example/', 'task-1.png'],
+		['https://cdn.example', 'task-1.png'],
+		['https://cdn.example/.png', 'task-1.png'],
+		['https://cdn.example/%2e%2e%2f%2e%2e%2fetc%2fpasswd', 'etc-passwd.png'],
+		['https://cdn.example/..%5c..%5cwindows%5csystem.ini', 'windows-system.png'],
+		['https://cdn.example/.bashrc', 'bashrc.png'],
+		['https://cdn.example/..%00.htaccess', 'htaccess.png'],
+		['https://cdn.example/a%0d%0aSet-Cookie:x', 'a-Set-Cookie-x.png'],
+		['https://cdn.example/%3Cscript%3Ealert(1)%3C%2Fscript%3E', 'script-alert-1-script.png'],
+		['https://cdn.example/photo%E2%80%AEgpj.exe', 'photo-gpj.png'],
+		['https://cdn.example/C:%5Cautoexec.bat', 'C-autoexec.png'],
+		['https://cdn.example/%E0%A4%A', 'task-1.png'],
+		['https://cdn.example/....png', 'task-1.png'],
+		['data:image/png;base64,AAAA', 'task-1.png'],
+		['no address', 'task-1.png'],
+		['', 'task-1.png'],
+	])('%j becomes %j', (url, name) => {
+		expect(imageFileName(url, 'image/png', 'task-1')).toBe(name);
+	});
+
+	test('has the extension of what the file is, not of what it says', () => {
+		expect(imageFileName('https://a/boat.exe', 'image/webp', 'x')).toBe('boat.webp');
+		expect(imageFileName('https://a/boat.html', 'text/html', 'x')).toBe('boat.bin');
+	});
+
+	test('falls back safely', () => {
+		expect(imageFileName('', 'image/png', '../../x')).toBe('x.png');
+		expect(imageFileName('', 'image/png', '///')).toBe('image.png');
+	});
+
+	test('is not too long, and not cut through a character', () => {
+		expect(safeFileStem('a'.repeat(5000))).toHaveLength(80);
+		expect(safeFileStem(`${'a'.repeat(79)}. b`)).toBe('a'.repeat(79));
+		expect(safeFileStem('𝐀'.repeat(100))).toBe('𝐀'.repeat(80));
+		expect(safeFileStem(`${'- '.repeat(2_000_000)}a`)).toBe('');
+	});
+});

@@ -1,0 +1,120 @@
+import { readModel, readModelList, suits } from '../../../gateway/protocol/models.js';
+import { priceInWords } from '../../../gateway/validation/pricing.js';
+
+const record = {
+	model: 'painter',
+	media_type: 'image',
+	modes: ['text_to_image', 'image_edit'],
+	generation_modes: ['sync', 'async'],
+	parameters: { size: ['1:1', '16:9'], steps: [10, 20], transparent: [true, false] },
+	inputs: {
+		reference_images: {
+			max_count: 4,
+			max_size_mb: 9.5,
+			formats: ['png', 'jpg'],
+			source_types: ['url', 'base64'],
+		},
+	},
+	billing: { unit: 'image', mode: 'price', value: 0.04 },
+	note: 'fast',
+};
+
+test('a full record is read', () => {
+	expect(readModel(record)).toEqual({
+		model: 'painter',
+		mediaType: 'image',
+		modes: ['text_to_image', 'image_edit'],
+		generationModes: ['sync', 'async'],
+		parameters: record.parameters,
+		referenceImages: {
+			maxCount: 4,
+			maxSizeMb: 9.5,
+			formats: ['png', 'jpg'],
+			sourceTypes: ['url', 'base64'],
+		},
+		billing: { unit: 'image', mode: 'price', value: 0.04 },
+		note: 'fast',
+		raw: record,
+	});
+});
+
+test('a record needs no more than a name', () => {
+	expect(readModel({ model: 'painter' })).toEqual({
+		model: 'painter',
+		parameters: {},
+		raw: { model: 'painter' },
+	});
+});
+
+test('what has another form than it should is left out', () => {
+	expect(
+		readModel({
+			model: 'painter',
+			media_type: 7,
+			modes: ['text_to_image', 8, null],
+			generation_modes: 'async',
+			parameters: { size: ['1:1', null, {}, NaN], ratio: 'any', __proto__x: [1] },
+			inputs: { reference_images: [] },
+			billing: 'free',
+			note: ['a'],
+		}),
+	).toMatchObject({
+		mediaType: undefined,
+		modes: ['text_to_image'],
+		generationModes: undefined,
+		parameters: { size: ['1:1'], ratio: [] },
+		referenceImages: undefined,
+		billing: undefined,
+		note: undefined,
+	});
+	expect(readModel({ model: 'a', parameters: [1], inputs: null })).toMatchObject({
+		parameters: {},
+	});
+});
+
+test.each([null, undefined, 'painter', [], {}, { model: '' }, { model: ' ' }, { model: 3 }])(
+	'%j names no model',
+	(entry) => {
+		expect(readModel(entry)).toBeUndefined();
+	},
+);
+
+test('a list passes over what names no model', () => {
+	const body = { success: true, data: { items: [record, null, {}, { model: 'b' }], total: 9 } };
+	expect(readModelList(body).map(({ model }) => model)).toEqual(['painter', 'b']);
+});
+
+test.each([
+	null,
+	'x',
+	[],
+	{},
+	{ data: null },
+	{ data: [] },
+	{ data: { items: {} } },
+	{ success: false },
+])('%j lists nothing', (body) => {
+	expect(readModelList(body)).toEqual([]);
+});
+
+test.each([
+	[{ model: 'a', media_type: 'image', modes: ['text_to_image'] }, true],
+	[{ model: 'a', media_type: 'image', modes: ['image_edit'] }, false],
+	[{ model: 'a', media_type: 'video', modes: ['text_to_image'] }, false],
+	[{ model: 'a', media_type: 'image', modes: [] }, true],
+	[{ model: 'a', media_type: 'image' }, true],
+	[{ model: 'a' }, true],
+])('%j may be offered for a generation: %s', (entry, expected) => {
+	expect(suits(readModel(entry)!, 'text_to_image')).toBe(expected);
+});
+
+test.each([
+	[{ unit: 'image', mode: 'price', value: 0.04 }, 'price 0.04 per image'],
+	[{ unit: 'request', mode: 'ratio', value: 2 }, '2 × base price per request'],
+	[{ mode: 'price', value: 0 }, 'price 0'],
+	[{ unit: 'image', mode: 'price' }, undefined],
+	[{ unit: 'image', value: 3 }, undefined],
+	[undefined, undefined],
+])('%j costs %j', (billing, words) => {
+	expect(priceInWords(billing)).toBe(words);
+});

@@ -1,0 +1,253 @@
+import { errorFor } from '../../../gateway/errors/errorMessages.js';
+import {
+	faultOf,
+	wasNotAccepted,
+	type Connection,
+	type Fault,
+	type Outcome,
+} from '../../../gateway/protocol/outcome.js';
+import {
+	planEdit,
+	planGeneration,
+	type FormFile,
+	type RequestPlan,
+} from '../../../gateway/protocol/requestPlan.js';
+import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
+import { decideRetry, isTransient } from '../../../gateway/client/retryPolicy.js';
+import { Requests } from '../../../nodes/shared/transport/inFlight.js';
+import {
+	createSendOnce,
+	faultFrom,
+	type TransportOptions,
+} from '../../../nodes/shared/transport/http.js';
+import { answer, fault } from '../virtual-gateway.mjs';
+
+const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+
+/** As Node.js words what OpenSSL says. */
+const eproto = (reason: string): string =>
+	`write EPROTO 809C2FEF707F0000:error:0A000410:SSL routines:ssl3_read_bytes:${reason}:../deps/openssl/openssl/ssl/record/rec_layer_s3.c:1601:SSL alert number 40`;
+
+describe('what fails before the first byte is sent', () => {
+	test.each<[string, string, Fault]>([
+		['EAI_FAIL', 'getaddrinfo EAI_FAIL x', 'notFound'],
+		['EAI_NODATA', '', 'notFound'],
+		['EMFILE', 'getaddrinfo EMFILE x', 'notFound'],
+		['ETIMEDOUT', 'connect ETIMEDOUT 10.0.0.1:443', 'unconnected'],
+		['EACCES', 'connect EACCES 10.0.0.1:443', 'unconnected'],
+		['EMFILE', 'connect EMFILE 10.0.0.1:443', 'unconnected'],
+		['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:3128', 'refused'],
+		['', 'Proxy connection ended before receiving CONNECT response', 'unconnected'],
+		[
+			'ECONNRESET',
+			'Client network socket disconnected before secure TLS connection was established',
+			'unconnected',
+		],
+		['EPROTO', eproto('sslv3 alert handshake failure'), 'unconnected'],
+		['EPROTO', eproto('tlsv1 unrecognized name'), 'unconnected'],
+		['EPROTO', eproto('tlsv1 alert protocol version'), 'tlsMismatch'],
+		['EPROTO', eproto('unsupported protocol'), 'tlsMismatch'],
+		['EPROTO', eproto('dh key too small'), 'tlsMismatch'],
+		['EPROTO', eproto('tlsv1 alert no application protocol'), 'tlsMismatch'],
+		['EPROTO', eproto('wrong version number'), 'invalidAddress'],
+		['EPROTO', eproto('certificate verify failed'), 'certificate'],
+		['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', 'tlsMismatch'],
+		['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', '', 'tlsMismatch'],
+		['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', 'tlsMismatch'],
+		['ERR_SSL_UNSAFE_LEGACY_RENEGOTIATION_DISABLED', '', 'tlsMismatch'],
+		['CERT_REVOKED', '', 'certificate'],
+		['HOSTNAME_MISMATCH', '', 'certificate'],
+		['CERT_CHAIN_TOO_LONG', '', 'certificate'],
+		['INVALID_CA', '', 'certificate'],
+		['INVALID_PURPOSE', '', 'certificate'],
+		['CERT_UNTRUSTED', '', 'certificate'],
+		['ERR_INVALID_HTTP_TOKEN', '', 'invalidHeader'],
+		['ERR_INVALID_CHAR', 'Invalid character in header content ["x"]', 'invalidHeader'],
+		['', 'Header name must be a valid HTTP token ["a b"]', 'invalidHeader'],
+		['ERR_HTTP_INVALID_HEADER_VALUE', '', 'invalidHeader'],
+		['', 'Invalid value "undefined" for header "x-y"', 'invalidHeader'],
+		['ERR_UNESCAPED_CHARACTERS', '', 'invalidAddress'],
+		['', 'The request was blocked because it resolves to a restricted IP address', 'blocked'],
+		['', 'The request was blocked because the destination hostname is restricted', 'blocked'],
+		['', 'Domain not allowed: This credential is restricted from accessing x', 'blocked'],
+	])('%s %s', (code, message, expected) => {
+		const kind = faultOf(code || undefined, message);
+		expect(kind).toBe(expected);
+		expect(wasNotAccepted(fault(kind))).toBe(true);
+		const error = errorFor(submit, fault(kind, code));
+		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
+		expect(`${error.message} ${error.problem.description}`).toMatch(/nothing was charged/);
+		const tried = {
+			plan: submit,
+			outcome: fault(kind),
+			attempts: 1,
+			quotaRefusals: 0,
+			random: 0,
+			nowMs: 0,
+		};
+		const { again } = decideRetry(tried);
+		expect(again).toBe(kind === 'refused' || kind === 'notFound');
+	});
+
+	test.each<[string, string]>([
+		['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', ''],
+		['ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', ''],
+		['ERR_SSL_BAD_RECORD_TYPE', ''],
+		['ERR_SSL_CIPHER_OPERATION_FAILED', ''],
+		['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', ''],
+		['ERR_SSL_UNEXPECTED_EOF_WHILE_READING', ''],
+		['ERR_SSL_CONSTRUCTOR', ''],
+		['EPROTO', eproto('tlsv1 alert internal error')],
+		['EPROTO', ''],
+		['ECONNRESET', 'read ECONNRESET'],
+		['ECONNRESET', 'socket hang up'],
+		['ETIMEDOUT', 'read ETIMEDOUT'],
+		['ECONNREFUSED', 'read ECONNREFUSED'],
+		['HPE_INVALID_CONSTANT', 'Parse Error: Expected HTTP/'],
+		['ERR_HTTP_CONTENT_LENGTH_MISMATCH', ''],
+		['ENOENT', 'ENOENT: no such file'],
+		['', 'The header was cut'],
+	])('may have come later, and stays unknown: %s %s', (code, message) => {
+		const kind = faultOf(code || undefined, message);
+		expect(wasNotAccepted(fault(kind))).toBe(false);
+		expect(errorFor(submit, fault(kind))).toBeInstanceOf(UnknownOutcomeError);
+	});
+
+	test.each<[string, string, Connection, Fault]>([
+		['ECONNRESET', 'read ECONNRESET', 'pending', 'unconnected'],
+		['EPROTO', eproto('tlsv1 alert internal error'), 'pending', 'unconnected'],
+		['ERR_CANCELED', 'canceled', 'pending', 'unconnected'],
+		['CERT_HAS_EXPIRED', '', 'pending', 'certificate'],
+		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'pending', 'invalidAddress'],
+		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'open', 'other'],
+		['ERR_SSL_PACKET_LENGTH_TOO_LONG', '', 'open', 'other'],
+		['ECONNRESET', 'read ECONNRESET', 'open', 'reset'],
+	])('%s %s on a connection that is %s', (code, message, connection, expected) => {
+		expect(faultOf(code, message, connection)).toBe(expected);
+	});
+
+	test('the socket of a request tells whether its connection was made', () => {
+		const reset = (socket: object): Fault => {
+			const cause = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+			return faultFrom(new Error('n8n', { cause: Object.assign(cause, { request: { socket } }) }))
+				.fault;
+		};
+		expect(reset({ secureConnecting: true })).toBe('unconnected');
+		expect(reset({ connecting: true })).toBe('unconnected');
+		expect(reset({ connecting: false, _pendingData: 'POST /' })).toBe('unconnected');
+		expect(reset({ connecting: false, _pendingData: null })).toBe('reset');
+		expect(reset({ connecting: false, secureConnecting: false })).toBe('reset');
+		expect(reset({})).toBe('reset');
+	});
+
+	test('is asked for again where it costs nothing and may pass', () => {
+		expect(isTransient(fault('unconnected'))).toBe(true);
+		for (const kind of ['tlsMismatch', 'blocked', 'invalidHeader', 'invalidBody'] as const) {
+			expect(isTransient(fault(kind))).toBe(false);
+		}
+	});
+});
+
+describe('a redirect after a paid request', () => {
+	test.each([
+		[300, '/v1/elsewhere', true],
+		[301, 'https://gateway.example/v1/images/generations', true],
+		[301, undefined, true],
+		[302, '/login', true],
+		[302, '/v1/images/generations/task_1', false],
+		[302, 'https://x.example/api/v1/images/edits/task_1?x', false],
+		[303, '/v1/images/generations/task_1', false],
+		[303, '/login', false],
+		[303, undefined, false],
+		[304, undefined, true],
+		[305, '/', true],
+		[307, '/v1/images/generations?async=true', true],
+		[308, 'https://x.example/v1/images/generations/', true],
+	])('%s to %s: refused is %s', (httpCode, location, refused) => {
+		const outcome = answer(httpCode, {}, location === undefined ? {} : { location });
+		expect(wasNotAccepted(outcome)).toBe(refused);
+		const error = errorFor(submit, outcome);
+		expect(error instanceof UnknownOutcomeError).toBe(!refused);
+		if (!refused && location !== undefined) expect(error.message).toContain(location);
+	});
+});
+
+test('an answer that breaks off behind its head is judged by its status', () => {
+	const cut = (httpCode: number) => ({ ...fault('reset'), httpCode }) as ReturnType<typeof fault>;
+	expect([400, 401, 422, 429].map((code) => wasNotAccepted(cut(code)))).not.toContain(false);
+	expect([200, 201, 303, 408, 500, 503].map((code) => wasNotAccepted(cut(code)))).not.toContain(
+		true,
+	);
+});
+
+describe('the form of an edit', () => {
+	const fields = (extraFields: Record<string, unknown>) =>
+		planEdit({ model: 'm', prompt: 'p', files: [], extraFields }).form?.fields.slice(2);
+
+	test('leaves out what has no value, at any depth', () => {
+		const nothing = { a: undefined, b: null, c: () => 1, d: NaN, e: Symbol('x') };
+		expect(fields(nothing)).toEqual([]);
+		expect(fields({ deep: { ...nothing, f: 1 }, text: '', zero: 0, no: false })).toEqual([
+			['deep', '{"b":null,"d":null,"f":1}'],
+			['text', ''],
+			['zero', '0'],
+			['no', 'false'],
+		]);
+	});
+
+	test('says which field cannot be sent', () => {
+		const circle: Record<string, unknown> = {};
+		circle.self = circle;
+		expect(() => fields({ circle })).toThrow('"circle" cannot be sent');
+		const odd = { toJSON: () => JSON.parse('{') as unknown };
+		expect(() => fields({ odd })).toThrow('"odd" cannot be sent');
+	});
+});
+
+describe('a body that cannot be built', () => {
+	const send = async (plan: RequestPlan): Promise<[Outcome, number]> => {
+		let called = 0;
+		const httpRequestWithAuthentication = async (_: string, { body }: { body?: unknown }) => {
+			called += 1;
+			JSON.stringify(body);
+			return await Promise.reject(new Error('socket hang up'));
+		};
+		const sendOnce = createSendOnce({
+			context: { helpers: { httpRequestWithAuthentication } },
+			address: { baseUrl: 'https://gateway.example', withoutKey: (text: string) => text },
+			limits: { concurrency: 1, timeoutMs: 1000 },
+			requests: new Requests(),
+		} as unknown as TransportOptions);
+		return [await sendOnce(plan), called];
+	};
+
+	test('because it is a circle was not sent', async () => {
+		const circle: Record<string, unknown> = {};
+		circle.self = circle;
+		const plan = planGeneration({ model: 'm', prompt: 'p', extraFields: { circle } });
+		expect(await send(plan)).toEqual([fault('invalidBody'), 1]);
+		expect(wasNotAccepted(fault('invalidBody'))).toBe(true);
+		const [outcome] = await send(planGeneration({ model: 'm', prompt: 'p' }));
+		expect(outcome).toEqual(fault('reset'));
+	});
+
+	test('because a file is gone was not sent, and the other files are closed', async () => {
+		let closed = 0;
+		const file = (open: FormFile['open']): FormFile => {
+			return { name: 'image', fileName: 'a.png', mimeType: 'image/png', size: 1, digest: '', open };
+		};
+		const whole = file(async function* () {
+			try {
+				yield new Uint8Array(1);
+			} finally {
+				closed += 1;
+			}
+		});
+		const gone = file(async function* () {
+			yield await Promise.reject(new Error('ENOENT'));
+		});
+		const plan = planEdit({ model: 'm', prompt: 'p', files: [whole, gone] });
+		expect(await send(plan)).toEqual([fault('invalidBody'), 0]);
+		expect(closed).toBe(1);
+	});
+});

@@ -1,0 +1,173 @@
+import {
+	planDownload,
+	planEdit,
+	planGeneration,
+	planTaskQuery,
+	planUrl,
+	type AsyncFlag,
+} from '../../../gateway/protocol/requestPlan.js';
+import { planModel, planModelList } from '../../../gateway/protocol/models.js';
+
+const request = { model: 'painter', prompt: 'a red boat' };
+
+describe('a generation', () => {
+	test('is synchronous unless asked otherwise', () => {
+		expect(planGeneration(request)).toEqual({
+			call: 'sync',
+			method: 'POST',
+			path: '/v1/images/generations',
+			query: {},
+			headers: { Accept: 'application/json', 'Content-Type': 'application/json' },
+			body: { model: 'painter', prompt: 'a red boat' },
+			paid: true,
+		});
+	});
+
+	test.each<[AsyncFlag, object]>([
+		['query', { query: { async: 'true' }, body: request }],
+		['header', { query: {}, headers: { 'X-Async': 'true' }, body: request }],
+		['body', { query: {}, body: { ...request, async: true } }],
+	])('is asynchronous by %s, and by nothing else', (flag, expected) => {
+		const plan = planGeneration(request, flag);
+		expect(plan).toMatchObject({ call: 'submit', paid: true, ...expected });
+		const traces = [
+			plan.query.async,
+			plan.headers['X-Async'],
+			(plan.body as { async?: boolean }).async,
+		];
+		expect(traces.filter((trace) => trace !== undefined)).toHaveLength(1);
+	});
+
+	test('has the fields of the node above those of the model, and extra fields above both', () => {
+		const { body } = planGeneration({
+			...request,
+			n: 2,
+			responseFormat: 'url',
+			modelParameters: { size: '1:1', quality: 'high', n: 9, prompt: 'another' },
+			extraFields: { n: 3, seed: 7, quality: undefined },
+		});
+		expect(body).toEqual({
+			model: 'painter',
+			prompt: 'a red boat',
+			n: 3,
+			response_format: 'url',
+			size: '1:1',
+			seed: 7,
+		});
+	});
+
+	test('stays asynchronous whatever the extra fields say', () => {
+		const { body } = planGeneration({ ...request, extraFields: { async: false } }, 'body');
+		expect(body).toHaveProperty('async', true);
+	});
+
+	test('does not change what it is made from', () => {
+		const given = Object.freeze({ ...request, extraFields: Object.freeze({ seed: 1 }) });
+		expect(planGeneration(given, 'body').body).toHaveProperty('seed', 1);
+	});
+});
+
+describe('an edit', () => {
+	const file = {
+		name: 'image',
+		fileName: 'boat.png',
+		mimeType: 'image/png',
+		size: 3,
+		digest: 'of three bytes',
+		open: async function* () {
+			yield new Uint8Array(3);
+		},
+	};
+
+	test('is a form whose boundary is left to the transport', () => {
+		const plan = planEdit({ ...request, n: 2, files: [file] }, 'body');
+		expect(plan).toMatchObject({ call: 'submit', path: '/v1/images/edits', paid: true });
+		expect(plan.headers).toEqual({ Accept: 'application/json' });
+		expect(plan.body).toBeUndefined();
+		expect(plan.form).toEqual({
+			fields: [
+				['model', 'painter'],
+				['prompt', 'a red boat'],
+				['n', '2'],
+				['async', 'true'],
+			],
+			files: [file],
+		});
+	});
+
+	test.each<[AsyncFlag | undefined, string]>([
+		[undefined, 'sync'],
+		['query', 'submit'],
+		['header', 'submit'],
+	])('asked for by %s has no async field', (flag, call) => {
+		const plan = planEdit({ ...request, files: [file] }, flag);
+		expect(plan.call).toBe(call);
+		expect(plan.form?.fields.map(([name]) => name)).toEqual(['model', 'prompt']);
+	});
+});
+
+describe('addresses', () => {
+	test('each kind of task is queried at its own endpoint, unpaid', () => {
+		expect(planTaskQuery('generation', 't1')).toMatchObject({
+			call: 'poll',
+			method: 'GET',
+			path: '/v1/images/generations/t1',
+			paid: false,
+		});
+		expect(planTaskQuery('edit', 't1').path).toBe('/v1/images/edits/t1');
+	});
+
+	test.each([
+		['a/b', 'a%2Fb'],
+		['a b?c#d', 'a%20b%3Fc%23d'],
+		['../../messages', '..%2F..%2Fmessages'],
+		['图像 1', '%E5%9B%BE%E5%83%8F%201'],
+		['half \ud800', 'half%20%EF%BF%BD'],
+	])('the ID %j is encoded', (id, encoded) => {
+		expect(planTaskQuery('edit', id).path).toBe(`/v1/images/edits/${encoded}`);
+		expect(planModel(id).path).toBe(`/v1/media/models/${encoded}`);
+	});
+
+	test.each(['.', '..'])('the ID %j leads elsewhere, and is refused', (id) => {
+		expect(() => planTaskQuery('edit', id)).toThrow(`The task ID "${id}" is not valid`);
+		expect(() => planModel(id)).toThrow(`The model name "${id}" is not valid`);
+	});
+
+	test.each(['%2e', '%2e%2e', '.%2e', '...', '. .', '../..', './x', '..\\x', '\t..', '%252e%252e'])(
+		'the ID %j stays where it belongs, for every parser of addresses',
+		(id) => {
+			const { path } = planTaskQuery('edit', id);
+			expect(new URL(`https://h${path}`).pathname).toBe(path);
+			expect(path).toMatch(/^\/v1\/images\/edits\/[^/]+$/);
+		},
+	);
+
+	test('the query follows the path', () => {
+		const home = 'https://gateway.example/api';
+		expect(planUrl(planGeneration(request, 'query'), home)).toBe(
+			'https://gateway.example/api/v1/images/generations?async=true',
+		);
+		expect(planUrl(planGeneration(request), home)).toBe(
+			'https://gateway.example/api/v1/images/generations',
+		);
+		expect(planUrl(planModelList('jsonc'), home)).toBe(
+			'https://gateway.example/api/v1/media/models?format=jsonc',
+		);
+	});
+
+	test('a download goes where the gateway says, without a body', () => {
+		expect(planDownload('https://cdn.example/a.png?sig=1')).toMatchObject({
+			call: 'download',
+			method: 'GET',
+			path: 'https://cdn.example/a.png?sig=1',
+			query: {},
+			paid: false,
+		});
+	});
+
+	test('the listing asks for JSON unless told otherwise', () => {
+		expect(planModelList().headers.Accept).toBe('application/json');
+		expect(planModelList().query).toEqual({});
+		expect(planModelList('jsonc').headers.Accept).toBe('application/jsonc');
+	});
+});

@@ -1,0 +1,56 @@
+import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import { redirectTarget } from '../../../gateway/protocol/redirect.js';
+import { answer, fault } from '../virtual-gateway.mjs';
+
+const HOME = 'https://gateway.example/api';
+const get = planTaskQuery('generation', 't1');
+const post = planGeneration({ model: 'm', prompt: 'p' });
+const asked = `${HOME}/v1/images/generations/t1`;
+
+const to = (location: string, httpCode = 307) => answer(httpCode, {}, { location });
+
+test.each([301, 302, 303, 307, 308])('a question follows a %d within the gateway', (httpCode) => {
+	expect(redirectTarget(get, to('/api/v1/other', httpCode), asked, HOME)).toBe(
+		'https://gateway.example/api/v1/other',
+	);
+});
+
+test.each([
+	[301, false],
+	[302, false],
+	[303, false],
+	[307, true],
+	[308, true],
+])('a paid request after a %d is followed: %s', (httpCode, followed) => {
+	const target = redirectTarget(post, to('/api/v1/other', httpCode), asked, HOME);
+	expect(target !== undefined).toBe(followed);
+});
+
+test.each([200, 300, 304, 305, 306, 400, 500])('%d is no redirect', (httpCode) => {
+	expect(redirectTarget(get, to('/api/v1/other', httpCode), asked, HOME)).toBeUndefined();
+});
+
+test.each([
+	'https://evil.example/api/v1/other',
+	'http://gateway.example/api/v1/other',
+	'https://gateway.example:8443/api/v1/other',
+	'//evil.example/api/v1',
+	'\\\\evil.example\\api\\v1',
+	'https://gateway.example@evil.example/api/',
+	'/elsewhere',
+	'/api2/v1',
+	'../../../../elsewhere',
+	'javascript:alert(1)',
+	'file:///etc/passwd',
+	'http://[',
+	'',
+	asked,
+	't1',
+])('nothing is followed to %j', (location) => {
+	expect(redirectTarget(get, to(location), asked, HOME)).toBeUndefined();
+});
+
+test('nothing is followed without an address, nor after a fault', () => {
+	expect(redirectTarget(get, answer(307), asked, HOME)).toBeUndefined();
+	expect(redirectTarget(get, fault('reset'), asked, HOME)).toBeUndefined();
+});

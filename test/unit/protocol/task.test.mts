@@ -1,0 +1,128 @@
+import { readImages, readTaskId, readTaskState, taskName } from '../../../gateway/protocol/task.js';
+import { taskError } from '../../../gateway/errors/taskErrors.js';
+
+const task = { taskId: 't1', taskType: 'edit' as const };
+
+describe('the answer to a submit', () => {
+	test.each([
+		[{ id: 'task-1', status: 'queued' }, 'task-1'],
+		[{ id: ' task-1\n' }, 'task-1'],
+		[{ id: 17 }, '17'],
+		[{ id: '' }, undefined],
+		[{ id: '  ' }, undefined],
+		[{ id: null }, undefined],
+		[{ id: { value: '1' } }, undefined],
+		[{}, undefined],
+	])('%j has the ID %j', (body, id) => {
+		expect(readTaskId(body)).toBe(id);
+	});
+});
+
+describe('images', () => {
+	test('are every address, in order, and what comes inline', () => {
+		const data = [{ url: ' https://a/1.png ' }, { url: 'https://a/2.png' }, { b64_json: 'AAAA' }];
+		expect(readImages({ data: { url: 'https://a/1.png' } })).toEqual([{ url: 'https://a/1.png' }]);
+		expect(readImages({ data })).toEqual([
+			{ url: 'https://a/1.png' },
+			{ url: 'https://a/2.png' },
+			{ url: 'data:;base64,AAAA' },
+		]);
+	});
+
+	test.each([
+		[{}],
+		[{ data: null }],
+		[{ data: 'https://a/1.png' }],
+		[{ data: { url: 7 } }],
+		[{ data: [null, 7, 'https://a/1.png', [], {}, { url: '' }, { url: 7 }, { b64_json: ' ' }] }],
+	])('%j has none', (body) => {
+		expect(readImages(body)).toEqual([]);
+	});
+});
+
+describe('the answer to a question', () => {
+	test('is read with everything that it says', () => {
+		const response = {
+			id: 't1',
+			status: ' Completed ',
+			created: 1_900_000_000,
+			model: 'painter',
+			data: [{ url: 'https://a/1.png' }],
+			extra: { seed: 7 },
+		};
+		expect(readTaskState(task, response)).toEqual({
+			taskId: 't1',
+			taskType: 'edit',
+			status: 'Completed',
+			group: 'success',
+			images: [{ url: 'https://a/1.png' }],
+			created: 1_900_000_000,
+			model: 'painter',
+			reason: undefined,
+			response,
+		});
+	});
+
+	test('may say nothing at all', () => {
+		expect(readTaskState(task, {})).toMatchObject({ status: '', group: 'unknown', images: [] });
+	});
+
+	test('has a status that is shown without markup, and that is not improved by that', () => {
+		expect(readTaskState(task, { status: '<b>completed</b>' })).toMatchObject({
+			status: 'completed',
+			group: 'unknown',
+		});
+	});
+
+	test.each([
+		[{ error: { message: 'no <b>cats</b>' } }, 'no cats'],
+		[{ error: 'no cats' }, 'no cats'],
+		[{ message: 'no cats' }, 'no cats'],
+		[{ reason: 'no cats' }, 'no cats'],
+		[{ error: { message: '' }, reason: 'no cats' }, 'no cats'],
+		[{ error: { message: 'key sk-abcdefgh12 refused' } }, 'key … refused'],
+		[{ error: {} }, undefined],
+	])('%j has the reason %j', (body, reason) => {
+		expect(readTaskState(task, { status: 'failed', ...body }).reason).toBe(reason);
+	});
+});
+
+describe('the error of a task', () => {
+	const errorOf = (body: object) => taskError(readTaskState(task, { ...body }))?.problem;
+	const images = [{ url: 'https://a/1.png' }];
+
+	test.each(['queued', 'running', 'mystery', ''])('is none while it is %j', (status) => {
+		expect(errorOf({ status })).toBeUndefined();
+	});
+
+	test('is none where there is an image', () => {
+		expect(errorOf({ status: 'success', data: images })).toBeUndefined();
+	});
+
+	test('names the task, its status and the reason', () => {
+		expect(errorOf({ status: 'Cancelled', error: 'by you' })).toMatchObject({
+			message: 'The edit task t1 ended as "Cancelled": by you',
+			taskId: 't1',
+			taskType: 'edit',
+			status: 'Cancelled',
+		});
+		expect(errorOf({ status: 'failed' })?.message).toBe('The edit task t1 ended as "failed"');
+	});
+
+	test('holds for a failed task although there is an image', () => {
+		expect(errorOf({ status: 'failed', data: images })).toBeDefined();
+	});
+
+	test('names a finished task without images', () => {
+		expect(errorOf({ status: 'success', data: [{}] })).toMatchObject({
+			message: 'The edit task t1 ended as "success" but without any image',
+			taskId: 't1',
+		});
+	});
+
+	test('has an ID that is safe to show', () => {
+		expect(taskName({ taskId: 'a\u0007<script>b', taskType: 'generation' })).toBe(
+			'generation task a b',
+		);
+	});
+});

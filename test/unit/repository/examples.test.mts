@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { builtNodes, type BuiltNode } from './built-nodes.mjs';
+
+const root = join(__dirname, '..', '..', '..');
+const folder = join(root, 'examples');
+const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
+const STICKY = 'n8n-nodes-base.stickyNote';
+
+interface Node {
+	id: string;
+	name: string;
+	type: string;
+	typeVersion: number;
+	position: [number, number];
+	parameters: Record<string, unknown>;
+	credentials?: Record<string, { id: string; name: string }>;
+}
+
+interface Workflow {
+	name: string;
+	active: boolean;
+	nodes: Node[];
+	connections: Record<string, Record<string, Array<Array<{ node: string }> | null>>>;
+	settings: { saveExecutionProgress?: boolean };
+}
+
+/** The newest version of each of n8n's own nodes that both supported n8n have. */
+const OTHERS: Record<string, number> = {
+	[STICKY]: 1,
+	'n8n-nodes-base.code': 2,
+	'n8n-nodes-base.convertToFile': 1.1,
+	'n8n-nodes-base.dataTable': 1,
+	'n8n-nodes-base.filter': 2.3,
+	'n8n-nodes-base.form': 2.3,
+	'n8n-nodes-base.formTrigger': 2.3,
+	'n8n-nodes-base.googleDrive': 3,
+	'n8n-nodes-base.html': 1.2,
+	'n8n-nodes-base.if': 2.3,
+	'n8n-nodes-base.manualTrigger': 1,
+	'n8n-nodes-base.noOp': 1,
+	'n8n-nodes-base.scheduleTrigger': 1.3,
+	'n8n-nodes-base.set': 3.4,
+	'n8n-nodes-base.slack': 2.4,
+	'n8n-nodes-base.sort': 1,
+	'n8n-nodes-base.splitOut': 1,
+};
+
+/** What the embedded gateway has. */
+const MODELS = ['aurora-image-1', 'aurora-edit-1', 'reason-large', 'reason-small', 'reason-next'];
+
+/** By type; with each node also the tool that n8n makes of it. */
+const own = new Map<string, Pick<BuiltNode, 'parameters' | 'options'>>();
+for (const { type, parameters, options } of builtNodes()) {
+	own.set(type, { parameters, options });
+	const more = ['descriptionType', 'toolDescription'];
+	own.set(`${type}Tool`, { parameters: [...parameters, ...more], options });
+}
+
+describe.each(files)('the example %s', (file) => {
+	const text = readFileSync(join(folder, file), 'utf8');
+	const workflow = JSON.parse(text) as Workflow;
+	const working = workflow.nodes.filter(({ type }) => type !== STICKY);
+	const ours = working.filter(({ type }) => type.startsWith('n8n-nodes-media-gateway.'));
+
+	test('is named, switched off, and uses this package', () => {
+		expect(workflow.name).toMatch(/^Media Gateway: /);
+		expect(workflow.active).toBe(false);
+		expect(ours.length).toBeGreaterThan(0);
+	});
+
+	test('explains itself by notes', () => {
+		const notes = workflow.nodes.filter(({ type }) => type === STICKY);
+		expect(notes.length).toBeGreaterThan(0);
+		for (const { parameters } of notes) {
+			expect(String(parameters.content).length).toBeGreaterThan(40);
+		}
+	});
+
+	test('keeps the progress of a run that submits tasks, and says so', () => {
+		const submits = ours.filter(({ parameters: { mode } }) => mode === 'wait' || mode === 'submit');
+		const notes = workflow.nodes.filter(({ type }) => type === STICKY);
+		const says = notes.filter(({ parameters: { content } }) =>
+			String(content).includes('**Save execution progress** is on'),
+		);
+		expect(workflow.settings.saveExecutionProgress).toBe(submits.length > 0 ? true : undefined);
+		expect(says).toHaveLength(submits.length > 0 ? 1 : 0);
+	});
+
+	test('has notes that lie on no node', () => {
+		const covered = workflow.nodes
+			.filter(({ type }) => type === STICKY)
+			.flatMap(({ position: [x, y], parameters: { width, height } }) =>
+				working
+					.filter(({ position: [left, top] }) => {
+						const beside = left + 100 <= x || left >= x + Number(width);
+						return !beside && !(top + 100 <= y || top >= y + Number(height));
+					})
+					.map(({ name }) => name),
+			);
+		expect(covered).toEqual([]);
+	});
+
+	test('uses only nodes that both supported n8n have', () => {
+		const unknown = working.filter(
+			({ type, typeVersion }) =>
+				!own.has(type) &&
+				!type.startsWith('@n8n/n8n-nodes-langchain.') &&
+				!(typeVersion <= (OTHERS[type] ?? 0)),
+		);
+		expect(unknown.map(({ type, typeVersion }) => `${type} ${typeVersion}`)).toEqual([]);
+	});
+
+	test('gives its nodes the one credential, and the others none', () => {
+		for (const { type, name, credentials } of working) {
+			const wanted = own.has(type)
+				? { mediaGatewayApi: { id: expect.any(String), name: 'Media Gateway account' } }
+				: undefined;
+			expect([name, credentials]).toEqual([name, wanted]);
+		}
+	});
+
+	test('sets only parameters and options that exist', () => {
+		const unknown = ours.flatMap(({ name, type, parameters }) => {
+			const { parameters: known, options } = own.get(type) ?? { parameters: [], options: [] };
+			const set = parameters.options as Record<string, unknown> | undefined;
+			return [
+				...Object.keys(parameters).filter((key) => !known.includes(key)),
+				...Object.keys(set ?? {}).filter((key) => !options.includes(key)),
+			].map((key) => `${name}: ${key}`);
+		});
+		expect(unknown).toEqual([]);
+	});
+
+	test('names models of the embedded gateway', () => {
+		for (const { parameters } of ours) {
+			const { model } = parameters as { model?: string | { value: string } };
+			const name = typeof model === 'object' ? model.value : model;
+			if (name !== undefined) expect(MODELS).toContain(name);
+		}
+	});
+
+	test('connects nodes that are there, each by a name and an id of its own', () => {
+		const names = workflow.nodes.map(({ name }) => name);
+		expect(new Set(names).size).toBe(names.length);
+		expect(new Set(workflow.nodes.map(({ id }) => id)).size).toBe(names.length);
+		const ends = Object.entries(workflow.connections).flatMap(([from, kinds]) => [
+			from,
+			...Object.values(kinds).flatMap((outputs) =>
+				outputs.flatMap((targets) => (targets ?? []).map(({ node }) => node)),
+			),
+		]);
+		expect(ends.filter((name) => !names.includes(name))).toEqual([]);
+		const loose = working.filter(({ name }) => !ends.includes(name));
+		expect(loose.map(({ name }) => name)).toEqual([]);
+	});
+
+	test('refers in expressions only to nodes that are there', () => {
+		const names = workflow.nodes.map(({ name }) => name);
+		const referred = [...text.matchAll(/\$\('([^']+)'\)/g)].map(([, name]) => name as string);
+		expect(referred.filter((name) => !names.includes(name))).toEqual([]);
+	});
+
+	test('holds no key and no address', () => {
+		expect(text).not.toMatch(/sk-[\w-]{6,}|Bearer |https?:\/\//);
+	});
+
+	test('is named in README.md', () => {
+		const readme = readFileSync(join(root, 'README.md'), 'utf8');
+		expect(readme.includes(`(examples/${file})`)).toBe(true);
+	});
+});

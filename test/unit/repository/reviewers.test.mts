@@ -1,0 +1,140 @@
+/** What n8n's reviewers check and its published linter does not, yet (docs/architecture.md, "What n8n's reviewers check"). */
+import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { builtNodes } from './built-nodes.mjs';
+
+const root = join(__dirname, '..', '..', '..');
+const CATEGORIES = [
+	'AI',
+	'Analytics',
+	'Communication',
+	'Data & Storage',
+	'Development',
+	'Finance & Accounting',
+	'Marketing & Content',
+	'Miscellaneous',
+	'Productivity',
+	'Sales',
+	'Utility',
+];
+const MOST_HINT_LETTERS = 120;
+/** Fields that say what a node does: n8n's nodes panel lists their choices as actions. */
+const ACTION_FIELDS = ['mode', 'operation'];
+
+/** What is only about files, and what has no effect in a tool. */
+const FILES = [
+	'binaryPropertyName',
+	'download',
+	'fileName',
+	'maxDownloadMb',
+	'parkAfter',
+	'surviveRestarts',
+];
+/** A panel on which everything of these is shown. */
+const VALUES = { mode: 'wait', download: true };
+
+const nodes = builtNodes();
+
+describe.each(nodes)('$className', ({ className, description, type }) => {
+	const folder = join(root, 'nodes', className);
+	const codex = JSON.parse(readFileSync(join(folder, `${className}.node.json`), 'utf8')) as {
+		node: string;
+		categories: string[];
+		subcategories?: Record<string, string[]>;
+		alias: string[];
+	};
+	const source = readFileSync(join(folder, `${className}.node.ts`), 'utf8');
+
+	test("is in categories of n8n's list", () => {
+		expect(codex.node).toBe(type);
+		expect(codex.categories.length).toBeGreaterThan(0);
+		expect(codex.categories.filter((category) => !CATEGORIES.includes(category))).toEqual([]);
+	});
+
+	test('is an AI node only if it is made with the AI SDK', () => {
+		const isAi = /^import .* from '@n8n\/ai-node-sdk';$/m.test(source);
+		expect(codex.categories.includes('AI')).toBe(isAi);
+		expect(codex.subcategories !== undefined).toBe(isAi);
+	});
+
+	test('is found under words that are not in its name twice', () => {
+		const words = codex.alias.map((word) => word.toLowerCase());
+		expect(new Set(words).size).toBe(words.length);
+		expect(words).toContain('media gateway');
+	});
+
+	test('has short hints', () => {
+		const long = fieldsIn(description.properties).filter(
+			({ hint = '' }) => hint.length > MOST_HINT_LETTERS,
+		);
+		expect(long.map(({ hint }) => hint)).toEqual([]);
+	});
+
+	test('names each of its actions by what it does, without an article', () => {
+		const choices = description.properties
+			.filter(({ name }) => ACTION_FIELDS.includes(name))
+			.flatMap(({ options }) => options as INodePropertyOptions[]);
+		for (const { action = '' } of choices) expect(action).toMatch(/^[A-Z][a-z]+( [a-z]+)+$/);
+		expect(choices.filter(({ action = '' }) => / (an?|the) /.test(action))).toEqual([]);
+	});
+});
+
+test('no two actions of the package have one name', () => {
+	const actions = nodes.flatMap(({ description }) =>
+		description.properties
+			.filter(({ name }) => ACTION_FIELDS.includes(name))
+			.flatMap(({ options }) => (options as INodePropertyOptions[]).map(({ action }) => action)),
+	);
+	expect(actions.length).toBeGreaterThan(0);
+	expect(new Set(actions).size).toBe(actions.length);
+});
+
+test.each([
+	['model price', 'mediaModels'],
+	['language model', 'message'],
+	['language model', 'lmChatMediaGateway'],
+])('"%s" finds %s', (wanted, name) => {
+	const { className } = nodes.find(({ description }) => description.name === name)!;
+	const file = join(root, 'nodes', className, `${className}.node.json`);
+	const { alias } = JSON.parse(readFileSync(file, 'utf8')) as { alias: string[] };
+	expect(alias).toContain(wanted);
+});
+
+test.each(nodes.filter(({ description }) => description.usableAsTool))(
+	'$className shows nothing about files to an agent, which never gets one',
+	({ description }) => {
+		const shown = (name: string) => {
+			const type = { ...description, name };
+			const fields = [...description.properties, ...optionsOf(description.properties)];
+			return fields
+				.filter((field) =>
+					NodeHelpers.displayParameter(VALUES, field, { typeVersion: 1 }, type, VALUES),
+				)
+				.map((field) => field.name);
+		};
+		const asNode = shown(description.name);
+		const asTool = shown(`${description.name}Tool`);
+		const onlyFiles = FILES.filter((name) => asNode.includes(name));
+		expect(asNode.filter((name) => !asTool.includes(name)).sort()).toEqual(onlyFiles.sort());
+	},
+);
+
+function optionsOf(properties: readonly INodeProperties[]): INodeProperties[] {
+	return (properties.find(({ name }) => name === 'options')?.options ?? []) as INodeProperties[];
+}
+
+/** Fields, and what they hold at any depth. */
+function fieldsIn(properties: readonly INodeProperties[]): INodeProperties[] {
+	return properties.flatMap((property) => {
+		const inner = (property.options ?? []) as Array<
+			INodeProperties & { values?: INodeProperties[] }
+		>;
+		const modes = (property.modes ?? []) as unknown as INodeProperties[];
+		return [
+			property,
+			...modes,
+			...fieldsIn(inner.flatMap((entry) => [entry, ...(entry.values ?? [])])),
+		];
+	});
+}

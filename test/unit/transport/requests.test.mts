@@ -1,0 +1,118 @@
+import { Requests, RunEnded } from '../../../nodes/shared/transport/inFlight.js';
+import type { FaultOutcome, Outcome } from '../../../gateway/protocol/outcome.js';
+
+const faultFrom = (error: unknown): FaultOutcome => ({
+	kind: 'fault',
+	fault: 'other',
+	detail: String(error),
+});
+
+/** A request that never gets an answer, and ends only by its signal. */
+const endless = async (signal: AbortSignal): Promise<Outcome> =>
+	await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+const timeout = { kind: 'fault', fault: 'timeout', detail: '' };
+
+/** The time stands still until a test moves it on; the timers of the platform follow it. */
+let now: number;
+let timers: Array<{ at: number; fire: () => void }>;
+
+beforeEach(() => {
+	now = 0.4;
+	timers = [];
+	jest.spyOn(performance, 'now').mockImplementation(() => now);
+	jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+		expect(Number.isInteger(ms)).toBe(true);
+		const controller = new AbortController();
+		timers.push({ at: now + ms, fire: () => controller.abort() });
+		return controller.signal;
+	});
+});
+afterEach(() => jest.restoreAllMocks());
+
+async function pass(ms: number): Promise<void> {
+	now += ms;
+	for (let due = true; due; ) {
+		const index = timers.findIndex(({ at }) => at <= now);
+		due = index >= 0;
+		if (due) timers.splice(index, 1)[0]!.fire();
+	}
+	await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** What became of a request so far. */
+function watch(outcome: Promise<Outcome>): { end?: unknown } {
+	const seen: { end?: unknown } = {};
+	outcome.then(
+		(value) => (seen.end = value),
+		(error) => (seen.end = error),
+	);
+	return seen;
+}
+
+test('a request ends at its deadline, and not before', async () => {
+	const requests = new Requests();
+	const one = watch(requests.run(1000, endless, faultFrom));
+	await pass(999);
+	expect(one.end).toBeUndefined();
+	await pass(2);
+	expect(one.end).toEqual(timeout);
+});
+
+test('each ends at its own deadline, whatever order they were sent in', async () => {
+	const requests = new Requests();
+	const long = watch(requests.run(5000, endless, faultFrom));
+	const short = watch(requests.run(1000, endless, faultFrom));
+	await pass(500);
+	const middle = watch(requests.run(2000, endless, faultFrom));
+	await pass(501);
+	expect([short.end, middle.end, long.end]).toEqual([timeout, undefined, undefined]);
+	await pass(1500);
+	expect([middle.end, long.end]).toEqual([timeout, undefined]);
+	await pass(2500);
+	expect(long.end).toEqual(timeout);
+});
+
+test('a thousand of them need one timer', async () => {
+	const requests = new Requests();
+	for (let sent = 0; sent < 1000; sent += 1) {
+		watch(requests.run(30_000, endless, faultFrom));
+		await pass(1);
+	}
+	expect(timers).toHaveLength(1);
+	requests.abort();
+});
+
+test('one that was answered is left alone, and no timer is kept for it', async () => {
+	const requests = new Requests();
+	let signal: AbortSignal | undefined;
+	const answer = { kind: 'answer', httpCode: 200, headers: {}, text: '', json: {} } as const;
+	const outcome = await requests.run(
+		1000,
+		async (own) => {
+			signal = own;
+			return answer;
+		},
+		faultFrom,
+	);
+	await pass(2000);
+	expect(outcome).toBe(answer);
+	expect(signal?.aborted).toBe(false);
+	expect(timers).toHaveLength(0);
+});
+
+test('Stop ends them all, and that is no time-out', async () => {
+	const requests = new Requests();
+	const stopped = [1000, 2000].map((ms) => watch(requests.run(ms, endless, faultFrom)));
+	requests.abort();
+	await pass(0);
+	stopped.forEach(({ end }) => expect(end).toBeInstanceOf(RunEnded));
+});
+
+test('any other error is the fault behind it', async () => {
+	const failing = async (): Promise<Outcome> => await Promise.reject(new Error('cut'));
+	expect(await new Requests().run(1000, failing, faultFrom)).toMatchObject({
+		kind: 'fault',
+		detail: 'Error: cut',
+	});
+});

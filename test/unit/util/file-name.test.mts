@@ -1,0 +1,139 @@
+/** File names that the user makes of a template: safe on every file system, and no two alike. */
+import fc from 'fast-check';
+import { fillFileName, portableStem, UniqueNames } from '../../../gateway/util/fileName.js';
+
+const VALUES = {
+	item: 7,
+	index: 1,
+	model: 'vendor/aurora image:1',
+	taskId: 'task_0a1b',
+	prompt: 'A fox in the morning mist, watercolour, soft light',
+	date: '2026-11-22',
+	time: '14-05-59',
+};
+
+describe('the template', () => {
+	test.each([
+		['{item}-{index}', '7-1'],
+		['{item:3}-{index:2}', '007-01'],
+		['{ITEM:03} {Index}', '007 1'],
+		['{ item : 4 }', '0007'],
+		['{model}', 'vendor-aurora image-1'],
+		['{taskId}', 'task_0a1b'],
+		['{taskid}', 'task_0a1b'],
+		['{prompt}', 'A-fox-in-the-morning-mist-watercolour'],
+		['{date}_{time}', '2026-11-22_14-05-59'],
+		['night.{item}', 'night.7'],
+		['{item}.png', '7'],
+		['{item}.JPEG', '7'],
+		['v{item}.5', 'v7.5'],
+		['{nothing} {}', 'nothing'],
+		['no placeholder', 'no placeholder'],
+	])('%s is %s', (template, name) => {
+		expect(fillFileName(template, VALUES)).toBe(name);
+	});
+
+	test('what a value holds is no placeholder', () => {
+		const values = { ...VALUES, model: '{taskId}', taskId: '{item:9}' };
+		expect(fillFileName('{model} {taskId}', values)).toBe('taskId- -item-9');
+	});
+
+	test('what is not known leaves nothing behind', () => {
+		const values = { item: 0, index: 0, date: '2026-11-22', time: '00-00-00' };
+		expect(fillFileName('{taskId}-{model}-{prompt}-{index}', values)).toBe('0');
+		expect(fillFileName('{taskId}{model}{prompt}', values)).toBe('');
+	});
+
+	test('a prompt of one long word, of none, and of other scripts', () => {
+		const of = (prompt: string) => fillFileName('{prompt}', { ...VALUES, prompt });
+		expect(of('x'.repeat(5000))).toBe('x'.repeat(40));
+		expect(of(' …!?\n')).toBe('');
+		expect(of('霧の中の狐、水彩')).toBe('霧の中の狐-水彩');
+		expect(of('cafe\u0301')).toBe('café');
+	});
+});
+
+test.each([
+	['../../etc/passwd', 'etc-passwd'],
+	['C:\\Windows\\x', 'C-Windows-x'],
+	['a\0b\u0007c\nd', 'a-b-c-d'],
+	['.hidden', 'hidden'],
+	['-rf', 'rf'],
+	['name. . .', 'name'],
+	['CON', 'CON_'],
+	['con.old', 'con_.old'],
+	['Nul.png', 'Nul_'],
+	['COM1', 'COM1_'],
+	['lpt³', 'lpt³_'],
+	['console', 'console'],
+	['COM10', 'COM10'],
+	['exe\u202egnp', 'exegnp'],
+	['a\u200b\ufeffb', 'ab'],
+	['\u3164\u115f', ''],
+	['half \ud83d', 'half'],
+	['<img src=x onerror=alert(1)>', 'img src=x onerror=alert(1)'],
+	['...', ''],
+	['', ''],
+])('%j as a file name is %j', (text, name) => {
+	expect(portableStem(text)).toBe(name);
+});
+
+test('no text makes a name that some file system refuses', () => {
+	fc.assert(
+		fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+			const stem = portableStem(text);
+			expect(Buffer.byteLength(stem)).toBeLessThanOrEqual(200);
+			expect(stem).not.toMatch(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Cs}]|^[ .-]|[ .]$|\.\./u);
+			expect(stem).not.toMatch(/^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]) *(\.|$)/i);
+			expect(portableStem(stem)).toBe(stem);
+		}),
+		{ numRuns: 2000 },
+	);
+	for (const long of ['x', '霧', '𝐀', 'e\u0301', '- ', '{', '.png']) {
+		expect(Buffer.byteLength(portableStem(long.repeat(1_000_000)))).toBeLessThanOrEqual(200);
+		expect(Buffer.byteLength(fillFileName(long.repeat(500_000), VALUES))).toBeLessThanOrEqual(200);
+	}
+});
+
+describe('no two files have one name', () => {
+	test.each([
+		[
+			['fox.png', 'fox.png', 'fox.png'],
+			['fox.png', 'fox-2.png', 'fox-3.png'],
+		],
+		[
+			['Fox.png', 'fox.PNG'],
+			['Fox.png', 'fox-2.PNG'],
+		],
+		[
+			['caf\u00e9.png', 'cafe\u0301.png'],
+			['caf\u00e9.png', 'cafe\u0301-2.png'],
+		],
+		[
+			['straße.png', 'STRASSE.png'],
+			['straße.png', 'STRASSE-2.png'],
+		],
+		[
+			['fox.png', 'fox-2.png', 'fox.png'],
+			['fox.png', 'fox-2.png', 'fox-3.png'],
+		],
+		[
+			['fox.png', 'fox.jpg'],
+			['fox.png', 'fox.jpg'],
+		],
+		[
+			['constructor', '__proto__', '__proto__'],
+			['constructor', '__proto__', '__proto__-2'],
+		],
+	])('%j become %j', (given, names) => {
+		const unique = new UniqueNames();
+		expect(given.map((name) => unique.claim(name))).toEqual(names);
+	});
+
+	test('ten thousand equal ones take as many steps', () => {
+		const unique = new UniqueNames();
+		const names = Array.from({ length: 10_000 }, () => unique.claim('fox.png'));
+		expect(new Set(names).size).toBe(10_000);
+		expect(names.at(-1)).toBe('fox-10000.png');
+	});
+});

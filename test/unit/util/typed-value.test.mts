@@ -1,0 +1,70 @@
+/** What a person means who types a value: number, true or false, or a text. */
+import fc from 'fast-check';
+import { readTypedValue } from '../../../gateway/util/typedValue.js';
+
+test.each<[string, unknown]>([
+	['42', 42],
+	[' 42\n', 42],
+	['-0.5', -0.5],
+	['.5', 0.5],
+	['1e5', 100_000],
+	['1.50', 1.5],
+	['0', 0],
+	['9007199254740991', 9007199254740991],
+	['true', true],
+	['False', false],
+	[' TRUE ', true],
+	['', undefined],
+	[' \t', undefined],
+	['""', ''],
+	["''", ''],
+	['"5"', '5'],
+	["'true'", 'true'],
+	['" 5 "', ' 5 '],
+	['"', '"'],
+	['"red" and "blue"', '"red" and "blue"'],
+	['"5\'', '"5\''],
+	// What a number would change stays as it was written.
+	['9007199254740993', '9007199254740993'],
+	['-12345678901234567890', '-12345678901234567890'],
+	['1e999', '1e999'],
+	['007', '007'],
+	['00', '00'],
+	['+5', '+5'],
+	['5.', '5.'],
+	['0x10', '0x10'],
+	['1,5', '1,5'],
+	['1 000', '1 000'],
+	['1_000', '1_000'],
+	['٣', '٣'],
+	['16:9', '16:9'],
+	['1024x1024', '1024x1024'],
+	['NaN', 'NaN'],
+	['Infinity', 'Infinity'],
+	['null', 'null'],
+	['yes', 'yes'],
+	['-', '-'],
+	['.', '.'],
+	['e5', 'e5'],
+	['[1, 2]', '[1, 2]'],
+	['{"a":1}', '{"a":1}'],
+	['  kept as typed ', '  kept as typed '],
+])('%j is %j', (text, value) => {
+	expect(readTypedValue(text)).toBe(value);
+});
+
+test('every number that JSON writes comes back, and quotes keep every text', () => {
+	fc.assert(
+		fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+			fc.pre(Math.abs(number) <= Number.MAX_SAFE_INTEGER);
+			expect(readTypedValue(String(number))).toBe(number === 0 ? 0 : number);
+		}),
+	);
+	fc.assert(
+		fc.property(fc.string(), (text) => {
+			fc.pre(!text.includes('"'));
+			expect(readTypedValue(`"${text}"`)).toBe(text);
+		}),
+	);
+	expect(readTypedValue('9'.repeat(1_000_000))).toHaveLength(1_000_000);
+});

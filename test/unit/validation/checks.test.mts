@@ -1,0 +1,345 @@
+import { TtlCache, keepMsOf, type Kept } from '../../../gateway/util/ttlCache.js';
+import {
+	checkRequest,
+	inWords,
+	withPublishedTypes,
+	type CheckedRequest,
+} from '../../../gateway/validation/modelLimits.js';
+import { estimateCost, rounded } from '../../../gateway/validation/pricing.js';
+import type { JsonObject } from '../../../gateway/util/json.js';
+import { readModel } from '../../../gateway/protocol/models.js';
+import { closestMatches } from '../../../gateway/util/closestMatch.js';
+
+const MB = 1024 * 1024;
+
+/** What is wrong with a request for a model of which the listing says this. */
+function wrong(record: JsonObject, request: Partial<CheckedRequest> = {}): string[] {
+	const model = readModel({ model: 'm', ...record })!;
+	const all = { taskType: 'generation' as const, asynchronous: false, parameters: {}, ...request };
+	return checkRequest(model, all).map(inWords);
+}
+
+describe('the task of a model', () => {
+	const asked = { generation: 'text_to_image', edit: 'image_edit' };
+
+	test.each([
+		['generation', {}, undefined],
+		['edit', {}, undefined],
+		['generation', { modes: [] }, undefined],
+		['generation', { modes: 'text_to_image' }, undefined],
+		['generation', { modes: ['text_to_image', 'image_edit'] }, undefined],
+		['edit', { modes: ['text_to_image', 'image_edit'] }, undefined],
+		['edit', { modes: ['text_to_image'] }, 'text_to_image'],
+		['generation', { modes: ['image_edit', 'upscale'] }, 'image_edit, upscale'],
+		['generation', { media_type: 'video' }, 'video'],
+		['generation', { media_type: 'video', modes: ['text_to_video'] }, 'text_to_video'],
+		['edit', { media_type: 'video', modes: ['image_edit'] }, 'video'],
+	] as const)('%s of %j', (taskType, record, allowed) => {
+		const line = `The task of the model is ${asked[taskType]}; allowed: ${allowed}`;
+		expect(wrong(record, { taskType })).toEqual(allowed === undefined ? [] : [line]);
+	});
+});
+
+test.each([
+	[undefined, false, true],
+	[undefined, true, true],
+	[[], true, true],
+	[['sync'], false, true],
+	[['sync'], true, false],
+	[['async'], true, true],
+	[['async'], false, false],
+	[['sync', 'async'], true, true],
+])('of %j, asynchronous: %j may be asked for: %j', (modes, asynchronous, allowed) => {
+	const [line, ...others] = wrong({ generation_modes: modes }, { asynchronous });
+	expect(others).toEqual([]);
+	if (allowed) expect(line).toBeUndefined();
+	else expect(line).toMatch(asynchronous ? /allowed: "Sync/ : /allowed: "Submit and Wait"/);
+});
+
+describe('the value of a parameter', () => {
+	test.each([
+		[['a', 'b'], 'b', true],
+		[['a', 'b'], 'c', false],
+		[['a', 'b'], 'A', false],
+		[[1, 2], 2, true],
+		[[1, 2], '2', true],
+		[[1, 2], 3, false],
+		[['1', '2'], 2, true],
+		[[0, 1], 0, true],
+		[[1], '', false],
+		[[true, false], 'false', true],
+		[[true], false, false],
+		[[0.1, 0.2], 0.2, true],
+		[[1, 'auto'], 'auto', true],
+		[['a'], null, false],
+		[['a'], { a: 1 }, false],
+		[[], 'anything', true],
+		['a list, they say', 'anything', true],
+		// What is no value at all limits nothing.
+		[[null, { b: 1 }], 'anything', true],
+		[['a'], undefined, true],
+	])('of %j: %j may be sent: %j', (values, value, allowed) => {
+		const lines = wrong({ parameters: { size: values } }, { parameters: { size: value } });
+		expect(lines).toHaveLength(allowed ? 0 : 1);
+		if (!allowed) {
+			expect(lines[0]).toBe(
+				`size is ${JSON.stringify(value)}; allowed: ${(values as unknown[]).join(', ')}`,
+			);
+		}
+	});
+
+	test('of which nothing is published', () => {
+		const parameters = { toString: 'x', constructor: 1, __proto__: 'y', other: 5 };
+		expect(wrong({ parameters: { size: ['a'] } }, { parameters })).toEqual([]);
+	});
+});
+
+describe('the images of an edit', () => {
+	const image = (size: number, mimeType = 'image/png') => ({ size, mimeType, fileName: 'x' });
+	const against = (limits: JsonObject, ...images: ReturnType<typeof image>[]) =>
+		wrong({ inputs: { reference_images: limits } }, { taskType: 'edit', images });
+
+	test.each([
+		[{ max_count: 2 } as JsonObject, 2, true],
+		[{ max_count: 2 }, 3, false],
+		[{ max_count: 0 }, 1, false],
+		[{ max_count: '2' }, 3, true],
+		[{}, 100, true],
+	])('of %j: %d may be sent: %j', (limits, count, allowed) => {
+		const lines = against(limits, ...Array.from({ length: count }, () => image(1)));
+		expect(lines).toEqual(
+			allowed
+				? []
+				: [
+						`The number of images to edit is ${count}; allowed: at most ${String(limits.max_count)}`,
+					],
+		);
+	});
+
+	test.each([
+		[1, MB, true],
+		[1, MB + 1, false],
+		[1.5, 1.5 * MB, true],
+		[0.5, MB, false],
+		[undefined, 1e12, true],
+	])('at most %j MB: %d bytes may be sent: %j', (limit, size, allowed) => {
+		const lines = against({ max_size_mb: limit }, image(size), image(1));
+		expect(lines).toHaveLength(allowed ? 0 : 1);
+		if (!allowed) expect(lines[0]).toContain(`allowed: at most ${limit} MB`);
+	});
+
+	test.each([
+		[['png'], 'image/png', true],
+		[['PNG'], 'image/png', true],
+		[[' .Png '], 'image/png', true],
+		[['image/png'], 'image/png', true],
+		[['png'], 'image/jpeg', false],
+		[['jpg'], 'image/jpeg', true],
+		[['jpeg'], 'image/jpeg', true],
+		[['image/jpg'], 'image/jpeg', true],
+		[['tif'], 'image/tiff', true],
+		[['svg'], 'image/svg+xml', true],
+		[['webp', 'gif'], 'image/avif', false],
+		[[], 'image/avif', true],
+		[undefined, 'image/avif', true],
+	])('formats %j: %s may be sent: %j', (formats, mimeType, allowed) => {
+		expect(against({ formats }, image(1, mimeType))).toEqual(
+			allowed ? [] : [`The format of x is ${mimeType}; allowed: ${formats?.join(', ')}`],
+		);
+	});
+
+	test.each([
+		[['url'], false],
+		[['URL'], false],
+		[['url', 'base64'], true],
+		[['base64'], true],
+		[['file'], true],
+		[[], true],
+		[undefined, true],
+	])('sources %j: a file may be sent: %j', (sources, allowed) => {
+		expect(against({ source_types: sources }, image(1))).toEqual(
+			allowed
+				? []
+				: ['The source of the image is a file; allowed: url'.replace('url', sources![0]!)],
+		);
+	});
+
+	test('each one that is wrong is named, with all that is wrong', () => {
+		const lines = against(
+			{ max_count: 1, max_size_mb: 1, formats: ['png'] },
+			{ ...image(2 * MB, 'image/gif'), fileName: 'a.gif' },
+			{ ...image(3 * MB), fileName: 'b.png' },
+		);
+		expect(lines).toEqual([
+			'The number of images to edit is 2; allowed: at most 1',
+			'The size of a.gif is 2.00 MB; allowed: at most 1 MB',
+			'The format of a.gif is image/gif; allowed: png',
+			'The size of b.png is 3.00 MB; allowed: at most 1 MB',
+		]);
+	});
+
+	test('limits of a model that is asked for no edit', () => {
+		expect(wrong({ inputs: { reference_images: { max_count: 0 } } })).toEqual([]);
+	});
+});
+
+test.each([
+	[[1, 2], '2', 2],
+	[[0.5], '0.5', 0.5],
+	[['1', '2'], 2, '2'],
+	[[true, false], 'false', false],
+	[[1, 2], '3', '3'],
+	[[], '3', '3'],
+	[['a'], null, null],
+])('of %j: %j is sent as %j', (values, value, sent) => {
+	const record = readModel({ model: 'm', parameters: { size: values } })!;
+	expect(withPublishedTypes(record, { size: value, other: '1' })).toEqual({
+		size: sent,
+		other: '1',
+	});
+});
+
+test.each([
+	[{ unit: 'image', mode: 'price', value: 0.1 }, 3, 0.3],
+	[{ unit: 'request', mode: 'price', value: 0.1 }, 3, 0.1],
+	[{ unit: 'image', mode: 'price', value: 0 }, 3, 0],
+	[{ unit: 'second', mode: 'price', value: 1 }, 3, undefined],
+	[{ unit: 'image', mode: 'ratio', value: 2 }, 3, undefined],
+	[{ unit: 'image', value: 2 }, 3, undefined],
+	[{ mode: 'price', value: 2 }, 3, undefined],
+	[{ unit: 'image', mode: 'price' }, 3, undefined],
+	[undefined, 3, undefined],
+])('%j, %d images: %j', (billing, images, cost) => {
+	expect(estimateCost(billing, images)).toBe(cost);
+});
+
+test('sums of money have no dust', () => {
+	expect(0.1 + 0.2).not.toBe(0.3);
+	expect(rounded(0.1 + 0.2)).toBe(0.3);
+	expect(rounded(0.000_001)).toBe(0.000_001);
+});
+
+describe('the nearest names', () => {
+	const names = ['aurora-image-1', 'aurora-edit-1', 'cinema-1', 'atelier/Schöne Farben 2'];
+
+	test.each([
+		['aurora-image-1', 'aurora-image-1'],
+		['Aurora Image 1', 'aurora-image-1'],
+		['aurora_image', 'aurora-image-1'],
+		['auroraedit', 'aurora-edit-1'],
+		['Schone Farben', 'atelier/Schöne Farben 2'],
+		['cinma-1', 'cinema-1'],
+	])('%s: %s first', (wanted, first) => {
+		expect(closestMatches(wanted, names)[0]).toBe(first);
+	});
+
+	test.each(['zzzz', '', ' ', 'x', '☃'])('nothing is near to %j', (wanted) => {
+		expect(closestMatches(wanted, names)).toEqual([]);
+	});
+
+	test('no more than asked for, the likest first', () => {
+		const many = ['image-9', 'image-10', 'images', 'image', 'imagine'];
+		expect(closestMatches('image', many)).toHaveLength(3);
+		expect(closestMatches('image', many, 1)).toEqual(['image']);
+		expect(closestMatches('image', [])).toEqual([]);
+	});
+
+	test('letters that come twice count twice', () => {
+		expect(closestMatches('aaaa', ['aa', 'aaaa'])).toEqual(['aaaa', 'aa']);
+	});
+});
+
+describe('the cache', () => {
+	let now: number;
+	let asked: string[];
+	let cache: TtlCache<string>;
+	const ask = async (key: string) =>
+		await cache.get(key, async () => {
+			asked.push(key);
+			await Promise.resolve();
+			return { answer: `${key} ${asked.length}`, keepMs: 1000 };
+		});
+
+	beforeEach(() => {
+		now = 5;
+		asked = [];
+		cache = new TtlCache(() => now);
+	});
+
+	test('gives the same answer until its time is over', async () => {
+		expect(await ask('a')).toBe('a 1');
+		now += 999;
+		expect(await ask('a')).toBe('a 1');
+		now += 1;
+		expect(await ask('a')).toBe('a 2');
+		expect(asked).toEqual(['a', 'a']);
+	});
+
+	test('keeps keys apart', async () => {
+		expect([await ask('a'), await ask('b'), await ask('a')]).toEqual(['a 1', 'b 2', 'a 1']);
+	});
+
+	test('who asks while the answer is on its way shares it', async () => {
+		expect(await Promise.all([ask('a'), ask('a'), ask('a')])).toEqual(['a 1', 'a 1', 'a 1']);
+		expect(asked).toEqual(['a']);
+	});
+
+	test('a failure is shared, and not kept', async () => {
+		const fail = async () =>
+			await cache.get('a', async () => await Promise.reject(new Error('no')));
+		const outcomes = await Promise.allSettled([fail(), fail(), ask('a')]);
+		expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+		expect(asked).toEqual([]);
+		expect(await ask('a')).toBe('a 1');
+	});
+
+	test('a late failure does not take away the answer that came after it', async () => {
+		let refuse = (_: Error): void => undefined;
+		const late = cache.get(
+			'a',
+			async () => await new Promise<never>((_, reject) => (refuse = reject)),
+		);
+		now += 60_000;
+		expect(await ask('a')).toBe('a 1');
+		refuse(new Error('too late'));
+		await expect(late).rejects.toThrow('too late');
+		expect(await ask('a')).toBe('a 1');
+		expect(asked).toEqual(['a']);
+	});
+
+	test('the time counts from the question', async () => {
+		let answer = (_: Kept<string>): void => undefined;
+		const slow = cache.get(
+			'a',
+			async () => await new Promise<Kept<string>>((resolve) => (answer = resolve)),
+		);
+		now += 600;
+		answer({ answer: 'slow', keepMs: 1000 });
+		expect(await slow).toBe('slow');
+		now += 400;
+		expect(await ask('a')).toBe('a 1');
+	});
+});
+
+test.each([
+	[{}, 5000],
+	[{ age: '3' }, 5000],
+	[{ 'cache-control': 'public, max-age=60' }, 60_000],
+	[{ 'cache-control': 'Max-Age="20"' }, 20_000],
+	[{ 'cache-control': 'public,max-age=60', age: '50' }, 10_000],
+	[{ 'cache-control': 'max-age=60', age: '60' }, 0],
+	[{ 'cache-control': 'max-age=60', age: '9999999999999999999999' }, 0],
+	[{ 'cache-control': 'max-age=3600' }, 60_000],
+	[{ 'cache-control': 'max-age=3600', age: '40' }, 20_000],
+	[{ 'cache-control': 'max-age=3600', age: '-40' }, 0],
+	[{ 'cache-control': 'max-age=60', age: 'old' }, 0],
+	[{ 'cache-control': 'max-age=10, max-age=60' }, 10_000],
+	[{ 'cache-control': 'max-age' }, 0],
+	[{ 'cache-control': 'max-age=soon' }, 0],
+	[{ 'cache-control': 'no-store' }, 0],
+	[{ 'cache-control': 'no-cache, max-age=60' }, 0],
+	[{ 'cache-control': 'public' }, 5000],
+	[{ 'cache-control': `${','.repeat(100_000)}max-age=60` }, 5000],
+])('an answer with %j is kept for %d ms', (headers, ms) => {
+	expect(keepMsOf(headers as Record<string, string>)).toBe(ms);
+});
