@@ -1,7 +1,8 @@
 /** Many worlds one after the other; one that breaks an invariant is shrunk and told. */
 import fc from 'fast-check';
 import type { Engine } from './execution/engine.mjs';
-import { play, type Played } from './execution/play.mjs';
+import { play } from './execution/play.mjs';
+import type { Played } from './execution/step.mjs';
 import { breachesOf, type Breach } from './invariants/all.mjs';
 import { world as worlds } from './plan/arbitraries.mjs';
 import type { World } from './plan/world.mjs';

@@ -1,12 +1,12 @@
 /** Performs one act of a world: a run or a retry, with whatever happens to it. */
 import type { Crash, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
-import { textOf } from '../invariants/evidence.mjs';
+import { textOf } from './text-of.mjs';
 import type { World } from '../plan/world.mjs';
 import type { Service } from '../service/service.mjs';
 import { clock, real } from '../time/take-over.mjs';
 import type { Destination, Way } from '../wire/messages.mjs';
 import type { Engine } from './engine.mjs';
-import type { Step } from './play.mjs';
+import type { Step } from './step.mjs';
 import { survives } from './workflow.mjs';
 
 export interface Stage {

@@ -1,5 +1,5 @@
 /** Everything that has to hold of a world, by the gateway's own books. */
-import type { Played } from '../execution/play.mjs';
+import type { Played } from '../execution/step.mjs';
 import type { Breach } from './evidence.mjs';
 import { manners } from './manners.mjs';
 import { money } from './money.mjs';

@@ -1,6 +1,7 @@
 /** What an act has left behind: items, errors, and the words in them. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { Step } from '../execution/play.mjs';
+import type { Step } from '../execution/step.mjs';
+import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
@@ -11,24 +12,6 @@ export interface Breach {
 	/** 1 to 7, as the issue counts them. */
 	invariant: number;
 	text: string;
-}
-
-/** All texts of a value: own fields, hidden ones, circles. */
-export function textOf(value: unknown): string {
-	const seen = new Set<unknown>();
-	const texts: string[] = [];
-	const visit = (part: unknown): void => {
-		if (typeof part === 'string') texts.push(part);
-		else if (typeof part === 'number') texts.push(String(part));
-		if (typeof part !== 'object' || part === null || seen.has(part)) return;
-		seen.add(part);
-		for (const name of Object.getOwnPropertyNames(part)) {
-			if (name === 'stack' || name === 'node' || name === 'source') continue;
-			visit(Object.getOwnPropertyDescriptor(part, name)?.value);
-		}
-	};
-	visit(value);
-	return texts.join('\n');
 }
 
 export interface NodeRun {

@@ -1,5 +1,5 @@
 /** Of invariant 4: what a user has set, and the gateway has asked for, holds. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';

@@ -1,9 +1,10 @@
 /** Invariants 1 and 2: nothing is paid for twice, and everything that was charged can be had. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE, nodesOf, survives } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
-import { isFailed, runsOf, shownBy, textOf, type Breach } from './evidence.mjs';
+import { isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
+import { textOf } from '../execution/text-of.mjs';
 import { costs, keyOf, wantedBy } from './wanted.mjs';
 
 /** So much of what was submitted a crash may take along. */

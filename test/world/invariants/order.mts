@@ -1,9 +1,10 @@
 /** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { isTool } from '../execution/workflow.mjs';
 import { KEYS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
-import { isFailed, runsOf, textOf, type Breach } from './evidence.mjs';
+import { isFailed, runsOf, type Breach } from './evidence.mjs';
+import { textOf } from '../execution/text-of.mjs';
 
 const LONGEST_BLOCK_MS = 100;
 /** What an execution may take from a Stop to its end; the engine still pauses between its tries. */

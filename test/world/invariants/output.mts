@@ -1,5 +1,5 @@
 /** Invariant 3: what comes out was asked for, belongs to its item, is in order, and nothing is missing. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { pathIn } from '../service/one-pixel-pictures.mjs';

@@ -1,5 +1,5 @@
 /** Of invariants 4 and 7: what fails has a reason, and nobody waits too long or too short. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import { isFailed, runsOf, shownBy, type Breach, type NodeRun } from './evidence.mjs';

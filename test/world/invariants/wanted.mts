@@ -1,6 +1,6 @@
 /** What the items of a flow ask for, and what was charged, in the same words. */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { Step } from '../execution/play.mjs';
+import type { Step } from '../execution/step.mjs';
 import { isTool } from '../execution/workflow.mjs';
 import { EXTRA_FIELDS, HISTORIES, type ExtraFields } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
