@@ -12,6 +12,8 @@ export interface WorkflowJson {
 	nodes: Array<Partial<N8n.INode> & Pick<N8n.INode, 'name' | 'type'>>;
 	connections: N8n.IConnections;
 	settings?: N8n.IWorkflowSettings;
+	/** Each execution works on a copy; what one in production leaves there replaces it. */
+	staticData?: N8n.IDataObject;
 	[key: string]: unknown;
 }
 

@@ -146,6 +146,10 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		signal?.addEventListener('abort', stop, { once: true });
 		const promise = Promise.resolve(running).then((run) => {
 			signal?.removeEventListener('abort', stop);
+			// As n8n does it: whole, also where an execution is suspended; the last one to end writes.
+			if (mode !== 'manual' && workflow.staticData.__dataChanged === true) {
+				json.staticData = throughStorage(workflow.staticData);
+			}
 			if (run.waitTill) parkedData.set(executionId, run.data);
 			else parkedData.delete(executionId);
 			return toResult(executionId, json, mode, run);

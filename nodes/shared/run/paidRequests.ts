@@ -5,21 +5,9 @@ import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
-import { paymentsInWords, type Paid } from './paid';
+import { indexNotes } from './earlierNotes';
+import { paymentsInWords, type Paid, type PaidNote as Note } from './paid';
 import type { Run } from './runContext';
-
-/** What is kept of a paid request: JSON that n8n stores with the execution. */
-interface Note {
-	fingerprint: string;
-	/** Of the node's parameters and the input item. */
-	source: string;
-	executionId: string;
-	runIndex: number;
-	itemIndex: number;
-	paid: Paid;
-	/** Its result has left the node. */
-	delivered?: boolean;
-}
 
 /** A paid request of one item, before it is sent. */
 export interface PaidRequest {
@@ -85,7 +73,6 @@ export function openPaidRequests(run: Run): PaidRequests {
 	const store = context.getContext('node');
 	const notes = readNotes(store[KEY]).filter((note) => !note.delivered || isSameRun(note));
 	store[KEY] = notes;
-	const earlier = [...notes];
 
 	const node = context.getNode();
 	let parameters: string | undefined;
@@ -100,21 +87,16 @@ export function openPaidRequests(run: Run): PaidRequests {
 	const sending = new Set<number>();
 
 	const isToBeHad = (note: Note): boolean => {
-		if (inUse.has(note)) return false;
 		if (note.executionId === executionId) return !note.delivered || !isTool;
 		return note.paid.unknown === undefined && note.paid.failed !== true;
 	};
+	const taken = new Set<Note>();
+	const earlier = indexNotes(notes.filter(isToBeHad), expected, taken, (note) => inUse.has(note));
 
-	/** The note of the same request at the same place, else at a place where nobody asks for it. */
 	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined => {
-		const known = held.get(itemIndex);
-		if (known !== undefined || earlier.length === 0) return known;
-		const left = earlier.filter(isToBeHad);
-		const same = left.filter((note) => note.fingerprint === fingerprint);
-		const own = same.find((note) => note.itemIndex === itemIndex);
-		const free = same.find((note) => expected.get(note.itemIndex) !== fingerprint);
-		if (own !== undefined || free !== undefined) return own ?? free;
-		const before = left.filter((note) => isSameRun(note) && note.itemIndex === itemIndex);
+		const known = held.get(itemIndex) ?? earlier.ofRequest(fingerprint, itemIndex);
+		if (known !== undefined) return known;
+		const before = earlier.ofPlace(itemIndex).filter(isSameRun);
 		if (before.length === 0) return undefined;
 		const source = sourceOf(itemIndex);
 		return before.find((note) => note.source === source);
@@ -122,6 +104,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 
 	const hold = (itemIndex: number, note: Note): void => {
 		held.set(itemIndex, note);
+		taken.add(note);
 		inUse.add(note);
 	};
 
