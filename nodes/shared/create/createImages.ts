@@ -105,7 +105,9 @@ export async function createImages<R extends ImageRequest>(
 					description: 'Nothing was sent for this item.',
 				});
 			}
-			const paidRequest = paidRequests.expect(itemIndex, creation.plan(asked, asyncFlag));
+			// What the listing makes of a request is no part of what the user asked for.
+			const askedPlan = request === asked ? plan : creation.plan(asked, asyncFlag);
+			const paidRequest = paidRequests.expect(itemIndex, askedPlan);
 			wanted[itemIndex] = { request: paidRequest, estimatedCost };
 
 			const { model, prompt } = request;

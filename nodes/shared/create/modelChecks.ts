@@ -66,7 +66,9 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 					description: 'Choose an image model from the list. Nothing was sent for this item.',
 				});
 			}
-			const modelParameters = withPublishedTypes(record, request.modelParameters ?? {});
+			const given = request.modelParameters ?? {};
+			const modelParameters = withPublishedTypes(record, given);
+			const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
 			// What is not set in the options does not hide what the form of the model holds.
 			const n = request.n ?? modelParameters.n;
 			const parameters = { ...modelParameters, n, ...request.extraFields };
@@ -74,7 +76,8 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
 			const count = Number(parameters.n ?? 1);
 			return {
-				request: { ...request, modelParameters },
+				// The very same where nothing changes.
+				request: isSame ? request : { ...request, modelParameters },
 				violations: violations.map(inWords),
 				estimatedCost: estimateCost(record.billing, count >= 1 && count < Infinity ? count : 1),
 			};
