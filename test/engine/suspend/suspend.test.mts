@@ -3,11 +3,11 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Crash, HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
-import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workbench.mjs';
+import { nextRound, survivingWorkflow, turnTimeOfDay } from './rounds.mjs';
+import { NODE, openBench, type Bench, type Settings } from '../workbench.mjs';
 
-/** n8n's rounds: what is due is taken up at the next full minute. */
-const realNow = Date.now;
-let turned = 0;
+turnTimeOfDay();
+
 /** How the process dies in the next checks, by the name of the sub-workflow. */
 let crashes: Array<Crash | undefined> = [];
 let resumed: string[] = [];
@@ -15,11 +15,7 @@ let crashIn = 'checking';
 let onCheck: (check: number) => void;
 let children: RunResult[] = [];
 
-beforeAll(() => {
-	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
-});
 beforeEach(() => {
-	turned = 0;
 	crashes = [];
 	resumed = [];
 	children = [];
@@ -28,14 +24,10 @@ beforeEach(() => {
 	bench.gateway.reset();
 	bench.gateway.setFaults([]);
 });
-afterAll(() => jest.restoreAllMocks());
 
 const hostOptions: HostOptions = {
 	onSubExecution: (child) => void children.push(child),
-	onWake: (until) => {
-		if (until.getTime() > Date.now() + 86_400_000) return;
-		turned = Math.ceil(Math.max(until.getTime() - realNow() - 1, turned + 1) / 60_000) * 60_000;
-	},
+	onWake: (until) => void nextRound(until),
 	onResume: ({ workflow }) => {
 		resumed.push(workflow.name ?? '');
 		if (workflow.name?.includes('checking')) onCheck(checks());
@@ -51,23 +43,14 @@ afterAll(async () => await bench.close());
 
 type Parameters = Record<string, unknown>;
 
-/** Start → Node → Done, and Node's second output → Failed. */
-function workflow(
+const workflow = (
 	type: 'imageGeneration' | 'imageWait',
 	parameters: Parameters = {},
 	settings: Settings = {},
-): WorkflowJson {
-	const options = { surviveRestarts: true, ...(parameters.options as object) };
+): WorkflowJson => {
 	const mode = type === 'imageGeneration' ? { mode: 'wait' } : {};
-	const made = workflowOf(type, { ...mode, ...parameters, options }, settings);
-	made.nodes.push(
-		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
-		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
-	);
-	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
-	made.connections[NODE] = { main: [to('Done'), to('Failed')] };
-	return made;
-}
+	return survivingWorkflow(type, { ...mode, ...parameters }, settings);
+};
 
 async function suspended(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
 	const input = items.map((one) => ({ json: one }));
