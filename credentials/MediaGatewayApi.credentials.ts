@@ -94,14 +94,18 @@ export class MediaGatewayApi implements ICredentialType {
 			name: 'versionHeaderName',
 			type: 'string',
 			default: 'anthropic-version',
-			description: 'Name of the version header that the message endpoint asks for',
+			placeholder: 'e.g. anthropic-version',
+			description:
+				'Optional. Name of the version header of the message endpoint. Change it only if your gateway uses another name.',
 		},
 		{
 			displayName: 'Version Header Value',
 			name: 'versionHeaderValue',
 			type: 'string',
 			default: '2023-06-01',
-			description: 'Version of the message endpoint that the nodes are written for',
+			placeholder: 'e.g. 2023-06-01',
+			description:
+				'Optional. Version of the message endpoint. Change it only if your gateway asks for another one.',
 		},
 		allowUnauthorizedCerts,
 	];

@@ -1,11 +1,12 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
 import { excerpt, firstText, quote } from '../util/text';
-import { wasNotAccepted, type Answer, type Fault, type Outcome } from '../protocol/outcome';
+import { wasNotAccepted, type Answer, type Outcome } from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
-import { isGatewayError } from '../protocol/errorBody';
+import { isGatewayError, needsHttps } from '../protocol/errorBody';
 import { isQuotaRefusal } from '../protocol/quota';
+import { checkAddress, faultTexts, placeOf } from './faultTexts';
 
 /**
  * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
@@ -31,56 +32,6 @@ const NAMES: Record<Call, string> = {
 	message: 'sending the message',
 };
 
-const CHECK_ADDRESS =
-	'Check "Base URL" in the Media Gateway credential and that the gateway can be reached from the machine that runs n8n.';
-
-const FAULTS: Record<Fault, { happened: string; advice: string }> = {
-	refused: { happened: 'nothing answers at the address of the gateway', advice: CHECK_ADDRESS },
-	notFound: { happened: 'the host name of the gateway was not found', advice: CHECK_ADDRESS },
-	invalidAddress: { happened: 'the address is not valid', advice: CHECK_ADDRESS },
-	unconnected: {
-		happened: 'no secure connection to the gateway could be made',
-		advice: CHECK_ADDRESS,
-	},
-	tlsMismatch: {
-		happened: 'the server and n8n could not agree on a secure connection (TLS)',
-		advice:
-			'Ask the operator of the gateway which TLS versions, ciphers and client certificates it needs, and check "Base URL" in the Media Gateway credential.',
-	},
-	invalidHeader: {
-		happened: 'a header of the request is not valid',
-		advice:
-			'Check "API Key", "Version Header Name" and "Version Header Value" in the Media Gateway credential: a header name has no blanks, umlauts or colons.',
-	},
-	invalidBody: {
-		happened: 'the content of the request cannot be sent',
-		advice: 'Check the prompt, the files and "Extra Fields".',
-	},
-	blocked: {
-		happened: 'requests to the address are not allowed by n8n',
-		advice:
-			'Ask the administrator of n8n to allow the host in its protection against server-side request forgery (SSRF) and in the domains of the credential.',
-	},
-	certificate: {
-		happened: 'the certificate of the server is not trusted',
-		advice:
-			'If the gateway uses a self-signed certificate that you trust, switch on "Allow Self-Signed Certificates" in the Media Gateway credential.',
-	},
-	reset: {
-		happened: 'the connection was cut before the answer had arrived',
-		advice: 'Try again later.',
-	},
-	timeout: {
-		happened: 'no complete answer came within the time-out',
-		advice: 'Try again later, or raise "Timeout" in the options.',
-	},
-	tooLarge: {
-		happened: 'the answer is larger than the node accepts',
-		advice: 'Check that the address is that of a media gateway.',
-	},
-	other: { happened: 'the connection failed', advice: 'Try again later.' },
-};
-
 const NOTHING_SENT = ' Nothing was sent, and nothing was charged for this request.';
 
 const HOW_TO_FIND_OUT =
@@ -91,7 +42,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	if (plan.paid && !wasNotAccepted(outcome)) {
 		return new UnknownOutcomeError({
-			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(outcome)}`,
+			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
 			description: HOW_TO_FIND_OUT,
 			httpCode: outcome.httpCode,
 			taskId: outcome.kind === 'answer' ? idInLocation(outcome.headers.location) : undefined,
@@ -99,7 +50,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 		});
 	}
 	if (outcome.kind === 'fault') {
-		const { happened, advice } = FAULTS[outcome.fault];
+		const { happened, advice } = faultTexts(outcome, placeOf(plan));
 		return new GatewayError({
 			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
 			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
@@ -128,14 +79,8 @@ function idInLocation(location = ''): string | undefined {
 	}
 }
 
-/** A fault in a sentence of its own, with what to do. */
-export function faultInWords(fault: Fault): string {
-	const { happened, advice } = FAULTS[fault];
-	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${advice}`;
-}
-
-function whatHappened(outcome: Outcome): string {
-	if (outcome.kind === 'fault') return FAULTS[outcome.fault].happened;
+function whatHappened(plan: RequestPlan, outcome: Outcome): string {
+	if (outcome.kind === 'fault') return faultTexts(outcome, placeOf(plan)).happened;
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
 		return `the gateway answered ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
@@ -166,13 +111,13 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	if (httpCode >= 200 && httpCode < 300) {
 		return {
 			message: `While ${NAMES[plan.call]}, the gateway answered with ${describeBody(answer)}`,
-			description: CHECK_ADDRESS,
+			description: checkAddress(placeOf(plan)),
 		};
 	}
 	if (httpCode >= 300 && httpCode < 400) {
 		return {
 			message: `While ${NAMES[plan.call]}, the gateway pointed to another address (${httpCode})`,
-			description: `The API key is not sent to another address. If ${quote(answer.headers.location ?? 'it')} is where your gateway lives, enter that as "Base URL" in the Media Gateway credential.`,
+			description: `The API key is not sent to another address. If ${quote(answer.headers.location ?? 'it')} is where your gateway lives, enter that as ${placeOf(plan).field} in the Media Gateway credential.`,
 		};
 	}
 	if (plan.call === 'message') {
@@ -194,7 +139,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(answer)) {
 		return {
 			message: `Something in front of the gateway answered 404 with ${describeBody(answer)}${words}`,
-			description: `It says nothing about the task. ${CHECK_ADDRESS}`,
+			description: `It says nothing about the task. ${checkAddress(placeOf(plan))}`,
 		};
 	}
 	if (httpCode === 404) {
@@ -203,7 +148,14 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 			description:
 				plan.call === 'poll'
 					? 'The task does not exist, or it belongs to another account: use the credential that submitted it.'
-					: CHECK_ADDRESS,
+					: checkAddress(placeOf(plan)),
+		};
+	}
+	if (needsHttps(answer)) {
+		const { field } = placeOf(plan);
+		return {
+			message: `The server uses https at this address (400)${words}`,
+			description: `Change "http://" to "https://" in ${field} of the Media Gateway credential.`,
 		};
 	}
 	if (httpCode === 413) {

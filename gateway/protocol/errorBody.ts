@@ -1,5 +1,5 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
-import type { Outcome } from './outcome';
+import type { Answer, Outcome } from './outcome';
 
 /** Whether an answer is an error in the gateway's own form (specification, 2.5). */
 export function isGatewayError(outcome: Outcome): boolean {
@@ -15,4 +15,9 @@ export function isGatewayError(outcome: Outcome): boolean {
  */
 export function isUnknownTask(outcome: Outcome): boolean {
 	return outcome.kind === 'answer' && outcome.httpCode === 404 && isGatewayError(outcome);
+}
+
+/** Whether a server asks for https, as servers answer a request in plain text at the port for TLS. */
+export function needsHttps({ httpCode, text, json }: Answer): boolean {
+	return httpCode === 400 && json === undefined && /\bHTTPS\b/.test(text.slice(0, 2000));
 }

@@ -12,6 +12,8 @@ export interface WorkflowJson {
 	nodes: Array<Partial<N8n.INode> & Pick<N8n.INode, 'name' | 'type'>>;
 	connections: N8n.IConnections;
 	settings?: N8n.IWorkflowSettings;
+	/** Each execution works on a copy; what one in production leaves there replaces it. */
+	staticData?: N8n.IDataObject;
 	[key: string]: unknown;
 }
 
@@ -30,6 +32,13 @@ export interface HostOptions {
 	onSubExecution?: (result: RunResult) => void;
 	/** Called before a parked sub-execution goes on: what it returns is how the process dies then. */
 	onResume?: (parked: RunResult) => Crash | undefined;
+	/**
+	 * Called when a parked sub-execution goes on: gives what it comes to, or how the process dies while
+	 * it is running. Then nobody waits for `running` any more.
+	 */
+	whileResumed?: (parked: RunResult, running: Promise<RunResult>) => Promise<RunResult | Crash>;
+	/** Told how sub-executions get on. */
+	onSubProgress?: RunOptions['onProgress'];
 }
 
 /**

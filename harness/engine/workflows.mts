@@ -39,6 +39,7 @@ export function toWorkflow(
 		active: false,
 		nodeTypes,
 		settings: { executionOrder: 'v1', ...json.settings },
+		staticData: throughStorage(json.staticData ?? {}),
 	});
 }
 

@@ -107,6 +107,7 @@ export class ImageEdit implements INodeType {
 					'addSummary',
 					'asyncFlag',
 					'budget',
+					'budgetPeriod',
 					'checkLimits',
 					'concurrency',
 					'dryRun',

@@ -65,6 +65,7 @@ export class ImageGeneration implements INodeType {
 					'addSummary',
 					'asyncFlag',
 					'budget',
+					'budgetPeriod',
 					'checkLimits',
 					'concurrency',
 					'dryRun',

@@ -11,7 +11,8 @@ import {
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readImages, readTaskId } from '../../../gateway/protocol/task';
-import { checkBudget, createChecker, type ImageRequest } from './modelChecks';
+import { openBudget } from './budget';
+import { createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
 import { collect, paired } from './collectImages';
 import { counted } from './counted';
@@ -20,7 +21,6 @@ import { finishRun, readRunEnd } from '../images/runResult';
 import { runItems, type Job } from '../run/itemRunner';
 import {
 	inRange,
-	readBudget,
 	readChoice,
 	readLimits,
 	readOptions,
@@ -55,16 +55,17 @@ export async function createImages<R extends ImageRequest>(
 	const common = readOptions(context, 0);
 	const survival = readSurvival(context, common);
 	const end = readRunEnd(context);
+	const budget = openBudget(context, common);
 	const run = await openRun(context, readLimits(context));
 	const paidRequests = openPaidRequests(run);
 	const { windowMs, progress } = survival ?? {};
+	const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
 	let safe = false;
 	try {
 		const checker = createChecker(run, taskType);
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
 		const poller = createTaskPoller(run, pollIntervalMs, count);
-		const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
 		/** What is still open, where the execution is suspended. */
 		const jobs: Array<WaitJob | undefined> = [];
 
@@ -104,7 +105,9 @@ export async function createImages<R extends ImageRequest>(
 					description: 'Nothing was sent for this item.',
 				});
 			}
-			const paidRequest = paidRequests.expect(itemIndex, creation.plan(asked, asyncFlag));
+			// What the listing makes of a request is no part of what the user asked for.
+			const askedPlan = request === asked ? plan : creation.plan(asked, asyncFlag);
+			const paidRequest = paidRequests.expect(itemIndex, askedPlan);
 			wanted[itemIndex] = { request: paidRequest, estimatedCost };
 
 			const { model, prompt } = request;
@@ -115,9 +118,10 @@ export async function createImages<R extends ImageRequest>(
 					estimatedCost,
 					takenOver,
 					async () =>
-						await paidRequests.payOnce(paidRequest, plan, (body) =>
-							readPaidResponse(body, taskType, mode !== 'sync'),
-						),
+						await paidRequests.payOnce(paidRequest, plan, (body) => {
+							budget.accepted(itemIndex);
+							return readPaidResponse(body, taskType, mode !== 'sync');
+						}),
 				);
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const { task } = paid;
@@ -133,15 +137,13 @@ export async function createImages<R extends ImageRequest>(
 			};
 		};
 
-		const budget = readBudget(context, common.budget);
 		const items = await runItems(run, count, {
 			prepare,
 			beforeFirst: () => {
 				// What an earlier try has paid for is not paid again.
 				const unpaid = Object.values(wanted).filter(({ request }) => !paidRequests.has(request));
-				checkBudget(
-					budget,
-					unpaid.map(({ estimatedCost }) => estimatedCost),
+				budget.reserve(
+					new Map(unpaid.map(({ request, estimatedCost }) => [request.itemIndex, estimatedCost])),
 				);
 			},
 			paidRequests,
@@ -161,6 +163,10 @@ export async function createImages<R extends ImageRequest>(
 		return output;
 	} finally {
 		paidRequests.close();
+		budget.settle((itemIndex) => {
+			const { request } = wanted[itemIndex] ?? {};
+			return request !== undefined && paidRequests.has(request);
+		});
 		run.end();
 		await progress?.close(safe);
 	}

@@ -33,6 +33,19 @@ const OPTIONS = {
 		description:
 			"The most that one run may cost, in the gateway's currency. A batch whose estimate is higher is not begun. 0 means no limit. Works with models that publish a fixed price.",
 	},
+	budgetPeriod: {
+		displayName: 'Budget Period',
+		name: 'budgetPeriod',
+		type: 'options',
+		default: 'run',
+		description:
+			"How long the budget lasts. A day and a month are those of the workflow's time zone. They count what this node was estimated to spend, requests with an unknown outcome included. n8n remembers it for production executions, when they end: manual executions aren't counted afterwards, and a crash of n8n loses what that execution spent. Executions that overlap on several n8n workers (queue mode) don't see each other.",
+		options: [
+			{ name: 'Day', value: 'day' },
+			{ name: 'Month', value: 'month' },
+			{ name: 'Run', value: 'run' },
+		],
+	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',
 		name: 'checkLimits',

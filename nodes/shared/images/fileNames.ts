@@ -3,6 +3,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { fillFileName, UniqueNames } from '../../../gateway/util/fileName';
 import { finiteNumber } from '../../../gateway/util/json';
 import { readOptions } from '../parameters/optionValues';
+import { localTime } from '../run/localTime';
 
 /** How the files of an item are called. It can be stored with what is waited for. */
 export interface FileNaming {
@@ -35,36 +36,8 @@ export function readFileNaming(
 	}
 	const template = String(fileName).slice(0, LONGEST_TEMPLATE);
 	if (template.trim() === '') return undefined;
-	return { template, ...localTime(context, new Date()) };
-}
-
-/** The day and the time where the workflow is, in a form that sorts and that a file can be called. */
-function localTime(context: IExecuteFunctions, now: Date): { date: string; time: string } {
-	const parts = new Map(
-		formatFor(context.getTimezone())
-			.formatToParts(now)
-			.map(({ type, value }) => [type, value]),
-	);
-	const joined = (...names: Intl.DateTimeFormatPartTypes[]): string =>
-		names.map((name) => parts.get(name)).join('-');
-	return { date: joined('year', 'month', 'day'), time: joined('hour', 'minute', 'second') };
-}
-
-function formatFor(timeZone: string): Intl.DateTimeFormat {
-	const options: Intl.DateTimeFormatOptions = {
-		year: 'numeric',
-		month: '2-digit',
-		day: '2-digit',
-		hour: '2-digit',
-		minute: '2-digit',
-		second: '2-digit',
-		hourCycle: 'h23',
-	};
-	try {
-		return new Intl.DateTimeFormat('en-US', { ...options, timeZone });
-	} catch {
-		return new Intl.DateTimeFormat('en-US', { ...options, timeZone: 'UTC' });
-	}
+	const { date, time } = localTime(context, new Date(Date.now()));
+	return { template, date, time };
 }
 
 /** What the file of an image is called, without extension; undefined where nothing is left. */

@@ -6,16 +6,29 @@ import type {
 } from 'n8n-workflow';
 import { normalizeUrl } from '../../../gateway/protocol/url';
 import { apiKeyProblem, authHeaders, type KeySettings } from '../../../gateway/protocol/auth';
+import { GATEWAY, LISTING, type Place } from '../../../gateway/errors/faultTexts';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
-import { planUrl } from '../../../gateway/protocol/requestPlan';
-import { planProbe, readProbe } from '../../../gateway/client/credentialProbe';
-import { faultFrom } from '../transport/http';
+import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import {
+	mayBeWrongProtocol,
+	planListingProbe,
+	planProbe,
+	readListingProbe,
+	readProbe,
+	speaksProtocol,
+	wrongProtocol,
+	type Verdict,
+} from '../../../gateway/client/credentialProbe';
+import { faultFrom, plainHeaders } from '../transport/http';
 
 const TIMEOUT_MS = 15_000;
+/** Whether the other protocol is spoken need not be known for sure. */
+const GUESS_TIMEOUT_MS = 5000;
 
 /**
- * The test behind the credential's button. It costs nothing: it asks for a task that cannot exist.
+ * The test behind the credential's button. It costs nothing: it queries a task that cannot exist, and
+ * reads the model listing where that has an address of its own. Each error names the field to correct.
  *
  * A function and not the declarative form, because there a 404 is always an error, and because only
  * so each kind of wrong address gets a sentence of its own. Its context has a single helper, the
@@ -27,24 +40,55 @@ export async function testMediaGateway(
 ): Promise<INodeCredentialTestResult> {
 	const credentials = credential.data ?? {};
 	const problem = apiKeyProblem(credentials.apiKey);
-	if (problem !== undefined) return { status: 'Error', message: problem };
-	const address = normalizeUrl(credentials.baseUrl);
-	if (address === undefined) {
-		return {
-			status: 'Error',
-			message: 'The Base URL is not a web address. It begins with https:// or http://',
-		};
-	}
-	const { ok, message } = readProbe(await probe(this, credentials, address));
-	return { status: ok ? 'OK' : 'Error', message };
+	if (problem !== undefined) return asResult({ ok: false, message: problem });
+	const baseUrl = normalizeUrl(credentials.baseUrl);
+	if (baseUrl === undefined) return asResult(noAddress('The Base URL'));
+	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
+	const mediaUrl = normalizeUrl(typed);
+	if (typed !== '' && mediaUrl === undefined) return asResult(noAddress('The Media URL'));
+
+	const test = async (
+		plan: RequestPlan,
+		address: string,
+		place: Place,
+		read: (outcome: Outcome) => Verdict,
+	): Promise<Verdict> => {
+		const outcome = await probe(this, credentials, plan, address);
+		const verdict = read(outcome);
+		if (verdict.ok || !mayBeWrongProtocol(outcome)) return verdict;
+		const isHttps = address.startsWith('https:');
+		const other = address.replace(/^https?:/, isHttps ? 'http:' : 'https:');
+		// Without the key: it is only a guess.
+		const guess = await probe(this, credentials, plan, other, GUESS_TIMEOUT_MS);
+		return speaksProtocol(guess) ? wrongProtocol(address, place) : verdict;
+	};
+	const [key, listing] = await Promise.all([
+		test(planProbe(), baseUrl, GATEWAY, readProbe),
+		mediaUrl === undefined
+			? undefined
+			: test(planListingProbe(), mediaUrl, LISTING, readListingProbe),
+	]);
+	return asResult(key.ok && listing?.ok === false ? listing : key);
 }
 
+const noAddress = (field: string): Verdict => ({
+	ok: false,
+	message: `${field} is not a web address. It begins with https:// or http://`,
+});
+
+const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({
+	status: ok ? 'OK' : 'Error',
+	message,
+});
+
+/** Asks once. The key goes along where it belongs to the address: to no other protocol, host or path. */
 async function probe(
 	{ helpers }: ICredentialTestFunctions,
 	credentials: ICredentialDataDecryptedObject,
+	plan: RequestPlan,
 	address: string,
+	timeout = TIMEOUT_MS,
 ): Promise<Outcome> {
-	const plan = planProbe();
 	const uri = planUrl(plan, address);
 	try {
 		const response = (await helpers.request({
@@ -56,11 +100,17 @@ async function probe(
 			followAllRedirects: false,
 			simple: false,
 			resolveWithFullResponse: true,
-			timeout: TIMEOUT_MS,
-		})) as { statusCode: number; body: unknown };
+			timeout,
+		})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
 		const { body, statusCode } = response;
 		const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
-		return { kind: 'answer', httpCode: statusCode, headers: {}, text, json: parseJson(text) };
+		return {
+			kind: 'answer',
+			httpCode: statusCode,
+			headers: plainHeaders(response.headers ?? {}),
+			text,
+			json: parseJson(text),
+		};
 	} catch (error) {
 		return faultFrom(error);
 	}

@@ -16,7 +16,8 @@ export interface Work {
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
 	/** Where the node notes what it has paid for. */
-	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'>;
+	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'> &
+		Partial<Pick<PaidRequests, 'withEarlier'>>;
 }
 
 interface Failure {
@@ -47,8 +48,10 @@ export async function runItems(
 	const failures: Failure[] = [];
 
 	const fail = (error: unknown, itemIndex: number): void => {
-		if (goOn) results[itemIndex] = [failedItem(context.getNode(), error, itemIndex)];
-		else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
+		if (goOn) {
+			const whole = paidRequests?.withEarlier?.(error, itemIndex) ?? error;
+			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex)];
+		} else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
 	};
 
 	/** Does something for every item; a failure in one does not keep the others from it. */

@@ -155,13 +155,65 @@ describe('the test behind the button', () => {
 		expect(wrong.message).toMatch(/401/);
 	});
 
-	test('https where plain http is spoken', async () => {
-		const { message } = await withKey('sk-embedded-gateway-one', {
-			baseUrl: bench.gateway.url.replace('http:', 'https:'),
-		});
-		expect(message).toMatch(/address|connection/);
+	const KEY = 'sk-embedded-gateway-one';
+	const httpsOf = (url: string) => url.replace('http:', 'https:');
+
+	test('https where plain http is spoken, and the other way round', async () => {
+		const message = async (more: Record<string, unknown>) => (await withKey(KEY, more)).message;
+		expect(await message({ baseUrl: httpsOf(bench.gateway.url) })).toBe(
+			'The server of the gateway uses http at this address. "Base URL" must begin with http://',
+		);
+		expect(await message({ baseUrl: secure.gateway.url.replace('https:', 'http:') })).toBe(
+			'The server of the gateway uses https at this address. "Base URL" must begin with https://',
+		);
+		expect(await message({ mediaUrl: httpsOf(bench.gateway.url) })).toBe(
+			'The server of the model listing uses http at this address. "Media URL" must begin with http://',
+		);
+		// A server that cuts every connection says nothing about its protocol.
+		const cut = await opened(serve((request) => request.socket.destroy()));
+		expect(await message({ baseUrl: cut.url })).toMatch(/connection was cut.*Check "Base URL"/);
+	});
+
+	test('the other protocol is tried without the key', async () => {
+		const own = await opened(serve((_, response) => sendJson(response, { error: {} }, 404)));
+		expect((await withKey(KEY, { baseUrl: httpsOf(own.url) })).status).toBe('Error');
+		expect(own.requests.length).toBeGreaterThan(0);
+		expect(everythingIn(own.requests)).not.toContain(KEY);
+	});
+
+	test('the Media URL is tested as well, without the key', async () => {
+		const listing = await opened(
+			serve((_, response) => sendJson(response, { success: true, data: { items: [] } })),
+		);
+		expect(await withKey(KEY, { mediaUrl: `${listing.url}/v1` })).toMatchObject({ status: 'OK' });
+		expect(listing.requests.map(({ url }) => url)).toEqual(['/v1/media/models']);
+		expect(everythingIn(listing.requests)).not.toContain(KEY);
+		expect((await withKey(KEY, { mediaUrl: bench.gateway.url })).status).toBe('OK');
+		expect((await withKey(KEY, { mediaUrl: '  ' })).status).toBe('OK');
+
+		const page = await opened(serve((_, response) => void response.end('<html></html>')));
+		for (const mediaUrl of [
+			await deadAddress(),
+			page.url,
+			'media',
+			'http://no-such-host.invalid',
+		]) {
+			const { status, message } = await withKey(KEY, { mediaUrl });
+			expect([status, message]).toEqual(['Error', expect.stringContaining('Media URL')]);
+			expect(message).not.toContain('Base URL');
+		}
+		// What is wrong with the key comes first.
+		const { message } = await withKey('sk-wrong-wrong-wrong', { mediaUrl: page.url });
+		expect(message).toMatch(/refused the API key/);
 	});
 });
+
+test('an error of the listing names the Media URL', async () => {
+	const host = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: await deadAddress() });
+	const result = await host.run(workflowOf('mediaModels', { options: { timeout: 1 } }));
+	expect(result.error?.message).toMatch(/nothing answers at the address of the model listing/);
+	expect(result.error?.description).toMatch(/Check "Media URL"/);
+}, 60_000);
 
 describe('a self-signed certificate', () => {
 	test('accepted where the user says so: submit, sync, poll, and the download at the same host', async () => {

@@ -1,4 +1,11 @@
-import { planProbe, readProbe } from '../../../gateway/client/credentialProbe.js';
+import {
+	mayBeWrongProtocol,
+	planListingProbe,
+	planProbe,
+	readListingProbe,
+	readProbe,
+	speaksProtocol,
+} from '../../../gateway/client/credentialProbe.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { answer, fault, page } from '../virtual-gateway.mjs';
 
@@ -50,10 +57,64 @@ test.each<[string, Outcome, RegExp]>([
 		/[Hh]ost name of the gateway was not found.*Check "Base URL"/,
 	],
 	['a certificate', fault('certificate'), /certificate.*"Allow Self-Signed Certificates"/],
-	['silence', fault('timeout'), /time-out/],
+	['silence', fault('timeout'), /time-out\. Try again later\. Check "Base URL"\.$/],
+	['a cut connection', fault('reset'), /cut.*Check "Base URL"/],
+	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in "Base URL"/],
 ])('%s is told in a sentence of its own', (_name, outcome, expected) => {
 	const { ok, message } = readProbe(outcome);
 	expect(ok).toBe(false);
 	expect(message).toMatch(expected);
 	expect(message).not.toMatch(/undefined|\[object/);
+});
+
+describe('the address of the listing', () => {
+	test('is asked for without a key, and costs nothing', () => {
+		expect(planListingProbe()).toMatchObject({ method: 'GET', paid: false, call: 'listing' });
+	});
+
+	test.each<[string, Outcome]>([
+		['models', answer(200, { success: true, data: { items: [{ model: 'm' }], total: 1 } })],
+		['no models yet', answer(200, { success: true, data: { items: [], total: 0 } })],
+		['too often', answer(429, { success: false, message: 'slow' })],
+	])('%s: it is there', (_name, outcome) => {
+		expect(readListingProbe(outcome).ok).toBe(true);
+	});
+
+	test.each<[string, Outcome]>([
+		['nothing there', fault('refused', 'ECONNREFUSED')],
+		['no such host', fault('notFound')],
+		['a cut connection', fault('reset')],
+		['silence', fault('timeout')],
+		['an odd fault', fault('other')],
+		['no https there', fault('invalidAddress', 'EPROTO')],
+		['TLS', fault('tlsMismatch')],
+		['a web page', page(200, '<html>')],
+		['a redirect', answer(302, {}, { location: 'https://x/' })],
+		['404', answer(404, { success: false, message: 'x' })],
+		['401', answer(401, {})],
+		['503', page(503, '')],
+		['something else', answer(200, { hello: 'world' })],
+		['a failure with 200', answer(200, { success: false, message: 'no' })],
+	])('%s: the error names the field, and no other address', (_name, outcome) => {
+		const { ok, message } = readListingProbe(outcome);
+		expect([ok, message]).toEqual([false, expect.stringContaining('"Media URL"')]);
+		expect(message.replace(/if the listing is at "Base URL"/, '')).not.toMatch(
+			/Base URL|\{|undefined/,
+		);
+	});
+});
+
+test('only what a wrong protocol can lead to is reason to try the other', () => {
+	const plain = page(400, 'Client sent an HTTP request to an HTTPS server.\n');
+	for (const outcome of [plain, fault('reset'), fault('invalidAddress', 'EPROTO')]) {
+		expect(mayBeWrongProtocol(outcome)).toBe(true);
+	}
+	for (const outcome of [answer(400, { error: {} }), GATEWAY_404, fault('notFound')]) {
+		expect(mayBeWrongProtocol(outcome)).toBe(false);
+	}
+	expect([plain, fault('certificate'), answer(404, {})].map(speaksProtocol)).toEqual([
+		false,
+		true,
+		true,
+	]);
 });

@@ -1,0 +1,202 @@
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import { GatewayError } from '../../../gateway/util/gatewayError';
+import { digestOf } from '../../../gateway/protocol/fingerprint';
+import {
+	nameOf,
+	nextPeriod,
+	readLedger,
+	spentIn,
+	storedLedger,
+	withSpendings,
+	type BudgetLedger,
+	type Spending,
+} from '../../../gateway/validation/budgetLedger';
+import { rounded } from '../../../gateway/validation/pricing';
+import { readBudget, readChoice } from '../parameters/optionValues';
+import { localTime } from '../run/localTime';
+import { checkBudget } from './modelChecks';
+
+/** What a run may spend, over its items. */
+export interface Budget {
+	/**
+	 * Sets aside what the run is going to pay for; to be called once all items are checked.
+	 *
+	 * @param costs by input item; undefined where no price is published
+	 * @throws GatewayError if it is more than what is left
+	 */
+	reserve(costs: Map<number, number | undefined>): void;
+	/** The request of an item was accepted now: after midnight it counts for the new day. */
+	accepted(itemIndex: number): void;
+	/** Gives back what was not spent. @param isPaid also where the outcome is unknown */
+	settle(isPaid: (itemIndex: number) => boolean): void;
+}
+
+const PERIODS = ['run', 'day', 'month'] as const;
+
+/**
+ * The options "Budget" and "Budget Period". A run is held against its own estimate. A day and a month
+ * are held against what is stored in the static data of the node, which n8n saves when an execution
+ * in production ends; each execution works on a copy from its start, and the last one to end writes.
+ * So a ledger lists the runs one by one: two copies can be put together without counting a run twice.
+ *
+ * What runs of this process have spent is also kept in memory, until it is seen in a copy: a run that
+ * began before another one ended counts it all the same. Between processes (queue mode) nothing can
+ * be done about that: n8n gives a node no way to read its static data again.
+ *
+ * @throws NodeOperationError if an option cannot be read
+ */
+export function openBudget(context: IExecuteFunctions, options: IDataObject): Budget {
+	const amount = readBudget(context, options.budget);
+	const period = readChoice(context, 'Budget Period', options.budgetPeriod, PERIODS, 0);
+	if (period !== 'run' && amount > 0) return new PeriodBudget(context, amount, period);
+	return {
+		reserve: (costs) => checkBudget(amount, [...costs.values()]),
+		accepted: () => undefined,
+		settle: () => undefined,
+	};
+}
+
+/** In the static data of the node. */
+const KEY = 'mediaGatewayBudget';
+
+/** What runs of this process have spent, by ledger: until a while after it was seen in a stored copy. */
+const recent = new Map<string, Map<string, { spending: Spending; seenAt?: number }>>();
+/** Ledgers that have not been stored yet, by workflow and node, with how many runs are using them. */
+const unstored = new Map<string, { id: string; runs: number }>();
+/** Executions that began before it was stored have ended by then, or count it as theirs. */
+const KEPT_MS = 600_000;
+/** Of more ledgers than these, the one that was not used for longest is forgotten. */
+const MOST_LEDGERS = 200;
+/** Of one ledger; where nothing is ever stored, the oldest are forgotten. */
+const MOST_RUNS = 500;
+let opened = 0;
+
+class PeriodBudget implements Budget {
+	private readonly run: string;
+	/** What each item is expected to cost, on the day on which it counts. */
+	private readonly charges = new Map<number, { day: string; cost: number }>();
+	private ledgerId = '';
+	private newLedgerOf?: string;
+
+	constructor(
+		private readonly context: IExecuteFunctions,
+		private readonly amount: number,
+		private readonly period: 'day' | 'month',
+	) {
+		opened += 1;
+		const executionId = String(context.getExecutionId() ?? '').slice(0, 40);
+		this.run = `${executionId}-${digestOf([Date.now(), opened, Math.random()]).slice(0, 8)}`;
+	}
+
+	reserve(costs: Map<number, number | undefined>): void {
+		const { date: today, timeZone } = this.now();
+		const ledger = this.read(today);
+		const known = [...costs].flatMap(([itemIndex, cost]) =>
+			cost !== undefined && cost > 0 ? [[itemIndex, cost] as const] : [],
+		);
+		const needed = rounded(known.reduce((sum, [, cost]) => sum + cost, 0));
+		const spent = spentIn(ledger, this.period === 'day' ? today : today.slice(0, 7));
+		const left = Math.max(0, rounded(this.amount - spent));
+		if (needed > left) {
+			this.release();
+			const span = this.period === 'day' ? 'today' : 'this month';
+			throw new GatewayError({
+				message: `The estimated cost of ${needed} exceeds what is left of the budget for ${span}: ${left} of ${this.amount}`,
+				description: `Spent ${span}: ${spent}. Left: ${left}. Needed for ${costs.size === 1 ? 'this request' : `these ${costs.size} requests`}: ${needed}. Nothing was sent. The budget starts anew on ${nextPeriod(today, this.period)} at 00:00 (${timeZone}). To continue now, raise "Budget" in the options.`,
+			});
+		}
+		for (const [itemIndex, cost] of known) this.charges.set(itemIndex, { day: today, cost });
+		if (known.length > 0) this.write(ledger);
+	}
+
+	accepted(itemIndex: number): void {
+		const charge = this.charges.get(itemIndex);
+		if (charge !== undefined) charge.day = this.now().date;
+	}
+
+	settle(isPaid: (itemIndex: number) => boolean): void {
+		if (this.ledgerId === '') return;
+		const reserved = this.own();
+		if (reserved.length === 0) return void this.release();
+		for (const itemIndex of [...this.charges.keys()]) {
+			if (!isPaid(itemIndex)) this.charges.delete(itemIndex);
+		}
+		// What was set aside on a day on which nothing was sent in the end is taken out.
+		const emptied = reserved.map((spending) => ({ ...spending, amount: 0 }));
+		this.write(withSpendings(this.read(this.now().date), emptied), emptied);
+		// n8n does not save it: to count it until the next restart would be a surprise.
+		if (this.context.getMode() === 'manual') this.forget();
+		this.release();
+	}
+
+	private now(): { date: string; timeZone: string } {
+		return localTime(this.context, new Date(Date.now()));
+	}
+
+	/** What this run has spent, or has set aside, by day. */
+	private own(): Spending[] {
+		const sums = new Map<string, number>();
+		for (const { day, cost } of this.charges.values()) sums.set(day, (sums.get(day) ?? 0) + cost);
+		return [...sums].map(([day, sum]) => ({ run: this.run, day, amount: rounded(sum) }));
+	}
+
+	/** What is stored, and what runs of this process have added that cannot be in this copy. */
+	private read(today: string): BudgetLedger {
+		const store = this.context.getWorkflowStaticData('node');
+		const stored = readLedger(store[KEY], today, '');
+		const id = this.ledgerId || stored.id || this.adoptUnstored();
+		this.ledgerId = id;
+		const mine = recent.get(id) ?? new Map();
+		recent.delete(id);
+		recent.set(id, mine);
+		const [oldest] = recent.keys();
+		if (recent.size > MOST_LEDGERS && oldest !== undefined) recent.delete(oldest);
+		const seen = new Set(stored.spendings.map(nameOf));
+		const now = Date.now();
+		for (const [name, entry] of mine) {
+			if (entry.seenAt === undefined && seen.has(name)) entry.seenAt = now;
+			const isOld = entry.seenAt !== undefined && now - entry.seenAt > KEPT_MS;
+			if (isOld || !entry.spending.day.startsWith(today.slice(0, 7))) mine.delete(name);
+		}
+		const spendings = [...mine.values()].map(({ spending }) => spending);
+		return withSpendings({ ...stored, id }, spendings);
+	}
+
+	private write(ledger: BudgetLedger, emptied: Spending[] = []): void {
+		const own = this.own();
+		const store = this.context.getWorkflowStaticData('node');
+		store[KEY] = storedLedger(withSpendings(ledger, own)) as IDataObject;
+		const mine = recent.get(ledger.id);
+		for (const spending of emptied) mine?.delete(nameOf(spending));
+		for (const spending of own) mine?.set(nameOf(spending), { spending });
+		for (const name of mine?.keys() ?? []) {
+			if (mine === undefined || mine.size <= MOST_RUNS) break;
+			mine.delete(name);
+		}
+	}
+
+	private forget(): void {
+		const mine = recent.get(this.ledgerId);
+		for (const spending of this.own()) mine?.delete(nameOf(spending));
+	}
+
+	/** The first runs of a node, side by side, must find each other too. */
+	private adoptUnstored(): string {
+		const { id, name } = this.context.getWorkflow();
+		const key = digestOf([id, name, this.context.getNode().name]);
+		const found = unstored.get(key) ?? { id: digestOf([key, this.run]).slice(0, 32), runs: 0 };
+		found.runs += 1;
+		unstored.set(key, found);
+		this.newLedgerOf = key;
+		return found.id;
+	}
+
+	private release(): void {
+		const found = unstored.get(this.newLedgerOf ?? '');
+		if (found !== undefined) {
+			found.runs -= 1;
+			if (found.runs <= 0) unstored.delete(this.newLedgerOf ?? '');
+		}
+		this.newLedgerOf = undefined;
+	}
+}
