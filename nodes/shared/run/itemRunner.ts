@@ -18,7 +18,8 @@ export interface Work {
 	/** What is known of an item: a failed one keeps it as a successful one does. */
 	knownOf?: (itemIndex: number) => KnownFacts | undefined;
 	/** Where the node notes what it has paid for. */
-	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'>;
+	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'> &
+		Partial<Pick<PaidRequests, 'withEarlier'>>;
 }
 
 interface Failure {
@@ -51,7 +52,8 @@ export async function runItems(
 	const fail = (error: unknown, itemIndex: number): void => {
 		if (goOn) {
 			const known = knownOf?.(itemIndex);
-			results[itemIndex] = [failedItem(context.getNode(), error, itemIndex, known)];
+			const whole = paidRequests?.withEarlier?.(error, itemIndex) ?? error;
+			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex, known)];
 		} else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
 	};
 

@@ -561,6 +561,47 @@ describe('sending again', () => {
 	});
 });
 
+describe('by Retry On Fail, where the source cannot be fetched again', () => {
+	const again = async (parameters: object, faults: object[]): Promise<unknown> => {
+		const imageUrl = await publishedImage();
+		gateway.setFaults([
+			{ call: 'download', kind: 'status', status: 404, after: 1 },
+			...faults,
+		] as never);
+		const result = await edit(
+			await hostAt(gateway.url),
+			[{}],
+			{ imageSource: 'url', imageUrl, options: { pollInterval: 1, maxWait: 2 }, ...parameters },
+			{ onError: 'continueRegularOutput', retryOnFail: true, maxTries: 2, waitBetweenTries: 1 },
+		);
+		expect(gateway.paid).toBe(2);
+		return result.json(NODE);
+	};
+
+	test('an unknown outcome is still told', async () => {
+		const lost = { call: 'sync', kind: 'status', status: 504, charged: true };
+		expect(await again({}, [lost])).toMatchObject([
+			{
+				error: expect.stringContaining('could not be downloaded'),
+				details: {
+					outcome: 'unknown',
+					description: expect.stringContaining('May have been charged'),
+				},
+			},
+		]);
+	});
+
+	test('the task that was submitted is still named', async () => {
+		const down = { call: 'poll', kind: 'status', status: 503 };
+		expect(await again({ mode: 'wait' }, [down])).toMatchObject([
+			{
+				error: expect.stringContaining('could not be downloaded'),
+				details: { taskId: expect.any(String), taskType: 'edit' },
+			},
+		]);
+	});
+});
+
 /** Files are closed a moment after the run, long before anything else would close them. */
 async function filesAreClosed(): Promise<void> {
 	if (process.platform !== 'linux') return;
