@@ -1,6 +1,6 @@
 import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, rounded } from '../../../gateway/validation/pricing';
-import type { ModelRecord } from '../../../gateway/protocol/models';
+import { makesVideos, type ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
 	GenerationRequest,
@@ -59,6 +59,12 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 					);
 				}
 				return { request, violations: [] };
+			}
+			if (makesVideos(record)) {
+				throw new GatewayError({
+					message: `The model "${request.model}" makes videos, and the gateway has no endpoint for videos`,
+					description: 'Choose an image model from the list. Nothing was sent for this item.',
+				});
 			}
 			const given = request.modelParameters ?? {};
 			const modelParameters = withPublishedTypes(record, given);

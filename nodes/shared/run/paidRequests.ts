@@ -2,10 +2,15 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	type Problem,
+} from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { indexNotes } from './earlierNotes';
+import { problemOf } from './nodeErrors';
 import { paymentsInWords, type Paid, type PaidNote as Note } from './paid';
 import type { Run } from './runContext';
 
@@ -34,6 +39,13 @@ export interface PaidRequests {
 		plan: RequestPlan,
 		read: (body: JsonObject) => Paid | undefined,
 	): Promise<Paid>;
+	/**
+	 * An item fails before anything is sent for it: its source cannot be fetched, say, or the budget is
+	 * exceeded. What an earlier try has paid for it would be out of reach.
+	 *
+	 * @returns the same error, also with what was paid for
+	 */
+	withEarlier(error: unknown, itemIndex: number): unknown;
 	/** Adds what has become known of what an item paid for. */
 	note(itemIndex: number, paid: Paid): void;
 	/** The node gives out its items. @param failed the indexes of the input items that are errors */
@@ -95,7 +107,11 @@ export function openPaidRequests(run: Run): PaidRequests {
 
 	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined => {
 		const known = held.get(itemIndex) ?? earlier.ofRequest(fingerprint, itemIndex);
-		if (known !== undefined) return known;
+		return known ?? sameSource(itemIndex);
+	};
+
+	/** What another try of this run has paid for the same item, by the same parameters. */
+	const sameSource = (itemIndex: number): Note | undefined => {
 		const before = earlier.ofPlace(itemIndex).filter(isSameRun);
 		if (before.length === 0) return undefined;
 		const source = sourceOf(itemIndex);
@@ -166,6 +182,16 @@ export function openPaidRequests(run: Run): PaidRequests {
 			add(request, paid);
 			return paid;
 		},
+		withEarlier: (error, itemIndex) => {
+			const fingerprint = expected.get(itemIndex);
+			const note =
+				held.has(itemIndex) || sending.has(itemIndex)
+					? undefined
+					: fingerprint === undefined
+						? sameSource(itemIndex)
+						: find({ itemIndex, fingerprint });
+			return note === undefined ? error : withPayment(error, note.paid, itemIndex);
+		},
 		note: (itemIndex, paid) => {
 			const note = held.get(itemIndex);
 			if (note !== undefined) note.paid = { ...note.paid, ...paid };
@@ -216,6 +242,19 @@ const nothingUsable = (call: RequestPlan['call']): Problem => ({
 	description:
 		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
 });
+
+/** An error of an item that was paid for all the same. */
+function withPayment(error: unknown, paid: Paid, itemIndex: number): GatewayError {
+	const problem = problemOf(error);
+	const had = paymentsInWords([{ itemIndex, paid }]);
+	const Kind = paid.unknown === undefined ? GatewayError : UnknownOutcomeError;
+	return new Kind({
+		...problem,
+		taskId: paid.task?.taskId ?? paid.unknown?.taskId,
+		taskType: paid.task?.taskType,
+		description: [problem.description, had].filter((text) => text !== '').join('\n'),
+	});
+}
 
 /** An unknown outcome whose response names an ID leads to the task, if there is one. */
 function withId(problem: Problem): Problem {

@@ -199,7 +199,7 @@ describe('a paid request that never left', () => {
 		[
 			'no TLS at all',
 			onHello((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
-			/address is invalid/,
+			/does not use https at this address/,
 		],
 	])('because of %s', async (_, make, words) => {
 		const server = await listen(make());
@@ -264,7 +264,7 @@ describe('a paid request that never left', () => {
 	});
 });
 
-test("303 after a POST: it was taken on, and is not sent again", async () => {
+test('303 after a POST: it was taken on, and is not sent again', async () => {
 	const location = '/v1/images/generations/task_303';
 	const { failed, server } = await runAgainst(
 		(_, response) => void response.writeHead(303, { location }).end(),
