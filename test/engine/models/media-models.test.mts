@@ -322,7 +322,7 @@ describe('a listing that is down', () => {
 
 	test('nothing there at all', async () => {
 		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
-		expect(error.message).toContain('nothing answers at the address of the model list');
+		expect(error.message).toContain('the connection to the model list was refused');
 		expect(error.description).toMatch(/^Check 'Media URL' \(or 'Base URL' where that is empty\)/);
 	});
 

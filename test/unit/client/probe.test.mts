@@ -55,7 +55,7 @@ test.each<[string, Outcome, RegExp]>([
 		fault('refused', 'ECONNREFUSED'),
 		/The connection to the gateway was refused.*Check 'Base URL'.*ECONNREFUSED/,
 	],
-	['no such host', fault('notFound'), /gateway's host name was not found.*Check 'Base URL'/],
+	['no such host', fault('notFound'), /host name of the gateway was not found.*Check 'Base URL'/],
 	['a certificate', fault('certificate'), /certificate.*'Allow Self-Signed Certificates'/],
 	['silence', fault('timeout'), /timed out\. Try again later\. Check 'Base URL'\.$/],
 	['a cut connection', fault('reset'), /closed.*Check 'Base URL'/],

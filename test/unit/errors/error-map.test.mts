@@ -170,7 +170,7 @@ describe('the cases of the message endpoint', () => {
 describe('faults', () => {
 	test.each<[Fault, RegExp]>([
 		['refused', /connection to the gateway was refused.* \| Check 'Base URL'/],
-		['notFound', /gateway's host name was not found.* \| Check 'Base URL'/],
+		['notFound', /host name of the gateway was not found.* \| Check 'Base URL'/],
 		['invalidAddress', /address is invalid.* \| Check 'Base URL'/],
 		[
 			'certificate',
