@@ -582,10 +582,10 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		const lost = { call: 'sync', kind: 'status', status: 504, charged: true };
 		expect(await again({}, [lost])).toMatchObject([
 			{
-				error: expect.stringContaining('could not be downloaded'),
+				error: expect.stringContaining("couldn't be downloaded"),
 				details: {
 					outcome: 'unknown',
-					description: expect.stringContaining('May have been charged'),
+					description: expect.stringContaining('may have been charged'),
 				},
 			},
 		]);
@@ -617,7 +617,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		const down = { call: 'poll', kind: 'status', status: 503 };
 		expect(await again({ mode: 'wait' }, [down])).toMatchObject([
 			{
-				error: expect.stringContaining('could not be downloaded'),
+				error: expect.stringContaining("couldn't be downloaded"),
 				details: { taskId: expect.any(String), taskType: 'edit' },
 			},
 		]);

@@ -134,12 +134,12 @@ describe('get', () => {
 
 	test.each([
 		['aurora-image-2', "Did you mean 'aurora-image-1' or"],
-		['Aurora Image 1', '"aurora-image-1"'],
+		['Aurora Image 1', "'aurora-image-1'"],
 		['Schone Farben', "Did you mean 'atelier/Schöne Farben 2'?"],
 		['zzzz', "'Get Many' lists the available models."],
 	])('of a model that is not published: %s', async (model, advice) => {
 		const error = errorOf(await list({ operation: 'get', model }));
-		expect(error.message).toBe(`The gateway has no model "${model}" (404)`);
+		expect(error.message).toBe(`The gateway has no model '${model}' (404)`);
 		expect(error.description).toContain('It may be disabled, or its name misspelled');
 		expect(error.description).toContain(advice);
 		expect(gateway.requests.map(({ status }) => status)).toEqual([404, 200]);

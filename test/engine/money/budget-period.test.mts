@@ -89,8 +89,8 @@ test('a month counts its days; another month starts anew; the period can be chan
 	await run(json, 2);
 	const refused = await run(json, 2);
 	expect(errorOf(refused)).toMatchObject({
-		message: expect.stringContaining('the budget for this month: 0.04 of 0.2'),
-		description: expect.stringContaining('anew on 2026-12-01 at 00:00'),
+		message: expect.stringContaining('budget for this month: 0.04 of 0.2'),
+		description: expect.stringContaining('resets on 2026-12-01 at 00:00'),
 	});
 	const daily = { ...workflow({ budget: 0.2 }), staticData: json.staticData };
 	expect((await run(daily, 3)).error).toBeUndefined();
@@ -117,7 +117,7 @@ test('executions that overlap see each other, and none is lost whoever ends last
 		const results = await Promise.all([run(json, 2), run(json, 2), run(json, 2)]);
 		const failed = results.filter(({ error }) => error !== undefined);
 		expect(failed).toHaveLength(1);
-		expect(failed[0]?.error?.message).toContain('of the budget for today');
+		expect(failed[0]?.error?.message).toContain('budget for today');
 		expect(spent(json)).toBe(before + 0.16);
 		expect((await run(json, 2)).error).toBeDefined();
 	}

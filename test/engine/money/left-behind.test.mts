@@ -22,13 +22,13 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 		[{ id: good }, { id: failing }],
 	);
 	const { description } = result.error as unknown as Shown;
-	expect(description).toMatch(/^Image tasks, finished or still running\./m);
+	expect(description).toMatch(/^Image tasks that have finished or are still running\./m);
 	expect(description.match(/^item \d: \w+ task \S+$/gm)).toEqual([`item 0: image task ${good}`]);
-	expect(description).not.toMatch(/^Finished images|^May have been charged/m);
+	expect(description).not.toMatch(/^Finished images|^Requests that may have/m);
 	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [
 		{ submittedAt: '2026-01-01T00:00:00Z' },
 	]);
-	expect(unknown.error?.message).toMatch(/knows no task task_of_nobody/);
+	expect(unknown.error?.message).toMatch(/has no task task_of_nobody/);
 	expect(unknown.error?.description).not.toMatch(/Image tasks|item 0/);
 });
 
@@ -95,7 +95,7 @@ test('nothing that has failed is said to be there, nor twice what the error says
 	);
 	const { message, description } = result.error as unknown as Shown;
 	expect(message).toMatch(/ended with the status "failed"/);
-	expect(description).not.toMatch(/Image tasks|Finished images|May have been charged|item 0/);
+	expect(description).not.toMatch(/Image tasks|Finished images|may have been charged|item 0/);
 });
 
 test('what looks like HTML in it is shown as it is', async () => {

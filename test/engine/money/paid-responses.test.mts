@@ -233,7 +233,7 @@ describe('an agent reads no Base64', () => {
 			{ model: byName(MODEL), ...PROMPT } as never,
 			{ through },
 		);
-		expect(answer).toMatch(/inside the response/);
+		expect(answer).toMatch(/contained the image itself/);
 		expect(answer).not.toMatch(/iVBOR|data:/);
 	});
 

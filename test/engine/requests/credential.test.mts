@@ -204,14 +204,14 @@ describe('the test behind the button', () => {
 		}
 		// What is wrong with the key comes first.
 		const { message } = await withKey('sk-wrong-wrong-wrong', { mediaUrl: page.url });
-		expect(message).toMatch(/refused the API key/);
+		expect(message).toMatch(/rejected the API key/);
 	});
 });
 
 test('an error of the listing names the Media URL', async () => {
 	const host = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: await deadAddress() });
 	const result = await host.run(workflowOf('mediaModels', { options: { timeout: 1 } }));
-	expect(result.error?.message).toMatch(/nothing answers at the address of the model list/);
+	expect(result.error?.message).toMatch(/the connection to the model list was refused/);
 	expect(result.error?.description).toMatch(/Check 'Media URL'/);
 }, 60_000);
 

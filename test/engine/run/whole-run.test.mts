@@ -84,12 +84,16 @@ describe('an error before the items begin', () => {
 			['Timeout', { options: { timeout: 'abc' } }, /'Timeout' must be a number/],
 		];
 		if (type !== 'mediaModels') {
-			options.push(['Concurrency', { options: { concurrency: 'abc' } }, /'Concurrency' is not/]);
+			options.push(['Concurrency', { options: { concurrency: 'abc' } }, /'Concurrency' must be/]);
 		}
-		if (type === 'imageWait') options.push(['Poll Interval', { pollInterval: 'abc' }, /"Poll Int/]);
+		if (type === 'imageWait') options.push(['Poll Interval', { pollInterval: 'abc' }, /'Poll Int/]);
 		if (type === 'imageGeneration' || type === 'imageEdit') {
 			options.push(['a negative budget', { options: { budget: -1 } }, /'Budget' must not be/]);
-			options.push(['a budget that is none', { options: { budget: 'much' } }, /'Budget' is not/]);
+			options.push([
+				'a budget that is none',
+				{ options: { budget: 'much' } },
+				/'Budget' must be a/,
+			]);
 			options.push(['Poll Interval', { options: { pollInterval: 'abc' } }, /'Poll Interval'/]);
 		}
 		test.each(options)('%s', async (_, parameters, message) => {

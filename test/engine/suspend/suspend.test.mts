@@ -124,7 +124,7 @@ describe('killed in a check', () => {
 		const parameters = { download: false, maxWait: 9000 };
 		const result = await runToEnd(workflow('imageWait', parameters), asItems(ids));
 		const { message, description } = errorOf(result);
-		expect(message).toBe('n8n crashed 20 times while it checked the image tasks');
+		expect(message).toBe('n8n crashed 20 times while checking the image tasks');
 		for (const id of ids) expect(description).toContain(id);
 	});
 
