@@ -10,8 +10,10 @@ module.exports = {
 	testEnvironment: 'node',
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
-	// Tests wait for answers more than they compute: a worker for each core.
-	maxWorkers: '100%',
+	// Tests on the engine wait for a third of their time: one worker more than two cores.
+	// (A percentage over 100 is no percentage to jest: '150%' would start 150 workers.)
+	maxWorkers: Math.ceil(require('node:os').availableParallelism() * 1.5),
+	testSequencer: '<rootDir>/test/sequencer.cjs',
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
 	transform: {

@@ -1,11 +1,16 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
-import type { JsonObject } from '../util/json';
+import { isJsonObject, type JsonObject } from '../util/json';
 import { isGood, retryAfterMs, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { NotSent, type RateLimiter } from './rateLimiter';
-import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
+import {
+	decideRetry,
+	isLikelyWrongAddress,
+	isRateLimited,
+	LONGEST_RETRY_AFTER_MS,
+} from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
@@ -32,8 +37,12 @@ export interface Sent {
 export interface Client {
 	/** One attempt, in turn. */
 	sendOnce(plan: RequestPlan, timeoutMs?: number, way?: SendOnce): Promise<Outcome>;
-	/** @param way how to make the attempts, if not in the usual way */
-	sendWithRetry(plan: RequestPlan, way?: SendOnce): Promise<Sent>;
+	/**
+	 * @param way how to make the attempts, if not in the usual way
+	 * @param isForPaid whether it leads to something that was paid for: then an address that does not
+	 *   answer is waited for, even if it has never answered in this run
+	 */
+	sendWithRetry(plan: RequestPlan, way?: SendOnce, isForPaid?: boolean): Promise<Sent>;
 	/**
 	 * The same for who can only work with a good answer.
 	 *
@@ -41,6 +50,55 @@ export interface Client {
 	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
 	 */
 	send(plan: RequestPlan, way?: SendOnce): Promise<JsonObject>;
+}
+
+/** What a run has found out about the addresses that it sends requests to. */
+class KnownAddresses {
+	/** From these something has come that only the right server sends. */
+	private readonly proven = new Set<string>();
+
+	/** When a request to the others first came to nothing. */
+	private readonly failingSince = new Map<string, number>();
+
+	/** @param now milliseconds */
+	constructor(private readonly now: () => number) {}
+
+	note(plan: RequestPlan, outcome: Outcome): void {
+		const address = addressOf(plan);
+		const isAnswer = outcome.kind === 'answer' && outcome.httpCode < 500;
+		if (isAnswer && isJsonObject(outcome.json)) {
+			this.proven.add(address);
+			this.failingSince.delete(address);
+		} else if (isLikelyWrongAddress(outcome) && !this.failingSince.has(address)) {
+			this.failingSince.set(address, this.now());
+		}
+	}
+
+	/**
+	 * For how long nothing of use has come from an address that is likely to be wrong, in
+	 * milliseconds; undefined where it is worth waiting for.
+	 *
+	 * @param isForPaid whether the request leads to something that was paid for
+	 */
+	nothingForMs(plan: RequestPlan, outcome: Outcome, isForPaid: boolean): number | undefined {
+		if (!isLikelyWrongAddress(outcome)) return undefined;
+		const address = addressOf(plan);
+		// A server that gives a web page in place of an image goes on giving it.
+		const isPage =
+			plan.call === 'download' && outcome.kind === 'answer' && /^\s*</.test(outcome.text);
+		if (!isPage && (isForPaid || this.proven.has(address))) return undefined;
+		return this.now() - (this.failingSince.get(address) ?? this.now());
+	}
+}
+
+/** What is on one server: images may lie on any. */
+function addressOf({ call, path }: RequestPlan): string {
+	if (call !== 'download') return call === 'listing' ? 'listing' : 'gateway';
+	try {
+		return new URL(path).origin;
+	} catch {
+		return path;
+	}
 }
 
 /** @see Client */
@@ -52,6 +110,7 @@ export function createClient({
 	onRepeat,
 }: ClientOptions): Client {
 	let lastRefusal: Outcome | undefined;
+	const addresses = new KnownAddresses(wallClock);
 
 	async function sendOnce(plan: RequestPlan, timeoutMs?: number, way?: SendOnce): Promise<Outcome> {
 		try {
@@ -70,6 +129,7 @@ export function createClient({
 	): Promise<Outcome> {
 		return await limiter.run(async (permit) => {
 			const outcome = await way(plan, timeoutMs);
+			addresses.note(plan, outcome);
 			if (isRateLimited(outcome) && outcome.kind === 'answer') {
 				lastRefusal = outcome;
 				// Polls are repeated until their deadline, by whoever waits.
@@ -85,14 +145,27 @@ export function createClient({
 		});
 	}
 
-	async function sendWithRetry(plan: RequestPlan, way?: SendOnce): Promise<Sent> {
+	async function sendWithRetry(
+		plan: RequestPlan,
+		way?: SendOnce,
+		isForPaid = plan.call === 'poll' || plan.call === 'download',
+	): Promise<Sent> {
 		let quotaRefusals = 0;
 		for (let attempts = 1; ; attempts += 1) {
 			const outcome = await sendOnce(plan, undefined, way);
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const random = clock.random();
 			const nowMs = wallClock();
-			const decision = decideRetry({ plan, outcome, attempts, quotaRefusals, random, nowMs });
+			const nothingForMs = addresses.nothingForMs(plan, outcome, isForPaid);
+			const decision = decideRetry({
+				plan,
+				outcome,
+				attempts,
+				quotaRefusals,
+				random,
+				nowMs,
+				nothingForMs,
+			});
 			if (!decision.again || (decision.rateLimited && limiter.circuitOpen)) {
 				return { outcome, attempts };
 			}

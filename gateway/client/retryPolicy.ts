@@ -11,6 +11,10 @@ const MOST_RATE_LIMITED_ATTEMPTS = 15;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 20_000;
 
+/** The same number of attempts within 5 s, where waiting longer is of no use. */
+const FIRST_QUICK_PAUSE_MS = 150;
+const MOST_QUICK_MS = 4800;
+
 /** A `Retry-After` beyond this is no pause but an answer: the user is told instead. */
 export const LONGEST_RETRY_AFTER_MS = 300_000;
 
@@ -50,8 +54,8 @@ export function isTransient(outcome: Outcome): boolean {
  * @param attempt 1 after the first attempt
  * @returns milliseconds
  */
-export function backoffMs(attempt: number, random: number): number {
-	const full = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE_MS): number {
+	const full = Math.min(LONGEST_PAUSE_MS, firstMs * 2 ** (attempt - 1));
 	return full * (0.5 + random / 2);
 }
 
@@ -68,7 +72,29 @@ export interface Attempted {
 	random: number;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	nowMs: number;
+	/**
+	 * Set where the address is likely to be wrong (`isLikelyWrongAddress`): for how long nothing of
+	 * use has come from it, in milliseconds.
+	 */
+	nothingForMs?: number;
 }
+
+/**
+ * Whether an outcome is what a wrong address gives: no connection at all, or a web page. A gateway
+ * that restarts gives the same, so it depends on whether anything has come from that address before.
+ */
+export function isLikelyWrongAddress(outcome: Outcome): boolean {
+	if (outcome.kind === 'fault') return OF_WRONG_ADDRESSES.includes(outcome.fault);
+	return outcome.httpCode >= 200 && outcome.httpCode < 300 && !isGood(outcome);
+}
+
+const OF_WRONG_ADDRESSES: readonly Fault[] = [
+	'refused',
+	'notFound',
+	'unconnected',
+	'reset',
+	'other',
+];
 
 /**
  * Whether a plan is sent again after an outcome: the table of the design, section 4, in code. A
@@ -81,12 +107,15 @@ export function decideRetry({
 	quotaRefusals,
 	random,
 	nowMs,
+	nothingForMs,
 }: Attempted): Decision {
 	if (isGood(outcome)) return { again: false };
 	const asked =
 		outcome.kind === 'answer' ? retryAfterMs(outcome.headers['retry-after'], nowMs) : undefined;
 	if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return { again: false };
-	const afterMs = Math.max(asked ?? 0, backoffMs(attempts, random));
+	const isQuick = nothingForMs !== undefined;
+	const firstMs = isQuick ? FIRST_QUICK_PAUSE_MS : FIRST_PAUSE_MS;
+	const afterMs = Math.max(asked ?? 0, backoffMs(attempts, random, firstMs));
 
 	if (isQuotaRefusal(outcome)) {
 		return quotaRefusals <= 1 ? { again: true, afterMs, rateLimited: false } : { again: false };
@@ -97,6 +126,7 @@ export function decideRetry({
 			: { again: false };
 	}
 	if (attempts >= MOST_ATTEMPTS) return { again: false };
+	if (isQuick && nothingForMs + afterMs > MOST_QUICK_MS) return { again: false };
 	const mayBeSentAgain = plan.paid
 		? outcome.kind === 'fault' && (outcome.fault === 'refused' || outcome.fault === 'notFound')
 		: isTransient(outcome);

@@ -143,3 +143,9 @@ export function suits(record: ModelRecord, mode: string): boolean {
 	if (record.mediaType !== undefined && record.mediaType !== 'image') return false;
 	return record.modes === undefined || record.modes.length === 0 || record.modes.includes(mode);
 }
+
+/** Whether a model makes videos: it is listed, and there is no endpoint to ask it (specification, 4.1). */
+export function makesVideos({ mediaType, modes = [] }: ModelRecord): boolean {
+	if (mediaType !== undefined) return mediaType.trim().toLowerCase() === 'video';
+	return modes.length > 0 && modes.every((mode) => /(^|_)video$/i.test(mode.trim().slice(0, 100)));
+}

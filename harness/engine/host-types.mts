@@ -32,6 +32,13 @@ export interface HostOptions {
 	onSubExecution?: (result: RunResult) => void;
 	/** Called before a parked sub-execution goes on: what it returns is how the process dies then. */
 	onResume?: (parked: RunResult) => Crash | undefined;
+	/**
+	 * Called when a parked sub-execution goes on: gives what it comes to, or how the process dies while
+	 * it is running. Then nobody waits for `running` any more.
+	 */
+	whileResumed?: (parked: RunResult, running: Promise<RunResult>) => Promise<RunResult | Crash>;
+	/** Told how sub-executions get on. */
+	onSubProgress?: RunOptions['onProgress'];
 }
 
 /**

@@ -66,6 +66,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		const child = await host.run(info.code as unknown as WorkflowJson, {
 			input: inputData,
 			mode: 'trigger',
+			onProgress: options.onSubProgress,
 		});
 		options.onSubExecution?.(child);
 		if (child.status === 'waiting') parkedChildren.set(child.executionId, child);
@@ -85,16 +86,16 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			let child = parkedChildren.get(id);
 			if (!child) throw new Error(`The sub-execution ${id} is not known to this host.`);
 			let crash: Crash | undefined;
-			while (child.status === 'waiting') {
+			while (child.status === 'waiting' && crash === undefined) {
 				crash = options.onResume?.(child);
-				if (crash === undefined) child = await host.resume(child);
-				else break;
+				const running = host.resume(child);
+				const next = await (options.whileResumed?.(child, running) ?? running);
+				crash ??= typeof next === 'string' ? next : undefined;
+				// What a crashed one has done is done, but nothing of it is stored.
+				if (crash !== undefined) parkedData.set(id, child.data);
+				else child = next as RunResult;
 			}
-			if (crash !== undefined) {
-				// What it does before the end is done, but nothing of it is stored.
-				await host.resume(child);
-				parkedData.set(id, child.data);
-			} else options.onSubExecution?.(child);
+			if (crash === undefined) options.onSubExecution?.(child);
 			parkedChildren.delete(id);
 			const error = crash === undefined || crash === 'output' ? child.error : errorOfCrash[crash];
 			if (error) {

@@ -72,6 +72,11 @@ export class N8nServer extends RestClient {
 		return this.process.pid;
 	}
 
+	/** Whether its process is there. */
+	get runs(): boolean {
+		return this.process.runs;
+	}
+
 	/** What the server has written so far, over all its starts. */
 	get logs(): string {
 		return this.process.logs;

@@ -1,5 +1,22 @@
-import type { Outcome } from '../../gateway/protocol/outcome.js';
+import type { Fault, Outcome } from '../../gateway/protocol/outcome.js';
 import type { FakeClock } from './fake-clock.mjs';
+
+/** Every kind of fault. */
+export const FAULTS = Object.keys({
+	refused: 0,
+	notFound: 0,
+	unconnected: 0,
+	tlsMismatch: 0,
+	certificate: 0,
+	invalidAddress: 0,
+	invalidHeader: 0,
+	invalidBody: 0,
+	blocked: 0,
+	reset: 0,
+	timeout: 0,
+	tooLarge: 0,
+	other: 0,
+} satisfies Record<Fault, 0>) as Fault[];
 
 /**
  * Whether a request that arrives at that moment (milliseconds) is let through, while so many others

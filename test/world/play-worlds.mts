@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
-import { playSeed } from './batch.mjs';
+import { playSeed, warmUp } from './batch.mjs';
 import { bytesInUse, leak } from './memory.mjs';
 import { axiosOfN8n } from './wire/axios-of-n8n.mjs';
 import { inProcess } from './wire/in-process.mjs';
@@ -44,8 +44,7 @@ const sockets = await openSockets(axiosOfN8n.defaults.adapter);
 const wayOf = (seed: number) =>
 	values.way === 'sockets' || (values.way === undefined && seed % 10 === 9) ? sockets : inProcess;
 
-// What is loaded late would look like a blocked event loop.
-for (let seed = 0; seed < 20; seed += 1) await playSeed(seed, engine, inProcess);
+await warmUp(engine);
 
 const before = bytesInUse();
 const began = process.hrtime.bigint();

@@ -1,6 +1,6 @@
 /** What happened in a world, in about ten lines. */
 import type { Breach } from './invariants/all.mjs';
-import type { Played, Step } from './execution/play.mjs';
+import type { Played, Step } from './execution/step.mjs';
 import type { Received } from './service/books.mjs';
 import { callsOf } from './invariants/evidence.mjs';
 

@@ -1,6 +1,6 @@
 import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, rounded } from '../../../gateway/validation/pricing';
-import type { ModelRecord } from '../../../gateway/protocol/models';
+import { makesVideos, type ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
 	GenerationRequest,
@@ -60,7 +60,15 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 				}
 				return { request, violations: [] };
 			}
-			const modelParameters = withPublishedTypes(record, request.modelParameters ?? {});
+			if (makesVideos(record)) {
+				throw new GatewayError({
+					message: `The model "${request.model}" makes videos, and the gateway has no endpoint for videos`,
+					description: 'Choose an image model from the list. Nothing was sent for this item.',
+				});
+			}
+			const given = request.modelParameters ?? {};
+			const modelParameters = withPublishedTypes(record, given);
+			const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
 			// What is not set in the options does not hide what the form of the model holds.
 			const n = request.n ?? modelParameters.n;
 			const parameters = { ...modelParameters, n, ...request.extraFields };
@@ -68,7 +76,8 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
 			const count = Number(parameters.n ?? 1);
 			return {
-				request: { ...request, modelParameters },
+				// The very same where nothing changes.
+				request: isSame ? request : { ...request, modelParameters },
 				violations: violations.map(inWords),
 				estimatedCost: estimateCost(record.billing, count >= 1 && count < Infinity ? count : 1),
 			};

@@ -37,6 +37,11 @@ export class ListingError extends Error {
 	) {
 		super(errorFor(plan, outcome, attempts).message);
 	}
+
+	/** What to do about it. */
+	get advice(): string {
+		return errorFor(this.plan, this.outcome).problem.description;
+	}
 }
 
 /**
@@ -138,8 +143,9 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 		attempts: 1,
 	})).catch((error: unknown) => {
 		const message = error instanceof Error ? error.message : String(error);
+		const advice = error instanceof ListingError ? `${error.advice} ` : '';
 		throw new NodeOperationError(context.getNode(), message, {
-			description: 'The model list is not needed to run: enter the model "By Name".',
+			description: `${advice}The model list is not needed to run: enter the model "By Name".`,
 		});
 	});
 	return readModelList(answer.json);

@@ -4,7 +4,7 @@ import type {
 	ResourceMapperField,
 	ResourceMapperFields,
 } from 'n8n-workflow';
-import type { AllowedValue } from '../../../gateway/protocol/models';
+import { makesVideos, type AllowedValue } from '../../../gateway/protocol/models';
 import { isJsonObject } from '../../../gateway/util/json';
 import { loadModels } from './modelCache';
 
@@ -28,6 +28,10 @@ export async function getModelParameters(
 	}
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
+	if (record !== undefined && makesVideos(record)) {
+		const notice = 'This model makes videos, and the gateway has no endpoint for videos.';
+		return { fields: [], emptyFieldsNotice: notice };
+	}
 	return {
 		fields:
 			record === undefined

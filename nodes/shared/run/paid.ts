@@ -25,6 +25,19 @@ export interface Paid {
 	lost?: boolean;
 }
 
+/** What is kept of a paid request: JSON that n8n stores with the execution. */
+export interface PaidNote {
+	fingerprint: string;
+	/** Of the node's parameters and the input item. */
+	source: string;
+	executionId: string;
+	runIndex: number;
+	itemIndex: number;
+	paid: Paid;
+	/** Its result has left the node. */
+	delivered?: boolean;
+}
+
 /** What one item has paid for; `undefined` while its request is under way. */
 export interface Payment {
 	itemIndex: number;

@@ -2,24 +2,17 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	type Problem,
+} from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
-import { paymentsInWords, type Paid } from './paid';
+import { indexNotes } from './earlierNotes';
+import { problemOf } from './nodeErrors';
+import { paymentsInWords, type Paid, type PaidNote as Note } from './paid';
 import type { Run } from './runContext';
-
-/** What is kept of a paid request: JSON that n8n stores with the execution. */
-interface Note {
-	fingerprint: string;
-	/** Of the node's parameters and the input item. */
-	source: string;
-	executionId: string;
-	runIndex: number;
-	itemIndex: number;
-	paid: Paid;
-	/** Its result has left the node. */
-	delivered?: boolean;
-}
 
 /** A paid request of one item, before it is sent. */
 export interface PaidRequest {
@@ -46,6 +39,13 @@ export interface PaidRequests {
 		plan: RequestPlan,
 		read: (body: JsonObject) => Paid | undefined,
 	): Promise<Paid>;
+	/**
+	 * An item fails before anything is sent for it: its source cannot be fetched, say, or the budget is
+	 * exceeded. What an earlier try has paid for it would be out of reach.
+	 *
+	 * @returns the same error, also with what was paid for
+	 */
+	withEarlier(error: unknown, itemIndex: number): unknown;
 	/** Adds what has become known of what an item paid for. */
 	note(itemIndex: number, paid: Paid): void;
 	/** The node gives out its items. @param failed the indexes of the input items that are errors */
@@ -85,7 +85,6 @@ export function openPaidRequests(run: Run): PaidRequests {
 	const store = context.getContext('node');
 	const notes = readNotes(store[KEY]).filter((note) => !note.delivered || isSameRun(note));
 	store[KEY] = notes;
-	const earlier = [...notes];
 
 	const node = context.getNode();
 	let parameters: string | undefined;
@@ -100,21 +99,20 @@ export function openPaidRequests(run: Run): PaidRequests {
 	const sending = new Set<number>();
 
 	const isToBeHad = (note: Note): boolean => {
-		if (inUse.has(note)) return false;
 		if (note.executionId === executionId) return !note.delivered || !isTool;
 		return note.paid.unknown === undefined && note.paid.failed !== true;
 	};
+	const taken = new Set<Note>();
+	const earlier = indexNotes(notes.filter(isToBeHad), expected, taken, (note) => inUse.has(note));
 
-	/** The note of the same request at the same place, else at a place where nobody asks for it. */
 	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined => {
-		const known = held.get(itemIndex);
-		if (known !== undefined || earlier.length === 0) return known;
-		const left = earlier.filter(isToBeHad);
-		const same = left.filter((note) => note.fingerprint === fingerprint);
-		const own = same.find((note) => note.itemIndex === itemIndex);
-		const free = same.find((note) => expected.get(note.itemIndex) !== fingerprint);
-		if (own !== undefined || free !== undefined) return own ?? free;
-		const before = left.filter((note) => isSameRun(note) && note.itemIndex === itemIndex);
+		const known = held.get(itemIndex) ?? earlier.ofRequest(fingerprint, itemIndex);
+		return known ?? sameSource(itemIndex);
+	};
+
+	/** What another try of this run has paid for the same item, by the same parameters. */
+	const sameSource = (itemIndex: number): Note | undefined => {
+		const before = earlier.ofPlace(itemIndex).filter(isSameRun);
 		if (before.length === 0) return undefined;
 		const source = sourceOf(itemIndex);
 		return before.find((note) => note.source === source);
@@ -122,6 +120,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 
 	const hold = (itemIndex: number, note: Note): void => {
 		held.set(itemIndex, note);
+		taken.add(note);
 		inUse.add(note);
 	};
 
@@ -183,6 +182,16 @@ export function openPaidRequests(run: Run): PaidRequests {
 			add(request, paid);
 			return paid;
 		},
+		withEarlier: (error, itemIndex) => {
+			const fingerprint = expected.get(itemIndex);
+			const note =
+				held.has(itemIndex) || sending.has(itemIndex)
+					? undefined
+					: fingerprint === undefined
+						? sameSource(itemIndex)
+						: find({ itemIndex, fingerprint });
+			return note === undefined ? error : withPayment(error, note.paid, itemIndex);
+		},
 		note: (itemIndex, paid) => {
 			const note = held.get(itemIndex);
 			if (note !== undefined) note.paid = { ...note.paid, ...paid };
@@ -233,6 +242,19 @@ const NOTHING_OF_USE = {
 	description:
 		"It may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console.",
 };
+
+/** An error of an item that was paid for all the same. */
+function withPayment(error: unknown, paid: Paid, itemIndex: number): GatewayError {
+	const problem = problemOf(error);
+	const had = paymentsInWords([{ itemIndex, paid }]);
+	const Kind = paid.unknown === undefined ? GatewayError : UnknownOutcomeError;
+	return new Kind({
+		...problem,
+		taskId: paid.task?.taskId ?? paid.unknown?.taskId,
+		taskType: paid.task?.taskType,
+		description: [problem.description, had].filter((text) => text !== '').join('\n'),
+	});
+}
 
 /** An unknown outcome whose response names an ID leads to the task, if there is one. */
 function withId(problem: Problem): Problem {

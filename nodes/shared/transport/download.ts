@@ -63,6 +63,7 @@ export async function downloadImage(
 	const { outcome, attempts } = await transport.client.sendWithRetry(
 		planDownload(address),
 		createDownloader(transport, maxBytes, name),
+		role === 'result',
 	);
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
 	const shown =

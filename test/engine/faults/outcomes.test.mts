@@ -183,7 +183,7 @@ describe('a paid request that never left', () => {
 		[
 			'no TLS at all',
 			onHello((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
-			/address is not valid/,
+			/does not use https at this address/,
 		],
 	])('because of %s', async (_, make, words) => {
 		const server = await listen(make());

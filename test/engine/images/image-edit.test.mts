@@ -207,6 +207,7 @@ describe('the three forms of asking for a task', () => {
 				status: 'queued',
 				statusGroup: 'waiting',
 				model: MODEL,
+				prompt: expect.any(String),
 				submittedAt: expect.any(String),
 			},
 		]);
@@ -557,6 +558,69 @@ describe('sending again', () => {
 		expect(result.error).toBeUndefined();
 		expect(result.output(NODE)).toHaveLength(20);
 		expect(gateway.paid).toBe(20);
+	});
+});
+
+describe('by Retry On Fail, where the source cannot be fetched again', () => {
+	const again = async (parameters: object, faults: object[]): Promise<unknown> => {
+		const imageUrl = await publishedImage();
+		gateway.setFaults([
+			{ call: 'download', kind: 'status', status: 404, after: 1 },
+			...faults,
+		] as never);
+		const result = await edit(
+			await hostAt(gateway.url),
+			[{}],
+			{ imageSource: 'url', imageUrl, options: { pollInterval: 1, maxWait: 2 }, ...parameters },
+			{ onError: 'continueRegularOutput', retryOnFail: true, maxTries: 2, waitBetweenTries: 1 },
+		);
+		expect(gateway.paid).toBe(2);
+		return result.json(NODE);
+	};
+
+	test('an unknown outcome is still told', async () => {
+		const lost = { call: 'sync', kind: 'status', status: 504, charged: true };
+		expect(await again({}, [lost])).toMatchObject([
+			{
+				error: expect.stringContaining('could not be downloaded'),
+				details: {
+					outcome: 'unknown',
+					description: expect.stringContaining('May have been charged'),
+				},
+			},
+		]);
+	});
+
+	test('the task of another item is still named where the rest exceeds the budget', async () => {
+		const imageUrl = await publishedImage();
+		gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
+		const result = await edit(
+			await hostAt(gateway.url),
+			[{}, {}],
+			{
+				mode: 'submit',
+				imageSource: 'url',
+				imageUrl,
+				prompt: '={{ "edit " + $itemIndex }}',
+				options: { budget: 0.05, n: '={{ 2 - $itemIndex }}' },
+			},
+			{ onError: 'continueRegularOutput', retryOnFail: true, maxTries: 2, waitBetweenTries: 1 },
+		);
+		expect(gateway.paid).toBe(2);
+		expect(result.json(NODE)).toMatchObject([
+			{ error: expect.stringContaining('budget') },
+			{ error: expect.stringContaining('budget'), details: { taskId: expect.any(String) } },
+		]);
+	});
+
+	test('the task that was submitted is still named', async () => {
+		const down = { call: 'poll', kind: 'status', status: 503 };
+		expect(await again({ mode: 'wait' }, [down])).toMatchObject([
+			{
+				error: expect.stringContaining('could not be downloaded'),
+				details: { taskId: expect.any(String), taskType: 'edit' },
+			},
+		]);
 	});
 });
 

@@ -322,8 +322,8 @@ describe('a listing that is down', () => {
 
 	test('nothing there at all', async () => {
 		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
-		expect(error.message).toContain('nothing answers at the address of the gateway');
-		expect(error.description).toContain('Base URL');
+		expect(error.message).toContain('nothing answers at the address of the model listing');
+		expect(error.description).toMatch(/^Check "Media URL" \(or "Base URL" where that is empty\)/);
 	});
 
 	test('a fault that passes is not noticed', async () => {

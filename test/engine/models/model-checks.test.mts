@@ -125,17 +125,28 @@ function expectRefused(result: RunResult, model: string, ...violations: string[]
 	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 }
 
+test.each(['imageGeneration', 'imageEdit'])('%s with a video model says so', async (type) => {
+	const files = { data: { bytes: TINY_PNG, mimeType: 'image/png' } };
+	for (const name of ['film', 'film that says it paints', '={{ "fi" + "lm" }}']) {
+		for (const more of [{}, { mode: 'submit' }, { options: { dryRun: true } }]) {
+			const result = await make(name, more, [{ files }], {}, host, type);
+			expect(errorOf(result).message).toMatch(
+				/^The model "film.*" makes videos, and the gateway has no endpoint for videos$/,
+			);
+		}
+	}
+	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
+	// Without the listing nobody knows: the request goes out.
+	const fresh = await another();
+	fresh.gateway.setFaults([{ call: 'listing', kind: 'status', status: 503 }]);
+	await make('film', {}, [{ files }], {}, fresh.host, type);
+	expect(paidRequests(fresh.gateway)).toHaveLength(1);
+});
+
 describe('a limit of the model', () => {
 	const ASYNC = '"Submit and Wait" or "Submit Only"';
 	const broken: Array<[string, string, Parameters, string]> = [
 		['the task', 'strict', {}, 'The task of the model is text_to_image; allowed: image_edit'],
-		['a video model', 'film', {}, 'The task of the model is text_to_image; allowed: text_to_video'],
-		[
-			'a video model, whatever it says',
-			'film that says it paints',
-			{},
-			'The task of the model is text_to_image; allowed: video',
-		],
 		['no sync', 'later', {}, `"Mode" is "Synchronous"; allowed: ${ASYNC}`],
 		[
 			'no async, wait',

@@ -3,29 +3,20 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
+import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
 import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workbench.mjs';
 
-/** The time of day, which is what deadlines over parks go by; it is turned on, not waited for. */
-const realNow = Date.now;
-let turned = 0;
-let wakes: number[] = [];
+turnTimeOfDay();
 
-beforeAll(() => {
-	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
-});
+/** For how long the executions were parked, in milliseconds. */
+let wakes: number[] = [];
 beforeEach(() => {
-	turned = 0;
 	wakes = [];
 });
-afterAll(() => jest.restoreAllMocks());
 
 const onWake = (until: Date): void => {
-	// A parent waits for its child for ever; only the child has a time.
-	if (until.getTime() > Date.now() + 86_400_000) return;
-	wakes.push(until.getTime() - Date.now());
-	// What is due is taken up at the next round, which comes once a minute.
-	const due = Math.max(0, until.getTime() - realNow() - 1);
-	turned = Math.ceil(Math.max(due, turned + 1) / 60_000) * 60_000;
+	const pauseMs = nextRound(until);
+	if (pauseMs !== undefined) wakes.push(pauseMs);
 };
 
 const open: Bench[] = [];
@@ -40,18 +31,10 @@ afterAll(async () => {
 
 type Parameters = Record<string, unknown>;
 
-/** Start → Node → Done, and Node's second output → Failed. */
-function workflow(parameters: Parameters, settings: Settings = {}): WorkflowJson {
-	const options = { surviveRestarts: true, parkAfter: 0, ...(parameters.options as object) };
-	const made = workflowOf('imageWait', { ...parameters, options }, settings);
-	made.nodes.push(
-		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
-		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
-	);
-	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
-	made.connections[NODE] = { main: [to('Done'), to('Failed')] };
-	return made;
-}
+const workflow = (parameters: Parameters, settings: Settings = {}): WorkflowJson => {
+	const options = { parkAfter: 0, ...(parameters.options as object) };
+	return survivingWorkflow('imageWait', { ...parameters, options }, settings);
+};
 
 /** Runs to the end, over as many parks as it takes. */
 async function runToEnd(
@@ -176,7 +159,7 @@ describe('parked', () => {
 		);
 		expect(result.output('Done')).toEqual([]);
 		// It was asked about once more after its deadline, at the next round of n8n.
-		expect(turned).toBe(240_000);
+		expect(turned.ms).toBe(240_000);
 		expect(polls(bench)).toBe(5);
 	});
 
@@ -363,7 +346,7 @@ describe('what is still open leaves by the second output', () => {
 			input: ids.map((taskId, index) => ({ json: { taskId, prompt: prompts[index] } })),
 			// A minute goes by for the gateway with each round.
 			onProgress: ({ type, node }) => {
-				if (type === 'nodeFinished' && node === NODE) turned += 60_000;
+				if (type === 'nodeFinished' && node === NODE) turned.ms += 60_000;
 			},
 		});
 		expect(result.status).toBe('success');

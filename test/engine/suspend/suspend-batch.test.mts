@@ -3,66 +3,48 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain } from '../one-node.mjs';
-import { byName, MODEL, NODE, openBench, TINY_PNG, workflowOf, type Bench } from '../workbench.mjs';
+import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
+import { byName, MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
 import type { Settings } from '../workbench.mjs';
 
-const realNow = Date.now;
-let turned = 0;
+turnTimeOfDay();
+
 let children: RunResult[] = [];
 const key = { apiKey: 'sk-embedded-gateway-one', baseUrl: '' };
 const credentials: Record<string, Record<string, unknown>> = { mediaGatewayApi: key };
 
-/** n8n's rounds: what is due is taken up at the next full minute. */
-const onWake = (until: Date): void => {
-	if (until.getTime() > Date.now() + 86_400_000) return;
-	const due = Math.max(until.getTime() - realNow() - 1, turned + 1);
-	turned = Math.ceil(due / 60_000) * 60_000;
-};
-
 let bench: Bench;
 beforeAll(async () => {
-	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
 	bench = await openBench({
 		now: () => Date.now(),
 		host: {
 			credentials,
 			extraNodeTypes: filesNode,
 			onSubExecution: (child) => void children.push(child),
-			onWake,
+			onWake: (until) => void nextRound(until),
 		},
 	});
 	key.baseUrl = bench.gateway.url;
 });
 beforeEach(() => {
-	turned = 0;
 	children = [];
 	credentials.mediaGatewayApi = { ...key };
 	bench.gateway.reset();
 	bench.gateway.setFaults([]);
 });
-afterAll(async () => {
-	await bench.close();
-	jest.restoreAllMocks();
-});
+afterAll(async () => await bench.close());
 
 type Parameters = Record<string, unknown>;
 
-function workflow(
+const workflow = (
 	type: 'imageGeneration' | 'imageWait',
 	parameters: Parameters = {},
 	settings: Settings = {},
-): WorkflowJson {
-	const options = { surviveRestarts: true, checkLimits: false, ...(parameters.options as object) };
+): WorkflowJson => {
 	const made = type === 'imageGeneration' ? { mode: 'wait', prompt: '={{ $json.prompt }}' } : {};
-	const json = workflowOf(type, { ...made, ...parameters, options }, settings);
-	json.nodes.push(
-		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
-		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
-	);
-	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
-	json.connections[NODE] = { main: [to('Done'), to('Failed')] };
-	return json;
-}
+	const options = { checkLimits: false, ...(parameters.options as object) };
+	return survivingWorkflow(type, { ...made, ...parameters, options }, settings);
+};
 
 async function runToEnd(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
 	const input = items.map((one) => ({ json: one }));
@@ -358,7 +340,7 @@ describe('what concerns all tasks while they are waited for', () => {
 		expect(result.status).toBe('success');
 		const output = result.json(onError === 'continueErrorOutput' ? 'Failed' : 'Done');
 		expect(output.map(({ details }) => (details as IDataObject).taskId)).toEqual(ids);
-		expect(turned).toBe(60_000);
+		expect(turned.ms).toBe(60_000);
 	});
 });
 
@@ -366,14 +348,14 @@ test('a throttled gateway: every task is asked about, and every response is used
 	const throttled = await openBench({
 		now: () => Date.now(),
 		requestsPerSecond: 150,
-		host: { onWake },
+		host: { onWake: (until) => void nextRound(until) },
 	});
 	try {
 		const ids: string[] = [];
 		for (let batch = 0; batch < 3; batch += 1) {
 			const prompts = Array.from({ length: 140 }, (_, index) => `fox ${index} [slow 30]`);
 			ids.push(...(await throttled.submit(...prompts)));
-			turned += 2000;
+			turned.ms += 2000;
 		}
 		const json = workflow('imageWait', { download: false, maxWait: 50 });
 		const input = asItems(ids).map((one) => ({ json: one }));
@@ -383,7 +365,7 @@ test('a throttled gateway: every task is asked about, and every response is used
 		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
 		// It was more than one round had time for, and the deadlines were over in the first: none is
 		// called open without having been asked about, and who was asked about rests until all were.
-		expect(turned).toBeGreaterThan(60_000);
+		expect(turned.ms).toBeGreaterThan(60_000);
 		expect(throttled.gateway.count('poll')).toBeLessThan(ids.length * 2);
 	} finally {
 		await throttled.close();

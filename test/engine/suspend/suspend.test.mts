@@ -3,11 +3,11 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Crash, HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
-import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workbench.mjs';
+import { nextRound, survivingWorkflow, turnTimeOfDay } from './rounds.mjs';
+import { NODE, openBench, type Bench, type Settings } from '../workbench.mjs';
 
-/** n8n's rounds: what is due is taken up at the next full minute. */
-const realNow = Date.now;
-let turned = 0;
+turnTimeOfDay();
+
 /** How the process dies in the next checks, by the name of the sub-workflow. */
 let crashes: Array<Crash | undefined> = [];
 let resumed: string[] = [];
@@ -15,11 +15,7 @@ let crashIn = 'checking';
 let onCheck: (check: number) => void;
 let children: RunResult[] = [];
 
-beforeAll(() => {
-	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned);
-});
 beforeEach(() => {
-	turned = 0;
 	crashes = [];
 	resumed = [];
 	children = [];
@@ -28,14 +24,10 @@ beforeEach(() => {
 	bench.gateway.reset();
 	bench.gateway.setFaults([]);
 });
-afterAll(() => jest.restoreAllMocks());
 
 const hostOptions: HostOptions = {
 	onSubExecution: (child) => void children.push(child),
-	onWake: (until) => {
-		if (until.getTime() > Date.now() + 86_400_000) return;
-		turned = Math.ceil(Math.max(until.getTime() - realNow() - 1, turned + 1) / 60_000) * 60_000;
-	},
+	onWake: (until) => void nextRound(until),
 	onResume: ({ workflow }) => {
 		resumed.push(workflow.name ?? '');
 		if (workflow.name?.includes('checking')) onCheck(checks());
@@ -51,23 +43,14 @@ afterAll(async () => await bench.close());
 
 type Parameters = Record<string, unknown>;
 
-/** Start → Node → Done, and Node's second output → Failed. */
-function workflow(
+const workflow = (
 	type: 'imageGeneration' | 'imageWait',
 	parameters: Parameters = {},
 	settings: Settings = {},
-): WorkflowJson {
-	const options = { surviveRestarts: true, ...(parameters.options as object) };
+): WorkflowJson => {
 	const mode = type === 'imageGeneration' ? { mode: 'wait' } : {};
-	const made = workflowOf(type, { ...mode, ...parameters, options }, settings);
-	made.nodes.push(
-		{ name: 'Done', type: 'n8n-nodes-base.noOp' },
-		{ name: 'Failed', type: 'n8n-nodes-base.noOp' },
-	);
-	const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
-	made.connections[NODE] = { main: [to('Done'), to('Failed')] };
-	return made;
-}
+	return survivingWorkflow(type, { ...mode, ...parameters }, settings);
+};
 
 async function suspended(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
 	const input = items.map((one) => ({ json: one }));
@@ -118,6 +101,31 @@ describe('killed in a check', () => {
 		expect(message).toBe('n8n crashed 5 times in a row while it checked the image tasks');
 		for (const id of ids) expect(description).toContain(id);
 		expect(checks()).toBe(6);
+	});
+
+	test('no way of the keeper leads back: an error of the engine itself cannot go round', async () => {
+		const ids = await bench.submit('a fox');
+		await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
+		const keeper = children.find((child) => child.workflow.name?.includes('waiting'))!;
+		const next = (name: string): string[] =>
+			(keeper.workflow.connections[name]?.main ?? []).flat().flatMap((to) => to?.node ?? []);
+		const longest = (name: string, before: string[]): number => {
+			expect(before).not.toContain(name);
+			return 1 + Math.max(0, ...next(name).map((node) => longest(node, [...before, name])));
+		};
+		// The start, one for each watcher, one that gives up, and what follows.
+		expect(longest('Start', [])).toBe(1 + 21 + 1 + 1);
+	});
+
+	test('with progress in between it is started again 20 times, and no more', async () => {
+		const prompts = Array.from({ length: 24 }, (_, index) => `fox [slow ${40 + index * 120}]`);
+		const ids = await bench.submit(...prompts);
+		onCheck = (check) => void (crashes = check % 2 === 0 ? ['output'] : []);
+		const parameters = { download: false, maxWait: 9000 };
+		const result = await runToEnd(workflow('imageWait', parameters), asItems(ids));
+		const { message, description } = errorOf(result);
+		expect(message).toBe('n8n crashed 20 times while it checked the image tasks');
+		for (const id of ids) expect(description).toContain(id);
 	});
 
 	test('the keeper itself ends as what n8n makes of it: an error, or tasks to wait for', async () => {
@@ -171,6 +179,23 @@ describe('while it is suspended', () => {
 		expect(message).toBe('The execution that held these image tasks was deleted');
 		for (const part of [parked.executionId, ids[0]]) expect(description).toContain(part);
 	});
+});
+
+describe('n8n retries it', () => {
+	test.each([false, true])(
+		'stopped while it is stored: nothing looks like images (edited: %s)',
+		async (edited) => {
+			const ids = await bench.submit('a fox [slow 300]');
+			const json = workflow('imageWait');
+			const parked = await suspended(json, asItems(ids));
+			const retried = await bench.host.retry(parked, edited ? structuredClone(json) : undefined);
+			expect([retried.status, retried.json('Done'), retried.json(NODE)]).toEqual([
+				'success',
+				[],
+				[],
+			]);
+		},
+	);
 });
 
 describe('what comes back is linked to its own input item, or to none', () => {

@@ -1,6 +1,9 @@
 import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
+import { planMessage } from '../../../gateway/messages/message.js';
+import { planModelList } from '../../../gateway/protocol/models.js';
 import {
+	planDownload,
 	planGeneration,
 	planTaskQuery,
 	type RequestPlan,
@@ -111,7 +114,9 @@ describe('a request that was surely not accepted is sent again', () => {
 		expect(sent).toHaveLength(6);
 		expect(error.message).toMatch(/nothing answers.*\(tried 6 times\)/);
 		const pauses = sent.slice(1).map(({ at }, index) => at - sent[index].at);
-		expect(pauses.every((pause, index) => pause >= 500 * 2 ** index)).toBe(true);
+		// The paid one is the first of its run: its address may be wrong.
+		const first = isPaid ? 75 : 500;
+		expect(pauses.every((pause, index) => pause >= first * 2 ** index)).toBe(true);
 	});
 
 	test('fifteen times where it is too often', async () => {
@@ -217,7 +222,7 @@ test('one attempt is one attempt, with its own time-out', async () => {
 test('when the run is stopped, waiting requests are not sent', async () => {
 	const { clock, client, sent } = senderFor([fault('refused'), accepted], 1);
 	const sending = [client.send(paid), client.send(paid)];
-	await clock.pass(500);
+	await clock.pass(50);
 	clock.close('stopped');
 	const ends = await Promise.allSettled(sending);
 	expect(ends).toContainEqual({ status: 'rejected', reason: 'stopped' });
@@ -233,4 +238,106 @@ test('who waited while everything was refused for minutes is told so, unsent', a
 	expect(errors.some((error) => error instanceof UnknownOutcomeError)).toBe(false);
 	expect(sent.length).toBeLessThan(50);
 	expect(clock.now()).toBeLessThan(400_000);
+});
+
+describe('an address from which nothing of use has come in this run', () => {
+	const listing = planModelList();
+	const message = planMessage({ model: 'm', maxTokens: 1, messages: [], thinking: 'default' });
+	const download = planDownload('https://images.example/1.png');
+	const HTML = page(200, '<html>');
+	const wrong: Array<[string, RequestPlan, Outcome]> = [
+		['a submit: refused', paid, fault('refused')],
+		['a submit: name not found', paid, fault('notFound')],
+		['a message: refused', message, fault('refused')],
+		['the listing: refused', listing, fault('refused')],
+		['the listing: name not found', listing, fault('notFound')],
+		['the listing: no TLS', listing, fault('unconnected')],
+		['the listing: cut', listing, fault('reset')],
+		['the listing: a web page', listing, HTML],
+		['an image that was not paid for: refused', download, fault('refused')],
+		['an image that was not paid for: a web page', download, HTML],
+	];
+
+	/** How long it took until the last word, in milliseconds, and how many attempts. */
+	async function until(
+		plans: RequestPlan[],
+		outcomes: Outcome[],
+		isForPaid?: boolean,
+	): Promise<{ ms: number; attempts: number; outcome: Outcome }> {
+		const { clock, client, sent } = senderFor(outcomes);
+		const [plan, ...before] = [...plans].reverse() as [RequestPlan, ...RequestPlan[]];
+		for (const earlier of before) await clock.run(client.sendWithRetry(earlier));
+		const from = clock.now();
+		const already = sent.length;
+		const { outcome } = await clock.run(client.sendWithRetry(plan, undefined, isForPaid));
+		return { ms: clock.now() - from, attempts: sent.length - already, outcome };
+	}
+
+	test.each(wrong)('%s: said within 5 s, after as many attempts', async (_, plan, outcome) => {
+		const isForPaid = plan.call === 'download' ? false : undefined;
+		for (let seed = 0; seed < 5; seed += 1) {
+			const { ms, attempts } = await until([plan], [outcome], isForPaid);
+			expect(ms).toBeLessThan(5000);
+			expect(attempts).toBeGreaterThan(3);
+		}
+	});
+
+	test('a server that takes its time to refuse does not make it longer', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const client = createClient({
+			limiter,
+			clock,
+			wallClock: clock.now,
+			sendOnce: async () => {
+				await clock.sleep(2000);
+				return fault('notFound');
+			},
+		});
+		const all = Array.from({ length: 50 }, async () => await client.sendWithRetry(paid));
+		await clock.run(Promise.all(all));
+		// Fifty of them, ten at a time.
+		expect(clock.now()).toBeLessThanOrEqual(2000 + 4800 + 2000 * 5);
+	});
+
+	test('it is waited for once a request of the run has succeeded', async () => {
+		for (const outcome of [fault('refused'), fault('notFound')]) {
+			const { ms, attempts } = await until([paid, paid], [accepted, outcome]);
+			expect([ms > 10_000, attempts]).toEqual([true, 6]);
+		}
+		// An error in the gateway's own form shows that it is there, a page or a 502 does not.
+		const refused = answer(400, { error: { message: 'no' } });
+		expect((await until([paid, paid], [refused, fault('refused')])).ms).toBeGreaterThan(10_000);
+		const html = await until([paid, paid], [page(404, '<html>'), fault('refused')]);
+		expect(html.ms).toBeLessThan(5000);
+	});
+
+	test('each address is known for itself', async () => {
+		const { ms } = await until([paid, listing], [accepted, fault('refused')]);
+		expect(ms).toBeLessThan(5000);
+	});
+
+	test('a restart during the first seconds is got over', async () => {
+		const outcomes = [fault('refused'), fault('refused'), fault('notFound'), accepted];
+		const { outcome, attempts } = await until([paid], outcomes);
+		expect([outcome, attempts]).toEqual([accepted, 4]);
+	});
+
+	test('what leads to something paid is waited for, unless a web page is there', async () => {
+		for (const plan of [free, download]) {
+			for (const outcome of [fault('refused'), fault('notFound'), fault('reset')]) {
+				const { ms, attempts } = await until([plan], [outcome]);
+				expect([ms > 10_000, attempts]).toEqual([true, 6]);
+			}
+		}
+		expect((await until([free], [HTML])).ms).toBeGreaterThan(10_000);
+		expect((await until([download], [HTML])).ms).toBeLessThan(5000);
+		// It may not be written yet.
+		expect((await until([download], [page(200, '')])).ms).toBeGreaterThan(10_000);
+	});
+
+	test('a gateway that is not available is no wrong address', async () => {
+		const { ms, attempts } = await until([listing], [answer(503)]);
+		expect([ms > 10_000, attempts]).toEqual([true, 6]);
+	});
 });

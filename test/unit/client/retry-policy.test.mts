@@ -13,7 +13,7 @@ import {
 	isRateLimited,
 } from '../../../gateway/client/retryPolicy.js';
 import { isQuotaRefusal } from '../../../gateway/protocol/quota.js';
-import { answer, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+import { answer, fault, FAULTS, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
 const QUOTA = { error: { message: 'Insufficient quota', type: 'insufficient_quota' } };
@@ -97,23 +97,8 @@ describe.each(MATRIX)('after %s', (_name, outcome, paid, free, safe) => {
 });
 
 test('a paid request is sent again only where it was certainly not accepted', () => {
-	const faults: Fault[] = [
-		'refused',
-		'notFound',
-		'unconnected',
-		'tlsMismatch',
-		'certificate',
-		'invalidAddress',
-		'invalidHeader',
-		'invalidBody',
-		'blocked',
-		'reset',
-		'timeout',
-		'tooLarge',
-		'other',
-	];
 	const everything = [
-		...faults.map((kind) => fault(kind)),
+		...FAULTS.map((kind) => fault(kind)),
 		...Array.from({ length: 500 }, (_, index) => answer(100 + index, TOO_OFTEN)),
 		...Array.from({ length: 500 }, (_, index) => page(100 + index, '')),
 	];

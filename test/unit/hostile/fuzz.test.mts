@@ -24,6 +24,7 @@ import { readTaskState } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 import { createPoller, type PollAnswer } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
+import { FAULTS } from '../virtual-gateway.mjs';
 
 const PROPERTIES = 12;
 /** All properties together. `MEDIA_GATEWAY_FUZZ_RUNS=1000000 npx jest test/unit/hostile/fuzz` for more. */
@@ -173,21 +174,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 	}),
 	fc.record({
 		kind: fc.constant('fault' as const),
-		fault: fc.constantFrom(
-			'refused',
-			'notFound',
-			'unconnected',
-			'tlsMismatch',
-			'certificate',
-			'invalidAddress',
-			'invalidHeader',
-			'invalidBody',
-			'blocked',
-			'reset',
-			'timeout',
-			'tooLarge',
-			'other',
-		),
+		fault: fc.constantFrom(...FAULTS),
 		detail: fc.constantFrom('', 'ECONNRESET'),
 	}),
 );

@@ -1,11 +1,13 @@
 /** n8n's engine with the package under test: loaded once, for all worlds of this process. */
 import { clock, takeOver } from '../time/take-over.mjs';
-import type { Host } from '../../../harness/engine/host.mjs';
+import type { Host, HostOptions } from '../../../harness/engine/host.mjs';
 
 export interface Engine {
 	host: Host;
 	/** The fields of the credential; to be set before each world. */
 	credential: Record<string, unknown>;
+	/** What is told of sub-executions, and what becomes of them; to be set for each act. */
+	subExecutions: Pick<HostOptions, 'onResume' | 'whileResumed' | 'onSubProgress'>;
 }
 
 let engine: Promise<Engine> | undefined;
@@ -21,11 +23,16 @@ async function load(packageFolder?: string): Promise<Engine> {
 	const { createHost } = await import('../../../harness/engine/host.mjs');
 	const { worldNodes } = await import('./nodes.mjs');
 	const credential: Record<string, unknown> = {};
+	const subExecutions: Engine['subExecutions'] = {};
 	const host = await createHost({
 		packageFolder,
 		credentials: { mediaGatewayApi: credential },
 		binaryMode: 'memory',
 		extraNodeTypes: worldNodes,
+		onResume: (parked) => subExecutions.onResume?.(parked),
+		whileResumed: async (parked, running) =>
+			await (subExecutions.whileResumed?.(parked, running) ?? running),
+		onSubProgress: (event) => subExecutions.onSubProgress?.(event),
 		onWake: (until) => {
 			// A parent waits for its child for ever; only the child has a time.
 			if (until.getTime() < clock.now + 86_400_000) {
@@ -33,5 +40,5 @@ async function load(packageFolder?: string): Promise<Engine> {
 			}
 		},
 	});
-	return { host, credential };
+	return { host, credential, subExecutions };
 }

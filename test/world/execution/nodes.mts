@@ -8,14 +8,14 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
-import { TINY_PNG } from '../../../harness/tiny-png.mjs';
+import { fileOf } from '../service/one-pixel-pictures.mjs';
 
 type Execute = BuiltInNode['execute'];
 
 function node(
 	name: string,
 	execute: Execute,
-	inputs: string[],
+	inputs: Array<string | { type: string; maxConnections: number }>,
 	outputs: string[],
 	properties: string[],
 ): BuiltInNode {
@@ -47,11 +47,13 @@ const listOf = (context: IExecuteFunctions, name: string): IDataObject[] => {
 
 /** Each with a file to edit. */
 function asItems(list: IDataObject[]): INodeExecutionData[] {
-	const data = TINY_PNG.toString('base64');
-	return list.map((json) => ({
-		json: { ...json },
-		binary: { data: { data, mimeType: 'image/png', fileName: 'one.png' } },
-	}));
+	return list.map((json) => {
+		const data = fileOf(Number(json.file ?? 0)).toString('base64');
+		return {
+			json: { ...json },
+			binary: { data: { data, mimeType: 'image/png', fileName: 'one.png' } },
+		};
+	});
 }
 
 async function give(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
@@ -139,8 +141,41 @@ async function agent(
 	};
 }
 
+/** What of a chat model a chain uses. */
+interface ChatModel {
+	invoke(prompt: string): Promise<{ text: string }>;
+	stream(prompt: string): Promise<AsyncIterable<{ text: string }>>;
+}
+
+/** Asks the chat model once for each item, as n8n's chains do. */
+async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const items: INodeExecutionData[] = [];
+	for (const item of this.getInputData().keys()) {
+		try {
+			const model = (await this.getInputConnectionData('ai_languageModel', item)) as ChatModel;
+			const prompt = String(this.getNodeParameter('prompt', item));
+			let text = '';
+			if (this.getNodeParameter('streams', item) !== true) {
+				({ text } = await model.invoke(prompt));
+			} else for await (const chunk of await model.stream(prompt)) text += chunk.text;
+			items.push({ json: { text }, pairedItem: { item } });
+		} catch (error) {
+			if (!this.continueOnFail()) throw error;
+			items.push({ json: { error: (error as Error).message }, pairedItem: { item } });
+		}
+	}
+	return [items];
+}
+
 export const worldNodes: Record<string, BuiltInNode> = {
 	'world.give': node('give', give, [], ['main'], ['items']),
 	'world.again': node('again', again, ['main'], ['main'], ['items', 'rounds']),
+	'world.chain': node(
+		'chain',
+		chain,
+		['main', { type: 'ai_languageModel', maxConnections: 1 }],
+		['main'],
+		['prompt', 'streams'],
+	),
 	'world.agent': node('agent', agent, ['main', 'ai_tool'], ['main'], ['calls', 'again', 'through']),
 };

@@ -2,18 +2,22 @@
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
+import { EXTRA_FIELDS, HISTORIES } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 
 /** Names of the nodes that are looked at afterwards. */
 export const MAKE = 'Make';
 export const COLLECT = 'Collect';
 export const AGENT = 'Agent';
+/** The chat model that a chain asks. */
+export const MODEL = 'Model';
 
 const PACKAGE = 'n8n-nodes-media-gateway';
 const TYPES = {
 	generation: 'imageGeneration',
 	edit: 'imageEdit',
 	message: 'message',
+	models: 'mediaModels',
 } as const;
 
 type Node = WorkflowJson['nodes'][number];
@@ -23,8 +27,17 @@ export const isTool = ({ as }: Flow): boolean => as === 'engineTool' || as === '
 /** The names of the package's nodes in this flow, in order. */
 export function nodesOf({ make, mode, collect }: Flow): string[] {
 	if (make === 'nothing') return [COLLECT];
-	return mode === 'submit' && make !== 'message' && collect !== 'none' ? [MAKE, COLLECT] : [MAKE];
+	const submits = (make === 'generation' || make === 'edit') && mode === 'submit';
+	return submits && collect !== 'none' ? [MAKE, COLLECT] : [MAKE];
 }
+
+/** Whether what is waited for outlives the process. */
+export const survives = (flow: Flow): boolean =>
+	flow.parkAfter !== undefined &&
+	!isTool(flow) &&
+	(makesTasks(flow) ? flow.mode !== 'sync' : flow.make === 'nothing');
+
+const makesTasks = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';
 
 /** The items that enter, each as its JSON. */
 export type Input = IDataObject[];
@@ -49,7 +62,12 @@ export function workflowFor(flow: Flow, input: Input, edited: string): WorkflowJ
 		connections[last] = { main: [to('Again'), to('Again')] };
 		connections.Again = { main: [to(names[0]!)] };
 	}
-	return { nodes, connections };
+	if (flow.make === 'chat') {
+		nodes.push({ name: MODEL, type: `${PACKAGE}.lmChatMediaGateway`, parameters: chatModel(flow) });
+		const root = { node: MAKE, type: 'ai_languageModel' as const, index: 0 };
+		connections[MODEL] = { ai_languageModel: [[root]] };
+	}
+	return { nodes, connections, settings: { saveExecutionProgress: flow.savesProgress } };
 }
 
 function toolWorkflow(flow: Flow, input: Input, edited: string): WorkflowJson {
@@ -76,7 +94,9 @@ function toolWorkflow(flow: Flow, input: Input, edited: string): WorkflowJson {
 const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
 
 function packageNode(flow: Flow, name: string, edited: string): Node {
-	const type = name === COLLECT ? flow.collect : TYPES[flow.make as keyof typeof TYPES];
+	const isChain = flow.make === 'chat';
+	const own = name === COLLECT ? flow.collect : TYPES[flow.make as keyof typeof TYPES];
+	const type = isChain ? 'world.chain' : `${PACKAGE}.${own}`;
 	const settings = {
 		onError: flow.onError,
 		...(flow.tries > 1 && {
@@ -86,7 +106,7 @@ function packageNode(flow: Flow, name: string, edited: string): Node {
 		}),
 	};
 	const parameters = name === COLLECT ? collectParameters(flow) : makeParameters(flow, edited);
-	return { name, type: `${PACKAGE}.${type}`, parameters: parameters as never, ...settings };
+	return { name, type, parameters: parameters as never, ...settings };
 }
 
 /** What an item says of itself: an agent gives it as the arguments of its call. */
@@ -94,19 +114,45 @@ const given = (flow: Flow, field: string): string =>
 	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
 
 function makeParameters(flow: Flow, edited: string): IDataObject {
-	const { make, mode, options, maxWait, pollInterval, download } = flow;
+	const { make, mode, options, maxWait, pollInterval, download, model, dryRun } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
-	const own = troubled(flow, { ...options });
-	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
+	const own = troubled(flow, { ...options, ...extra(flow) });
+	if (make === 'chat') return { prompt, streams: flow.streams };
+	if (make === 'models') {
+		const operation = mode === 'sync' ? 'getMany' : 'get';
+		return { operation, model, options: own as IDataObject };
+	}
+	if (make === 'message') {
+		const history = flow.history === undefined ? {} : { history: HISTORIES[flow.history]!.value };
+		return { model: 'reason-large', prompt, options: { ...own, ...history } as IDataObject };
+	}
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
-	const survive = mode === 'wait' ? survival(flow) : {};
+	const survive = mode === 'sync' ? {} : survival(flow);
+	const shown = dryRun ? { dryRun } : {};
 	return {
-		model: { __rl: true, mode: 'name', value: 'aurora-image-1' },
+		model: { __rl: true, mode: 'name', value: model },
 		prompt,
 		mode,
 		download,
-		...(make === 'edit' && isTool(flow) ? fileByAddress : {}),
-		options: { ...own, ...count, ...survive, maxWait, pollInterval } as IDataObject,
+		...(make === 'edit' && (isTool(flow) ? fileByAddress : fileOfItem(flow))),
+		options: { ...own, ...count, ...survive, ...shown, maxWait, pollInterval } as IDataObject,
+	};
+}
+
+function chatModel(flow: Flow): N8n.INodeParameters {
+	const options = troubled(flow, { ...flow.options, ...extra(flow) });
+	return { model: 'reason-large', options: options as N8n.INodeParameters };
+}
+
+function extra({ extra: which }: Flow): Record<string, unknown> {
+	return which === undefined ? {} : { extraFields: EXTRA_FIELDS[which]!.value };
+}
+
+function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {
+	if (editFrom === 'binary') return {};
+	return {
+		imageSource: 'url',
+		imageUrl: `={{ $json.sources }}{{ ($json.file + ${fileShift}) % 3 }}.png`,
 	};
 }
 

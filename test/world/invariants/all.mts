@@ -1,6 +1,7 @@
 /** Everything that has to hold of a world, by the gateway's own books. */
-import type { Played } from '../execution/play.mjs';
+import type { Played } from '../execution/step.mjs';
 import type { Breach } from './evidence.mjs';
+import { manners } from './manners.mjs';
 import { money } from './money.mjs';
 import { afterwards, secrets, status } from './order.mjs';
 import { output } from './output.mjs';
@@ -15,6 +16,7 @@ export function breachesOf(played: Played): Breach[] {
 		...output(played),
 		...status(played),
 		...waiting(played),
+		...manners(played),
 		...afterwards(played),
 		...secrets(played),
 	];

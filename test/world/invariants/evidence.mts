@@ -1,6 +1,7 @@
 /** What an act has left behind: items, errors, and the words in them. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { Played, Step } from '../execution/play.mjs';
+import type { Step } from '../execution/step.mjs';
+import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
@@ -11,24 +12,6 @@ export interface Breach {
 	/** 1 to 7, as the issue counts them. */
 	invariant: number;
 	text: string;
-}
-
-/** All texts of a value: own fields, hidden ones, circles. */
-export function textOf(value: unknown): string {
-	const seen = new Set<unknown>();
-	const texts: string[] = [];
-	const visit = (part: unknown): void => {
-		if (typeof part === 'string') texts.push(part);
-		else if (typeof part === 'number') texts.push(String(part));
-		if (typeof part !== 'object' || part === null || seen.has(part)) return;
-		seen.add(part);
-		for (const name of Object.getOwnPropertyNames(part)) {
-			if (name === 'stack' || name === 'node' || name === 'source') continue;
-			visit(Object.getOwnPropertyDescriptor(part, name)?.value);
-		}
-	};
-	visit(value);
-	return texts.join('\n');
 }
 
 export interface NodeRun {
@@ -45,11 +28,11 @@ export interface NodeRun {
 }
 
 /** The runs of the package's nodes in an act, those of earlier acts left out. */
-export function runsOf({ world }: Played, step: Step, earlier?: Step): NodeRun[] {
-	const { result } = step;
-	if (result === undefined || isTool(world.flow)) return [];
-	return nodesOf(world.flow).flatMap((node, place) => {
-		const from = nodesOf(world.flow)[place - 1];
+export function runsOf(step: Step, earlier?: Step): NodeRun[] {
+	const { result, flow } = step;
+	if (result === undefined || isTool(flow)) return [];
+	return nodesOf(flow).flatMap((node, place) => {
+		const from = nodesOf(flow)[place - 1];
 		const tasks = result.runData[node] ?? [];
 		const before = earlier?.result?.runData[node]?.filter(({ error }) => !error).length ?? 0;
 		return tasks.flatMap((task, run): NodeRun[] => {
@@ -78,7 +61,7 @@ export function callsOf({ result }: Step): ToolCall[] {
 const texts = new WeakMap<Step, string>();
 
 /** All words that an act has put before a person or the next node. */
-export function shownBy(played: Played, step: Step): string {
+export function shownBy(step: Step): string {
 	const known = texts.get(step);
 	if (known !== undefined) return known;
 	const { result } = step;
@@ -87,7 +70,7 @@ export function shownBy(played: Played, step: Step): string {
 		if (name === 'Give' || name === 'Again') continue;
 		for (const { error, data } of tasks) parts.push(error, data?.main ?? data?.ai_tool);
 	}
-	if (isTool(played.world.flow)) parts.push(callsOf(step));
+	if (isTool(step.flow)) parts.push(callsOf(step));
 	const text = textOf(parts);
 	texts.set(step, text);
 	return text;

@@ -1,14 +1,18 @@
 /** Invariants 1 and 2: nothing is paid for twice, and everything that was charged can be had. */
-import type { Played, Step } from '../execution/play.mjs';
-import { isTool, MAKE, nodesOf } from '../execution/workflow.mjs';
+import type { Played, Step } from '../execution/step.mjs';
+import { isTool, MAKE, nodesOf, survives } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { isFailed, runsOf, shownBy, textOf, type Breach } from './evidence.mjs';
+import { base64Of } from '../service/one-pixel-pictures.mjs';
+import { isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
+import { textOf } from '../execution/text-of.mjs';
+import { costs, keyOf, wantedBy } from './wanted.mjs';
+
+/** So much of what was submitted a crash may take along. */
+const LAST_MOMENTS_MS = 2500;
 
 export function money(played: Played): Breach[] {
 	return played.steps.flatMap((step) => [...twice(played, step), ...lost(played, step)]);
 }
-
-const keyOf = ({ prompt }: { prompt: string }): string => prompt;
 
 function counted(keys: string[]): Map<string, number> {
 	const counts = new Map<string, number>();
@@ -16,24 +20,22 @@ function counted(keys: string[]): Map<string, number> {
 	return counts;
 }
 
-/** How often each prompt was deliberately asked for in an act. */
+/** How often each thing was deliberately asked for in an act. */
 function asks(played: Played, step: Step): Map<string, number> {
-	const { flow } = played.world;
-	const prompts = played.input.map(({ prompt }) => `${String(prompt)}${step.edited}`);
-	if (flow.make === 'nothing') return new Map();
+	const { flow } = step;
+	if (!costs(flow)) return new Map();
+	const once = played.input.map((item) => wantedBy(step, item));
+	const times = (rounds: number): Map<string, number> =>
+		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
-	if (isTool(flow) || step.act.kind === 'run') {
-		const rounds = flow.as === 'loop' ? flow.rounds : 1;
-		return counted(Array.from({ length: rounds }, () => prompts).flat());
-	}
+	const all = flow.as === 'loop' ? flow.rounds : 1;
+	if (isTool(flow) || step.act.kind === 'run') return times(all);
 	// A retry goes on where it failed.
 	if (earlier?.result?.data.resultData.lastNodeExecuted !== MAKE && nodesOf(flow).length > 1) {
-		const rounds = flow.as === 'loop' ? flow.rounds - 1 : 0;
-		return counted(Array.from({ length: rounds }, () => prompts).flat());
+		return times(all - 1);
 	}
 	const made = earlier?.result?.runData[MAKE]?.filter(({ error }) => !error).length ?? 0;
-	const rounds = flow.as === 'loop' ? flow.rounds - made : 1;
-	return counted(Array.from({ length: Math.max(0, rounds) }, () => prompts).flat());
+	return times(flow.as === 'loop' ? all - made : 1);
 }
 
 function twice(played: Played, step: Step): Breach[] {
@@ -45,7 +47,7 @@ function twice(played: Played, step: Step): Breach[] {
 		const most = Math.max(0, (wanted.get(key) ?? 0) - (there.get(key) ?? 0));
 		if (count <= most) continue;
 		const taken = there.get(key) ?? 0;
-		const text = `"${key}" was charged ${count} times in act ${step.number}: asked for ${wanted.get(key) ?? 0} times, ${taken} of them already there`;
+		const text = `${key} was charged ${count} times in act ${step.number}: asked for ${wanted.get(key) ?? 0} times, ${taken} of them already there`;
 		breaches.push({ invariant: 1, text });
 	}
 	return breaches;
@@ -53,13 +55,14 @@ function twice(played: Played, step: Step): Breach[] {
 
 /** What earlier acts have brought and not handed out: a retry must take it instead of paying anew. */
 function toBeTaken(played: Played, step: Step): Charge[] {
-	if (step.number === 0 || isTool(played.world.flow)) return [];
+	// A chat is a new one for whoever runs it again.
+	if (step.number === 0 || isTool(step.flow) || step.flow.make === 'chat') return [];
 	const { charges } = played.service.books;
 	const given = played.steps
 		.slice(0, step.number)
-		.flatMap((one) => runsOf(played, one).flatMap(({ outputs }) => outputs.flat()))
+		.flatMap((one) => runsOf(one).flatMap(({ outputs }) => outputs.flat()))
 		.filter((item) => !isFailed(item))
-		.map(({ json }) => JSON.stringify(json))
+		.map(({ json, binary }) => JSON.stringify([json, binary]))
 		.join('\n');
 	return charges.filter(
 		(charge) =>
@@ -67,22 +70,32 @@ function toBeTaken(played: Played, step: Step): Charge[] {
 			charge.right &&
 			charge.heard &&
 			!charge.fails &&
-			!given.includes(markOf(charge)),
+			!marksOf(charge).some((mark) => given.includes(mark)),
 	);
 }
 
-/** By what a charge is recognised where it has come out. */
-const markOf = ({ taskId, images, reply }: Charge): string =>
-	JSON.stringify(taskId ?? reply ?? images[0] ?? '').slice(1, -1);
+/** By what a charge is recognized where it has come out. */
+function marksOf({ taskId, images, reply }: Charge): string[] {
+	const [image] = images;
+	const marks = [taskId ?? reply ?? image ?? '', ...(image === undefined ? [] : [base64Of(image)])];
+	return marks.map((mark) => JSON.stringify(mark).slice(1, -1));
+}
 
 const UNKNOWN =
 	/may have been charged|outcome is unknown|outcome of the request is unknown|was in progress/i;
 
 function lost(played: Played, step: Step): Breach[] {
-	if (step.ended === 'crashed' || saysNothing(played, step)) return [];
+	if (step.ended === 'crashed') return taken(played, step);
+	if (saysNothing(step)) return [];
 	const { charges } = played.service.books;
-	const shown = shownBy(played, step) + storedReplies(played, step);
-	const own = charges.filter((charge) => charge.step === step.number && !charge.toldFailed);
+	const shown = shownBy(step) + storedResults(step);
+	const own = charges.filter(
+		(charge) =>
+			charge.step === step.number &&
+			!charge.toldFailed &&
+			// There n8n drops the files of a tool, and such an image has no address.
+			!(charge.inline && charge.taskId === undefined && step.flow.as === 'subNodeTool'),
+	);
 	const missing = own.filter((charge) => !isHad(charge, shown));
 	return missing.flatMap((charge): Breach[] => {
 		const what = `#${charge.number} "${charge.prompt}"`;
@@ -103,26 +116,52 @@ function lost(played: Played, step: Step): Breach[] {
 	});
 }
 
-/** A reply is kept with a failed execution, where a retry finds it. */
-function storedReplies({ world }: Played, { result }: Step): string {
-	if (world.flow.make !== 'message' || result?.status !== 'error') return '';
-	return textOf(result.data.executionData?.contextData);
+/** What a crash takes: not what the package has n8n store, but for the last moments. */
+function taken(played: Played, step: Step): Breach[] {
+	const { flow, crashedAt = 0 } = step;
+	// Without the option, it is the same as with n8n's own nodes.
+	if (!survives(flow) || flow.make === 'nothing') return [];
+	const saved = step.saved.join('\n');
+	const own = played.service.books.charges.filter(
+		(charge) =>
+			charge.step === step.number &&
+			charge.taskId !== undefined &&
+			charge.right &&
+			(charge.heardAt ?? Infinity) < crashedAt - LAST_MOMENTS_MS,
+	);
+	return own.flatMap((charge): Breach[] => {
+		if (saved.includes(charge.taskId!)) return [];
+		const what = `#${charge.number} "${charge.prompt}"`;
+		return [{ invariant: 2, text: `${what} was known for long, and the crash has taken it` }];
+	});
 }
 
+/** What is kept with a failed execution, where a retry finds it: replies, and images without an address. */
+function storedResults({ result, flow }: Step): string {
+	if (result?.status !== 'error') return '';
+	const isMessage = flow.make === 'message' || flow.make === 'chat';
+	const context = result.data.executionData?.contextData;
+	const texts = textOf(context);
+	// What has an address has to be named where a person reads it.
+	return isMessage ? texts : texts.split('\n').filter(isLong).join('\n');
+}
+
+const isLong = (text: string): boolean => text.length > 100;
+
 /** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
-function saysNothing({ world }: Played, { ended }: Step): boolean {
-	const { flow } = world;
+function saysNothing({ ended, flow }: Step): boolean {
+	const isMessage = flow.make === 'message' || flow.make === 'chat';
 	// What survives restarts is waited for by an execution of its own, which keeps its data.
-	const survives = flow.mode === 'wait' && flow.parkAfter !== undefined;
-	const quiet =
-		isTool(flow) || survives || flow.make === 'message' || flow.onError !== 'stopWorkflow';
+	const quiet = isTool(flow) || survives(flow) || isMessage || flow.onError !== 'stopWorkflow';
 	return ended === 'stopped' && quiet;
 }
 
 function isHad({ taskId, images, reply }: Charge, shown: string): boolean {
 	if (reply !== undefined) return shown.includes(reply);
 	if (taskId !== undefined && shown.includes(taskId)) return true;
-	return images.every((url) => shown.includes(url.slice(url.indexOf('/pictures/'))));
+	return images.every(
+		(url) => shown.includes(url.slice(url.indexOf('/pictures/'))) || shown.includes(base64Of(url)),
+	);
 }
 
 /** Whether the caller could have read the ID in what had arrived. */

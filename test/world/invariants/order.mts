@@ -1,10 +1,14 @@
 /** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { isTool } from '../execution/workflow.mjs';
 import { KEYS } from '../service/accounts-of-world.mjs';
-import { isFailed, runsOf, textOf, type Breach } from './evidence.mjs';
+import type { Received } from '../service/books.mjs';
+import { isFailed, runsOf, type Breach } from './evidence.mjs';
+import { textOf } from '../execution/text-of.mjs';
 
 const LONGEST_BLOCK_MS = 100;
+/** What an execution may take from a Stop to its end; the engine still pauses between its tries. */
+const LONGEST_END_MS = 1000;
 
 /** Invariant 4. */
 export function status(played: Played): Breach[] {
@@ -22,7 +26,7 @@ export function status(played: Played): Breach[] {
 		// After a park the engine itself pairs items with what is not there, and fails.
 		if (step.parks > 0 && result.error?.message.startsWith('Paired item data')) return [];
 		if (goesOn && result.status !== 'success') return [`${told}, but the nodes go on`];
-		const runs = runsOf(played, step, played.steps[index - 1]);
+		const runs = runsOf(step, played.steps[index - 1]);
 		return runs.flatMap(({ node, outputs }) => {
 			const failed = outputs.map((items) => items.filter(isFailed));
 			if (!goesOn && result.status === 'success' && failed.flat().length > 0) {
@@ -43,11 +47,13 @@ export function status(played: Played): Breach[] {
 }
 
 /** Invariants 5 and 7. */
-export function afterwards({ steps, unhandled, blockedMs }: Played): Breach[] {
+export function afterwards({ steps, unhandled, blockedMs, service }: Played): Breach[] {
+	const { requests } = service.books;
 	const left = steps.flatMap((step): string[] => {
 		if (step.ended === 'crashed') return [];
 		const { number, leftTimers, leftRequests, lateRequests } = step;
 		return [
+			...afterStop(step, requests),
 			...(leftTimers > 0 ? [`act ${number} left ${leftTimers} timers`] : []),
 			...(leftRequests > 0 ? [`act ${number} left ${leftRequests} requests`] : []),
 			...(lateRequests > 0 ? [`${lateRequests} requests were sent after act ${number}`] : []),
@@ -59,6 +65,20 @@ export function afterwards({ steps, unhandled, blockedMs }: Played): Breach[] {
 		.filter(({ ended }) => ['deadlock', 'deadline', 'tooManyRequests'].includes(ended))
 		.map((step) => ({ invariant: 7, text: `act ${step.number} never ends: ${step.ended}` }));
 	return [...left.map((text) => ({ invariant: 5, text })), ...endless];
+}
+
+/** From a Stop on no request begins, and the run ends at once. */
+function afterStop(step: Step, requests: Received[]): string[] {
+	const { number, stoppedAt, endedAt, parks, flow } = step;
+	// Who checks tasks for a parked execution finds out at its next check.
+	if (stoppedAt === undefined || parks > 0) return [];
+	const late = requests.filter((request) => request.step === number && request.at > stoppedAt);
+	return [
+		...(late.length > 0 ? [`act ${number} sent ${late.length} requests after its Stop`] : []),
+		...(endedAt > stoppedAt + flow.tries * LONGEST_END_MS
+			? [`act ${number} went on after its Stop`]
+			: []),
+	];
 }
 
 /** Invariant 6. */

@@ -1,18 +1,21 @@
 /** Invariant 3: what comes out was asked for, belongs to its item, is in order, and nothing is missing. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { pathIn } from '../service/one-pixel-pictures.mjs';
+import { MODELS } from '../service/published-models.mjs';
+import type { Flow } from '../plan/world.mjs';
 import { callsOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
+import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
 		// A Stop ends the node midway, and the engine throws its items away.
 		if (step.ended === 'stopped') return [];
-		const runs = runsOf(played, step, played.steps[index - 1]);
+		const runs = runsOf(step, played.steps[index - 1]);
 		return [
 			...runs.flatMap((run) => ofRun(played, run, step)),
-			...callsOf(step).flatMap((call) => ofCall(played, call.args, call.answer, step.edited)),
+			...callsOf(step).flatMap((call) => ofCall(played, call.args, call.answer, step)),
 			...doubles(played, runs),
 		];
 	});
@@ -49,13 +52,14 @@ function indexOf({ pairedItem }: Item): number | undefined {
 	return typeof one === 'object' ? one.item : one;
 }
 
-function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] {
+function ofRun(played: Played, run: NodeRun, step: Step): string[] {
+	const { parks, flow } = step;
 	const { node, input, outputs, error } = run;
-	const parked = parks > 0 && (node === COLLECT || played.world.flow.mode === 'wait');
+	const parked = parks > 0 && (node === COLLECT || flow.mode === 'wait');
 	// What was made from equal prompts cannot be told apart where the pairs are lost.
 	if (parked && node === MAKE) return [];
 	// There the engine pairs failed items with what is not there, and may lose all of them.
-	if (parked && played.world.flow.onError === 'continueErrorOutput') return [];
+	if (parked && flow.onError === 'continueErrorOutput') return [];
 	if (error !== undefined && outputs.every((items) => items.length === 0)) return [];
 	const where = `${node}, run ${run.run}`;
 	const breaches: string[] = [];
@@ -72,13 +76,16 @@ function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] 
 			if (index < before) breaches.push(`${where}: item ${index} comes after item ${before}`);
 			before = index;
 			if (!isFailed(item)) {
-				const text = ofItem(played, run, item, input[index], edited);
+				const text = ofItem(played, run, item, input[index], step);
 				if (text !== undefined) breaches.push(`${where}, item ${index}: ${text}`);
 			}
 		}
 	}
+	// A listing that was made up may well be empty.
+	const mayLack = flow.make === 'models' && played.world.service.faults.length > 0;
 	input.forEach((_, index) => {
-		if (!found.has(index)) breaches.push(`${where}: nothing came out for item ${index}`);
+		if (!mayLack && !found.has(index))
+			breaches.push(`${where}: nothing came out for item ${index}`);
 	});
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
@@ -88,101 +95,174 @@ function ofRun(played: Played, run: NodeRun, { edited, parks }: Step): string[] 
 function ofItem(
 	played: Played,
 	{ node }: NodeRun,
-	{ json, binary }: Item,
+	item: Item,
 	given: Item,
-	edited: string,
+	step: Step,
 ): string | undefined {
-	const { flow } = played.world;
-	const making = node === MAKE;
-	const prompt = making ? `${String(given.json.prompt)}${edited}` : undefined;
-	if (making && flow.make === 'message') {
-		const charge = played.service.books.charges.find(({ reply }) => reply === json.text);
-		if (charge === undefined) return 'its text is no reply of the gateway';
-		return charge.prompt === prompt ? undefined : `it is the reply to "${charge.prompt}"`;
+	const { flow } = step;
+	const { json, binary } = item;
+	if (node !== MAKE) {
+		const charge = chargeOf(played, item, step, given.json);
+		return typeof charge === 'string' ? charge : ofFile(item, flow);
 	}
-	const charge = chargeOf(played, json, making ? undefined : given.json);
+	if (flow.dryRun) return ofDryRun(json, `${String(given.json.prompt)}${step.edited}`);
+	if (flow.make === 'models') {
+		const isKnown = MODELS.has(String(json.model)) || played.world.service.faults.length > 0;
+		return isKnown ? undefined : `there is no model ${String(json.model)}`;
+	}
+	const wanted = wantedBy(step, given.json);
+	if (flow.make === 'message' || flow.make === 'chat') return ofReply(played, json, step, wanted);
+	const charge = chargeOf(played, item, step);
 	if (typeof charge === 'string') return charge;
-	if (making && charge.prompt !== prompt) return `it belongs to "${charge.prompt}"`;
-	if (making && charge.kind !== flow.make) return `it is of the ${charge.kind}s`;
-	if (json.prompt !== undefined && making && json.prompt !== prompt) {
+	if (keyOf(charge) !== wanted) return `it is that of ${keyOf(charge)}, and not ${wanted}`;
+	if (json.prompt !== undefined && json.prompt !== charge.prompt) {
 		return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
 	}
-	const data = binary?.data?.data;
-	if (data !== undefined && typeof json.url === 'string') {
-		const path = pathIn(Buffer.from(data, 'base64'));
-		if (path !== pathOf(json.url)) return `its file is ${path ?? 'no picture'}, not ${json.url}`;
+	if (json.url === undefined && json.taskId === undefined && binary === undefined) {
+		return 'it holds neither an image nor a task';
 	}
-	if (flow.download && typeof json.url === 'string' && data === undefined) return 'it has no file';
-	return undefined;
+	return ofFile(item, flow);
+}
+
+function ofFile({ json, binary }: Item, { download }: Flow): string | undefined {
+	if (typeof json.url !== 'string') return undefined;
+	const data = binary?.data?.data;
+	if (data === undefined) return download ? 'it has no file' : undefined;
+	const path = pathIn(Buffer.from(data, 'base64'));
+	return path === pathOf(json.url)
+		? undefined
+		: `its file is ${path ?? 'no picture'}, not ${json.url}`;
+}
+
+function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | undefined {
+	if (dryRun !== true) return 'it is not only shown';
+	const { body, form } = (request ?? {}) as {
+		body?: { prompt?: unknown };
+		form?: { fields?: { prompt?: unknown } };
+	};
+	const shown = body?.prompt ?? form?.fields?.prompt;
+	return shown === prompt ? undefined : `it shows the prompt ${JSON.stringify(shown)}`;
+}
+
+function ofReply(
+	{ service }: Played,
+	{ text, messages }: Item['json'],
+	{ flow }: Step,
+	wanted: string,
+): string | undefined {
+	const charge = service.books.charges.find(({ reply }) => reply === text);
+	if (charge === undefined) return 'its text is no reply of the gateway';
+	if (keyOf(charge) !== wanted) return `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
+	if (flow.make === 'chat') return undefined;
+	const before = JSON.stringify(turnsBefore(flow));
+	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
+	if (!charge.right) return undefined;
+	const all = [
+		...(turnsBefore(flow) ?? []),
+		{ role: 'user', content: charge.prompt },
+		{ role: 'assistant', content: charge.content },
+	];
+	return JSON.stringify(messages) === JSON.stringify(all)
+		? undefined
+		: 'its messages are not the conversation';
 }
 
 /** The same by whichever host and prefix. */
 const pathOf = (url: string): string => url.slice(Math.max(0, url.indexOf('/pictures/')));
 
+/** Which picture an item holds: by its address, or by its bytes where it has none. */
+function pictureIn({ json, binary }: Item): string | undefined {
+	if (typeof json.url === 'string') return pathOf(json.url);
+	const data = binary?.data?.data;
+	return data === undefined ? undefined : pathIn(Buffer.from(data, 'base64'));
+}
+
 /** The charge that an item's picture or task belongs to, or what is wrong. */
 function chargeOf(
-	{ service, world }: Played,
-	json: Item['json'],
-	given: Item['json'] | undefined,
+	{ service: { books } }: Played,
+	item: Item,
+	{ flow }: Step,
+	given?: Item['json'],
 ): Charge | string {
-	const { books } = service;
-	const type = String(json.taskType ?? (given ?? {}).taskType ?? world.flow.make);
+	const { json } = item;
+	const type = String(json.taskType ?? (given ?? {}).taskType ?? flow.make);
 	const wanted = given && books.task(String(given.taskType), String(given.taskId))?.charge;
 	const task = json.taskId === undefined ? undefined : books.task(type, String(json.taskId));
 	if (json.taskId !== undefined && task === undefined) {
 		return `there is no ${type} task ${String(json.taskId)}`;
 	}
-	const urls = typeof json.url === 'string' ? [json.url] : urlsIn(json.images);
-	const charges = urls.map((url) => books.pictures.get(pathOf(url))?.charge);
+	const picture = pictureIn(item);
+	const paths = picture === undefined ? urlsIn(json.images).map(pathOf) : [picture];
+	const charges = paths.map((path) => books.pictures.get(path)?.charge);
 	const all = [...charges, ...(task ? [task.charge] : []), ...(wanted ? [wanted] : [])];
 	const [first] = all;
 	if (first === undefined) return 'it holds neither an image nor a task';
 	if (all.some((charge) => charge !== first)) return 'its image is that of another task';
-	if (typeof json.url === 'string' && json.index !== books.pictures.get(pathOf(json.url))?.index) {
+	// Image Task gives one item for all images of a task.
+	if (
+		picture !== undefined &&
+		json.images === undefined &&
+		json.index !== books.pictures.get(picture)?.index
+	) {
 		return `its index is ${String(json.index)}`;
 	}
 	return first;
 }
 
 function urlsIn(images: unknown): string[] {
-	return Array.isArray(images) ? images.map(({ url }: { url: string }) => url) : [];
+	const list = Array.isArray(images) ? (images as Array<{ url?: unknown }>) : [];
+	return list.flatMap(({ url }) => (typeof url === 'string' ? url : []));
 }
 
-/** All images of an item, each once. */
+/** All images of an item, each once: as an item, or as an error that leads to it. */
 function counts(played: Played, run: NodeRun, parked: boolean): string[] {
 	const good = new Map<number, string[]>();
-	const failed = new Set<number>();
+	const failed = new Map<number, Item[]>();
+	const add = <T,>(map: Map<number, T[]>, index: number, value: T): void => {
+		map.set(index, [...(map.get(index) ?? []), value]);
+	};
 	for (const item of run.outputs.flat()) {
 		const index = placeOf(played, item, run, parked) ?? -1;
-		if (isFailed(item)) failed.add(index);
-		else if (typeof item.json.url === 'string') {
-			good.set(index, [...(good.get(index) ?? []), item.json.url]);
-		}
+		const picture = pictureIn(item);
+		if (isFailed(item)) add(failed, index, item);
+		// Image Task gives one item for all of them.
+		else if (picture !== undefined && item.json.images === undefined) add(good, index, picture);
 	}
-	return [...good].flatMap(([index, urls]) => {
-		const charge = played.service.books.pictures.get(pathOf(urls[0]!))?.charge;
-		if (charge === undefined || failed.has(index)) return [];
-		const whole = new Set(urls).size === urls.length && urls.length === charge.images.length;
-		return whole ? [] : [`item ${index} has ${urls.length} of ${charge.images.length} images`];
+	return [...good].flatMap(([index, paths]) => {
+		const charge = played.service.books.pictures.get(paths[0]!)?.charge;
+		const errors = failed.get(index) ?? [];
+		// Several failed images are one item there.
+		if (charge === undefined || (parked && errors.length > 0)) return [];
+		const lost = errors.map(({ json }) => pathOf(String((json.details as Details)?.url ?? '')));
+		const all = new Set([...paths, ...lost]);
+		const whole = all.size === paths.length + lost.length && all.size === charge.images.length;
+		if (whole) return [];
+		return [
+			`item ${index} has ${paths.length} of ${charge.images.length} images, and ${lost.length} errors`,
+		];
 	});
 }
 
+interface Details {
+	url?: unknown;
+}
+
 /** What was paid for once is handed out once. */
-function doubles({ world, service }: Played, runs: NodeRun[]): string[] {
-	if (world.flow.make === 'nothing') return [];
+function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[] {
+	if (['nothing', 'models'].includes(flow.make) || flow.dryRun) return [];
 	const seen = new Map<string, string>();
 	return runs
 		.filter(({ node }) => node === MAKE)
 		.flatMap(({ run, outputs }) =>
 			outputs.flat().flatMap((item) => {
-				const { taskId, taskType, url, text } = item.json;
+				const { taskId, taskType, text } = item.json;
 				if (isFailed(item)) return [];
-				const mark =
-					url === undefined
-						? taskId === undefined
-							? `reply ${String(text)}`
-							: `${String(taskType)} task ${String(taskId)}`
-						: `image ${String(url)}`;
+				const picture = pictureIn(item);
+				const task =
+					taskId === undefined
+						? `reply ${String(text)}`
+						: `${String(taskType)} task ${String(taskId)}`;
+				const mark = picture === undefined ? task : `image ${picture}`;
 				const place = `run ${run}, item ${indexOf(item)}`;
 				const before = seen.get(mark);
 				seen.set(mark, place);
@@ -194,17 +274,16 @@ function doubles({ world, service }: Played, runs: NodeRun[]): string[] {
 
 /** What an agent was told belongs to what it asked for. */
 function ofCall(
-	{ service, world }: Played,
+	{ service }: Played,
 	args: Record<string, unknown>,
 	answer: string,
-	edited: string,
+	{ flow, edited }: Step,
 ): string[] {
-	if (!isTool(world.flow)) return [];
-	const wanted = `${String(args.prompt)}${edited}`;
+	if (!isTool(flow)) return [];
 	const paths = answer.match(/\/pictures\/\d+-\d+\.png/g) ?? [];
+	const own = flow.make === 'nothing' ? String(args.prompt) : `${String(args.prompt)}${edited}`;
 	return [...new Set(paths)].flatMap((path) => {
 		const charge = service.books.pictures.get(path)?.charge;
-		const own = world.flow.make === 'nothing' ? String(args.prompt) : wanted;
 		return charge === undefined || charge.prompt === own
 			? []
 			: [`the tool's answer to "${own}" holds an image of "${charge.prompt}"`];

@@ -1,7 +1,9 @@
 /** Of invariants 4 and 7: what fails has a reason, and nobody waits too long or too short. */
-import type { Played, Step } from '../execution/play.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
+import type { Flow } from '../plan/world.mjs';
 import { isFailed, runsOf, shownBy, type Breach, type NodeRun } from './evidence.mjs';
+import { isSound } from './wanted.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
@@ -10,7 +12,7 @@ const LEAD_MS = 3000;
 export function waiting(played: Played): Breach[] {
 	return played.steps.flatMap((step, index) => {
 		if (step.ended !== 'done') return [];
-		const runs = runsOf(played, step, played.steps[index - 1]);
+		const runs = runsOf(step, played.steps[index - 1]);
 		return [
 			...runs.flatMap((run) => [...tooShort(played, step, run), ...tooLong(played, step, run)]),
 			...withoutReason(played, step, runs),
@@ -20,14 +22,14 @@ export function waiting(played: Played): Breach[] {
 }
 
 /** Whether this run of a node waits for its tasks. */
-function waits({ flow }: Played['world'], { node }: NodeRun): boolean {
+export function waits(flow: Flow, { node }: NodeRun): boolean {
 	return node === COLLECT ? flow.collect === 'imageWait' : flow.mode === 'wait' && node === MAKE;
 }
 
 /** A wait for a paid task ends before its deadline only if the gateway has said that it is over. */
 function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
-	if (!waits(world, run) || wasParked(played, step)) return [];
+	if (!waits(world.flow, run) || wasParked(played, step)) return [];
 	const deadline = run.startedAt + world.flow.maxWait * 1000 - LEAD_MS;
 	if (run.endedAt >= deadline) return [];
 	const failed = run.outputs.flat().filter(isFailed);
@@ -68,7 +70,7 @@ interface Details {
 /** Nobody asks about a task after its deadline. */
 function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
-	if (!waits(world, run) || wasParked(played, step) || world.flow.tries > 1) return [];
+	if (!waits(world.flow, run) || wasParked(played, step) || world.flow.tries > 1) return [];
 	const { charges, requests } = service.books;
 	const { requestsPerSecond = 20 } = world.flow.options;
 	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
@@ -90,10 +92,16 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 }
 
 /** Where nothing goes wrong, everything succeeds. */
-function withoutReason({ world }: Played, { result, number }: Step, runs: NodeRun[]): Breach[] {
-	const { flow, service } = world;
+function withoutReason(
+	{ world }: Played,
+	{ result, number, flow }: Step,
+	runs: NodeRun[],
+): Breach[] {
+	const { service, checks } = world;
 	const { timeout, budget, requestsPerSecond } = flow.options;
 	const calm =
+		isSound(flow) &&
+		!checks.includes('stop') &&
 		service.faults.length === 0 &&
 		service.failPercent === 0 &&
 		service.perSecond === 0 &&
@@ -119,6 +127,6 @@ function neverAgain(played: Played, step: Step): Breach[] {
 	const sent = service.books.requests.some(
 		({ step: of, call }) => of === step.number && ['submit', 'sync', 'message'].includes(call),
 	);
-	if (sent || !/outcome is unknown/i.test(shownBy(played, step))) return [];
+	if (sent || !/outcome is unknown/i.test(shownBy(step))) return [];
 	return [{ invariant: 1, text: `act ${step.number}: what a person asked for again was not sent` }];
 }

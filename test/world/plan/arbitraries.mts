@@ -1,7 +1,8 @@
 /** Generators of worlds. What comes first of several is what a shrunken world has. */
 import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
-import type { Act, Flow, PlannedItem, World } from './world.mjs';
+import { EXTRA_FIELDS, HISTORIES } from './odd-settings.mjs';
+import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
 	fc.record(model, { noNullPrototype: true }) as unknown as fc.Arbitrary<T>;
@@ -10,7 +11,7 @@ const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	call: fc.oneof(
 		{
 			weight: 5,
-			arbitrary: fc.constantFrom('submit' as const, 'sync' as const, 'message' as const),
+			arbitrary: fc.constant('paid' as const),
 		},
 		{
 			weight: 4,
@@ -33,6 +34,7 @@ const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 		'redirect',
 		'shape',
 		'status',
+		'status',
 	),
 	skip: fc.nat(5),
 	times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constantFrom(10, 1000)),
@@ -52,6 +54,7 @@ const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
 	latencyMs: fc.constantFrom(0, 20, 500),
 	perSecond: fc.constantFrom(0, 0, 0, 2, 10),
 	foreignHost: fc.boolean(),
+	inline: fc.constantFrom(false, false, false, false, false, true),
 	faults: fc.array(fault, { maxLength: 3 }),
 });
 
@@ -68,6 +71,7 @@ const item: fc.Arbitrary<PlannedItem> = record<PlannedItem>({
 	prompt: fc.constantFrom(...PROMPTS),
 	n: fc.constantFrom(1, 1, 1, 2, 3),
 	kind: fc.constantFrom('generation', 'edit'),
+	file: fc.nat(2),
 });
 
 const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
@@ -84,21 +88,46 @@ const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
 	{ requiredKeys: [], noNullPrototype: true },
 );
 
+const oneIn = <T,>(count: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+	fc.oneof({ weight: count - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+const rarely = <T,>(arbitrary: fc.Arbitrary<T>) => oneIn(12, arbitrary);
+const sometimes = (max: number) => oneIn(6, fc.nat(max));
+
 const flow: fc.Arbitrary<Flow> = record<Flow>({
-	make: fc.constantFrom('generation', 'edit', 'message', 'nothing', 'generation'),
+	make: fc.oneof(
+		{ weight: 6, arbitrary: fc.constant('generation' as const) },
+		{ weight: 3, arbitrary: fc.constant('edit' as const) },
+		{ weight: 2, arbitrary: fc.constantFrom('message' as const, 'chat' as const) },
+		{ weight: 2, arbitrary: fc.constant('nothing' as const) },
+		{ weight: 1, arbitrary: fc.constant('models' as const) },
+	),
+	model: fc.constantFrom('aurora-image-1', 'aurora-image-1', 'borealis'),
 	mode: fc.constantFrom('sync', 'wait', 'submit'),
 	collect: fc.constantFrom('imageWait', 'imageTask', 'none'),
 	items: fc.array(item, { minLength: 1, maxLength: 5 }),
-	as: fc.constantFrom('node', 'node', 'loop', 'engineTool', 'subNodeTool'),
+	as: fc.constantFrom('node', 'node', 'node', 'node', 'loop', 'engineTool', 'subNodeTool'),
 	rounds: fc.integer({ min: 1, max: 3 }),
 	again: fc.integer({ min: 0, max: 2 }),
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 	tries: fc.constantFrom(1, 1, 2, 3, 5),
 	options,
+	extra: rarely(fc.nat(EXTRA_FIELDS.length - 1)),
+	dryRun: fc.oneof(
+		{ weight: 29, arbitrary: fc.constant(false) },
+		{ weight: 1, arbitrary: fc.constant(true) },
+	),
+	editFrom: fc.constantFrom('binary', 'binary', 'url'),
+	fileShift: fc.constant(0),
+	history: rarely(fc.nat(HISTORIES.length - 1)),
+	streams: fc.boolean(),
+	savesProgress: fc.boolean(),
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),
 	download: fc.boolean(),
-	parkAfter: fc.constantFrom(undefined, undefined, undefined, 0, 10, 60),
+	parkAfter: fc.oneof(
+		{ weight: 2, arbitrary: fc.constant(undefined) },
+		{ weight: 1, arbitrary: fc.constantFrom(0, 10, 60) },
+	),
 	account: fc.constantFrom(0, 1),
 	trouble: fc.oneof(
 		{ weight: 20, arbitrary: fc.constant('none' as const) },
@@ -113,29 +142,33 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 			),
 		},
 	),
-}).map((one) => ({
-	...one,
-	collect: one.make === 'nothing' && one.collect === 'none' ? 'imageWait' : one.collect,
-	// The engine has no error output for a tool, and loses what it brings.
-	onError:
-		one.as.endsWith('Tool') && one.onError === 'continueErrorOutput'
-			? 'continueRegularOutput'
-			: one.onError,
-}));
-
-const sometimes = (max: number) =>
-	fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.nat(max) });
+}).map((one): Flow => {
+	// A model is no tool, and what is only shown is no task.
+	const as = one.make === 'chat' && one.as.endsWith('Tool') ? 'node' : one.as;
+	const noTool = one.onError === 'continueErrorOutput' ? 'continueRegularOutput' : one.onError;
+	const collect = one.make === 'nothing' && one.collect === 'none' ? 'imageWait' : one.collect;
+	return {
+		...one,
+		as,
+		collect: one.dryRun && one.make !== 'nothing' ? 'none' : collect,
+		// The engine has no error output for a tool, and loses what it brings.
+		onError: as.endsWith('Tool') ? noTool : one.onError,
+		dryRun: one.dryRun && ['generation', 'edit'].includes(one.make),
+	};
+});
 
 const acts: fc.Arbitrary<Act[]> = fc
 	.tuple(
 		record<Act>({
 			kind: fc.constant('run'),
+			edit: fc.constant('prompt'),
 			stopAfter: sometimes(12),
 			crashAfter: sometimes(12),
 		}),
 		fc.array(
 			record<Act>({
 				kind: fc.constantFrom('retry', 'retryEdited'),
+				edit: fc.constantFrom('prompt', 'account', 'kind', 'model', 'file'),
 				stopAfter: fc.constant(undefined),
 				crashAfter: fc.constant(undefined),
 			}),
@@ -144,9 +177,33 @@ const acts: fc.Arbitrary<Act[]> = fc
 	)
 	.map(([first, others]) => [first, ...others]);
 
+const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
+	fc.constantFrom<CheckEnd>('well', 'well', 'well', 'output', 'output', 'startup', 'error', 'stop'),
+	{ maxLength: 4 },
+);
+
 export const world: fc.Arbitrary<World> = record<World>({
 	seed: fc.noShrink(fc.nat(0x7fffffff)),
 	service,
 	flow,
 	acts,
+	checks,
+}).map((one) => {
+	// A fault of a request that is never made would be wasted.
+	const faults = one.service.faults.map((fault) => {
+		const isMade =
+			(fault.call !== 'poll' || polls(one.flow)) &&
+			(fault.call !== 'download' || (one.flow.download && loads(one.flow)));
+		const call = one.flow.make === 'models' ? 'listing' : isMade ? fault.call : 'paid';
+		return { ...fault, call };
+	});
+	return { ...one, service: { ...one.service, faults } };
 });
+
+const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';
+
+const polls = (flow: Flow): boolean =>
+	flow.make === 'nothing' ||
+	(isImage(flow) && (flow.mode === 'wait' || (flow.mode === 'submit' && flow.collect !== 'none')));
+
+const loads = (flow: Flow): boolean => flow.make === 'nothing' || isImage(flow);

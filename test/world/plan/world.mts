@@ -1,4 +1,5 @@
 /** A world as a value: what runs, against which gateway, and what happens to it. */
+import type { Crash } from '../../../harness/engine/host.mjs';
 import type { ServiceSetup } from '../service/service-setup.mjs';
 
 export interface PlannedItem {
@@ -8,11 +9,17 @@ export interface PlannedItem {
 	n: number;
 	/** Of a task that was submitted before, where the flow only collects. */
 	kind: 'generation' | 'edit';
+	/** Which of three files it brings along to edit. */
+	file: number;
 }
 
 export interface Flow {
-	/** What is paid for; `nothing`: tasks are collected that were submitted before. */
-	make: 'generation' | 'edit' | 'message' | 'nothing';
+	/**
+	 * What is paid for; `chat`: a chain that asks the chat model; `models`: the listing is read, which
+	 * costs nothing; `nothing`: tasks are collected that were submitted before.
+	 */
+	make: 'generation' | 'edit' | 'message' | 'chat' | 'models' | 'nothing';
+	model: 'aurora-image-1' | 'borealis';
 	mode: 'sync' | 'wait' | 'submit';
 	/** What collects what was submitted. */
 	collect: 'imageWait' | 'imageTask' | 'none';
@@ -26,6 +33,20 @@ export interface Flow {
 	/** Tries of Retry On Fail; 1: off. */
 	tries: number;
 	options: Record<string, unknown>;
+	/** Which of `EXTRA_FIELDS`; undefined: none. */
+	extra?: number;
+	/** Nothing is sent, only shown. */
+	dryRun: boolean;
+	/** Where an edit gets its file from. */
+	editFrom: 'binary' | 'url';
+	/** Whether another file than that of the item is edited: so many further. */
+	fileShift: number;
+	/** Which of `HISTORIES` a message continues; undefined: none. */
+	history?: number;
+	/** The chain wants the response piece by piece. */
+	streams: boolean;
+	/** The workflow setting "Save execution progress". */
+	savesProgress: boolean;
 	/** Seconds. */
 	pollInterval: number;
 	maxWait: number;
@@ -40,11 +61,16 @@ export interface Flow {
 /** One thing that a person does, or that happens to the process. */
 export interface Act {
 	kind: 'run' | 'retry' | 'retryEdited';
+	/** What a person changes before the retry. */
+	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file';
 	/** Pressed after so many requests of this act. */
 	stopAfter?: number;
 	/** The process is killed after so many requests of this act. */
 	crashAfter?: number;
 }
+
+/** What happens to a check of tasks that survive restarts: nothing, or how the process dies in it. */
+export type CheckEnd = 'well' | Crash;
 
 export interface World {
 	/** Of all chance that the plan does not settle. */
@@ -52,4 +78,6 @@ export interface World {
 	service: ServiceSetup;
 	flow: Flow;
 	acts: Act[];
+	/** Of the checks, in order; those beyond end well. */
+	checks: CheckEnd[];
 }

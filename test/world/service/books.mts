@@ -23,6 +23,8 @@ export interface Received {
 	fate: string;
 	/** What the caller was told, as far as it was sent. */
 	status?: number;
+	/** For how long it was asked to stay away, in milliseconds since 1970. */
+	pause?: { from: number; to: number };
 	/** What a poll of a task was told: it is over, it may pass, or the task is still open. */
 	meaning?: Meaning;
 }
@@ -47,6 +49,13 @@ export interface Charge {
 	/** Addresses of its images, or the text of its reply. */
 	images: string[];
 	reply?: string;
+	/** The blocks of its reply, and the turns before its question, as they arrived. */
+	content?: unknown[];
+	before?: unknown[];
+	/** Which file came with it. */
+	file?: string;
+	/** Its images come inside the response. */
+	inline: boolean;
 	/** What has reached the caller of the response, as text. */
 	told: string;
 	/** Whether the response was the right one, in the form of the specification. */

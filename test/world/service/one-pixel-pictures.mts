@@ -10,3 +10,29 @@ export function pathIn(bytes: Buffer): string | undefined {
 	const start = bytes.subarray(0, TINY_PNG.length);
 	return start.equals(TINY_PNG) ? bytes.subarray(TINY_PNG.length).toString() : undefined;
 }
+
+/** What is edited: one of three files. */
+export const FILES = ['file 0', 'file 1', 'file 2'];
+
+export const nameOfFile = (bytes: Buffer): string | undefined => pathIn(bytes);
+
+/** @param number from 0; it goes round */
+export function fileOf(number: number): Buffer {
+	return pictureOf(FILES[number % FILES.length]!);
+}
+
+/** The file at `/sources/1.png`. */
+export function fileAt(path: string): Buffer | undefined {
+	const number = /^\/sources\/(\d)\.png$/.exec(path)?.[1];
+	return number === undefined ? undefined : fileOf(Number(number));
+}
+
+/** How a picture stands in a response. */
+export function entryFor(url: string, inline: boolean): { url: string } | { b64_json: string } {
+	return inline ? { b64_json: base64Of(url) } : { url };
+}
+
+/** A picture as text, by its address. */
+export function base64Of(url: string): string {
+	return pictureOf(url.slice(url.indexOf('/pictures/'))).toString('base64');
+}

@@ -1,4 +1,5 @@
 /** What the gateway of a world publishes. */
+import { deliverJson, type Delivery } from '../wire/messages.mjs';
 
 const IMAGE_MODES = {
 	media_type: 'image',
@@ -17,5 +18,17 @@ const RECORDS = [
 	{ model: 'borealis', ...IMAGE_MODES, billing: { unit: 'request', mode: 'ratio', value: 2 } },
 ];
 
+/** Of an image, by the model; those that publish none are left out. */
+export const PRICE = new Map([['aurora-image-1', 0.04]]);
 export const MODELS = new Set(RECORDS.map(({ model }) => model));
-export const LISTING = { success: true, data: { items: RECORDS, total: RECORDS.length } };
+const LISTING = { success: true, data: { items: RECORDS, total: RECORDS.length } };
+
+/** Answers a request for all models, or for one of them. */
+export function listed(path: string): Delivery {
+	const name = path.split('/')[4];
+	if (name === undefined) return deliverJson(LISTING);
+	const data = RECORDS.find(({ model }) => model === decodeURIComponent(name));
+	return data === undefined
+		? deliverJson({ success: false, message: 'no such model' }, 404)
+		: deliverJson({ success: true, data });
+}

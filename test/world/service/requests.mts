@@ -6,6 +6,8 @@ export interface Fields {
 	prompt: string;
 	n: number;
 	files: number;
+	/** The bytes of the first one. */
+	file?: Buffer;
 	raw: Record<string, unknown>;
 }
 
@@ -14,11 +16,13 @@ export function fieldsOf({ body }: WireRequest): Fields | undefined {
 	const raw = Array.isArray(body) ? formFields(body) : jsonFields(body);
 	if (raw === undefined) return undefined;
 	const { model, prompt, n } = raw;
+	const files = Array.isArray(body) ? body.filter(({ fileName }) => fileName !== undefined) : [];
 	return {
 		model: typeof model === 'string' ? model : '',
 		prompt: typeof prompt === 'string' ? prompt : '',
 		n: Number(n ?? 1),
-		files: Array.isArray(body) ? body.filter(({ fileName }) => fileName !== undefined).length : 0,
+		files: files.length,
+		file: files[0]?.value,
 		raw,
 	};
 }

@@ -1,6 +1,4 @@
 /** How the gateway of a world behaves: a value, so that a world can be repeated and shrunk. */
-import type { Call } from './books.mjs';
-
 /** What may go wrong with one request. */
 export type FaultKind =
 	/** Nobody listens, no such host, no handshake: nothing was sent. */
@@ -22,7 +20,8 @@ export type FaultKind =
 	| 'shape';
 
 export interface ServiceFault {
-	call: Exclude<Call, 'other'> | 'any';
+	/** `paid`: whatever is charged. */
+	call: 'paid' | 'poll' | 'download' | 'listing' | 'any';
 	kind: FaultKind;
 	/** Lets so many requests of that call pass first. */
 	skip: number;
@@ -48,6 +47,8 @@ export interface ServiceSetup {
 	perSecond: number;
 	/** Pictures lie on another host. */
 	foreignHost: boolean;
+	/** Pictures come inside the response, as Base64. */
+	inline: boolean;
 	faults: ServiceFault[];
 }
 
@@ -90,6 +91,8 @@ export const REFUSALS_429: Array<{ body: unknown; headers?: Record<string, strin
 	},
 ];
 
-export const STATUSES = [500, 502, 503, 504, 400, 429, 401, 403, 404, 408, 409, 422, 425, 520];
+export const STATUSES = [500, 429, 425, 503, 408, 502, 400, 404, 504, 401, 403, 520, 409, 422];
+/** Those that pass: of a question that costs nothing these are the ones to get wrong. */
+export const PASSING = [425, 408, 500, 429, 425, 502, 408, 503, 504, 429, 520];
 /** Those after which a paid request may have been accepted. */
 export const STATUSES_AFTER = [500, 502, 503, 504, 408, 520, 599];

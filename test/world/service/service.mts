@@ -3,9 +3,10 @@ import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
 import { spoil, shaped } from './spoilt-responses.mjs';
-import { LISTING, MODELS } from './published-models.mjs';
-import { pictureOf } from './one-pixel-pictures.mjs';
-import { asksAsync, fieldsOf, lastText, type Fields } from './requests.mjs';
+import { listed, MODELS } from './published-models.mjs';
+import { entryFor, fileAt, nameOfFile, pictureOf } from './one-pixel-pictures.mjs';
+import { asksAsync, fieldsOf } from './requests.mjs';
+import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
 import { accountOf, refuse } from './accounts-of-world.mjs';
@@ -33,6 +34,9 @@ export class Service {
 		const fault = this.faultFor(received.call);
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
+		const asked = delivery.status === 429 ? Number(delivery.headers['retry-after'] ?? 0) : 0;
+		const from = clock.now + delivery.afterMs;
+		if (asked > 0) received.pause = { from, to: from + asked * 1000 };
 		received.status = delivery.end === 'cut' && delivery.sent === 0 ? undefined : delivery.status;
 		return delivery;
 	}
@@ -68,7 +72,8 @@ export class Service {
 
 	private faultFor(call: Call): ServiceFault | undefined {
 		for (const [index, fault] of this.setup.faults.entries()) {
-			if (fault.call !== call && fault.call !== 'any') continue;
+			const isPaid = fault.call === 'paid' && ['submit', 'sync', 'message'].includes(call);
+			if (fault.call !== call && fault.call !== 'any' && !isPaid) continue;
 			const seen = this.seen.get(`${index}`) ?? 0;
 			this.seen.set(`${index}`, seen + 1);
 			if (seen >= fault.skip && seen < fault.skip + fault.times) return fault;
@@ -95,7 +100,8 @@ export class Service {
 		const charges = this.books.charges.length;
 		const right = this.answer(request, received);
 		const charge = this.books.charges[charges];
-		const told = fault === undefined ? right : shaped(fault, right, received, this.random, charge);
+		const about = charge ?? this.books.task(String(received.kind), String(received.taskId))?.charge;
+		const told = fault === undefined ? right : shaped(fault, right, received, this.random, about);
 		if (charge !== undefined) {
 			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
 			told.onArrival = (bytes, whole) => {
@@ -120,7 +126,7 @@ export class Service {
 	private answer(request: WireRequest, received: Received): Delivery {
 		switch (received.call) {
 			case 'listing':
-				return deliverJson(LISTING);
+				return listed(received.path);
 			case 'download':
 				return this.download(received);
 			case 'poll':
@@ -149,11 +155,14 @@ export class Service {
 		received.call = asynchronous ? 'submit' : 'sync';
 		if (!MODELS.has(model)) return refuse(400, `unknown model: ${model}`);
 		if (prompt === '') return refuse(400, 'prompt is required');
+		if (![1, 2, 3, 4].includes(n)) return refuse(400, 'n must be from 1 to 4');
 		if (kind === 'edit' && fields.files === 0) return refuse(400, 'image is required');
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
+		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
+		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
 			received.fate = `charged, #${charge.number}`;
-			const data = charge.images.map((url) => ({ url }));
+			const data = charge.images.map((url) => entryFor(url, charge.inline));
 			const answer = deliverJson({ created: Math.floor(clock.now / 1000), data });
 			answer.afterMs = this.setup.syncSeconds * 1000;
 			return answer;
@@ -190,6 +199,7 @@ export class Service {
 			told: '',
 			right: false,
 			heard: false,
+			inline: false,
 			fails: false,
 		};
 		if (kind !== 'message') {
@@ -204,6 +214,8 @@ export class Service {
 	}
 
 	private download(received: Received): Delivery {
+		const file = fileAt(received.path);
+		if (file !== undefined) return deliver(200, file, { 'content-type': 'image/png' });
 		const picture = this.books.pictures.get(received.path);
 		if (picture === undefined) return refuse(404, 'image does not exist');
 		received.prompt = picture.charge.prompt;
@@ -211,35 +223,14 @@ export class Service {
 	}
 
 	private message(request: WireRequest, received: Received): Delivery {
-		const { headers } = received;
-		const account = accountOf(headers.authorization ?? headers['x-api-key']);
-		if (account === undefined) return refuse(401, 'invalid key');
-		received.account = account;
-		const fields: Fields | undefined = fieldsOf(request);
-		if (fields === undefined) return refuse(400, 'the body cannot be read');
-		received.kind = 'message';
-		const prompt = lastText(fields.raw.messages);
-		received.prompt = prompt;
-		const charge = this.charge('message', 'message', account, prompt, fields.model, 1);
-		charge.reply = `reply ${charge.number} to: ${prompt}`;
-		received.fate = `charged, #${charge.number}`;
-		return deliverJson({
-			id: `msg_${charge.number}`,
-			type: 'message',
-			role: 'assistant',
-			model: fields.model,
-			content: [
-				{ type: 'thinking', thinking: 'Let me see.', signature: `sig${charge.number}` },
-				{ type: 'text', text: charge.reply },
-			],
-			stop_reason: 'end_turn',
-			usage: { input_tokens: 5, output_tokens: 7 },
-		});
+		const charge: ChargeMessage = (account, prompt, model) =>
+			this.charge('message', 'message', account, prompt, model, 1);
+		return answerMessage(request, received, charge);
 	}
 }
 
 function callOf(method: string, { pathname, searchParams }: URL): Call {
-	if (pathname.startsWith('/pictures/')) return 'download';
+	if (/^\/(pictures|sources)\//.test(pathname)) return 'download';
 	if (pathname.startsWith('/v1/media/models')) return 'listing';
 	if (pathname === '/v1/messages') return 'message';
 	if (/^\/v1\/images\/(generations|edits)$/.test(pathname) && method === 'POST') {

@@ -1,6 +1,7 @@
 /** A grammar of answers that say the right thing wrongly, or nothing at all. */
 import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge } from './books.mjs';
+import { base64Of } from './one-pixel-pictures.mjs';
 
 type Change = (body: Buffer, random: Random, charge: Charge | undefined) => Buffer | string;
 
@@ -20,9 +21,12 @@ const alter =
 
 /** One byte is another, but not in what nobody could know to be wrong. */
 const flip: Change = (body, random, charge) => {
-	const { taskId, images = [], reply } = charge ?? {};
+	const { taskId, images = [], inline, reply } = charge ?? {};
+	const pictures = inline ? images.map(base64Of) : images;
 	const text = body.toString('latin1');
-	const spans = [taskId, reply, ...images].flatMap((value) => {
+	// Of a stream nobody could know it anywhere: each piece counts.
+	if (text.startsWith('event:')) return body;
+	const spans = [taskId, reply, ...pictures].flatMap((value) => {
 		const mark = Buffer.from(JSON.stringify(value ?? '').slice(1, -1)).toString('latin1');
 		const from = mark === '' ? -1 : text.indexOf(mark);
 		return from < 0 ? [] : [[from - 8, from + mark.length]];

@@ -4,6 +4,7 @@ import type { Charge, Received } from './books.mjs';
 import {
 	REASONS,
 	REFUSALS_429,
+	PASSING,
 	STATUSES,
 	STATUSES_AFTER,
 	type ServiceFault,
@@ -48,7 +49,9 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 }
 
 function refused(variant: number, received: Received): Delivery {
-	const status = pick(STATUSES, variant);
+	const isFree = ['poll', 'download', 'listing'].includes(received.call);
+	const status =
+		isFree && variant % 3 > 0 ? pick(PASSING, Math.floor(variant / 3)) : pick(STATUSES, variant);
 	const more = Math.floor(variant / STATUSES.length);
 	received.fate = String(status);
 	const passes = [408, 425, 429].includes(status) || status >= 500;

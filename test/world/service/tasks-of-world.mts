@@ -4,6 +4,7 @@ import { clock } from '../time/take-over.mjs';
 import { deliverJson, type Delivery } from '../wire/messages.mjs';
 import { accountOf, refuse } from './accounts-of-world.mjs';
 import type { Books, Charge, Received, Task } from './books.mjs';
+import { entryFor } from './one-pixel-pictures.mjs';
 import { BAD_WORDS, GOOD_WORDS, OPEN_WORDS, REASONS, type ServiceSetup } from './service-setup.mjs';
 
 export class Tasks {
@@ -80,7 +81,8 @@ export class Tasks {
 			return deliverJson({ id, status: task.final, error: { message, type: 'failed' } });
 		}
 		received.meaning = 'success';
-		const data = task.charge.images.map((url) => ({ url }));
+		const { images, inline } = task.charge;
+		const data = images.map((url) => entryFor(url, inline));
 		return deliverJson({ id, status: task.final, data });
 	}
 }

@@ -10,7 +10,8 @@ import { axiosOfN8n, type AxiosConfig } from './axios-of-n8n.mjs';
 import type { Delivery, Destination, FormPart, Way, WireRequest } from './messages.mjs';
 
 let destination: Destination | undefined;
-let inFlight = 0;
+/** What is under way; another one for each process. */
+let underWay = { count: 0 };
 
 export const inProcess: Way = {
 	name: 'inProcess',
@@ -25,9 +26,9 @@ export const inProcess: Way = {
 			await new Promise<void>((resolve) => real.setImmediate(resolve));
 		}
 	},
-	inFlight: () => inFlight,
+	inFlight: () => underWay.count,
 	reset: () => {
-		inFlight = 0;
+		underWay = { count: 0 };
 	},
 };
 
@@ -49,7 +50,8 @@ async function send(config: AxiosConfig): Promise<unknown> {
 	const to = destination!;
 	// A killed process sends nothing, and hears nothing of it.
 	if (!to.isAlive()) return await new Promise(() => undefined);
-	inFlight += 1;
+	const own = underWay;
+	own.count += 1;
 	try {
 		const body = await bodyOf(config.data);
 		if (config.signal?.aborted) throw new axiosOfN8n.CanceledError(undefined, config, {});
@@ -71,7 +73,7 @@ async function send(config: AxiosConfig): Promise<unknown> {
 			clock.schedule(delivery.afterMs, answer, 'gateway');
 		});
 	} finally {
-		inFlight -= 1;
+		own.count -= 1;
 	}
 }
 
@@ -121,9 +123,18 @@ function streamOf(
 	signal: AxiosConfig['signal'],
 ): Readable {
 	const stream = new Readable({ read: () => undefined });
-	inFlight += 1;
+	const own = underWay;
+	own.count += 1;
+	// Whoever has read it to the end goes on before it is closed.
+	let isOpen = true;
+	const over = (): void => {
+		if (isOpen) own.count -= 1;
+		isOpen = false;
+	};
+	stream.once('end', over);
+	stream.once('error', over);
 	stream.once('close', () => {
-		inFlight -= 1;
+		over();
 		signal?.removeEventListener('abort', onAbort);
 	});
 	const onAbort = (): void => {

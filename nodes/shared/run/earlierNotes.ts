@@ -1,0 +1,64 @@
+import type { PaidNote } from './paid';
+
+/** What earlier tries and executions have left, looked up without going through all of it for each item. */
+export interface EarlierNotes {
+	/** The note of the same request at the same place, else one of a place where nobody asks for it. */
+	ofRequest(fingerprint: string, itemIndex: number): PaidNote | undefined;
+	/** What can be had of a place, whatever the request was. */
+	ofPlace(itemIndex: number): PaidNote[];
+}
+
+/**
+ * In time that grows with the number of notes and of items, not with their product: a batch of
+ * thousands is retried with thousands of notes, often all of one request.
+ *
+ * @param notes in the order in which they are handed out
+ * @param expected what each item asks for, as fingerprints; complete before the first look-up
+ * @param held what this run holds, to its end
+ * @param isInUse whether any run of this process holds a note right now
+ */
+export function indexNotes(
+	notes: readonly PaidNote[],
+	expected: ReadonlyMap<number, string>,
+	held: ReadonlySet<PaidNote>,
+	isInUse: (note: PaidNote) => boolean,
+): EarlierNotes {
+	const ofRequests = grouped(notes, ({ fingerprint }) => fingerprint);
+	const ofItems = grouped(notes, ({ fingerprint, itemIndex }) => `${itemIndex} ${fingerprint}`);
+	const ofPlaces = grouped(notes, ({ itemIndex }) => itemIndex);
+	/** By fingerprint, the last one first: what is taken is taken from the end. */
+	const free = new Map<string, PaidNote[]>();
+
+	const freeOf = (fingerprint: string): PaidNote | undefined => {
+		const isFree = ({ itemIndex }: PaidNote): boolean => expected.get(itemIndex) !== fingerprint;
+		const known = free.get(fingerprint);
+		const left = known ?? (ofRequests.get(fingerprint) ?? []).filter(isFree).reverse();
+		free.set(fingerprint, left);
+		while (left.length > 0 && held.has(left.at(-1) as PaidNote)) left.pop();
+		let place = left.length - 1;
+		// Few are in use by a call beside this run.
+		while (place >= 0 && isInUse(left[place] as PaidNote)) place -= 1;
+		return left[place];
+	};
+
+	const isLeft = (note: PaidNote): boolean => !isInUse(note);
+	return {
+		ofRequest: (fingerprint, itemIndex) =>
+			ofItems.get(`${itemIndex} ${fingerprint}`)?.find(isLeft) ?? freeOf(fingerprint),
+		ofPlace: (itemIndex) => (ofPlaces.get(itemIndex) ?? []).filter(isLeft),
+	};
+}
+
+function grouped<Key>(
+	notes: readonly PaidNote[],
+	keyOf: (note: PaidNote) => Key,
+): Map<Key, PaidNote[]> {
+	const groups = new Map<Key, PaidNote[]>();
+	for (const note of notes) {
+		const key = keyOf(note);
+		const group = groups.get(key);
+		if (group === undefined) groups.set(key, [note]);
+		else group.push(note);
+	}
+	return groups;
+}

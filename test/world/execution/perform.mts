@@ -1,0 +1,180 @@
+/** Performs one act of a world: a run or a retry, with whatever happens to it. */
+import type { Crash, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { textOf } from './text-of.mjs';
+import type { World } from '../plan/world.mjs';
+import type { Service } from '../service/service.mjs';
+import { clock, real } from '../time/take-over.mjs';
+import type { Destination, Way } from '../wire/messages.mjs';
+import type { Engine } from './engine.mjs';
+import type { Step } from './step.mjs';
+import { survives } from './workflow.mjs';
+
+export interface Stage {
+	world: World;
+	engine: Engine;
+	way: Way;
+	service: Service;
+	workflow: WorkflowJson;
+	/** What is retried. */
+	earlier?: RunResult;
+	precisely: boolean;
+}
+
+const MOST_REQUESTS = 4000;
+/** Five tries of three rounds of six requests of an hour each: longer takes no run. */
+const LONGEST_MS = 30 * 86_400_000;
+const AFTERWARDS_MS = 20 * 60_000;
+/** Until a process that was killed has come back. */
+const RESTART_MS = 20_000;
+/** An event that takes longer than this is looked at more closely. */
+const SUSPICIOUS_MS = 50;
+
+/** The sub-execution that checks tasks; the others only wait for it. */
+const isWatcher = ({ workflow }: RunResult): boolean =>
+	workflow.name?.endsWith('(checking images)') === true;
+
+/** @returns real milliseconds that one event has kept the event loop at the most */
+export async function perform(step: Step, stage: Stage): Promise<number> {
+	const { world, engine, way, service, workflow, earlier, precisely } = stage;
+	const { act, flow } = step;
+	const { host, subExecutions } = engine;
+	const stop = new AbortController();
+	const { requests } = service.books;
+	const before = requests.length;
+	let settledAct = false;
+	let life = { alive: true };
+	let parked: RunResult | undefined;
+	let onDeath: ((crash: Crash) => void) | undefined;
+
+	/** A process that can be killed, and another one after it. */
+	const connect = (): void => {
+		const own = { alive: true };
+		life = own;
+		way.connect({ isAlive: () => own.alive, handle });
+	};
+	const die = (): void => {
+		life.alive = false;
+		clock.forget('process');
+		way.reset();
+		if (parked === undefined || !survives(flow)) {
+			step.ended = 'crashed';
+			step.crashedAt = clock.now;
+			return;
+		}
+		step.restarts += 1;
+		const restart = (): void => {
+			connect();
+			onDeath?.('output');
+		};
+		clock.schedule(RESTART_MS, restart, 'gateway');
+	};
+	const handle: Destination['handle'] = (request) => {
+		const count = requests.length - before + 1;
+		const delivery = service.handle(request);
+		step.mostOpen = Math.max(step.mostOpen, way.inFlight());
+		if (count === act.crashAfter) die();
+		if (count === act.stopAfter) {
+			clock.schedule(1 + (world.seed % 700), () => press(), 'gateway');
+		}
+		if (count > MOST_REQUESTS) {
+			life.alive = false;
+			step.ended = 'tooManyRequests';
+		}
+		return delivery;
+	};
+	const press = (): void => {
+		if (settledAct || !life.alive) return;
+		step.ended = 'stopped';
+		step.stoppedAt = clock.now;
+		// Whoever stops a parked execution ends it where it is stored.
+		if (parked !== undefined) host.delete(parked.executionId);
+		stop.abort();
+	};
+	connect();
+
+	let checks = 0;
+	subExecutions.onResume = (child) => {
+		if (!isWatcher(child)) return undefined;
+		const end = world.checks[checks] ?? 'well';
+		checks += 1;
+		if (end === 'well') return undefined;
+		step.restarts += 1;
+		return end;
+	};
+	subExecutions.whileResumed = async (child, running) => {
+		if (!isWatcher(child)) return await running;
+		return await new Promise<RunResult | Crash>((resolve, reject) => {
+			onDeath = resolve;
+			running.then(resolve, reject);
+		});
+	};
+	subExecutions.onSubProgress = ({ type, output }) => {
+		if (type === 'nodeFinished') step.saved.push(textOf(output));
+	};
+
+	const whole = async (): Promise<RunResult> => {
+		const mode = flow.parkAfter === undefined ? 'manual' : 'trigger';
+		const options = {
+			mode,
+			signal: stop.signal,
+			startNode: 'Give',
+			onProgress: ({ type, output }: { type: string; output?: unknown }) => {
+				if (flow.savesProgress && type === 'nodeFinished') step.saved.push(textOf(output));
+			},
+		} as const;
+		let result =
+			earlier === undefined
+				? await host.run(workflow, options)
+				: await host.retry(earlier, act.kind === 'retryEdited' ? workflow : undefined, options);
+		while (result.status === 'waiting' && !stop.signal.aborted) {
+			step.parks += 1;
+			parked = result;
+			result = await host.resume(result, { signal: stop.signal });
+			parked = undefined;
+		}
+		return result;
+	};
+	const isOver = (): boolean => ['crashed', 'tooManyRequests'].includes(step.ended);
+	whole().then(
+		(result) => {
+			if (isOver()) return;
+			step.result = result;
+			settledAct = true;
+		},
+		(error: unknown) => {
+			if (isOver()) return;
+			step.problem = `The host failed: ${String((error as Error)?.stack ?? error)}`;
+			settledAct = true;
+		},
+	);
+
+	let blocked = 0;
+	const settle = async (): Promise<void> => {
+		const began = real.now();
+		const cpu = precisely ? process.cpuUsage() : undefined;
+		await way.settled();
+		const took = real.now() - began;
+		if (took < SUSPICIOUS_MS) return;
+		// On a busy machine a process waits for its turn: only its own work counts.
+		const used = cpu && process.cpuUsage(cpu);
+		const worked = used === undefined ? took : (used.user + used.system) / 1000;
+		blocked = Math.max(blocked, Math.min(took, worked));
+	};
+	const deadline = clock.now + LONGEST_MS;
+	const done = (): boolean => settledAct || isOver();
+	const ended = await clock.run({ done, deadline, settle });
+	if (ended !== 'done') step.ended = ended;
+	step.endedAt = clock.now;
+	step.leftTimers = clock.pending;
+	step.leftRequests = way.inFlight();
+	const { length } = requests;
+	if (!isOver() && ended === 'done') {
+		await clock.run({ done: () => false, deadline: clock.now + AFTERWARDS_MS, settle });
+		step.lateRequests = requests.length - length;
+	}
+	life.alive = false;
+	clock.forget();
+	way.reset();
+	// Over sockets most of it is waiting for the wire.
+	return way.name === 'sockets' ? 0 : blocked;
+}

@@ -1,0 +1,92 @@
+/** Of invariant 4: what a user has set, and the gateway has asked for, holds. */
+import type { Played, Step } from '../execution/step.mjs';
+import { isTool, MAKE } from '../execution/workflow.mjs';
+import type { Received } from '../service/books.mjs';
+import { PRICE } from '../service/published-models.mjs';
+import { runsOf, type Breach, type NodeRun } from './evidence.mjs';
+import { waits } from './waiting.mjs';
+
+/** Options of the nodes where nothing is set. */
+const USUAL_CONCURRENCY = 10;
+const SHORTEST_PAUSE_MS = 1000;
+/** What the way to the gateway takes. */
+const TOLERANCE_MS = 50;
+
+export function manners(played: Played): Breach[] {
+	const texts = played.steps.flatMap((step, index) => {
+		// A chain asks for one reply after the other, each of a model of its own.
+		const { concurrency = USUAL_CONCURRENCY } = step.flow.make === 'chat' ? {} : step.flow.options;
+		const own = played.service.books.requests.filter((request) => request.step === step.number);
+		const runs = runsOf(step, played.steps[index - 1]);
+		return [
+			...(step.mostOpen > Number(concurrency) + (own.some(isListing) ? 1 : 0)
+				? [`${step.mostOpen} requests were under way at once, of ${String(concurrency)}`]
+				: []),
+			...runs.flatMap((run) => ofRun(played, step, run, own)),
+		];
+	});
+	return texts.map((text) => ({ invariant: 4, text }));
+}
+
+/** The listing is asked for beside the others: what it says of its rate must not hold them back. */
+const isListing = ({ call }: Received): boolean => call === 'listing';
+
+function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): string[] {
+	const { flow, parks } = step;
+	// Each try of Retry On Fail begins anew.
+	if (flow.tries > 1 || parks > 0 || isTool(flow)) return [];
+	const requests = own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
+	return [
+		...tooSoon(requests),
+		...(waits(flow, run) ? tooOften(requests) : []),
+		...tooDear(played, step, run, requests),
+	];
+}
+
+/** After a 429 with Retry-After the whole run waits for so long. */
+function tooSoon(requests: Received[]): string[] {
+	const inTurn = requests.filter((request) => !isListing(request));
+	return inTurn.flatMap(({ pause }) => {
+		if (pause === undefined) return [];
+		const early = inTurn.find(
+			({ at }) => at > pause.from + TOLERANCE_MS && at < pause.to - TOLERANCE_MS,
+		);
+		if (early === undefined) return [];
+		return [`a ${early.call} was sent within the time of a Retry-After`];
+	});
+}
+
+/** A task is polled once a second at the most. */
+function tooOften(requests: Received[]): string[] {
+	const last = new Map<string, Received>();
+	return requests.flatMap((request) => {
+		const { call, kind, taskId, at } = request;
+		if (call !== 'poll') return [];
+		const name = `${kind} task ${taskId}`;
+		const before = last.get(name);
+		last.set(name, request);
+		if (before === undefined || before.status === 429) return [];
+		return at - before.at >= SHORTEST_PAUSE_MS - TOLERANCE_MS
+			? []
+			: [`the ${name} was polled again after ${at - before.at} ms`];
+	});
+}
+
+/** No run costs more than its budget, where the prices are known. */
+function tooDear(
+	{ service: { books } }: Played,
+	{ flow, number }: Step,
+	{ node, startedAt, endedAt }: NodeRun,
+	requests: Received[],
+): string[] {
+	const budget = Number(flow.options.budget ?? 0);
+	const isKnown = requests.every(({ call, fate }) => call !== 'listing' || fate === 'answered');
+	// Two rounds of a loop may meet in one millisecond.
+	if (node !== MAKE || budget === 0 || !isKnown || flow.as === 'loop') return [];
+	const charged = books.charges.filter(
+		({ step, at, model }) =>
+			step === number && at >= startedAt && at <= endedAt && PRICE.has(model),
+	);
+	const cost = charged.reduce((sum, { model, count }) => sum + PRICE.get(model)! * count, 0);
+	return cost <= budget + 1e-9 ? [] : [`${cost} was charged, of a budget of ${budget}`];
+}
