@@ -207,6 +207,7 @@ describe('the three forms of asking for a task', () => {
 				status: 'queued',
 				statusGroup: 'waiting',
 				model: MODEL,
+				prompt: expect.any(String),
 				submittedAt: expect.any(String),
 			},
 		]);
