@@ -65,12 +65,15 @@ export class ImageTask implements INodeType {
 async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(context));
 	try {
+		const facts: ImageFacts[] = [];
 		const items = await runItems(run, context.getInputData().length, {
+			knownOf: (itemIndex) => facts[itemIndex],
 			prepare: (itemIndex) => {
 				const task = readTaskReference(context, itemIndex);
 				const target = readTarget(context, itemIndex);
 				const ageMs = ageOf(context.getInputData()[itemIndex]?.json.submittedAt);
 				const known = knownFacts(context, itemIndex);
+				facts[itemIndex] = known;
 				return async () => [await taskItem(run, await queryTask(run, task, ageMs), known, target)];
 			},
 		});
@@ -100,6 +103,8 @@ async function taskItem(
 			taskType,
 			status,
 			statusGroup: group,
+			model: known.model,
+			prompt: known.prompt,
 			finished: isFinished(group),
 			succeeded: group === 'success',
 			images: group === 'success' ? images.map(shownImage) : [],

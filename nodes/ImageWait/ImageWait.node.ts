@@ -88,7 +88,7 @@ export class ImageWait implements INodeType {
 
 	methods = { credentialTest: { testMediaGateway } };
 
-	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][] | null> {
+	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		const given = this.getNodeParameter('role', 0, 'wait');
 		const role = ROLES.find((known) => known === given) ?? 'wait';
 		if (role !== 'wait') return await playRole(this, role);

@@ -66,6 +66,8 @@ export async function createImages<R extends ImageRequest>(
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
 		const poller = createTaskPoller(run, pollIntervalMs, count);
+		/** What each item asks for: its errors name it too. */
+		const asks: Array<{ model: string; prompt: string }> = [];
 		/** What is still open, where the execution is suspended. */
 		const jobs: Array<WaitJob | undefined> = [];
 
@@ -91,6 +93,7 @@ export async function createImages<R extends ImageRequest>(
 			const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
 
 			const asked = await creation.read(run, itemIndex);
+			asks[itemIndex] = { model: asked.model, prompt: asked.prompt };
 			const { request, violations, estimatedCost } = needsListing(checks, options)
 				? await checker.check(asked, mode !== 'sync')
 				: { request: asked, violations: [], estimatedCost: undefined };
@@ -118,14 +121,16 @@ export async function createImages<R extends ImageRequest>(
 					estimatedCost,
 					takenOver,
 					async () =>
-						await paidRequests.payOnce(paidRequest, plan, (body) => {
-							budget.accepted(itemIndex);
-							return readPaidResponse(body, taskType, mode !== 'sync');
-						}),
+						await paidRequests
+							.payOnce(paidRequest, plan, (body) => {
+								budget.accepted(itemIndex);
+								return readPaidResponse(body, taskType, mode !== 'sync');
+							})
+							.catch(async (error) => await Promise.reject(await checker.explain(error, model))),
 				);
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const { task } = paid;
-				const submitted = task && taskItem(task, { model, estimatedCost }, itemIndex);
+				const submitted = task && taskItem(task, { model, prompt, estimatedCost }, itemIndex);
 				if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
 				if (mode === 'submit' && submitted !== undefined) return [submitted];
 				const facts = { model, prompt, estimatedCost };
@@ -147,6 +152,7 @@ export async function createImages<R extends ImageRequest>(
 				);
 			},
 			paidRequests,
+			knownOf: (itemIndex) => asks[itemIndex],
 		});
 		addHints(context, checker.hints);
 		const output = Object.values(jobs).some((job) => job !== undefined)
@@ -227,7 +233,7 @@ function readPaidResponse(
 /** What `submit` hands out: Image Wait and Image Task take it with no expression to write. */
 function taskItem(
 	task: NonNullable<Paid['task']>,
-	facts: { model: string; estimatedCost?: number },
+	facts: { model: string; prompt: string; estimatedCost?: number },
 	itemIndex: number,
 ): INodeExecutionData {
 	const { taskId, taskType, status, submittedAt } = task;

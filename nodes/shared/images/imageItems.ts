@@ -87,7 +87,7 @@ export async function imageItems(
 			try {
 				return await imageItem(run, url, index, facts, target);
 			} catch (error) {
-				if (goOn) return failedItem(run.context.getNode(), error, target.itemIndex);
+				if (goOn) return failedItem(run.context.getNode(), error, target.itemIndex, facts);
 				return await Promise.reject(error);
 			}
 		}),

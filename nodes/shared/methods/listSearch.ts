@@ -22,7 +22,7 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 		const results = models
 			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
-			.map(asSearchItem);
+			.map((record) => asSearchItem(record, mode));
 		return { results };
 	};
 }
@@ -39,11 +39,17 @@ const ONLY = new Map([
 	['sync', 'synchronous only'],
 ]);
 
-function asSearchItem(record: ModelRecord): INodeListSearchItems {
-	const { model, billing, modes, generationModes = [] } = record;
-	const does = modes?.map((mode) => MODES.get(mode) ?? mode).join(', ');
+/**
+ * The name with what helps to choose, the rarest first: the editor cuts off long names. What every
+ * model of the list does is not repeated.
+ */
+function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItems {
+	const { model, billing, modes = [], generationModes = [] } = record;
 	const only = new Set(generationModes).size === 1 ? ONLY.get(generationModes[0] ?? '') : undefined;
-	const about = [priceInWords(billing), does, only].filter(
+	const others = modes.filter((mode) => mode !== wanted).map((mode) => MODES.get(mode) ?? mode);
+	const does =
+		wanted !== undefined && others.length > 0 ? `also ${others.join(', ')}` : others.join(', ');
+	const about = [only, priceInWords(billing), does].filter(
 		(text) => text !== undefined && text !== '',
 	);
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };

@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { failedItem, nodeError, problemOf } from './nodeErrors';
+import { failedItem, nodeError, problemOf, type KnownFacts } from './nodeErrors';
 import type { PaidRequests } from './paidRequests';
 import { RunEnded } from '../transport/inFlight';
 import type { Run } from './runContext';
@@ -15,6 +15,8 @@ export interface Work {
 	prepare: (itemIndex: number) => Job | Promise<Job>;
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
+	/** What is known of an item: a failed one keeps it as a successful one does. */
+	knownOf?: (itemIndex: number) => KnownFacts | undefined;
 	/** Where the node notes what it has paid for. */
 	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'> &
 		Partial<Pick<PaidRequests, 'withEarlier'>>;
@@ -40,7 +42,7 @@ interface Failure {
 export async function runItems(
 	run: Run,
 	count: number,
-	{ prepare, beforeFirst, paidRequests }: Work,
+	{ prepare, beforeFirst, paidRequests, knownOf }: Work,
 ): Promise<INodeExecutionData[][]> {
 	const { context } = run;
 	const goOn = context.continueOnFail();
@@ -49,8 +51,9 @@ export async function runItems(
 
 	const fail = (error: unknown, itemIndex: number): void => {
 		if (goOn) {
+			const known = knownOf?.(itemIndex);
 			const whole = paidRequests?.withEarlier?.(error, itemIndex) ?? error;
-			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex)];
+			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex, known)];
 		} else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
 	};
 

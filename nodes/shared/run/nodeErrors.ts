@@ -52,13 +52,26 @@ function detailsOf({ context }: NodeOperationError | NodeApiError): Partial<Prob
 	return isJsonObject(details) ? (details as Partial<Problem>) : {};
 }
 
+/** What belongs to an item whatever becomes of it. */
+export interface KnownFacts {
+	model?: string;
+	prompt?: string;
+}
+
 /**
  * The item that stands for a failed one where the node goes on. The engine takes it for an error
  * only if its JSON has no key but `error`, `message` and `details`.
  */
-export function failedItem(node: INode, error: unknown, itemIndex: number): INodeExecutionData {
+export function failedItem(
+	node: INode,
+	error: unknown,
+	itemIndex: number,
+	{ model, prompt }: KnownFacts = {},
+): INodeExecutionData {
 	const { message, description, ...details } = problemOf(error);
 	const more = withoutUndefined({
+		model,
+		prompt,
 		...details,
 		outcome: error instanceof UnknownOutcomeError ? 'unknown' : undefined,
 		description: description === '' ? undefined : description,

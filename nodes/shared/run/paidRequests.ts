@@ -40,8 +40,8 @@ export interface PaidRequests {
 		read: (body: JsonObject) => Paid | undefined,
 	): Promise<Paid>;
 	/**
-	 * An item fails before it is known what it asks for: its source cannot be fetched, say. What an
-	 * earlier try has paid for it would be out of reach.
+	 * An item fails before anything is sent for it: its source cannot be fetched, say, or the budget is
+	 * exceeded. What an earlier try has paid for it would be out of reach.
 	 *
 	 * @returns the same error, also with what was paid for
 	 */
@@ -183,7 +183,13 @@ export function openPaidRequests(run: Run): PaidRequests {
 			return paid;
 		},
 		withEarlier: (error, itemIndex) => {
-			const note = expected.has(itemIndex) ? undefined : sameSource(itemIndex);
+			const fingerprint = expected.get(itemIndex);
+			const note =
+				held.has(itemIndex) || sending.has(itemIndex)
+					? undefined
+					: fingerprint === undefined
+						? sameSource(itemIndex)
+						: find({ itemIndex, fingerprint });
 			return note === undefined ? error : withPayment(error, note.paid, itemIndex);
 		},
 		note: (itemIndex, paid) => {

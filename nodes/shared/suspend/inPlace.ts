@@ -13,9 +13,9 @@ export function inPlace(items: INodeExecutionData[][]): INodeExecutionData[] {
 	const good = items.map((list) => list.filter((item) => !isFailed(item)));
 	const failed = items.map((list) => combined(list.filter(isFailed)));
 	const rest = good.flat();
-	const total = rest.length + failed.filter((item) => item !== undefined).length;
 	const output: INodeExecutionData[] = [];
-	for (let position = 0; position < total; position += 1) {
+	// Input items without any output leave gaps, which move the rest up: better there than nowhere.
+	for (let position = 0; position < failed.length || rest.length > 0; position += 1) {
 		const next = failed[position] ?? rest.shift();
 		if (next !== undefined) output.push(next);
 	}
@@ -43,10 +43,13 @@ const NO_LINK = '(n8n keeps no links of several images for each task while an ex
  * `$('Prompts').item` fails there rather than give the values of another input item.
  *
  * @param items in their final order, each paired with its input item
+ * @param errorOutput whether failed items leave by an output of their own: n8n follows their links
+ *   itself, and would fail
  */
-export function linked(items: INodeExecutionData[]): INodeExecutionData[] {
+export function linked(items: INodeExecutionData[], errorOutput: boolean): INodeExecutionData[] {
 	return items.map((item, position) => {
 		const { pairedItem } = item;
+		if (errorOutput && isFailed(item)) return item;
 		if (typeof pairedItem !== 'object' || Array.isArray(pairedItem)) return item;
 		if (pairedItem.item === position) return item;
 		return { ...item, pairedItem: { ...pairedItem, sourceOverwrite: { previousNode: NO_LINK } } };

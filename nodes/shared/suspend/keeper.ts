@@ -2,7 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData, IRunExecutionData } from 'n
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { problemOf } from '../run/nodeErrors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
-import { WATCHER, watcherWorkflow } from './subWorkflows';
+import { MOST_RESTARTS, WATCHER, watcherWorkflow } from './subWorkflows';
 import { tasksInWords, type WaitEntry } from './waitJobs';
 import { failOpen, mergeSettled, type WatcherNotes } from './watcher';
 
@@ -18,6 +18,8 @@ interface KeeperNotes {
 	/** In a row, without any task being settled in between. */
 	crashes?: number;
 	settled?: number;
+	/** In all. */
+	restarts?: number;
 }
 
 /**
@@ -26,10 +28,11 @@ interface KeeperNotes {
  *
  * @returns on output 0 nothing, but what n8n shows while it is suspended; on output 1 parcels of
  *   results; on output 2 the failure that ends the run. Never throws: the engine would send the
- *   input through output 0, which leads back here.
+ *   input through output 0, to the next keeper.
  */
 export async function keep(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const notes = context.getContext('node') as KeeperNotes;
+	// Of the whole sub-execution: each round is run by a node of its own.
+	const notes = context.getContext('flow') as KeeperNotes;
 	const input = context.getInputData();
 	if (notes.plan === undefined) {
 		notes.plan = unpack(input).plan;
@@ -95,9 +98,12 @@ async function restart(
 	const settled = entries.filter(({ done }) => done !== undefined).length;
 	notes.crashes = settled > (notes.settled ?? 0) ? 1 : (notes.crashes ?? 0) + 1;
 	notes.settled = settled;
-	if (notes.crashes > MOST_CRASHES) {
+	notes.restarts = (notes.restarts ?? 0) + 1;
+	if (notes.crashes > MOST_CRASHES || notes.restarts > MOST_RESTARTS) {
+		const times =
+			notes.crashes > MOST_CRASHES ? `${MOST_CRASHES} times in a row` : `${MOST_RESTARTS} times`;
 		throw new GatewayError({
-			message: `n8n crashed ${MOST_CRASHES} times in a row while it checked the image tasks`,
+			message: `n8n crashed ${times} while it checked the image tasks`,
 			description: STILL_TO_BE_HAD,
 		});
 	}

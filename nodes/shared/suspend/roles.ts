@@ -13,16 +13,11 @@ import { watch } from './watcher';
 /** Under this name an execution can be found in n8n's list, where all have the workflow's name. */
 const LABEL = 'mediaGateway';
 
-/**
- * What Image Wait does in a sub-execution.
- *
- * @returns null for `mark`: then n8n stores no run of the node, and takes it for the one that
- *   crashed if the process ends before the next nodes are done
- */
+/** What Image Wait does in a sub-execution. */
 export async function playRole(
 	context: IExecuteFunctions,
 	role: Exclude<Role, 'wait'>,
-): Promise<INodeExecutionData[][] | null> {
+): Promise<INodeExecutionData[][]> {
 	switch (role) {
 		case 'keep':
 			label(context, 'waits for image tasks');
@@ -37,8 +32,6 @@ export async function playRole(
 			return results(context);
 		case 'fail':
 			return fail(context);
-		case 'mark':
-			return null;
 	}
 }
 
@@ -61,7 +54,8 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 		plan?.end ?? { uniqueNames: false, addSummary: false },
 		plan?.nodeName ?? '',
 	);
-	return [linked(plan?.errorOutput === true ? inPlace(items) : items.flat()), open];
+	const errorOutput = plan?.errorOutput === true;
+	return [linked(errorOutput ? inPlace(items) : items.flat(), errorOutput), open];
 }
 
 /** @throws NodeApiError: the failure that ends the run */

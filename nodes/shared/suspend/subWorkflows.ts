@@ -10,13 +10,12 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import type { WaitPlan } from './parcels';
 
 /** What a node of this package is in a sub-execution, by its hidden parameter "Role". */
-export const ROLES = ['fail', 'keep', 'mark', 'progress', 'result', 'wait', 'watch'] as const;
+export const ROLES = ['fail', 'keep', 'progress', 'result', 'wait', 'watch'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Names of nodes in the sub-executions: what a node notes is stored under its name. */
 export const WATCHER = 'Check Image Tasks';
 const KEEPER = 'Keep Image Tasks';
-const MARK = 'Mark Resume';
 const RESULT = 'Image Results';
 /** People find this one in the list of executions. */
 const SUBMITTED = 'Submitted Image Tasks';
@@ -79,29 +78,43 @@ function subWorkflow(
 const failName = ({ nodeName }: WaitPlan, taken: string[]): string =>
 	taken.includes(nodeName) ? `${nodeName} 1` : nodeName;
 
-/** Holds the tasks until they are settled, and starts a watcher as often as it takes. */
+/** How often a watcher can be started again: after as many crashes, each of them within a check. */
+export const MOST_RESTARTS = 20;
+
+/**
+ * Holds the tasks until they are settled, and starts a watcher as often as it takes: a chain of
+ * keepers, each of which is run when n8n resumes the one before it. No output leads back, so nothing
+ * can run for ever, whatever the engine does with an error. And n8n's recovery after a crash takes a
+ * node that was started, and has no output stored, for one that crashed: it marks the execution as
+ * failed for a keeper that was killed in its few milliseconds, and leaves one alone that is suspended.
+ */
 export function keeperWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
 	const { credentials } = context.getNode();
-	const fail = failName(plan, [START, KEEPER, MARK, RESULT]);
+	const keepers = Array.from({ length: MOST_RESTARTS + 2 }, (_, index) =>
+		index === 0 ? KEEPER : `${KEEPER} ${index + 1}`,
+	);
+	const fail = failName(plan, [START, RESULT, ...keepers]);
 	const nodes = [
-		// Above the keeper, so that the engine runs it first.
-		roleNode(context, MARK, 'mark', [200, -200]),
-		roleNode(
-			context,
-			KEEPER,
-			'keep',
-			[200, 0],
-			{},
-			// An error of the watcher comes as an item, which the keeper judges.
-			{ credentials, onError: 'continueRegularOutput' },
+		...keepers.map((name, index) =>
+			roleNode(
+				context,
+				name,
+				'keep',
+				[200 + 200 * index, 0],
+				{},
+				// An error of the watcher comes as an item, which the next keeper judges.
+				{ credentials, onError: 'continueRegularOutput' },
+			),
 		),
-		roleNode(context, RESULT, 'result', [400, 0]),
-		roleNode(context, fail, 'fail', [400, 200]),
+		roleNode(context, RESULT, 'result', [400, 200]),
+		roleNode(context, fail, 'fail', [400, 400]),
 	];
-	const connections = {
-		[START]: { main: [[to(KEEPER)]] },
-		[KEEPER]: { main: [[to(MARK), to(KEEPER)], [to(RESULT)], [to(fail)]] },
-	};
+	const connections: IConnections = { [START]: { main: [[to(KEEPER)]] } };
+	keepers.forEach((name, index) => {
+		const next = keepers[index + 1];
+		const resume = next === undefined ? [] : [to(next)];
+		connections[name] = { main: [resume, [to(RESULT)], [to(fail)]] };
+	});
 	return subWorkflow(`${plan.workflowName} (waiting for images)`, nodes, connections, KEPT);
 }
 

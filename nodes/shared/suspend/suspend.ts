@@ -99,6 +99,9 @@ export async function suspend(
 		preserveSourceOverwrite: true,
 		...(toOutput ? { forwardAllOutputs: true } : {}),
 	});
+	// The result takes the place of the input. Where there is none (n8n's Retry of an execution that
+	// was stopped here), n8n would hand on the input as if it were images.
+	context.getExecuteData().data = { main: [[]] };
 	const [items, open] = result.data;
 	return toOutput ? [items ?? [], open ?? []] : [items ?? []];
 }

@@ -154,6 +154,7 @@ export async function waitForJobs(
 					done !== undefined || job === undefined ? [] : await work(job, itemIndex);
 			},
 			paidRequests: { inWords: () => tasksInWords(entries), settle: () => undefined },
+			knownOf: (itemIndex) => entries[itemIndex]?.job?.facts,
 		});
 		return entries.map(({ job, done }, itemIndex) => {
 			if (done !== undefined || unfinished.has(itemIndex)) return { job, done };

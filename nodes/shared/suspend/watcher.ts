@@ -198,7 +198,7 @@ export function failOpen(
 			taskType: taskType === 'auto' ? undefined : taskType,
 			status: job.status,
 		};
-		const items = [failedItem(context.getNode(), new GatewayError(problem), itemIndex)];
+		const items = [failedItem(context.getNode(), new GatewayError(problem), itemIndex, job.facts)];
 		return { job, done: { items } };
 	});
 }

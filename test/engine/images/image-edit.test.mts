@@ -207,6 +207,7 @@ describe('the three forms of asking for a task', () => {
 				status: 'queued',
 				statusGroup: 'waiting',
 				model: MODEL,
+				prompt: expect.any(String),
 				submittedAt: expect.any(String),
 			},
 		]);
@@ -587,6 +588,28 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 					description: expect.stringContaining('May have been charged'),
 				},
 			},
+		]);
+	});
+
+	test('the task of another item is still named where the rest exceeds the budget', async () => {
+		const imageUrl = await publishedImage();
+		gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
+		const result = await edit(
+			await hostAt(gateway.url),
+			[{}, {}],
+			{
+				mode: 'submit',
+				imageSource: 'url',
+				imageUrl,
+				prompt: '={{ "edit " + $itemIndex }}',
+				options: { budget: 0.05, n: '={{ 2 - $itemIndex }}' },
+			},
+			{ onError: 'continueRegularOutput', retryOnFail: true, maxTries: 2, waitBetweenTries: 1 },
+		);
+		expect(gateway.paid).toBe(2);
+		expect(result.json(NODE)).toMatchObject([
+			{ error: expect.stringContaining('budget') },
+			{ error: expect.stringContaining('budget'), details: { taskId: expect.any(String) } },
 		]);
 	});
 

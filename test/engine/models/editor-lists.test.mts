@@ -9,7 +9,7 @@ const MODELS = [
 	{
 		model: 'both',
 		media_type: 'image',
-		modes: ['text_to_image'],
+		modes: ['text_to_image', 'image_edit'],
 		generation_modes: ['sync', 'async'],
 		billing: { unit: 'image', mode: 'price', value: 0.04 },
 		parameters: { size: ['1K', '2K'], seed: [] },
@@ -42,11 +42,11 @@ const panel = async (parameters: Record<string, unknown>, baseUrl = gateway.url)
 test('the list says what a model costs, does, and whether it is for tasks only', async () => {
 	const { results } = await (await panel({})).search();
 	expect(results.map(({ name }) => name)).toEqual([
-		'both (price 0.04 per image · generates)',
-		'slow (1.5 × base price per request · generates · asynchronous only)',
+		'both (price 0.04 per image · also edits)',
+		'slow (asynchronous only · 1.5 × base price per request)',
 		'twice (asynchronous only)',
 		'quick (synchronous only)',
-		'odd (generates, toString)',
+		'odd (also toString)',
 		'bare',
 	]);
 	expect(results.map(({ value }) => value)).toEqual(MODELS.map(({ model }) => model));

@@ -103,6 +103,31 @@ describe('killed in a check', () => {
 		expect(checks()).toBe(6);
 	});
 
+	test('no way of the keeper leads back: an error of the engine itself cannot go round', async () => {
+		const ids = await bench.submit('a fox');
+		await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
+		const keeper = children.find((child) => child.workflow.name?.includes('waiting'))!;
+		const next = (name: string): string[] =>
+			(keeper.workflow.connections[name]?.main ?? []).flat().flatMap((to) => to?.node ?? []);
+		const longest = (name: string, before: string[]): number => {
+			expect(before).not.toContain(name);
+			return 1 + Math.max(0, ...next(name).map((node) => longest(node, [...before, name])));
+		};
+		// The start, one for each watcher, one that gives up, and what follows.
+		expect(longest('Start', [])).toBe(1 + 21 + 1 + 1);
+	});
+
+	test('with progress in between it is started again 20 times, and no more', async () => {
+		const prompts = Array.from({ length: 24 }, (_, index) => `fox [slow ${40 + index * 120}]`);
+		const ids = await bench.submit(...prompts);
+		onCheck = (check) => void (crashes = check % 2 === 0 ? ['output'] : []);
+		const parameters = { download: false, maxWait: 9000 };
+		const result = await runToEnd(workflow('imageWait', parameters), asItems(ids));
+		const { message, description } = errorOf(result);
+		expect(message).toBe('n8n crashed 20 times while it checked the image tasks');
+		for (const id of ids) expect(description).toContain(id);
+	});
+
 	test('the keeper itself ends as what n8n makes of it: an error, or tasks to wait for', async () => {
 		crashIn = 'waiting';
 		for (const crash of ['error', 'output'] as const) {
@@ -154,6 +179,23 @@ describe('while it is suspended', () => {
 		expect(message).toBe('The execution that held these image tasks was deleted');
 		for (const part of [parked.executionId, ids[0]]) expect(description).toContain(part);
 	});
+});
+
+describe('n8n retries it', () => {
+	test.each([false, true])(
+		'stopped while it is stored: nothing looks like images (edited: %s)',
+		async (edited) => {
+			const ids = await bench.submit('a fox [slow 300]');
+			const json = workflow('imageWait');
+			const parked = await suspended(json, asItems(ids));
+			const retried = await bench.host.retry(parked, edited ? structuredClone(json) : undefined);
+			expect([retried.status, retried.json('Done'), retried.json(NODE)]).toEqual([
+				'success',
+				[],
+				[],
+			]);
+		},
+	);
 });
 
 describe('what comes back is linked to its own input item, or to none', () => {

@@ -132,6 +132,7 @@ function streamOf(
 		isOpen = false;
 	};
 	stream.once('end', over);
+	stream.once('error', over);
 	stream.once('close', () => {
 		over();
 		signal?.removeEventListener('abort', onAbort);
