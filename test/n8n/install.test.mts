@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
-import { selfSigned } from '../engine/certificate.mjs';
+import { selfSigned } from '../../harness/certificate.mjs';
 import {
 	packPackage,
 	serverVersions,

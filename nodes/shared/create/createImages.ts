@@ -121,10 +121,12 @@ export async function createImages<R extends ImageRequest>(
 					estimatedCost,
 					takenOver,
 					async () =>
-						await paidRequests.payOnce(paidRequest, plan, (body) => {
-							budget.accepted(itemIndex);
-							return readPaidResponse(body, taskType, mode !== 'sync');
-						}),
+						await paidRequests
+							.payOnce(paidRequest, plan, (body) => {
+								budget.accepted(itemIndex);
+								return readPaidResponse(body, taskType, mode !== 'sync');
+							})
+							.catch(async (error) => await Promise.reject(await checker.explain(error, model))),
 				);
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const { task } = paid;

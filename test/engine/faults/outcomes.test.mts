@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { selfSigned } from '../certificate.mjs';
+import { selfSigned } from '../../../harness/certificate.mjs';
 import {
 	everythingIn,
 	hostFor,

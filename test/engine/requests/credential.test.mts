@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { selfSigned } from '../certificate.mjs';
+import { selfSigned } from '../../../harness/certificate.mjs';
 import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
 import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
