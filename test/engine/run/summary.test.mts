@@ -109,13 +109,13 @@ test('Retry On Fail: what an earlier try has paid for counts once, and is named'
 	const result = await bench.run(
 		'imageGeneration',
 		{ prompt: PROMPT, options: { addSummary: true, concurrency: 1 } },
-		prompts('a fox', 'an owl', 'a hare'),
+		prompts('a fox', 'an owl'),
 		{ retryOnFail: true, maxTries: 3, waitBetweenTries: 1 },
 	);
-	expect(bench.gateway.paid).toBe(3);
+	expect(bench.gateway.paid).toBe(2);
 	expect(summaryIn(result)).toMatchObject({
-		images: 3,
-		estimatedCost: cost(3),
+		images: 2,
+		estimatedCost: cost(2),
 		takenOverItems: 1,
 		failedItems: 0,
 	});
