@@ -14,6 +14,9 @@ module.exports = {
 	// (A percentage over 100 is no percentage to jest: '150%' would start 150 workers.)
 	maxWorkers: Math.ceil(require('node:os').availableParallelism() * 1.5),
 	testSequencer: '<rootDir>/test/sequencer.cjs',
+	// n8n is loaded anew for each file, and what earlier files have loaded is not let go: with gigabytes
+	// of it, collecting garbage takes longer than the tests.
+	workerIdleMemoryLimit: '700MB',
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
 	transform: {

@@ -4,14 +4,14 @@ import { hundred } from './scenarios/hundred-tasks.mjs';
 import { limit } from './scenarios/under-limit.mjs';
 import { same } from './scenarios/same-work.mjs';
 import { refusing } from './scenarios/refusing-gateway.mjs';
-import { delay, known } from './scenarios/detection-delay.mjs';
+import { click, delay, known } from './scenarios/detection-delay.mjs';
 import { waiting } from './scenarios/waiting-tasks.mjs';
 import { synchronous } from './scenarios/synchronous.mjs';
 import { processor } from './scenarios/processor-time.mjs';
-import { downloads } from './scenarios/downloads.mjs';
-import { uploads } from './scenarios/uploads.mjs';
+import { downloads, uploads } from './scenarios/transfers.mjs';
 import { size } from './scenarios/package-size.mjs';
-import { growth } from './scenarios/growth.mjs';
+import { growth, tenThousand } from './scenarios/growth.mjs';
+import { tls } from './scenarios/tls.mjs';
 
 export const scenarios: Scenario[] = [
 	hundred,
@@ -20,6 +20,7 @@ export const scenarios: Scenario[] = [
 	refusing,
 	delay,
 	known,
+	click,
 	waiting,
 	synchronous,
 	processor,
@@ -27,4 +28,6 @@ export const scenarios: Scenario[] = [
 	uploads,
 	size,
 	growth,
+	tenThousand,
+	tls,
 ];

@@ -38,7 +38,7 @@ async function settle(): Promise<void> {
 }
 
 async function measure(work: Work): Promise<Sample> {
-	const lookAfterMs = work.kind === 'wait' ? work.lookAfterMs : undefined;
+	const lookAfterMs = 'lookAfterMs' in work ? work.lookAfterMs : undefined;
 	// Only where what is alive is looked at: in production nobody collects garbage by hand, and what
 	// comes after it is not the same. V8 then expects little to be alive and collects all the time:
 	// downloads took twice as long, the more so the more modules are loaded.

@@ -11,6 +11,8 @@ export interface Line {
 	platform?: string;
 	ideal?: string;
 	reached: boolean;
+	/** n8n's helper alone misses the goal as well: no node can reach it. */
+	platformMisses?: boolean;
 }
 
 export interface Chart {

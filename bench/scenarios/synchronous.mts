@@ -16,9 +16,10 @@ export const synchronous: Scenario = {
 		});
 		const ms = median(trials.package, wall);
 		const byHandMs = median(trials.axios, wall);
+		const helperMs = median(trials.helper, wall);
 		const shared = {
 			byHand: seconds(byHandMs, 2),
-			platform: seconds(median(trials.helper, wall), 2),
+			platform: seconds(helperMs, 2),
 			ideal: seconds(idealMs, 2),
 		};
 		return {
@@ -34,9 +35,10 @@ export const synchronous: Scenario = {
 					measure: 'the same against (b)',
 					goal: 'at least as fast',
 					package: times(ms / byHandMs),
-					platform: times(median(trials.helper, wall) / byHandMs),
+					platform: times(helperMs / byHandMs),
 					ideal: times(idealMs / byHandMs),
 					reached: ms <= byHandMs,
+					platformMisses: helperMs > byHandMs,
 				},
 			],
 		};

@@ -66,6 +66,8 @@ interface Plans {
 /** What is known of how long one kind of task takes: shared by all that are waited for, and by later ones. */
 export class Durations {
 	private observations: Dated[] = [];
+	/** How many of the last tasks have failed. */
+	private failed = 0;
 	private fresh = 0;
 	private begun = 0;
 	private readonly waiting = new Set<OpenTask>();
@@ -104,12 +106,17 @@ export class Durations {
 			answered: (group, now) => {
 				if (group === 'success') {
 					this.observe(task.openAt - submittedAt, now - submittedAt, WIDEST * pauses.longest, now);
-				} else task.openAt = askedAt;
+				} else if (group === 'unsuccessful') this.noteFailure();
+				else task.openAt = askedAt;
 			},
 			end: () => {
 				if (this.waiting.delete(task) && place > 0) this.explorers.delete(explorer);
 			},
 		};
+	}
+
+	private noteFailure(): void {
+		this.failed = Math.min(MOST_OBSERVATIONS, this.failed + 1);
 	}
 
 	private observe(after: number, by: number, widest: number, now: number): void {
@@ -121,6 +128,7 @@ export class Durations {
 		if (since !== undefined) {
 			this.observations = observations.filter(({ seenAt }) => seenAt > since);
 		}
+		this.failed *= 1 - 1 / MOST_OBSERVATIONS;
 		this.fresh += 1;
 	}
 
@@ -136,7 +144,8 @@ export class Durations {
 		const current = isKept ? plans : this.estimate(key, now);
 		const used = isExplorable(current.lumps, pauses) ? place : 0;
 		const next =
-			current.byPlace.get(used) ?? planPolls(current.lumps, this.observations.length, pauses, used);
+			current.byPlace.get(used) ??
+			planPolls(current.lumps, this.observations.length, pauses, used, this.failed);
 		current.byPlace.set(used, next);
 		return next;
 	}

@@ -44,6 +44,7 @@ const KERNEL_SHARE = 0.2;
  *
  * @param known where the probability lies
  * @param seen from so many durations
+ * @param failed how many tasks have failed beside those
  * @param place of an explorer, from 1; 0 for a task that is asked about where it is best by what is known
  */
 export function planPolls(
@@ -51,6 +52,7 @@ export function planPolls(
 	seen: number,
 	pauses: Pauses,
 	place: number,
+	failed = 0,
 ): NextPoll {
 	if (seen === 0) return () => undefined;
 	const { shortest, longest } = pauses;
@@ -63,8 +65,9 @@ export function planPolls(
 	const end = Math.max(1.5 * highest, highest + longest);
 	const step = Math.max(STEP_MS, shortest / 20, end / MOST_STEPS);
 	const size = Math.ceil(end / step);
-	// The rule of succession: what was not seen before has this probability.
-	const unseen = 1 / (seen + 1);
+	// The rule of succession: what was not seen before has this probability. A failure may come at any
+	// age, and whoever waits wants to know of it too.
+	const unseen = (failed + 1) / (seen + failed + 1);
 	const mass = new Float64Array(size + 1);
 	const spread = (after: number, by: number, weight: number): void => {
 		const first = Math.max(1, Math.floor(after / step + 1 + 1e-6));
@@ -72,7 +75,7 @@ export function planPolls(
 		for (let k = first; k <= last; k += 1)
 			mass[k] = (mass[k] as number) + weight / (last - first + 1);
 	};
-	spread(0.67 * lowest, end, unseen);
+	spread(failed > 0 ? 0 : 0.67 * lowest, end, unseen);
 	for (const lump of lumps) {
 		const width = bandwidth(lump, lumps);
 		spread(lump.after - width, lump.by + width, (1 - unseen) * lump.weight);

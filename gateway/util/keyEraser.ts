@@ -1,5 +1,5 @@
 /** What is as short as a word is no key, and would take words away. */
-const SHORTEST_KEY = 8;
+export const SHORTEST_KEY = 8;
 
 /** What is put in the place of the key. */
 const ERASED = '***';
@@ -82,7 +82,7 @@ export function createCutKeyEraser(key: string): (text: string) => string {
 		for (const tail of withoutHalfEscape(text.slice(start))) {
 			for (let layers = 0; layers <= MOST_LAYERS; layers += 1) {
 				const { plain, places } = decodeWithPlaces(tail, layers, OF_ALL);
-				const length = lengthOfBeginning(plain, key, longest);
+				const length = lengthOfBeginning(plain, key, SHORTEST_BEGINNING, longest);
 				if (length > 0) return text.slice(0, start + (places[plain.length - length] ?? 0)) + ERASED;
 			}
 		}
@@ -97,9 +97,18 @@ function withoutHalfEscape(text: string): string[] {
 	return [text, ...starts.map(({ index }) => text.slice(0, from + index))];
 }
 
-/** How much of the beginning of a key stands at the end of a text. */
-function lengthOfBeginning(text: string, key: string, longest: number): number {
-	for (let length = longest; length >= SHORTEST_BEGINNING; length -= 1) {
+/**
+ * How much of the beginning of a key stands at the end of a text, in characters.
+ *
+ * @returns 0 where it is less than `shortest`
+ */
+export function lengthOfBeginning(
+	text: string,
+	key: string,
+	shortest: number,
+	longest: number,
+): number {
+	for (let length = longest; length >= shortest; length -= 1) {
 		if (text.endsWith(key.slice(0, length))) return length;
 	}
 	return 0;

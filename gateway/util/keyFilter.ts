@@ -1,3 +1,5 @@
+import { lengthOfBeginning, SHORTEST_KEY } from './keyEraser';
+
 /** Gives out a text that arrives in pieces, without the key. */
 export interface KeyFilter {
 	/** Takes in a piece. @returns what can be shown of everything so far */
@@ -13,14 +15,12 @@ export interface KeyFilter {
  * @param withoutKey takes the key out of a text that holds all of it
  */
 export function createKeyFilter(key: string, withoutKey: (text: string) => string): KeyFilter {
-	// The same length as where keys are taken out of whole texts.
-	if (key.length < 8) return { add: (piece) => piece, rest: () => '' };
+	if (key.length < SHORTEST_KEY) return { add: (piece) => piece, rest: () => '' };
 	let held = '';
 	return {
 		add: (piece) => {
 			const text = withoutKey(held + piece);
-			let length = Math.min(key.length - 1, text.length);
-			while (length > 0 && !text.endsWith(key.slice(0, length))) length -= 1;
+			const length = lengthOfBeginning(text, key, 1, Math.min(key.length - 1, text.length));
 			held = text.slice(text.length - length);
 			return text.slice(0, text.length - length);
 		},

@@ -11,7 +11,7 @@ export interface WebhookOptions {
 	headers?: Record<string, string>;
 	/** `webhook` (active workflow, default) or `webhook-test`. */
 	kind?: 'webhook' | 'webhook-test';
-	/** Milliseconds for which a 404 is asked again: activation takes a moment. Default 5 000. */
+	/** Milliseconds for which a 404 is asked again: activation takes a moment. Default 60 000. */
 	registeredWithinMs?: number;
 	/** Milliseconds for the answer. Default 300 000. */
 	timeoutMs?: number;
@@ -157,7 +157,7 @@ export class RestClient extends RestSession {
 		options: WebhookOptions = {},
 	): Promise<WebhookAnswer> {
 		const url = `${this.url}/${options.kind ?? 'webhook'}/${webhookPath.replace(/^\//, '')}`;
-		const deadline = Date.now() + (options.registeredWithinMs ?? 5_000);
+		const deadline = Date.now() + (options.registeredWithinMs ?? 60_000);
 		for (;;) {
 			const response = await fetch(url, {
 				method: options.method ?? (body === undefined ? 'GET' : 'POST'),

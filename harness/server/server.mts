@@ -26,7 +26,7 @@ export interface ServerOptions extends ProcessOptions {
 	port?: number;
 	/** An existing user folder to go on with. Default: a new temporary one. */
 	userFolder?: string;
-	/** Milliseconds until the server must be ready. Default 120 000. */
+	/** Milliseconds until the server must be ready. Default 300 000: machines can be busy. */
 	readyWithinMs?: number;
 }
 
@@ -119,7 +119,7 @@ export class N8nServer extends RestClient {
 	}
 
 	private async ready(): Promise<void> {
-		const withinMs = this.options.readyWithinMs ?? 120_000;
+		const withinMs = this.options.readyWithinMs ?? 300_000;
 		for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(200)) {
 			if (!this.process.runs)
 				throw new Error(`n8n ended while starting\n${this.process.lastLines}`);

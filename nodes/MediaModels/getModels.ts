@@ -9,7 +9,7 @@ import {
 	type ListingFormat,
 	type ModelRecord,
 } from '../../gateway/protocol/models';
-import { closestMatches } from '../../gateway/util/closestMatch';
+import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
 import { askListing, ListingError } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';
@@ -74,13 +74,13 @@ async function notPublished(run: Run, model: string): Promise<GatewayError> {
 		({ json }) => readModelList(json).map((record) => record.model),
 		() => [],
 	);
-	const near = closestMatches(model, published);
+	const near = didYouMean(model, published);
 	return new GatewayError({
-		message: `The gateway publishes no model "${model}" (404)`,
+		message: `The gateway has no model '${model}' (404)`,
 		description:
-			near.length === 0
-				? 'It is not open, has been disabled, or is spelled differently. "Get Many" lists what there is.'
-				: `It is not open, has been disabled, or is spelled differently. Did you mean ${near.map((name) => `"${name}"`).join(' or ')}?`,
+			near === ''
+				? "It may be disabled, or its name misspelled. 'Get Many' lists the available models."
+				: `It may be disabled, or its name misspelled. ${near}`,
 		httpCode: 404,
 	});
 }

@@ -26,6 +26,8 @@ export interface ToolRequest {
 	text: string;
 	rounds: number;
 	results: { text: string; failed: boolean }[];
+	/** The last web address of the conversation before. */
+	earlier?: string;
 }
 
 /** Finds the last turn that a person wrote and the tool results after it. */
@@ -41,7 +43,8 @@ export function readToolRequest(turns: readonly Turn[]): ToolRequest {
 		failed: block.is_error === true,
 	}));
 	const turn = turns[asked];
-	return { text: turn ? textOf(turn) : '', rounds: answered.length, results };
+	const earlier = addressesIn(turns.slice(0, Math.max(asked, 0)).map(textOf)).at(-1);
+	return { text: turn ? textOf(turn) : '', rounds: answered.length, results, earlier };
 }
 
 /**
@@ -58,7 +61,10 @@ export function nextCalls(
 		return [];
 	const forced = tools.find((tool) => tool.name === name) ?? tools[0]!;
 	if (type === 'tool') return [call(forced, toolRequest)];
-	const steps = drawingSteps(toolRequest, tools) ?? namedSteps(toolRequest, tools);
+	const steps =
+		drawingSteps(toolRequest, tools) ??
+		changeSteps(toolRequest, tools) ??
+		namedSteps(toolRequest, tools);
 	if (steps.length === 0 && type === 'any' && toolRequest.rounds === 0)
 		return [call(forced, toolRequest)];
 	if (/\bboth\b/i.test(toolRequest.text)) return toolRequest.rounds === 0 ? steps : [];
@@ -85,6 +91,18 @@ function drawingSteps(toolRequest: ToolRequest, tools: readonly Tool[]): ToolCal
 	const drawings = subjects.map((text) => call(generator, { ...toolRequest, text }));
 	if (editor === undefined) return drawings;
 	return [...drawings, ...changes.map((text) => call(editor, { ...toolRequest, text }))];
+}
+
+/** "now make it winter": an edit of the image that the conversation has come to. */
+function changeSteps(toolRequest: ToolRequest, tools: readonly Tool[]): ToolCall[] | undefined {
+	const change = /^\s*(?:and\s+)?(?:now\s+|then\s+)?((?:make|turn)\s+it\b.*)/is.exec(
+		toolRequest.text,
+	)?.[1];
+	const editor = tools.find(({ name }) => /edit/i.test(name));
+	if (change === undefined || editor === undefined || toolRequest.earlier === undefined) {
+		return undefined;
+	}
+	return [call(editor, { ...toolRequest, text: change.trim().replace(/[.!?]+$/, '') })];
 }
 
 /** The tools whose names occur in the text, in that order. */
@@ -138,12 +156,15 @@ function fields(schema: Schema, toolRequest: ToolRequest): Record<string, unknow
 
 function words(name: string, toolRequest: ToolRequest): string {
 	if (/url|image|picture|link/i.test(name) && !/prompt/i.test(name))
-		return lastAddress(toolRequest) ?? '';
+		return lastAddress(toolRequest) ?? toolRequest.earlier ?? '';
 	return toolRequest.text;
 }
 
 /** The last web address that the tools, or else the user, mentioned. */
 export function lastAddress({ results, text }: ToolRequest): string | undefined {
-	const sources = [text, ...results.map((result) => result.text)];
-	return sources.flatMap((source) => source.match(/https?:\/\/[^\s"'<>)\]}\\,]+/g) ?? []).at(-1);
+	return addressesIn([text, ...results.map((result) => result.text)]).at(-1);
+}
+
+function addressesIn(texts: readonly string[]): string[] {
+	return texts.flatMap((text) => text.match(/https?:\/\/[^\s"'<>)\]}\\,]+/g) ?? []);
 }

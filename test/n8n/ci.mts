@@ -19,6 +19,7 @@ const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
 	{ name: 'run', seconds: 180 },
 	{ name: 'http-request', seconds: 60 },
 	{ name: 'recipes', seconds: 300 },
+	{ name: 'paying-examples', seconds: 150 },
 	{ name: 'registry', seconds: 80 },
 	{ name: 'agent', seconds: 35 },
 	{ name: 'tools', seconds: 40 },
@@ -103,7 +104,10 @@ function whyNot(name: string, installed: string[]): string | undefined {
 	if (name === 'editor' && !findChromium()) {
 		return 'there is no chromium here (apt-get install -y chromium)';
 	}
-	if (['tools', 'hundred', 'queue', 'survive'].includes(name) && !installed.includes('2')) {
+	if (
+		['paying-examples', 'tools', 'hundred', 'queue', 'survive'].includes(name) &&
+		!installed.includes('2')
+	) {
 		return 'it needs n8n 2';
 	}
 	return name === 'queue' ? whyNoQueue() : undefined;

@@ -104,7 +104,7 @@ export async function createImages<R extends ImageRequest>(
 			}
 			if (violations.length > 0 && checks.checkLimits) {
 				throw new GatewayError({
-					message: `The model "${request.model}" does not take this: ${violations.join('; ')}`,
+					message: `Invalid parameters for model '${request.model}': ${violations.join('; ')}`,
 					description: 'Nothing was sent for this item.',
 				});
 			}
@@ -121,10 +121,12 @@ export async function createImages<R extends ImageRequest>(
 					estimatedCost,
 					takenOver,
 					async () =>
-						await paidRequests.payOnce(paidRequest, plan, (body) => {
-							budget.accepted(itemIndex);
-							return readPaidResponse(body, taskType, mode !== 'sync');
-						}),
+						await paidRequests
+							.payOnce(paidRequest, plan, (body) => {
+								budget.accepted(itemIndex);
+								return readPaidResponse(body, taskType, mode !== 'sync');
+							})
+							.catch(async (error) => await Promise.reject(await checker.explain(error, model))),
 				);
 				if (paid.items !== undefined) return paired(paid.items, itemIndex);
 				const { task } = paid;

@@ -1,12 +1,13 @@
 import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, rounded } from '../../../gateway/validation/pricing';
-import { makesVideos, type ModelRecord } from '../../../gateway/protocol/models';
+import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
 	GenerationRequest,
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/util/gatewayError';
+import { didYouMean } from '../../../gateway/util/closestMatch';
+import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { askForModels, ListingError } from '../methods/modelCache';
 import type { Run } from '../run/runContext';
 
@@ -26,6 +27,11 @@ export interface Checked<R extends ImageRequest> {
 /** Holds requests against the listing, which is asked for once in a run. */
 export interface Checker {
 	check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>>;
+	/**
+	 * The error of a request, which also names the nearest models where the gateway refused it and
+	 * does not publish its model.
+	 */
+	explain(error: unknown, model: string): Promise<unknown>;
 	/** What could not be checked, as sentences for the user. */
 	readonly hints: Set<string>;
 }
@@ -42,20 +48,49 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 	const load = async (): Promise<ModelRecord[] | undefined> =>
 		await askForModels(run).catch(async (error: unknown) => {
 			if (!(error instanceof ListingError)) return await Promise.reject(error);
-			hints.add(`The requests were not checked against the limits of the model: ${error.message}.`);
+			hints.add(`The requests weren't checked against the model's limits: ${error.message}.`);
 			return undefined;
 		});
 
+	/** Those that can do what is asked for. */
+	const namesIn = (published: ModelRecord[]): string[] =>
+		published
+			.filter((record) => suits(record, taskType === 'edit' ? 'image_edit' : 'text_to_image'))
+			.map(({ model }) => model);
+
+	/** The names of the models that can do it, where the listing was had and lacks this one. */
+	const others = async (model: string): Promise<string[] | undefined> => {
+		const published = await models?.catch(() => undefined);
+		if (published === undefined || published.some((record) => record.model === model)) {
+			return undefined;
+		}
+		return namesIn(published);
+	};
+
 	return {
 		hints,
+		explain: async (error, model) => {
+			if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
+			const { httpCode, description } = error.problem;
+			const isRefused = httpCode === 400 || httpCode === 404 || httpCode === 422;
+			if (!isRefused) return error;
+			const names = await others(model);
+			if (names === undefined) return error;
+			const question = didYouMean(model, names);
+			const advice = [`The gateway doesn't list the model '${model.slice(0, 100)}'.`, question];
+			return withDetails(error, {
+				description: [...advice, description].filter((text) => text !== '').join(' '),
+			});
+		},
 		check: async (request, asynchronous) => {
 			models ??= load();
 			const published = await models;
 			const record = published?.find(({ model }) => model === request.model);
 			if (record === undefined) {
 				if (published !== undefined) {
+					const question = didYouMean(request.model, namesIn(published));
 					hints.add(
-						`The gateway publishes no model "${request.model}": it was not checked before sending.`,
+						`The gateway doesn't list the model '${request.model}', so the request wasn't checked before sending. ${question}`.trim(),
 					);
 				}
 				return { request, violations: [] };
@@ -97,6 +132,6 @@ export function checkBudget(budget: number, costs: Array<number | undefined>): v
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent of the ${costs.length} requests. Raise "Budget" in the options, or send fewer.`,
+		description: `Nothing was sent of the ${costs.length} requests. Increase 'Budget' in the options, or send fewer items.`,
 	});
 }

@@ -4,7 +4,8 @@ import type {
 	ResourceMapperField,
 	ResourceMapperFields,
 } from 'n8n-workflow';
-import { makesVideos, type AllowedValue } from '../../../gateway/protocol/models';
+import { makesVideos, type AllowedValue, type ModelRecord } from '../../../gateway/protocol/models';
+import { didYouMean } from '../../../gateway/util/closestMatch';
 import { isJsonObject } from '../../../gateway/util/json';
 import { loadModels } from './modelCache';
 
@@ -24,7 +25,7 @@ export async function getModelParameters(
 		| string
 		| undefined;
 	if (!chosen) {
-		return { fields: [], emptyFieldsNotice: 'Choose a model: its parameters then appear here.' };
+		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
 	}
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
@@ -39,10 +40,16 @@ export async function getModelParameters(
 				: Object.entries(record.parameters ?? {}).map(([name, values]) => asField(name, values)),
 		emptyFieldsNotice:
 			record === undefined
-				? 'The gateway publishes no model of this name. Use "Parameters by Name" in the options.'
-				: 'This model publishes no parameters. Use "Parameters by Name" in the options.',
+				? withQuestion(didYouMean(chosen, namesOf(models)))
+				: "This model publishes no parameters. Use 'Parameters by Name' in the options.",
 	};
 }
+
+const namesOf = (models: ModelRecord[]): string[] =>
+	models.filter((record) => !makesVideos(record)).map(({ model }) => model);
+
+const withQuestion = (question: string): string =>
+	`The gateway lists no model with this name. ${question === '' ? '' : `${question} `}Use 'Parameters by Name' in the options.`;
 
 /** The fields that the node holds already. */
 function heldFields(modelParameters: unknown): ResourceMapperField[] {

@@ -31,7 +31,7 @@ export interface MatrixFault {
 	otherHost?: true;
 	/** Needs a short time-out; not too short for a busy machine to connect. */
 	timesOut?: true;
-	/** Seconds that a task is waited for, if not 300. */
+	/** Seconds that a task is waited for, if not 300: more where a busy machine needs them. */
 	maxWait?: number;
 }
 
@@ -45,7 +45,7 @@ export const FAULTS = {
 	'400': { name: '400', fault: status(400) },
 	'401': { name: '401', fault: status(401) },
 	'403': { name: '403', fault: status(403, { message: 'not for this key' }) },
-	'404': { name: '404', fault: status(404, { message: 'no such thing' }) },
+	'404': { name: '404', fault: status(404, { message: 'no such thing' }), maxWait: 3600 },
 	'408': { name: '408', fault: status(408, { message: 'request time-out' }) },
 	'413': { name: '413', fault: status(413, { message: 'too large' }) },
 	'429': { name: '429', fault: status(429) },
@@ -97,6 +97,7 @@ export const FAULTS = {
 	'redirect here': {
 		name: 'Redirect to the same host',
 		fault: { kind: 'redirect', location: '/v1/elsewhere' },
+		maxWait: 3600,
 	},
 	'redirect away': {
 		name: 'Redirect to another host',

@@ -1,7 +1,7 @@
 /** Runs one cell of the fault matrix on n8n's engine. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault } from '../../../simulator/gateway.mjs';
-import { selfSigned } from '../certificate.mjs';
+import { selfSigned } from '../../../harness/certificate.mjs';
 import { FAULTS, type Cell, type MatrixCall, type MatrixFault } from './fault-matrix.mjs';
 import {
 	countRequests,

@@ -37,6 +37,8 @@ interface World {
 	intervalMs?: number;
 	latencyMs?: number;
 	status?: string;
+	/** This share fails, at any moment before it would have been done. */
+	failing?: number;
 	/** What the item says of the task's age, where that is not true. */
 	ageMs?: (trueMs: number) => number;
 	durations?: Durations;
@@ -45,7 +47,7 @@ interface World {
 /** Rounds of tasks that are submitted together, with a little latency, on virtual time. */
 async function live(world: World): Promise<Result> {
 	const { draw, rounds, size = 1, from = 0, learns, seed, latencyMs = 20 } = world;
-	const { intervalMs = 3000, status = 'completed', ageMs = (age) => age } = world;
+	const { intervalMs = 3000, failing = 0, status = 'completed', ageMs = (age) => age } = world;
 	const clock = new FakeClock(seed);
 	// Apart from the clock's, so that both pollers get the same tasks.
 	const { random } = new FakeClock(seed + 1);
@@ -53,13 +55,18 @@ async function live(world: World): Promise<Result> {
 	const result: Result = { delays: [], polls: [], pauses: [] };
 	for (let round = 0; round < rounds; round += 1) {
 		const born = clock.now();
-		const tasks = Array.from({ length: size }, (_, index) => ({
-			taskId: `${index}`,
-			taskType: 'generation' as const,
-			lastsMs: draw(round)(random),
-			polls: 0,
-			answeredAt: born,
-		}));
+		const tasks = Array.from({ length: size }, (_, index) => {
+			const lastsMs = draw(round)(random);
+			const fails = failing > 0 && random() < failing;
+			return {
+				taskId: `${index}`,
+				taskType: 'generation' as const,
+				lastsMs: fails ? lastsMs * random() : lastsMs,
+				end: fails ? 'failed' : status,
+				polls: 0,
+				answeredAt: born,
+			};
+		});
 		const poller = createPoller<TaskRef & (typeof tasks)[number]>({
 			clock,
 			intervalMs,
@@ -75,7 +82,7 @@ async function live(world: World): Promise<Result> {
 				const id = task.taskId;
 				return {
 					kind: 'state',
-					state: readTaskState(task, { id, status: isDone ? status : 'queued' }),
+					state: readTaskState(task, { id, status: isDone ? task.end : 'queued' }),
 				};
 			},
 		});
@@ -248,6 +255,17 @@ describe('learning', () => {
 			expect(learned).toEqual(await live({ ...world, learns: false }));
 		}
 	});
+
+	test.each([0.4, 0.9])(
+		'where %d of all fail, a failure is found about as soon as today',
+		async (failing) => {
+			const draw = logNormal(15_000, 0.1);
+			const [learned, today] = await both({ draw: () => draw, rounds: 90, from: 30, failing });
+			expect(at(learned.delays, 0.5)).toBeLessThanOrEqual(1.1 * at(today.delays, 0.5));
+			expect(at(learned.delays, 0.95)).toBeLessThanOrEqual(1.1 * at(today.delays, 0.95));
+			expect(mean(learned.polls)).toBeLessThanOrEqual(1.02 * mean(today.polls));
+		},
+	);
 
 	test('a failed task tells nothing of the others', async () => {
 		const durations = new Durations();

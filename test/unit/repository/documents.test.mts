@@ -84,7 +84,7 @@ describe.each(documents)('%s', (document) => {
 
 	test('names no folder of one computer and no registry but the public one', () => {
 		expect(text).not.toMatch(/\/(home\/(?!node\b)|Users\/|work\/|root\/|tmp\/)/);
-		for (const [, host] of text.matchAll(/https?:\/\/([^/\s)`'"]+)/g)) {
+		for (const [, host] of text.matchAll(/https?:\/\/([^/\s)`'";]+)/g)) {
 			expect([
 				host,
 				/(^|\.)(example\.com|github\.com|nodejs\.org|n8n\.io|semver\.org)$/.test(host!),

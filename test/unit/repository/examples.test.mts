@@ -39,11 +39,14 @@ const OTHERS: Record<string, number> = {
 	'n8n-nodes-base.if': 2.3,
 	'n8n-nodes-base.manualTrigger': 1,
 	'n8n-nodes-base.noOp': 1,
+	'n8n-nodes-base.respondToWebhook': 1.5,
 	'n8n-nodes-base.scheduleTrigger': 1.3,
 	'n8n-nodes-base.set': 3.4,
 	'n8n-nodes-base.slack': 2.4,
 	'n8n-nodes-base.sort': 1,
+	'n8n-nodes-base.splitInBatches': 3,
 	'n8n-nodes-base.splitOut': 1,
+	'n8n-nodes-base.webhook': 2.1,
 };
 
 /** What the embedded gateway has. */

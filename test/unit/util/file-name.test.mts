@@ -7,7 +7,7 @@ const VALUES = {
 	index: 1,
 	model: 'vendor/aurora image:1',
 	taskId: 'task_0a1b',
-	prompt: 'A fox in the morning mist, watercolour, soft light',
+	prompt: 'A fox in the morning mist, watercolor, soft light',
 	date: '2026-11-22',
 	time: '14-05-59',
 };

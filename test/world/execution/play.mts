@@ -20,6 +20,11 @@ process.on('unhandledRejection', (reason) =>
 
 let worlds = 0;
 
+/** How many came before: each has a gateway of its own, by its number. */
+export function countFrom(number: number): void {
+	worlds = number;
+}
+
 /** @param precisely whether the time of each event is measured to the end; that costs time itself */
 export async function play(
 	world: World,

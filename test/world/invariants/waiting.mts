@@ -3,7 +3,7 @@ import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import { isFailed, runsOf, shownBy, type Breach, type NodeRun } from './evidence.mjs';
-import { isSound } from './wanted.mjs';
+import { extraOf, isSound } from './wanted.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
@@ -101,6 +101,8 @@ function withoutReason(
 	const { timeout, budget, requestsPerSecond } = flow.options;
 	const calm =
 		isSound(flow) &&
+		// Two numbers of images that differ are refused.
+		extraOf(flow)?.count === undefined &&
 		!checks.includes('stop') &&
 		service.faults.length === 0 &&
 		service.failPercent === 0 &&

@@ -84,6 +84,19 @@ const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
 		budget: fc.constantFrom(0, 0.1, 100),
 		onTimeout: fc.constantFrom('error', 'output'),
 		imageFieldName: fc.constantFrom('image', 'image[]'),
+		budgetPeriod: fc.constantFrom('run', 'day', 'month'),
+		addSummary: fc.boolean(),
+		fileName: fc.constantFrom(
+			'{date}-{item:3}-{prompt}',
+			'{index}',
+			'../{model}/{taskId}',
+			'{what}',
+		),
+		parametersByName: fc.constantFrom(
+			{},
+			{ parameter: [{ name: 'seed', value: '7' }] },
+			{ parameter: [{ name: 'size', value: '512x512' }] },
+		),
 	},
 	{ requiredKeys: [], noNullPrototype: true },
 );

@@ -114,10 +114,12 @@ export function shaped(
 			const isPicture = received.call === 'download';
 			const [name, change] = pick(isPicture ? PICTURE_SHAPES : SHAPES, variant);
 			const body = change(right.body, random, charge);
+			// Most of them leave it readable that a task has failed.
+			const saysFailed = received.meaning === 'failed';
 			const headers = isPicture ? { 'content-type': 'text/html' } : right.headers;
 			const told = tell(name, { ...bodyOf(body), headers });
 			// Whatever the caller makes of these, it can be right.
-			if (AMBIGUOUS.has(name)) received.meaning = 'final';
+			if (AMBIGUOUS.has(name) || saysFailed) received.meaning = 'final';
 			return told;
 		}
 		default:

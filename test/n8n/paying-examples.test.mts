@@ -1,0 +1,222 @@
+import type { Gateway } from '../../simulator/gateway.mjs';
+import {
+	itemsOf,
+	readExample,
+	type Credentials,
+	type Workflow,
+} from '../../harness/server/example-workflows.mjs';
+import { serverVersions } from '../../harness/server/packed-package.mjs';
+import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { openRealServer, type RealServer } from './real-server.mjs';
+
+const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The examples about what is paid for, each driven by its own trigger. */
+(serverVersions().includes('2') ? describe : describe.skip)('the examples about paying', () => {
+	let real: RealServer;
+	let server: N8nServer;
+	let gateway: Gateway;
+	let credentials: Credentials;
+
+	beforeAll(async () => {
+		real = await openRealServer('2', { taskSeconds: [1, 2] });
+		({ server, gateway, credentials } = real);
+	});
+	afterAll(async () => await real?.close());
+	beforeEach(() => {
+		gateway.reset();
+		gateway.setFaults([]);
+	});
+
+	async function store(example: string, prepare: (workflow: Workflow) => void = () => undefined) {
+		const workflow = readExample(example, credentials);
+		prepare(workflow);
+		return (await server.createWorkflow(workflow)).id;
+	}
+
+	/** What an address answers once it is there: a webhook may need a moment after activation. */
+	async function answerOf(address: string, init?: RequestInit): Promise<Response> {
+		for (let tries = 0; ; tries += 1) {
+			const response = await fetch(address, init);
+			const text = await response.clone().text();
+			if (tries > 60 || !/not registered|Problem loading form/i.test(text)) return response;
+			await pause(250);
+		}
+	}
+
+	it('never-pay-twice is killed in the middle, and pays for each row once', async () => {
+		const { id: project } = await server.rest('GET', '/projects/personal');
+		const columns = ['sku', 'prompt', 'state', 'taskId', 'taskType', 'url', 'reason'];
+		const table = await server.rest('POST', `/projects/${project}/data-tables`, {
+			name: 'products',
+			columns: columns.map((name) => ({ name, type: 'string' })),
+		});
+		const path = `/projects/${project}/data-tables/${table.id}`;
+		const prompts = ['a lamp', 'a teapot', 'a stool', 'a rug', 'a [fail] clock'];
+		await server.rest('POST', `${path}/insert`, {
+			data: prompts.map((prompt, index) => ({ sku: `A-${index}`, prompt, state: 'new' })),
+			returnType: 'count',
+		});
+		const rows = async (): Promise<Json[]> => {
+			const { data } = await server.rest('GET', `${path}/rows`);
+			return (data as Json[]).sort((one, other) => one.sku.localeCompare(other.sku));
+		};
+		const id = await store('never-pay-twice', ({ nodes }) => {
+			for (const { parameters } of nodes) {
+				if (parameters.dataTableId) {
+					parameters.dataTableId = { __rl: true, mode: 'list', value: table.id };
+				}
+			}
+		});
+		// The gateway holds up the third row, and n8n dies while it is held up.
+		gateway.setFaults([{ call: 'submit', kind: 'status', status: 429, match: 'stool' }]);
+		await server.runManually(id, 'Every night at two');
+		for (let tries = 0; tries < 240; tries += 1) {
+			const held = gateway.requests.some(({ status }) => status === 429);
+			if (held && (await rows()).filter(({ state }) => state === 'submitted').length === 2) break;
+			await pause(250);
+		}
+		await server.restart('SIGKILL');
+		expect((await rows()).map(({ state }) => state)).toEqual([
+			'submitted',
+			'submitted',
+			'new',
+			'new',
+			'new',
+		]);
+		expect(gateway.paid).toBe(2);
+
+		gateway.setFaults([]);
+		await pause(1000);
+		const execution = await server.settled(await server.runManually(id, 'Every night at two'));
+		expect(execution.status).toBe('success');
+		expect(gateway.paidByPrompt).toEqual(Object.fromEntries(prompts.map((prompt) => [prompt, 1])));
+		expect(await rows()).toMatchObject([
+			...[0, 1, 2, 3].map((n) => ({ sku: `A-${n}`, state: 'done', url: expect.any(String) })),
+			{ sku: 'A-4', state: 'check', reason: expect.stringContaining('failed') },
+		]);
+		expect(itemsOf(execution, 'Images').map(({ binary }) => binary.data.fileName)).toEqual(
+			[0, 1, 2, 3].map((n) => `A-${n}-0.png`),
+		);
+		// Another night finds nothing to do.
+		await server.settled(await server.runManually(id, 'Every night at two'));
+		expect(gateway.paid).toBe(prompts.length);
+	});
+
+	it('image-api answers at once, and has the result at its second address', async () => {
+		const id = await store('image-api');
+		await server.activate(id);
+		const ask = `${server.url}/webhook/media-gateway-image`;
+		const post = async (body: object) =>
+			await answerOf(ask, {
+				method: 'POST',
+				headers: { 'content-type': 'application/json' },
+				body: JSON.stringify(body),
+			});
+		const accepted = await post({ prompt: 'a fox' });
+		expect(accepted.status).toBe(202);
+		const { taskId } = (await accepted.json()) as Json;
+		expect(taskId).toEqual(expect.any(String));
+		const result = `${server.url}/webhook/media-gateway-result?taskId=`;
+		let found: Json = {};
+		for (let tries = 0; tries < 40 && found.finished !== true; tries += 1) {
+			found = (await (await answerOf(result + taskId)).json()) as Json;
+			await pause(250);
+		}
+		expect(found).toMatchObject({ taskId, status: 'completed', images: [expect.anything()] });
+		expect((await fetch(found.images[0].url)).status).toBe(200);
+		const refused = await post({});
+		expect([refused.status, await refused.json()]).toEqual([400, { error: '"Prompt" is empty' }]);
+		expect((await answerOf(`${result}task_none`)).status).toBe(404);
+		expect(gateway.paid).toBe(1);
+		await server.deactivate(id);
+	});
+
+	it.each([
+		['Yes', 'Here it is', 1],
+		['No', 'Nothing was generated', 0],
+	])('approve-the-price: the price, then %s', async (choice, page, paid) => {
+		const id = await store('approve-the-price');
+		await server.activate(id);
+		const { webhookId } = readExample('approve-the-price').nodes.find(({ type }) =>
+			type.endsWith('.formTrigger'),
+		);
+		const address = `${server.url}/form/${webhookId}`;
+		await answerOf(address);
+		const order = new FormData();
+		order.append('field-0', 'a fox');
+		const { formWaitingUrl } = (await (
+			await fetch(address, { method: 'POST', body: order })
+		).json()) as Json;
+		const waiting = String(formWaitingUrl).replace('localhost', '127.0.0.1');
+		const shows = async (text: string) => {
+			for (let tries = 0; tries < 120; tries += 1) {
+				// While the execution is on its way to the page, an answer may not come at all.
+				const response = fetch(waiting, { signal: AbortSignal.timeout(5000) });
+				const body = await response.then(async (one) => await one.text()).catch(() => '');
+				if (body.includes(text)) return true;
+				await pause(500);
+			}
+			return false;
+		};
+		expect(await shows('Estimated cost: 0.04')).toBe(true);
+		expect(gateway.paid).toBe(0);
+		const approval = new FormData();
+		approval.append('field-0', choice);
+		await fetch(waiting, { method: 'POST', body: approval });
+		expect(await shows(page)).toBe(true);
+		expect(gateway.paid).toBe(paid);
+		await server.deactivate(id);
+	});
+
+	it('mcp-server offers both tools, and they give addresses', async () => {
+		const id = await store('mcp-server');
+		await server.activate(id);
+		const address = `${server.url}/mcp/media-gateway`;
+		let session: string | null = null;
+		let number = 0;
+		const call = async (method: string, params: object, isNote = false): Promise<Json> => {
+			number += 1;
+			const response = await answerOf(address, {
+				method: 'POST',
+				headers: {
+					'content-type': 'application/json',
+					accept: 'application/json, text/event-stream',
+					...(session === null ? {} : { 'mcp-session-id': session }),
+				},
+				body: JSON.stringify({
+					jsonrpc: '2.0',
+					method,
+					params,
+					...(isNote ? {} : { id: number }),
+				}),
+			});
+			session ??= response.headers.get('mcp-session-id');
+			const text = await response.text();
+			return isNote ? {} : (JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) as Json).result;
+		};
+		await call('initialize', {
+			protocolVersion: '2025-03-26',
+			capabilities: {},
+			clientInfo: { name: 'test', version: '1' },
+		});
+		await call('notifications/initialized', {}, true);
+		const { tools } = await call('tools/list', {});
+		expect(tools.map(({ name }: Json) => name).sort()).toEqual(['edit_image', 'generate_image']);
+		const addressIn = ({ content }: Json) => /http:[^"\\]+/.exec(JSON.stringify(content))?.[0];
+		const drawn = addressIn(
+			await call('tools/call', { name: 'generate_image', arguments: { prompt: 'a fox' } }),
+		);
+		expect((await fetch(drawn!)).status).toBe(200);
+		const edited = addressIn(
+			await call('tools/call', {
+				name: 'edit_image',
+				arguments: { prompt: 'Make it night', imageUrl: drawn },
+			}),
+		);
+		expect(edited).not.toBe(drawn);
+		expect((await fetch(edited!)).status).toBe(200);
+		expect(gateway.paidByPrompt).toEqual({ 'a fox': 1, 'Make it night': 1 });
+		await server.deactivate(id);
+	});
+});
