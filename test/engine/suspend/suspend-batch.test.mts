@@ -99,7 +99,7 @@ describe('submitted and waited for in one node', () => {
 			}),
 			['a fox [slow 90]', 'an owl', 'a hare [fail]'].map((prompt) => ({ prompt })),
 		);
-		expect(errorOf(result).message).toContain('ended as "failed"');
+		expect(errorOf(result).message).toContain('ended with the status "failed"');
 		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 429, times: 2 }]);
 		const summed = await runToEnd(
 			workflow(
