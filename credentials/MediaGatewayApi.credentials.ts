@@ -26,7 +26,7 @@ const allowUnauthorizedCerts: INodeProperties = {
 	type: 'boolean',
 	default: false,
 	description:
-		'Whether to connect even if the certificate of the gateway cannot be verified. Switch this on only for a gateway in your own network.',
+		"Whether to connect even if the gateway's certificate can't be verified. Turn this on only for a gateway in your own network.",
 };
 
 /**
@@ -55,7 +55,7 @@ export class MediaGatewayApi implements ICredentialType {
 			required: true,
 			placeholder: 'e.g. https://gateway.example.com',
 			description:
-				'Address of the image and message endpoints. A trailing slash or "/v1" makes no difference.',
+				'Address of the image and message endpoints, with or without a trailing slash or "/v1"',
 		},
 		{
 			displayName: 'API Key',
@@ -66,7 +66,7 @@ export class MediaGatewayApi implements ICredentialType {
 			required: true,
 			placeholder: 'e.g. sk-…',
 			description:
-				'The key from the gateway\'s console. A pasted "Bearer" and blanks around the key are taken off.',
+				'The key from the gateway\'s console. A pasted "Bearer" and spaces around the key are removed.',
 		},
 		{
 			displayName: 'Media URL',
@@ -75,7 +75,7 @@ export class MediaGatewayApi implements ICredentialType {
 			default: '',
 			placeholder: 'e.g. https://media.example.com',
 			description:
-				'Address of the public model listing, if it is not the Base URL. The key is never sent there.',
+				'Address of the public model list, if it differs from the Base URL. The key is never sent there.',
 		},
 		{
 			displayName: 'Message Authentication',
@@ -87,7 +87,7 @@ export class MediaGatewayApi implements ICredentialType {
 			],
 			default: 'authorization',
 			description:
-				'How the message endpoint wants the key. The image endpoints always get "Bearer".',
+				'Header in which the message endpoint expects the key. The image endpoints always get "Bearer".',
 		},
 		{
 			displayName: 'Version Header Name',
@@ -105,7 +105,7 @@ export class MediaGatewayApi implements ICredentialType {
 			default: '2023-06-01',
 			placeholder: 'e.g. 2023-06-01',
 			description:
-				'Optional. Version of the message endpoint. Change it only if your gateway asks for another one.',
+				'Optional. Version of the message endpoint. Change it only if your gateway requires another one.',
 		},
 		allowUnauthorizedCerts,
 	];
@@ -151,7 +151,7 @@ interface OlderOptions {
 
 function addressProblem(baseUrl: unknown): string | undefined {
 	if (normalizeUrl(baseUrl) !== undefined) return undefined;
-	return 'The "Base URL" in the Media Gateway credential is not a web address. It begins with https:// or http://';
+	return "'Base URL' in the Media Gateway credential is not a web address. It must begin with https:// or http://";
 }
 
 /** What of a request changes that carries the key. */

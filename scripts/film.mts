@@ -98,8 +98,7 @@ async function play(editor: Editor, server: N8nServer): Promise<Frame[]> {
 	const found = editor.byTestId('node-creator-item-name');
 	await camera.click(found.filter({ hasText: 'Media Gateway Image Generation' }).first(), 900);
 	if (!(await editor.panel.isVisible())) {
-		const actions = editor.byTestId('node-creator-item-name');
-		await camera.click(actions.first(), 900);
+		await camera.click(page.getByText('Add to workflow', { exact: true }).first(), 900);
 	}
 	await editor.panel.waitFor();
 	await camera.settle();

@@ -32,18 +32,18 @@ export function readProbe(outcome: Outcome): Verdict {
 	if (httpCode === 401 || httpCode === 403) {
 		return {
 			ok: false,
-			message: `The gateway refused the API key (${httpCode}). Copy the key again from the gateway's console into "API Key".`,
+			message: `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`,
 		};
 	}
 	if (httpCode === 429 || httpCode >= 500) {
 		return {
 			ok: false,
-			message: `The gateway answers, but cannot check the API key now (${httpCode}). Try again in a moment.`,
+			message: `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`,
 		};
 	}
 	return {
 		ok: false,
-		message: `Something answers at the address (${httpCode}), but it is no media gateway. Check "Base URL".`,
+		message: `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`,
 	};
 }
 
@@ -60,16 +60,16 @@ export function readListingProbe(outcome: Outcome): Verdict {
 	if (wrongPlace !== undefined) return wrongPlace;
 	// Held back for a moment, it is there.
 	const isThere = httpCode === 200 ? holdsModels(planModelList(), json) : httpCode === 429;
-	if (isThere) return { ok: true, message: 'The model listing can be read' };
+	if (isThere) return { ok: true, message: 'The model list is available' };
 	if (httpCode >= 500) {
 		return {
 			ok: false,
-			message: `The model listing at "Media URL" is not available now (${httpCode}). Try again in a moment.`,
+			message: `The model list at 'Media URL' isn't available now (${httpCode}). Try again in a moment.`,
 		};
 	}
 	return {
 		ok: false,
-		message: `There is no model listing at "Media URL" (${httpCode}). Check "Media URL", or leave it empty if the listing is at "Base URL".`,
+		message: `There is no model list at 'Media URL' (${httpCode}). Check 'Media URL', or leave it empty if the list is at 'Base URL'.`,
 	};
 }
 
@@ -105,7 +105,7 @@ export function speaksProtocol(outcome: Outcome): boolean {
 
 function readWrongPlace(
 	{ httpCode, text, headers }: Answer,
-	{ name, field }: Place,
+	{ field }: Place,
 ): Verdict | undefined {
 	if (httpCode >= 300 && httpCode < 400) {
 		const secure = /^https:/i.test(headers.location ?? '')
@@ -113,13 +113,13 @@ function readWrongPlace(
 			: '';
 		return {
 			ok: false,
-			message: `The address points to another one. Enter the address that it points to as ${field}.${secure}`,
+			message: `The address redirects to another one. Enter that one as ${field}.${secure}`,
 		};
 	}
 	if (!/^\s*</.test(text)) return undefined;
 	return {
 		ok: false,
-		message: `The address answers with a web page (${httpCode}), not as ${name} does. Check ${field}: it is the address of the API, not that of the console.`,
+		message: `The address returned a web page (${httpCode}). Check ${field}: enter the address of the API, not of the console.`,
 	};
 }
 
@@ -129,8 +129,8 @@ function faultMessage(
 ): string {
 	const { happened, advice } = faultTexts({ fault, detail }, place);
 	const code = detail === '' ? '' : ` (${detail})`;
-	const isOfField = advice.includes(place.field) || /"/.test(advice.replace('"Timeout"', ''));
+	const isOfField = advice.includes(place.field) || /'[A-Z]/.test(advice.replace("'Timeout'", ''));
 	const field = isOfField ? '' : ` Check ${place.field}.`;
-	const shown = advice.replace(', or raise "Timeout" in the options', '');
+	const shown = advice.replace(", or increase 'Timeout' in the options", '');
 	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${shown}${field}${code}`;
 }

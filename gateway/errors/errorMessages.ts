@@ -26,16 +26,16 @@ export function gatewayMessage(answer: Answer): string | undefined {
 const NAMES: Record<Call, string> = {
 	submit: 'submitting the image task',
 	sync: 'creating the image',
-	poll: 'asking for the task',
+	poll: 'checking the task status',
 	download: 'downloading the image',
-	listing: 'reading the model listing',
+	listing: 'loading the model list',
 	message: 'sending the message',
 };
 
-const NOTHING_SENT = ' Nothing was sent, and nothing was charged for this request.';
+const NOTHING_SENT = " Nothing was sent, and you weren't charged for this request.";
 
 const HOW_TO_FIND_OUT =
-	"It was not sent again, because it may have been accepted and charged. Look for it in the usage list of the gateway's console before you send it once more.";
+	"The request wasn't sent again, because it may have been accepted and charged. Check the usage log in the gateway's console before you send it again.";
 
 /** Turns an outcome that is no good into the error that a person reads (specification, section 7). */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
@@ -83,19 +83,19 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 	if (outcome.kind === 'fault') return faultTexts(outcome, placeOf(plan)).happened;
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
-		return `the gateway answered ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
+		return `the gateway responded with ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
 	}
 	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
-		return `the gateway answered ${outcome.httpCode} and pointed to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
+		return `the gateway responded with ${outcome.httpCode} and redirected to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
 	}
-	return `the gateway answered ${outcome.httpCode} with ${describeBody(outcome)}`;
+	return `the gateway responded with ${outcome.httpCode} and ${describeBody(outcome)}`;
 }
 
 function describeBody(answer: Answer): string {
 	if (answer.text.trim() === '') return 'an empty body';
 	if (/^\s*</.test(answer.text)) return 'a web page instead of JSON';
-	if (answer.json === undefined) return 'something that is not JSON';
-	return 'JSON that has none of the expected fields';
+	if (answer.json === undefined) return "a body that isn't JSON";
+	return 'JSON without any of the expected fields';
 }
 
 function problemFor(plan: RequestPlan, answer: Answer): Problem {
@@ -104,20 +104,20 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	const { httpCode } = answer;
 	if (httpCode >= 200 && httpCode < 300 && saysFailure(answer.json)) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway answered that it failed${words}`,
-			description: 'Try again later, or ask the operator of the gateway.',
+			message: `While ${NAMES[plan.call]}, the gateway reported an error${words}`,
+			description: "Try again later, or ask the gateway's operator.",
 		};
 	}
 	if (httpCode >= 200 && httpCode < 300) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway answered with ${describeBody(answer)}`,
+			message: `While ${NAMES[plan.call]}, the gateway responded with ${describeBody(answer)}`,
 			description: checkAddress(placeOf(plan)),
 		};
 	}
 	if (httpCode >= 300 && httpCode < 400) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway pointed to another address (${httpCode})`,
-			description: `The API key is not sent to another address. If ${quote(answer.headers.location ?? 'it')} is where your gateway lives, enter that as ${placeOf(plan).field} in the Media Gateway credential.`,
+			message: `While ${NAMES[plan.call]}, the gateway redirected to another address (${httpCode})`,
+			description: `The API key isn't sent to other addresses. If ${quote(answer.headers.location ?? 'it')} is your gateway's address, enter it as ${placeOf(plan).field} in the Media Gateway credential.`,
 		};
 	}
 	if (plan.call === 'message') {
@@ -126,28 +126,28 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	}
 	if (httpCode === 401) {
 		return {
-			message: `The gateway refused the API key (401)${words}`,
+			message: `The gateway rejected the API key (401)${words}`,
 			description: 'Check the API key in the Media Gateway credential.',
 		};
 	}
 	if (httpCode === 403) {
 		return {
-			message: `The gateway does not allow this request (403)${words}`,
-			description: "Check in the gateway's console what the key may use.",
+			message: `The gateway doesn't allow this request (403)${words}`,
+			description: "Check the key's permissions in the gateway's console.",
 		};
 	}
 	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(answer)) {
 		return {
-			message: `Something in front of the gateway answered 404 with ${describeBody(answer)}${words}`,
-			description: `It says nothing about the task. ${checkAddress(placeOf(plan))}`,
+			message: `A server in front of the gateway responded with 404 and ${describeBody(answer)}${words}`,
+			description: `This says nothing about the task. ${checkAddress(placeOf(plan))}`,
 		};
 	}
 	if (httpCode === 404) {
 		return {
-			message: `The gateway does not know this address (404)${words}`,
+			message: `Not found on the gateway (404)${words}`,
 			description:
 				plan.call === 'poll'
-					? 'The task does not exist, or it belongs to another account: use the credential that submitted it.'
+					? "The task doesn't exist, or it belongs to another account. Use the credential that submitted it."
 					: checkAddress(placeOf(plan)),
 		};
 	}
@@ -163,33 +163,33 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 			message: `The request is too large for the gateway (413)${words}`,
 			description:
 				plan.form === undefined
-					? 'Send less: a shorter text, fewer fields.'
+					? 'Shorten the text, or send fewer fields.'
 					: 'Send a smaller image.',
 		};
 	}
 	if (isQuotaRefusal(answer)) {
 		return {
-			message: `The quota of the API key is not sufficient (429)${words}`,
+			message: `Insufficient quota (429)${words}`,
 			description:
-				"Top up the account in the gateway's console. Nothing was charged for this request.",
+				"Top up the account in the gateway's console. You weren't charged for this request.",
 		};
 	}
 	if (httpCode === 429) {
 		return {
-			message: `The gateway receives too many requests (429)${words}`,
-			description: `${howLongToWait(answer)}Lower "Requests per Second" or "Concurrency" in the options. This request was not accepted and not charged.`,
+			message: `Rate limit exceeded (429)${words}`,
+			description: `${howLongToWait(answer)}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.`,
 		};
 	}
 	if (httpCode >= 500 || httpCode === 408) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway was not available (${httpCode})${words}`,
+			message: `While ${NAMES[plan.call]}, the gateway was unavailable (${httpCode})${words}`,
 			description: 'Try again later.',
 		};
 	}
 	return {
-		message: `The gateway refused the request (${httpCode})${words}`,
+		message: `The gateway rejected the request (${httpCode})${words}`,
 		description: plan.paid
-			? 'Check the model, the prompt and the parameters. Nothing was charged for this request.'
+			? "Check the model, the prompt and the parameters. You weren't charged for this request."
 			: 'Check the parameters.',
 	};
 }
@@ -197,7 +197,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 /** What the gateway asks for by a `Retry-After` in seconds, with a blank behind it. */
 function howLongToWait({ headers }: Answer): string {
 	const seconds = Number(headers['retry-after'] ?? 0);
-	return Number.isFinite(seconds) && seconds >= 1 ? `It asks to wait ${seconds} s. ` : '';
+	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }
 
 /** The cases that the specification lists for the message endpoint (section 7, second table). */
@@ -205,20 +205,20 @@ function messageProblem(plan: RequestPlan, httpCode: number, said: string): Prob
 	if (httpCode === 401) {
 		if (/no token/i.test(said)) {
 			return {
-				message: `No API key arrived at the message endpoint (401): ${said}`,
+				message: `The message endpoint received no API key (401): ${said}`,
 				description:
-					'Change "Message Authentication" in the Media Gateway credential: some gateways read the key from "x-api-key" only.',
+					'Change \'Message Authentication\' in the Media Gateway credential. Some gateways accept the key only in the header "x-api-key".',
 			};
 		}
 		if (/not enabled/i.test(said)) {
 			return {
-				message: `The API key is disabled, expired or without quota (401): ${said}`,
+				message: `The API key is disabled, expired or out of quota (401): ${said}`,
 				description: "Enable, renew or top up the key in the gateway's console.",
 			};
 		}
 		if (/^invalid key/i.test(said)) {
 			return {
-				message: `The gateway does not know the API key (401): ${said}`,
+				message: `The gateway doesn't recognize the API key (401): ${said}`,
 				description:
 					"Copy the key again from the gateway's console into the Media Gateway credential.",
 			};
@@ -226,9 +226,9 @@ function messageProblem(plan: RequestPlan, httpCode: number, said: string): Prob
 	}
 	if (httpCode === 400 && /incorrect model id/i.test(said)) {
 		return {
-			message: `The gateway does not offer the model to this key (400): ${said}`,
+			message: `The model isn't available to this API key (400): ${said}`,
 			description:
-				'Check the spelling of "Model" in the gateway\'s model catalogue, and that the key may use it.',
+				"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
 		};
 	}
 	const sampling = ['temperature', 'top_p', 'top_k'].filter(
@@ -237,8 +237,8 @@ function messageProblem(plan: RequestPlan, httpCode: number, said: string): Prob
 	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
 	if (httpCode === 400 && sampling.length > 0 && aboutSampling) {
 		return {
-			message: `The gateway refused the message (400)${said === '' ? '' : `: ${said}`}`,
-			description: `The newest models accept no sampling fields. Remove ${sampling.join(', ')} from the options and try again.`,
+			message: `The gateway rejected the message (400)${said === '' ? '' : `: ${said}`}`,
+			description: `Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} from the options and try again.`,
 		};
 	}
 	return undefined;

@@ -9,15 +9,15 @@ export interface Place {
 }
 
 /** Where the image and message endpoints are. */
-export const GATEWAY: Place = { name: 'the gateway', field: '"Base URL"' };
+export const GATEWAY: Place = { name: 'the gateway', field: "'Base URL'" };
 
 /** Where the model listing is, if its address is set. */
-export const LISTING: Place = { name: 'the model listing', field: '"Media URL"' };
+export const LISTING: Place = { name: 'the model list', field: "'Media URL'" };
 
 /** Whether the address of the listing is set, a plan does not say. */
 const LISTING_OF_A_RUN: Place = {
 	...LISTING,
-	field: '"Media URL" (or "Base URL" where that is empty)',
+	field: "'Media URL' (or 'Base URL' where that is empty)",
 };
 
 /** Where a plan goes. */
@@ -27,7 +27,7 @@ export function placeOf({ call }: Pick<RequestPlan, 'call'>): Place {
 
 /** What to do about an address at which there is no gateway. */
 export function checkAddress({ name, field }: Place): string {
-	return `Check ${field} in the Media Gateway credential and that ${name} can be reached from the machine that runs n8n.`;
+	return `Check ${field} in the Media Gateway credential, and that the n8n server can reach ${name}.`;
 }
 
 interface Texts {
@@ -43,7 +43,7 @@ export function faultTexts(
 ): Texts {
 	if (fault === 'invalidAddress' && /^(EPROTO$|ERR_SSL_)/.test(detail)) {
 		return {
-			happened: `the server of ${place.name} does not use https at this address`,
+			happened: `the server of ${place.name} doesn't use https at this address`,
 			advice: `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`,
 		};
 	}
@@ -56,45 +56,45 @@ export function faultTexts(
 
 /** Without advice: the address is to be checked. */
 const TEXTS: Record<Fault, { happened: string; advice?: string }> = {
-	refused: { happened: 'nothing answers at the address of {name}' },
+	refused: { happened: 'the connection to {name} was refused' },
 	notFound: { happened: 'the host name of {name} was not found' },
-	invalidAddress: { happened: 'the address is not valid' },
-	unconnected: { happened: 'no secure connection to {name} could be made' },
+	invalidAddress: { happened: 'the address is invalid' },
+	unconnected: { happened: "a secure connection to {name} couldn't be established" },
 	tlsMismatch: {
-		happened: 'the server and n8n could not agree on a secure connection (TLS)',
+		happened: "n8n and the server couldn't agree on a secure connection (TLS)",
 		advice:
-			'Ask the operator of the gateway which TLS versions, ciphers and client certificates it needs, and check {field} in the Media Gateway credential.',
+			"Ask the gateway's operator which TLS versions, ciphers and client certificates it requires, and check {field} in the Media Gateway credential.",
 	},
 	invalidHeader: {
-		happened: 'a header of the request is not valid',
+		happened: 'a request header is invalid',
 		advice:
-			'Check "API Key", "Version Header Name" and "Version Header Value" in the Media Gateway credential: a header name has no blanks, umlauts or colons.',
+			"Check 'API Key', 'Version Header Name' and 'Version Header Value' in the Media Gateway credential. A header name can't contain spaces, colons or special characters.",
 	},
 	invalidBody: {
-		happened: 'the content of the request cannot be sent',
-		advice: 'Check the prompt, the files and "Extra Fields".',
+		happened: "the request body can't be sent",
+		advice: "Check the prompt, the files and 'Extra Fields'.",
 	},
 	blocked: {
-		happened: 'requests to the address are not allowed by n8n',
+		happened: 'n8n blocked the request to this address',
 		advice:
-			'Ask the administrator of n8n to allow the host in its protection against server-side request forgery (SSRF) and in the domains of the credential.',
+			"Ask your n8n administrator to allow the host in n8n's protection against server-side request forgery (SSRF) and in the credential's allowed domains.",
 	},
 	certificate: {
-		happened: 'the certificate of the server is not trusted',
+		happened: "the server's certificate isn't trusted",
 		advice:
-			'If the gateway uses a self-signed certificate that you trust, switch on "Allow Self-Signed Certificates" in the Media Gateway credential.',
+			"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' in the Media Gateway credential.",
 	},
 	reset: {
-		happened: 'the connection was cut before the answer had arrived',
+		happened: 'the connection was closed before the response was complete',
 		advice: 'Try again later.',
 	},
 	timeout: {
-		happened: 'no complete answer came within the time-out',
-		advice: 'Try again later, or raise "Timeout" in the options.',
+		happened: 'the request timed out',
+		advice: "Try again later, or increase 'Timeout' in the options.",
 	},
 	tooLarge: {
-		happened: 'the answer is larger than the node accepts',
-		advice: 'Check that the address is that of a media gateway.',
+		happened: 'the response is too large',
+		advice: 'Check that the address belongs to a media gateway.',
 	},
 	other: { happened: 'the connection failed', advice: 'Try again later.' },
 };

@@ -11,9 +11,9 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	const { taskId, taskType, status } = state;
 	if (state.group === 'unsuccessful') {
 		return new GatewayError({
-			message: `The ${taskName(state)} ended as "${status}"${state.reason === undefined ? '' : `: ${state.reason}`}`,
+			message: `The ${taskName(state)} ended with the status "${status}"${state.reason === undefined ? '' : `: ${state.reason}`}`,
 			description:
-				'The gateway could not make the image. Change the prompt or the parameters and submit it anew.',
+				"The gateway couldn't create the image. Change the prompt or the parameters, and submit it again.",
 			taskId,
 			taskType,
 			status,
@@ -21,8 +21,8 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	}
 	if (state.images.length > 0) return undefined;
 	return new GatewayError({
-		message: `The ${taskName(state)} ended as "${status}" but without any image`,
-		description: 'Ask the operator of the gateway about this task; it may have been charged.',
+		message: `The ${taskName(state)} ended with the status "${status}" but without an image`,
+		description: "Ask the gateway's operator about this task. You may have been charged.",
 		taskId,
 		taskType,
 		status,

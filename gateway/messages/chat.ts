@@ -76,7 +76,7 @@ export function toConversation(messages: ChatMessage[]): Conversation {
 		.filter(({ content }) => content.length > 0);
 	if (turns.length === 0) {
 		throw new GatewayError({
-			message: 'There is nothing to answer: the conversation is empty',
+			message: 'The conversation is empty',
 			description: 'Give the agent or chain a prompt. Nothing was sent.',
 		});
 	}
@@ -148,8 +148,8 @@ function fileBlock(file: Extract<ChatPart, { type: 'file' }>): JsonObject {
 		return { type: 'text', text: Buffer.from(base64, 'base64').toString('utf8') };
 	}
 	throw new GatewayError({
-		message: `The model cannot be given a file of the type "${mediaType}"`,
-		description: 'Images, PDF documents and texts can be sent to it. Nothing was sent.',
+		message: `Files of the type "${mediaType}" can't be sent to the model`,
+		description: 'Use images, PDF documents or text files. Nothing was sent.',
 	});
 }
 

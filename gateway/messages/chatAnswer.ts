@@ -68,17 +68,17 @@ function brokenOff(body: JsonObject): UnknownOutcomeError {
 	return new UnknownOutcomeError({
 		message:
 			said === undefined
-				? 'The gateway accepted the message, but there is no answer in what it sent'
-				: `The gateway broke off its answer: ${said}`,
+				? 'The gateway accepted the message, but its response contains no message'
+				: `The gateway interrupted its response: ${said}`,
 		description:
-			"What it had written may have been charged, so the message was not sent again. Try again later, or look for it in the usage list of the gateway's console.",
+			"You may have been charged for what it had generated, so the message wasn't sent again. Try again later, or check the usage log in the gateway's console.",
 	});
 }
 
 const NOT_CALLED =
-	'The tool was not called. The message may have been charged, so it was not sent again.';
+	"The tool wasn't called. You may have been charged, so the message wasn't sent again.";
 const TRY_AGAIN =
-	'Run the workflow again. If it happens again, use another model, or ask the operator of the gateway.';
+	"Run the workflow again. If it happens again, use another model, or ask the gateway's operator.";
 
 /** The model had not finished when these came: its last block may be only half there. */
 const CUT = ['max_tokens', 'model_context_window_exceeded', 'stop_sequence'];
@@ -98,8 +98,8 @@ function halfToolCall(content: JsonObject[], stopReason: string | undefined): Pr
 	const endsInCall = last?.type === 'tool_use';
 	if (stopReason === 'max_tokens' && endsInCall) {
 		return {
-			message: 'The answer was cut off at "Max Tokens", in the middle of a tool call',
-			description: `${NOT_CALLED} Raise "Max Tokens" in the chat model.`,
+			message: "The response reached 'Max Tokens' in the middle of a tool call",
+			description: `${NOT_CALLED} Increase 'Max Tokens' in the chat model.`,
 		};
 	}
 	const description = `${NOT_CALLED} ${TRY_AGAIN}`;
@@ -117,7 +117,7 @@ function halfToolCall(content: JsonObject[], stopReason: string | undefined): Pr
 	const broken = calls.find((call) => inputOf(call) === undefined);
 	if (broken === undefined) return undefined;
 	const name = quote(String(broken.name));
-	return { message: `The arguments in the call of the tool "${name}" are incomplete`, description };
+	return { message: `The arguments for the tool '${name}' are incomplete`, description };
 }
 
 /** The input of a tool call; undefined if it is not whole. Some gateways send it as text. */

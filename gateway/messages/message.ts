@@ -73,8 +73,8 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 	const budget = thinking.budget_tokens;
 	if (typeof budget !== 'number' || typeof most !== 'number' || budget < most) return;
 	throw new GatewayError({
-		message: `"Budget (Tokens)" is ${budget} and must be less than "Max Tokens", which is ${most}`,
-		description: `Raise "Max Tokens" to more than ${budget}, or lower "Budget (Tokens)" to less than ${most}: the response needs the rest. Nothing was sent.`,
+		message: `'Budget (Tokens)' is ${budget} and must be less than 'Max Tokens', which is ${most}`,
+		description: `Increase 'Max Tokens' to more than ${budget}, or lower 'Budget (Tokens)' to less than ${most}. The response needs the remaining tokens. Nothing was sent.`,
 	});
 }
 
@@ -105,12 +105,12 @@ export function messageHints({
 	const switchedOn = thinking === 'adaptive' || thinking === 'enabled';
 	if (suffix !== null && thinking !== 'default' && switchedOn !== (suffix[1] === undefined)) {
 		hints.push(
-			`The model name ends in "${suffix[0]}", but "Thinking" is set to "${thinking}". Which of them counts depends on the gateway: set "Thinking" to "Model Default", or leave the suffix away.`,
+			`The model name ends in "${suffix[0]}", but 'Thinking' is set to '${thinking}'. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
 		);
 	}
 	if (thinking === 'enabled') {
 		hints.push(
-			'"Thinking" is set to the legacy form with a token budget, which newer models refuse. "Adaptive" together with "Effort" is the current form.',
+			"'Thinking' uses the legacy form with a token budget, which newer models reject. Use 'Adaptive' with 'Effort' instead.",
 		);
 	}
 	return hints;
@@ -133,7 +133,7 @@ export function refusalAdvice(request: MessageRequest, said: string): string[] {
 		...messageHints(request),
 		...(changed
 			? [
-					'Thinking blocks have to go back exactly as they came: use the "messages" of the earlier Message node as "History", and change nothing in them.',
+					'Thinking blocks must be sent back unchanged. Use the output "messages" of the earlier Message node as \'History\' without editing it.',
 				]
 			: []),
 	];
@@ -184,7 +184,7 @@ export function readMessage(body: JsonObject): MessageAnswer | undefined {
  * @returns the turns, or a sentence that says what is wrong with them
  */
 export function readTurns(value: unknown): Turn[] | string {
-	if (!Array.isArray(value)) return 'It is not a list of messages';
+	if (!Array.isArray(value)) return 'it must be a list of messages';
 	for (const [index, turn] of value.entries()) {
 		if (!isJsonObject(turn) || nonEmptyString(turn.role) === undefined) {
 			return `Message ${index + 1} has no "role"`;

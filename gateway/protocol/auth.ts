@@ -66,14 +66,14 @@ export function cleanApiKey(apiKey: unknown): string {
 export function apiKeyProblem(apiKey: unknown): string | undefined {
 	const key = cleanApiKey(apiKey);
 	if (key === '' || /^bearer$/i.test(key)) {
-		return 'The API key is empty. Enter the key from the console of your gateway in the Media Gateway credential.';
+		return "The API key is empty. Enter the key from your gateway's console in the Media Gateway credential.";
 	}
 	if (isPlaceholder(key)) {
-		return 'The API key is still a placeholder. Replace it in the Media Gateway credential by the key from the console of your gateway; it usually starts with "sk-".';
+		return 'The API key is still a placeholder. In the Media Gateway credential, replace it with the key from your gateway\'s console, which usually starts with "sk-".';
 	}
 	// A header can hold nothing else; n8n would fail later with a text about characters.
 	if (!/^[\x21-\x7e]+$/.test(key)) {
-		return 'The API key contains a blank or a character that no key has. Copy it again from the console of your gateway into the Media Gateway credential.';
+		return "The API key contains a space or an invalid character. Copy it again from your gateway's console into the Media Gateway credential.";
 	}
 	return undefined;
 }

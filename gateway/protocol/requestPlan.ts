@@ -153,8 +153,8 @@ function fieldText(name: string, value: unknown): string | undefined {
 	const text = jsonText(value);
 	if (text !== false) return text;
 	throw new GatewayError({
-		message: `The value of the field "${name.slice(0, 100)}" cannot be sent`,
-		description: 'It cannot be written as JSON. Nothing was sent for this item.',
+		message: `The value of the field "${name.slice(0, 100)}" can't be sent`,
+		description: "It can't be converted to JSON. Nothing was sent for this item.",
 	});
 }
 
@@ -179,7 +179,8 @@ export function pathPart(name: string, kind: string, details: Partial<Problem> =
 	if (name === '.' || name === '..') {
 		throw new GatewayError({
 			message: `The ${kind} "${name}" is not valid`,
-			description: 'It was not sent, because it would lead to another address of the gateway.',
+			description:
+				'Nothing was sent, because the request would go to another address of the gateway.',
 			...details,
 		});
 	}

@@ -51,6 +51,6 @@ const LONGEST_SHOWN = 100;
 
 /** The names that look most like a mistyped one, as a question; empty where none looks like it. */
 export function didYouMean(wanted: string, names: string[]): string {
-	const near = closestMatches(wanted, names).map((name) => `"${name.slice(0, LONGEST_SHOWN)}"`);
+	const near = closestMatches(wanted, names).map((name) => `'${name.slice(0, LONGEST_SHOWN)}'`);
 	return near.length === 0 ? '' : `Did you mean ${near.join(' or ')}?`;
 }

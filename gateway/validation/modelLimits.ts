@@ -59,9 +59,9 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 		!generationModes.includes(wanted)
 	) {
 		violations.push({
-			field: '"Mode"',
-			value: asynchronous ? 'asynchronous ("Submit and Wait" or "Submit Only")' : '"Synchronous"',
-			allowed: asynchronous ? '"Synchronous"' : '"Submit and Wait" or "Submit Only"',
+			field: "'Mode'",
+			value: asynchronous ? "asynchronous ('Submit and Wait' or 'Submit Only')" : "'Synchronous'",
+			allowed: asynchronous ? "'Synchronous'" : "'Submit and Wait' or 'Submit Only'",
 		});
 	}
 	return violations;

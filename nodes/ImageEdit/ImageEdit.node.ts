@@ -34,7 +34,7 @@ export class ImageEdit implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
-		description: 'Edit images by an instruction in words on a media gateway',
+		description: 'Edit images with text instructions through a media gateway',
 		defaults: { name: 'Edit Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
@@ -51,7 +51,7 @@ export class ImageEdit implements INodeType {
 				default: '',
 				required: true,
 				placeholder: 'e.g. Make it night, and let the windows glow',
-				description: 'What is to be changed in the image',
+				description: 'Instructions for editing the image',
 			},
 			{
 				displayName: 'Image Source',
@@ -64,12 +64,12 @@ export class ImageEdit implements INodeType {
 					{
 						name: 'Binary Field',
 						value: 'binary',
-						description: 'A file of the input item, from a form, a download or another node',
+						description: 'A file in the input item, for example from a form or a download',
 					},
 					{
 						name: 'URL',
 						value: 'url',
-						description: 'Fetched by n8n from a web address, without the API key',
+						description: 'A web address. n8n downloads the image without sending the API key.',
 					},
 				],
 			},
@@ -80,7 +80,7 @@ export class ImageEdit implements INodeType {
 				default: 'data',
 				required: true,
 				placeholder: 'e.g. data, reference',
-				hint: 'The name of the input binary field that holds the image; several are separated by commas',
+				hint: 'The name of the input binary field containing the image. Separate several names with commas.',
 				displayOptions: { show: { imageSource: ['binary'] } },
 			},
 			{
@@ -91,7 +91,7 @@ export class ImageEdit implements INodeType {
 				default: '',
 				required: true,
 				placeholder: 'e.g. https://example.com/photo.jpg',
-				description: 'Address of the image to edit; several are separated by line breaks',
+				description: 'Web address of the image to edit. Enter several addresses on separate lines.',
 				displayOptions: { show: { imageSource: ['url'] } },
 			},
 			modeFieldFor({
@@ -131,7 +131,7 @@ export class ImageEdit implements INodeType {
 						typeOptions: { multipleValues: true },
 						placeholder: 'Add File',
 						default: {},
-						description: 'Further files that the model takes, a mask for example',
+						description: 'Additional files for the model, such as a mask',
 						options: [
 							{
 								name: 'file',
@@ -143,7 +143,7 @@ export class ImageEdit implements INodeType {
 										type: 'string',
 										default: 'mask',
 										placeholder: 'e.g. mask',
-										description: 'The name under which the model expects the file',
+										description: 'Name of the form field in which the model expects the file',
 									},
 									{
 										displayName: 'Input Binary Field',
@@ -151,7 +151,7 @@ export class ImageEdit implements INodeType {
 										type: 'string',
 										default: 'mask',
 										placeholder: 'e.g. mask',
-										description: 'The name of the input binary field that holds the file',
+										description: 'The name of the input binary field containing the file',
 									},
 								],
 							},
@@ -163,7 +163,7 @@ export class ImageEdit implements INodeType {
 						type: 'options',
 						default: 'image',
 						description:
-							'The name of the form field that carries the image. Some gateways want brackets where there are several.',
+							'Name of the form field that contains the image. Some gateways require brackets if there are several images.',
 						options: [
 							{ name: 'Image', value: 'image' },
 							{ name: 'Image[]', value: 'image[]' },
@@ -186,7 +186,7 @@ export class ImageEdit implements INodeType {
 			async () =>
 				await createImages(this, 'edit', {
 					read: async (run, itemIndex) => ({
-						...readRequest(this, itemIndex, 'Say what is to be changed in the image.'),
+						...readRequest(this, itemIndex, 'Enter instructions for editing the image.'),
 						files: await readFiles(run, itemIndex),
 					}),
 					plan: planEdit,

@@ -37,8 +37,9 @@ async function filesFromFields(
 	const files = filesNamedBy(readParameter(context, 'imageBinaryProperty', itemIndex, ''));
 	// Nothing but commas, as an expression may leave them.
 	if (files.length === 0) {
-		throw new NodeOperationError(context.getNode(), `"${name}" is empty`, {
-			description: 'Enter the name of the input binary field that holds the image, usually "data".',
+		throw new NodeOperationError(context.getNode(), `'${name}' is empty`, {
+			description:
+				'Enter the name of the input binary field that contains the image, usually "data".',
 			itemIndex,
 		});
 	}
@@ -78,7 +79,7 @@ function fileNamedBy(value: unknown): string | JsonObject | undefined {
 }
 
 const labelOf = (file: string | JsonObject, parameter: string): string =>
-	typeof file === 'string' ? `The binary field "${file}"` : `The file in "${parameter}"`;
+	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
 async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise<FormFile[]> {
 	const { context } = run;
@@ -92,8 +93,8 @@ async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise
 		itemIndex,
 	);
 	if (!urls.every((url) => /^(https?:\/\/|data:image\/)/i.test(url))) {
-		throw new NodeOperationError(context.getNode(), '"Image URL" is not a web address', {
-			description: 'It begins with https:// or http://. Nothing was sent.',
+		throw new NodeOperationError(context.getNode(), "'Image URL' is not a web address", {
+			description: 'It must begin with https:// or http://. Nothing was sent.',
 			itemIndex,
 		});
 	}
@@ -103,7 +104,7 @@ async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise
 			return await uploadFrom(
 				context,
 				binary,
-				{ part, label: 'The image at "Image URL"', imageOnly: true },
+				{ part, label: "The image at 'Image URL'", imageOnly: true },
 				itemIndex,
 			);
 		}),
@@ -123,7 +124,7 @@ async function additionalFiles(
 			if (part === undefined || file === undefined) {
 				throw new NodeOperationError(
 					context.getNode(),
-					'One of the "Additional Files" lacks the name of its form field or of its binary field',
+					"One of the 'Additional Files' has no form field name or no binary field name",
 					{ itemIndex },
 				);
 			}

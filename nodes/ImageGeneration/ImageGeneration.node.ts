@@ -33,7 +33,7 @@ export class ImageGeneration implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
-		description: 'Generate images from text on a media gateway',
+		description: 'Generate images from text through a media gateway',
 		defaults: { name: 'Generate Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
@@ -49,8 +49,8 @@ export class ImageGeneration implements INodeType {
 				typeOptions: { rows: 3 },
 				default: '',
 				required: true,
-				placeholder: 'e.g. A fox in the morning mist, watercolour',
-				description: 'What is to be seen in the image',
+				placeholder: 'e.g. A fox in the morning mist, watercolor',
+				description: 'Text prompt describing the image to generate',
 			},
 			modeFieldFor({
 				sync: 'Generate image',
@@ -97,7 +97,7 @@ export class ImageGeneration implements INodeType {
 			async () =>
 				await createImages(this, 'generation', {
 					read: (_run, itemIndex) =>
-						readRequest(this, itemIndex, 'Say what is to be seen in the image.'),
+						readRequest(this, itemIndex, 'Enter a text prompt describing the image.'),
 					plan: planGeneration,
 				}),
 		);

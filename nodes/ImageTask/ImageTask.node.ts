@@ -42,7 +42,7 @@ export class ImageTask implements INodeType {
 		subtitle:
 			'={{ $parameter["taskType"] === "auto" ? "generation or edit" : $parameter["taskType"] }}',
 		description:
-			'Get the status of an image task on a media gateway, and its images once it is finished',
+			'Get the status of an image task on a media gateway, and its images once it has finished',
 		defaults: { name: 'Get Image Task' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],

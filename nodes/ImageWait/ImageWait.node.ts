@@ -34,7 +34,7 @@ export class ImageWait implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ "at most " + $parameter["maxWait"] + " s" }}',
+		subtitle: '={{ "up to " + $parameter["maxWait"] + " s" }}',
 		description: 'Wait until image tasks on a media gateway have finished, and get their images',
 		defaults: { name: 'Wait for Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
@@ -48,7 +48,7 @@ export class ImageWait implements INodeType {
 			{
 				...optionAsField('maxWait'),
 				description:
-					'How long a task is waited for. What happens then is set by "On Timeout"; the task goes on at the gateway.',
+					"How long to wait for a task to finish. After that, 'On Timeout' applies, and the task continues at the gateway.",
 			},
 			...downloadFieldsFor(),
 			optionsField(
@@ -59,17 +59,18 @@ export class ImageWait implements INodeType {
 						name: 'onTimeout',
 						type: 'options',
 						default: 'error',
-						description: 'What happens with a task that is still open after "Max Wait"',
+						description: "What to do with a task that is still open after 'Max Wait'",
 						options: [
 							{
 								name: 'Error',
 								value: 'error',
-								description: 'It is an error that names the task',
+								description: 'Return an error that names the task',
 							},
 							{
 								name: 'Second Output',
 								value: 'output',
-								description: 'It leaves by an output of its own, ready to be waited for again',
+								description:
+									'Return the task through a second output, ready for another Image Wait',
 							},
 						],
 					},
@@ -81,7 +82,7 @@ export class ImageWait implements INodeType {
 				name: 'role',
 				type: 'hidden',
 				default: 'wait',
-				description: 'Set by the node itself in the sub-executions of "Survive Restarts"',
+				description: "Set by the node itself in the sub-executions of 'Survive Restarts'",
 			},
 		],
 	};

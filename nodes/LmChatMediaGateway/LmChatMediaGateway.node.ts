@@ -33,8 +33,7 @@ export class LmChatMediaGateway implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
-		description:
-			'Let AI agents and chains use a model on a media gateway, with or without thinking',
+		description: 'Connect AI agents and chains to a model on a media gateway',
 		defaults: { name: 'Media Gateway Chat Model' },
 		inputs: [],
 		outputs: [NodeConnectionTypes.AiLanguageModel],
@@ -58,7 +57,7 @@ export class LmChatMediaGateway implements INodeType {
 			paid: openPaidMessages(context),
 			onPaidBefore: hintOnce(context, PAID_BEFORE),
 		});
-		const cutOff = hintOnce(context, 'An answer was cut off at "Max Tokens" of the chat model.');
+		const cutOff = hintOnce(context, "A response was cut off at 'Max Tokens' of the chat model.");
 		const model = new GatewayChatModel({
 			run,
 			settings,
@@ -80,7 +79,7 @@ export class LmChatMediaGateway implements INodeType {
 }
 
 const PAID_BEFORE =
-	'An earlier try had already paid for a message: its answer was used again, and the message was not sent again. To get another answer, run the workflow again.';
+	'An earlier try had already paid for a message, so its response was used again. To get another response, run the workflow again.';
 
 function hintOnce(context: IExecuteFunctions, hint: string): () => void {
 	let isGiven = false;
@@ -111,9 +110,9 @@ async function loadSdk(context: ISupplyDataFunctions): Promise<typeof AiNodeSdk>
 		const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : '';
 		throw new NodeOperationError(
 			context.getNode(),
-			"The chat model needs n8n's AI Node SDK, which this n8n does not have",
+			"This version of n8n doesn't include the AI Node SDK, which the chat model requires",
 			{
-				description: `Update n8n: version 2.20 and later have it. All other nodes of this package work without it. (${reason})`,
+				description: `Update n8n to version 2.20 or later. The other nodes of this package work without it. (${reason})`,
 				itemIndex: 0,
 				// Shown as it is, instead of as the cause of an error of the agent.
 				functionality: 'configuration-node',

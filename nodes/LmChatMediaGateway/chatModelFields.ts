@@ -16,7 +16,7 @@ export const chatModelFields: INodeProperties[] = [
 		typeOptions: { minValue: 1 },
 		default: 4096,
 		required: true,
-		description: 'The most tokens that one answer may take, thinking and tool calls included',
+		description: 'Maximum number of tokens in one response, including thinking and tool calls',
 	},
 	...thinkingFields,
 	optionsField(['extraFields', 'timeout'], modelOptions),

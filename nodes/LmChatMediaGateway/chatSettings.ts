@@ -25,10 +25,9 @@ export function readSettings(context: IExecuteFunctions, itemIndex: number): Cha
 const NOT_EXTRA: Record<string, string> = {
 	stream:
 		'The agent or chain decides whether the response is streamed. Remove "stream", or set it to false to get each response in one piece.',
-	messages: 'The agent or chain writes the messages. Put instructions into its own fields.',
-	tools:
-		'The tools are those that are connected to the agent: it could not call others. Remove "tools".',
-	n: 'Only one answer can be read, and each is charged. Remove "n".',
+	messages: 'The agent or chain writes the messages. Enter instructions in its own fields.',
+	tools: 'The agent can call only the tools connected to it. Remove "tools".',
+	n: 'Only one response can be read, and each one is charged. Remove "n".',
 };
 
 /**
@@ -47,7 +46,7 @@ function readChatFields(context: IExecuteFunctions, value: unknown, itemIndex: n
 		(name) => Object.hasOwn(fields, name) && !isHarmless(name),
 	);
 	if (refused === undefined) return fields;
-	throw new NodeOperationError(context.getNode(), `"Extra Fields" must not set "${refused}"`, {
+	throw new NodeOperationError(context.getNode(), `'Extra Fields' must not set "${refused}"`, {
 		description: `${NOT_EXTRA[refused]} Nothing was sent.`,
 		itemIndex,
 		// Shown as it is, instead of as the cause of an error of the agent.

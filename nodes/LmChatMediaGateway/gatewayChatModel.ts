@@ -130,7 +130,7 @@ export class GatewayChatModel implements ChatModel {
 			if (error instanceof RunEnded) {
 				// By this word, and by nothing else, the engine knows that the user has stopped it.
 				throw new NodeOperationError(run.context.getNode(), 'The execution was canceled', {
-					description: 'A message that was under way may have been charged.',
+					description: 'You may have been charged for a message that was being sent.',
 					itemIndex,
 				});
 			}

@@ -182,27 +182,27 @@ export class Messenger {
 		if (!(explained instanceof UnknownOutcomeError)) return explained;
 		const { description, response } = explained.problem;
 		return withDetails(explained, {
-			description: arrived.callsTool ? `The tool was not called. ${description}` : description,
+			description: arrived.callsTool ? `The tool wasn't called. ${description}` : description,
 			response: response ?? nonEmptyString(arrived.start),
 		});
 	}
 }
 
 const GIVEN_UP: Problem = {
-	message: 'The outcome is unknown: the agent ended the call before the response had arrived',
+	message: 'The outcome is unknown: the agent ended the call before the response arrived',
 	description:
-		"The message may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console before you send it once more.",
+		"You may have been charged, so the message wasn't sent again. Check the usage log in the gateway's console before you send it again.",
 };
 
 const UNREADABLE: Problem = {
-	message: 'The gateway accepted the message, but its response cannot be read',
+	message: "The gateway accepted the message, but its response can't be read",
 	description:
-		"The message may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console before you send it once more.",
+		"You may have been charged, so the message wasn't sent again. Check the usage log in the gateway's console before you send it again.",
 };
 
 const NOT_SENT: Problem = {
 	message: 'The agent ended the call before the message was accepted',
-	description: 'It was not charged.',
+	description: "You weren't charged.",
 };
 
 /** The same message costs the same, whether its response is streamed or not. */

@@ -113,9 +113,9 @@ export function openPaidMessages(context: IExecuteFunctions): PaidMessages {
 }
 
 const TOO_LARGE: Problem = {
-	message: 'An earlier try has already paid for this message, and its response is gone',
+	message: 'An earlier try already paid for this message, but its response is no longer available',
 	description:
-		'The responses of this run are too large to be kept, and the message was not sent again. Run the workflow again to send it once more.',
+		"The responses of this run were too large to keep, and the message wasn't sent again. To send it again, run the workflow again.",
 };
 
 /** The oldest answers give way. That they were paid for is kept. */

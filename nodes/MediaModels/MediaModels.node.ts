@@ -68,7 +68,7 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 				const format = readChoice(context, 'Format', chosen, FORMATS, itemIndex);
 				const operation = read('operation', 'getMany');
 				if (readChoice(context, 'Operation', operation, OPERATIONS, itemIndex) === 'get') {
-					const advice = 'Enter the exact name of a model, as "Get Many" lists it.';
+					const advice = "Enter the exact name of a model, as listed by 'Get Many'.";
 					const model = readText(context, 'model', 'Model', itemIndex, advice).trim();
 					return async () => [await getModel(run, model, format, itemIndex)];
 				}

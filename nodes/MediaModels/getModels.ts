@@ -76,11 +76,11 @@ async function notPublished(run: Run, model: string): Promise<GatewayError> {
 	);
 	const near = didYouMean(model, published);
 	return new GatewayError({
-		message: `The gateway publishes no model "${model}" (404)`,
+		message: `The gateway has no model '${model}' (404)`,
 		description:
 			near === ''
-				? 'It is not open, has been disabled, or is spelled differently. "Get Many" lists what there is.'
-				: `It is not open, has been disabled, or is spelled differently. ${near}`,
+				? "It may be disabled, or its name misspelled. 'Get Many' lists the available models."
+				: `It may be disabled, or its name misspelled. ${near}`,
 		httpCode: 404,
 	});
 }

@@ -10,7 +10,7 @@ export const mediaModelsFields: INodeProperties[] = [
 		type: 'options',
 		noDataExpression: true,
 		default: 'getMany',
-		hint: 'No API key is sent: the credential only says where the gateway is',
+		hint: "No API key is sent. The credential only provides the gateway's address.",
 		options: [
 			{
 				name: 'Get',
@@ -21,14 +21,14 @@ export const mediaModelsFields: INodeProperties[] = [
 			{
 				name: 'Get Many',
 				value: 'getMany',
-				description: 'Get all models that are open on the gateway',
+				description: 'Get all models available on the gateway',
 				action: 'Get many models',
 			},
 		],
 	},
 	{
 		...modelField,
-		description: 'The model to look up. Workflows that hold its name as a text still work.',
+		description: 'The model to get',
 		displayOptions: { show: { operation: ['get'] } },
 	},
 	{
@@ -54,7 +54,7 @@ export const mediaModelsFields: INodeProperties[] = [
 		type: 'collection',
 		placeholder: 'Add filter',
 		default: {},
-		description: 'Only models that the gateway describes so',
+		description: 'Return only models that match these filters',
 		displayOptions: { show: { operation: ['getMany'] } },
 		options: [
 			{
@@ -62,7 +62,7 @@ export const mediaModelsFields: INodeProperties[] = [
 				name: 'generationMode',
 				type: 'options',
 				default: 'async',
-				description: 'How the model can be called',
+				description: 'Request mode that the model supports',
 				options: [
 					{ name: 'Asynchronous', value: 'async' },
 					{ name: 'Synchronous', value: 'sync' },
@@ -73,7 +73,7 @@ export const mediaModelsFields: INodeProperties[] = [
 				name: 'mediaType',
 				type: 'options',
 				default: 'image',
-				description: 'What the model makes',
+				description: 'Type of media that the model generates',
 				options: [
 					{ name: 'Image', value: 'image' },
 					{ name: 'Video', value: 'video' },
@@ -85,7 +85,7 @@ export const mediaModelsFields: INodeProperties[] = [
 				type: 'string',
 				default: 'text_to_image',
 				placeholder: 'e.g. image_edit',
-				description: 'What the model does, as the gateway calls it',
+				description: "What the model does, in the gateway's own terms",
 			},
 		],
 	},
@@ -98,7 +98,7 @@ export const mediaModelsFields: INodeProperties[] = [
 				type: 'options',
 				default: 'json',
 				description:
-					'JSON gives one item for each model; JSONC gives the commented text as it came',
+					'JSON returns one item for each model. JSONC returns the original text with its comments.',
 				options: [
 					{ name: 'JSON', value: 'json' },
 					{ name: 'JSONC (With Comments)', value: 'jsonc' },

@@ -39,7 +39,7 @@ export class Message implements INodeType {
 		group: ['transform'],
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
-		description: 'Send a message to a model on a media gateway, with or without thinking',
+		description: 'Send a message to a model through a media gateway, with or without thinking',
 		defaults: { name: 'Message a Model' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],

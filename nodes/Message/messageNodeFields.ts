@@ -15,11 +15,11 @@ export const messageFields: INodeProperties[] = [
 		type: 'options',
 		noDataExpression: true,
 		default: 'prompt',
-		description: 'In which form the conversation is given',
+		description: 'How to enter the conversation',
 		options: [
-			{ name: 'JSON', value: 'json', description: 'A list of messages, as the gateway takes it' },
+			{ name: 'JSON', value: 'json', description: "A list of messages in the gateway's format" },
 			{ name: 'Messages', value: 'messages', description: 'One field for each message' },
-			{ name: 'Prompt', value: 'prompt', description: 'A single text from the user' },
+			{ name: 'Prompt', value: 'prompt', description: 'A single user message' },
 		],
 	},
 	{
@@ -30,7 +30,7 @@ export const messageFields: INodeProperties[] = [
 		default: '',
 		required: true,
 		placeholder: 'e.g. Describe this product in two sentences',
-		description: 'What the model is to do',
+		description: 'Message to send to the model',
 		displayOptions: { show: { input: ['prompt'] } },
 	},
 	{
@@ -40,7 +40,7 @@ export const messageFields: INodeProperties[] = [
 		typeOptions: { multipleValues: true, sortable: true },
 		placeholder: 'Add Message',
 		default: { message: [{ role: 'user', content: '' }] },
-		description: 'The conversation in order; the last one is answered',
+		description: 'Messages in order. The model responds to the last one.',
 		displayOptions: { show: { input: ['messages'] } },
 		options: [
 			{
@@ -52,7 +52,7 @@ export const messageFields: INodeProperties[] = [
 						name: 'role',
 						type: 'options',
 						default: 'user',
-						description: 'Who says it',
+						description: 'Author of the message',
 						options: [
 							{ name: 'Assistant', value: 'assistant' },
 							{ name: 'User', value: 'user' },
@@ -65,7 +65,7 @@ export const messageFields: INodeProperties[] = [
 						typeOptions: { rows: 2 },
 						default: '',
 						placeholder: 'e.g. Make it shorter',
-						description: 'What is said',
+						description: 'Text of the message',
 					},
 				],
 			},
@@ -78,8 +78,7 @@ export const messageFields: INodeProperties[] = [
 		default: '[{ "role": "user", "content": "" }]',
 		required: true,
 		placeholder: 'e.g. [{ "role": "user", "content": "Hello" }]',
-		description:
-			'List of messages with role and content; the content is a text or a list of blocks',
+		description: 'List of messages with role and content. The content is text or a list of blocks.',
 		displayOptions: { show: { input: ['json'] } },
 	},
 	{
@@ -90,7 +89,7 @@ export const messageFields: INodeProperties[] = [
 		default: 4096,
 		required: true,
 		description:
-			'The most tokens that the answer may take, thinking included. 1 makes the smallest call that shows whether key and model work.',
+			'Maximum number of tokens in the response, including thinking. Use 1 for the smallest request that shows whether the key and the model work.',
 	},
 	...thinkingFields,
 	{
@@ -111,7 +110,7 @@ export const messageFields: INodeProperties[] = [
 				default: '',
 				placeholder: 'e.g. {{ $json.messages }}',
 				description:
-					'The conversation so far: the "messages" of an earlier Message node. Thinking blocks go back unchanged.',
+					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
 			},
 			{
 				displayName: 'System Prompt',
@@ -120,7 +119,7 @@ export const messageFields: INodeProperties[] = [
 				typeOptions: { rows: 3 },
 				default: '',
 				placeholder: 'e.g. You write for a toy shop',
-				description: 'Instructions that hold for the whole conversation',
+				description: 'Instructions for the whole conversation',
 			},
 		],
 	),

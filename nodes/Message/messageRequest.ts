@@ -45,7 +45,7 @@ function readInput(context: IExecuteFunctions, itemIndex: number): Turn[] {
 			'prompt',
 			'Prompt',
 			itemIndex,
-			'Say what the model is to do.',
+			'Enter a message for the model.',
 		);
 		return [{ role: 'user', content }];
 	}
@@ -74,13 +74,13 @@ function turnsFrom(
 ): Turn[] {
 	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value);
 	const refuse = (problem: string, advice: string) =>
-		new NodeOperationError(context.getNode(), `"${name}" cannot be used: ${problem}`, {
+		new NodeOperationError(context.getNode(), `'${name}' is invalid: ${problem}`, {
 			description: `${advice} Nothing was sent.`,
 			itemIndex,
 		});
 	if (typeof turns === 'string' || turns.length < fewest) {
-		const problem = typeof turns === 'string' ? turns : 'It is empty';
-		throw refuse(problem, 'It looks like this: [{ "role": "user", "content": "Hello" }].');
+		const problem = typeof turns === 'string' ? turns : 'it is empty';
+		throw refuse(problem, 'Example: [{ "role": "user", "content": "Hello" }].');
 	}
 	// A history goes back as it came: what the model left empty is the gateway's to judge.
 	const empty = fewest === 0 ? undefined : emptyTurn(turns);

@@ -198,7 +198,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await editor.openNode(SUBMIT);
 		await settle();
 		const text = await editor.byTestId('node-parameters').innerText();
-		expect(text).not.toContain('publishes no model of this name');
+		expect(text).not.toContain('lists no model with this name');
 		await editor.byTestId('rlc-input').first().click();
 		await settle();
 		await shoot('models');
@@ -313,8 +313,8 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await settle();
 		await shoot('error');
 		const text = await editor.panel.innerText();
-		expect(text).toContain('The gateway refused the request (400): unknown model: no-such-model');
-		expect(text).toContain('Nothing was charged');
+		expect(text).toContain('The gateway rejected the request (400): unknown model: no-such-model');
+		expect(text).toContain("You weren't charged");
 		await editor.closeNode();
 	});
 

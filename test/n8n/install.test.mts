@@ -122,7 +122,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 		it('says that a wrong or disabled key was refused', async () => {
 			const refused = {
 				status: 'Error',
-				message: expect.stringMatching(/^The gateway refused the API key \(40[13]\)\. Copy/),
+				message: expect.stringMatching(/^The gateway rejected the API key \(40[13]\)\. Copy/),
 			};
 			expect(await test({ apiKey: 'sk-not-a-key-of-this-gateway' })).toEqual(refused);
 			expect(await test({ apiKey: gateway.disabledKey })).toEqual(refused);
@@ -143,7 +143,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 			const port = await freePort();
 			expect(await test({ baseUrl: `http://127.0.0.1:${port}` })).toEqual({
 				status: 'Error',
-				message: expect.stringContaining('Nothing answers at the address'),
+				message: expect.stringContaining('The connection to the gateway was refused'),
 			});
 			expect(await test({ baseUrl: 'http://no-such-host.invalid' })).toEqual({
 				status: 'Error',

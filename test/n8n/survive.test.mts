@@ -142,7 +142,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		const execution = await server.settled(id, 400_000);
 		expect(execution.status).toBe('error');
 		const error = execution.data.resultData.error as Json;
-		expect(error.message).toMatch(/ended as "failed"/);
+		expect(error.message).toMatch(/ended with the status "failed"/);
 		expect(error.node.name).toBe('Wait');
 	});
 

@@ -101,8 +101,8 @@ class PeriodBudget implements Budget {
 			this.release();
 			const span = this.period === 'day' ? 'today' : 'this month';
 			throw new GatewayError({
-				message: `The estimated cost of ${needed} exceeds what is left of the budget for ${span}: ${left} of ${this.amount}`,
-				description: `Spent ${span}: ${spent}. Left: ${left}. Needed for ${costs.size === 1 ? 'this request' : `these ${costs.size} requests`}: ${needed}. Nothing was sent. The budget starts anew on ${nextPeriod(today, this.period)} at 00:00 (${timeZone}). To continue now, raise "Budget" in the options.`,
+				message: `The estimated cost of ${needed} exceeds the remaining budget for ${span}: ${left} of ${this.amount}`,
+				description: `Spent ${span}: ${spent}. Left: ${left}. Needed for ${costs.size === 1 ? 'this request' : `these ${costs.size} requests`}: ${needed}. Nothing was sent. The budget resets on ${nextPeriod(today, this.period)} at 00:00 (${timeZone}). To continue now, increase 'Budget' in the options.`,
 			});
 		}
 		for (const [itemIndex, cost] of known) this.charges.set(itemIndex, { day: today, cost });

@@ -104,7 +104,7 @@ export async function createImages<R extends ImageRequest>(
 			}
 			if (violations.length > 0 && checks.checkLimits) {
 				throw new GatewayError({
-					message: `The model "${request.model}" does not take this: ${violations.join('; ')}`,
+					message: `Invalid parameters for model '${request.model}': ${violations.join('; ')}`,
 					description: 'Nothing was sent for this item.',
 				});
 			}

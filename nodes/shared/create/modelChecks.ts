@@ -48,7 +48,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 	const load = async (): Promise<ModelRecord[] | undefined> =>
 		await askForModels(run).catch(async (error: unknown) => {
 			if (!(error instanceof ListingError)) return await Promise.reject(error);
-			hints.add(`The requests were not checked against the limits of the model: ${error.message}.`);
+			hints.add(`The requests weren't checked against the model's limits: ${error.message}.`);
 			return undefined;
 		});
 
@@ -77,7 +77,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			const names = await others(model);
 			if (names === undefined) return error;
 			const question = didYouMean(model, names);
-			const advice = [`The gateway publishes no model "${model.slice(0, 100)}".`, question];
+			const advice = [`The gateway doesn't list the model '${model.slice(0, 100)}'.`, question];
 			return withDetails(error, {
 				description: [...advice, description].filter((text) => text !== '').join(' '),
 			});
@@ -90,7 +90,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 				if (published !== undefined) {
 					const question = didYouMean(request.model, namesIn(published));
 					hints.add(
-						`The gateway publishes no model "${request.model}": it was not checked before sending. ${question}`.trim(),
+						`The gateway doesn't list the model '${request.model}', so the request wasn't checked before sending. ${question}`.trim(),
 					);
 				}
 				return { request, violations: [] };
@@ -132,6 +132,6 @@ export function checkBudget(budget: number, costs: Array<number | undefined>): v
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent of the ${costs.length} requests. Raise "Budget" in the options, or send fewer.`,
+		description: `Nothing was sent of the ${costs.length} requests. Increase 'Budget' in the options, or send fewer items.`,
 	});
 }

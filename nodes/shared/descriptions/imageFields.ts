@@ -8,7 +8,7 @@ export const modelField: INodeProperties = {
 	default: { mode: 'list', value: '' },
 	required: true,
 	description:
-		"The model that makes the image. Prices in the list are in the gateway's own currency.",
+		"The model that generates the image. Prices in the list are in the gateway's own currency.",
 	modes: [
 		{
 			displayName: 'From List',
@@ -22,7 +22,7 @@ export const modelField: INodeProperties = {
 			name: 'name',
 			type: 'string',
 			placeholder: 'e.g. aurora-image-1',
-			hint: 'Exactly as the model is called in the catalogue of the gateway',
+			hint: 'Exact name of the model, as listed by the gateway',
 		},
 	],
 };
@@ -44,26 +44,25 @@ export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
 	type: 'options',
 	noDataExpression: true,
 	default: 'sync',
-	description: 'How the image is waited for',
+	description: 'How to wait for the image',
 	options: [
 		{
 			name: 'Synchronous',
 			value: 'sync',
 			action: actions.sync,
-			description: 'One request that is answered by the finished image. For short jobs.',
+			description: 'Get the image in the response to one request. Best for quick jobs.',
 		},
 		{
 			name: 'Submit and Wait',
 			value: 'wait',
 			action: actions.wait,
-			description:
-				'Submits a task and asks for it until it is finished. For long jobs and batches.',
+			description: 'Submit a task and poll until it finishes. Best for long jobs and batches.',
 		},
 		{
 			name: 'Submit Only',
 			value: 'submit',
 			action: actions.submit,
-			description: 'Hands out the task ID at once, for Image Wait or Image Task later on',
+			description: 'Return the task ID immediately, for Image Wait or Image Task',
 		},
 	],
 });
@@ -72,7 +71,7 @@ export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
 export const modeNotices: INodeProperties[] = [
 	{
 		displayName:
-			'If this request times out, nobody knows whether the picture was made and charged. For anything that takes long, use "Submit and Wait".',
+			"If this request times out, you may be charged without receiving the image. For long jobs, use 'Submit and Wait'.",
 		name: 'syncNotice',
 		type: 'notice',
 		default: '',
@@ -80,7 +79,7 @@ export const modeNotices: INodeProperties[] = [
 	},
 	{
 		displayName:
-			'Each item is a task that is charged. If n8n crashes or the run is stopped while this node runs, the task IDs are lost, unless the option "Survive Restarts" is on.',
+			"Each item is a task that you're charged for. If n8n crashes or you stop the run while this node is running, the task IDs are lost unless the option 'Survive Restarts' is on.",
 		name: 'waitNotice',
 		type: 'notice',
 		default: '',
@@ -88,7 +87,7 @@ export const modeNotices: INodeProperties[] = [
 	},
 	{
 		displayName:
-			'Each item is a task that is charged. After a crash or a stop, n8n keeps the task IDs only if "Save execution progress" is on in the settings of the workflow.',
+			"Each item is a task that you're charged for. After a crash or a stop, n8n keeps the task IDs only if 'Save execution progress' is on in the workflow settings.",
 		name: 'taskNotice',
 		type: 'notice',
 		default: '',
@@ -104,7 +103,7 @@ export const modelParametersField: INodeProperties = {
 	noDataExpression: true,
 	default: { mappingMode: 'defineBelow', value: null },
 	description:
-		'Model-specific settings. Fields left empty aren\'t sent. Changing the model clears them: n8n empties the form. What has to stay goes into "Parameters by Name" in the options.',
+		"Model-specific settings. Fields left empty aren't sent. Changing the model clears them. To keep settings across models, use 'Parameters by Name' in the options.",
 	typeOptions: {
 		loadOptionsDependsOn: ['model.value'],
 		resourceMapper: {
@@ -115,7 +114,7 @@ export const modelParametersField: INodeProperties = {
 			addAllFields: false,
 			multiKeyMatch: false,
 			supportAutoMap: false,
-			noFieldsError: 'The gateway publishes no parameters for this model.',
+			noFieldsError: 'The gateway publishes no parameters for this model',
 			// An expression without data elsewhere in the node keeps the form from following the model.
 			refreshStaleSchemaOnOpen: true,
 			refreshIncompleteSchemaOnOpen: true,
@@ -140,8 +139,7 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 			name: 'download',
 			type: 'boolean',
 			default: true,
-			description:
-				'Whether to fetch the finished image as binary data, so that it is seen in the output',
+			description: 'Whether to download the image as binary data',
 			displayOptions: show === undefined ? { hide } : { show, hide },
 		},
 		{
@@ -165,19 +163,19 @@ export const taskFields: INodeProperties[] = [
 		default: '={{ $json.taskId }}',
 		required: true,
 		placeholder: 'e.g. task_0a1b2c',
-		description: 'The ID that submitting gave out. What "Submit Only" hands out is taken as it is.',
+		description: "Task ID returned by 'Submit Only'",
 	},
 	{
 		displayName: 'Task Type',
 		name: 'taskType',
 		type: 'options',
 		default: 'auto',
-		description: 'What was submitted: the gateway keeps the two kinds apart',
+		description: 'Type of the task. The gateway looks up the two types separately.',
 		options: [
 			{
 				name: 'Automatic',
 				value: 'auto',
-				description: 'As the input item says, else found out by asking for both',
+				description: 'Use the type in the input item, or look up both types',
 			},
 			{ name: 'Edit', value: 'edit' },
 			{ name: 'Generation', value: 'generation' },

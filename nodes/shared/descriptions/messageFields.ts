@@ -12,9 +12,9 @@ export const messageModelField: INodeProperties = {
 	default: '',
 	required: true,
 	placeholder: 'e.g. reason-large',
-	hint: "Copy the name from the gateway's documentation or console: its public listing has no message models",
+	hint: "Copy the name from the gateway's documentation or console. The public model list has no message models.",
 	description:
-		'Exact name of a message model. On some models "-thinking" or "-nothinking" at the end switches thinking.',
+		'Exact name of a message model. On some models "-thinking" or "-nothinking" at the end turns thinking on or off.',
 };
 
 /** The switch for thinking (specification, 2.6 and 4.4). */
@@ -24,29 +24,29 @@ export const thinkingFields: INodeProperties[] = [
 		name: 'thinking',
 		type: 'options',
 		default: 'default',
-		description: 'Whether the model thinks before it answers. Thinking takes time and is charged.',
+		description: 'Whether the model thinks before it responds. Thinking takes time and is charged.',
 		options: [
 			{
 				name: 'Adaptive',
 				value: 'adaptive',
-				description: 'The model decides when and how deeply it thinks',
+				description: 'The model decides when and how much to think',
 			},
-			{ name: 'Disabled', value: 'disabled', description: 'The answer comes directly' },
+			{ name: 'Disabled', value: 'disabled', description: 'The model responds directly' },
 			{
 				name: 'Enabled with Budget (Legacy)',
 				value: 'enabled',
-				description: 'The older form with a token budget; newer models refuse it',
+				description: 'The older form with a token budget. Newer models reject it.',
 			},
 			{
 				name: 'Model Default',
 				value: 'default',
-				description: 'Nothing is sent: the model, or the suffix of its name, decides',
+				description: 'Send no setting. The model, or the suffix of its name, decides.',
 			},
 		],
 	},
 	{
 		displayName:
-			'Newer models refuse the legacy form. Use "Adaptive" together with the option "Effort" where the model takes it.',
+			"Newer models reject the legacy form. Use 'Adaptive' with the option 'Effort' if the model supports it.",
 		name: 'legacyNotice',
 		type: 'notice',
 		default: '',
@@ -70,7 +70,7 @@ export const modelOptions: INodeProperties[] = [
 		name: 'display',
 		type: 'options',
 		default: 'summarized',
-		description: 'Whether the thinking can be read. It is charged in either case.',
+		description: 'Whether to return the thinking as a summary. It is charged in either case.',
 		options: [
 			{ name: 'Omitted', value: 'omitted' },
 			{ name: 'Summarized', value: 'summarized' },
@@ -82,20 +82,20 @@ export const modelOptions: INodeProperties[] = [
 		name: 'effort',
 		type: 'options',
 		default: 'high',
-		description: 'How much the model puts into thinking and answering',
+		description: 'How much effort the model puts into thinking and responding',
 		options: [
-			{ name: 'High', value: 'high', description: 'Standard depth, commonly the default' },
-			{ name: 'Low', value: 'low', description: 'Less thinking, speed first' },
-			{ name: 'Max', value: 'max', description: 'Maximum depth, longer and slower' },
+			{ name: 'High', value: 'high', description: 'Standard depth, usually the default' },
+			{ name: 'Low', value: 'low', description: 'Less thinking, fastest' },
+			{ name: 'Max', value: 'max', description: 'Maximum depth, slowest' },
 			{
 				name: 'Medium',
 				value: 'medium',
-				description: 'Moderate thinking; simple questions may skip it',
+				description: 'Moderate thinking. Simple questions may skip it.',
 			},
 			{
 				name: 'Extra High',
 				value: 'xhigh',
-				description: 'Deeper, for code, agents and many steps; not on all models',
+				description: 'More depth, for coding and agents. Not available on all models.',
 			},
 		].sort((one, other) => one.name.localeCompare(other.name)),
 	},
@@ -105,7 +105,7 @@ export const modelOptions: INodeProperties[] = [
 		type: 'number',
 		typeOptions: { minValue: 0, numberPrecision: 2 },
 		default: 1,
-		description: 'How much chance there is in the answer. The newest models refuse it.',
+		description: 'Sampling temperature. Higher values are more random. Newer models reject it.',
 	},
 	{
 		displayName: 'Top K',
@@ -113,7 +113,7 @@ export const modelOptions: INodeProperties[] = [
 		type: 'number',
 		typeOptions: { minValue: 0 },
 		default: 40,
-		description: 'From how many of the likeliest words is chosen. The newest models refuse it.',
+		description: 'Number of most likely tokens to sample from. Newer models reject it.',
 	},
 	{
 		displayName: 'Top P',
@@ -121,6 +121,6 @@ export const modelOptions: INodeProperties[] = [
 		type: 'number',
 		typeOptions: { minValue: 0, maxValue: 1, numberPrecision: 2 },
 		default: 0.9,
-		description: 'From what share of the likeliest words is chosen. The newest models refuse it.',
+		description: 'Cumulative probability of the tokens to sample from. Newer models reject it.',
 	},
 ];

@@ -9,7 +9,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: false,
 		description:
-			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests over the rate limit that were repeated, failed items, and items that an earlier try has paid for',
+			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests repeated after a rate limit, failed items, and items that an earlier try paid for',
 	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
@@ -17,10 +17,10 @@ const OPTIONS = {
 		type: 'options',
 		default: 'query',
 		description:
-			'How the gateway is told to answer with a task. Only for "Submit and Wait" and "Submit Only".',
+			"How to request a task from the gateway. Only for 'Submit and Wait' and 'Submit Only'.",
 		options: [
 			{ name: 'Body Field', value: 'body' },
-			{ name: 'Header X-Async', value: 'header' },
+			{ name: 'X-Async Header', value: 'header' },
 			{ name: 'URL Parameter', value: 'query' },
 		],
 	},
@@ -31,7 +31,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 0, numberPrecision: 4 },
 		default: 0,
 		description:
-			"The most that one run may cost, in the gateway's currency. A batch whose estimate is higher is not begun. 0 means no limit. Works with models that publish a fixed price.",
+			"Maximum estimated cost, in the gateway's currency. If the estimate is higher, nothing is sent. 0 means no limit. Works with models that publish a fixed price.",
 	},
 	budgetPeriod: {
 		displayName: 'Budget Period',
@@ -51,8 +51,7 @@ const OPTIONS = {
 		name: 'checkLimits',
 		type: 'boolean',
 		default: true,
-		description:
-			'Whether to hold every item against the limits that the gateway publishes for the model, before the first one is paid for',
+		description: "Whether to check all items against the model's limits before sending any",
 	},
 	concurrency: {
 		displayName: 'Concurrency',
@@ -60,7 +59,7 @@ const OPTIONS = {
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: 100 },
 		default: 10,
-		description: 'How many requests may be under way at the same time',
+		description: 'Maximum number of parallel requests',
 	},
 	dryRun: {
 		displayName: 'Dry Run',
@@ -68,7 +67,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: false,
 		description:
-			'Whether to send nothing, and to put out the request that would be sent, what the checks say, and the estimated cost',
+			'Whether to return each request with its checks and estimated cost instead of sending it',
 	},
 	extraFields: {
 		displayName: 'Extra Fields',
@@ -76,7 +75,7 @@ const OPTIONS = {
 		type: 'json',
 		default: '{}',
 		placeholder: 'e.g. { "seed": 42 }',
-		description: 'JSON object that is merged into the request as it is, over everything else',
+		description: 'JSON object to merge into the request. It overrides all other settings.',
 	},
 	fileName: {
 		displayName: 'File Name',
@@ -94,7 +93,8 @@ const OPTIONS = {
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: 2048 },
 		default: 100,
-		description: 'An image larger than this is not downloaded; its address is still given',
+		description:
+			"Maximum size of an image to download. A larger image isn't downloaded, but its address is returned.",
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	maxWait: {
@@ -104,7 +104,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1 },
 		default: 600,
 		description:
-			'How long a task is waited for. After that the error names the task, which goes on at the gateway.',
+			'How long to wait for a task to finish. After that, the error names the task, which continues at the gateway.',
 	},
 	n: {
 		displayName: 'Number of Images',
@@ -113,7 +113,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1 },
 		default: 1,
 		description:
-			'How many images one request makes. Each one is charged; how many are possible depends on the model.',
+			'Number of images that each request generates. Each one is charged. The maximum depends on the model.',
 	},
 	parametersByName: {
 		displayName: 'Parameters by Name',
@@ -123,7 +123,7 @@ const OPTIONS = {
 		placeholder: 'Add Parameter',
 		default: {},
 		description:
-			'Settings of a model that has no form: size, seed, negative prompt and so on. Model Parameters win over these, Extra Fields over both.',
+			"Settings for a model without a form, such as size, seed or negative prompt. 'Model Parameters' override them, and 'Extra Fields' override both.",
 		options: [
 			{
 				name: 'parameter',
@@ -135,7 +135,7 @@ const OPTIONS = {
 						type: 'string',
 						default: '',
 						placeholder: 'e.g. seed',
-						description: 'The name under which the model expects the parameter',
+						description: 'Name of the parameter, as the model expects it',
 					},
 					{
 						displayName: 'Value',
@@ -144,7 +144,7 @@ const OPTIONS = {
 						default: '',
 						placeholder: 'e.g. 42',
 						description:
-							'Numbers, true and false are recognized. Quotes make a text of anything: "42". Empty values aren\'t sent. For lists and objects use an expression.',
+							'Numbers, true and false are recognized. To send text, use quotes: "42". Empty values aren\'t sent. For lists and objects, use an expression.',
 					},
 				],
 			},
@@ -157,7 +157,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1 },
 		default: 3,
 		description:
-			'About how often a task is asked for: pauses are from two thirds of it, for a few tasks, to five thirds, for a thousand',
+			'Approximate time between status checks, from two thirds of this value for a few tasks to five thirds for a thousand',
 	},
 	requestsPerSecond: {
 		displayName: 'Requests per Second',
@@ -166,16 +166,16 @@ const OPTIONS = {
 		typeOptions: { minValue: 0, maxValue: 10_000 },
 		default: 0,
 		description:
-			'The most requests that may start in a second. 0 means as many as the gateway takes.',
+			"Maximum number of requests to start per second. 0 finds the gateway's rate limit automatically.",
 	},
 	responseFormat: {
 		displayName: 'Response Format',
 		name: 'responseFormat',
 		type: 'options',
 		default: 'url',
-		description: 'How the gateway hands out the finished image',
+		description: 'How the gateway returns the image',
 		options: [
-			{ name: 'Inside the Answer (Base64)', value: 'b64_json' },
+			{ name: 'In the Response (Base64)', value: 'b64_json' },
 			{ name: 'URL', value: 'url' },
 		],
 	},
@@ -186,7 +186,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 300,
 		description:
-			'How long one request may take. A paid request that takes longer has an unknown outcome and is not sent again.',
+			"How long one request may take. A paid request that takes longer has an unknown outcome and isn't sent again.",
 	},
 } satisfies Record<string, INodeProperties>;
 

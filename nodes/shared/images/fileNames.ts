@@ -29,7 +29,7 @@ export function readFileNaming(
 	const { fileName } = readOptions(context, itemIndex);
 	if (fileName === undefined || fileName === null) return undefined;
 	if (typeof fileName !== 'string' && finiteNumber(fileName) === undefined) {
-		throw new NodeOperationError(context.getNode(), '"File Name" is not a text', {
+		throw new NodeOperationError(context.getNode(), "'File Name' must be text", {
 			description: 'Enter a name with placeholders, e.g. {item:3}-{prompt}. Nothing was sent.',
 			itemIndex,
 		});

@@ -66,8 +66,8 @@ function readOutputField(context: IExecuteFunctions, itemIndex: number): string 
 	if (isName) return String(value).trim() || 'data';
 	throw new NodeOperationError(
 		context.getNode(),
-		'"Put Output File in Field" is not the name of a field',
-		{ description: 'Enter a text, usually "data". Nothing was sent.', itemIndex },
+		"'Put Output File in Field' must be the name of a field",
+		{ description: 'Enter a name, usually "data". Nothing was sent.', itemIndex },
 	);
 }
 
@@ -101,7 +101,7 @@ export const isInline = (url: string): boolean => url.startsWith('data:');
 export function shownImage({ url }: ImageResult): { url?: string; note?: string } {
 	if (!isInline(url)) return { url };
 	return {
-		note: 'The image came inside the response. Set "Response Format" to URL to get an address.',
+		note: "The response contained the image itself. Set 'Response Format' to 'URL' to get an address.",
 	};
 }
 

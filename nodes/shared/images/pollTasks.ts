@@ -159,7 +159,7 @@ function aboutTask(error: GatewayError, taskId: string): GatewayError {
 	const named = `${message} ${description}`.includes(taskId);
 	return withDetails(error, {
 		taskId,
-		description: named ? description : `${description} It was about task ${quote(taskId)}.`,
+		description: named ? description : `${description} This is about task ${quote(taskId)}.`,
 	});
 }
 
@@ -190,15 +190,15 @@ async function askAbout(
 		found.kind === 'state'
 			? new GatewayError({
 					message: `Task ${taskId} is ${article(otherType)} task, not ${article(taskType)} task`,
-					description: `Set "Task Type" to "${otherType === 'edit' ? 'Edit' : 'Generation'}" or to "Automatic".`,
+					description: `Set 'Task Type' to '${otherType === 'edit' ? 'Edit' : 'Generation'}' or to 'Automatic'.`,
 					httpCode: 404,
 					taskId,
 					taskType: otherType,
 				})
 			: new GatewayError({
-					message: `The gateway knows no ${wanted === 'auto' ? '' : `${taskType} `}task ${taskId} (404)`,
+					message: `The gateway has no ${wanted === 'auto' ? '' : `${taskType} `}task ${taskId} (404)`,
 					description:
-						'It does not exist, or it belongs to another account: ask with a key of the account that submitted it.',
+						"The task doesn't exist, or it belongs to another account. Use the credential that submitted it.",
 					httpCode: 404,
 					taskId,
 					taskType: wanted === 'auto' ? undefined : taskType,
@@ -262,9 +262,9 @@ function stateOf(
 	const name = taskType === undefined ? `task ${taskId}` : taskName({ taskId, taskType });
 	if (state === undefined && error === undefined) {
 		throw new NotAskedError({
-			message: `The ${name} could not be asked about within ${seconds} s`,
+			message: `The ${name} couldn't be checked within ${seconds} s`,
 			description:
-				'The other requests took all the time, so it may have finished long ago. Nothing is lost: give its ID to Image Wait or Image Task later, or raise "Max Wait" and "Requests per Second".',
+				"Other requests took all the time, so the task may have finished. Nothing is lost: give its ID to Image Wait or Image Task later, or increase 'Max Wait' and 'Requests per Second'.",
 			taskId,
 			taskType,
 		});
@@ -275,7 +275,7 @@ function stateOf(
 	throw new Kind({
 		message: `The ${name} was still open after ${seconds} s${lastSeen(state, error)}`,
 		description:
-			'It goes on at the gateway and is not lost: give its ID to Image Wait or Image Task later, or raise "Max Wait".',
+			"The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.",
 		taskId,
 		taskType: state?.taskType ?? taskType,
 		status: state?.status,
@@ -287,7 +287,7 @@ function lastSeen(state: TaskState | undefined, error: GatewayError | undefined)
 		state === undefined
 			? ''
 			: state.group === 'unknown'
-				? `; its status "${state.status}" is none that this node knows`
+				? `; its status "${state.status}" is unknown to this node`
 				: `; its last status was "${state.status}"`;
-	return status + (error === undefined ? '' : `; the last question failed: ${error.message}`);
+	return status + (error === undefined ? '' : `; the last status check failed: ${error.message}`);
 }

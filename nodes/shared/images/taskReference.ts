@@ -20,8 +20,8 @@ export function readTaskReference(context: IExecuteFunctions, itemIndex: number)
 		'Task ID',
 		itemIndex,
 		json?.dryRun === true
-			? 'The input item comes from a dry run: no task was submitted. Turn off "Dry Run" in the node that submits.'
-			: 'Connect a node that submits tasks, or enter the ID that it gave out.',
+			? "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits."
+			: 'Connect a node that submits tasks, or enter a task ID.',
 	).trim();
 	pathPart(taskId, 'task ID', { taskId });
 	const given = readParameter(context, 'taskType', itemIndex, 'auto');

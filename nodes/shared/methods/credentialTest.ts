@@ -73,7 +73,7 @@ export async function testMediaGateway(
 
 const noAddress = (field: string): Verdict => ({
 	ok: false,
-	message: `${field} is not a web address. It begins with https:// or http://`,
+	message: `${field} is not a web address. It must begin with https:// or http://`,
 });
 
 const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({

@@ -145,7 +145,7 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 		const message = error instanceof Error ? error.message : String(error);
 		const advice = error instanceof ListingError ? `${error.advice} ` : '';
 		throw new NodeOperationError(context.getNode(), message, {
-			description: `${advice}The model list is not needed to run: enter the model "By Name".`,
+			description: `${advice}You can run the node without the model list: enter the model 'By Name'.`,
 		});
 	});
 	return readModelList(answer.json);

@@ -25,7 +25,7 @@ export async function getModelParameters(
 		| string
 		| undefined;
 	if (!chosen) {
-		return { fields: [], emptyFieldsNotice: 'Choose a model: its parameters then appear here.' };
+		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
 	}
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
@@ -41,7 +41,7 @@ export async function getModelParameters(
 		emptyFieldsNotice:
 			record === undefined
 				? withQuestion(didYouMean(chosen, namesOf(models)))
-				: 'This model publishes no parameters. Use "Parameters by Name" in the options.',
+				: "This model publishes no parameters. Use 'Parameters by Name' in the options.",
 	};
 }
 
@@ -49,7 +49,7 @@ const namesOf = (models: ModelRecord[]): string[] =>
 	models.filter((record) => !makesVideos(record)).map(({ model }) => model);
 
 const withQuestion = (question: string): string =>
-	`The gateway publishes no model of this name. ${question === '' ? '' : `${question} `}Use "Parameters by Name" in the options.`;
+	`The gateway lists no model with this name. ${question === '' ? '' : `${question} `}Use 'Parameters by Name' in the options.`;
 
 /** The fields that the node holds already. */
 function heldFields(modelParameters: unknown): ResourceMapperField[] {

@@ -38,10 +38,10 @@ export function readRequest(
 	refuseSecondCount(
 		context,
 		{
-			'"Number of Images" in the options': request.n,
-			'"n" in "Model Parameters"': form.n,
-			'"n" in "Parameters by Name"': named.n,
-			'"n" in "Extra Fields"': request.extraFields.n,
+			"'Number of Images' in the options": request.n,
+			'"n" in \'Model Parameters\'': form.n,
+			'"n" in \'Parameters by Name\'': named.n,
+			'"n" in \'Extra Fields\'': request.extraFields.n,
 		},
 		itemIndex,
 	);

@@ -60,5 +60,5 @@ function readNumber(
 	if (value === undefined || value === null || value === '') return undefined;
 	const number = Number(value);
 	if (Number.isFinite(number)) return number;
-	throw new NodeOperationError(context.getNode(), `"${name}" is not a number`, { itemIndex });
+	throw new NodeOperationError(context.getNode(), `'${name}' must be a number`, { itemIndex });
 }

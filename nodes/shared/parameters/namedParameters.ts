@@ -29,21 +29,21 @@ export function readNamedParameters(context: IExecuteFunctions, itemIndex: numbe
 		if (isBlank && value === undefined) return;
 		const refuse = (message: string): NodeOperationError =>
 			new NodeOperationError(context.getNode(), message, {
-				description: `Row ${index + 1} of "${NAME}". Nothing was sent for this item.`,
+				description: `Row ${index + 1} of '${NAME}'. Nothing was sent for this item.`,
 				itemIndex,
 			});
-		if (isBlank) throw refuse(`A parameter in "${NAME}" has no name`);
-		if (typeof given === 'object') throw refuse(`A name in "${NAME}" is not a text`);
+		if (isBlank) throw refuse(`A parameter in '${NAME}' has no name`);
+		if (typeof given === 'object') throw refuse(`A name in '${NAME}' is not a text`);
 		const name = String(given).trim();
 		if (!isSendable(name)) {
 			throw refuse(`"${quote(name).slice(0, 100)}" cannot be the name of a parameter`);
 		}
-		if (parameters.has(name)) throw refuse(`"${name}" is in "${NAME}" more than once`);
+		if (parameters.has(name)) throw refuse(`'${name}' is in '${NAME}' more than once`);
 		if (Object.hasOwn(FIELDS, name)) {
-			throw refuse(`"${NAME}" must not set "${name}": use the field "${FIELDS[name]}"`);
+			throw refuse(`'${NAME}' must not set '${name}': use the field '${FIELDS[name]}'`);
 		}
 		if (typeof value === 'number' && !Number.isFinite(value)) {
-			throw refuse(`The value of "${name}" in "${NAME}" is not a number`);
+			throw refuse(`The value of '${name}' in '${NAME}' is not a number`);
 		}
 		parameters.set(name, value);
 	});
@@ -57,7 +57,7 @@ function rowsOf(context: IExecuteFunctions, itemIndex: number): JsonObject[] {
 	if (given === undefined || given === null || given === '') return [];
 	const rows = isJsonObject(given) ? (given.parameter ?? []) : given;
 	if (Array.isArray(rows) && rows.length <= MOST_ROWS && rows.every(isJsonObject)) return rows;
-	const message = `"${NAME}" is not a list of names and values`;
+	const message = `'${NAME}' is not a list of names and values`;
 	throw new NodeOperationError(context.getNode(), message, {
 		description: `Add a row for each parameter, ${MOST_ROWS} at most. Nothing was sent for this item.`,
 		itemIndex,

@@ -41,8 +41,8 @@ export function inRange(
 	if (value === undefined || value === null || value === '') return fallback;
 	const number = Number(value);
 	if (Number.isNaN(number)) {
-		throw new NodeOperationError(context.getNode(), `"${name}" is not a number`, {
-			description: `It can be from ${lowest} to ${highest}.`,
+		throw new NodeOperationError(context.getNode(), `'${name}' must be a number`, {
+			description: `Enter a number from ${lowest} to ${highest}.`,
 			itemIndex,
 		});
 	}
@@ -53,7 +53,7 @@ export function inRange(
 export function readOptions(context: IExecuteFunctions, itemIndex: number): IDataObject {
 	const options = readParameter(context, 'options', itemIndex, {}) ?? {};
 	if (isJsonObject(options)) return options as IDataObject;
-	throw new NodeOperationError(context.getNode(), '"Options" is not a JSON object', { itemIndex });
+	throw new NodeOperationError(context.getNode(), "'Options' must be a JSON object", { itemIndex });
 }
 
 const ON = ['true', '1', 'yes', 'on'];
@@ -85,7 +85,7 @@ export function readSwitch(
 	const word = wordOf(value);
 	if (ON.includes(word)) return true;
 	if (OFF.includes(word)) return false;
-	throw new NodeOperationError(context.getNode(), `"${name}" must be true or false`, {
+	throw new NodeOperationError(context.getNode(), `'${name}' must be true or false`, {
 		description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
 		itemIndex,
 	});
@@ -110,7 +110,7 @@ export function readChoice<T extends string>(
 	if (choice !== undefined) return choice;
 	throw new NodeOperationError(
 		context.getNode(),
-		`"${name}" must be one of ${choices.join(', ')}`,
+		`'${name}' must be one of ${choices.join(', ')}`,
 		{
 			description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
 			itemIndex,
@@ -141,7 +141,7 @@ export function readLimits(context: IExecuteFunctions): RunLimits {
  */
 export function readBudget(context: IExecuteFunctions, value: unknown): number {
 	if (Number(value ?? 0) < 0) {
-		throw new NodeOperationError(context.getNode(), '"Budget" must not be negative');
+		throw new NodeOperationError(context.getNode(), "'Budget' must not be negative");
 	}
 	return inRange(context, 'budget', value, 0);
 }
@@ -162,7 +162,7 @@ export function readCount(
 	const count = Number(value);
 	if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
 	const range = `a whole number from 1 to ${highest}`;
-	throw new NodeOperationError(context.getNode(), `"${name}" must be ${range}`, {
+	throw new NodeOperationError(context.getNode(), `'${name}' must be ${range}`, {
 		description: `It is ${String(value).slice(0, 40)}. Nothing was sent.`,
 		itemIndex,
 	});
@@ -183,7 +183,7 @@ export function readText(
 	const value = readParameter(context, parameter, itemIndex, '', { extractValue: true });
 	const text = typeof value === 'number' ? String(value) : value;
 	if (typeof text === 'string' && text.trim() !== '') return text;
-	throw new NodeOperationError(context.getNode(), `"${name}" is empty`, {
+	throw new NodeOperationError(context.getNode(), `'${name}' is empty`, {
 		description: advice,
 		itemIndex,
 	});
@@ -203,8 +203,8 @@ export function readJsonObject(
 	if (value === undefined || value === null || value === '') return {};
 	const parsed = typeof value === 'string' ? parseJson(value) : value;
 	if (isJsonObject(parsed)) return parsed;
-	throw new NodeOperationError(context.getNode(), `"${name}" is not a JSON object`, {
-		description: 'It looks like this: { "seed": 42 }',
+	throw new NodeOperationError(context.getNode(), `'${name}' must be a JSON object`, {
+		description: 'Example: { "seed": 42 }',
 		itemIndex,
 	});
 }
@@ -235,9 +235,9 @@ export function refuseStream(
 	itemIndex: number,
 ): void {
 	if (isOff(fields.stream)) return;
-	throw new NodeOperationError(context.getNode(), `"${name}" must not set "stream"`, {
+	throw new NodeOperationError(context.getNode(), `'${name}' must not set "stream"`, {
 		description:
-			'This node reads the response in one piece; a stream would be charged and could not be read. Remove "stream". Nothing was sent.',
+			'This node can\'t read a streamed response, but you would be charged for it. Remove "stream". Nothing was sent.',
 		itemIndex,
 	});
 }

@@ -68,9 +68,9 @@ export interface Left {
 /** What a run leaves behind, under a heading for each kind; empty if there is nothing. */
 export function whatIsLeft({ tasks = [], images = [], unknown = [] }: Left): string {
 	const parts: Array<[heading: string, lines: string[]]> = [
-		['Image tasks, finished or still running. Image Wait gets their images:', tasks],
+		['Image tasks that have finished or are still running. Image Wait gets their images:', tasks],
 		['Finished images:', images],
-		["May have been charged. Check the usage list in the gateway's console:", unknown],
+		["Requests that may have been charged. Check the usage log in the gateway's console:", unknown],
 	];
 	return parts
 		.flatMap(([heading, lines]) => (lines.length === 0 ? [] : [heading, ...lines]))
@@ -97,6 +97,6 @@ function unknownOutcome(paid: Paid | undefined): string[] {
 	return [
 		taskId === undefined
 			? 'the outcome of the request is unknown'
-			: `the outcome of the request is unknown; its response names the ID ${quote(taskId)}`,
+			: `the outcome of the request is unknown; its response contains the ID ${quote(taskId)}`,
 	];
 }

@@ -177,7 +177,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 			const paid = read(body);
 			if (paid === undefined) {
 				const response = JSON.stringify(withoutInlineImages(body));
-				throw unknownOutcome(request, plan, { ...NOTHING_OF_USE, response });
+				throw unknownOutcome(request, plan, { ...nothingUsable(plan.call), response });
 			}
 			add(request, paid);
 			return paid;
@@ -233,15 +233,15 @@ export function openPaidRequests(run: Run): PaidRequests {
 }
 
 const STOPPED: Problem = {
-	message: 'The outcome is unknown: the execution was stopped while the request was under way',
-	description: "Look for it in the usage list of the gateway's console before you send it again.",
+	message: 'The outcome is unknown: the execution was stopped before the response arrived',
+	description: "Check the usage log in the gateway's console before you send it again.",
 };
 
-const NOTHING_OF_USE = {
-	message: 'The gateway accepted the request, but there is nothing of use in its answer',
+const nothingUsable = (call: RequestPlan['call']): Problem => ({
+	message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}`,
 	description:
-		"It may have been charged, so it was not sent again. Look for it in the usage list of the gateway's console.",
-};
+		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
+});
 
 /** An error of an item that was paid for all the same. */
 function withPayment(error: unknown, paid: Paid, itemIndex: number): GatewayError {
@@ -263,7 +263,7 @@ function withId(problem: Problem): Problem {
 	return {
 		...problem,
 		taskId,
-		description: `${problem.description} The response names the ID "${taskId}": Image Task can find out whether it is a task.`,
+		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
 	};
 }
 

@@ -103,7 +103,7 @@ async function restart(
 		const times =
 			notes.crashes > MOST_CRASHES ? `${MOST_CRASHES} times in a row` : `${MOST_RESTARTS} times`;
 		throw new GatewayError({
-			message: `n8n crashed ${times} while it checked the image tasks`,
+			message: `n8n crashed ${times} while checking the image tasks`,
 			description: STILL_TO_BE_HAD,
 		});
 	}

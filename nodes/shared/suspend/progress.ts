@@ -92,7 +92,7 @@ export async function reportProgress(context: IExecuteFunctions): Promise<INodeE
 		return [tasks, [{ json: input[0]?.json ?? {}, pairedItem: { item: 0 } }]];
 	}
 	if (channel.end === 'done') return [[], []];
-	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks was ended', {
+	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks has ended', {
 		description:
 			'The tasks continue at the gateway. Their IDs are in the output of this node: give them to Image Wait or Image Task.',
 	});

@@ -20,7 +20,7 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 			typeOptions: { minValue: 0, maxValue: 3600 },
 			default: 0,
 			description:
-				'With "Survive Restarts": how long to wait in memory before the execution is stored. Quick tasks come out sooner, but a crash within this time loses the run.',
+				"With 'Survive Restarts': how long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.",
 			displayOptions,
 		},
 		{
@@ -29,7 +29,7 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 			type: 'boolean',
 			default: false,
 			description:
-				'Whether waiting survives a restart or a crash of n8n. The execution is stored in the database, and tasks are checked about once a minute; the first check comes after half a minute on average. To get quick tasks sooner, set "Park After". Needs n8n 2 and a saved workflow.',
+				"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and tasks are checked about once a minute, for the first time after half a minute on average. To get quick tasks sooner, set 'Park After'. Requires n8n 2 and a saved workflow.",
 			displayOptions,
 		},
 	];
@@ -37,4 +37,4 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 
 /** What the editor shows beside a node whose execution is stored. */
 export const WAITING_TOOLTIP =
-	'Waiting for image tasks. They are checked about once a minute, also after a restart of n8n.';
+	'Waiting for image tasks. They are checked about once a minute, even after n8n restarts.';

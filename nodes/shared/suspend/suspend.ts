@@ -23,33 +23,29 @@ import type { WaitEntry } from './waitJobs';
  */
 export function assertCanSuspend(context: IExecuteFunctions): void {
 	if (n8n.WAIT_FOR_SUB_EXECUTION === undefined || context.getExecutionId() === undefined) {
-		throw new n8n.NodeOperationError(
-			context.getNode(),
-			'This n8n cannot wait through a restart for a node: "Survive Restarts" needs n8n 2',
-			{
-				description:
-					'Nothing is lost: the tasks go on at the gateway. Switch the option off, or submit in one workflow and collect with Image Task in a scheduled one.',
-			},
-		);
+		throw new n8n.NodeOperationError(context.getNode(), "'Survive Restarts' requires n8n 2", {
+			description:
+				'Nothing is lost: the tasks continue at the gateway. Turn the option off, or submit in one workflow and collect with Image Task in a scheduled one.',
+		});
 	}
 	if (!hasSecondOutput(context)) return;
 	if (context.getNode().onError === 'continueErrorOutput') {
 		throw new n8n.NodeOperationError(
 			context.getNode(),
-			'"Survive Restarts" cannot be combined with both a second output and an error output',
+			"'Survive Restarts' can't be combined with both a second output and an error output",
 			{
 				description:
-					'Set "On Timeout" to "Error", or "On Error" to "Continue". Nothing is lost: the tasks continue at the gateway.',
+					"Set 'On Timeout' to 'Error', or 'On Error' to 'Continue'. Nothing is lost: the tasks continue at the gateway.",
 			},
 		);
 	}
 	if (n8n.isTerminalExecutionStatus === undefined) {
 		throw new n8n.NodeOperationError(
 			context.getNode(),
-			'This n8n cannot combine "Survive Restarts" with a second output',
+			"This version of n8n can't combine 'Survive Restarts' with a second output",
 			{
 				description:
-					'Update n8n, or set "On Timeout" to "Error". Nothing is lost: the tasks continue at the gateway.',
+					"Update n8n, or set 'On Timeout' to 'Error'. Nothing is lost: the tasks continue at the gateway.",
 			},
 		);
 	}

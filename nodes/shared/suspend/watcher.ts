@@ -133,8 +133,8 @@ function countShortRounds(notes: WatcherNotes): void {
 	notes.shortRounds = lasted < SHORTEST_ROUND_MS ? (notes.shortRounds ?? 0) + 1 : 0;
 	if (notes.shortRounds <= MOST_SHORT_ROUNDS) return;
 	throw new GatewayError({
-		message: 'This n8n does not suspend the execution',
-		description: 'Switch "Survive Restarts" off.',
+		message: "This version of n8n didn't suspend the execution",
+		description: "Turn 'Survive Restarts' off.",
 	});
 }
 

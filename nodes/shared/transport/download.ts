@@ -54,7 +54,7 @@ export async function downloadImage(
 	const address = imageAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
 		throw new GatewayError({
-			message: 'The address of the finished image is not a web address',
+			message: 'The gateway returned an invalid image address',
 			description: `The gateway sent ${quote(url)}`,
 			url: quote(url),
 		});
@@ -70,11 +70,11 @@ export async function downloadImage(
 		address.length > LONGEST_ADDRESS ? `${address.slice(0, LONGEST_ADDRESS)}…` : address;
 	const rest =
 		role === 'source'
-			? 'Check "Image URL". Nothing was sent to the gateway.'
-			: `The image is finished and paid for; it can be fetched from ${shown}`;
+			? "Check 'Image URL'. Nothing was sent to the gateway."
+			: `The image is finished and paid for. You can download it from ${shown}`;
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	throw new GatewayError({
-		message: `The image could not be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
+		message: `The image couldn't be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
 		description: `${adviceFor(outcome)}${rest}`,
 		httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
 		url: shown,
@@ -86,17 +86,17 @@ const LONGEST_ADDRESS = 4000;
 
 /** The address may lie on any host: the sentences about the gateway and its key do not fit here. */
 const FAULTS: Record<Fault, string> = {
-	refused: 'nothing answers at its address',
+	refused: 'its server refused the connection',
 	notFound: 'the host name in its address was not found',
-	invalidAddress: 'its address is not valid',
-	unconnected: 'no connection to its server could be made',
-	tlsMismatch: 'its server and n8n could not agree on a secure connection (TLS)',
-	invalidHeader: 'its address is not valid',
-	invalidBody: 'the request could not be built',
-	blocked: 'n8n does not allow requests to its address',
-	certificate: 'the certificate of its server is not trusted',
-	reset: 'the connection was cut before it had arrived',
-	timeout: 'it did not arrive within the time-out',
+	invalidAddress: 'its address is invalid',
+	unconnected: "a connection to its server couldn't be established",
+	tlsMismatch: "n8n and its server couldn't agree on a secure connection (TLS)",
+	invalidHeader: 'its address is invalid',
+	invalidBody: "the request couldn't be built",
+	blocked: 'n8n blocked the request to its address',
+	certificate: "its server's certificate isn't trusted",
+	reset: 'the connection was closed before the download was complete',
+	timeout: 'the download timed out',
 	tooLarge: 'it is too large',
 	other: 'the connection failed',
 };
@@ -105,8 +105,8 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 	if (outcome.kind === 'answer') {
 		const { httpCode } = outcome;
 		return httpCode >= 200 && httpCode < 300
-			? `its address gives ${describeBody(outcome)} instead`
-			: `its server answered ${httpCode}`;
+			? `its address returned ${describeBody(outcome)} instead`
+			: `its server responded with ${httpCode}`;
 	}
 	return outcome.fault === 'tooLarge' ? `it is larger than ${maxMb} MB` : FAULTS[outcome.fault];
 }
@@ -114,14 +114,14 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 function describeBody({ text }: Answer): string {
 	if (text === '') return 'nothing';
 	if (/^\s*</.test(text)) return 'a web page';
-	return /^\s*[{[]/.test(text) ? 'JSON' : 'something that is no image';
+	return /^\s*[{[]/.test(text) ? 'JSON' : "a file that isn't an image";
 }
 
 /** What can be done about some of the reasons, with a blank behind it. */
 function adviceFor(outcome: Outcome): string {
 	if (outcome.kind !== 'fault') return '';
-	if (outcome.fault === 'tooLarge') return 'Raise "Max Download Size (MB)" in the options. ';
-	return outcome.fault === 'timeout' ? 'Raise "Timeout" in the options. ' : '';
+	if (outcome.fault === 'tooLarge') return "Increase 'Max Download Size (MB)' in the options. ";
+	return outcome.fault === 'timeout' ? "Increase 'Timeout' in the options. " : '';
 }
 
 function imageAddress(url: string, baseUrl: string): string | undefined {
@@ -234,8 +234,8 @@ async function storeInline(
 	const bytes = Buffer.from(base64, 'base64');
 	if (bytes.length === 0) {
 		throw new GatewayError({
-			message: 'The image that came inside the answer is empty',
-			description: 'Set "Response Format" to URL in the options.',
+			message: 'The image in the response is empty',
+			description: "Set 'Response Format' to 'URL' in the options.",
 		});
 	}
 	const mimeType =

@@ -52,9 +52,10 @@ export async function readAddress(
 	if (baseUrl === undefined) {
 		throw new NodeOperationError(
 			context.getNode(),
-			'The "Base URL" in the Media Gateway credential is not a web address',
+			"'Base URL' in the Media Gateway credential is not a web address",
 			{
-				description: 'It begins with https:// or http://, for example https://gateway.example.com',
+				description:
+					'It must begin with https:// or http://, for example https://gateway.example.com',
 			},
 		);
 	}
@@ -63,8 +64,8 @@ export async function readAddress(
 	if (mediaUrl === undefined) {
 		throw new NodeOperationError(
 			context.getNode(),
-			'The "Media URL" in the Media Gateway credential is not a web address',
-			{ description: 'Leave it empty if the model listing is at the Base URL.' },
+			"'Media URL' in the Media Gateway credential is not a web address",
+			{ description: 'Leave it empty if the model list is at the Base URL.' },
 		);
 	}
 	return {

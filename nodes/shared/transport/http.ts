@@ -195,7 +195,7 @@ class CutAnswer extends Error {
 		readonly received: string,
 		override readonly cause: unknown,
 	) {
-		super('The answer broke off');
+		super('The response was interrupted');
 	}
 }
 

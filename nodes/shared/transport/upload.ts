@@ -44,9 +44,9 @@ export function binaryFrom(
 			known.every(([name, known]) => (file as unknown as JsonObject)[name] === known),
 	);
 	if (own !== undefined) return own;
-	throw new NodeOperationError(context.getNode(), 'The expression gives no file', {
+	throw new NodeOperationError(context.getNode(), "The expression doesn't return a file", {
 		description:
-			'Enter the name of an input binary field, or use an expression that gives the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',
+			'Enter the name of an input binary field, or use an expression that returns the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',
 		itemIndex,
 	});
 }
@@ -71,15 +71,15 @@ export async function uploadFrom(
 	const detected = detectImageType(source.start);
 	if (source.size === 0) {
 		throw new NodeOperationError(context.getNode(), `${label} is an empty file`, {
-			description: 'Check the node that makes the file. Nothing was sent.',
+			description: 'Check the node that creates the file. Nothing was sent.',
 			itemIndex,
 		});
 	}
 	const mimeType = detected ?? safeMimeType(known.mimeType) ?? 'application/octet-stream';
 	const givenName = nonEmptyString(known.fileName)?.slice(-LONGEST_FILE_NAME);
 	if (imageOnly && detected === undefined) {
-		throw new NodeOperationError(context.getNode(), `${label} is no image`, {
-			description: `It is "${givenName ?? 'a file'}" of the type ${mimeType}. PNG, JPEG, WebP and the like can be edited. Nothing was sent.`,
+		throw new NodeOperationError(context.getNode(), `${label} is not an image`, {
+			description: `It is "${givenName ?? 'a file'}" of the type ${mimeType}. Use an image, such as PNG, JPEG or WebP. Nothing was sent.`,
 			itemIndex,
 		});
 	}

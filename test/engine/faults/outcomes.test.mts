@@ -149,41 +149,57 @@ describe('a paid request that never left', () => {
 		[
 			'a connection closed at once',
 			() => createServer((socket) => socket.destroy()),
-			/no secure connection/,
+			/a secure connection to the gateway couldn't be established/,
 		],
 		[
 			'a connection closed in the handshake',
 			onHello((socket) => socket.end()),
-			/no secure connection/,
+			/a secure connection to the gateway couldn't be established/,
 		],
 		[
 			'a connection reset in the handshake',
 			onHello((socket) => socket.resetAndDestroy()),
-			/no secure connection/,
+			/a secure connection to the gateway couldn't be established/,
 		],
-		['silence in the handshake', () => createServer(), /no secure connection/],
-		['a handshake that fails', alert('28'), /no secure connection/],
-		['an internal error in the handshake', alert('50'), /no secure connection/],
-		['a name that the server does not know', alert('70'), /no secure connection/],
+		[
+			'silence in the handshake',
+			() => createServer(),
+			/a secure connection to the gateway couldn't be established/,
+		],
+		[
+			'a handshake that fails',
+			alert('28'),
+			/a secure connection to the gateway couldn't be established/,
+		],
+		[
+			'an internal error in the handshake',
+			alert('50'),
+			/a secure connection to the gateway couldn't be established/,
+		],
+		[
+			'a name that the server does not know',
+			alert('70'),
+			/a secure connection to the gateway couldn't be established/,
+		],
 		[
 			'an old version of TLS',
 			tls({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
-			/could not agree/,
+			/couldn't agree/,
 		],
 		[
 			'no cipher in common',
 			tls({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-SHA' }),
-			/no secure connection|could not agree/,
+			/a secure connection to the gateway couldn't be established|couldn't agree/,
 		],
 		[
 			'a client certificate that is needed',
 			tls({ requestCert: true, rejectUnauthorized: true }),
-			/could not agree/,
+			/couldn't agree/,
 		],
 		[
 			'no TLS at all',
 			onHello((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
-			/does not use https at this address/,
+			/doesn't use https at this address/,
 		],
 	])('because of %s', async (_, make, words) => {
 		const server = await listen(make());
@@ -191,7 +207,7 @@ describe('a paid request that never left', () => {
 			for (const { error, details } of await payAt({ baseUrl: server.url })) {
 				expect(error).toMatch(words);
 				expect(details).not.toHaveProperty('outcome');
-				expect(JSON.stringify(details)).toMatch(/nothing was charged/);
+				expect(JSON.stringify(details)).toMatch(/you weren't charged/);
 				expect(JSON.stringify([error, details])).not.toMatch(/may have been|unknown/);
 			}
 		} finally {
@@ -220,7 +236,7 @@ describe('a paid request that never left', () => {
 			try {
 				const [error] = (await payAt({ baseUrl: server.url, versionHeaderName })).slice(-1);
 				expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
-				expect(JSON.stringify(error)).toMatch(/\\"Version Header Name\\"/);
+				expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
 				expect(error?.details).not.toHaveProperty('outcome');
 			} finally {
 				await server.close();
@@ -237,7 +253,7 @@ describe('a paid request that never left', () => {
 		policy.enabled = true;
 		try {
 			for (const { error, details } of await payAt({ baseUrl: server.url })) {
-				expect(error).toMatch(/not allowed by n8n/);
+				expect(error).toMatch(/n8n blocked the request/);
 				expect(details).not.toHaveProperty('outcome');
 			}
 			expect(server.requests).toEqual([]);

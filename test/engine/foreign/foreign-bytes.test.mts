@@ -162,13 +162,13 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 		});
 
 		test.each([
-			['={{ {} }}', 'The expression gives no file'],
-			['={{ { mimeType: "image/png" } }}', 'The expression gives no file'],
-			['={{ { mimeType: "image/png", data: 7 } }}', 'The expression gives no file'],
-			['={{ null }}', '"Input Binary Field" is empty'],
-			['={{ true }}', '"Input Binary Field" is empty'],
-			['={{ [[["data"]]] }}', '"Input Binary Field" is empty'],
-			['={{ ", ," }}', '"Input Binary Field" is empty'],
+			['={{ {} }}', "The expression doesn't return a file"],
+			['={{ { mimeType: "image/png" } }}', "The expression doesn't return a file"],
+			['={{ { mimeType: "image/png", data: 7 } }}', "The expression doesn't return a file"],
+			['={{ null }}', "'Input Binary Field' is empty"],
+			['={{ true }}', "'Input Binary Field' is empty"],
+			['={{ [[["data"]]] }}', "'Input Binary Field' is empty"],
+			['={{ ", ," }}', "'Input Binary Field' is empty"],
 		])('%s is refused in words', async (expression, message) => {
 			expect(errorOf(await named(expression)).message).toBe(message);
 			expect(tap.requests).toHaveLength(0);
@@ -226,7 +226,7 @@ describe('the name of the output field', () => {
 		'%s is an error of the item, and nothing is sent',
 		async (typed) => {
 			const [item] = (await generate(typed)).output('Node');
-			expect(item!.json.error).toBe('"Put Output File in Field" is not the name of a field');
+			expect(item!.json.error).toBe("'Put Output File in Field' must be the name of a field");
 			expect(gateway.requests).toHaveLength(0);
 		},
 	);
@@ -393,7 +393,7 @@ describe('what a gateway answers', () => {
 	test('a file of many comments does not stop anybody', async () => {
 		const bytes = Buffer.from('<!---->'.repeat(10_000));
 		const result = await edit(host, [{ files: { data: { bytes, fileName: 'x.svg' } } }]);
-		expect(errorOf(result).message).toBe('The binary field "data" is no image');
+		expect(errorOf(result).message).toBe('The binary field "data" is not an image');
 	});
 });
 

@@ -61,7 +61,7 @@ describe('a choice in another case, or none', () => {
 	test('a Task Type that is none is refused', async () => {
 		answer = (_, response) => response.end();
 		const result = await run('imageWait', { taskId: 't1', taskType: 'video' });
-		expect(result.error?.message).toMatch(/"Task Type" must be one of auto, generation, edit/);
+		expect(result.error?.message).toMatch(/'Task Type' must be one of auto, generation, edit/);
 		expect(server.requests).toEqual([]);
 	});
 
@@ -94,7 +94,7 @@ describe('a choice in another case, or none', () => {
 		};
 		expect((await run('imageEdit', parameters)).error).toBeUndefined();
 		const wrong = await run('imageEdit', { ...parameters, imageSource: '={{ "clipboard" }}' });
-		expect(wrong.error?.message).toMatch(/"Image Source" must be one of binary, url/);
+		expect(wrong.error?.message).toMatch(/'Image Source' must be one of binary, url/);
 		expect(posts()).toHaveLength(1);
 	});
 });
@@ -121,7 +121,7 @@ describe('the Models node', () => {
 
 	test.each(['many', '={{ "all" }}', 0, -1, '={{ ({}) }}'])('no Limit: %j', async (limit) => {
 		const result = await run('mediaModels', { limit });
-		expect(result.error?.message).toMatch(/"Limit" must be a whole number/);
+		expect(result.error?.message).toMatch(/'Limit' must be a whole number/);
 		expect(server.requests).toEqual([]);
 	});
 });
@@ -319,6 +319,6 @@ test('a hint shows no image', async () => {
 		[{ type: 'imageGeneration', parameters: { model: byName(MODEL), prompt: 'a fox' } }],
 	);
 	expect(result.error).toBeUndefined();
-	expect(everythingIn(result)).toContain('were not checked');
+	expect(everythingIn(result)).toContain("weren't checked");
 	expect(everythingIn(result)).not.toContain('iVBOR');
 });

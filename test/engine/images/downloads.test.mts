@@ -54,7 +54,7 @@ describe('the image as binary data', () => {
 
 			const parameters = { prompt: 'a fox', options: { maxDownloadMb: 2 } };
 			const tooBig = {
-				error: 'The image could not be downloaded: it is larger than 2 MB',
+				error: "The image couldn't be downloaded: it is larger than 2 MB",
 				details: expect.objectContaining({ url: expect.stringMatching(/^http.*png$/) }),
 			};
 			const goOn = { onError: 'continueRegularOutput' as const };
@@ -194,7 +194,7 @@ describe('the image as binary data', () => {
 				},
 			);
 			const result = await generate(own.url);
-			expect(messageOf(result)).toMatch(/^The image could not be downloaded: .* a web page/);
+			expect(messageOf(result)).toMatch(/^The image couldn't be downloaded: .* a web page/);
 			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 		},
 	);
@@ -207,7 +207,7 @@ describe('the image as binary data', () => {
 				(_, response) => void response.end(TINY_PNG),
 			);
 			expect(messageOf(await generate(own.url))).toBe(
-				'The address of the finished image is not a web address',
+				'The gateway returned an invalid image address',
 			);
 		},
 	);
@@ -258,7 +258,7 @@ describe('the image as binary data', () => {
 		]);
 		expect(result.json(NODE, 1)).toEqual([
 			{
-				error: 'The image could not be downloaded: its server answered 410',
+				error: "The image couldn't be downloaded: its server responded with 410",
 				details: expect.objectContaining({ url: `${own.url}/gone.png` }),
 			},
 		]);

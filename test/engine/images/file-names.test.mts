@@ -63,7 +63,7 @@ test('a name that is no text is refused before anything is sent', async () => {
 		[{ name: 'one' }, { name: { a: 1 } }],
 	);
 	expect(result.error).toMatchObject({
-		message: '"File Name" is not a text',
+		message: "'File Name' must be text",
 		context: { itemIndex: 1 },
 	});
 	expect(bench.gateway.paid).toBe(0);

@@ -367,20 +367,20 @@ describe('an image from an address', () => {
 		[
 			'a web page',
 			(_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-			'gives a web page instead',
-			'Check "Image URL". Nothing was sent',
+			'returned a web page instead',
+			"Check 'Image URL'. Nothing was sent",
 		],
 		[
 			'a text that claims to be an image',
 			(_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('hello'),
-			'The image at "Image URL" is no image',
+			"The image at 'Image URL' is not an image",
 			'Nothing was sent',
 		],
 		[
 			'one that is not there',
 			(_, response) => sendJson(response, { error: { message: 'gone' } }, 404),
 			'404',
-			'Check "Image URL". Nothing was sent',
+			"Check 'Image URL'. Nothing was sent",
 		],
 	];
 	test.each(bad)('is refused: %s', async (_, answer, message, description) => {
@@ -399,7 +399,7 @@ describe('an image from an address', () => {
 		'is refused: %s is no web address',
 		async (imageUrl) => {
 			const error = errorOf(await from(imageUrl));
-			expect(error.message).toBe('"Image URL" is not a web address');
+			expect(error.message).toBe("'Image URL' is not a web address");
 			expect(gateway.count('any')).toBe(0);
 		},
 	);
@@ -414,19 +414,19 @@ describe('before anything is sent', () => {
 	const faulty: Array<[string, Given, Record<string, unknown>, RegExp]> = [
 		['a binary field that is not there', {}, {}, /no binary field 'data'/],
 		['an empty file', { files: { data: { bytes: Buffer.alloc(0) } } }, {}, /is an empty file/],
-		['a text', { files: { data: text } }, {}, /"data" is no image/],
+		['a text', { files: { data: text } }, {}, /"data" is not an image/],
 		[
 			'a text that is called an image',
 			{ files: { data: { ...text, mimeType: 'image/png', fileName: 'a.png' } } },
 			{},
-			/"data" is no image/,
+			/"data" is not an image/,
 		],
-		['no prompt', one, { prompt: '={{ $itemIndex === 2 ? " " : "x" }}' }, /"Prompt" is empty/],
+		['no prompt', one, { prompt: '={{ $itemIndex === 2 ? " " : "x" }}' }, /'Prompt' is empty/],
 		[
 			'no field at all',
 			one,
 			{ imageBinaryProperty: '={{ $itemIndex === 2 ? "," : "data" }}' },
-			/"Input Binary Field" is empty/,
+			/'Input Binary Field' is empty/,
 		],
 		[
 			'a mask that is not there',
@@ -444,7 +444,7 @@ describe('before anything is sent', () => {
 			'extra fields that are no JSON',
 			one,
 			{ options: { extraFields: '={{ $itemIndex === 2 ? "{" : "{}" }}' } },
-			/"Extra Fields" is not a JSON object/,
+			/'Extra Fields' must be a JSON object/,
 		],
 	];
 
@@ -469,7 +469,7 @@ describe('before anything is sent', () => {
 			[0, 1, 2, 3, 4].map((item) => ({ item })),
 		);
 		expect(items[2]!.json).toEqual({
-			error: 'The binary field "data" is no image',
+			error: 'The binary field "data" is not an image',
 			details: { description: expect.stringContaining('"a.txt" of the type text/plain') },
 		});
 		expect(gateway.paid).toBe(4);
@@ -512,7 +512,7 @@ describe('sending again', () => {
 		try {
 			const error = errorOf(await edit(await hostAt(tap.url), [one]));
 			expect(error.message).toMatch(/^The outcome is unknown: while creating the image/);
-			expect(error.description).toContain('not sent again');
+			expect(error.description).toContain("n't sent again");
 			expect(tap.posts).toHaveLength(1);
 		} finally {
 			await tap.close();
@@ -582,10 +582,10 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		const lost = { call: 'sync', kind: 'status', status: 504, charged: true };
 		expect(await again({}, [lost])).toMatchObject([
 			{
-				error: expect.stringContaining('could not be downloaded'),
+				error: expect.stringContaining("couldn't be downloaded"),
 				details: {
 					outcome: 'unknown',
-					description: expect.stringContaining('May have been charged'),
+					description: expect.stringContaining('may have been charged'),
 				},
 			},
 		]);
@@ -617,7 +617,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		const down = { call: 'poll', kind: 'status', status: 503 };
 		expect(await again({ mode: 'wait' }, [down])).toMatchObject([
 			{
-				error: expect.stringContaining('could not be downloaded'),
+				error: expect.stringContaining("couldn't be downloaded"),
 				details: { taskId: expect.any(String), taskType: 'edit' },
 			},
 		]);

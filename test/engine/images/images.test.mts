@@ -111,7 +111,7 @@ describe('statuses', () => {
 		expect(items).toHaveLength(SPELLINGS.length);
 		for (const [index, { group, spelling }] of SPELLINGS.entries()) {
 			if (group === 'unsuccessful') {
-				expect(items[index]!.error).toMatch(new RegExp(`ended as "${spelling}"`, 'i'));
+				expect(items[index]!.error).toMatch(new RegExp(`ended with the status "${spelling}"`, 'i'));
 			} else expect(items[index]).toMatchObject({ url: `${url}/one.png`, index: 0 });
 		}
 	});
@@ -132,7 +132,7 @@ describe('statuses', () => {
 		const [taskId] = await bench.submit('a fox [status percolating]');
 		const result = await bench.run('imageWait', { taskId, pollInterval: 1, maxWait: 100 });
 		expect(messageOf(result)).toBe(
-			`The generation task ${taskId} was still open after 100 s; its status "percolating" is none that this node knows`,
+			`The generation task ${taskId} was still open after 100 s; its status "percolating" is unknown to this node`,
 		);
 		expect(bench.gateway.count('poll')).toBeGreaterThan(0);
 	});
@@ -341,7 +341,7 @@ describe('which task', () => {
 				input: ids.map((taskId) => ({ json: { taskId } })),
 			});
 			expect(result.json(NODE).map(({ error }) => error)).toEqual(
-				ids.map((id) => `The gateway knows no task ${id} (404)`),
+				ids.map((id) => `The gateway has no task ${id} (404)`),
 			);
 			// An ID cannot lead to another endpoint.
 			expect(
@@ -352,7 +352,7 @@ describe('which task', () => {
 
 	test('no task ID at all is said before anything is asked', async () => {
 		const result = await bench.run('imageTask', {}, [{ taskId: 'x' }, {}]);
-		expect(messageOf(result)).toBe('"Task ID" is empty');
+		expect(messageOf(result)).toBe("'Task ID' is empty");
 		expect(bench.gateway.count('any')).toBe(0);
 	});
 
@@ -363,7 +363,7 @@ describe('which task', () => {
 		expect(item).toMatchObject({ dryRun: true });
 		const { error } = await bench.run(node, {}, [item!]);
 		expect(error).toMatchObject({
-			message: '"Task ID" is empty',
+			message: "'Task ID' is empty",
 			description: expect.stringContaining('comes from a dry run'),
 		});
 		const other = await bench.run(node, {}, [{ dryRun: 'true' }]);
@@ -389,8 +389,16 @@ describe('the end of a task', () => {
 		expect(
 			waited.json(NODE, 1).map(({ error, details }) => [error, (details as IDataObject).taskId]),
 		).toEqual([
-			[expect.stringContaining(`task ${ids[0]} ended as "failed": the picture could not`), ids[0]],
-			[expect.stringContaining(`task ${ids[1]} ended as "cancelled": the task was`), ids[1]],
+			[
+				expect.stringContaining(
+					`task ${ids[0]} ended with the status "failed": the picture could not`,
+				),
+				ids[0],
+			],
+			[
+				expect.stringContaining(`task ${ids[1]} ended with the status "cancelled": the task was`),
+				ids[1],
+			],
 		]);
 	});
 
@@ -399,16 +407,14 @@ describe('the end of a task', () => {
 		async (node) => {
 			const [taskId] = await bench.submit('an [empty] one');
 			expect(messageOf(await bench.run(node, { taskId }))).toBe(
-				`The generation task ${taskId} ended as "completed" but without any image`,
+				`The generation task ${taskId} ended with the status "completed" but without an image`,
 			);
 		},
 	);
 
 	test('a synchronous success without images has an unknown outcome', async () => {
 		const result = await bench.run('imageGeneration', { prompt: 'an [empty] one' });
-		expect(messageOf(result)).toMatch(
-			/^The gateway accepted the request, but there is nothing of use/,
-		);
+		expect(messageOf(result)).toMatch(/^The response contains no image or task ID/);
 		expect(bench.gateway.paid).toBe(1);
 	});
 
@@ -463,6 +469,6 @@ describe('odd answers to a paid request', () => {
 		const { url } = await answering({ created: 1, data: [] });
 		const host = await hostFor({ baseUrl: url });
 		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
-		expect(messageOf(result)).toMatch(/nothing of use in its answer/);
+		expect(messageOf(result)).toMatch(/The response contains no image or task ID/);
 	});
 });

@@ -134,23 +134,23 @@ describe('what is sent', () => {
 
 describe('before anything is sent', () => {
 	test.each([
-		[{ prompt: '  ' }, /"Prompt" is empty/],
-		[{ model: '={{ " " }}' }, /"Model" is empty/],
-		[{ maxTokens: 0 }, /"Max Tokens" must be a whole number/],
-		[{ thinking: 'enabled', budgetTokens: 1.5 }, /"Budget \(Tokens\)" must be a whole number/],
+		[{ prompt: '  ' }, /'Prompt' is empty/],
+		[{ model: '={{ " " }}' }, /'Model' is empty/],
+		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
+		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
 		[
 			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
-			/^"Budget \(Tokens\)" is 1024 and must be less than "Max Tokens", which is 1024$/,
+			/^'Budget \(Tokens\)' is 1024 and must be less than 'Max Tokens', which is 1024$/,
 		],
 		[
 			{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
-			/"Budget \(Tokens\)" is 99 and must be less than "Max Tokens", which is 50/,
+			/'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50/,
 		],
-		[{ input: 'json', messagesJson: '[{' }, /"Messages \(JSON\)" cannot be used: It is not a list/],
-		[{ input: 'json', messagesJson: '[]' }, /It is empty/],
+		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
+		[{ input: 'json', messagesJson: '[]' }, /it is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
 		[{ input: 'json', messagesJson: '[{"role":"user"}]' }, /Message 1 has no "content"/],
-		[{ input: 'messages', messages: {} }, /"Messages" cannot be used: It is empty/],
+		[{ input: 'messages', messages: {} }, /'Messages' is invalid: it is empty/],
 		[
 			{
 				input: 'messages',
@@ -161,17 +161,17 @@ describe('before anything is sent', () => {
 					],
 				},
 			},
-			/"Messages" cannot be used: Message 2 is empty/,
+			/'Messages' is invalid: Message 2 is empty/,
 		],
-		[{ input: 'json' }, /"Messages \(JSON\)" cannot be used: Message 1 is empty/],
+		[{ input: 'json' }, /'Messages \(JSON\)' is invalid: Message 1 is empty/],
 		[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
 		[
 			{ input: 'json', messagesJson: '[{"role":"user","content":[{"type":"text","text":""}]}]' },
 			/Message 1 is empty/,
 		],
-		[{ options: { history: '{"role":"user"}' } }, /"History" cannot be used/],
-		[{ options: { temperature: '={{ "warm" }}' } }, /"Temperature" is not a number/],
-		[{ options: { extraFields: '[1]' } }, /"Extra Fields" is not a JSON object/],
+		[{ options: { history: '{"role":"user"}' } }, /'History' is invalid/],
+		[{ options: { temperature: '={{ "warm" }}' } }, /'Temperature' must be a number/],
+		[{ options: { extraFields: '[1]' } }, /'Extra Fields' must be a JSON object/],
 	])('%j is refused', async (parameters, message) => {
 		expect(errorOf(await ask(parameters)).message).toMatch(message);
 		expect(gateway.count('any')).toBe(0);
@@ -186,7 +186,7 @@ describe('before anything is sent', () => {
 		expect(thinking.budget_tokens).toBeLessThan(most);
 		const { description } = errorOf(await ask({ thinking: 'enabled', maxTokens: 1000 }));
 		expect(description).toMatch(
-			/Raise "Max Tokens" to more than 1024, or lower "Budget \(Tokens\)"/,
+			/Increase 'Max Tokens' to more than 1024, or lower 'Budget \(Tokens\)'/,
 		);
 		expect(gateway.count('any')).toBe(1);
 	});
@@ -206,7 +206,7 @@ describe('before anything is sent', () => {
 
 	test('a mistake in item 3 of 5 costs nothing', async () => {
 		const result = await ask({ prompt: '={{ $itemIndex === 2 ? "" : "x" }}' }, {}, 5);
-		expect(errorOf(result)).toMatchObject({ message: '"Prompt" is empty', itemIndex: 2 });
+		expect(errorOf(result)).toMatchObject({ message: "'Prompt' is empty", itemIndex: 2 });
 		expect(gateway.paid).toBe(0);
 	});
 });
@@ -285,7 +285,7 @@ describe('a conversation over five turns', () => {
 		const error = errorOf(second);
 		expect(error.message).toContain('(400)');
 		expect(error.message).toContain('messages.1.content.0');
-		expect(error.description).toContain('Thinking blocks have to go back exactly as they came');
+		expect(error.description).toContain('Thinking blocks must be sent back unchanged');
 		expect(gateway.paid).toBe(1);
 	});
 
@@ -302,7 +302,7 @@ describe('switching thinking', () => {
 	test('the legacy form is pointed out where it works', async () => {
 		const result = await ask({ thinking: 'enabled', budgetTokens: 99 });
 		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
-			expect.stringContaining('newer models refuse'),
+			expect.stringContaining('newer models reject'),
 		]);
 	});
 
@@ -310,7 +310,7 @@ describe('switching thinking', () => {
 		const result = await ask({ model: 'reason-next', thinking: 'enabled', budgetTokens: 99 });
 		const error = errorOf(result);
 		expect(error.message).toContain('thinking.type enabled is not supported by reason-next');
-		expect(error.description).toContain('"Adaptive" together with "Effort" is the current form.');
+		expect(error.description).toContain("Use 'Adaptive' with 'Effort' instead.");
 		expect(gateway.paid).toBe(0);
 	});
 
@@ -433,13 +433,13 @@ describe('a refusal', () => {
 
 	test('for a key that nobody knows', async () => {
 		const error = await refused({}, { apiKey: 'sk-nobody-knows-this' });
-		expect(error.message).toBe('The gateway does not know the API key (401): invalid key');
+		expect(error.message).toBe("The gateway doesn't recognize the API key (401): invalid key");
 		expect(error.description).toContain('Copy the key again');
 	});
 
 	test('for a key that is not enabled', async () => {
 		const error = await refused({}, { apiKey: gateway.disabledKey });
-		expect(error.message).toContain('disabled, expired or without quota (401)');
+		expect(error.message).toContain('disabled, expired or out of quota (401)');
 		expect(error.description).toContain('Enable, renew or top up');
 	});
 
@@ -451,14 +451,14 @@ describe('a refusal', () => {
 
 	test('for a model that is not offered', async () => {
 		const error = await refused({ model: 'reason-enormous' });
-		expect(error.message).toContain('does not offer the model to this key (400)');
-		expect(error.description).toContain('Check the spelling of "Model"');
+		expect(error.message).toContain("The model isn't available to this API key (400)");
+		expect(error.description).toContain("Check the spelling of 'Model'");
 	});
 
 	test.each([
 		[{ temperature: 0.5 }, 'Remove temperature from'],
 		[{ topP: 0.5, topK: 4 }, 'Remove top_p, top_k from'],
-	])('for sampling fields names them: %j', async (options, advice) => {
+	])('for sampling parameters names them: %j', async (options, advice) => {
 		const error = await refused({ model: 'reason-next', options });
 		expect(error.message).toContain('is not supported by reason-next');
 		expect(error.description).toContain(advice);
@@ -478,9 +478,9 @@ describe('a refusal', () => {
 		try {
 			const error = errorOf(await ask({}, {}, 1, await hostAt(server.url)));
 			expect(error.message).toBe(
-				'No API key arrived at the message endpoint (401): No token provided',
+				'The message endpoint received no API key (401): No token provided',
 			);
-			expect(error.description).toContain('Change "Message Authentication"');
+			expect(error.description).toContain("Change 'Message Authentication'");
 			expect(server.requests).toHaveLength(1);
 		} finally {
 			await server.close();
@@ -498,11 +498,11 @@ describe('money', () => {
 		['half an answer', { kind: 'badJson', charged: true }, {}],
 		['a web page', { kind: 'html' }, {}],
 	];
-	test.each(unknown)('%s: nobody knows, and it is not sent again', async (_, fault, options) => {
+	test.each(unknown)("%s: nobody knows, and it is n't sent again", async (_, fault, options) => {
 		gateway.setFaults([{ call: 'message', ...fault }]);
 		const error = errorOf(await ask({ options }));
 		expect(error.message).toMatch(/^The outcome is unknown: while sending the message/);
-		expect(error.description).toContain('It was not sent again');
+		expect(error.description).toContain("wasn't sent again");
 		expect(gateway.count('message')).toBe(1);
 	});
 
@@ -510,7 +510,7 @@ describe('money', () => {
 		const server = await serve((_, response) => sendJson(response, { id: 'msg_1' }));
 		try {
 			const error = errorOf(await ask({}, {}, 1, await hostAt(server.url)));
-			expect(error.message).toContain('there is nothing of use in its answer');
+			expect(error.message).toContain('The response contains no message');
 			expect(server.requests).toHaveLength(1);
 		} finally {
 			await server.close();

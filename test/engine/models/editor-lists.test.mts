@@ -90,7 +90,7 @@ describe('the form of a model', () => {
 	])('of a model that is not listed, and with %s, is empty and says why', async (_, schema) => {
 		const form = await (await panel(withForm('gone', schema))).form();
 		expect(form.fields).toEqual([]);
-		expect(form.emptyFieldsNotice).toContain('publishes no model of this name');
+		expect(form.emptyFieldsNotice).toContain('lists no model with this name');
 	});
 
 	test('is empty without a model', async () => {

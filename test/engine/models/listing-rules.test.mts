@@ -93,7 +93,7 @@ describe('items of the Models node', () => {
 				options: { extraFields: { size }, budget },
 			});
 		expect((await paint('1K', 1)).failed[0]?.error ?? '').toMatch(/exceeds the budget|cost/);
-		expect((await paint('more', 3)).failed[0]?.error).toMatch(/does not take this/);
+		expect((await paint('more', 3)).failed[0]?.error).toMatch(/Invalid parameters/);
 		expect((await paint('1K', 3)).items).toHaveLength(1);
 	});
 
@@ -114,13 +114,21 @@ describe('items of the Models node', () => {
 
 describe('an answer with status 200 that is no listing', () => {
 	test.each<[string, unknown, RegExp]>([
-		['says that it failed', { success: false, message: 'under repair' }, /failed: under repair/],
-		['says so as a text', { success: 'false', message: 'no' }, /failed: no/],
-		['says so with a list', { success: false, data: { items: [] } }, /failed/],
-		['has no items', { success: true, data: {} }, /none of the expected fields/],
-		['has items that are no list', { success: true, data: { items: {} } }, /none of the expected/],
-		['has no data', { success: true }, /none of the expected fields/],
-		['is empty', {}, /none of the expected fields/],
+		[
+			'says that it failed',
+			{ success: false, message: 'under repair' },
+			/reported an error: under repair/,
+		],
+		['says so as a text', { success: 'false', message: 'no' }, /reported an error: no/],
+		['says so with a list', { success: false, data: { items: [] } }, /reported an error/],
+		['has no items', { success: true, data: {} }, /without any of the expected fields/],
+		[
+			'has items that are no list',
+			{ success: true, data: { items: {} } },
+			/without any of the expected/,
+		],
+		['has no data', { success: true }, /without any of the expected fields/],
+		['is empty', {}, /without any of the expected fields/],
 	])('because it %s is an error', async (_, body, words) => {
 		const server = await open((response) => sendJson(response, body));
 		const { items, failed } = await run(server.url, 'mediaModels', { returnAll: true });

@@ -133,14 +133,14 @@ describe('get', () => {
 	});
 
 	test.each([
-		['aurora-image-2', 'Did you mean "aurora-image-1" or'],
-		['Aurora Image 1', '"aurora-image-1"'],
-		['Schone Farben', 'Did you mean "atelier/Schöne Farben 2"?'],
-		['zzzz', '"Get Many" lists what there is.'],
+		['aurora-image-2', "Did you mean 'aurora-image-1' or"],
+		['Aurora Image 1', "'aurora-image-1'"],
+		['Schone Farben', "Did you mean 'atelier/Schöne Farben 2'?"],
+		['zzzz', "'Get Many' lists the available models."],
 	])('of a model that is not published: %s', async (model, advice) => {
 		const error = errorOf(await list({ operation: 'get', model }));
-		expect(error.message).toBe(`The gateway publishes no model "${model}" (404)`);
-		expect(error.description).toContain('It is not open, has been disabled, or is spelled');
+		expect(error.message).toBe(`The gateway has no model '${model}' (404)`);
+		expect(error.description).toContain('It may be disabled, or its name misspelled');
 		expect(error.description).toContain(advice);
 		expect(gateway.requests.map(({ status }) => status)).toEqual([404, 200]);
 	});
@@ -152,7 +152,7 @@ describe('get', () => {
 		expect(result.json(NODE)).toEqual([
 			{ model: 'plain-image', media_type: 'image' },
 			{
-				error: 'The gateway publishes no model "nothing" (404)',
+				error: "The gateway has no model 'nothing' (404)",
 				details: { httpCode: 404, description: expect.any(String) },
 			},
 			{ model: 'plain-image', media_type: 'image' },
@@ -296,9 +296,9 @@ describe('a listing that is down', () => {
 	afterAll(() => void jest.mocked(globalThis.setTimeout).mockRestore());
 
 	test.each([
-		['502', { kind: 'status', status: 502 }, 'was not available (502)'],
+		['502', { kind: 'status', status: 502 }, 'was unavailable (502)'],
 		['a web page', { kind: 'html' }, 'with a web page instead of JSON'],
-		['a cut', { kind: 'cut' }, 'the connection was cut'],
+		['a cut', { kind: 'cut' }, 'the connection was closed'],
 	] as const)('%s: a sentence, after some attempts', async (_, fault, message) => {
 		for (const format of ['json', 'jsonc']) {
 			gateway.reset();
@@ -316,14 +316,14 @@ describe('a listing that is down', () => {
 	test('half a document', async () => {
 		gateway.setFaults([{ call: 'listing', kind: 'badJson' }]);
 		const error = errorOf(await list());
-		expect(error.message).toContain('with something that is not JSON');
+		expect(error.message).toContain("with a body that isn't JSON");
 		expect(gateway.count('listing')).toBe(6);
 	});
 
 	test('nothing there at all', async () => {
 		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
-		expect(error.message).toContain('nothing answers at the address of the model listing');
-		expect(error.description).toMatch(/^Check "Media URL" \(or "Base URL" where that is empty\)/);
+		expect(error.message).toContain('the connection to the model list was refused');
+		expect(error.description).toMatch(/^Check 'Media URL' \(or 'Base URL' where that is empty\)/);
 	});
 
 	test('a fault that passes is not noticed', async () => {

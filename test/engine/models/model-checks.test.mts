@@ -120,7 +120,7 @@ const times = (count: number, json: (index: number) => IDataObject = () => ({}))
 
 function expectRefused(result: RunResult, model: string, ...violations: string[]): void {
 	const { message, description } = errorOf(result);
-	expect(message).toBe(`The model "${model}" does not take this: ${violations.join('; ')}`);
+	expect(message).toBe(`Invalid parameters for model '${model}': ${violations.join('; ')}`);
 	expect(description).toBe('Nothing was sent for this item.');
 	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 }
@@ -144,21 +144,21 @@ test.each(['imageGeneration', 'imageEdit'])('%s with a video model says so', asy
 });
 
 describe('a limit of the model', () => {
-	const ASYNC = '"Submit and Wait" or "Submit Only"';
+	const ASYNC = "'Submit and Wait' or 'Submit Only'";
 	const broken: Array<[string, string, Parameters, string]> = [
 		['the task', 'strict', {}, 'The task of the model is text_to_image; allowed: image_edit'],
-		['no sync', 'later', {}, `"Mode" is "Synchronous"; allowed: ${ASYNC}`],
+		['no sync', 'later', {}, `'Mode' is 'Synchronous'; allowed: ${ASYNC}`],
 		[
 			'no async, wait',
 			SLASH,
 			{ mode: 'wait' },
-			`"Mode" is asynchronous (${ASYNC}); allowed: "Synchronous"`,
+			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
 		],
 		[
 			'no async, submit',
 			SLASH,
 			{ mode: 'submit' },
-			`"Mode" is asynchronous (${ASYNC}); allowed: "Synchronous"`,
+			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
 		],
 		['a text', SLASH, form({ size: '9x9' }), 'size is "9x9"; allowed: 512x512, 768x512'],
 		['a number', SLASH, form({ steps: 15 }), 'steps is 15; allowed: 10, 20, 30'],
@@ -201,7 +201,7 @@ describe('a limit of the model', () => {
 		expectRefused(
 			await make(SLASH, parameters),
 			SLASH,
-			`"Mode" is asynchronous (${ASYNC}); allowed: "Synchronous"`,
+			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
 			'steps is 1; allowed: 10, 20, 30',
 			'size is "big"; allowed: 512x512, 768x512',
 			'n is 9; allowed: 1, 2, 3',
@@ -315,7 +315,7 @@ describe('a batch of 50, of which 3 break a limit', () => {
 		...form({ steps: '={{ $json.steps }}' as never }),
 	};
 	const line = (value: number) =>
-		`The model "${SLASH}" does not take this: steps is ${value}; allowed: 10, 20, 30`;
+		`Invalid parameters for model '${SLASH}': steps is ${value}; allowed: 10, 20, 30`;
 
 	test('no paid request, and one error with three lines', async () => {
 		const { message, description, itemIndex } = errorOf(await make(SLASH, parameters, items));
@@ -386,13 +386,13 @@ describe('values go out with the types that the model publishes', () => {
 
 describe('a run does not depend on the listing', () => {
 	const bad: Array<[string, Omit<Fault, 'call'>, RegExp]> = [
-		['down', { kind: 'status', status: 503 }, /was not available \(503\)/],
-		['cut', { kind: 'cut' }, /connection was cut/],
-		['slow', { kind: 'silence' }, /no complete answer came within the time-out/],
+		['down', { kind: 'status', status: 503 }, /was unavailable \(503\)/],
+		['cut', { kind: 'cut' }, /connection was closed/],
+		['slow', { kind: 'silence' }, /the request timed out/],
 		['HTML', { kind: 'html' }, /a web page instead of JSON/],
-		['half', { kind: 'badJson' }, /something that is not JSON/],
+		['half', { kind: 'badJson' }, /a body that isn't JSON/],
 		['nothing', { kind: 'empty' }, /an empty body/],
-		['busy', { kind: 'status', status: 429, retryAfter: 299 }, /too many requests \(429\)/],
+		['busy', { kind: 'status', status: 429, retryAfter: 299 }, /Rate limit exceeded \(429\)/],
 	];
 
 	test.each(bad)('%s: all go through with one hint', async (_, fault, message) => {
@@ -403,17 +403,21 @@ describe('a run does not depend on the listing', () => {
 		expect(result.output(NODE)).toHaveLength(20);
 		expect([own.gateway.paid, own.gateway.count('listing')]).toEqual([20, 1]);
 		expect(hintsOf(result)).toEqual([expect.stringMatching(message)]);
-		expect(hintsOf(result)[0]).toMatch(/^The requests were not checked/);
+		expect(hintsOf(result)[0]).toMatch(/^The requests weren't checked/);
 	});
 
-	const UNPUBLISHED = /^The gateway publishes no model "Haus.*": it was not checked/;
-	const NO_LISTING = /^The requests were not checked .*JSON that has none of the expected fields/;
+	const UNPUBLISHED = /^The gateway doesn't list the model 'Haus.*', so the request wasn't checked/;
+	const NO_LISTING = /^The requests weren't checked .*JSON without any of the expected fields/;
 
 	test.each<[string, object, RegExp]>([
 		['no models', { success: true, data: { items: [], total: 0 } }, UNPUBLISHED],
 		['no items', { success: true, data: {} }, NO_LISTING],
 		['no data', { success: true }, NO_LISTING],
-		['a failure with status 200', { success: false, message: 'not today' }, /failed: not today/],
+		[
+			'a failure with status 200',
+			{ success: false, message: 'not today' },
+			/reported an error: not today/,
+		],
 		['records that name nothing', { data: { items: [null, 1, {}, { model: 3 }] } }, UNPUBLISHED],
 		['another form of it', { data: [{ model: SLASH, parameters: { steps: [1] } }] }, NO_LISTING],
 	])('%s: goes through with a hint', async (_, listing, hint) => {
@@ -670,6 +674,6 @@ describe('a dry run', () => {
 	});
 
 	test('a mistake in the parameters is one here too', async () => {
-		expect(errorOf(await make(SLASH, { prompt: ' ', ...dry() })).message).toBe('"Prompt" is empty');
+		expect(errorOf(await make(SLASH, { prompt: ' ', ...dry() })).message).toBe("'Prompt' is empty");
 	});
 });

@@ -65,11 +65,11 @@ test('a day: executions add up, the error says what is left, and midnight starts
 	expect(spent(json)).toBe(0.12);
 	const refused = await run(json, 3);
 	expect(errorOf(refused)).toMatchObject({
-		message: 'The estimated cost of 0.12 exceeds what is left of the budget for today: 0.08 of 0.2',
+		message: 'The estimated cost of 0.12 exceeds the remaining budget for today: 0.08 of 0.2',
 		description: expect.stringContaining('Spent today: 0.12. Left: 0.08.'),
 	});
 	expect(errorOf(refused).description).toContain(
-		'The budget starts anew on 2026-11-23 at 00:00 (Europe/Berlin).',
+		'The budget resets on 2026-11-23 at 00:00 (Europe/Berlin).',
 	);
 	expect(spent(json)).toBe(0.12);
 	expect((await run(json, 2)).error).toBeUndefined();
@@ -89,8 +89,8 @@ test('a month counts its days; another month starts anew; the period can be chan
 	await run(json, 2);
 	const refused = await run(json, 2);
 	expect(errorOf(refused)).toMatchObject({
-		message: expect.stringContaining('the budget for this month: 0.04 of 0.2'),
-		description: expect.stringContaining('anew on 2026-12-01 at 00:00'),
+		message: expect.stringContaining('budget for this month: 0.04 of 0.2'),
+		description: expect.stringContaining('resets on 2026-12-01 at 00:00'),
 	});
 	const daily = { ...workflow({ budget: 0.2 }), staticData: json.staticData };
 	expect((await run(daily, 3)).error).toBeUndefined();
@@ -117,7 +117,7 @@ test('executions that overlap see each other, and none is lost whoever ends last
 		const results = await Promise.all([run(json, 2), run(json, 2), run(json, 2)]);
 		const failed = results.filter(({ error }) => error !== undefined);
 		expect(failed).toHaveLength(1);
-		expect(failed[0]?.error?.message).toContain('of the budget for today');
+		expect(failed[0]?.error?.message).toContain('budget for today');
 		expect(spent(json)).toBe(before + 0.16);
 		expect((await run(json, 2)).error).toBeDefined();
 	}
@@ -261,7 +261,7 @@ test('Survive Restarts: counted where it was submitted, and stored when it is su
 
 test('a period that is none of the three, and a budget below zero, are refused', async () => {
 	expect((await run(workflow({ budget: 1, budgetPeriod: 'year' }), 1)).error?.message).toBe(
-		'"Budget Period" must be one of run, day, month',
+		"'Budget Period' must be one of run, day, month",
 	);
 	expect((await run(workflow({ budget: -1 }), 1)).error?.message).toMatch(/must not be negative/);
 	expect(bench.gateway.paid).toBe(0);

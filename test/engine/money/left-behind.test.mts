@@ -22,13 +22,13 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 		[{ id: good }, { id: failing }],
 	);
 	const { description } = result.error as unknown as Shown;
-	expect(description).toMatch(/^Image tasks, finished or still running\./m);
+	expect(description).toMatch(/^Image tasks that have finished or are still running\./m);
 	expect(description.match(/^item \d: \w+ task \S+$/gm)).toEqual([`item 0: image task ${good}`]);
-	expect(description).not.toMatch(/^Finished images|^May have been charged/m);
+	expect(description).not.toMatch(/^Finished images|^Requests that may have/m);
 	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [
 		{ submittedAt: '2026-01-01T00:00:00Z' },
 	]);
-	expect(unknown.error?.message).toMatch(/knows no task task_of_nobody/);
+	expect(unknown.error?.message).toMatch(/has no task task_of_nobody/);
 	expect(unknown.error?.description).not.toMatch(/Image tasks|item 0/);
 });
 
@@ -60,14 +60,14 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		{ itemIndex: 0, paid: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
 	];
 	expect(paymentsInWords(payments).split('\n')).toEqual([
-		'Image tasks, finished or still running. Image Wait gets their images:',
+		'Image tasks that have finished or are still running. Image Wait gets their images:',
 		'item 2: edit task t2',
 		'Finished images:',
 		'item 0: an image inside the response, which a retry of this execution takes from its data',
 		'item 6: https://images.example/1.png?a=1&copy=2',
 		'item 6: https://images.example/2.png?a=1&copy=2',
-		"May have been charged. Check the usage list in the gateway's console:",
-		'item 1: the outcome of the request is unknown; its response names the ID t1',
+		"Requests that may have been charged. Check the usage log in the gateway's console:",
+		'item 1: the outcome of the request is unknown; its response contains the ID t1',
 		'item 5: the request was in progress',
 	]);
 	expect(paymentsInWords([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');
@@ -94,8 +94,8 @@ test('nothing that has failed is said to be there, nor twice what the error says
 		items('an owl [fail]'),
 	);
 	const { message, description } = result.error as unknown as Shown;
-	expect(message).toMatch(/ended as "failed"/);
-	expect(description).not.toMatch(/Image tasks|Finished images|May have been charged|item 0/);
+	expect(message).toMatch(/ended with the status "failed"/);
+	expect(description).not.toMatch(/Image tasks|Finished images|may have been charged|item 0/);
 });
 
 test('what looks like HTML in it is shown as it is', async () => {

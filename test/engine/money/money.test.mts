@@ -40,7 +40,7 @@ describe('a batch of 100, of which one fails', () => {
 		expect(failed).toHaveLength(1);
 		expect(failed[0]).toMatchObject({
 			json: {
-				error: 'The gateway refused the request (400): invalid request parameters',
+				error: 'The gateway rejected the request (400): invalid request parameters',
 				details: { httpCode: 400 },
 			},
 			pairedItem: { item: 57 },
@@ -111,7 +111,7 @@ describe('Stop Workflow', () => {
 		);
 		expect(result.status).toBe('error');
 		const { message, description } = result.error as { message: string; description?: string };
-		expect(message).toBe('The gateway refused the request (400): invalid request parameters');
+		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
 		const listed = [...(description ?? '').matchAll(/^item (\d+): generation task (\S+)$/gm)];
 		expect(listed.length).toBeGreaterThan(0);
 		expect(listed).toHaveLength(bench.gateway.paid);
@@ -147,11 +147,11 @@ describe('Stop Workflow', () => {
 	test('a mistake in the parameters of the last item: nothing is paid at all', async () => {
 		const prompts = asItems(numbered(50));
 		const wrong: Array<[IDataObject, RegExp]> = [
-			[{ prompt: ' ' }, /"Prompt" is empty/],
-			[{ prompt: 'a fox', n: 0 }, /"Number of Images" must be a whole number/],
-			[{ prompt: 'a fox', n: 'NaN' }, /"Number of Images" must be a whole number/],
-			[{ prompt: 'a fox', extra: '[1]' }, /"Extra Fields" is not a JSON object/],
-			[{ prompt: 'a fox', maxWait: 'soon' }, /"Max Wait" is not a number/],
+			[{ prompt: ' ' }, /'Prompt' is empty/],
+			[{ prompt: 'a fox', n: 0 }, /'Number of Images' must be a whole number/],
+			[{ prompt: 'a fox', n: 'NaN' }, /'Number of Images' must be a whole number/],
+			[{ prompt: 'a fox', extra: '[1]' }, /'Extra Fields' must be a JSON object/],
+			[{ prompt: 'a fox', maxWait: 'soon' }, /'Max Wait' must be a number/],
 		];
 		for (const [last, message] of wrong) {
 			const result = await bench.run(
@@ -180,7 +180,7 @@ describe('Stop Workflow', () => {
 			{ onError: 'continueErrorOutput' },
 		);
 		expect(result.json(NODE, 0).map(({ prompt }) => prompt)).toEqual(['a fox', 'an owl']);
-		expect(result.json(NODE, 1)).toEqual([expect.objectContaining({ error: '"Prompt" is empty' })]);
+		expect(result.json(NODE, 1)).toEqual([expect.objectContaining({ error: "'Prompt' is empty" })]);
 	});
 });
 
@@ -204,7 +204,8 @@ describe('Retry On Fail', () => {
 				{ ...RETRY, onError },
 			);
 			expect([bench.gateway.paid, mostPaid(), bench.gateway.count('submit')]).toEqual([20, 1, 20]);
-			if (onError === undefined) expect(result.error?.message).toMatch(/ended as "failed"/);
+			if (onError === undefined)
+				expect(result.error?.message).toMatch(/ended with the status "failed"/);
 			else expect(result.output(NODE).filter(({ binary }) => binary)).toHaveLength(19);
 		}
 	});

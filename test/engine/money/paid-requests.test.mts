@@ -50,7 +50,9 @@ describe("an agent's tool", () => {
 		});
 
 		test('a task that fails is submitted once', async () => {
-			expect(await draw(through, { ...WAIT, prompt: 'a fox [fail]' })).toMatch(/ended as "failed"/);
+			expect(await draw(through, { ...WAIT, prompt: 'a fox [fail]' })).toMatch(
+				/ended with the status "failed"/,
+			);
 			expect(bench.gateway.count('submit')).toBe(1);
 		});
 
@@ -218,7 +220,7 @@ describe("n8n's Retry of a failed execution", () => {
 	test('an unknown outcome was looked at by a person, and is sent again', async () => {
 		const failed = await failing('sync', { kind: 'status', status: 504 });
 		expect(failed.error?.description).toMatch(
-			/May have been charged\..*:\nitem 1: the outcome of the request is unknown/,
+			/Requests that may have been charged\..*:\nitem 1: the outcome of the request is unknown/,
 		);
 		const result = await bench.host.retry(failed);
 		expect(promptsOf(result)).toHaveLength(3);
@@ -310,8 +312,8 @@ test.each([
 		expect(description).toMatch(
 			call === 'sync'
 				? /^Finished images:\nitem 0: http/
-				: /^Image tasks, .*:\nitem 0: generation task /,
+				: /^Image tasks that .*:\nitem 0: generation task /,
 		);
-		expect(description).toMatch(new RegExp(`May have been charged\\..*:\nitem 1: ${words}$`));
+		expect(description).toMatch(new RegExp(`may have been charged\\..*:\nitem 1: ${words}$`));
 	},
 );

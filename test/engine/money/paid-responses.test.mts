@@ -114,7 +114,7 @@ describe('images in other forms', () => {
 });
 
 test.each(['AAAA', `data:image/jxl;base64,${BASE64.slice(8)}`, 'data:text/plain,later'])(
-	'what came inside the response is kept though it is no image that is known: %#',
+	'what inside the response is kept though it is not an image that is known: %#',
 	async (url) => {
 		const isUrl = url.startsWith('data:');
 		reply = { data: [isUrl ? { url } : { b64_json: url }] };
@@ -233,7 +233,7 @@ describe('an agent reads no Base64', () => {
 			{ model: byName(MODEL), ...PROMPT } as never,
 			{ through },
 		);
-		expect(answer).toMatch(/came inside the response/);
+		expect(answer).toMatch(/contained the image itself/);
 		expect(answer).not.toMatch(/iVBOR|data:/);
 	});
 

@@ -91,7 +91,7 @@ describe('the test behind the button', () => {
 	test('a wrong key', async () => {
 		expect(await withKey('sk-wrong-wrong-wrong')).toEqual({
 			status: 'Error',
-			message: expect.stringMatching(/refused the API key \(401\)/),
+			message: expect.stringMatching(/rejected the API key \(401\)/),
 		});
 	});
 
@@ -108,7 +108,7 @@ describe('the test behind the button', () => {
 	test('an address at which nothing answers, and none at all', async () => {
 		const dead = await deadAddress();
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: dead })).message).toMatch(
-			/nothing answers at the address/i,
+			/connection to the gateway was refused/i,
 		);
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: 'gateway' })).message).toMatch(
 			/not a web address/,
@@ -118,11 +118,11 @@ describe('the test behind the button', () => {
 	test.each([
 		['a web page', 200, '<html><body>Welcome</body></html>', /web page \(200\)/],
 		['a web page with 404', 404, '<!doctype html><title>no</title>', /web page \(404\)/],
-		['JSON of something else', 200, '{"hello":"world"}', /no media gateway/],
-		['404 of something else', 404, '{"message":"Cannot GET"}', /no media gateway/],
-		['nothing', 200, '', /no media gateway/],
-		['an error', 503, '{"error":{"message":"busy"}}', /cannot check the API key now \(503\)/],
-		['too often', 429, '{"error":{"message":"slow"}}', /cannot check the API key now \(429\)/],
+		['JSON of something else', 200, '{"hello":"world"}', /it isn't a media gateway/],
+		['404 of something else', 404, '{"message":"Cannot GET"}', /it isn't a media gateway/],
+		['nothing', 200, '', /it isn't a media gateway/],
+		['an error', 503, '{"error":{"message":"busy"}}', /can't check the API key now \(503\)/],
+		['too often', 429, '{"error":{"message":"slow"}}', /can't check the API key now \(429\)/],
 	])('an address that answers %s', async (_, status, body, message) => {
 		const own = await opened(serve((__, response) => void response.writeHead(status).end(body)));
 		const result = await withKey('sk-embedded-gateway-one', { baseUrl: own.url });
@@ -144,7 +144,7 @@ describe('the test behind the button', () => {
 		const at = { baseUrl: secure.gateway.url };
 		const refused = await withKey('sk-embedded-gateway-one', at);
 		expect(refused.status).toBe('Error');
-		expect(refused.message).toMatch(/certificate of the server is not trusted/);
+		expect(refused.message).toMatch(/server's certificate isn't trusted/);
 		expect(refused.message).toMatch(/Allow Self-Signed Certificates/);
 		const accepted = await withKey('sk-embedded-gateway-one', {
 			...at,
@@ -161,17 +161,17 @@ describe('the test behind the button', () => {
 	test('https where plain http is spoken, and the other way round', async () => {
 		const message = async (more: Record<string, unknown>) => (await withKey(KEY, more)).message;
 		expect(await message({ baseUrl: httpsOf(bench.gateway.url) })).toBe(
-			'The server of the gateway uses http at this address. "Base URL" must begin with http://',
+			"The server of the gateway uses http at this address. 'Base URL' must begin with http://",
 		);
 		expect(await message({ baseUrl: secure.gateway.url.replace('https:', 'http:') })).toBe(
-			'The server of the gateway uses https at this address. "Base URL" must begin with https://',
+			"The server of the gateway uses https at this address. 'Base URL' must begin with https://",
 		);
 		expect(await message({ mediaUrl: httpsOf(bench.gateway.url) })).toBe(
-			'The server of the model listing uses http at this address. "Media URL" must begin with http://',
+			"The server of the model list uses http at this address. 'Media URL' must begin with http://",
 		);
 		// A server that cuts every connection says nothing about its protocol.
 		const cut = await opened(serve((request) => request.socket.destroy()));
-		expect(await message({ baseUrl: cut.url })).toMatch(/connection was cut.*Check "Base URL"/);
+		expect(await message({ baseUrl: cut.url })).toMatch(/connection was closed.*Check 'Base URL'/);
 	});
 
 	test('the other protocol is tried without the key', async () => {
@@ -204,15 +204,15 @@ describe('the test behind the button', () => {
 		}
 		// What is wrong with the key comes first.
 		const { message } = await withKey('sk-wrong-wrong-wrong', { mediaUrl: page.url });
-		expect(message).toMatch(/refused the API key/);
+		expect(message).toMatch(/rejected the API key/);
 	});
 });
 
 test('an error of the listing names the Media URL', async () => {
 	const host = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: await deadAddress() });
 	const result = await host.run(workflowOf('mediaModels', { options: { timeout: 1 } }));
-	expect(result.error?.message).toMatch(/nothing answers at the address of the model listing/);
-	expect(result.error?.description).toMatch(/Check "Media URL"/);
+	expect(result.error?.message).toMatch(/the connection to the model list was refused/);
+	expect(result.error?.description).toMatch(/Check 'Media URL'/);
 }, 60_000);
 
 describe('a self-signed certificate', () => {
@@ -245,7 +245,7 @@ describe('a self-signed certificate', () => {
 		const host = await hostFor({ baseUrl: own.url, allowUnauthorizedCerts: true });
 		const result = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
 		expect(result.error?.message).toBe(
-			'The image could not be downloaded: the certificate of its server is not trusted',
+			"The image couldn't be downloaded: its server's certificate isn't trusted",
 		);
 	});
 });
@@ -254,7 +254,7 @@ describe('before anything is sent', () => {
 	test.each([
 		['<API_KEY>', /still a placeholder/],
 		['   ', /API key is empty/],
-		['sk-one two', /contains a blank/],
+		['sk-one two', /contains a space/],
 	])('the key %j is refused by every node', async (apiKey, message) => {
 		const host = await hostFor(
 			{ baseUrl: bench.gateway.url, apiKey },

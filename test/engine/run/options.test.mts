@@ -65,7 +65,7 @@ describe.each(NUMBERS)('the option %s', (option, name) => {
 			return;
 		}
 		// What is only known afterwards is allowed to fail afterwards: a deadline, a size.
-		expect(message).toMatch(/larger than|still open|could not be asked about/);
+		expect(message).toMatch(/larger than|must be a number|still open|couldn't be checked/);
 		expect(bench.gateway.paid).toBeLessThanOrEqual(2);
 	});
 });
@@ -78,7 +78,7 @@ test.each(['pollInterval', 'maxWait'])(
 		for (const [, value] of ODD) {
 			const result = await bench.run('imageWait', { maxWait: 600, [parameter]: value }, items);
 			if (result.error === undefined) expect(result.output(NODE)).toHaveLength(2);
-			else expect(result.error.message).toMatch(/is not a number|still open after 1 s/);
+			else expect(result.error.message).toMatch(/must be a number|still open after 1 s/);
 		}
 	},
 	30_000,
@@ -86,9 +86,9 @@ test.each(['pollInterval', 'maxWait'])(
 
 test('options that are no numbers', async () => {
 	const wrong: Array<[IDataObject, RegExp]> = [
-		[{ extraFields: '{ "a": ' }, /"Extra Fields" is not a JSON object/],
-		[{ extraFields: '"text"' }, /"Extra Fields" is not a JSON object/],
-		[{ extraFields: 'null' }, /"Extra Fields" is not a JSON object/],
+		[{ extraFields: '{ "a": ' }, /'Extra Fields' must be a JSON object/],
+		[{ extraFields: '"text"' }, /'Extra Fields' must be a JSON object/],
+		[{ extraFields: 'null' }, /'Extra Fields' must be a JSON object/],
 	];
 	for (const [options, message] of wrong) {
 		const result = await bench.run('imageGeneration', { prompt: 'a fox', options });
@@ -145,6 +145,6 @@ describe('as a tool of an agent', () => {
 			taskId: 'task_none',
 		});
 		const text = await asked.catch((error: Error) => error.message);
-		expect(text).toMatch(/The gateway knows no task task_none \(404\)/);
+		expect(text).toMatch(/The gateway has no task task_none \(404\)/);
 	});
 });

@@ -71,7 +71,7 @@ test('a field that holds an object or nothing is what n8n makes of it', async ()
 		[{ wanted: { a: 1 } }, { wanted: null }, {}],
 		{ onError: 'continueRegularOutput' },
 	);
-	expect(result.json(NODE).map(({ error }) => error)).toEqual(Array(3).fill('"Prompt" is empty'));
+	expect(result.json(NODE).map(({ error }) => error)).toEqual(Array(3).fill("'Prompt' is empty"));
 });
 
 test('what holds no expression is worked out as often for fifty items as for two', async () => {
@@ -101,27 +101,27 @@ describe('the number of images, which has several places', () => {
 		[
 			'form and options',
 			{ modelParameters: form(3), options: { n: 2 } },
-			/twice: to 2 by "Number of Images" in the options, and to 3 by "n" in "Model Parameters"/,
+			/twice: to 2 by 'Number of Images' in the options, and to 3 by "n" in 'Model Parameters'/,
 		],
 		[
 			'extra fields and options',
 			{ options: { n: 2, extraFields: '{ "n": 3 }' } },
-			/2 by "Number of Images" in the options, and to 3 by "n" in "Extra Fields"/,
+			/2 by 'Number of Images' in the options, and to 3 by "n" in 'Extra Fields'/,
 		],
 		[
 			'form and extra fields',
 			{ modelParameters: form('1'), options: { extraFields: { n: 2 } } },
-			/"1" by "n" in "Model Parameters", and to 2 by "n" in "Extra Fields"/,
+			/"1" by "n" in 'Model Parameters', and to 2 by "n" in 'Extra Fields'/,
 		],
 		[
 			'form and row',
 			{ modelParameters: form(1), options: { parametersByName: byName('2') } },
-			/1 by "n" in "Model Parameters", and to 2 by "n" in "Parameters by Name"/,
+			/1 by "n" in 'Model Parameters', and to 2 by "n" in 'Parameters by Name'/,
 		],
 		[
 			'an expression for one item',
 			{ modelParameters: form(2), options: { n: '={{ $itemIndex + 1 }}' } },
-			/1 by "Number of Images" in the options, and to 2/,
+			/1 by 'Number of Images' in the options, and to 2/,
 		],
 		['a list', { options: { n: 2, extraFields: { n: [2] } } }, /2 by .*, and to \[2\] by/],
 	])('%s: numbers that differ are refused by both names', async (_, parameters, message) => {

@@ -24,9 +24,7 @@ test('is refused before anything is asked or waited for', async () => {
 	const items = ids.map((taskId) => ({ taskId }));
 	const result = await bench.run('imageWait', survive, items);
 	const { message, description } = errorOf(result);
-	expect(message).toBe(
-		'This n8n cannot wait through a restart for a node: "Survive Restarts" needs n8n 2',
-	);
+	expect(message).toBe("'Survive Restarts' requires n8n 2");
 	expect(description).toMatch(/Nothing is lost.*Image Task/);
 	const goOn = { onError: 'continueRegularOutput' } as const;
 	const other = await bench.run('imageWait', survive, items, goOn);

@@ -190,7 +190,7 @@ describe('parked', () => {
 				ids[2],
 			]);
 			expect(failed.map(({ error }) => error)).toEqual([
-				expect.stringMatching(/ended as "failed"/),
+				expect.stringMatching(/ended with the status "failed"/),
 				expect.stringMatching(/still open after 150 s/),
 			]);
 			expect(result.json('Failed')).toHaveLength(onError === 'continueErrorOutput' ? 2 : 0);
@@ -222,9 +222,9 @@ describe('parked', () => {
 		const goOn = { onError: 'continueRegularOutput' as const };
 		const result = await runToEnd(bench, workflow({ download: false }, goOn), items);
 		expect(result.json('Done').map(({ taskId: id, error }) => id ?? error)).toEqual([
-			expect.stringContaining('"Task ID" is empty'),
+			expect.stringContaining("'Task ID' is empty"),
 			taskId,
-			expect.stringContaining('"Task ID" is empty'),
+			expect.stringContaining("'Task ID' is empty"),
 		]);
 	});
 
@@ -294,7 +294,7 @@ describe('parked', () => {
 			onError: 'continueErrorOutput',
 		});
 		expect(JSON.stringify(result.runData)).toContain(
-			'cannot be combined with both a second output and an error output',
+			"can't be combined with both a second output and an error output",
 		);
 	});
 });

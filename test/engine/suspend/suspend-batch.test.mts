@@ -99,7 +99,7 @@ describe('submitted and waited for in one node', () => {
 			}),
 			['a fox [slow 90]', 'an owl', 'a hare [fail]'].map((prompt) => ({ prompt })),
 		);
-		expect(errorOf(result).message).toContain('ended as "failed"');
+		expect(errorOf(result).message).toContain('ended with the status "failed"');
 		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 429, times: 2 }]);
 		const summed = await runToEnd(
 			workflow(
@@ -117,14 +117,16 @@ describe('submitted and waited for in one node', () => {
 			true,
 			false,
 		]);
-		expect(items[3]?.summary).toEqual({
+		const { rateLimitedRequests, ...summary } = items[3]?.summary as IDataObject;
+		expect(summary).toEqual({
 			images: 4,
 			tasks: 3,
 			estimatedCost: 0.24,
-			rateLimitedRequests: 2,
 			takenOverItems: 0,
 			failedItems: 1,
 		});
+		// A check may end while the response to one of its polls is on its way.
+		expect([1, 2]).toContain(rateLimitedRequests);
 	});
 
 	test('file names are those of the template, and differ also across checks', async () => {

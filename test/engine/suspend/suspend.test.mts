@@ -98,7 +98,7 @@ describe('killed in a check', () => {
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
 		const { message, description } = errorOf(result);
-		expect(message).toBe('n8n crashed 5 times in a row while it checked the image tasks');
+		expect(message).toBe('n8n crashed 5 times in a row while checking the image tasks');
 		for (const id of ids) expect(description).toContain(id);
 		expect(checks()).toBe(6);
 	});
@@ -124,7 +124,7 @@ describe('killed in a check', () => {
 		const parameters = { download: false, maxWait: 9000 };
 		const result = await runToEnd(workflow('imageWait', parameters), asItems(ids));
 		const { message, description } = errorOf(result);
-		expect(message).toBe('n8n crashed 20 times while it checked the image tasks');
+		expect(message).toBe('n8n crashed 20 times while checking the image tasks');
 		for (const id of ids) expect(description).toContain(id);
 	});
 

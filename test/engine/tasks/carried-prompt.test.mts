@@ -55,7 +55,7 @@ test('a failed item keeps what n8n knows an error by', async () => {
 	const [failed] = result.json('Next', 1);
 	// What stands beside it, n8n itself takes from the item of Submit Only.
 	expect(failed).toMatchObject({
-		error: expect.stringContaining('ended as "failed"'),
+		error: expect.stringContaining('ended with the status "failed"'),
 		details: { prompt: 'an owl [fail]', model: MODEL, taskId: expect.any(String) },
 	});
 });

@@ -11,7 +11,7 @@ import {
 	type OwnServer,
 } from '../workbench.mjs';
 
-const UNKNOWN = { error: { message: 'task does not exist', type: 'invalid_request_error' } };
+const UNKNOWN = { error: { message: "task doesn't exist", type: 'invalid_request_error' } };
 const done = (name = 'x') => ({ status: 'completed', data: [{ url: `http://h.example/${name}` }] });
 const ago = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
 const aged = (age: number | undefined): N8n.IDataObject =>
@@ -88,7 +88,7 @@ describe('a 404', () => {
 			taskType: 'generation',
 		});
 		expect(failed[0]?.error).toMatch(
-			/still open after 120 s; .*Something in front of the gateway answered 404/,
+			/still open after 120 s; .*A server in front of the gateway responded with 404/,
 		);
 		expect(paths.length).toBeGreaterThan(20);
 	});
@@ -97,7 +97,7 @@ describe('a 404', () => {
 		const { failed, paths } = await query((response) => FOREIGN[1]?.[1](response), undefined, {
 			taskType: 'edit',
 		});
-		expect(failed[0]?.error).toMatch(/in front of the gateway answered 404.*tried 5 times/);
+		expect(failed[0]?.error).toMatch(/in front of the gateway responded with 404.*tried 5 times/);
 		expect(failed[0]?.details).toMatchObject({ taskId: 't', httpCode: 404 });
 		expect(paths).toEqual(Array(5).fill('/v1/images/edits/t'));
 	});
@@ -129,7 +129,7 @@ describe('a 404', () => {
 				(response) => sendJson(response, UNKNOWN, 404),
 				[{ taskId: 't', ...aged(age) }],
 			);
-			expect(failed[0]?.error).toMatch(/^The gateway knows no task t \(404\)$/);
+			expect(failed[0]?.error).toMatch(/^The gateway has no task t \(404\)$/);
 			expect(new Set(paths)).toEqual(new Set(['/v1/images/generations/t', '/v1/images/edits/t']));
 			if (leastSeconds === 0) expect(paths).toHaveLength(2);
 			expect(paths.length / 2).toBeGreaterThanOrEqual(leastRounds);
@@ -171,7 +171,7 @@ describe('a 429 about a task', () => {
 	test('about money ends a single query after one more try', async () => {
 		const { failed, paths } = await query((response) => sendJson(response, BROKE, 429));
 		expect(paths).toHaveLength(2);
-		expect(failed[0]?.error).toMatch(/quota of the API key is not sufficient/);
+		expect(failed[0]?.error).toMatch(/Insufficient quota/);
 	});
 });
 
@@ -237,7 +237,7 @@ describe('at the deadline', () => {
 		expect(items.length + failed.length).toBe(60);
 		expect(failed.length).toBeGreaterThan(0);
 		for (const { error, details } of failed) {
-			expect(error).toMatch(/^The generation task t\d+ could not be asked about within 4 s$/);
+			expect(error).toMatch(/^The generation task t\d+ couldn't be checked within 4 s$/);
 			expect(details).toMatchObject({ taskId: expect.stringMatching(/^t\d+$/) });
 		}
 	});
@@ -270,7 +270,7 @@ test('a Retry-After of one account does not hold up another', async () => {
 		// On the fast clock: what one has been told is still to be kept to for more than 200 s.
 		expect((await as('sk-account-two')).items).toHaveLength(1);
 		// The same account does keep to it: it does not even ask before its deadline.
-		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/could not be asked about/);
+		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/couldn't be checked/);
 		expect(server.requests).toHaveLength(2);
 	} finally {
 		await server.close();

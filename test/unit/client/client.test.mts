@@ -112,7 +112,7 @@ describe('a request that was surely not accepted is sent again', () => {
 		const { clock, client, sent } = senderFor([fault('refused', 'ECONNREFUSED')]);
 		const error = await failure(clock, client.send(isPaid ? paid : free));
 		expect(sent).toHaveLength(6);
-		expect(error.message).toMatch(/nothing answers.*\(tried 6 times\)/);
+		expect(error.message).toMatch(/connection to the gateway was refused.*\(tried 6 times\)/);
 		const pauses = sent.slice(1).map(({ at }, index) => at - sent[index].at);
 		// The paid one is the first of its run: its address may be wrong.
 		const first = isPaid ? 75 : 500;
@@ -234,7 +234,7 @@ test('who waited while everything was refused for minutes is told so, unsent', a
 	const ends = Array.from({ length: 100 }, async () => await client.send(paid));
 	const results = await clock.run(Promise.allSettled(ends));
 	const errors = results.map((end) => (end as PromiseRejectedResult).reason as GatewayError);
-	expect(errors.every((error) => /too many requests \(429\)/.test(error.message))).toBe(true);
+	expect(errors.every((error) => /Rate limit exceeded \(429\)/.test(error.message))).toBe(true);
 	expect(errors.some((error) => error instanceof UnknownOutcomeError)).toBe(false);
 	expect(sent.length).toBeLessThan(50);
 	expect(clock.now()).toBeLessThan(400_000);

@@ -3,7 +3,7 @@ import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
 import { answer, fault, page } from '../virtual-gateway.mjs';
 
 test('only an error in its own form is the 404 of the gateway', () => {
-	expect(isUnknownTask(answer(404, { error: { message: 'task does not exist' } }))).toBe(true);
+	expect(isUnknownTask(answer(404, { error: { message: "task doesn't exist" } }))).toBe(true);
 	for (const outcome of [
 		page(404, 'default backend - 404'),
 		page(404, '<html>Not Found'),

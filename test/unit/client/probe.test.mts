@@ -28,38 +28,38 @@ test.each<[string, Outcome, RegExp]>([
 	[
 		'401',
 		answer(401, { error: { message: 'bad' } }),
-		/refused the API key \(401\)\. Copy the key again/,
+		/rejected the API key \(401\)\. Copy the key again/,
 	],
-	['401 without a body', page(401, ''), /refused the API key \(401\)/],
-	['403', answer(403, { error: {} }), /refused the API key \(403\)/],
-	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not that of the console/],
+	['401 without a body', page(401, ''), /rejected the API key \(401\)/],
+	['403', answer(403, { error: {} }), /rejected the API key \(403\)/],
+	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not of the console/],
 	['a web page with 404', page(404, '<html>'), /web page \(404\)/],
 	[
 		'404 of something else',
 		answer(404, { detail: 'Not Found' }),
-		/\(404\), but it is no media gateway/,
+		/\(404\), but it isn't a media gateway/,
 	],
-	['404 in plain text', page(404, 'not found'), /no media gateway/],
-	['200 of something else', answer(200, { hello: 'world' }), /\(200\), but it is no media gateway/],
-	['a list', answer(200, []), /no media gateway/],
-	['400', answer(400, { error: { message: 'x' } }), /no media gateway/],
-	['a redirect', answer(301, {}, { location: 'https://x/' }), /points to another one/],
-	['429', answer(429, {}), /cannot check the API key now \(429\)/],
-	['503', answer(503, { error: { message: 'x' } }), /cannot check the API key now \(503\)/],
+	['404 in plain text', page(404, 'not found'), /it isn't a media gateway/],
+	[
+		'200 of something else',
+		answer(200, { hello: 'world' }),
+		/\(200\), but it isn't a media gateway/,
+	],
+	['a list', answer(200, []), /it isn't a media gateway/],
+	['400', answer(400, { error: { message: 'x' } }), /it isn't a media gateway/],
+	['a redirect', answer(301, {}, { location: 'https://x/' }), /redirects to another one/],
+	['429', answer(429, {}), /can't check the API key now \(429\)/],
+	['503', answer(503, { error: { message: 'x' } }), /can't check the API key now \(503\)/],
 	[
 		'nothing there',
 		fault('refused', 'ECONNREFUSED'),
-		/Nothing answers at the address.*Check "Base URL".*ECONNREFUSED/,
+		/The connection to the gateway was refused.*Check 'Base URL'.*ECONNREFUSED/,
 	],
-	[
-		'no such host',
-		fault('notFound'),
-		/[Hh]ost name of the gateway was not found.*Check "Base URL"/,
-	],
-	['a certificate', fault('certificate'), /certificate.*"Allow Self-Signed Certificates"/],
-	['silence', fault('timeout'), /time-out\. Try again later\. Check "Base URL"\.$/],
-	['a cut connection', fault('reset'), /cut.*Check "Base URL"/],
-	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in "Base URL"/],
+	['no such host', fault('notFound'), /host name of the gateway was not found.*Check 'Base URL'/],
+	['a certificate', fault('certificate'), /certificate.*'Allow Self-Signed Certificates'/],
+	['silence', fault('timeout'), /timed out\. Try again later\. Check 'Base URL'\.$/],
+	['a cut connection', fault('reset'), /closed.*Check 'Base URL'/],
+	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in 'Base URL'/],
 ])('%s is told in a sentence of its own', (_name, outcome, expected) => {
 	const { ok, message } = readProbe(outcome);
 	expect(ok).toBe(false);
@@ -97,8 +97,8 @@ describe('the address of the listing', () => {
 		['a failure with 200', answer(200, { success: false, message: 'no' })],
 	])('%s: the error names the field, and no other address', (_name, outcome) => {
 		const { ok, message } = readListingProbe(outcome);
-		expect([ok, message]).toEqual([false, expect.stringContaining('"Media URL"')]);
-		expect(message.replace(/if the listing is at "Base URL"/, '')).not.toMatch(
+		expect([ok, message]).toEqual([false, expect.stringContaining("'Media URL'")]);
+		expect(message.replace(/if the list is at 'Base URL'/, '')).not.toMatch(
 			/Base URL|\{|undefined/,
 		);
 	});

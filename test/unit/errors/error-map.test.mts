@@ -43,15 +43,15 @@ describe('the statuses of the specification', () => {
 			'400',
 			sync,
 			saying(400, 'bad size'),
-			/refused the request \(400\): bad size \| Check the model.*Nothing was charged/,
+			/rejected the request \(400\): bad size \| Check the model.*You weren't charged/,
 		],
-		['401', sync, saying(401, 'who?'), /refused the API key \(401\): who\? \| Check the API key/],
-		['403', sync, answer(403), /does not allow this request \(403\) \| .*console/],
+		['401', sync, saying(401, 'who?'), /rejected the API key \(401\): who\? \| Check the API key/],
+		['403', sync, answer(403), /doesn't allow this request \(403\) \| .*console/],
 		[
 			'404 of a task',
 			poll,
 			saying(404, 'gone'),
-			/\(404\): gone \| The task does not exist, or it belongs to another account/,
+			/\(404\): gone \| The task doesn't exist, or it belongs to another account/,
 		],
 		[
 			'404 of a model',
@@ -59,43 +59,43 @@ describe('the statuses of the specification', () => {
 			answer(404, { success: false, message: 'no such model' }),
 			/\(404\): no such model/,
 		],
-		['413', sync, answer(413), /too large for the gateway \(413\) \| Send less/],
+		['413', sync, answer(413), /too large for the gateway \(413\) \| Shorten the text/],
 		[
 			'429 for haste',
 			sync,
 			answer(429, TOO_OFTEN),
-			/too many requests \(429\).* \| Lower "Requests per Second".*not charged/,
+			/Rate limit exceeded \(429\).* \| Lower 'Requests per Second'.*weren't charged/,
 		],
 		[
 			'429 for quota',
 			sync,
 			saying(429, 'insufficient quota'),
-			/quota .* not sufficient \(429\): insufficient quota \| Top up/,
+			/Insufficient quota \(429\): insufficient quota \| Top up/,
 		],
 		[
 			'500 of a poll',
 			poll,
 			saying(500, 'oops'),
-			/while asking for the task, .*not available \(500\): oops \| Try again later/i,
+			/while checking the task status, .*unavailable \(500\): oops \| Try again later/i,
 		],
-		['599 of a poll', poll, answer(599), /not available \(599\) \| Try again later/],
-		['408 of a poll', poll, answer(408), /not available \(408\)/],
+		['599 of a poll', poll, answer(599), /unavailable \(599\) \| Try again later/],
+		['408 of a poll', poll, answer(408), /unavailable \(408\)/],
 		[
 			'307',
 			sync,
 			answer(307, {}, { location: 'https://new.example/' }),
-			/pointed to another address \(307\) \| The API key is not sent.*https:\/\/new\.example\/ is where/,
+			/redirected to another address \(307\) \| The API key isn't sent.*https:\/\/new\.example\/ is your/,
 		],
-		['another 4xx', poll, answer(418), /refused the request \(418\) \| Check the parameters/],
+		['another 4xx', poll, answer(418), /rejected the request \(418\) \| Check the parameters/],
 		[
 			'a web page',
 			poll,
 			page(200, '<html>'),
-			/answered with a web page instead of JSON \| Check "Base URL"/,
+			/responded with a web page instead of JSON \| Check 'Base URL'/,
 		],
-		['an empty body', poll, page(200, ' '), /answered with an empty body/],
-		['half a document', poll, page(200, '{"id'), /answered with something that is not JSON/],
-		['a list', poll, answer(200, []), /JSON that has none of the expected fields/],
+		['an empty body', poll, page(200, ' '), /responded with an empty body/],
+		['half a document', poll, page(200, '{"id'), /responded with a body that isn't JSON/],
+		['a list', poll, answer(200, []), /JSON without any of the expected fields/],
 	])('%s', (_name, plan, outcome, expected) => {
 		expect(words(plan, outcome)).toMatch(expected);
 		expect(errorFor(plan, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
@@ -109,47 +109,52 @@ describe('the cases of the message endpoint', () => {
 			'no key sent',
 			message,
 			saying(401, 'No token provided'),
-			/No API key arrived.*\(401\): No token provided \| Change "Message Authentication"/,
+			/received no API key.*\(401\): No token provided \| Change 'Message Authentication'/,
 		],
 		[
 			'a placeholder as the key',
 			message,
 			saying(401, 'invalid key: <API_KEY>'),
-			/does not know the API key \(401\): invalid key: \| Copy the key again/,
+			/doesn't recognize the API key \(401\): invalid key: \| Copy the key again/,
 		],
 		[
 			'a disabled key',
 			message,
 			saying(401, 'this key is not enabled'),
-			/disabled, expired or without quota \(401\): this key is not enabled \| Enable, renew or top up/,
+			/disabled, expired or out of quota \(401\): this key is not enabled \| Enable, renew or top up/,
 		],
 		[
 			'a wrong model',
 			message,
 			saying(400, 'Incorrect model ID'),
-			/does not offer the model.*\(400\): Incorrect model ID \| Check the spelling of "Model"/,
+			/model isn't available.*\(400\): Incorrect model ID \| Check the spelling of 'Model'/,
 		],
 		[
-			'a wrong model with sampling fields',
+			'a wrong model with sampling parameters',
 			sampled,
 			saying(400, 'Incorrect model ID'),
-			/does not offer the model/,
+			/model isn't available/,
 		],
 		[
-			'sampling fields',
+			'sampling parameters',
 			sampled,
 			saying(400, 'unsupported'),
-			/refused the message \(400\): unsupported \| .*Remove temperature, top_p from the options/,
+			/rejected the message \(400\): unsupported \| .*Remove temperature, top_p from the options/,
 		],
-		['sampling fields, without a word', sampled, page(400, ''), /refused the message \(400\) \| /],
-		['another 400', message, saying(400, 'max_tokens'), /refused the request \(400\): max_tokens/],
-		['another 401', message, saying(401, 'no'), /refused the API key \(401\): no/],
-		['401 as plain text', message, page(401, 'No token provided'), /No API key arrived/],
+		[
+			'sampling parameters, without a word',
+			sampled,
+			page(400, ''),
+			/rejected the message \(400\) \| /,
+		],
+		['another 400', message, saying(400, 'max_tokens'), /rejected the request \(400\): max_tokens/],
+		['another 401', message, saying(401, 'no'), /rejected the API key \(401\): no/],
+		['401 as plain text', message, page(401, 'No token provided'), /received no API key/],
 		[
 			'401 as a string',
 			message,
 			answer(401, 'this key is not enabled'),
-			/disabled, expired or without quota/,
+			/disabled, expired or out of quota/,
 		],
 	])('%s', (_name, plan, outcome, expected) => {
 		expect(words(plan, outcome)).toMatch(expected);
@@ -157,23 +162,23 @@ describe('the cases of the message endpoint', () => {
 
 	test('the same words from another endpoint are quoted only', () => {
 		expect(words(sync, saying(401, 'No token provided'))).toMatch(
-			/refused the API key \(401\): No token provided/,
+			/rejected the API key \(401\): No token provided/,
 		);
 	});
 });
 
 describe('faults', () => {
 	test.each<[Fault, RegExp]>([
-		['refused', /nothing answers at the address.* \| Check "Base URL"/],
-		['notFound', /host name of the gateway was not found.* \| Check "Base URL"/],
-		['invalidAddress', /address is not valid.* \| Check "Base URL"/],
+		['refused', /connection to the gateway was refused.* \| Check 'Base URL'/],
+		['notFound', /host name of the gateway was not found.* \| Check 'Base URL'/],
+		['invalidAddress', /address is invalid.* \| Check 'Base URL'/],
 		[
 			'certificate',
-			/certificate of the server is not trusted.* \| .*"Allow Self-Signed Certificates"/,
+			/the server's certificate isn't trusted.* \| .*'Allow Self-Signed Certificates'/,
 		],
-		['reset', /connection was cut.* \| Try again later/],
-		['timeout', /no complete answer came within the time-out.* \| .*raise "Timeout"/],
-		['tooLarge', /larger than the node accepts/],
+		['reset', /connection was closed.* \| Try again later/],
+		['timeout', /the request timed out.* \| .*increase 'Timeout'/],
+		['tooLarge', /response is too large/],
 		['other', /connection failed.* \| Try again later/],
 	])('%s', (kind, expected) => {
 		expect(words(poll, fault(kind))).toMatch(expected);
@@ -182,7 +187,7 @@ describe('faults', () => {
 
 	test('the code is told, and how often it was tried', () => {
 		expect(words(poll, fault('reset', 'ECONNRESET'), 6)).toBe(
-			'While asking for the task, the connection was cut before the answer had arrived (tried 6 times) | Try again later. (ECONNRESET)',
+			'While checking the task status, the connection was closed before the response was complete (tried 6 times) | Try again later. (ECONNRESET)',
 		);
 		expect(words(poll, answer(503), 6)).toMatch(/\(503\) \(tried 6 times\) \|/);
 		expect(words(poll, answer(503), 1)).not.toMatch(/tried/);
@@ -210,7 +215,7 @@ describe('a paid request whose outcome is unknown', () => {
 			const error = errorFor(plan, outcome);
 			expect(error).toBeInstanceOf(UnknownOutcomeError);
 			expect(error.message).toMatch(/^The outcome is unknown: while \w+/);
-			expect(error.problem.description).toMatch(/It was not sent again.*usage list/);
+			expect(error.problem.description).toMatch(/wasn't sent again.*usage log/);
 			expect(error.message).not.toMatch(/undefined|\[object/);
 		}
 		expect(errorFor(poll, outcome)).not.toBeInstanceOf(UnknownOutcomeError);

@@ -170,7 +170,7 @@ describe('the plan', () => {
 	test('refuses a budget for thinking that leaves nothing for the answer', () => {
 		const thinking = { ...settings, thinking: 'enabled' as const };
 		const plan = (changed: object) => () => planChat({ ...thinking, ...changed }, conversation, {});
-		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than "Max Tokens"/);
+		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than 'Max Tokens'/);
 		expect(plan({ budgetTokens: 99 })).not.toThrow();
 		expect(plan({ budgetTokens: 99, extraFields: { max_tokens: 99 } })).toThrow(/is 99 and/);
 		expect(plan({ budgetTokens: 200, extraFields: { thinking: null } })).not.toThrow();
@@ -311,7 +311,7 @@ describe('an answer', () => {
 			read();
 		} catch (error) {
 			const { description, response } = (error as UnknownOutcomeError).problem;
-			expect(description).toMatch(/The tool was not called\. The message may have been charged/);
+			expect(description).toMatch(/The tool wasn't called\. You may have been charged/);
 			expect(response).toContain('tool_use');
 		}
 	});

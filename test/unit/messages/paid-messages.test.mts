@@ -3,7 +3,7 @@ import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
 import { openPaidMessages } from '../../../nodes/LmChatMediaGateway/paidMessages.js';
 
-const problem = { message: 'The outcome is unknown', description: 'It was not sent again.' };
+const problem = { message: 'The outcome is unknown', description: "wasn't sent again." };
 
 interface Place {
 	execution?: string;

@@ -76,7 +76,7 @@ describe('what fails before the first byte is sent', () => {
 		expect(wasNotAccepted(fault(kind))).toBe(true);
 		const error = errorFor(submit, fault(kind, code));
 		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
-		expect(`${error.message} ${error.problem.description}`).toMatch(/nothing was charged/);
+		expect(`${error.message} ${error.problem.description}`).toMatch(/you weren't charged/);
 		const tried = {
 			plan: submit,
 			outcome: fault(kind),
@@ -198,9 +198,9 @@ describe('the form of an edit', () => {
 	test('says which field cannot be sent', () => {
 		const circle: Record<string, unknown> = {};
 		circle.self = circle;
-		expect(() => fields({ circle })).toThrow('"circle" cannot be sent');
+		expect(() => fields({ circle })).toThrow('"circle" can\'t be sent');
 		const odd = { toJSON: () => JSON.parse('{') as unknown };
-		expect(() => fields({ odd })).toThrow('"odd" cannot be sent');
+		expect(() => fields({ odd })).toThrow('"odd" can\'t be sent');
 	});
 });
 

@@ -101,12 +101,14 @@ describe('the error of a task', () => {
 
 	test('names the task, its status and the reason', () => {
 		expect(errorOf({ status: 'Cancelled', error: 'by you' })).toMatchObject({
-			message: 'The edit task t1 ended as "Cancelled": by you',
+			message: 'The edit task t1 ended with the status "Cancelled": by you',
 			taskId: 't1',
 			taskType: 'edit',
 			status: 'Cancelled',
 		});
-		expect(errorOf({ status: 'failed' })?.message).toBe('The edit task t1 ended as "failed"');
+		expect(errorOf({ status: 'failed' })?.message).toBe(
+			'The edit task t1 ended with the status "failed"',
+		);
 	});
 
 	test('holds for a failed task although there is an image', () => {
@@ -115,7 +117,7 @@ describe('the error of a task', () => {
 
 	test('names a finished task without images', () => {
 		expect(errorOf({ status: 'success', data: [{}] })).toMatchObject({
-			message: 'The edit task t1 ended as "success" but without any image',
+			message: 'The edit task t1 ended with the status "success" but without an image',
 			taskId: 't1',
 		});
 	});

@@ -7,7 +7,7 @@ const VALUES = {
 	index: 1,
 	model: 'vendor/aurora image:1',
 	taskId: 'task_0a1b',
-	prompt: 'A fox in the morning mist, watercolour, soft light',
+	prompt: 'A fox in the morning mist, watercolor, soft light',
 	date: '2026-11-22',
 	time: '14-05-59',
 };
@@ -21,7 +21,7 @@ describe('the template', () => {
 		['{model}', 'vendor-aurora image-1'],
 		['{taskId}', 'task_0a1b'],
 		['{taskid}', 'task_0a1b'],
-		['{prompt}', 'A-fox-in-the-morning-mist-watercolour'],
+		['{prompt}', 'A-fox-in-the-morning-mist-watercolor'],
 		['{date}_{time}', '2026-11-22_14-05-59'],
 		['night.{item}', 'night.7'],
 		['{item}.png', '7'],
