@@ -226,7 +226,7 @@ function tlsFault(code: string, message: string, connection?: Connection): Fault
 /** Texts of Node.js, of n8n and of its HTTP library for what is never sent; some come without a code. */
 const FAULTS_BY_TEXT: Array<[text: RegExp, fault: Fault]> = [
 	[/must be a valid HTTP token|invalid character in header content/i, 'invalidHeader'],
-	[/invalid value "[^"]{0,200}" for header/i, 'invalidHeader'],
+	[/invalid value "[^"]*" for header/i, 'invalidHeader'],
 	[/request path contains unescaped characters/i, 'invalidAddress'],
 	[/request was blocked because (it resolves to|the destination hostname is)/i, 'blocked'],
 	[/domain not allowed: this credential/i, 'blocked'],

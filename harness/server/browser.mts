@@ -104,7 +104,7 @@ export class Editor {
 	 */
 	async openWorkflow(id: string): Promise<void> {
 		await this.goto(`/workflow/${id}`);
-		await this.byTestId('canvas-node').first().waitFor();
+		await this.byTestId('canvas-node').first().waitFor({ timeout: LOAD_MS });
 	}
 
 	/**
@@ -122,7 +122,8 @@ export class Editor {
 	 * @param name the node's name in the workflow
 	 */
 	async openNode(name: string): Promise<void> {
-		await this.node(name).dblclick();
+		// The first panel freezes the page of a busy machine for longer than a step.
+		await this.node(name).dblclick({ timeout: LOAD_MS });
 		await this.panel.waitFor();
 	}
 

@@ -1,5 +1,6 @@
 /** One session of the owner with an n8n server. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Anything that JSON holds; callers narrow what they read. */
 export type Json = any;
@@ -44,17 +45,24 @@ export class RestSession {
 		for (const [name, value] of Object.entries(options.query ?? {})) {
 			url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
 		}
-		const response = await fetch(url, {
-			method,
-			headers: {
-				'browser-id': this.browserId,
-				cookie: this.cookie,
-				...(body === undefined ? {} : { 'content-type': 'application/json' }),
-				...options.headers,
-			},
-			body: body === undefined ? undefined : JSON.stringify(body),
-			signal: AbortSignal.timeout(120_000),
-		});
+		const send = async (): Promise<Response> =>
+			await fetch(url, {
+				method,
+				headers: {
+					'browser-id': this.browserId,
+					cookie: this.cookie,
+					...(body === undefined ? {} : { 'content-type': 'application/json' }),
+					...options.headers,
+				},
+				body: body === undefined ? undefined : JSON.stringify(body),
+				signal: AbortSignal.timeout(120_000),
+			});
+		let response = await send();
+		// On a busy machine n8n takes its own database for gone for a moment.
+		for (let tries = 0; response.status === 503 && method === 'GET' && tries < 60; tries += 1) {
+			await sleep(1_000);
+			response = await send();
+		}
 		const text = await response.text();
 		if (!response.ok) {
 			throw new Error(

@@ -185,11 +185,21 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200):
 	response.end(JSON.stringify(body));
 }
 
+/** Below what systems give out by themselves: nobody is given a port from here a moment later. */
+const FIRST_DEAD_PORT = 10_000;
+let deadPorts = process.pid * 101;
+
 /** An address at which nothing answers. */
 export async function deadAddress(): Promise<string> {
-	const server = await serve((_, response) => response.end());
-	await server.close();
-	return server.url;
+	for (;;) {
+		const port = FIRST_DEAD_PORT + (deadPorts++ % 20_000);
+		const server = createServer();
+		const isFree = await new Promise<boolean>((resolve) => {
+			server.once('error', () => resolve(false));
+			server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+		});
+		if (isFree) return `http://127.0.0.1:${port}`;
+	}
 }
 
 /** Everything in a value as one text: own and inherited fields, hidden ones, causes, circles. */

@@ -117,14 +117,16 @@ describe('submitted and waited for in one node', () => {
 			true,
 			false,
 		]);
-		expect(items[3]?.summary).toEqual({
+		const { rateLimitedRequests, ...summary } = items[3]?.summary as IDataObject;
+		expect(summary).toEqual({
 			images: 4,
 			tasks: 3,
 			estimatedCost: 0.24,
-			rateLimitedRequests: 2,
 			takenOverItems: 0,
 			failedItems: 1,
 		});
+		// A check may end while the response to one of its polls is on its way.
+		expect([1, 2]).toContain(rateLimitedRequests);
 	});
 
 	test('file names are those of the template, and differ also across checks', async () => {

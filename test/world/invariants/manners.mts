@@ -59,9 +59,15 @@ function tooSoon(requests: Received[]): string[] {
 /** A task is polled once a second at the most. */
 function tooOften(requests: Received[]): string[] {
 	const last = new Map<string, Received>();
+	// One that is unknown under its kind is looked for under the other, where it may be another's.
+	const unknown = new Set(
+		requests
+			.filter(({ call, status }) => call === 'poll' && status === 404)
+			.map((one) => one.taskId),
+	);
 	return requests.flatMap((request) => {
 		const { call, kind, taskId, at } = request;
-		if (call !== 'poll') return [];
+		if (call !== 'poll' || unknown.has(taskId)) return [];
 		const name = `${kind} task ${taskId}`;
 		const before = last.get(name);
 		last.set(name, request);

@@ -93,8 +93,12 @@ function lost(played: Played, step: Step): Breach[] {
 		(charge) =>
 			charge.step === step.number &&
 			!charge.toldFailed &&
-			// There n8n drops the files of a tool, and such an image has no address.
-			!(charge.inline && charge.taskId === undefined && step.flow.as === 'subNodeTool'),
+			// There n8n drops the files of a tool, and after a Stop all data; such an image has no address.
+			!(
+				charge.inline &&
+				charge.taskId === undefined &&
+				(step.flow.as === 'subNodeTool' || step.ended === 'stopped')
+			),
 	);
 	const missing = own.filter((charge) => !isHad(charge, shown));
 	return missing.flatMap((charge): Breach[] => {

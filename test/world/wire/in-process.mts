@@ -122,15 +122,21 @@ function streamOf(
 	to: Destination,
 	signal: AxiosConfig['signal'],
 ): Readable {
-	const stream = new Readable({ read: () => undefined });
 	const own = underWay;
 	own.count += 1;
-	// Whoever has read it to the end goes on before it is closed.
+	// Whoever has read it to the end, or thrown it away, goes on before it is closed.
 	let isOpen = true;
 	const over = (): void => {
 		if (isOpen) own.count -= 1;
 		isOpen = false;
 	};
+	const stream = new Readable({
+		read: () => undefined,
+		destroy: (error, done) => {
+			over();
+			done(error);
+		},
+	});
 	stream.once('end', over);
 	stream.once('error', over);
 	stream.once('close', () => {
