@@ -126,7 +126,7 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 		expect(found).toMatchObject({ taskId, status: 'completed', images: [expect.anything()] });
 		expect((await fetch(found.images[0].url)).status).toBe(200);
 		const refused = await post({});
-		expect([refused.status, await refused.json()]).toEqual([400, { error: '"Prompt" is empty' }]);
+		expect([refused.status, await refused.json()]).toEqual([400, { error: "'Prompt' is empty" }]);
 		expect((await answerOf(`${result}task_none`)).status).toBe(404);
 		expect(gateway.paid).toBe(1);
 		await server.deactivate(id);
