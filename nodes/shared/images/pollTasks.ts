@@ -67,11 +67,12 @@ export function createTaskPoller(run: Run, intervalMs: number, expected: number)
 		intervalMs,
 		expected,
 		ask: async (task, timeoutMs) => {
+			const askedAt = clock.now();
 			const answer = await askAbout(
 				task,
 				async (plan) => await client.sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs)),
 			);
-			return judge(task, answer, clock.now());
+			return judge(task, answer, askedAt);
 		},
 	});
 
@@ -98,8 +99,13 @@ function birth(now: number, ageMs: number | undefined, heldMs = 0): number | und
 	return heldMs >= YOUNG_MS ? now - heldMs : undefined;
 }
 
-/** What an answer means for whoever asks again: a 404 is final only if it stays. */
-function judge(task: AskedTask, answer: Answer, now: number): PollAnswer {
+/**
+ * What an answer means for whoever asks again: a 404 is final only if it stays.
+ *
+ * @param askedAt when the question was sent: an answer may take half a minute, or the look under the
+ * other kind may, and the task was younger when the gateway said that it does not know it
+ */
+function judge(task: AskedTask, answer: Answer, askedAt: number): PollAnswer {
 	if (answer.kind === 'state') {
 		task.foundAs = answer.state.taskType;
 		task.seen = true;
@@ -108,7 +114,7 @@ function judge(task: AskedTask, answer: Answer, now: number): PollAnswer {
 	}
 	if (answer.kind !== 'missing') return answer;
 	const { error, pauseMs } = answer;
-	return isGone(task, now)
+	return isGone(task, askedAt)
 		? { kind: 'final', error }
 		: { kind: 'passing', error, pauseMs, soon: true };
 }
@@ -133,12 +139,13 @@ export async function queryTask(
 	const task: AskedTask = { ...wanted, bornAt: birth(clock.now(), ageMs) };
 	for (let round = 1; ; round += 1) {
 		let attempts = round;
+		const askedAt = clock.now();
 		const asked = await askAbout(task, async (plan) => {
 			const delivered = await client.sendWithRetry(plan);
 			attempts = Math.max(attempts, delivered.attempts);
 			return delivered.outcome;
 		});
-		const answer = judge(task, asked, clock.now());
+		const answer = judge(task, asked, askedAt);
 		if (answer.kind === 'state') return answer.state;
 		const isForeign = asked.kind === 'passing' && asked.error.problem.httpCode === 404;
 		const mayPass = asked.kind === 'missing' || (isForeign && round < MOST_FOREIGN_404);

@@ -119,6 +119,25 @@ describe('a 404', () => {
 		}
 	});
 
+	test.each([
+		['the look under its own kind', 'generations'],
+		['the look under the other kind', 'edits'],
+	])('of the gateway for a young task passes, even if %s takes a minute', async (_, slow) => {
+		// On the clock of the nodes: half a second of real time.
+		const answer = (response: ServerResponse) => sendJson(response, UNKNOWN, 404);
+		const reply: Reply = (response, { url }, nth) => {
+			if (nth > 2 && url?.includes('generations')) sendJson(response, done());
+			else if (nth === 1 && url?.includes(slow)) setTimeout(() => answer(response), 600);
+			else answer(response);
+		};
+		for (const taskType of ['generation', 'auto']) {
+			const item = { taskId: 't', taskType, ...aged(0) };
+			const { items, failed } = await wait(reply, [item], { maxWait: 600 });
+			expect(failed).toEqual([]);
+			expect(items).toHaveLength(1);
+		}
+	});
+
 	test.each<[string, number | undefined, number, number]>([
 		['that is old', 31, 1, 0],
 		['of unknown age', undefined, 4, 5],
