@@ -43,9 +43,12 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	];
 }
 
+/** Where a redirect leads: the rest of a request that is under way. */
+const isRedirected = ({ call }: Received): boolean => call === 'other';
+
 /** After a 429 with Retry-After the whole run waits for so long. */
 function tooSoon(requests: Received[]): string[] {
-	const inTurn = requests.filter((request) => !isListing(request));
+	const inTurn = requests.filter((request) => !isListing(request) && !isRedirected(request));
 	return inTurn.flatMap(({ pause }) => {
 		if (pause === undefined) return [];
 		const early = inTurn.find(

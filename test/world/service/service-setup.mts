@@ -52,7 +52,16 @@ export interface ServiceSetup {
 	faults: ServiceFault[];
 }
 
-export const OPEN_WORDS = ['queued', 'pending', 'processing', 'in_progress', 'running', ' Queued '];
+/** The last is unknown to the specification: neither success nor failure. */
+export const OPEN_WORDS = [
+	'queued',
+	'pending',
+	'processing',
+	'in_progress',
+	'running',
+	' Queued ',
+	'moderating',
+];
 export const GOOD_WORDS = ['completed', 'succeeded', 'success', 'COMPLETED'];
 export const BAD_WORDS = ['failed', 'cancelled', 'Failed '];
 
