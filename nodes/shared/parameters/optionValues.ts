@@ -143,6 +143,10 @@ export function readBudget(context: IExecuteFunctions, value: unknown): number {
 	if (Number(value ?? 0) < 0) {
 		throw new NodeOperationError(context.getNode(), "'Budget' must not be negative");
 	}
+	// What else JavaScript makes a number of would be no limit at all: false, an empty list, a date.
+	if (!['number', 'string', 'undefined'].includes(typeof value) && value !== null) {
+		throw new NodeOperationError(context.getNode(), "'Budget' must be a number");
+	}
 	return inRange(context, 'budget', value, 0);
 }
 
