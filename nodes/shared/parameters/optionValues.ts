@@ -163,7 +163,8 @@ export function readCount(
 	highest = 1000,
 ): number | undefined {
 	if (value === undefined || value === null || value === '') return undefined;
-	const count = Number(value);
+	// JavaScript makes a number of a list and of true as well.
+	const count = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 	if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
 	const range = `a whole number from 1 to ${highest}`;
 	throw new NodeOperationError(context.getNode(), `'${name}' must be ${range}`, {
