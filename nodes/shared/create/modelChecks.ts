@@ -97,7 +97,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			}
 			if (makesVideos(record)) {
 				throw new GatewayError({
-					message: `The model "${request.model}" makes videos, and the gateway has no endpoint for videos`,
+					message: `The model '${request.model}' generates videos, and the gateway has no endpoint for videos`,
 					description: 'Choose an image model from the list. Nothing was sent for this item.',
 				});
 			}
@@ -132,6 +132,6 @@ export function checkBudget(budget: number, costs: Array<number | undefined>): v
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent of the ${costs.length} requests. Increase 'Budget' in the options, or send fewer items.`,
+		description: `Nothing was sent for ${costs.length === 1 ? 'this request' : `these ${costs.length} requests`}. Increase 'Budget' in the options, or send fewer items.`,
 	});
 }
