@@ -88,7 +88,7 @@ function imagesToBeHad({ images = [], items }: Paid = {}): string[] {
 	return images.map(({ url }) => (url.startsWith('data:') ? INSIDE : url));
 }
 
-const INSIDE = 'an image inside the response, which a retry of this execution returns';
+const INSIDE = 'an image inside the response, which a retry of this execution takes from its data';
 
 function unknownOutcome(paid: Paid | undefined): string[] {
 	if (paid === undefined) return ['the request was in progress'];
