@@ -89,7 +89,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			const named = record ?? published?.find(({ model }) => isSameName(model, request.model));
 			if (named !== undefined && makesVideos(named)) {
 				throw new GatewayError({
-					message: `The model "${named.model}" makes videos, and the gateway has no endpoint for videos`,
+					message: `The model '${named.model}' generates videos, and the gateway has no endpoint for videos`,
 					description: 'Choose an image model from the list. Nothing was sent for this item.',
 				});
 			}
@@ -146,6 +146,6 @@ export function checkBudget(budget: number, costs: Array<number | undefined>): v
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent of the ${costs.length} requests. Increase 'Budget' in the options, or send fewer items.`,
+		description: `Nothing was sent for ${costs.length === 1 ? 'this request' : `these ${costs.length} requests`}. Increase 'Budget' in the options, or send fewer items.`,
 	});
 }

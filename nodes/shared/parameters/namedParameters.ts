@@ -34,10 +34,10 @@ export function readNamedParameters(context: IExecuteFunctions, itemIndex: numbe
 				itemIndex,
 			});
 		if (isBlank) throw refuse(`A parameter in '${NAME}' has no name`);
-		if (!isNamed) throw refuse(`A name in '${NAME}' is not a text`);
+		if (!isNamed) throw refuse(`A name in '${NAME}' must be text`);
 		const name = String(given).trim();
 		if (!isSendable(name)) {
-			throw refuse(`"${quote(name).slice(0, 100)}" cannot be the name of a parameter`);
+			throw refuse(`"${quote(name).slice(0, 100)}" can't be the name of a parameter`);
 		}
 		if (parameters.has(name)) throw refuse(`'${name}' is in '${NAME}' more than once`);
 		if (Object.hasOwn(FIELDS, name)) {

@@ -21,7 +21,7 @@ const RANGES = {
 	maxWait: { name: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
 	parkAfter: { name: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
 	budget: { name: 'Budget', fallback: 0, lowest: 0, highest: Number.MAX_SAFE_INTEGER },
-	maxDownloadMb: { name: 'Max Download Size (MB)', fallback: 100, lowest: 0.001, highest: 2048 },
+	maxDownloadMb: { name: 'Max Download Size', fallback: 100, lowest: 0.001, highest: 2048 },
 } satisfies Record<string, Range>;
 
 export type NumberOption = keyof typeof RANGES;

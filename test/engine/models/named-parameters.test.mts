@@ -125,8 +125,8 @@ test('they are held against the limits of a published model, and take its types'
 test.each<[string, Row[], RegExp]>([
 	['no name', [{ value: '5' }], /has no name/],
 	['blanks as a name', [{ name: ' \t', value: '5' }], /has no name/],
-	['a name that JavaScript keeps', [{ name: '__proto__', value: '1' }], /"__proto__" cannot be/],
-	['constructor', [{ name: 'constructor', value: '1' }], /"constructor" cannot be/],
+	['a name that JavaScript keeps', [{ name: '__proto__', value: '1' }], /"__proto__" can't be/],
+	['constructor', [{ name: 'constructor', value: '1' }], /"constructor" can't be/],
 	[
 		'twice',
 		[
@@ -143,12 +143,12 @@ test.each<[string, Row[], RegExp]>([
 		],
 		/'a' is in .* more/,
 	],
-	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" cannot be the name/],
-	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /cannot be the name/],
+	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" can't be the name/],
+	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /can't be the name/],
 	['the model', [{ name: 'model', value: 'other' }], /must not set 'model': use the field 'Model'/],
 	['the prompt', [{ name: 'prompt', value: 'other' }], /must not set 'prompt'/],
 	['a stream', [{ name: 'stream', value: 'true' }], /must not set "stream"/],
-	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /is not a text/],
+	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /must be text/],
 	['no number', [{ name: 'seed', value: '={{ NaN }}' }], /is not a number/],
 	[
 		'no number inside',
@@ -156,7 +156,7 @@ test.each<[string, Row[], RegExp]>([
 		/'seeds' in .* can't be sent/,
 	],
 	['a symbol', [{ name: 'seed', value: '={{ Symbol("x") }}' }], /'seed' in .* can't be sent/],
-	['a name without a text', [{ name: '={{ ({ toString: 1 }) }}', value: '1' }], /is not a text/],
+	['a name without a text', [{ name: '={{ ({ toString: 1 }) }}', value: '1' }], /must be text/],
 	['the mode', [{ name: 'async', value: 'true' }], /must not set 'async': use the field 'Mode'/],
 	...['two', '1.5', '0', '-1', '={{ [2] }}', 'true', '100000'].map(
 		(value): [string, Row[], RegExp] => [
