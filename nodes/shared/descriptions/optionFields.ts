@@ -9,7 +9,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: false,
 		description:
-			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests repeated after a rate limit, failed items, and items that an earlier try paid for',
+			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try',
 	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
@@ -39,7 +39,7 @@ const OPTIONS = {
 		type: 'options',
 		default: 'run',
 		description:
-			"How long the budget lasts. Days and months follow the workflow's time zone. They count this node's estimated costs, including requests with an unknown outcome. n8n saves the sum when a production execution ends: manual executions aren't counted afterwards, and if n8n crashes, that execution's costs are lost. In queue mode, executions that overlap on different workers don't see each other's costs.",
+			"How long the budget lasts. Days and months follow the workflow's time zone and count this node's estimated costs, including requests with an unknown outcome. n8n saves them only when a production execution ends, so manual executions and those lost in a crash don't count later. In queue mode, parallel executions on different workers don't see each other's costs.",
 		options: [
 			{ name: 'Day', value: 'day' },
 			{ name: 'Month', value: 'month' },

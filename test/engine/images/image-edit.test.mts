@@ -371,7 +371,7 @@ describe('an image from an address', () => {
 			'one that says it is too large',
 			(_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(large),
 			'larger than 1 MB',
-			'Max Download Size (MB)',
+			'Max Download Size',
 		],
 		[
 			'one that turns out too large',
@@ -381,7 +381,7 @@ describe('an image from an address', () => {
 				response.end(large.subarray(600_000));
 			},
 			'larger than 1 MB',
-			'Max Download Size (MB)',
+			'Max Download Size',
 		],
 		[
 			'a web page',

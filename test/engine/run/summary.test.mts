@@ -64,7 +64,7 @@ test('requests over the rate limit, of every kind, as often as the gateway refus
 	);
 	expect(refusals()).toBe(5);
 	expect(summaryIn(result)).toMatchObject({ images: 3, tasks: 3, rateLimitedRequests: 5 });
-	expect(hintsOf(result)[0]).toContain('5 requests over the rate limit, repeated');
+	expect(hintsOf(result)[0]).toContain('5 requests retried after a rate limit');
 });
 
 test('failed items: refused, failed at the gateway, of unknown outcome, not downloaded', async () => {
