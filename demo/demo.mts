@@ -55,7 +55,7 @@ async function runWorkflow(
 				} else if (node === WAIT) {
 					finished.abort();
 					progress.update('Collecting');
-					progress.note(`${WAIT}: ${items} pictures received`);
+					progress.note(`${WAIT}: ${items} images received`);
 				}
 			},
 		});
@@ -66,7 +66,7 @@ async function runWorkflow(
 }
 
 function fileName(index: number, prompt: string, extension: string): string {
-	const words = prompt.toLowerCase().match(/[a-z0-9]+/g) ?? ['picture'];
+	const words = prompt.toLowerCase().match(/[a-z0-9]+/g) ?? ['image'];
 	return `${index + 1}-${words.join('-').slice(0, 48)}.${extension}`;
 }
 
@@ -107,10 +107,10 @@ async function main(): Promise<void> {
 		}
 
 		const pictures = await savePictures(host, result);
-		if (pictures.length === 0) throw new Error('The workflow ended without a picture.');
+		if (pictures.length === 0) throw new Error('The workflow ended without an image.');
 		const page = join(output, 'index.html');
 		await writeFile(page, renderPage(pictures));
-		console.log(`${pictures.length} pictures:`);
+		console.log(`${pictures.length} images:`);
 		for (const { file, prompt } of pictures) {
 			console.log(`  ${relative(process.cwd(), join(output, file))}  (${prompt})`);
 		}

@@ -30,7 +30,7 @@ export function renderPage(pictures: Picture[]): string {
 	<head>
 		<meta charset="utf-8">
 		<meta name="viewport" content="width=device-width, initial-scale=1">
-		<title>Media Gateway: pictures of the demo</title>
+		<title>Media Gateway: demo images</title>
 		<style>
 			:root { color-scheme: light dark; font-family: system-ui, sans-serif; }
 			body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
@@ -42,7 +42,7 @@ export function renderPage(pictures: Picture[]): string {
 		</style>
 	</head>
 	<body>
-		<h1>Pictures of the demo</h1>
+		<h1>Demo images</h1>
 		<main>
 ${figures.join('\n')}
 		</main>

@@ -33,7 +33,7 @@ async function findModel(mediaUrl: string): Promise<string> {
 				(generation_modes ?? ['async']).includes('async'),
 		);
 		if (found?.model) return found.model;
-		throw new Error('it lists no image model that makes pictures from text in asynchronous mode');
+		throw new Error('it lists no asynchronous image model that generates images from text');
 	} catch (error) {
 		const { message, cause } = error as Error;
 		const reason = cause instanceof Error && cause.message ? cause.message : message;

@@ -7,14 +7,14 @@ const help = `Starts the embedded gateway: the whole protocol on this computer, 
 
   --port N                  port to listen on (default 8787; 0: any free one)
   --host ADDRESS            address to listen on (default 127.0.0.1)
-  --task-seconds N or N,M   how long a task takes, or between which two (default 3)
-  --sync-ms N               how long a synchronous call takes (default 0)
-  --requests-per-second N   more are refused with 429
-  --image-size N            pixels of an edge where the request names no size (default 512)
-  --image-bytes N           pad every picture to so many bytes
-  --fault JSON              something that goes wrong; may be repeated, for example
+  --task-seconds N or N,M   how long a task takes, or a range (default 3)
+  --sync-ms N               how long a synchronous request takes (default 0)
+  --requests-per-second N   rate limit: more get status 429
+  --image-size N            width and height if the request has no size (default 512)
+  --image-bytes N           pad every image to this many bytes
+  --fault JSON              a fault; can be repeated, for example
                             '{"call":"poll","kind":"status","status":502,"share":0.2}'
-  --help                    this text
+  --help                    show these options
 `;
 
 const text = { type: 'string' } as const;
@@ -89,7 +89,7 @@ function greeting(url: string, [one, two]: [string, string]): string {
   models  ${url}/v1/media/models
   counts  ${url}/__admin/stats
 
-Draw a picture:
+Generate an image:
 
   curl ${url}/v1/images/generations \\
     -H 'Authorization: Bearer ${one}' -H 'Content-Type: application/json' \\

@@ -7,6 +7,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
  */
 const FIRST = [
 	'world.test.mts',
+	'faults.test.mts',
 	'durations.test.mts',
 	'gateway-limits.test.mts',
 	'poller.test.mts',

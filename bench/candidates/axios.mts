@@ -28,7 +28,7 @@ export function axiosByHand({ url, key }: Prepare): Candidate {
 	const client = axios.create({ baseURL: url, headers: { Authorization: `Bearer ${key}` } });
 
 	const generate = async (query: string) =>
-		(await client.post(`/v1/images/generations${query}`, { model: MODEL, prompt: 'a harbour' }))
+		(await client.post(`/v1/images/generations${query}`, { model: MODEL, prompt: 'a harbor' }))
 			.data as Finished & { id: string };
 
 	async function waitFor(id: string, pauseS: number): Promise<Finished> {
@@ -48,7 +48,7 @@ export function axiosByHand({ url, key }: Prepare): Candidate {
 	async function edit(bytes: number): Promise<void> {
 		const form = new FormData();
 		form.append('model', MODEL);
-		form.append('prompt', 'a harbour');
+		form.append('prompt', 'a harbor');
 		form.append('image', picture(bytes), { filename: 'one.png', contentType: 'image/png' });
 		await client.post('/v1/images/edits', form, { maxBodyLength: Infinity });
 	}

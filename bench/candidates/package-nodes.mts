@@ -56,7 +56,7 @@ function workflowFor(work: Work): WorkflowJson {
 		case 'edit':
 			return chain(
 				{ name: 'Start', type: 'bench.files', parameters: {} },
-				node('imageEdit', { ...common, prompt: 'a harbour', options: limits }),
+				node('imageEdit', { ...common, prompt: 'a harbor', options: limits }),
 			);
 	}
 }
@@ -64,10 +64,10 @@ function workflowFor(work: Work): WorkflowJson {
 export function inputFor(work: Work): Array<{ json: { prompt: string; taskId?: string } }> {
 	if (work.kind === 'wait') {
 		return work.ids.map((taskId) => ({
-			json: { prompt: 'a harbour', taskId, taskType: 'generation' },
+			json: { prompt: 'a harbor', taskId, taskType: 'generation' },
 		}));
 	}
-	return Array.from({ length: work.count }, () => ({ json: { prompt: 'a harbour' } }));
+	return Array.from({ length: work.count }, () => ({ json: { prompt: 'a harbor' } }));
 }
 
 export async function thePackage({ url, key }: Prepare): Promise<Candidate> {

@@ -83,7 +83,7 @@ async function submitOne(seconds: number): Promise<string> {
 	const response = await fetch(`${gateway.url}/v1/images/generations?async=true`, {
 		method: 'POST',
 		headers: { authorization: `Bearer ${gateway.keys[0]}`, 'content-type': 'application/json' },
-		body: JSON.stringify({ model: MODEL, prompt: `[slow ${seconds}] a harbour at dawn` }),
+		body: JSON.stringify({ model: MODEL, prompt: `[slow ${seconds}] a harbor at dawn` }),
 	});
 	const { id } = (await response.json()) as { id?: string };
 	if (id === undefined) throw new Error(`The gateway refused a task with ${response.status}`);

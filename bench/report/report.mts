@@ -17,16 +17,16 @@ export interface Measured {
 }
 
 const HEADER = [
-	"| Measure | To reach | This package | (a) HTTP Request, Wait, If | (b) axios by hand | (c) Ideal | (d) n8n's helper alone | |",
+	"| Measure | Goal | This package | (a) HTTP Request, Wait, If | (b) axios by hand | (c) Ideal | (d) n8n's helper alone | |",
 	'|---|---|---|---|---|---|---|---|',
 ];
 
 const KEY =
-	'(a) the nodes that people wire in n8n today, on the same engine; (b) a client written by hand ' +
-	'with axios, form-data and simple loops; (c) what nobody can be faster than; (d) the HTTP helper ' +
-	'of n8n that every node has to use, in the barest of nodes, without limits or repeats: where it ' +
-	'misses a goal itself, no node of n8n can reach it; "with a bound and a deadline": the same, but ' +
-	'that it cuts off an answer without end, and a request that takes too long.';
+	'(a) the nodes that people combine in n8n today, on the same engine; (b) a client written by hand ' +
+	"with axios, form-data and simple loops; (c) the theoretical optimum; (d) n8n's HTTP helper, which " +
+	'every node has to use, in a minimal node without limits or retries: where it misses a goal, no n8n ' +
+	'node can reach it; "with a bound and a deadline": the same, but it cuts off endless responses and ' +
+	'requests that take too long.';
 
 function tableRow(line: Line): string {
 	const { measure, goal, builtIn, byHand, ideal, platform } = line;
@@ -44,8 +44,8 @@ export function tally(lines: readonly Line[]): string {
 	if (missed.length === 0) return `${reached}.`;
 	const others = missed.length - outOfReach;
 	return (
-		`${reached}. ${outOfReach} can be reached by no node, because n8n's HTTP helper alone (d) misses ` +
-		`${outOfReach === 1 ? 'it' : 'them'}: marked “✗, as (d)”. ${others} missed otherwise.`
+		`${reached}. No node can reach ${outOfReach} of them, because n8n's HTTP helper alone (d) misses ` +
+		`${outOfReach === 1 ? 'it' : 'them'} too: marked “✗, as (d)”. Others missed: ${others}.`
 	);
 }
 
@@ -95,7 +95,7 @@ export function writeReport(
 	});
 	const results = [
 		'# Benchmarks',
-		`${tally(lines)} \`npm run bench\` writes this page: medians of several runs, all candidates side by side in one run, each in a process of its own, against the [embedded gateway](embedded-gateway.md) in another process. \`npm run bench -- --only NAME\` measures one row again. What the figures mean for your machine: [Scaling](scaling.md).`,
+		`${tally(lines)} \`npm run bench\` writes this page: medians of several runs, with all candidates in each run, every one in its own process, against the [embedded gateway](embedded-gateway.md) in another process. \`npm run bench -- --only NAME\` repeats one row. What the figures mean for your machine: [Scaling](scaling.md).`,
 		'![Measurements: shorter bars are better](images/bench.svg)',
 		table(lines),
 		KEY,

@@ -92,6 +92,13 @@ function thinkingField({
 	});
 }
 
+const THINKING_LABELS: Record<Thinking, string> = {
+	default: 'Model Default',
+	adaptive: 'Adaptive',
+	disabled: 'Disabled',
+	enabled: 'Enabled with Budget (Legacy)',
+};
+
 /**
  * What is odd about a request that is sent all the same, as sentences for the user: a model suffix
  * that says the opposite of the switch (specification, 4.6), and the legacy form of thinking (9).
@@ -105,7 +112,7 @@ export function messageHints({
 	const switchedOn = thinking === 'adaptive' || thinking === 'enabled';
 	if (suffix !== null && thinking !== 'default' && switchedOn !== (suffix[1] === undefined)) {
 		hints.push(
-			`The model name ends in "${suffix[0]}", but 'Thinking' is set to '${thinking}'. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
+			`The model name ends in "${suffix[0]}", but 'Thinking' is set to '${THINKING_LABELS[thinking]}'. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
 		);
 	}
 	if (thinking === 'enabled') {

@@ -151,7 +151,8 @@ function fieldText(name: string, value: unknown): string | undefined {
 	if (typeof value === 'string') return value;
 	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
 	const text = jsonText(value);
-	if (text !== false) return text;
+	// A date is a text in JSON, and a form has no quotes around its texts.
+	if (text !== false) return text?.startsWith('"') ? (JSON.parse(text) as string) : text;
 	throw new GatewayError({
 		message: `The value of the field "${name.slice(0, 100)}" can't be sent`,
 		description: "It can't be converted to JSON. Nothing was sent for this item.",

@@ -155,5 +155,6 @@ export class UniqueNames {
 	}
 }
 
-/** Upper case first: two letters may have one capital. */
-const folded = (name: string): string => name.normalize('NFKC').toUpperCase().toLowerCase();
+/** By way of the capitals: two letters may have one. Small ones before: so may two capitals. */
+const folded = (name: string): string =>
+	name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');

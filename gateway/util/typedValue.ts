@@ -10,8 +10,8 @@ const LONGEST_NUMBER = 400;
  * - Blanks around a number, true or false do not count; of a text they are kept.
  * - `true` and `false` in whatever case.
  * - Numbers as in JSON, and `.5`. What a number cannot hold exactly stays text with all its digits:
- *   integers of more than 15 to 16 digits, and what is beyond the largest number. So does what is
- *   written as no number is: `007`, `+5`, `0x10`, `1,5`.
+ *   integers of more than 15 to 16 digits, and what is beyond the largest number or below the
+ *   smallest. So does what is written as no number is: `007`, `+5`, `0x10`, `1,5`.
  * - Quotes around it, single or double, make anything a text: `"5"` is the text 5, `""` an empty one.
  * - Nothing, or nothing but blanks, is no value.
  *
@@ -31,8 +31,15 @@ export function readTypedValue(text: string): string | number | boolean | undefi
 	return isExact(word, number) ? number : text;
 }
 
+/** More digits than these are not all kept. */
+const EXACT_DIGITS = 15;
+
 /** Whether a number still is the one that was written, but for the last digits of a fraction. */
 function isExact(word: string, number: number): boolean {
 	if (!Number.isFinite(number)) return false;
-	return /[.eE]/.test(word) ? true : Number.isSafeInteger(number);
+	if (!/[.eE]/.test(word)) return Number.isSafeInteger(number);
+	const [mantissa = ''] = word.split(/[eE]/);
+	const digits = mantissa.replace(/^[-0.]+/, '').replace('.', '');
+	if (number === 0) return digits === '';
+	return Math.abs(number) <= Number.MAX_SAFE_INTEGER || digits.length <= EXACT_DIGITS;
 }

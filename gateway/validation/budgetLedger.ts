@@ -59,17 +59,26 @@ export function readLedger(stored: unknown, today: string, newId: string): Budge
 	};
 }
 
-/** In a form that can be stored, with its oldest entries summed up by day. */
-export function storedLedger({ id, spendings, earlier }: BudgetLedger): JsonObject {
+/**
+ * In a form that can be stored, with its oldest entries summed up by day.
+ *
+ * @returns also what is listed no more
+ */
+export function storedLedger({ id, spendings, earlier }: BudgetLedger): {
+	stored: JsonObject;
+	summedUp: Spending[];
+} {
 	const kept = spendings.slice(-MOST_RUNS);
+	const summedUp = spendings.slice(0, -MOST_RUNS);
 	const sums = new Map(earlier);
-	for (const { day, amount } of spendings.slice(0, -MOST_RUNS)) {
-		sums.set(day, rounded((sums.get(day) ?? 0) + amount));
-	}
+	for (const { day, amount } of summedUp) sums.set(day, rounded((sums.get(day) ?? 0) + amount));
 	return {
-		id,
-		runs: kept.map(({ run, day, amount }) => ({ run, day, amount })),
-		earlier: Object.fromEntries(sums),
+		stored: {
+			id,
+			runs: kept.map(({ run, day, amount }) => ({ run, day, amount })),
+			earlier: Object.fromEntries(sums),
+		},
+		summedUp,
 	};
 }
 

@@ -49,7 +49,7 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 	if (!suits(record, mode)) {
 		const { modes, mediaType = 'nothing' } = record;
 		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;
-		violations.push({ field: 'The task of the model', value: mode, allowed: listed(offered) });
+		violations.push({ field: 'The requested operation', value: mode, allowed: listed(offered) });
 	}
 	const { generationModes } = record;
 	const wanted = asynchronous ? 'async' : 'sync';

@@ -21,7 +21,7 @@ import { searchModelsFor } from '../shared/methods/listSearch';
 import { readRequest } from '../shared/parameters/imageRequest';
 import { runNode } from '../shared/run/runNode';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
-import { readFiles } from './editFiles';
+import { readFiles, refuseImageAsText } from './editFiles';
 
 export class ImageEdit implements INodeType {
 	description: INodeTypeDescription = {
@@ -91,7 +91,8 @@ export class ImageEdit implements INodeType {
 				default: '',
 				required: true,
 				placeholder: 'e.g. https://example.com/photo.jpg',
-				description: 'Web address of the image to edit. Enter several addresses on separate lines.',
+				description:
+					'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
 				displayOptions: { show: { imageSource: ['url'] } },
 			},
 			modeFieldFor({
@@ -185,10 +186,15 @@ export class ImageEdit implements INodeType {
 			this,
 			async () =>
 				await createImages(this, 'edit', {
-					read: async (run, itemIndex) => ({
-						...readRequest(this, itemIndex, 'Enter instructions for editing the image.'),
-						files: await readFiles(run, itemIndex),
-					}),
+					read: async (run, itemIndex) => {
+						const request = readRequest(
+							this,
+							itemIndex,
+							'Enter instructions for editing the image.',
+						);
+						refuseImageAsText(this, request, itemIndex);
+						return { ...request, files: await readFiles(run, itemIndex) };
+					},
 					plan: planEdit,
 				}),
 		);

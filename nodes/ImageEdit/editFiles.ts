@@ -1,7 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
-import type { FormFile } from '../../gateway/protocol/requestPlan';
+import type { FormFile, GenerationRequest } from '../../gateway/protocol/requestPlan';
 import { downloadImage } from '../shared/transport/download';
 import { inRange, readChoice, readOptions, readText } from '../shared/parameters/optionValues';
 import { readParameter } from '../shared/parameters/reader';
@@ -26,6 +26,26 @@ export async function readFiles(run: Run, itemIndex: number): Promise<FormFile[]
 			? await filesFromUrls(run, part, itemIndex)
 			: await filesFromFields(context, part, itemIndex);
 	return [...images, ...(await additionalFiles(context, options.extraFiles, itemIndex))];
+}
+
+/**
+ * The form has a field for the image: a second one of its name, with a text in it, would be taken for
+ * the image or be lost, and the edit paid for.
+ *
+ * @throws NodeOperationError that names the parameter
+ */
+export function refuseImageAsText(
+	context: IExecuteFunctions,
+	{ modelParameters = {} }: GenerationRequest,
+	itemIndex: number,
+): void {
+	const name = ['image', 'image[]'].find((field) => Object.hasOwn(modelParameters, field));
+	if (name === undefined) return;
+	throw new NodeOperationError(
+		context.getNode(),
+		`A parameter must not be called '${name}': the image to edit has this name`,
+		{ description: "Use 'Image Source'. Nothing was sent for this item.", itemIndex },
+	);
 }
 
 async function filesFromFields(
@@ -84,7 +104,13 @@ const labelOf = (file: string | JsonObject, parameter: string): string =>
 async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise<FormFile[]> {
 	const { context } = run;
 	const advice = 'Enter the web address of the image to edit.';
-	const typed = readText(context, 'imageUrl', 'Image URL', itemIndex, advice);
+	const given = readParameter(context, 'imageUrl', itemIndex, '');
+	const listed: unknown[] = Array.isArray(given) ? given : [];
+	const lines = listed.flatMap((url) => nonEmptyString(url) ?? []);
+	const typed =
+		lines.length > 0 && lines.length === listed.length
+			? lines.join('\n')
+			: readText(context, 'imageUrl', 'Image URL', itemIndex, advice);
 	const urls = typed.split(/\s+/).filter((url) => url !== '');
 	const maxMb = inRange(
 		context,

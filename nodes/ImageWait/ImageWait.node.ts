@@ -22,7 +22,7 @@ import { playRole } from '../shared/suspend/roles';
 import { ROLES } from '../shared/suspend/subWorkflows';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
 import { assertCanSuspend, suspend } from '../shared/suspend/suspend';
-import { readJob, waitForJobs } from '../shared/suspend/waitJobs';
+import { readJob, taskKey, waitForJobs } from '../shared/suspend/waitJobs';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {
@@ -108,10 +108,16 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 	const count = context.getInputData().length;
 	const end = readRunEnd(context);
 	const tally = emptyTally();
+	const known = new Set<string>();
 	const read = (itemIndex: number) => {
 		const job = readJob(context, itemIndex);
-		tally.tasks += 1;
-		addCost(tally, job.facts.estimatedCost);
+		// Several items may name one task: it was made, and paid for, once.
+		const key = taskKey(job.task);
+		if (!known.has(key)) {
+			known.add(key);
+			tally.tasks += 1;
+			addCost(tally, job.facts.estimatedCost);
+		}
 		return { job };
 	};
 	const entries = await waitForJobs(context, count, read, windowMs, tally);

@@ -1,5 +1,5 @@
 import { createCanvas, type Canvas as Surface, type Image } from '@napi-rs/canvas';
-import { css, type Colour } from './colour.mjs';
+import { css, type Color } from './color.mjs';
 
 export type Point = readonly [x: number, y: number];
 
@@ -22,14 +22,14 @@ export class Canvas {
 		if (picture) this.context.drawImage(picture, 0, 0, width, height);
 	}
 
-	/** Fills all with bands of colour from top to bottom, each running into the next. */
-	sky(colours: readonly Colour[]): void {
-		this.gradient(0, this.height, colours);
+	/** Fills all with bands of color from top to bottom, each running into the next. */
+	sky(colors: readonly Color[]): void {
+		this.gradient(0, this.height, colors);
 		this.context.fillRect(0, 0, this.width, this.height);
 	}
 
-	/** Fills what lies below a line, from one colour where it is highest to another at the foot. */
-	ground(line: (x: number) => number, upper: Colour, lower: Colour): void {
+	/** Fills what lies below a line, from one color where it is highest to another at the foot. */
+	ground(line: (x: number) => number, upper: Color, lower: Color): void {
 		const { context, width, height } = this;
 		const step = this.step();
 		let highest = height;
@@ -46,7 +46,7 @@ export class Canvas {
 	}
 
 	/** Fills a strip between two lines. Where the lower one is above the upper one there is none. */
-	strip(upper: (x: number) => number, lower: (x: number) => number, colour: Colour, alpha: number) {
+	strip(upper: (x: number) => number, lower: (x: number) => number, color: Color, alpha: number) {
 		const { context, width } = this;
 		const step = this.step();
 		context.beginPath();
@@ -54,63 +54,63 @@ export class Canvas {
 		for (let x = width + step; x >= -step; x -= step) {
 			context.lineTo(x, Math.max(upper(x), lower(x)));
 		}
-		context.fillStyle = css(colour, alpha);
+		context.fillStyle = css(color, alpha);
 		context.fill();
 	}
 
-	box([left, top]: Point, [right, bottom]: Point, colour: Colour, alpha = 1): void {
-		this.context.fillStyle = css(colour, alpha);
+	box([left, top]: Point, [right, bottom]: Point, color: Color, alpha = 1): void {
+		this.context.fillStyle = css(color, alpha);
 		this.context.fillRect(left, top, right - left, bottom - top);
 	}
 
-	polygon(points: readonly Point[], colour: Colour, alpha = 1): void {
+	polygon(points: readonly Point[], color: Color, alpha = 1): void {
 		const { context } = this;
 		context.beginPath();
 		for (const [x, y] of points) context.lineTo(x, y);
-		context.fillStyle = css(colour, alpha);
+		context.fillStyle = css(color, alpha);
 		context.fill('evenodd');
 	}
 
 	/** Fills a shape that is thickest in the middle and runs out to both sides, flatter below. */
-	lens([left, top]: Point, width: number, thick: number, colour: Colour, alpha = 1): void {
+	lens([left, top]: Point, width: number, thick: number, color: Color, alpha = 1): void {
 		const { context } = this;
 		context.beginPath();
 		context.moveTo(left, top);
 		// The middle of the curve lies half as high as the point that pulls it.
 		context.quadraticCurveTo(left + width / 2, top - thick * 2, left + width, top);
 		context.quadraticCurveTo(left + width / 2, top + thick * 1.1, left, top);
-		context.fillStyle = css(colour, alpha);
+		context.fillStyle = css(color, alpha);
 		context.fill();
 	}
 
-	disc([x, y]: Point, radius: number, colour: Colour, alpha = 1): void {
+	disc([x, y]: Point, radius: number, color: Color, alpha = 1): void {
 		const { context } = this;
 		context.beginPath();
 		context.arc(x, y, radius, 0, 2 * Math.PI);
-		context.fillStyle = css(colour, alpha);
+		context.fillStyle = css(color, alpha);
 		context.fill();
 	}
 
 	/** Light that fades out towards the radius. */
-	glow([x, y]: Point, radius: number, colour: Colour, alpha = 1): void {
+	glow([x, y]: Point, radius: number, color: Color, alpha = 1): void {
 		const light = this.context.createRadialGradient(x, y, 0, x, y, radius);
-		for (const [at, share] of FADING) light.addColorStop(at, css(colour, alpha * share));
+		for (const [at, share] of FADING) light.addColorStop(at, css(color, alpha * share));
 		this.context.fillStyle = light;
 		this.context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
 	}
 
 	/**
-	 * Maps the light and dark of the picture to two colours.
-	 * @param share how much of the new colours shows, 0..1
+	 * Maps the light and dark of the picture to two colors.
+	 * @param share how much of the new colors shows, 0..1
 	 */
-	tone(dark: Colour, light: Colour, share: number): void {
+	tone(dark: Color, light: Color, share: number): void {
 		const { width, height } = this;
 		const toned = createCanvas(width, height);
 		const context = toned.getContext('2d');
 		context.drawImage(this.surface, 0, 0);
-		const over = (operation: 'saturation' | 'multiply' | 'lighter', colour: Colour) => {
+		const over = (operation: 'saturation' | 'multiply' | 'lighter', color: Color) => {
 			context.globalCompositeOperation = operation;
-			context.fillStyle = css(colour);
+			context.fillStyle = css(color);
 			context.fillRect(0, 0, width, height);
 		};
 		over('saturation', [128, 128, 128]);
@@ -143,10 +143,10 @@ export class Canvas {
 		return this.width > 256 ? 2 : 1;
 	}
 
-	private gradient(top: number, bottom: number, colours: readonly Colour[]): void {
+	private gradient(top: number, bottom: number, colors: readonly Color[]): void {
 		const gradient = this.context.createLinearGradient(0, top, 0, bottom);
-		colours.forEach((colour, index) =>
-			gradient.addColorStop(index / (colours.length - 1), css(colour)),
+		colors.forEach((color, index) =>
+			gradient.addColorStop(index / (colors.length - 1), css(color)),
 		);
 		this.context.fillStyle = gradient;
 	}

@@ -1,5 +1,5 @@
 import type { Canvas } from './canvas.mjs';
-import { hsl, mix, type Colour } from './colour.mjs';
+import { hsl, mix, type Color } from './color.mjs';
 import { horizon, type DrawingContext } from './drawing-context.mjs';
 import type { Scene } from './scene.mjs';
 import type { Random } from '../seed.mjs';
@@ -7,7 +7,7 @@ import type { Random } from '../seed.mjs';
 /** Layer over layer, each nearer and darker than the one before; gives the height of the last. */
 export function paintLand({ canvas, scene, random, unit }: DrawingContext): number {
 	const { height } = canvas;
-	const near = landColour(scene);
+	const near = landColor(scene);
 	const far = mix(scene.sky[2]!, near, 0.22);
 	const layers = 5;
 	for (let layer = 0; layer < layers; layer += 1) {
@@ -20,23 +20,23 @@ export function paintLand({ canvas, scene, random, unit }: DrawingContext): numb
 			unit,
 			rough,
 		);
-		const colour = mix(far, near, share);
+		const color = mix(far, near, share);
 		const edge = (x: number) => base + line(x);
 		if (scene.land === 'city' && layer > 0 && layer < 4)
-			paintTowers(canvas, scene, random, base, colour);
-		canvas.ground(edge, colour, mix(colour, far, 0.28));
+			paintTowers(canvas, scene, random, base, color);
+		canvas.ground(edge, color, mix(color, far, 0.28));
 		if (rough && layer < 2) {
 			const snow = mix([255, 255, 255], far, 0.2 + layer * 0.15);
 			paintCaps(canvas, edge, unit, base - unit * 0.07, snow);
 		}
 		const wooded = scene.land === 'forest' ? layer > 0 : layer === 3 && scene.land !== 'city';
 		if (wooded && layer < 4)
-			paintTrees(canvas, random, edge, unit * (0.05 + share * 0.09), mix(colour, [8, 20, 24], 0.3));
+			paintTrees(canvas, random, edge, unit * (0.05 + share * 0.09), mix(color, [8, 20, 24], 0.3));
 	}
 	return height * (horizon + 0.24);
 }
 
-export function landColour({ hour, hue, snow, land }: Scene): Colour {
+export function landColor({ hour, hue, snow, land }: Scene): Color {
 	if (snow) return hour === 'night' ? hsl(220, 0.3, 0.55) : hsl(214, 0.45, 0.9);
 	const lightness = { day: 0.32, dawn: 0.27, dusk: 0.15, night: 0.08 }[hour];
 	return hsl(land === 'forest' ? 140 + hue / 9 : hue, hour === 'day' ? 0.36 : 0.32, lightness);
@@ -75,7 +75,7 @@ export function paintCaps(
 	edge: (x: number) => number,
 	unit: number,
 	line: number,
-	snow: Colour,
+	snow: Color,
 ): void {
 	const ragged = (x: number) => line + unit * 0.035 * Math.abs((((x / unit) * 18) % 2) - 1);
 	canvas.strip(edge, ragged, snow, 0.85);
@@ -86,7 +86,7 @@ function paintTrees(
 	random: Random,
 	edge: (x: number) => number,
 	size: number,
-	colour: Colour,
+	color: Color,
 ): void {
 	for (let x = -size * random(); x < canvas.width + size; x += size * (0.3 + random() * 0.9)) {
 		const tall = size * (0.7 + random() * 0.7);
@@ -103,7 +103,7 @@ function paintTrees(
 					[x + tall * wide, lower],
 					[x - tall * wide, lower],
 				],
-				colour,
+				color,
 			);
 		}
 	}
@@ -114,7 +114,7 @@ function paintTowers(
 	scene: Scene,
 	random: Random,
 	base: number,
-	colour: Colour,
+	color: Color,
 ): void {
 	const unit = Math.min(canvas.width, canvas.height);
 	const lit = scene.hour === 'day' ? 0.12 : 0.45;
@@ -128,7 +128,7 @@ function paintTowers(
 				[x + wide, canvas.height],
 				[x, canvas.height],
 			],
-			colour,
+			color,
 		);
 		if (random() < 0.25)
 			canvas.polygon(
@@ -137,14 +137,14 @@ function paintTowers(
 					[x + wide * 0.54, top],
 					[x + wide * 0.42, top],
 				],
-				colour,
+				color,
 			);
 		const pane = unit * 0.008;
 		for (let wy = top + pane * 2; wy < base + unit * 0.06; wy += pane * 2.6) {
 			for (let wx = x + pane * 1.2; wx < x + wide - pane * 1.6; wx += pane * 2.2) {
 				if (random() > lit) continue;
 				const light =
-					scene.hour === 'day' ? mix(colour, [255, 255, 255], 0.5) : ([255, 214, 130] as const);
+					scene.hour === 'day' ? mix(color, [255, 255, 255], 0.5) : ([255, 214, 130] as const);
 				canvas.polygon(
 					[
 						[wx, wy],

@@ -1,7 +1,7 @@
 import { Canvas, type Point } from './canvas.mjs';
-import { mix } from './colour.mjs';
+import { mix } from './color.mjs';
 import type { DrawingContext } from './drawing-context.mjs';
-import { landColour, paintLand } from './land.mjs';
+import { landColor, paintLand } from './land.mjs';
 import { readScene } from './scene.mjs';
 import { paintSea } from './sea.mjs';
 import { hash, seeded } from '../seed.mjs';
@@ -40,11 +40,11 @@ function paintSubject({ canvas, scene, random, unit, sun }: DrawingContext, grou
 	const size = unit * subject.height;
 	const foot = subject.place === 'sky' ? height * 0.14 + size : ground;
 	if (subject.place === 'land' && scene.land === 'sea') {
-		const rock = mix(landColour(scene), [30, 28, 40], 0.5);
+		const rock = mix(landColor(scene), [30, 28, 40], 0.5);
 		canvas.lens([x - size * 0.75, foot + size * 0.06], size * 1.5, size * 0.16, rock);
 	} else if (subject.place === 'land') {
 		canvas.lens([x - size * 0.45, foot], size * 0.95, size * 0.05, [10, 12, 24], 0.3);
 	}
 	const share = { day: 0, dawn: 0.1, dusk: 0.25, night: 0.38 }[hour];
-	draw(canvas, subject, [x, foot], size, scene.tint, { colour: scene.sky[0]!, share });
+	draw(canvas, subject, [x, foot], size, scene.tint, { color: scene.sky[0]!, share });
 }

@@ -1,22 +1,22 @@
 import { loadImage } from '@napi-rs/canvas';
 import { Canvas } from './canvas.mjs';
-import { hsl, mix, type Colour } from './colour.mjs';
-import { colourIn, hourIn } from './scene.mjs';
+import { hsl, mix, type Color } from './color.mjs';
+import { colorIn, hourIn } from './scene.mjs';
 import { hash, seeded } from '../seed.mjs';
 import { paintMoon, paintSnowfall, paintStars } from './sky.mjs';
 
 const biggestEdge = 2048;
 
-/** How light and dark of a picture are mapped to colours, and how much of it shows. */
+/** How light and dark of a picture are mapped to colors, and how much of it shows. */
 interface Tone {
-	dark: Colour;
-	light: Colour;
+	dark: Color;
+	light: Color;
 	share: number;
 }
 
 /**
- * An uploaded picture, changed as the prompt says (`night`, `snow`, a colour, `black and white`, an
- * hour) or else toned in colours drawn from it, and framed. Undefined if it cannot be decoded.
+ * An uploaded picture, changed as the prompt says (`night`, `snow`, a color, `black and white`, an
+ * hour) or else toned in colors drawn from it, and framed. Undefined if it cannot be decoded.
  */
 export async function retouch(
 	original: Buffer,
@@ -60,11 +60,11 @@ function toneFor(prompt: string, hue: number): Tone {
 	if (hour === 'dusk') return { dark: [52, 16, 66], light: [255, 190, 120], share: 0.6 };
 	if (hour === 'dawn') return { dark: [70, 50, 110], light: [255, 222, 200], share: 0.55 };
 	if (hour === 'day') return { dark: [30, 70, 110], light: [255, 255, 236], share: 0.5 };
-	const colour = colourIn(prompt);
-	if (colour)
+	const color = colorIn(prompt);
+	if (color)
 		return {
-			dark: mix(colour, [0, 0, 0], 0.8),
-			light: mix(colour, [255, 255, 255], 0.55),
+			dark: mix(color, [0, 0, 0], 0.8),
+			light: mix(color, [255, 255, 255], 0.55),
 			share: 0.7,
 		};
 	if (/\b(snow\w*|winter)\b/i.test(prompt)) {
@@ -73,10 +73,10 @@ function toneFor(prompt: string, hue: number): Tone {
 	return { dark: hsl(hue, 0.6, 0.16), light: hsl(hue + 60, 0.75, 0.86), share: 0.65 };
 }
 
-function framed(canvas: Canvas, thick: number, colour: Colour): void {
+function framed(canvas: Canvas, thick: number, color: Color): void {
 	const { width, height } = canvas;
-	canvas.box([0, 0], [width, thick], colour);
-	canvas.box([0, height - thick], [width, height], colour);
-	canvas.box([0, 0], [thick, height], colour);
-	canvas.box([width - thick, 0], [width, height], colour);
+	canvas.box([0, 0], [width, thick], color);
+	canvas.box([0, height - thick], [width, height], color);
+	canvas.box([0, 0], [thick, height], color);
+	canvas.box([width - thick, 0], [width, height], color);
 }

@@ -1,4 +1,4 @@
-import { hsl, type Colour } from './colour.mjs';
+import { hsl, type Color } from './color.mjs';
 import type { Random } from '../seed.mjs';
 import { subjects, type Subject } from './subjects.mjs';
 
@@ -13,15 +13,15 @@ export interface Scene {
 	/** Mountains behind a sea: a mountain lake. */
 	peaks: boolean;
 	subject: Subject | undefined;
-	/** Colour of the subject, if the prompt gives it one. */
-	tint: Colour | undefined;
+	/** Color of the subject, if the prompt gives it one. */
+	tint: Color | undefined;
 	/** Hue of the land in degrees. */
 	hue: number;
 	/** Bands of the sky from top to bottom. */
-	sky: Colour[];
+	sky: Color[];
 }
 
-const colourWords: Record<string, Colour> = {
+const colorWords: Record<string, Color> = {
 	red: hsl(2, 0.78, 0.5),
 	orange: hsl(26, 0.9, 0.54),
 	yellow: hsl(46, 0.95, 0.58),
@@ -57,7 +57,7 @@ const lands: [Land, RegExp][] = [
 	['hills', /\b(hills?|meadow|fields?|desert|dunes?|garden|flowers?|trees?|oak|countryside)\b/i],
 ];
 
-/** Reads a prompt's words for the hour, the land, the subject and their colours. */
+/** Reads a prompt's words for the hour, the land, the subject and their colors. */
 export function readScene(prompt: string, random: Random): Scene {
 	const anyHour = pick(['day', 'dawn', 'dusk', 'night'] as const, random);
 	const anyLand = pick(['mountains', 'hills', 'sea', 'city', 'forest'] as const, random);
@@ -76,29 +76,29 @@ export function readScene(prompt: string, random: Random): Scene {
 	const free = !bare && named(lands, prompt) === undefined;
 	const suits = anySubject.place !== 'water' || land === 'sea';
 	const subject = found ?? (free && suits ? anySubject : undefined);
-	const word = Object.keys(colourWords).find((name) =>
+	const word = Object.keys(colorWords).find((name) =>
 		new RegExp(`\\b${name}\\b`, 'i').test(prompt),
 	);
-	const hue = word === undefined ? anyHue : hueOf(colourWords[word]!);
+	const hue = word === undefined ? anyHue : hueOf(colorWords[word]!);
 	return {
 		hour,
 		land,
 		peaks: lands.find(([name]) => name === 'mountains')![1].test(prompt),
 		snow: /\b(snow\w*|winter|ice|icy|frozen)\b/i.test(prompt),
 		subject,
-		tint: word !== undefined && found !== undefined ? colourWords[word] : undefined,
+		tint: word !== undefined && found !== undefined ? colorWords[word] : undefined,
 		hue: word !== undefined && found === undefined ? hue : anyHue,
 		sky: skyOf(hour, found === undefined && word !== undefined ? hue : undefined, shift),
 	};
 }
 
-/** The first word of a colour in a text, and the colour. */
-export function colourIn(text: string): Colour | undefined {
+/** The first word of a color in a text, and the color. */
+export function colorIn(text: string): Color | undefined {
 	const word = /\w+/g;
 	return text
 		.toLowerCase()
 		.match(word)
-		?.map((one) => colourWords[one])
+		?.map((one) => colorWords[one])
 		.find(Boolean);
 }
 
@@ -107,8 +107,8 @@ export function hourIn(text: string): Hour | undefined {
 	return named(hours, text);
 }
 
-function skyOf(hour: Hour, hue: number | undefined, shift: number): Colour[] {
-	// A colour that the prompt names and that belongs to no subject belongs to the sky.
+function skyOf(hour: Hour, hue: number | undefined, shift: number): Color[] {
+	// A color that the prompt names and that belongs to no subject belongs to the sky.
 	if (hue !== undefined) {
 		const light = hour === 'night' ? 0.35 : 1;
 		return [
@@ -153,7 +153,7 @@ function pick<T>(list: readonly T[], random: Random): T {
 	return list[Math.floor(random() * list.length)]!;
 }
 
-function hueOf([red, green, blue]: Colour): number {
+function hueOf([red, green, blue]: Color): number {
 	const most = Math.max(red, green, blue);
 	const spread = most - Math.min(red, green, blue) || 1;
 	if (most === red) return ((green - blue) / spread) * 60;

@@ -1,6 +1,6 @@
-import { hsl, mix, type Colour } from './colour.mjs';
+import { hsl, mix, type Color } from './color.mjs';
 import { horizon, type DrawingContext } from './drawing-context.mjs';
-import { landColour, paintCaps, ridge } from './land.mjs';
+import { landColor, paintCaps, ridge } from './land.mjs';
 
 export function paintSea(context: DrawingContext): number {
 	const { canvas, scene, random, unit, sun } = context;
@@ -8,9 +8,9 @@ export function paintSea(context: DrawingContext): number {
 	const line = height * horizon;
 	const deep =
 		scene.hour === 'night' ? hsl(222, 0.55, 0.09) : mix(scene.sky[0]!, hsl(205, 0.6, 0.2), 0.55);
-	paintShore(context, line, mix(scene.sky[2]!, landColour(scene), 0.45));
+	paintShore(context, line, mix(scene.sky[2]!, landColor(scene), 0.45));
 	canvas.ground(() => line, mix(scene.sky[2]!, deep, 0.25), deep);
-	const shine: Colour =
+	const shine: Color =
 		scene.hour === 'night' ? [205, 215, 245] : mix(scene.sky[2]!, [255, 255, 255], 0.7);
 	for (let wave = 0; wave < 150; wave += 1) {
 		const depth = random() ** 1.4;
@@ -34,7 +34,7 @@ export function paintSea(context: DrawingContext): number {
 function paintShore(
 	{ canvas, scene, random, unit, sun }: DrawingContext,
 	line: number,
-	far: Colour,
+	far: Color,
 ): void {
 	const rock = ridge(random, unit * (scene.peaks ? 0.26 : 0.1), unit, true);
 	const rise = unit * (scene.peaks ? 0.16 : 0.015);

@@ -1,5 +1,5 @@
 import type { Canvas, Point } from './canvas.mjs';
-import { mix, type Colour } from './colour.mjs';
+import { mix, type Color } from './color.mjs';
 import { horizon, type DrawingContext } from './drawing-context.mjs';
 import type { Random } from '../seed.mjs';
 
@@ -10,7 +10,7 @@ export function paintSky({ canvas, scene, random, unit, sun }: DrawingContext): 
 		paintMoon(canvas, sun, unit * 0.06);
 		return;
 	}
-	const warm: Colour = scene.hour === 'day' ? [255, 252, 226] : [255, 232, 176];
+	const warm: Color = scene.hour === 'day' ? [255, 252, 226] : [255, 232, 176];
 	canvas.glow(sun, unit * 0.5, warm, 0.75);
 	canvas.disc(sun, unit * (scene.hour === 'day' ? 0.06 : 0.085), mix(warm, [255, 255, 255], 0.35));
 	for (let cloud = 0; cloud < 4; cloud += 1) paintCloud(canvas, random, unit, scene.sky[2]!);
@@ -45,18 +45,18 @@ export function paintSnowfall(canvas: Canvas, random: Random): void {
 	}
 }
 
-function paintCloud(canvas: Canvas, random: Random, unit: number, light: Colour): void {
+function paintCloud(canvas: Canvas, random: Random, unit: number, light: Color): void {
 	const x = random() * canvas.width;
 	const y = (0.08 + random() * 0.36) * canvas.height;
 	const long = unit * (0.1 + random() * 0.14);
-	const colour = mix(light, [255, 255, 255], 0.65);
+	const color = mix(light, [255, 255, 255], 0.65);
 	// Long flat drops, laid over each other: a cloud from far away.
 	for (let part = 0; part < 4; part += 1) {
 		const width = long * (0.6 + random() * 0.8);
 		const thick = width * 0.09;
 		const left = x + (random() - 0.5) * long - width / 2;
 		const top = y + (random() - 0.5) * long * 0.22;
-		canvas.lens([left, top], width, thick, colour, 0.42);
+		canvas.lens([left, top], width, thick, color, 0.42);
 	}
 }
 
@@ -67,7 +67,7 @@ export function paintBirds(
 	[x, y]: Point,
 	pale: boolean,
 ): void {
-	const colour: Colour = pale ? [210, 215, 235] : [40, 40, 58];
+	const color: Color = pale ? [210, 215, 235] : [40, 40, 58];
 	for (let bird = 0; bird < 7; bird += 1) {
 		const size = unit * (0.014 + random() * 0.016);
 		const bx = x + (random() - 0.5) * unit * 0.4;
@@ -79,7 +79,7 @@ export function paintBirds(
 			[bx + side * size * 0.5, by - size * 0.28],
 			[bx, by + size * 0.2],
 		];
-		canvas.polygon(wing(1), colour, 0.85);
-		canvas.polygon(wing(-1), colour, 0.85);
+		canvas.polygon(wing(1), color, 0.85);
+		canvas.polygon(wing(-1), color, 0.85);
 	}
 }

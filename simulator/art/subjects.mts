@@ -1,7 +1,7 @@
 import type { Canvas, Point } from './canvas.mjs';
-import { hsl, mix, type Colour } from './colour.mjs';
+import { hsl, mix, type Color } from './color.mjs';
 
-/** A flat shape in a box of 1 by 1 that stands on y = 1; `fill` names one of the subject's colours. */
+/** A flat shape in a box of 1 by 1 that stands on y = 1; `fill` names one of the subject's colors. */
 type Shape = { fill: string; points: string } | { fill: string; disc: [number, number, number] };
 
 export interface Subject {
@@ -9,7 +9,7 @@ export interface Subject {
 	place: 'land' | 'water' | 'sky';
 	/** Height in shares of the picture's shorter edge. */
 	height: number;
-	colours: Record<string, Colour>;
+	colors: Record<string, Color>;
 	shapes: Shape[];
 	/** It may also stand in a picture whose prompt names nothing that can be drawn. */
 	quiet?: boolean;
@@ -17,9 +17,9 @@ export interface Subject {
 	light?: Point;
 }
 
-const white: Colour = [246, 241, 232];
-const dark: Colour = [38, 32, 42];
-const lamp: Colour = [255, 218, 120];
+const white: Color = [246, 241, 232];
+const dark: Color = [38, 32, 42];
+const lamp: Color = [255, 218, 120];
 
 const animal: Shape[] = [
 	{ fill: 'main', points: '.6,.97 .9,.93 1.02,.68 .93,.42 .84,.62 .66,.78' },
@@ -46,14 +46,14 @@ export const subjects: Subject[] = [
 		words: /\bfox(es)?\b/i,
 		place: 'land',
 		height: 0.4,
-		colours: { main: hsl(18, 0.82, 0.52), pale: white, legs: hsl(15, 0.5, 0.2), dark },
+		colors: { main: hsl(18, 0.82, 0.52), pale: white, legs: hsl(15, 0.5, 0.2), dark },
 		shapes: animal,
 	},
 	{
 		words: /\b(cats?|kitten)\b/i,
 		place: 'land',
 		height: 0.34,
-		colours: {
+		colors: {
 			main: hsl(260, 0.08, 0.3),
 			pale: hsl(260, 0.08, 0.38),
 			legs: hsl(340, 0.3, 0.5),
@@ -65,7 +65,7 @@ export const subjects: Subject[] = [
 		words: /\b(wolf|wolves|dogs?|husky)\b/i,
 		place: 'land',
 		height: 0.4,
-		colours: { main: hsl(215, 0.12, 0.5), pale: white, legs: hsl(215, 0.15, 0.28), dark },
+		colors: { main: hsl(215, 0.12, 0.5), pale: white, legs: hsl(215, 0.15, 0.28), dark },
 		shapes: animal,
 	},
 	{
@@ -73,7 +73,7 @@ export const subjects: Subject[] = [
 		place: 'land',
 		height: 0.62,
 		light: [0.5, 0.19],
-		colours: { main: hsl(4, 0.72, 0.5), pale: white, lamp, dark, rock: hsl(250, 0.12, 0.25) },
+		colors: { main: hsl(4, 0.72, 0.5), pale: white, lamp, dark, rock: hsl(250, 0.12, 0.25) },
 		shapes: [
 			{ fill: 'rock', points: '.1,1.04 .24,.93 .38,.9 .66,.9 .8,.95 .92,1.04' },
 			{ fill: 'pale', points: '.42,.26 .58,.26 .64,.95 .36,.95' },
@@ -89,7 +89,7 @@ export const subjects: Subject[] = [
 		place: 'water',
 		quiet: true,
 		height: 0.34,
-		colours: { main: hsl(8, 0.65, 0.42), pale: white, shade: [222, 212, 200], dark },
+		colors: { main: hsl(8, 0.65, 0.42), pale: white, shade: [222, 212, 200], dark },
 		shapes: [
 			{ fill: 'dark', points: '.48,.06 .505,.06 .51,.78 .475,.78' },
 			{ fill: 'pale', points: '.53,.08 .53,.7 .9,.7 .76,.4' },
@@ -103,7 +103,7 @@ export const subjects: Subject[] = [
 		quiet: true,
 		height: 0.32,
 		light: [0.66, 0.7],
-		colours: { main: hsl(12, 0.55, 0.4), pale: hsl(36, 0.5, 0.8), lamp, dark: hsl(20, 0.35, 0.25) },
+		colors: { main: hsl(12, 0.55, 0.4), pale: hsl(36, 0.5, 0.8), lamp, dark: hsl(20, 0.35, 0.25) },
 		shapes: [
 			{ fill: 'dark', points: '.68,.14 .8,.14 .8,.45 .68,.4' },
 			{ fill: 'pale', points: '.14,.48 .86,.48 .86,1 .14,1' },
@@ -118,7 +118,7 @@ export const subjects: Subject[] = [
 		quiet: true,
 		height: 0.5,
 		light: [0.5, 0.62],
-		colours: {
+		colors: {
 			main: hsl(345, 0.5, 0.42),
 			pale: hsl(265, 0.16, 0.62),
 			shade: hsl(265, 0.18, 0.5),
@@ -143,7 +143,7 @@ export const subjects: Subject[] = [
 		place: 'sky',
 		height: 0.44,
 		light: [0.5, 0.95],
-		colours: {
+		colors: {
 			main: hsl(2, 0.7, 0.52),
 			pale: white,
 			shade: [214, 208, 205],
@@ -165,7 +165,7 @@ export const subjects: Subject[] = [
 		place: 'sky',
 		quiet: true,
 		height: 0.4,
-		colours: { main: hsl(350, 0.72, 0.55), pale: hsl(40, 0.9, 0.72), dark: hsl(25, 0.45, 0.3) },
+		colors: { main: hsl(350, 0.72, 0.55), pale: hsl(40, 0.9, 0.72), dark: hsl(25, 0.45, 0.3) },
 		shapes: [
 			{ fill: 'dark', points: '.34,.55 .36,.55 .46,.86 .44,.86' },
 			{ fill: 'dark', points: '.64,.55 .66,.55 .56,.86 .54,.86' },
@@ -182,7 +182,7 @@ export const subjects: Subject[] = [
 		place: 'land',
 		height: 0.42,
 		light: [0.5, 0.28],
-		colours: { main: hsl(190, 0.3, 0.58), shade: hsl(195, 0.3, 0.42), lamp, dark },
+		colors: { main: hsl(190, 0.3, 0.58), shade: hsl(195, 0.3, 0.42), lamp, dark },
 		shapes: [
 			{ fill: 'dark', points: '.49,.02 .51,.02 .51,.16 .49,.16' },
 			{ fill: 'lamp', disc: [0.5, 0.03, 0.035] },
@@ -202,7 +202,7 @@ export const subjects: Subject[] = [
 		words: /\b(flowers?|rose|tulip|sunflower|garden)\b/i,
 		place: 'land',
 		height: 0.46,
-		colours: { main: hsl(335, 0.75, 0.62), lamp, leaf: hsl(130, 0.4, 0.32) },
+		colors: { main: hsl(335, 0.75, 0.62), lamp, leaf: hsl(130, 0.4, 0.32) },
 		shapes: [
 			{ fill: 'leaf', points: '.485,.3 .515,.3 .52,1 .48,1' },
 			{ fill: 'leaf', points: '.5,.86 .3,.6 .26,.72' },
@@ -220,7 +220,7 @@ export const subjects: Subject[] = [
 		place: 'land',
 		quiet: true,
 		height: 0.5,
-		colours: { main: hsl(150, 0.4, 0.26), pale: hsl(145, 0.38, 0.34), dark: hsl(25, 0.4, 0.22) },
+		colors: { main: hsl(150, 0.4, 0.26), pale: hsl(145, 0.38, 0.34), dark: hsl(25, 0.4, 0.22) },
 		shapes: [
 			{ fill: 'dark', points: '.46,.8 .54,.8 .55,1 .45,1' },
 			{ fill: 'main', points: '.5,.38 .8,.88 .2,.88' },
@@ -236,24 +236,24 @@ export function draw(
 	subject: Subject,
 	[x, y]: Point,
 	size: number,
-	tint: Colour | undefined,
-	shade: { colour: Colour; share: number },
+	tint: Color | undefined,
+	shade: { color: Color; share: number },
 ): void {
 	const place = (px: number, py: number): Point => [x + (px - 0.5) * size, y + (py - 1) * size];
 	for (const shape of subject.shapes) {
-		const plain = subject.colours[shape.fill]!;
-		// A red fox is no tomato: some of its own colour stays.
+		const plain = subject.colors[shape.fill]!;
+		// A red fox is no tomato: some of its own color stays.
 		const own = shape.fill === 'main' && tint ? mix(tint, plain, 0.4) : plain;
 		// Lamps are bright whatever the hour.
-		const colour = own === lamp ? own : mix(own, shade.colour, shade.share);
+		const color = own === lamp ? own : mix(own, shade.color, shade.share);
 		if ('disc' in shape) {
 			const [px, py, radius] = shape.disc;
-			canvas.disc(place(px, py), radius * size, colour);
+			canvas.disc(place(px, py), radius * size, color);
 		} else {
 			const points = shape.points.split(' ').map((pair) => pair.split(',').map(Number));
 			canvas.polygon(
 				points.map(([px, py]) => place(px!, py!)),
-				colour,
+				color,
 			);
 		}
 	}

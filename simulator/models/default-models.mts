@@ -85,7 +85,7 @@ export const defaultModels: MediaModel[] = [
 		media_type: 'image',
 		modes: ['text_to_image'],
 		generation_modes: ['sync', 'async'],
-		parameters: { size: ['512x512', '768x512'], style: ['oil', 'watercolour', 'ink'] },
+		parameters: { size: ['512x512', '768x512'], style: ['oil', 'watercolor', 'ink'] },
 		billing: { unit: 'image', mode: 'ratio', value: 1.5 },
 		note: 'Billed as a multiple of the base price',
 	},

@@ -55,10 +55,20 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		}
 	}
 
+	/** Waits until a watcher was started in the place of one that has crashed. */
+	async function suspendedAgain(workflowId: string): Promise<void> {
+		for (const deadline = Date.now() + 150_000; ; await sleep(500)) {
+			const all = await executionsOf(workflowId);
+			const waiting = all.filter(({ status }) => status === 'waiting');
+			if (all.length === 4 && waiting.length === 3) return;
+			if (Date.now() > deadline) throw new Error(all.map(({ status }) => status).join());
+		}
+	}
+
 	const itemsOf = ({ data }: Execution, name: string): Json[] =>
 		(data.resultData.runData[name] ?? []).flatMap((run: Json) => run.data?.main?.[0] ?? []);
 
-	it('brings every image after SIGKILL at once and in a check, and submits nothing anew', async () => {
+	it('brings every image after SIGKILL at once, in a check and after it, and submits nothing anew', async () => {
 		gateway.reset();
 		const workflowId = await createWorkflow('crash', { onError: 'continueErrorOutput' });
 		const prompts = ['a fox', 'a boat [slow 60]', 'no way [slow 20] [fail]', 'a castle [slow 100]'];
@@ -75,6 +85,10 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		const killed = (await executionsOf(workflowId)).filter(({ status }) => status === 'crashed');
 		expect(killed).toHaveLength(1);
 		gateway.setFaults([]);
+
+		// And once more when all is suspended again: n8n's recovery looks at the keeper anew.
+		await suspendedAgain(workflowId);
+		await server.restart('SIGKILL');
 		const execution = await server.settled(id, 400_000);
 
 		expect(execution.status).toBe('success');

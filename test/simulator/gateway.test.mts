@@ -214,7 +214,7 @@ describe('pictures', () => {
 		expect(image).toHaveLength(700_000);
 	});
 
-	test('are edited: the same place, other colours', async () => {
+	test('are edited: the same place, other colors', async () => {
 		const original = await draw('a fox at noon');
 		const { json } = await ask('/v1/images/edits', { body: editForm(original) });
 		const edited = await download(json.data[0].url);

@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
+import { isJsonObject } from '../../../gateway/util/json';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import {
 	nameOf,
@@ -18,6 +19,8 @@ import { checkBudget } from './modelChecks';
 
 /** What a run may spend, over its items. */
 export interface Budget {
+	/** Whether there is a limit: then the price of every item is needed. */
+	isSet: boolean;
 	/**
 	 * Sets aside what the run is going to pay for; to be called once all items are checked.
 	 *
@@ -50,6 +53,7 @@ export function openBudget(context: IExecuteFunctions, options: IDataObject): Bu
 	const period = readChoice(context, 'Budget Period', options.budgetPeriod, PERIODS, 0);
 	if (period !== 'run' && amount > 0) return new PeriodBudget(context, amount, period);
 	return {
+		isSet: amount > 0,
 		reserve: (costs) => checkBudget(amount, [...costs.values()]),
 		accepted: () => undefined,
 		settle: () => undefined,
@@ -59,12 +63,18 @@ export function openBudget(context: IExecuteFunctions, options: IDataObject): Bu
 /** In the static data of the node. */
 const KEY = 'mediaGatewayBudget';
 
-/** What runs of this process have spent, by ledger: until a while after it was seen in a stored copy. */
-const recent = new Map<string, Map<string, { spending: Spending; seenAt?: number }>>();
-/** Ledgers that have not been stored yet, by workflow and node, with how many runs are using them. */
-const unstored = new Map<string, { id: string; runs: number }>();
-/** Executions that began before it was stored have ended by then, or count it as theirs. */
-const KEPT_MS = 600_000;
+/**
+ * What runs of this process have spent in this month, by ledger: an execution may wait for days with
+ * the copy of its start, and then be the last one that is stored.
+ */
+const recent = new Map<string, Map<string, Spending>>();
+/**
+ * Ledgers that were not stored when they were made, by workflow and node: how many runs are using
+ * them, and when the last of these ended.
+ */
+const first = new Map<string, { id: string; runs: number; endedAt: number }>();
+/** When a budget was last looked at, in milliseconds since 1970. */
+let lastSeen = 0;
 /** Of more ledgers than these, the one that was not used for longest is forgotten. */
 const MOST_LEDGERS = 200;
 /** Of one ledger; where nothing is ever stored, the oldest are forgotten. */
@@ -72,6 +82,7 @@ const MOST_RUNS = 500;
 let opened = 0;
 
 class PeriodBudget implements Budget {
+	readonly isSet = true;
 	private readonly run: string;
 	/** What each item is expected to cost, on the day on which it counts. */
 	private readonly charges = new Map<number, { day: string; cost: number }>();
@@ -84,6 +95,9 @@ class PeriodBudget implements Budget {
 		private readonly period: 'day' | 'month',
 	) {
 		opened += 1;
+		// A clock that was set back does not tell any more who began before whom.
+		if (Date.now() < lastSeen) first.forEach(({ runs }, key) => runs > 0 || first.delete(key));
+		lastSeen = Date.now();
 		const executionId = String(context.getExecutionId() ?? '').slice(0, 40);
 		this.run = `${executionId}-${digestOf([Date.now(), opened, Math.random()]).slice(0, 8)}`;
 	}
@@ -140,35 +154,30 @@ class PeriodBudget implements Budget {
 		return [...sums].map(([day, sum]) => ({ run: this.run, day, amount: rounded(sum) }));
 	}
 
-	/** What is stored, and what runs of this process have added that cannot be in this copy. */
+	/** What is stored, and what runs of this process have added that need not be in this copy. */
 	private read(today: string): BudgetLedger {
-		const store = this.context.getWorkflowStaticData('node');
-		const stored = readLedger(store[KEY], today, '');
-		const id = this.ledgerId || stored.id || this.adoptUnstored();
+		const { store, key } = storeOf(this.context);
+		const stored = readLedger(store[key], today, '');
+		const id = this.ledgerId || stored.id || this.adoptFirst();
 		this.ledgerId = id;
-		const mine = recent.get(id) ?? new Map();
+		const mine = recent.get(id) ?? new Map<string, Spending>();
 		recent.delete(id);
 		recent.set(id, mine);
-		const [oldest] = recent.keys();
-		if (recent.size > MOST_LEDGERS && oldest !== undefined) recent.delete(oldest);
-		const seen = new Set(stored.spendings.map(nameOf));
-		const now = Date.now();
-		for (const [name, entry] of mine) {
-			if (entry.seenAt === undefined && seen.has(name)) entry.seenAt = now;
-			const isOld = entry.seenAt !== undefined && now - entry.seenAt > KEPT_MS;
-			if (isOld || !entry.spending.day.startsWith(today.slice(0, 7))) mine.delete(name);
-		}
-		const spendings = [...mine.values()].map(({ spending }) => spending);
-		return withSpendings({ ...stored, id }, spendings);
+		forgetOldest(recent);
+		for (const [name, { day }] of mine) if (!day.startsWith(today.slice(0, 7))) mine.delete(name);
+		return withSpendings({ ...stored, id }, [...mine.values()]);
 	}
 
 	private write(ledger: BudgetLedger, emptied: Spending[] = []): void {
 		const own = this.own();
-		const store = this.context.getWorkflowStaticData('node');
-		store[KEY] = storedLedger(withSpendings(ledger, own)) as IDataObject;
+		const { store, key } = storeOf(this.context);
+		const { stored, summedUp } = storedLedger(withSpendings(ledger, own));
+		store[key] = stored as IDataObject;
 		const mine = recent.get(ledger.id);
 		for (const spending of emptied) mine?.delete(nameOf(spending));
-		for (const spending of own) mine?.set(nameOf(spending), { spending });
+		for (const spending of own) mine?.set(nameOf(spending), spending);
+		// Listed as well, it would count twice.
+		for (const spending of summedUp) mine?.delete(nameOf(spending));
 		for (const name of mine?.keys() ?? []) {
 			if (mine === undefined || mine.size <= MOST_RUNS) break;
 			mine.delete(name);
@@ -180,23 +189,57 @@ class PeriodBudget implements Budget {
 		for (const spending of this.own()) mine?.delete(nameOf(spending));
 	}
 
-	/** The first runs of a node, side by side, must find each other too. */
-	private adoptUnstored(): string {
+	/**
+	 * The first runs of a node must find each other too: side by side, or where an execution that began
+	 * before the first one ended comes to its node later.
+	 */
+	private adoptFirst(): string {
 		const { id, name } = this.context.getWorkflow();
 		const key = digestOf([id, name, this.context.getNode().name]);
-		const found = unstored.get(key) ?? { id: digestOf([key, this.run]).slice(0, 32), runs: 0 };
+		const { establishedAt = Infinity } = this.context.getExecutionContext?.() ?? {};
+		const known = first.get(key);
+		const isKnown = known !== undefined && (known.runs > 0 || establishedAt < known.endedAt);
+		const found = isKnown
+			? known
+			: { id: digestOf([key, this.run]).slice(0, 32), runs: 0, endedAt: 0 };
 		found.runs += 1;
-		unstored.set(key, found);
+		first.delete(key);
+		first.set(key, found);
+		forgetOldest(first);
 		this.newLedgerOf = key;
 		return found.id;
 	}
 
 	private release(): void {
-		const found = unstored.get(this.newLedgerOf ?? '');
-		if (found !== undefined) {
-			found.runs -= 1;
-			if (found.runs <= 0) unstored.delete(this.newLedgerOf ?? '');
-		}
+		lastSeen = Date.now();
+		const found = first.get(this.newLedgerOf ?? '');
 		this.newLedgerOf = undefined;
+		if (found === undefined) return;
+		found.runs -= 1;
+		found.endedAt = Date.now();
 	}
+}
+
+function forgetOldest(ledgers: Map<string, unknown>): void {
+	const [oldest] = ledgers.keys();
+	if (ledgers.size > MOST_LEDGERS && oldest !== undefined) ledgers.delete(oldest);
+}
+
+/**
+ * Where the ledger of a node is kept. What stands in place of the node's static data may be no object
+ * if somebody has edited it, and a node cannot replace it: then it is kept in that of the workflow.
+ *
+ * @throws GatewayError if that is no object either
+ */
+function storeOf(context: IExecuteFunctions): { store: IDataObject; key: string } {
+	const own: unknown = context.getWorkflowStaticData('node');
+	if (isJsonObject(own)) return { store: own as IDataObject, key: KEY };
+	const common: unknown = context.getWorkflowStaticData('global');
+	const key = `${KEY}:${context.getNode().name}`;
+	if (isJsonObject(common)) return { store: common as IDataObject, key };
+	throw new GatewayError({
+		message: "The static data of the workflow can't be used to keep a budget",
+		description:
+			"It was edited and isn't a JSON object. Nothing was sent. Reset it, or set 'Budget Period' to 'Run'.",
+	});
 }

@@ -11,7 +11,7 @@ import {
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { readImages, readTaskId } from '../../../gateway/protocol/task';
-import { openBudget } from './budget';
+import { openBudget, type Budget } from './budget';
 import { createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
 import { collect, paired } from './collectImages';
@@ -94,7 +94,7 @@ export async function createImages<R extends ImageRequest>(
 
 			const asked = await creation.read(run, itemIndex);
 			asks[itemIndex] = { model: asked.model, prompt: asked.prompt };
-			const { request, violations, estimatedCost } = needsListing(checks, options)
+			const { request, violations, estimatedCost } = needsListing(checks, budget)
 				? await checker.check(asked, mode !== 'sync')
 				: { request: asked, violations: [], estimatedCost: undefined };
 			const plan = creation.plan(request, asyncFlag);
@@ -208,8 +208,8 @@ function readChecks(context: IExecuteFunctions, options: IDataObject, itemIndex:
 }
 
 /** Whether anything in the options has use for what the gateway publishes of the model. */
-function needsListing({ checkLimits, dryRun }: Checks, { budget }: IDataObject): boolean {
-	return checkLimits || dryRun || Number(budget ?? 0) > 0;
+function needsListing({ checkLimits, dryRun }: Checks, budget: Budget): boolean {
+	return checkLimits || dryRun || budget.isSet;
 }
 
 /**

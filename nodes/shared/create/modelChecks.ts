@@ -86,6 +86,13 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 			models ??= load();
 			const published = await models;
 			const record = published?.find(({ model }) => model === request.model);
+			const named = record ?? published?.find(({ model }) => isSameName(model, request.model));
+			if (named !== undefined && makesVideos(named)) {
+				throw new GatewayError({
+					message: `The model '${named.model}' generates videos, and the gateway has no endpoint for videos`,
+					description: 'Choose an image model from the list. Nothing was sent for this item.',
+				});
+			}
 			if (record === undefined) {
 				if (published !== undefined) {
 					const question = didYouMean(request.model, namesIn(published));
@@ -94,12 +101,6 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 					);
 				}
 				return { request, violations: [] };
-			}
-			if (makesVideos(record)) {
-				throw new GatewayError({
-					message: `The model "${request.model}" makes videos, and the gateway has no endpoint for videos`,
-					description: 'Choose an image model from the list. Nothing was sent for this item.',
-				});
 			}
 			const given = request.modelParameters ?? {};
 			const modelParameters = withPublishedTypes(record, given);
@@ -120,6 +121,19 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 	};
 }
 
+/** Whether two names are one but for case, blanks, hyphens and underscores. */
+const isSameName = (one: string, other: string): boolean => plainName(one) === plainName(other);
+
+/** No model has a longer name. */
+const LONGEST_NAME = 200;
+
+const plainName = (name: string): string =>
+	name
+		.slice(0, LONGEST_NAME)
+		.normalize('NFKC')
+		.toLowerCase()
+		.replace(/[\s_-]/g, '');
+
 /**
  * Refuses a batch that would cost more than the user allows.
  *
@@ -132,6 +146,6 @@ export function checkBudget(budget: number, costs: Array<number | undefined>): v
 	if (budget <= 0 || estimate <= budget) return;
 	throw new GatewayError({
 		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent of the ${costs.length} requests. Increase 'Budget' in the options, or send fewer items.`,
+		description: `Nothing was sent for ${costs.length === 1 ? 'this request' : `these ${costs.length} requests`}. Increase 'Budget' in the options, or send fewer items.`,
 	});
 }

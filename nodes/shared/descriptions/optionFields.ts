@@ -9,7 +9,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: false,
 		description:
-			'Whether to add what the run did as "summary" to the last item: images, tasks, estimated cost, requests repeated after a rate limit, failed items, and items that an earlier try paid for',
+			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try',
 	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
@@ -39,7 +39,7 @@ const OPTIONS = {
 		type: 'options',
 		default: 'run',
 		description:
-			"How long the budget lasts. A day and a month are those of the workflow's time zone. They count what this node was estimated to spend, requests with an unknown outcome included. n8n remembers it for production executions, when they end: manual executions aren't counted afterwards, and a crash of n8n loses what that execution spent. Executions that overlap on several n8n workers (queue mode) don't see each other.",
+			"How long the budget lasts. Days and months follow the workflow's time zone and count this node's estimated costs, including requests with an unknown outcome. n8n saves them only when a production execution ends, so manual executions and those lost in a crash don't count later. In queue mode, parallel executions on different workers don't see each other's costs.",
 		options: [
 			{ name: 'Day', value: 'day' },
 			{ name: 'Month', value: 'month' },
@@ -123,7 +123,7 @@ const OPTIONS = {
 		placeholder: 'Add Parameter',
 		default: {},
 		description:
-			"Settings for a model without a form, such as size, seed or negative prompt. 'Model Parameters' override them, and 'Extra Fields' override both.",
+			"Settings for a model without a form, such as size, seed or negative prompt. 'Model Parameters' override them, and 'Extra Fields' override both. To set several with one expression, use 'Extra Fields'.",
 		options: [
 			{
 				name: 'parameter',

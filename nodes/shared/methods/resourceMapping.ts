@@ -30,7 +30,7 @@ export async function getModelParameters(
 	const models = await loadModels(this);
 	const record = models.find(({ model }) => model === chosen);
 	if (record !== undefined && makesVideos(record)) {
-		const notice = 'This model makes videos, and the gateway has no endpoint for videos.';
+		const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
 		return { fields: [], emptyFieldsNotice: notice };
 	}
 	return {

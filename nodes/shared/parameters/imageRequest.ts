@@ -20,6 +20,8 @@ export function readRequest(
 	const options = readOptions(context, itemIndex);
 	const named = readNamedParameters(context, itemIndex);
 	const form = readModelParameters(context, itemIndex);
+	const responseFormat = nonEmptyString(options.responseFormat);
+	refuseSecondFormat(context, responseFormat, named.response_format, itemIndex);
 	const request = {
 		model: readText(
 			context,
@@ -30,7 +32,7 @@ export function readRequest(
 		).trim(),
 		prompt: readText(context, 'prompt', 'Prompt', itemIndex, promptAdvice),
 		n: readCount(context, 'Number of Images', options.n, itemIndex),
-		responseFormat: nonEmptyString(options.responseFormat),
+		responseFormat,
 		// What is set in the form of the model wins.
 		modelParameters: { ...named, ...form },
 		extraFields: readExtraFields(context, itemIndex),
@@ -70,6 +72,21 @@ function refuseSecondCount(
 	throw new NodeOperationError(
 		context.getNode(),
 		`The number of images is set twice: to ${one}, and to ${two}`,
+		{ description: 'Set it in one place. Nothing was sent for this item.', itemIndex },
+	);
+}
+
+/** @throws NodeOperationError where two places ask for two formats: one would be lost without a word */
+function refuseSecondFormat(
+	context: IExecuteFunctions,
+	option: string | undefined,
+	named: unknown,
+	itemIndex: number,
+): void {
+	if (option === undefined || named === undefined || named === option) return;
+	throw new NodeOperationError(
+		context.getNode(),
+		`The response format is set twice: to ${shown(option)} by 'Response Format' in the options, and to ${shown(named)} by 'Parameters by Name'`,
 		{ description: 'Set it in one place. Nothing was sent for this item.', itemIndex },
 	);
 }

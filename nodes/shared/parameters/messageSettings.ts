@@ -36,7 +36,7 @@ export function readMessageSettings(
 			'model',
 			'Model',
 			itemIndex,
-			"Enter the name of a model from the gateway's model catalogue.",
+			"Enter the name of a message model from the gateway's documentation or console.",
 		).trim(),
 		maxTokens: tokens('Max Tokens', 'maxTokens', maxTokens),
 		thinking,

@@ -3,12 +3,12 @@ import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
-import { readOptions, refuseStream } from './optionValues';
+import { readCount, readOptions, refuseStream } from './optionValues';
 
 /** As the editor shows it. */
 const NAME = 'Parameters by Name';
 /** Fields of the node; set here as well, one of the two would be lost without a word. */
-const FIELDS: Record<string, string> = { model: 'Model', prompt: 'Prompt' };
+const FIELDS: Record<string, string> = { async: 'Mode', model: 'Model', prompt: 'Prompt' };
 /** In characters, and in rows: more than any model takes. */
 const LONGEST_NAME = 200;
 const MOST_ROWS = 200;
@@ -25,7 +25,8 @@ export function readNamedParameters(context: IExecuteFunctions, itemIndex: numbe
 	const parameters = new Map<string, unknown>();
 	rowsOf(context, itemIndex).forEach(({ name: given, value: typed }, index) => {
 		const value = valueOf(typed);
-		const isBlank = given === undefined || given === null || String(given).trim() === '';
+		const isNamed = ['string', 'number', 'boolean', 'bigint'].includes(typeof given);
+		const isBlank = isNamed ? String(given).trim() === '' : (given ?? '') === '';
 		if (isBlank && value === undefined) return;
 		const refuse = (message: string): NodeOperationError =>
 			new NodeOperationError(context.getNode(), message, {
@@ -33,10 +34,10 @@ export function readNamedParameters(context: IExecuteFunctions, itemIndex: numbe
 				itemIndex,
 			});
 		if (isBlank) throw refuse(`A parameter in '${NAME}' has no name`);
-		if (typeof given === 'object') throw refuse(`A name in '${NAME}' is not a text`);
+		if (!isNamed) throw refuse(`A name in '${NAME}' must be text`);
 		const name = String(given).trim();
 		if (!isSendable(name)) {
-			throw refuse(`"${quote(name).slice(0, 100)}" cannot be the name of a parameter`);
+			throw refuse(`"${quote(name).slice(0, 100)}" can't be the name of a parameter`);
 		}
 		if (parameters.has(name)) throw refuse(`'${name}' is in '${NAME}' more than once`);
 		if (Object.hasOwn(FIELDS, name)) {
@@ -45,6 +46,8 @@ export function readNamedParameters(context: IExecuteFunctions, itemIndex: numbe
 		if (typeof value === 'number' && !Number.isFinite(value)) {
 			throw refuse(`The value of '${name}' in '${NAME}' is not a number`);
 		}
+		if (!isJson(value)) throw refuse(`The value of '${name}' in '${NAME}' can't be sent`);
+		if (name === 'n') readCount(context, `n' in '${NAME}`, value, itemIndex);
 		parameters.set(name, value);
 	});
 	const set = Object.fromEntries([...parameters].filter(([, value]) => value !== undefined));
@@ -68,6 +71,26 @@ function rowsOf(context: IExecuteFunctions, itemIndex: number): JsonObject[] {
 function valueOf(value: unknown): unknown {
 	if (typeof value === 'string') return readTypedValue(value);
 	return value ?? undefined;
+}
+
+/** Whether JSON can hold all of a value; what it cannot hold would be left out or changed. */
+function isJson(value: unknown): boolean {
+	const isKept = (part: unknown): boolean =>
+		typeof part === 'number'
+			? Number.isFinite(part)
+			: typeof part !== 'function' && typeof part !== 'symbol';
+	let isWhole = isKept(value);
+	const look = (_: string, part: unknown): unknown => {
+		isWhole &&= isKept(part);
+		return part;
+	};
+	try {
+		JSON.stringify(value, look);
+		return isWhole;
+	} catch {
+		// A circle, or more levels than there is stack.
+		return false;
+	}
 }
 
 /** Names that JavaScript keeps for itself would be lost on the way. */

@@ -21,7 +21,7 @@ const RANGES = {
 	maxWait: { name: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
 	parkAfter: { name: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
 	budget: { name: 'Budget', fallback: 0, lowest: 0, highest: Number.MAX_SAFE_INTEGER },
-	maxDownloadMb: { name: 'Max Download Size (MB)', fallback: 100, lowest: 0.001, highest: 2048 },
+	maxDownloadMb: { name: 'Max Download Size', fallback: 100, lowest: 0.001, highest: 2048 },
 } satisfies Record<string, Range>;
 
 export type NumberOption = keyof typeof RANGES;
@@ -143,6 +143,10 @@ export function readBudget(context: IExecuteFunctions, value: unknown): number {
 	if (Number(value ?? 0) < 0) {
 		throw new NodeOperationError(context.getNode(), "'Budget' must not be negative");
 	}
+	// What else JavaScript makes a number of would be no limit at all: false, an empty list, a date.
+	if (!['number', 'string', 'undefined'].includes(typeof value) && value !== null) {
+		throw new NodeOperationError(context.getNode(), "'Budget' must be a number");
+	}
 	return inRange(context, 'budget', value, 0);
 }
 
@@ -159,7 +163,8 @@ export function readCount(
 	highest = 1000,
 ): number | undefined {
 	if (value === undefined || value === null || value === '') return undefined;
-	const count = Number(value);
+	// JavaScript makes a number of a list and of true as well.
+	const count = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 	if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
 	const range = `a whole number from 1 to ${highest}`;
 	throw new NodeOperationError(context.getNode(), `'${name}' must be ${range}`, {

@@ -77,16 +77,29 @@ export function whatIsLeft({ tasks = [], images = [], unknown = [] }: Left): str
 		.join('\n');
 }
 
-function taskToBeHad({ images = [], items, task, failed, lost }: Paid = {}): string[] {
-	const isOpen = items === undefined && images.length === 0 && failed !== true && lost !== true;
-	return task === undefined || !isOpen ? [] : [`${task.taskType} task ${task.taskId}`];
+function taskToBeHad(paid: Paid = {}): string[] {
+	const { images = [], task, failed, lost } = paid;
+	const isNeeded = images.length === 0 || hasInside(paid);
+	return task === undefined || !isNeeded || failed === true || lost === true
+		? []
+		: [`${task.taskType} task ${task.taskId}`];
 }
 
-function imagesToBeHad({ images = [], items }: Paid = {}): string[] {
-	if (items !== undefined) return items.map(() => INSIDE);
-	// An image inside its own address would fill the error with its bytes.
-	return images.map(({ url }) => (url.startsWith('data:') ? INSIDE : url));
+function imagesToBeHad(paid: Paid = {}): string[] {
+	const { images = [], items = [], task } = paid;
+	const addresses = images.filter((image) => !isInside(image)).map(({ url }) => url);
+	// Its task has such an image, whatever becomes of the execution.
+	if (task !== undefined) return addresses;
+	const inside = images.length - addresses.length + items.length;
+	return [...addresses, ...Array<string>(inside).fill(INSIDE)];
 }
+
+/** Whether an image came inside the response: it has no address. */
+const hasInside = ({ images = [], items }: Paid): boolean =>
+	items !== undefined || images.some(isInside);
+
+/** An image inside its own address would fill the error with its bytes. */
+const isInside = ({ url }: ImageResult): boolean => url.startsWith('data:');
 
 const INSIDE = 'an image inside the response, which a retry of this execution takes from its data';
 

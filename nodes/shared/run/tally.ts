@@ -82,11 +82,11 @@ export function summaryInWords(summary: Summary): string {
 		...(tasks > 0 ? [counted(tasks, 'task')] : []),
 		...(estimatedCost === undefined ? [] : [`estimated cost ${estimatedCost}`]),
 		...(rateLimitedRequests > 0
-			? [`${counted(rateLimitedRequests, 'request')} over the rate limit, repeated`]
+			? [`${counted(rateLimitedRequests, 'request')} retried after a rate limit`]
 			: []),
 		...(failedItems > 0 ? [`${counted(failedItems, 'item')} failed`] : []),
 		...(takenOverItems > 0
-			? [`${counted(takenOverItems, 'item')} paid for in an earlier try`]
+			? [`${counted(takenOverItems, 'item')} paid for by an earlier try`]
 			: []),
 	];
 	return `${parts.join('; ')}.`;

@@ -51,6 +51,9 @@ export interface WaitEntry {
 	done?: Finished;
 }
 
+/** What one task is known by: a generation and an edit may have one ID. */
+export const taskKey = ({ taskId, taskType }: TaskReference): string => `${taskType} ${taskId}`;
+
 /** Reads what an item wants from its parameters. @throws NodeOperationError */
 export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob {
 	const maxWait = readParameter(context, 'maxWait', itemIndex, 600);
@@ -89,6 +92,8 @@ export async function waitForJobs(
 		const poller = createTaskPoller(run, intervalMs, count);
 		const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 		const unfinished = new Set<number>();
+		/** Tasks whose images are in the tally. */
+		const counted = new Set<string>();
 		const stillOpen = new Map<number, INodeExecutionData>();
 
 		const work = async (job: WaitJob, itemIndex: number): Promise<INodeExecutionData[]> => {
@@ -129,7 +134,9 @@ export async function waitForJobs(
 				});
 			if (settled === undefined) return [];
 			const { taskId, taskType, status, created, images } = settled;
-			run.tally.images += images.length;
+			const key = taskKey({ taskId, taskType });
+			if (!counted.has(key)) run.tally.images += images.length;
+			counted.add(key);
 			const known = {
 				...facts,
 				model: settled.model ?? facts.model,

@@ -160,7 +160,7 @@ async function isDeleted(context: IExecuteFunctions, executionId?: string): Prom
 const keeperDeleted = ({ parentExecutionId }: WaitPlan, entries: WaitEntry[]): Problem => ({
 	message: 'The execution that held these image tasks was deleted',
 	description: [
-		`Execution ${parentExecutionId} would wait for it forever: stop that one, and give the tasks to Image Wait or Image Task.`,
+		`Execution ${parentExecutionId} is waiting for it and won't continue. Stop that execution, and use Image Wait or Image Task to get the images.`,
 		tasksInWords(entries),
 	].join('\n'),
 });

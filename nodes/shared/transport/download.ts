@@ -120,7 +120,7 @@ function describeBody({ text }: Answer): string {
 /** What can be done about some of the reasons, with a blank behind it. */
 function adviceFor(outcome: Outcome): string {
 	if (outcome.kind !== 'fault') return '';
-	if (outcome.fault === 'tooLarge') return "Increase 'Max Download Size (MB)' in the options. ";
+	if (outcome.fault === 'tooLarge') return "Increase 'Max Download Size' in the options. ";
 	return outcome.fault === 'timeout' ? "Increase 'Timeout' in the options. " : '';
 }
 

@@ -4,31 +4,30 @@ import { CALLS, FAULTS, type Cell, type FaultName, type MatrixCall } from './fau
 const HEADINGS: Record<MatrixCall, string> = {
 	submit: 'Submitting a task',
 	sync: 'Creating an image synchronously',
-	poll: 'Asking for a task',
+	poll: 'Checking a task',
 	download: 'Downloading an image',
-	listing: 'Listing the models',
-	model: 'Looking up one model',
-	check: 'Holding an image against the listing before it is paid for',
+	listing: 'Listing models',
+	model: 'Getting one model',
+	check: 'Checking limits before a paid request',
 	message: 'Sending a message',
 };
 
 /** What has to be said before a table. */
 const REMARKS: Partial<Record<MatrixCall, string>> = {
-	check: `The run does not depend on the listing: with each of these faults the request goes out as it is, the
-image comes out, and what you read is a hint on the node.`,
+	check: `The run doesn't need the model list: with each of these faults the request is sent unchecked, the
+image is returned, and the text is a hint on the node.`,
 };
 
 const INTRODUCTION = `# Faults
 
-What happens when something goes wrong on the way: what you read, whether the same request is sent
-again by itself, and what the gateway has charged when the fault strikes every time. The tests bring
-about each of these faults on n8n's own engine and are held to this page
-(\`test/engine/faults/faults.test.mts\`; \`UPDATE_DOCS=1 npx jest test/engine/faults\` writes it anew: review
-what has changed).
+What happens when a request fails: the error you read, whether the node sends the request again
+automatically, and what you're charged if the fault occurs every time. The tests cause each of these
+faults on n8n's own engine and compare the result with this page (\`test/engine/faults/faults.test.mts\`).
+\`UPDATE_DOCS=1 npx jest test/engine/faults\` updates the page: review the diff.
 
-A request that may have been charged is never sent again by itself. "…" stands for what differs: the
-ID of the task, the name of the model, or a number. Each error names the task or the address of the
-image it is about, so that nothing that was paid for is out of reach.
+A request that may have been charged is never sent again automatically. "…" stands for a task ID, a
+model name or a number. Each error names its task or the address of its image, so you can still get
+everything you paid for.
 `;
 
 /** The whole page. */
@@ -95,14 +94,14 @@ function groupsOf(cells: Cell[]): Array<{ faults: FaultName[]; cell: Cell }> {
 }
 
 const COMES_OUT: Partial<Record<MatrixCall, string>> = {
-	listing: 'the models come out',
-	model: 'the model comes out',
-	message: 'the answer comes out',
+	listing: 'the models are returned',
+	model: 'the model is returned',
+	message: 'the response is returned',
 };
 
 function reading({ call, reads }: Cell): string {
 	if (reads !== '') return reads.replaceAll('|', '\\|');
-	return `*Nothing: ${COMES_OUT[call] ?? 'the images come out'}*`;
+	return `*Nothing: ${COMES_OUT[call] ?? 'the images are returned'}*`;
 }
 
 function charge({ call, paid }: Cell): string {

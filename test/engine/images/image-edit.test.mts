@@ -320,6 +320,25 @@ describe('an image from an address', () => {
 		}
 	});
 
+	test.each([
+		['on separate lines', (one: string, two: string) => `${one}\n${two}`, 2],
+		['as a list', (one: string, two: string) => `={{ ["${one}", "${two}"] }}`, 2],
+		['as a list of one', (one: string) => `={{ ["${one}"] }}`, 1],
+	])('comes from several addresses, %s', async (_, write, count) => {
+		const result = await from(write(await publishedImage(), await publishedImage()));
+		expect(result.error).toBeUndefined();
+		expect(received().at(-1)!.files).toHaveLength(count);
+	});
+
+	test.each([['={{ [] }}'], ['={{ [1, {}] }}'], ['={{ ["file:///etc/passwd"] }}']])(
+		'a list without web addresses is refused: %s',
+		async (imageUrl) => {
+			const error = errorOf(await from(imageUrl));
+			expect(error.message).toMatch(/^'Image URL' is (empty|not a web address)$/);
+			expect(received()).toEqual([]);
+		},
+	);
+
 	test('comes from the gateway itself without the key', async () => {
 		const result = await from(await publishedImage());
 		expect(result.error).toBeUndefined();
@@ -352,7 +371,7 @@ describe('an image from an address', () => {
 			'one that says it is too large',
 			(_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end(large),
 			'larger than 1 MB',
-			'Max Download Size (MB)',
+			'Max Download Size',
 		],
 		[
 			'one that turns out too large',
@@ -362,7 +381,7 @@ describe('an image from an address', () => {
 				response.end(large.subarray(600_000));
 			},
 			'larger than 1 MB',
-			'Max Download Size (MB)',
+			'Max Download Size',
 		],
 		[
 			'a web page',

@@ -127,11 +127,18 @@ function expectRefused(result: RunResult, model: string, ...violations: string[]
 
 test.each(['imageGeneration', 'imageEdit'])('%s with a video model says so', async (type) => {
 	const files = { data: { bytes: TINY_PNG, mimeType: 'image/png' } };
-	for (const name of ['film', 'film that says it paints', '={{ "fi" + "lm" }}']) {
+	const names = [
+		'film',
+		'film that says it paints',
+		'={{ "fi" + "lm" }}',
+		' FILM ',
+		'Film_that-says it paints',
+	];
+	for (const name of names) {
 		for (const more of [{}, { mode: 'submit' }, { options: { dryRun: true } }]) {
 			const result = await make(name, more, [{ files }], {}, host, type);
 			expect(errorOf(result).message).toMatch(
-				/^The model "film.*" makes videos, and the gateway has no endpoint for videos$/,
+				/^The model 'film.*' generates videos, and the gateway has no endpoint for videos$/,
 			);
 		}
 	}
@@ -146,7 +153,7 @@ test.each(['imageGeneration', 'imageEdit'])('%s with a video model says so', asy
 describe('a limit of the model', () => {
 	const ASYNC = "'Submit and Wait' or 'Submit Only'";
 	const broken: Array<[string, string, Parameters, string]> = [
-		['the task', 'strict', {}, 'The task of the model is text_to_image; allowed: image_edit'],
+		['the task', 'strict', {}, 'The requested operation is text_to_image; allowed: image_edit'],
 		['no sync', 'later', {}, `'Mode' is 'Synchronous'; allowed: ${ASYNC}`],
 		[
 			'no async, wait',
@@ -286,7 +293,7 @@ describe('a limit for the images of an edit', () => {
 		expectRefused(
 			await edit(SLASH, { data: png() }),
 			SLASH,
-			'The task of the model is image_edit; allowed: text_to_image',
+			'The requested operation is image_edit; allowed: text_to_image',
 		);
 	});
 
@@ -545,7 +552,7 @@ describe('the cost', () => {
 		const parameters = { options: { n: 2, budget: 1.19 } };
 		const { message, description } = errorOf(await make(SLASH, parameters, times(20)));
 		expect(message).toBe('The estimated cost of 1.2 exceeds the budget of 1.19');
-		expect(description).toMatch(/^Nothing was sent of the 20 requests\./);
+		expect(description).toMatch(/^Nothing was sent for these 20 requests\./);
 		expect(paidRequests()).toEqual([]);
 	});
 

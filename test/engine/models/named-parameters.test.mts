@@ -125,8 +125,8 @@ test('they are held against the limits of a published model, and take its types'
 test.each<[string, Row[], RegExp]>([
 	['no name', [{ value: '5' }], /has no name/],
 	['blanks as a name', [{ name: ' \t', value: '5' }], /has no name/],
-	['a name that JavaScript keeps', [{ name: '__proto__', value: '1' }], /"__proto__" cannot be/],
-	['constructor', [{ name: 'constructor', value: '1' }], /"constructor" cannot be/],
+	['a name that JavaScript keeps', [{ name: '__proto__', value: '1' }], /"__proto__" can't be/],
+	['constructor', [{ name: 'constructor', value: '1' }], /"constructor" can't be/],
 	[
 		'twice',
 		[
@@ -143,13 +143,28 @@ test.each<[string, Row[], RegExp]>([
 		],
 		/'a' is in .* more/,
 	],
-	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" cannot be the name/],
-	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /cannot be the name/],
+	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" can't be the name/],
+	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /can't be the name/],
 	['the model', [{ name: 'model', value: 'other' }], /must not set 'model': use the field 'Model'/],
 	['the prompt', [{ name: 'prompt', value: 'other' }], /must not set 'prompt'/],
 	['a stream', [{ name: 'stream', value: 'true' }], /must not set "stream"/],
-	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /is not a text/],
+	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /must be text/],
 	['no number', [{ name: 'seed', value: '={{ NaN }}' }], /is not a number/],
+	[
+		'no number inside',
+		[{ name: 'seeds', value: '={{ [1, NaN] }}' }],
+		/'seeds' in .* can't be sent/,
+	],
+	['a symbol', [{ name: 'seed', value: '={{ Symbol("x") }}' }], /'seed' in .* can't be sent/],
+	['a name without a text', [{ name: '={{ ({ toString: 1 }) }}', value: '1' }], /must be text/],
+	['the mode', [{ name: 'async', value: 'true' }], /must not set 'async': use the field 'Mode'/],
+	...['two', '1.5', '0', '-1', '={{ [2] }}', 'true', '100000'].map(
+		(value): [string, Row[], RegExp] => [
+			`${value} as the number of images`,
+			[{ name: 'n', value }],
+			/'n' in 'Parameters by Name' must be a whole number from 1 to 1000/,
+		],
+	),
 ])('%s is refused before anything is sent', async (_, given, message) => {
 	const result = await bench.run(
 		'imageGeneration',
@@ -162,17 +177,58 @@ test.each<[string, Row[], RegExp]>([
 	expect(bench.gateway.paid).toBe(0);
 });
 
+test('a response format beside that of the options is refused, unless it is the same', async () => {
+	const options = (value: string) => ({
+		...rows({ name: 'response_format', value }),
+		responseFormat: 'url',
+	});
+	const { result } = await planned(options('b64_json'));
+	expect(result.error?.message).toMatch(/response format is set twice: to "url" by .* "b64_json"/);
+	const { bodies } = await planned(options('url'));
+	expect(bodies).toMatchObject([{ response_format: 'url' }]);
+	const alone = await planned(rows({ name: 'response_format', value: 'b64_json' }));
+	expect(alone.bodies).toMatchObject([{ response_format: 'b64_json' }]);
+});
+
+test.each(['image', 'image[]'])(
+	'a text called %s beside the image to edit is refused',
+	async (name) => {
+		const parameters = {
+			prompt: 'Make it night',
+			imageSource: 'url',
+			imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+		};
+		const form = { mappingMode: 'defineBelow', value: { [name]: 'x' } };
+		for (const more of [{ options: rows({ name, value: 'x' }) }, { modelParameters: form }]) {
+			const result = await bench.run('imageEdit', { ...parameters, ...more });
+			expect(result.error?.message).toContain(`must not be called '${name}'`);
+		}
+		expect(bench.gateway.paid).toBe(0);
+	},
+);
+
 test('an edit sends them as fields of its form', async () => {
 	const own = await opened(openBench({ credential: { baseUrl: tap.url } }));
 	const result = await own.run('imageEdit', {
 		prompt: 'Make it night',
 		imageSource: 'url',
 		imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
-		options: { ...rows({ name: 'seed', value: '42' }, { name: 'hd', value: 'true' }) },
+		options: rows(
+			{ name: 'seed', value: '42' },
+			{ name: 'hd', value: 'true' },
+			{ name: 'date', value: '={{ new Date(0) }}' },
+			{ name: 'style', value: '={{ ({ mood: "calm" }) }}' },
+		),
 	});
 	expect(result.error).toBeUndefined();
 	const parts = Object.fromEntries(await partsOf(tap.posts[0]!));
-	expect(parts).toMatchObject({ seed: '42', hd: 'true', prompt: 'Make it night' });
+	expect(parts).toMatchObject({
+		seed: '42',
+		hd: 'true',
+		prompt: 'Make it night',
+		date: '1970-01-01T00:00:00.000Z',
+		style: '{"mood":"calm"}',
+	});
 });
 
 test('the Models node takes a locator, with the name from the list, typed, or by an expression', async () => {

@@ -1,6 +1,10 @@
 /** A budget for a day or a month, over executions, with what n8n stores of them. */
 import '../fast-time.mjs';
-import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	INodeTypeDescription,
+} from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
 import { opened } from '../opened.mjs';
@@ -12,10 +16,31 @@ const realNow = Date.now;
 let offset = 0;
 const setTime = (iso: string) => (offset = Date.parse(iso) - realNow());
 
+/** What happens while an execution is at the node `test.meanwhile`. */
+let meanwhile: () => Promise<unknown> = async () => undefined;
+const meanwhileNode = {
+	description: {
+		name: 'meanwhile',
+		displayName: 'meanwhile',
+		description: 'meanwhile',
+		group: ['transform'],
+		version: [1],
+		defaults: { name: 'meanwhile' },
+		inputs: ['main'],
+		outputs: ['main'],
+		properties: [],
+	} as unknown as INodeTypeDescription,
+	async execute(this: IExecuteFunctions) {
+		await meanwhile();
+		return [this.getInputData()];
+	},
+};
+
 let bench: Bench;
 beforeAll(async () => {
 	jest.spyOn(Date, 'now').mockImplementation(() => realNow() + offset);
-	bench = await opened(openBench({ now: () => Date.now() }));
+	const extraNodeTypes = { 'test.meanwhile': meanwhileNode };
+	bench = await opened(openBench({ now: () => Date.now(), host: { extraNodeTypes } }));
 });
 beforeEach(() => {
 	setTime('2026-11-22T12:00:00Z');
@@ -132,6 +157,79 @@ test('an old copy that is stored last does not hide what others have spent', asy
 	await run(slow, 3);
 	expect(spent(json)).toBe(0.12);
 	expect(spent(slow)).toBe(0.24);
+});
+
+test.each(['first of all', 'later'])(
+	'an execution that began before another one ended, and comes to its node after it: %s',
+	async (which) => {
+		const json = workflow({ budget: 0.2 });
+		if (which === 'later') await run(json, 1);
+		const slow: WorkflowJson = {
+			...json,
+			staticData: structuredClone(json.staticData),
+			nodes: [...json.nodes, { name: 'Before', type: 'test.meanwhile' }],
+			connections: {
+				Start: { main: [[{ node: 'Before', type: 'main', index: 0 }]] },
+				Before: { main: [[{ node: NODE, type: 'main', index: 0 }]] },
+			},
+		};
+		meanwhile = async () => {
+			await run(json, 2);
+			// An execution may wait for days.
+			setTime('2026-11-22T12:40:00Z');
+			await run(json, 1);
+			setTime('2026-11-22T13:20:00Z');
+		};
+		const before = spent(json);
+		const result = await run(slow, 3);
+		expect(result.error?.message).toContain('budget for today');
+		meanwhile = async () => undefined;
+		setTime('2026-11-22T14:00:00Z');
+		slow.staticData = structuredClone(json.staticData);
+		expect((await run(slow, which === 'later' ? 1 : 2)).error).toBeUndefined();
+		expect(spent(slow)).toBe(0.2);
+		expect(before + 0.12).toBe(spent(json));
+	},
+);
+
+test('a workflow whose static data was deleted, or another of the same name, starts at nothing', async () => {
+	expect((await run(workflow({ budget: 0.2 }), 5)).error).toBeUndefined();
+	expect((await run(workflow({ budget: 0.2 }), 5)).error).toBeUndefined();
+});
+
+test.each([['x'], [5], [null], [[1]], [true]])(
+	'%j in place of the static data of the node: the budget holds all the same',
+	async (entry) => {
+		const json = workflow({ budget: 0.2 });
+		json.staticData = { [`node:${NODE}`]: entry } as IDataObject;
+		expect((await run(json, 3)).error).toBeUndefined();
+		expect((await run(json, 3)).error?.message).toContain('0.08 of 0.2');
+		expect((await run(json, 2)).error).toBeUndefined();
+		json.staticData = { [`node:${NODE}`]: entry, global: entry } as IDataObject;
+		expect(errorOf(await run(json, 1)).message).toMatch(/static data .* can't be used/);
+		expect(bench.gateway.paid).toBe(5);
+	},
+);
+
+test.each(['{{ false }}', '{{ true }}', '{{ [] }}', '{{ [5] }}', '{{ new Date() }}', '{{ ({}) }}'])(
+	'a budget that is no number is not no budget: %s',
+	async (budget) => {
+		for (const budgetPeriod of ['run', 'day', 'month']) {
+			const result = await run(workflow({ budget: `=${budget}`, budgetPeriod }), 1);
+			expect(result.error?.message).toBe("'Budget' must be a number");
+		}
+		expect(bench.gateway.paid).toBe(0);
+	},
+);
+
+test('the budget of the first item holds for all, also without checks of limits', async () => {
+	const json = workflow({
+		budget: '={{ $json.prompt === "first" ? "0.1" : "" }}',
+		checkLimits: false,
+	});
+	const result = await run(json, ['first', 'second', 'third']);
+	expect(result.error?.message).toContain('cost of 0.12');
+	expect(bench.gateway.paid).toBe(0);
 });
 
 test('unknown outcomes count as spent, what was refused for sure does not', async () => {

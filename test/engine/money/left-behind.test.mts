@@ -73,6 +73,25 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 	expect(paymentsInWords([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');
 });
 
+test('an image without an address is had by its task, which outlives the data of the execution', () => {
+	const task = { taskId: 't', taskType: 'generation' as const, status: 'success', submittedAt: '' };
+	const inside = { url: 'data:image/png;base64,AAAA' };
+	const other = { url: 'https://images.example/2.png' };
+	const heading =
+		'Image tasks that have finished or are still running. Image Wait gets their images:';
+	const words = (paid: Payment['paid']) => paymentsInWords([{ itemIndex: 0, paid }]).split('\n');
+	const byTask = [heading, 'item 0: generation task t'];
+	expect(words({ task, images: [inside] })).toEqual(byTask);
+	expect(words({ task, items: [{ json: {} }, { json: {} }] })).toEqual(byTask);
+	expect(words({ task, images: [inside, other] })).toEqual([
+		...byTask,
+		'Finished images:',
+		`item 0: ${other.url}`,
+	]);
+	expect(words({ task, images: [inside], lost: true })).toEqual(['']);
+	expect(words({ items: [{ json: {} }, { json: {} }] })).toHaveLength(3);
+});
+
 test('the editor shows descriptions as HTML: a break for each line', async () => {
 	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'number 2.' }]);
 	const result = await bench.run(

@@ -44,7 +44,7 @@ describe("an agent's tool", () => {
 
 		test('a task that is slow is submitted once', async () => {
 			bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
-			const slow = { mode: 'wait', options: { pollInterval: 1, maxWait: 5 } };
+			const slow = { mode: 'wait', options: { pollInterval: 1, maxWait: 20 } };
 			expect(await draw(through, slow)).toMatch(/still open/);
 			expect(bench.gateway.count('submit')).toBe(1);
 		});

@@ -36,7 +36,7 @@ const NUMBERS: Array<[string, string]> = [
 	['timeout', 'Timeout'],
 	['pollInterval', 'Poll Interval'],
 	['maxWait', 'Max Wait'],
-	['maxDownloadMb', 'Max Download Size (MB)'],
+	['maxDownloadMb', 'Max Download Size'],
 	['budget', 'Budget'],
 ];
 

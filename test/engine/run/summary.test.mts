@@ -64,7 +64,7 @@ test('requests over the rate limit, of every kind, as often as the gateway refus
 	);
 	expect(refusals()).toBe(5);
 	expect(summaryIn(result)).toMatchObject({ images: 3, tasks: 3, rateLimitedRequests: 5 });
-	expect(hintsOf(result)[0]).toContain('5 requests over the rate limit, repeated');
+	expect(hintsOf(result)[0]).toContain('5 requests retried after a rate limit');
 });
 
 test('failed items: refused, failed at the gateway, of unknown outcome, not downloaded', async () => {
@@ -154,6 +154,25 @@ test('Image Wait with all tasks still open: on the last of the second output', a
 	const [first, last] = result.json(NODE, 1);
 	expect(first).not.toHaveProperty('summary');
 	expect(last?.summary).toMatchObject({ images: 0, tasks: 2, failedItems: 0 });
+});
+
+test('Image Wait: a task that several items name was made and paid for once', async () => {
+	const submitted = await bench.run('imageGeneration', {
+		prompt: 'a fox',
+		mode: 'submit',
+		options: { n: 2 },
+	});
+	const [task] = submitted.json(NODE);
+	const [other] = await bench.submit('an owl');
+	const result = await bench.run('imageWait', { options: { addSummary: true } }, [
+		task!,
+		{ taskId: other },
+		task!,
+		task!,
+	]);
+	expect(result.json(NODE)).toHaveLength(7);
+	expect(summaryIn(result)).toMatchObject({ images: 3, tasks: 2, estimatedCost: cost(2) });
+	expect(bench.gateway.paid).toBe(2);
 });
 
 test('an edit says the same; a dry run has done nothing', async () => {

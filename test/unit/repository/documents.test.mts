@@ -171,8 +171,8 @@ describe('the other papers', () => {
 			.map((file) => readFileSync(file, 'utf8'))
 			.join('\n')
 			.replaceAll('${attempt}', '');
-		const unknown = firstCells('What you read', read('docs/troubleshooting.md')).filter(
-			(text) => !sources.includes(text),
+		const unknown = firstCells('What you read', read('docs/troubleshooting.md')).filter((text) =>
+			text.split('…').some((part) => !sources.includes(part.trim())),
 		);
 		expect(unknown).toEqual([]);
 	});

@@ -95,6 +95,48 @@ test('actions have no article', () => {
 	expect(wrong(actions, (text) => /\b(a|an|the)\b/i.test(text))).toEqual([]);
 });
 
+/** What is banned in prose as well, which may quote code in backticks and names of nodes in bold. */
+const BANNED_IN_PROSE =
+	/\b(pictures?|is to be|nobody knows|at the most|asked (for|about)|go(es)? on|(hand|put)s? out|under way|time-outs?|anew|catalogue|colour|switch(ed|es)? (on|off)|(a|the) listing|whoever|for ever)\b/i;
+
+const prose = (text: string) =>
+	text.replace(/^```[^]*?^```/gm, '').replace(/`[^`\n]*`|\*\*[^*\n]*\*\*|\]\([^)]*\)|^\|.*$/gm, '');
+
+/** Each line of the documents, the changelog only as far as it is not released yet; no tables. */
+const documents = [
+	...readdirSync(root).filter((file) => file.endsWith('.md')),
+	...readdirSync(join(root, 'docs'))
+		.filter((file) => file.endsWith('.md') && file !== 'benchmarks.md')
+		.map((file) => join('docs', file)),
+].map((file) => {
+	const text = readFileSync(join(root, file), 'utf8');
+	return { where: file, text: file === 'CHANGELOG.md' ? text.split(/^## \d/m)[0]! : text };
+});
+
+const notes = readdirSync(join(root, 'examples')).flatMap((file) => {
+	const { nodes } = JSON.parse(readFileSync(join(root, 'examples', file), 'utf8')) as {
+		nodes: Array<{ name: string; parameters: { content?: string } }>;
+	};
+	return nodes.map(({ name, parameters: { content = '' } }) => ({
+		where: `${file} › ${name}`,
+		text: content,
+	}));
+});
+
+test.each([
+	['documents', documents],
+	['notes of the examples', notes],
+])('the %s use the same words', (_, texts) => {
+	const lines = texts.flatMap(({ where, text }) =>
+		prose(text)
+			.split('\n')
+			.filter((line) => line.trim() !== '')
+			.map((line) => ({ where, text: line })),
+	);
+	expect(lines.length).toBeGreaterThan(100);
+	expect(wrong(lines, (text) => BANNED_IN_PROSE.test(text))).toEqual([]);
+});
+
 /** In the sources of errors: what stands in quotes, without the comments. */
 test('errors use the same words', () => {
 	const folders = ['gateway', 'nodes'].map((folder) => join(root, folder));

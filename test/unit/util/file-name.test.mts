@@ -114,6 +114,10 @@ describe('no two files have one name', () => {
 			['straße.png', 'STRASSE-2.png'],
 		],
 		[
+			['gro\u00df.png', 'gro\u1e9e.png', 'groSS.png'],
+			['gro\u00df.png', 'gro\u1e9e-2.png', 'groSS-3.png'],
+		],
+		[
 			['fox.png', 'fox-2.png', 'fox.png'],
 			['fox.png', 'fox-2.png', 'fox-3.png'],
 		],

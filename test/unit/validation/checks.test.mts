@@ -35,7 +35,7 @@ describe('the task of a model', () => {
 		['generation', { media_type: 'video', modes: ['text_to_video'] }, 'text_to_video'],
 		['edit', { media_type: 'video', modes: ['image_edit'] }, 'video'],
 	] as const)('%s of %j', (taskType, record, allowed) => {
-		const line = `The task of the model is ${asked[taskType]}; allowed: ${allowed}`;
+		const line = `The requested operation is ${asked[taskType]}; allowed: ${allowed}`;
 		expect(wrong(record, { taskType })).toEqual(allowed === undefined ? [] : [line]);
 	});
 });

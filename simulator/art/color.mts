@@ -1,8 +1,8 @@
 /** Red, green and blue, 0..255. */
-export type Colour = readonly [red: number, green: number, blue: number];
+export type Color = readonly [red: number, green: number, blue: number];
 
-/** From one colour (0) to the other (1). */
-export function mix(from: Colour, to: Colour, share: number): Colour {
+/** From one color (0) to the other (1). */
+export function mix(from: Color, to: Color, share: number): Color {
 	return [
 		from[0] + (to[0] - from[0]) * share,
 		from[1] + (to[1] - from[1]) * share,
@@ -11,7 +11,7 @@ export function mix(from: Colour, to: Colour, share: number): Colour {
 }
 
 /** Hue in degrees, saturation and lightness 0..1. */
-export function hsl(hue: number, saturation: number, lightness: number): Colour {
+export function hsl(hue: number, saturation: number, lightness: number): Color {
 	const reach = saturation * Math.min(lightness, 1 - lightness);
 	const channel = (offset: number) => {
 		const k = (((offset + hue / 30) % 12) + 12) % 12;
@@ -20,8 +20,8 @@ export function hsl(hue: number, saturation: number, lightness: number): Colour 
 	return [channel(0), channel(8), channel(4)];
 }
 
-/** The colour as the drawing library wants it; `alpha` 0..1. */
-export function css([red, green, blue]: Colour, alpha = 1): string {
+/** The color as the drawing library wants it; `alpha` 0..1. */
+export function css([red, green, blue]: Color, alpha = 1): string {
 	const opacity = Math.round(alpha * 1000) / 1000;
 	return `rgba(${Math.round(red)},${Math.round(green)},${Math.round(blue)},${opacity})`;
 }
