@@ -43,7 +43,7 @@ export function faultTexts(
 ): Texts {
 	if (fault === 'invalidAddress' && /^(EPROTO$|ERR_SSL_)/.test(detail)) {
 		return {
-			happened: `the server of ${place.name} doesn't use https at this address`,
+			happened: `${place.name}'s server doesn't use https at this address`,
 			advice: `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`,
 		};
 	}

@@ -91,7 +91,8 @@ export class ImageEdit implements INodeType {
 				default: '',
 				required: true,
 				placeholder: 'e.g. https://example.com/photo.jpg',
-				description: 'Web address of the image to edit. Enter several addresses on separate lines.',
+				description:
+					'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
 				displayOptions: { show: { imageSource: ['url'] } },
 			},
 			modeFieldFor({

@@ -104,7 +104,13 @@ const labelOf = (file: string | JsonObject, parameter: string): string =>
 async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise<FormFile[]> {
 	const { context } = run;
 	const advice = 'Enter the web address of the image to edit.';
-	const typed = readText(context, 'imageUrl', 'Image URL', itemIndex, advice);
+	const given = readParameter(context, 'imageUrl', itemIndex, '');
+	const listed: unknown[] = Array.isArray(given) ? given : [];
+	const lines = listed.flatMap((url) => nonEmptyString(url) ?? []);
+	const typed =
+		lines.length > 0 && lines.length === listed.length
+			? lines.join('\n')
+			: readText(context, 'imageUrl', 'Image URL', itemIndex, advice);
 	const urls = typed.split(/\s+/).filter((url) => url !== '');
 	const maxMb = inRange(
 		context,

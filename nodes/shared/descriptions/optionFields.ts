@@ -123,7 +123,7 @@ const OPTIONS = {
 		placeholder: 'Add Parameter',
 		default: {},
 		description:
-			"Settings for a model without a form, such as size, seed or negative prompt. 'Model Parameters' override them, and 'Extra Fields' override both.",
+			"Settings for a model without a form, such as size, seed or negative prompt. 'Model Parameters' override them, and 'Extra Fields' override both. To set several with one expression, use 'Extra Fields'.",
 		options: [
 			{
 				name: 'parameter',

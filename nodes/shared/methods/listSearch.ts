@@ -31,6 +31,8 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 const MODES = new Map([
 	['text_to_image', 'generates'],
 	['image_edit', 'edits'],
+	['text_to_video', 'video from text'],
+	['image_to_video', 'video from images'],
 ]);
 
 /** What a model is called that can be called in one way only. */

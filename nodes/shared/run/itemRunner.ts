@@ -124,9 +124,13 @@ const MOST_LINES = 100;
 function summary(failures: Failure[], prepared: boolean): Failure {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
 	const [first, ...others] = failures as [Failure, ...Failure[]];
-	const { message } = problemOf(first.error);
-	const isOne = others.every(({ error }) => problemOf(error).message === message);
+	const { message, description } = problemOf(first.error);
+	const problems = others.map(({ error }) => problemOf(error));
+	const isOne = problems.every((other) => other.message === message);
 	if (others.length === 0 || (prepared && isOne)) return first;
+	// What to do next stands above the lines if it is the same for all.
+	const isOneAdvice = isOne && problems.every((other) => other.description === description);
+	const advice = isOneAdvice && description !== '' ? [description] : [];
 	const lines = failures.map(
 		({ error, itemIndex }) => `Item ${itemIndex}: ${problemOf(error).message}`,
 	);
@@ -135,7 +139,7 @@ function summary(failures: Failure[], prepared: boolean): Failure {
 		error: new GatewayError({
 			...problemOf(first.error),
 			message: `${failures.length} items failed. ${lines[0]}`,
-			description: lines.slice(0, MOST_LINES).join('\n'),
+			description: [...advice, ...lines.slice(0, MOST_LINES)].join('\n'),
 		}),
 	};
 }

@@ -320,6 +320,25 @@ describe('an image from an address', () => {
 		}
 	});
 
+	test.each([
+		['on separate lines', (one: string, two: string) => `${one}\n${two}`, 2],
+		['as a list', (one: string, two: string) => `={{ ["${one}", "${two}"] }}`, 2],
+		['as a list of one', (one: string) => `={{ ["${one}"] }}`, 1],
+	])('comes from several addresses, %s', async (_, write, count) => {
+		const result = await from(write(await publishedImage(), await publishedImage()));
+		expect(result.error).toBeUndefined();
+		expect(received().at(-1)!.files).toHaveLength(count);
+	});
+
+	test.each([['={{ [] }}'], ['={{ [1, {}] }}'], ['={{ ["file:///etc/passwd"] }}']])(
+		'a list without web addresses is refused: %s',
+		async (imageUrl) => {
+			const error = errorOf(await from(imageUrl));
+			expect(error.message).toMatch(/^'Image URL' is (empty|not a web address)$/);
+			expect(received()).toEqual([]);
+		},
+	);
+
 	test('comes from the gateway itself without the key', async () => {
 		const result = await from(await publishedImage());
 		expect(result.error).toBeUndefined();

@@ -366,6 +366,13 @@ describe('which task', () => {
 			message: "'Task ID' is empty",
 			description: expect.stringContaining('comes from a dry run'),
 		});
+		const both = await bench.run(node, {}, [item!, item!]);
+		expect(both.error).toMatchObject({
+			message: "2 items failed. Item 0: 'Task ID' is empty",
+			description: expect.stringMatching(
+				/^The input item comes from a dry run.*\nItem 0: 'Task ID' is empty\nItem 1: 'Task ID' is empty$/,
+			),
+		});
 		const other = await bench.run(node, {}, [{ dryRun: 'true' }]);
 		expect(other.error).toMatchObject({ description: expect.not.stringContaining('dry run') });
 	});
