@@ -39,7 +39,7 @@ const OPTIONS = {
 		type: 'options',
 		default: 'run',
 		description:
-			"How long the budget lasts. Days and months follow the workflow's time zone and count this node's estimated costs, including requests with an unknown outcome. n8n saves them only when a production execution ends, so manual executions and those lost in a crash don't count later. In queue mode, parallel executions on different workers don't see each other's costs.",
+			"How long the budget lasts. Days and months follow the workflow's time zone and count this node's estimated costs, including requests with an unknown outcome. n8n saves them only when a production execution ends, so manual executions and those lost in a crash don't count later. If you rename the node, the count starts at 0. In queue mode, parallel executions on different workers don't see each other's costs.",
 		options: [
 			{ name: 'Day', value: 'day' },
 			{ name: 'Month', value: 'month' },
