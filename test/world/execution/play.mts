@@ -58,7 +58,11 @@ export async function play(
 		const edited = changed === undefined ? ` edited ${number}` : (steps.at(-1)?.edited ?? '');
 		flow = changed ?? flow;
 		credential.apiKey = keyFor(flow);
-		const workflow = workflowFor(flow, input, edited);
+		// What nodes keep with their workflow outlives an edit.
+		const { staticData } = earlier?.workflow ?? {};
+		// What the package remembers of a workflow must not meet that of another world.
+		const id = `workflow-${worlds}`;
+		const workflow = { ...workflowFor(flow, input, edited), id, staticData };
 		const step: Step = {
 			number,
 			act,

@@ -1,11 +1,12 @@
 /** Everything that has to hold of a world, by the gateway's own books. */
 import type { Played } from '../execution/step.mjs';
+import { accounting } from './accounting.mjs';
 import type { Breach } from './evidence.mjs';
 import { manners } from './manners.mjs';
 import { money } from './money.mjs';
 import { afterwards, secrets, status } from './order.mjs';
 import { output } from './output.mjs';
-
+import { repeats } from './repeats.mjs';
 import { waiting } from './waiting.mjs';
 
 export type { Breach } from './evidence.mjs';
@@ -17,6 +18,8 @@ export function breachesOf(played: Played): Breach[] {
 		...status(played),
 		...waiting(played),
 		...manners(played),
+		...repeats(played),
+		...accounting(played),
 		...afterwards(played),
 		...secrets(played),
 	];

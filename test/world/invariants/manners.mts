@@ -1,6 +1,7 @@
 /** Of invariant 4: what a user has set, and the gateway has asked for, holds. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
+import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { runsOf, type Breach, type NodeRun } from './evidence.mjs';
@@ -9,6 +10,8 @@ import { waits } from './waiting.mjs';
 /** Options of the nodes where nothing is set. */
 const USUAL_CONCURRENCY = 10;
 const SHORTEST_PAUSE_MS = 1000;
+/** A longer one is an end. */
+const LONGEST_PAUSE_MS = 300_000;
 /** What the way to the gateway takes. */
 const TOLERANCE_MS = 50;
 
@@ -38,6 +41,7 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	const requests = own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
 	return [
 		...tooSoon(requests),
+		...tooFast(flow, requests),
 		...(waits(flow, run) ? tooOften(requests) : []),
 		...tooDear(played, step, run, requests),
 	];
@@ -50,13 +54,26 @@ const isRedirected = ({ call }: Received): boolean => call === 'other';
 function tooSoon(requests: Received[]): string[] {
 	const inTurn = requests.filter((request) => !isListing(request) && !isRedirected(request));
 	return inTurn.flatMap(({ pause }) => {
-		if (pause === undefined) return [];
+		if (pause === undefined || pause.to - pause.from > LONGEST_PAUSE_MS) return [];
 		const early = inTurn.find(
 			({ at }) => at > pause.from + TOLERANCE_MS && at < pause.to - TOLERANCE_MS,
 		);
 		if (early === undefined) return [];
 		return [`a ${early.call} was sent within the time of a Retry-After`];
 	});
+}
+
+/** A rate that a user has set holds in any ten seconds. */
+function tooFast({ options, make, as }: Flow, requests: Received[]): string[] {
+	const perSecond = Number(options.requestsPerSecond ?? 0);
+	if (perSecond <= 0 || make === 'chat' || as === 'loop') return [];
+	const sent = requests.filter((request) => !isListing(request) && !isRedirected(request));
+	const most = 10 * perSecond + 2;
+	const early = sent.find((last, place) => {
+		const first = sent[place - most];
+		return first !== undefined && last.at - first.at < 10_000 - TOLERANCE_MS;
+	});
+	return early === undefined ? [] : [`over ${most} requests were sent within 10 s`];
 }
 
 /** A task is polled once a second at the most. */

@@ -11,7 +11,11 @@ import { costs, keyOf, wantedBy } from './wanted.mjs';
 const LAST_MOMENTS_MS = 2500;
 
 export function money(played: Played): Breach[] {
-	return played.steps.flatMap((step) => [...twice(played, step), ...lost(played, step)]);
+	return played.steps.flatMap((step) => [
+		...twice(played, step),
+		...sentAgain(played, step),
+		...lost(played, step),
+	]);
 }
 
 function counted(keys: string[]): Map<string, number> {
@@ -21,10 +25,10 @@ function counted(keys: string[]): Map<string, number> {
 }
 
 /** How often each thing was deliberately asked for in an act. */
-function asks(played: Played, step: Step): Map<string, number> {
+function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): Map<string, number> {
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
-	const once = played.input.map((item) => wantedBy(step, item));
+	const once = played.input.map((item) => nameOf(step, item));
 	const times = (rounds: number): Map<string, number> =>
 		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
@@ -51,6 +55,26 @@ function twice(played: Played, step: Step): Breach[] {
 		breaches.push({ invariant: 1, text });
 	}
 	return breaches;
+}
+
+/** What may have been accepted is not sent again, whether it was charged or not. */
+function sentAgain(played: Played, step: Step): Breach[] {
+	const wanted = asks(played, step, (of, item) => `${String(item.prompt)}${of.edited}`);
+	const sent = played.service.books.requests.filter(
+		({ step: of, call, fate, status, prompt }) =>
+			of === step.number &&
+			prompt !== undefined &&
+			['submit', 'sync', 'message'].includes(call) &&
+			!['connection refused', 'host not found'].includes(fate) &&
+			(fate.startsWith('charged') || status === undefined || status >= 500),
+	);
+	const counts = counted(sent.map(({ prompt }) => String(prompt)));
+	return [...counts].flatMap(([prompt, count]): Breach[] => {
+		const most = wanted.get(prompt) ?? 0;
+		if (count <= most) return [];
+		const text = `"${prompt}" was sent ${count} times with an unknown outcome or a charge in act ${step.number}, instead of ${most}`;
+		return [{ invariant: 1, text }];
+	});
 }
 
 /** What earlier acts have brought and not handed out: a retry must take it instead of paying anew. */

@@ -2,10 +2,10 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { pathIn } from '../service/one-pixel-pictures.mjs';
 import { MODELS } from '../service/published-models.mjs';
-import type { Flow } from '../plan/world.mjs';
 import { callsOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
+import { ofFile, ofOutputs, pathOf, pictureIn, urlsIn } from './held-images.mjs';
+import { ofParked } from './parked.mjs';
 import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
@@ -56,8 +56,12 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	const { parks, flow } = step;
 	const { node, input, outputs, error } = run;
 	const parked = parks > 0 && (node === COLLECT || flow.mode === 'wait');
-	// What was made from equal prompts cannot be told apart where the pairs are lost.
-	if (parked && node === MAKE) return [];
+	if (parked && node === MAKE) {
+		const chargeFor = (item: Item): Charge | string => chargeOf(played, item, step);
+		const fileOf = (item: Item): string | undefined => ofFile(item, flow);
+		const wrong = ofParked(step, run, chargeFor, fileOf);
+		return wrong.map((text) => `${node}, run ${run.run}, parked: ${text}`);
+	}
 	// There the engine pairs failed items with what is not there, and may lose all of them.
 	if (parked && flow.onError === 'continueErrorOutput') return [];
 	if (error !== undefined && outputs.every((items) => items.length === 0)) return [];
@@ -66,6 +70,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	const found = new Set<number>();
 	for (const items of outputs) {
 		let before = -1;
+		let imageBefore = -1;
 		for (const item of items) {
 			const index = placeOf(played, item, run, parked, found);
 			if (index === undefined || input[index] === undefined) {
@@ -74,6 +79,11 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 			}
 			found.add(index);
 			if (index < before) breaches.push(`${where}: item ${index} comes after item ${before}`);
+			const image = index === before ? imageBefore : -1;
+			imageBefore = Number(item.json.index ?? image);
+			if (imageBefore < image) {
+				breaches.push(`${where}, item ${index}: image ${imageBefore} comes after image ${image}`);
+			}
 			before = index;
 			if (!isFailed(item)) {
 				const text = ofItem(played, run, item, input[index], step);
@@ -87,6 +97,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 		if (!mayLack && !found.has(index))
 			breaches.push(`${where}: nothing came out for item ${index}`);
 	});
+	breaches.push(...ofOutputs(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
 }
@@ -124,16 +135,6 @@ function ofItem(
 	return ofFile(item, flow);
 }
 
-function ofFile({ json, binary }: Item, { download }: Flow): string | undefined {
-	if (typeof json.url !== 'string') return undefined;
-	const data = binary?.data?.data;
-	if (data === undefined) return download ? 'it has no file' : undefined;
-	const path = pathIn(Buffer.from(data, 'base64'));
-	return path === pathOf(json.url)
-		? undefined
-		: `its file is ${path ?? 'no picture'}, not ${json.url}`;
-}
-
 function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | undefined {
 	if (dryRun !== true) return 'it is not only shown';
 	const { body, form } = (request ?? {}) as {
@@ -167,16 +168,6 @@ function ofReply(
 		: 'its messages are not the conversation';
 }
 
-/** The same by whichever host and prefix. */
-const pathOf = (url: string): string => url.slice(Math.max(0, url.indexOf('/pictures/')));
-
-/** Which picture an item holds: by its address, or by its bytes where it has none. */
-function pictureIn({ json, binary }: Item): string | undefined {
-	if (typeof json.url === 'string') return pathOf(json.url);
-	const data = binary?.data?.data;
-	return data === undefined ? undefined : pathIn(Buffer.from(data, 'base64'));
-}
-
 /** The charge that an item's picture or task belongs to, or what is wrong. */
 function chargeOf(
 	{ service: { books } }: Played,
@@ -207,11 +198,6 @@ function chargeOf(
 		return `its index is ${String(json.index)}`;
 	}
 	return first;
-}
-
-function urlsIn(images: unknown): string[] {
-	const list = Array.isArray(images) ? (images as Array<{ url?: unknown }>) : [];
-	return list.flatMap(({ url }) => (typeof url === 'string' ? url : []));
 }
 
 /** All images of an item, each once: as an item, or as an error that leads to it. */

@@ -110,6 +110,8 @@ function withoutReason(
 		flow.trouble === 'none' &&
 		flow.maxWait === 600 &&
 		(flow.collect !== 'imageTask' || service.lateSeconds === 0) &&
+		service.lateSeconds < YOUNG_MS / 1000 &&
+		service.taskSeconds[1] < flow.maxWait &&
 		(timeout === undefined || Number(timeout) >= 30) &&
 		(budget === undefined || budget === 0 || budget === 100) &&
 		(requestsPerSecond === undefined || requestsPerSecond === 0 || requestsPerSecond === 20);

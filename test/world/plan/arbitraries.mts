@@ -41,12 +41,23 @@ const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	variant: fc.noBias(fc.nat(200)),
 });
 
+/** Seconds after which nobody expects a task any more. */
+const LOST = 1_000_000;
+
 const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
 	ids: fc.constantFrom('random', 'perKind', 'digits', 'strange'),
-	taskSeconds: fc.constantFrom<[number, number]>([0, 0], [1, 5], [3, 30], [0, 200], [90, 400]),
+	taskSeconds: fc.oneof(
+		{
+			weight: 12,
+			arbitrary: fc.constantFrom<[number, number]>([0, 0], [1, 5], [3, 30], [0, 200], [90, 400]),
+		},
+		// Longer than anybody waits.
+		{ weight: 1, arbitrary: fc.constant<[number, number]>([900, 4000]) },
+	),
 	lateSeconds: fc.oneof(
-		{ weight: 3, arbitrary: fc.constant(0) },
-		{ weight: 1, arbitrary: fc.constantFrom(1, 3, 10) },
+		{ weight: 18, arbitrary: fc.constant(0) },
+		{ weight: 6, arbitrary: fc.constantFrom(1, 3, 10) },
+		{ weight: 1, arbitrary: fc.constant(LOST) },
 	),
 	syncSeconds: fc.constantFrom(0, 2, 20),
 	failPercent: fc.constantFrom(0, 0, 0, 20, 60),
@@ -208,10 +219,24 @@ export const world: fc.Arbitrary<World> = record<World>({
 			(fault.call !== 'poll' || polls(one.flow)) &&
 			(fault.call !== 'download' || (one.flow.download && loads(one.flow)));
 		const call = one.flow.make === 'models' ? 'listing' : isMade ? fault.call : 'paid';
-		return { ...fault, call };
+		return { ...fault, call, kind: likelier(call, fault) };
 	});
-	return { ...one, service: { ...one.service, faults } };
+	// What an edit is most easily mistaken for is the same one of another file.
+	const takesFiles = one.flow.make === 'edit' && one.flow.editFrom === 'url';
+	const changed = one.acts.map((act, place) =>
+		takesFiles && (one.seed + place) % 2 > 0 ? { ...act, edit: 'file' as const } : act,
+	);
+	return { ...one, acts: changed, service: { ...one.service, faults } };
 });
+
+/** What is easily taken wrong of a call comes more often than the rest: half a file, a refusal that passes. */
+function likelier(
+	call: ServiceFault['call'],
+	{ kind, variant }: ServiceFault,
+): ServiceFault['kind'] {
+	if (call === 'download' && variant % 3 === 0) return 'cut';
+	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
+}
 
 const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';
 

@@ -34,7 +34,7 @@ export interface ServiceSetup {
 	ids: 'random' | 'perKind' | 'digits' | 'strange';
 	/** Seconds until a task settles, from and to. */
 	taskSeconds: [number, number];
-	/** Seconds until a task can be asked about. */
+	/** Seconds until a task can be asked about; a million: the gateway has lost it. */
 	lateSeconds: number;
 	/** Seconds that a synchronous request takes. */
 	syncSeconds: number;
@@ -97,6 +97,10 @@ export const REFUSALS_429: Array<{ body: unknown; headers?: Record<string, strin
 	{
 		body: { error: { message: 'slow down', type: 'rate_limit_error' } },
 		headers: { 'retry-after': '0' },
+	},
+	{
+		body: { error: { message: 'come back later', type: 'rate_limit_error' } },
+		headers: { 'retry-after': '7200' },
 	},
 ];
 

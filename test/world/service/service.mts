@@ -5,7 +5,7 @@ import { Books, type Call, type Charge, type Received, type Task } from './books
 import { spoil, shaped } from './spoilt-responses.mjs';
 import { listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf } from './one-pixel-pictures.mjs';
-import { asksAsync, fieldsOf } from './requests.mjs';
+import { asksAsync, fieldsOf, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
@@ -34,9 +34,10 @@ export class Service {
 		const fault = this.faultFor(received.call);
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
-		const asked = delivery.status === 429 ? Number(delivery.headers['retry-after'] ?? 0) : 0;
+		const header = delivery.status === 429 ? (delivery.headers['retry-after'] ?? '0') : '0';
 		const from = clock.now + delivery.afterMs;
-		if (asked > 0) received.pause = { from, to: from + asked * 1000 };
+		const to = /^\d+$/.test(header) ? from + Number(header) * 1000 : Date.parse(header);
+		if (to > from) received.pause = { from, to };
 		received.status = delivery.end === 'cut' && delivery.sent === 0 ? undefined : delivery.status;
 		return delivery;
 	}
@@ -56,11 +57,15 @@ export class Service {
 		return task;
 	}
 
-	private receive({ method, url, headers }: WireRequest): Received {
+	private receive(request: WireRequest): Received {
+		const { method, url, headers } = request;
 		const call = callOf(method, url);
+		const fields = ['submit', 'sync', 'message'].includes(call) ? fieldsOf(request) : undefined;
+		const prompt = fields && (fields.prompt || lastText(fields.raw.messages));
 		const asked = call === 'poll' ? taskIn(url) : {};
 		return this.books.receive({
 			...asked,
+			prompt,
 			at: clock.now,
 			call,
 			method,

@@ -7,6 +7,9 @@ import type { Books, Charge, Received, Task } from './books.mjs';
 import { entryFor } from './one-pixel-pictures.mjs';
 import { BAD_WORDS, GOOD_WORDS, OPEN_WORDS, REASONS, type ServiceSetup } from './service-setup.mjs';
 
+/** A task that is still unknown after this time stays unknown. */
+const KNOWN_AFTER_MS = 30_000;
+
 export class Tasks {
 	private readonly issued = { generation: 0, edit: 0 };
 
@@ -63,6 +66,9 @@ export class Tasks {
 		if (task === undefined || task.account !== account || clock.now < task.visibleAt) {
 			received.fate = '404';
 			received.meaning = 'missing';
+			// One that the gateway has lost cannot be had from anybody.
+			const isOld = task !== undefined && clock.now - task.createdAt >= KNOWN_AFTER_MS;
+			if (isOld && task.account === account) task.charge.toldFailed = true;
 			return refuse(404, `task ${id} does not exist`);
 		}
 		received.prompt = task.charge.prompt;

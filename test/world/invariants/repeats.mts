@@ -1,0 +1,149 @@
+/** Of invariants 1 and 7: nothing is sent again in vain, and nobody asks about what is gone. */
+import type { Played, Step } from '../execution/step.mjs';
+import { COLLECT, isTool, MAKE, survives } from '../execution/workflow.mjs';
+import type { Flow } from '../plan/world.mjs';
+import type { Received } from '../service/books.mjs';
+import { runsOf, type Breach } from './evidence.mjs';
+
+/** A request that is refused for its rate is sent so many times, any other one so many. */
+const MOST_RATE_LIMITED = 15;
+const MOST_ATTEMPTS = 6;
+/** From here on, and after so many 404s in a row, nobody hopes for a task any more. */
+const GONE_MS = 45_000;
+const MANY_MISSES = 8;
+/** Nobody waits for longer than this because the gateway says so. */
+const LONGEST_PAUSE_MS = 300_000;
+/** What a wait may take beyond its deadline: until n8n looks again for what is due, and its last response. */
+const LEAD_MS = 40_000;
+const LEAD_OF_PARKED_MS = 120_000;
+const CRASH_MS = 90_000;
+/** Whoever polls polls again within so long. */
+const LONGEST_GAP_MS = 60_000;
+
+export function repeats(played: Played): Breach[] {
+	return played.steps.flatMap((step, index) => {
+		const own = played.service.books.requests.filter((request) => request.step === step.number);
+		return [
+			...tooManyTimes(step, own),
+			...waitedOut(step, own),
+			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) =>
+				afterItsEnd(played, stretch),
+			),
+			...pastItsDeadline(step, own),
+		];
+	});
+}
+
+/** How often a flow may begin anew with the same thing. */
+export function timesOf({ as, rounds, tries, again }: Flow): number {
+	return tries * (as === 'loop' ? rounds : 1) * (as.endsWith('Tool') ? again + 1 : 1);
+}
+
+const isPaid = ({ call }: Received): boolean => ['submit', 'sync', 'message'].includes(call);
+
+/** Refused for good: whatever is sent again gets the same. */
+const isFinal = ({ status = 0 }: Received): boolean =>
+	status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+
+function tooManyTimes(step: Step, own: Received[]): Breach[] {
+	const { flow, restarts } = step;
+	const times = timesOf(flow) * (restarts + 1);
+	const many = times * Math.max(1, flow.items.length);
+	const groups = new Map<string, { requests: Received[]; times: number }>();
+	for (const request of own) {
+		const isPicture = request.path.startsWith('/pictures/');
+		const isCounted = isPicture || request.call === 'listing' || isPaid(request);
+		if (!isCounted) continue;
+		const name = isPaid(request) ? 'the paid request' : `${request.call} ${request.path}`;
+		const group = groups.get(name) ?? { requests: [], times: isPicture ? times : many };
+		group.requests.push(request);
+		groups.set(name, group);
+	}
+	return [...groups].flatMap(([name, group]): Breach[] => {
+		const count = group.requests.length;
+		const other = group.requests.filter(({ status }) => status !== 429).length;
+		const final = group.requests.filter(isFinal).length;
+		const isDownload = name.startsWith('download');
+		const said =
+			count > MOST_RATE_LIMITED * group.times || other > MOST_ATTEMPTS * group.times
+				? `${count} times`
+				: isDownload && final > group.times
+					? 'again after it was refused for good'
+					: undefined;
+		return said === undefined ? [] : [{ invariant: 7, text: `${name} was sent ${said}` }];
+	});
+}
+
+/** A pause that is too long is an end. */
+function waitedOut({ flow }: Step, own: Received[]): Breach[] {
+	if (flow.tries > 1 || isTool(flow) || flow.as === 'loop') return [];
+	return own.flatMap(({ pause, prompt, ...request }): Breach[] => {
+		const isEndless = pause !== undefined && pause.to - pause.from > LONGEST_PAUSE_MS;
+		if (!isEndless || prompt === undefined || !isPaid({ prompt, ...request })) return [];
+		const late = own.find((one) => one.prompt === prompt && one.at >= pause.to - 1000);
+		const text = `the paid request for "${prompt}" waited for hours, because the gateway said so`;
+		return late === undefined ? [] : [{ invariant: 7, text }];
+	});
+}
+
+/** The requests of one wait for each task. */
+function stretchesOf(step: Step, earlier: Step | undefined, own: Received[]): Received[][] {
+	const { flow } = step;
+	if (flow.tries > 1 || isTool(flow)) return [];
+	if (step.parks > 0) return flow.as === 'loop' ? [] : [own];
+	return runsOf(step, earlier)
+		.filter(({ node }) => node === MAKE || node === COLLECT)
+		.map((run) => own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt));
+}
+
+/** Of a task that the gateway does not know, and is old enough to be known, nobody hopes for more. */
+function afterItsEnd({ service: { books } }: Played, requests: Received[]): Breach[] {
+	const misses = new Map<string, { since: number; count: number }>();
+	return requests.flatMap(({ call, kind, taskId, at, meaning }): Breach[] => {
+		if (call !== 'poll' || taskId === undefined) return [];
+		const task = books.task(String(kind), taskId);
+		// One that is unknown under its kind is looked for under the other, where it may be another's.
+		const isAmbiguous =
+			books.task('edit', taskId) !== undefined && books.task('generation', taskId) !== undefined;
+		if (task === undefined || isAmbiguous) return [];
+		const name = `${kind} ${taskId}`;
+		const before = misses.get(name) ?? { since: at, count: 0 };
+		if (meaning === 'missing') misses.set(name, { ...before, count: before.count + 1 });
+		else misses.delete(name);
+		const isGone =
+			before.count >= MANY_MISSES && at - Math.max(before.since, task.createdAt) >= GONE_MS;
+		if (!isGone) return [];
+		misses.delete(name);
+		const seconds = Math.round((at - before.since) / 1000);
+		const text = `the ${name} was still polled after ${seconds} s of 404`;
+		return [{ invariant: 7, text }];
+	});
+}
+
+/** All waits for a task together take no longer than they may. */
+function pastItsDeadline(step: Step, own: Received[]): Breach[] {
+	const { flow, parks, restarts } = step;
+	const collects = flow.make === 'nothing' || flow.mode === 'submit';
+	if (collects ? flow.collect !== 'imageWait' : flow.mode !== 'wait') return [];
+	const { requestsPerSecond = 20 } = flow.options;
+	// A question waits for its turn, and longer where the gateway has asked for a pause.
+	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
+	if (isSlow && (parks > 0 || survives(flow))) return [];
+	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_MS;
+	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
+	// An agent that asks for the same again waits for the same task.
+	const most = timesOf(flow) * (isTool(flow) ? flow.items.length : 1) * each;
+	const spent = new Map<string, { last: number; ms: number }>();
+	for (const { call, kind, taskId, at } of own) {
+		if (call !== 'poll') continue;
+		const name = `${kind} task ${taskId}`;
+		const { last, ms: before } = spent.get(name) ?? { last: at, ms: 0 };
+		// Between two tries it may wait for the requests of other items.
+		const ms = before + (timesOf(flow) > 1 && at - last > LONGEST_GAP_MS ? 0 : at - last);
+		spent.set(name, { last: at, ms });
+		if (ms <= most) continue;
+		const text = `the ${name} was polled for ${Math.round(ms / 1000)} s, of ${flow.maxWait} s`;
+		return [{ invariant: 7, text }];
+	}
+	return [];
+}
