@@ -86,7 +86,7 @@ described('a hundred runs on n8n 2', () => {
 		for (const executionId of ids) {
 			const execution = await server.execution(executionId);
 			expect(execution.status).toBe('success');
-			const items = itemsOf(execution, 'Pictures');
+			const items = itemsOf(execution, 'Images');
 			expect(items.map(({ binary }) => binary.data.mimeType)).toEqual(Array(3).fill('image/png'));
 		}
 		expect(gateway.paid).toBe(3 * RUNS);

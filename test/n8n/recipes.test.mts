@@ -99,7 +99,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 	it('nightly-batch makes what it can, and lists what it cannot with its own columns', async () => {
 		const execution = await run(await store('nightly-batch'), 'Every night at two');
 		expect(execution.status).toBe('success');
-		expect(itemsOf(execution, 'Pictures of the night').map(({ json }) => json.sku)).toEqual([
+		expect(itemsOf(execution, 'Finished images').map(({ json }) => json.sku)).toEqual([
 			'A-100',
 			'A-101',
 			'A-102',
@@ -112,7 +112,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 
 	it('nightly-batch sends nothing where the budget does not suffice', async () => {
 		const id = await store('nightly-batch', ({ nodes }) => {
-			const { parameters } = nodes.find(({ name }) => name === 'Make the pictures');
+			const { parameters } = nodes.find(({ name }) => name === 'Generate images');
 			parameters.options.budget = 0.1;
 		});
 		const execution = await run(id, 'Every night at two');
@@ -140,11 +140,11 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 
 		const execution = await run(id, 'Every five minutes');
 		expect(execution.status).toBe('success');
-		expect(itemsOf(execution, 'Pictures').map(({ binary }) => binary.data.mimeType)).toEqual([
+		expect(itemsOf(execution, 'Images').map(({ binary }) => binary.data.mimeType)).toEqual([
 			'image/png',
 			'image/png',
 		]);
-		expect(itemsOf(execution, 'Tick it off').map(({ json }) => json.state)).toEqual([
+		expect(itemsOf(execution, 'Mark as done').map(({ json }) => json.state)).toEqual([
 			'completed',
 			'completed',
 		]);

@@ -25,6 +25,17 @@ export function readRunEnd(context: IExecuteFunctions): RunEnd {
 	};
 }
 
+/** n8n 2.41 could no longer read executions of 300 files with 300 kB each. */
+const MANY_MEGABYTES = 25;
+
+/** The size of the files that n8n keeps in the items themselves, in bytes. */
+function bytesInside(items: INodeExecutionData[][]): number {
+	const files = items.flatMap((list) => list.flatMap(({ binary = {} }) => Object.values(binary)));
+	const inside = files.filter(({ id }) => id === undefined);
+	// Base64 takes four characters for three bytes.
+	return inside.reduce((sum, { data }) => sum + (data.length * 3) / 4, 0);
+}
+
 /**
  * The last step of a run: no two files have one name, and the user is told what the run did. That is
  * a hint at the node's output, or a line in n8n's log where n8n shows no hint: for an agent's tool, in
@@ -45,11 +56,21 @@ export function finishRun(
 	// A dry run has done nothing.
 	const isWorthIt = Object.values(summary).some((count) => count > 0);
 	const isShown = subExecutionOf === undefined && !isTool(context);
-	if (isWorthIt && isShown && context.addExecutionHints !== undefined) {
-		context.addExecutionHints({ message, type: 'info', location: 'outputPane' });
-	} else if (isWorthIt) {
-		context.logger?.info(
-			`Media Gateway, "${subExecutionOf ?? context.getNode().name}": ${message}`,
+	const tell = (text: string, type: 'info' | 'warning'): void => {
+		if (isShown && context.addExecutionHints !== undefined) {
+			context.addExecutionHints({ message: text, type, location: 'outputPane' });
+		} else {
+			const level = type === 'info' ? 'info' : 'warn';
+			const name = subExecutionOf ?? context.getNode().name;
+			context.logger?.[level](`Media Gateway, "${name}": ${text}`);
+		}
+	};
+	if (isWorthIt) tell(message, 'info');
+	const megabytes = Math.round(bytesInside(items) / 1e6);
+	if (megabytes >= MANY_MEGABYTES) {
+		tell(
+			`n8n stores these images inside the execution, where their ${megabytes} MB slow it down. Set N8N_DEFAULT_BINARY_DATA_MODE to 'filesystem', or turn off 'Download'.`,
+			'warning',
 		);
 	}
 	return addSummary ? withSummary({ items, open }, summary) : { items, open };

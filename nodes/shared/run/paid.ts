@@ -101,7 +101,7 @@ const hasInside = ({ images = [], items }: Paid): boolean =>
 /** An image inside its own address would fill the error with its bytes. */
 const isInside = ({ url }: ImageResult): boolean => url.startsWith('data:');
 
-const INSIDE = 'an image inside the response, which a retry of this execution takes from its data';
+const INSIDE = 'an image inside the response, which a retry of this execution returns';
 
 function unknownOutcome(paid: Paid | undefined): string[] {
 	if (paid === undefined) return ['the request was in progress'];

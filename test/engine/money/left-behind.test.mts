@@ -63,7 +63,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		'Image tasks that have finished or are still running. Image Wait gets their images:',
 		'item 2: edit task t2',
 		'Finished images:',
-		'item 0: an image inside the response, which a retry of this execution takes from its data',
+		'item 0: an image inside the response, which a retry of this execution returns',
 		'item 6: https://images.example/1.png?a=1&copy=2',
 		'item 6: https://images.example/2.png?a=1&copy=2',
 		"Requests that may have been charged. Check the usage log in the gateway's console:",
