@@ -127,10 +127,7 @@ function faultMessage(
 	{ fault, detail }: Extract<Outcome, { kind: 'fault' }>,
 	place: Place,
 ): string {
-	const { happened, advice } = faultTexts({ fault, detail }, place);
+	const { happened, adviceOfTest } = faultTexts({ fault, detail }, place);
 	const code = detail === '' ? '' : ` (${detail})`;
-	const isOfField = advice.includes(place.field) || /'[A-Z]/.test(advice.replace("'Timeout'", ''));
-	const field = isOfField ? '' : ` Check ${place.field}.`;
-	const shown = advice.replace(", or increase 'Timeout' in the options", '');
-	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${shown}${field}${code}`;
+	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${adviceOfTest}${code}`;
 }

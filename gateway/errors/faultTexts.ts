@@ -34,6 +34,8 @@ interface Texts {
 	/** In the middle of a sentence. */
 	happened: string;
 	advice: string;
+	/** What the test of the credential advises: it has no options, and always names a field. */
+	adviceOfTest: string;
 }
 
 /** What a fault means, and what to do about it. */
@@ -42,20 +44,37 @@ export function faultTexts(
 	place: Place,
 ): Texts {
 	if (fault === 'invalidAddress' && /^(EPROTO$|ERR_SSL_)/.test(detail)) {
+		const advice = `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`;
 		return {
 			happened: `${place.name}'s server doesn't use https at this address`,
-			advice: `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`,
+			advice,
+			adviceOfTest: advice,
 		};
 	}
-	const { happened, advice } = TEXTS[fault];
+	const { happened, advice: own, adviceOfTest = own } = TEXTS[fault];
+	const inPlace = (text: string | undefined): string =>
+		text?.replace('{field}', place.field) ?? checkAddress(place);
 	return {
 		happened: happened.replace('{name}', place.name),
-		advice: advice?.replace('{field}', place.field) ?? checkAddress(place),
+		advice: inPlace(own),
+		adviceOfTest: inPlace(adviceOfTest),
 	};
 }
 
-/** Without advice: the address is to be checked. */
-const TEXTS: Record<Fault, { happened: string; advice?: string }> = {
+interface Template {
+	happened: string;
+	/** Default: to check the address. */
+	advice?: string;
+	/** Default: the same. */
+	adviceOfTest?: string;
+}
+
+const LATER = { advice: 'Try again later.', adviceOfTest: 'Try again later. Check {field}.' };
+const ALLOW =
+	"Ask your n8n administrator to allow the host in n8n's protection against server-side request forgery (SSRF) and in the credential's allowed domains.";
+const NO_GATEWAY = 'Check that the address belongs to a media gateway.';
+
+const TEXTS: Record<Fault, Template> = {
 	refused: { happened: 'the connection to {name} was refused' },
 	notFound: { happened: 'the host name of {name} was not found' },
 	invalidAddress: { happened: 'the address is invalid' },
@@ -76,25 +95,24 @@ const TEXTS: Record<Fault, { happened: string; advice?: string }> = {
 	},
 	blocked: {
 		happened: 'n8n blocked the request to this address',
-		advice:
-			"Ask your n8n administrator to allow the host in n8n's protection against server-side request forgery (SSRF) and in the credential's allowed domains.",
+		advice: ALLOW,
+		adviceOfTest: `${ALLOW} Check {field}.`,
 	},
 	certificate: {
 		happened: "the server's certificate isn't trusted",
 		advice:
 			"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' in the Media Gateway credential.",
 	},
-	reset: {
-		happened: 'the connection was closed before the response was complete',
-		advice: 'Try again later.',
-	},
+	reset: { happened: 'the connection was closed before the response was complete', ...LATER },
 	timeout: {
 		happened: 'the request timed out',
+		...LATER,
 		advice: "Try again later, or increase 'Timeout' in the options.",
 	},
 	tooLarge: {
 		happened: 'the response is too large',
-		advice: 'Check that the address belongs to a media gateway.',
+		advice: NO_GATEWAY,
+		adviceOfTest: `${NO_GATEWAY} Check {field}.`,
 	},
-	other: { happened: 'the connection failed', advice: 'Try again later.' },
+	other: { happened: 'the connection failed', ...LATER },
 };

@@ -24,8 +24,8 @@ const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
 	{ name: 'agent', seconds: 35 },
 	{ name: 'tools', seconds: 40 },
 	{ name: 'hundred', seconds: 120 },
-	{ name: 'editor', seconds: 350 },
-	{ name: 'queue', seconds: 450 },
+	{ name: 'editor', seconds: 450 },
+	{ name: 'queue', seconds: 620 },
 	{ name: 'survive', seconds: 500 },
 ];
 /** The servers are installed one after another: npm alone keeps a small machine busy. */

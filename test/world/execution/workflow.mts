@@ -152,7 +152,7 @@ function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {
 	if (editFrom === 'binary') return {};
 	return {
 		imageSource: 'url',
-		imageUrl: `={{ $json.sources }}{{ ($json.file + ${fileShift}) % 3 }}.png`,
+		imageUrl: `={{ $json.sources }}{{ ($json.file + ${fileShift}) % 3 }}/one.png`,
 	};
 }
 

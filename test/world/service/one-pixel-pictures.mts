@@ -21,9 +21,9 @@ export function fileOf(number: number): Buffer {
 	return pictureOf(FILES[number % FILES.length]!);
 }
 
-/** The file at `/sources/1.png`. */
+/** The file at `/sources/1/one.png`: only its bytes tell it from another. */
 export function fileAt(path: string): Buffer | undefined {
-	const number = /^\/sources\/(\d)\.png$/.exec(path)?.[1];
+	const number = /^\/sources\/(\d)\/one\.png$/.exec(path)?.[1];
 	return number === undefined ? undefined : fileOf(Number(number));
 }
 
