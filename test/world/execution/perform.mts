@@ -56,7 +56,8 @@ export async function perform(step: Step, stage: Stage): Promise<number> {
 		life.alive = false;
 		clock.forget('process');
 		way.reset();
-		if (parked === undefined || !survives(flow)) {
+		// Whoever has been resumed may be in the next round of a loop, with nothing parked.
+		if (parked === undefined || onDeath === undefined || !survives(flow)) {
 			step.ended = 'crashed';
 			step.crashedAt = clock.now;
 			return;
@@ -106,7 +107,7 @@ export async function perform(step: Step, stage: Stage): Promise<number> {
 		return await new Promise<RunResult | Crash>((resolve, reject) => {
 			onDeath = resolve;
 			running.then(resolve, reject);
-		});
+		}).finally(() => (onDeath = undefined));
 	};
 	subExecutions.onSubProgress = ({ type, output }) => {
 		if (type === 'nodeFinished') step.saved.push(textOf(output));

@@ -86,10 +86,11 @@ function claims(played: Played, step: Step): string[] {
 	const most = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), 2))) * price;
 	// At the most: what may have been charged, each time as much as the dearest item.
 	const sent = played.service.books.requests.filter(
-		({ step: of, call, status = 599 }) =>
+		({ step: of, call, fate, status = 599 }) =>
 			of <= step.number &&
 			['submit', 'sync'].includes(call) &&
-			(status < 400 || status >= 500 || status === 408),
+			// What was refused has cost nothing, if the refusal has arrived.
+			(status < 400 || status >= 500 || status === 408 || fate.includes(', but ')),
 	).length;
 	const known = [...shown.matchAll(CLAIM)];
 	return known.flatMap(([, needed, left, budget]) => {

@@ -43,6 +43,9 @@ const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 
 /** Seconds after which nobody expects a task any more. */
 const LOST = 1_000_000;
+/** Seconds that are longer than anybody waits, and between two polls of such a task. */
+const LONG = 900;
+const SLOW = 20;
 
 const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
 	ids: fc.constantFrom('random', 'perKind', 'digits', 'strange'),
@@ -51,8 +54,7 @@ const service: fc.Arbitrary<ServiceSetup> = record<ServiceSetup>({
 			weight: 12,
 			arbitrary: fc.constantFrom<[number, number]>([0, 0], [1, 5], [3, 30], [0, 200], [90, 400]),
 		},
-		// Longer than anybody waits.
-		{ weight: 1, arbitrary: fc.constant<[number, number]>([900, 4000]) },
+		{ weight: 1, arbitrary: fc.constant<[number, number]>([LONG, 4000]) },
 	),
 	lateSeconds: fc.oneof(
 		{ weight: 18, arbitrary: fc.constant(0) },
@@ -226,7 +228,10 @@ export const world: fc.Arbitrary<World> = record<World>({
 	const changed = one.acts.map((act, place) =>
 		takesFiles && (one.seed + place) % 2 > 0 ? { ...act, edit: 'file' as const } : act,
 	);
-	return { ...one, acts: changed, service: { ...one.service, faults } };
+	// Polled every second, a task that takes an hour would take thousands of requests.
+	const isLong = one.service.taskSeconds[0] >= LONG;
+	const flow = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
+	return { ...one, flow, acts: changed, service: { ...one.service, faults } };
 });
 
 /** What is easily taken wrong of a call comes more often than the rest: half a file, a refusal that passes. */
