@@ -71,10 +71,10 @@ interface ScheduledPoll<T> {
 /** How long before the deadline the last poll is put: time for an answer to come. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
-/** An answer that is on its way at the deadline is waited for so long … */
+/** How much longer than until the deadline the gateway may take to answer. */
 const LATE_ANSWER_MS = 3000;
-/** … and the first one about a task so long: its poll may have to wait for its turn. */
-const LATE_FIRST_ANSWER_MS = 30_000;
+/** How long a poll is waited for that had to wait for its turn: its answer is not thrown away. */
+const LATE_TURN_MS = 30_000;
 /** The longest pause where a further answer is needed to tell whether a fault passes. */
 const SOON_MS = 2000;
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
@@ -177,7 +177,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	function becomeLate(entry: Entry<T>): void {
 		const now = clock.now();
 		if (entry.answered && !entry.asking) return giveUp(entry);
-		entry.lateUntil = now + (entry.answered ? LATE_ANSWER_MS : LATE_FIRST_ANSWER_MS);
+		entry.lateUntil = now + LATE_TURN_MS;
 		schedule(entry, 'end', entry.lateUntil);
 		if (!entry.asking) void poll(entry);
 	}

@@ -18,8 +18,8 @@ export function status(played: Played): Breach[] {
 		if (result === undefined) return [];
 		const told = `act ${number} ended as ${result.status}`;
 		if (ended === 'stopped') {
-			// Stopped between two tries of a chain, the engine keeps the error of the last one.
-			const hadFailed = flow.make === 'chat' && flow.tries > 1 && result.status === 'error';
+			// Stopped between two tries, the engine keeps the error of the last one.
+			const hadFailed = flow.tries > 1 && result.status === 'error';
 			const isTold = hadFailed || ['canceled', 'success'].includes(result.status);
 			return isTold ? [] : [`${told}, but was stopped`];
 		}

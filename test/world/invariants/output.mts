@@ -200,6 +200,8 @@ function chargeOf(
 	return first;
 }
 
+const WRONG_BYTE = 'but one wrong byte';
+
 /** All images of an item, each once: as an item, or as an error that leads to it. */
 function counts(played: Played, run: NodeRun, parked: boolean): string[] {
 	const good = new Map<number, string[]>();
@@ -221,7 +223,11 @@ function counts(played: Played, run: NodeRun, parked: boolean): string[] {
 		if (charge === undefined || (parked && errors.length > 0)) return [];
 		const lost = errors.map(({ json }) => pathOf(String((json.details as Details)?.url ?? '')));
 		const all = new Set([...paths, ...lost]);
-		const whole = all.size === paths.length + lost.length && all.size === charge.images.length;
+		// With one wrong byte in its name, a field of the response is another one.
+		const isSpoilt = played.service.books.requests.some(({ fate }) => fate.includes(WRONG_BYTE));
+		const isAll =
+			all.size === charge.images.length || (isSpoilt && all.size < charge.images.length);
+		const whole = all.size === paths.length + lost.length && isAll;
 		if (whole) return [];
 		return [
 			`item ${index} has ${paths.length} of ${charge.images.length} images, and ${lost.length} errors`,

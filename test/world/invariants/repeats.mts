@@ -138,8 +138,9 @@ function pastItsDeadline(step: Step, own: Received[]): Breach[] {
 		if (call !== 'poll') continue;
 		const name = `${kind} task ${taskId}`;
 		const { last, ms: before } = spent.get(name) ?? { last: at, ms: 0 };
-		// Between two tries it may wait for the requests of other items.
-		const ms = before + (timesOf(flow) > 1 && at - last > LONGEST_GAP_MS ? 0 : at - last);
+		// Between two tries, or two calls of a tool, it may wait for the requests of other items.
+		const isNew = (timesOf(flow) > 1 || isTool(flow)) && at - last > LONGEST_GAP_MS;
+		const ms = before + (isNew ? 0 : at - last);
 		spent.set(name, { last: at, ms });
 		if (ms <= most) continue;
 		const text = `the ${name} was polled for ${Math.round(ms / 1000)} s, of ${flow.maxWait} s`;

@@ -48,8 +48,12 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 		const task = service.books.task(String(taskType ?? last?.kind), taskId);
 		if (last?.meaning === undefined || task === undefined) return [];
 		const isYoung = last.at - task.createdAt < YOUNG_MS;
+		const isOfUnknownAge = played.input.some(
+			(item) => item.taskId === taskId && item.submittedAt === undefined,
+		);
 		const mayPass =
-			['passing', 'open'].includes(last.meaning) || (last.meaning === 'missing' && isYoung);
+			['passing', 'open'].includes(last.meaning) ||
+			(last.meaning === 'missing' && isYoung && !isOfUnknownAge);
 		if (!mayPass) return [];
 		const after = Math.round((run.endedAt - run.startedAt) / 1000);
 		const text = `${run.node} gave up task ${taskId} after ${after} s of ${world.flow.maxWait} s, when the gateway said: ${last.fate}`;
@@ -83,7 +87,9 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 		// Each task is asked about at least once, however slowly the requests may go out.
 		const name = `${kind} ${taskId}`;
 		if (!asked.has(name)) return void (status !== 429 && asked.add(name));
-		const charge = charges.find((one) => one.taskId === taskId && one.kind === kind);
+		const ofTask = charges.filter((one) => one.taskId === taskId);
+		// One that is unknown under its kind is looked for under the other.
+		const charge = ofTask.find((one) => one.kind === kind) ?? ofTask[0];
 		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
 		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
 	});
