@@ -42,7 +42,11 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 		if (charge === undefined || price === undefined) return [];
 		const isImage = item.json.url !== undefined || item.binary !== undefined;
 		const real = isImage ? price : price * charge.count;
-		if (isNear(estimatedCost, real)) return [];
+		// An image whose field has another name is none: the others cost more.
+		const isSpoilt = played.service.books.requests.some(({ fate }) =>
+			fate.includes('one wrong byte'),
+		);
+		if (isNear(estimatedCost, real) || isSpoilt) return [];
 		return [`${node}: an item says that it costs ${estimatedCost} instead of ${real}`];
 	});
 }

@@ -45,7 +45,9 @@ export function ofOutputs(
 			({ call, taskId, kind, at }) =>
 				call === 'poll' && taskId === json.taskId && kind === json.taskType && at <= endedAt,
 		);
-		return last?.meaning === 'success' && last.status === 200;
+		// A late response may have come after the deadline.
+		const isInTime = !/, (late|byte by byte)/.test(last?.fate ?? '');
+		return last?.meaning === 'success' && last.status === 200 && isInTime;
 	};
 	return [
 		...(finished.some((item) => pictureIn(item) === undefined)
