@@ -80,7 +80,7 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
 	// A question waits for its turn, and longer where the gateway has asked for a pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
-	const lead = isSlow ? 60_000 : LEAD_MS;
+	const lead = isSlow ? 120_000 : LEAD_MS;
 	const asked = new Set<string>();
 	const late = own.find(({ call, at, taskId, kind, status }) => {
 		if (call !== 'poll') return false;
