@@ -15,6 +15,9 @@ export interface ImageResult {
 	url: string;
 }
 
+/** Whether an image came inside the response: it has no address but its own bytes. */
+export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
+
 /** What a task query says (specification, 2.1, 2.2 and section 3). */
 export interface TaskState extends TaskRef {
 	status: string;

@@ -1,9 +1,10 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { isInline } from '../../../gateway/protocol/task';
 import { hasFailed, hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { DeadlineError } from '../../../gateway/util/gatewayError';
-import { imageItems, isInline, type ImageTarget } from '../images/imageItems';
+import { imageItems, type ImageTarget } from '../images/imageItems';
 import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
 import type { Run } from '../run/runContext';
@@ -62,7 +63,7 @@ export async function collect(
 	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };
 	const items = await imageItems(run, found, facts, target);
 	const isWhole = items.every(({ json }) => json.error === undefined);
-	if (isWhole && found.some(({ url }) => isInline(url))) {
+	if (isWhole && found.some(isInline)) {
 		paidRequests.note(target.itemIndex, { items, images: undefined });
 	}
 	return items;

@@ -7,7 +7,7 @@ import type {
 import { NodeOperationError } from 'n8n-workflow';
 import { finiteNumber } from '../../../gateway/util/json';
 import { withoutUndefined, type TaskType } from '../../../gateway/protocol/requestPlan';
-import type { ImageResult } from '../../../gateway/protocol/task';
+import { isInline, type ImageResult } from '../../../gateway/protocol/task';
 import { downloadImage, type ImageName } from '../transport/download';
 import { failedItem } from '../run/nodeErrors';
 import { inRange, readOptions, readSwitch } from '../parameters/optionValues';
@@ -94,12 +94,9 @@ export async function imageItems(
 	);
 }
 
-/** Whether an image came inside the response: it has no address but its own bytes. */
-export const isInline = (url: string): boolean => url.startsWith('data:');
-
 /** An image as it stands in JSON, where megabytes of Base64 help neither a person nor an agent. */
 export function shownImage({ url }: ImageResult): { url?: string; note?: string } {
-	if (!isInline(url)) return { url };
+	if (!isInline({ url })) return { url };
 	return {
 		note: "The response contained the image itself. Set 'Response Format' to 'URL' to get an address.",
 	};
@@ -110,7 +107,7 @@ export function shownImage({ url }: ImageResult): { url?: string; note?: string 
  * same: it is paid for, and nothing else leads to it.
  */
 const isDownloaded = (run: Run, { download }: ImageTarget, url: string): boolean =>
-	(download && !run.isTool) || isInline(url);
+	(download && !run.isTool) || isInline({ url });
 
 async function imageItem(
 	run: Run,
@@ -131,7 +128,7 @@ async function imageItem(
 		: undefined;
 	return {
 		json: withoutUndefined({
-			...(isInline(url) && !run.isTool ? {} : shownImage({ url })),
+			...(isInline({ url }) && !run.isTool ? {} : shownImage({ url })),
 			index,
 			...facts,
 		}) as IDataObject,

@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { quote } from '../../../gateway/util/text';
 import type { JsonObject } from '../../../gateway/util/json';
 import type { Problem } from '../../../gateway/util/gatewayError';
-import type { ImageResult, TaskRef } from '../../../gateway/protocol/task';
+import { isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
 
 /** What a paid request has brought so far. */
 export interface Paid {
@@ -87,7 +87,8 @@ function taskToBeHad(paid: Paid = {}): string[] {
 
 function imagesToBeHad(paid: Paid = {}): string[] {
 	const { images = [], items = [], task } = paid;
-	const addresses = images.filter((image) => !isInside(image)).map(({ url }) => url);
+	// An image inside its own address would fill the error with its bytes.
+	const addresses = images.filter((image) => !isInline(image)).map(({ url }) => url);
 	// Its task has such an image, whatever becomes of the execution.
 	if (task !== undefined) return addresses;
 	const inside = images.length - addresses.length + items.length;
@@ -96,10 +97,7 @@ function imagesToBeHad(paid: Paid = {}): string[] {
 
 /** Whether an image came inside the response: it has no address. */
 const hasInside = ({ images = [], items }: Paid): boolean =>
-	items !== undefined || images.some(isInside);
-
-/** An image inside its own address would fill the error with its bytes. */
-const isInside = ({ url }: ImageResult): boolean => url.startsWith('data:');
+	items !== undefined || images.some(isInline);
 
 const INSIDE = 'an image inside the response, which a retry of this execution returns';
 

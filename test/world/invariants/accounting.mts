@@ -2,7 +2,15 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE, survives } from '../execution/workflow.mjs';
 import { PRICE } from '../service/published-models.mjs';
-import { isFailed, runsOf, shownBy, type Breach, type Item, type NodeRun } from './evidence.mjs';
+import {
+	isFailed,
+	isSpoilt,
+	runsOf,
+	shownBy,
+	type Breach,
+	type Item,
+	type NodeRun,
+} from './evidence.mjs';
 
 const isNear = (one: number, other: number): boolean => Math.abs(one - other) < 1e-6;
 
@@ -42,11 +50,8 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 		if (charge === undefined || price === undefined) return [];
 		const isImage = item.json.url !== undefined || item.binary !== undefined;
 		const real = isImage ? price : price * charge.count;
-		// An image whose field has another name is none: the others cost more.
-		const isSpoilt = played.service.books.requests.some(({ fate }) =>
-			fate.includes('one wrong byte'),
-		);
-		if (isNear(estimatedCost, real) || isSpoilt) return [];
+		// An image that is not seen leaves the others a larger share.
+		if (isNear(estimatedCost, real) || isSpoilt(played.service)) return [];
 		return [`${node}: an item says that it costs ${estimatedCost} instead of ${real}`];
 	});
 }

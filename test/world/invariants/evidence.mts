@@ -1,6 +1,6 @@
 /** What an act has left behind: items, errors, and the words in them. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import type { Step } from '../execution/step.mjs';
+import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
@@ -79,3 +79,7 @@ export function shownBy(step: Step): string {
 /** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
 export const isFailed = ({ json }: Item): boolean =>
 	json.error !== undefined && json.finished === undefined;
+
+/** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
+export const isSpoilt = ({ books }: Played['service']): boolean =>
+	books.requests.some(({ fate }) => fate.includes('but one wrong byte'));

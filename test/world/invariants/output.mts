@@ -3,7 +3,15 @@ import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { MODELS } from '../service/published-models.mjs';
-import { callsOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
+import {
+	callsOf,
+	isFailed,
+	isSpoilt,
+	runsOf,
+	type Breach,
+	type Item,
+	type NodeRun,
+} from './evidence.mjs';
 import { ofFile, ofOutputs, pathOf, pictureIn, urlsIn } from './held-images.mjs';
 import { ofParked } from './parked.mjs';
 import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
@@ -201,10 +209,6 @@ function chargeOf(
 	}
 	return first;
 }
-
-/** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
-const isSpoilt = ({ books }: Played['service']): boolean =>
-	books.requests.some(({ fate }) => fate.includes('but one wrong byte'));
 
 /** All images of an item, each once: as an item, or as an error that leads to it. */
 function counts(played: Played, run: NodeRun, parked: boolean): string[] {
