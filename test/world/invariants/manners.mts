@@ -4,6 +4,7 @@ import { isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
+import { MOVED } from '../service/spoilt-responses.mjs';
 import { runsOf, type Breach, type NodeRun } from './evidence.mjs';
 import { waits } from './waiting.mjs';
 
@@ -17,15 +18,19 @@ const TOLERANCE_MS = 50;
 
 export function manners(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
-		// A chain asks for one reply after the other, each of a model of its own.
-		const { concurrency = USUAL_CONCURRENCY } = step.flow.make === 'chat' ? {} : step.flow.options;
+		// A chain asks for one reply after the other, each of a model of its own, and Models has no
+		// such option.
+		const isUsual = step.flow.make === 'chat' || step.flow.make === 'models';
+		const { concurrency = USUAL_CONCURRENCY } = isUsual ? {} : step.flow.options;
 		const own = played.service.books.requests.filter((request) => request.step === step.number);
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
 			...(step.mostOpen > Number(concurrency) + (own.some(isListing) ? 1 : 0)
 				? [`${step.mostOpen} requests were under way at once, of ${String(concurrency)}`]
 				: []),
+			...(step.parks > 0 ? tooFastInRounds(step, own) : []),
 			...runs.flatMap((run) => ofRun(played, step, run, own)),
+			...tooLate(step, own),
 		];
 	});
 	return texts.map((text) => ({ invariant: 4, text }));
@@ -48,7 +53,7 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 }
 
 /** Where a redirect leads: the rest of a request that is under way. */
-const isRedirected = ({ call }: Received): boolean => call === 'other';
+const isRedirected = ({ call, path }: Received): boolean => call === 'other' || MOVED.test(path);
 
 /** After a 429 with Retry-After the whole run waits for so long. */
 function tooSoon(requests: Received[]): string[] {
@@ -64,16 +69,29 @@ function tooSoon(requests: Received[]): string[] {
 }
 
 /** A rate that a user has set holds in any ten seconds. */
-function tooFast({ options, make, as }: Flow, requests: Received[]): string[] {
+function tooFast({ options, make, as }: Flow, requests: Received[], rounds = 1): string[] {
 	const perSecond = Number(options.requestsPerSecond ?? 0);
 	if (perSecond <= 0 || make === 'chat' || as === 'loop') return [];
 	const sent = requests.filter((request) => !isListing(request) && !isRedirected(request));
-	const most = 10 * perSecond + 2;
+	const most = rounds * (10 * perSecond + 2);
 	const early = sent.find((last, place) => {
 		const first = sent[place - most];
 		return first !== undefined && last.at - first.at < 10_000 - TOLERANCE_MS;
 	});
 	return early === undefined ? [] : [`over ${most} requests were sent within 10 s`];
+}
+
+/** The same of one that was suspended, where a new run begins with each round of checks. */
+function tooFastInRounds({ flow }: Step, own: Received[]): string[] {
+	return flow.tries > 1 ? [] : tooFast(flow, own, 2);
+}
+
+/** A request that a user does not want to wait for any longer is given up. */
+function tooLate({ flow }: Step, own: Received[]): string[] {
+	const timeoutMs = Number(flow.options.timeout ?? Infinity) * 1000;
+	const late = own.find(({ at, goneAt = at }) => goneAt - at > timeoutMs + TOLERANCE_MS);
+	if (late === undefined) return [];
+	return [`a ${late.call} was given up after ${late.goneAt! - late.at} ms, of ${timeoutMs} ms`];
 }
 
 /** A task is polled once a second at the most. */

@@ -12,7 +12,16 @@ import {
 	type Item,
 	type NodeRun,
 } from './evidence.mjs';
-import { ofFile, ofOutputs, pathOf, pictureIn, urlsIn } from './held-images.mjs';
+import {
+	ofFile,
+	ofOutputs,
+	ofTask,
+	notLost,
+	sameNames,
+	pathOf,
+	pictureIn,
+	urlsIn,
+} from './held-images.mjs';
 import { ofParked } from './parked.mjs';
 import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
 
@@ -106,6 +115,8 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 			breaches.push(`${where}: nothing came out for item ${index}`);
 	});
 	breaches.push(...ofOutputs(played, run, step).map((text) => `${where}: ${text}`));
+	breaches.push(...sameNames(run, flow).map((text) => `${where}: ${text}`));
+	breaches.push(...notLost(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
 }
@@ -113,20 +124,27 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 /** What is wrong with a successful item, if anything. */
 function ofItem(
 	played: Played,
-	{ node }: NodeRun,
+	run: NodeRun,
 	item: Item,
 	given: Item,
 	step: Step,
 ): string | undefined {
 	const { flow } = step;
 	const { json, binary } = item;
-	if (node !== MAKE) {
+	if (run.node !== MAKE) {
 		const charge = chargeOf(played, item, step, given.json);
-		return typeof charge === 'string' ? charge : ofFile(item, flow);
+		if (typeof charge === 'string') return charge;
+		if (json.prompt !== undefined && json.prompt !== charge.prompt) {
+			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
+		}
+		return (
+			ofFile(item, flow) ?? (flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
+		);
 	}
 	if (flow.dryRun) return ofDryRun(json, `${String(given.json.prompt)}${step.edited}`);
 	if (flow.make === 'models') {
-		const isKnown = MODELS.has(String(json.model)) || played.world.service.faults.length > 0;
+		const isNamed = MODELS.has(String(json.model)) || json.format === 'jsonc';
+		const isKnown = isNamed || played.world.service.faults.length > 0;
 		return isKnown ? undefined : `there is no model ${String(json.model)}`;
 	}
 	const wanted = wantedBy(step, given.json);

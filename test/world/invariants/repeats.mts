@@ -26,9 +26,10 @@ export function repeats(played: Played): Breach[] {
 		return [
 			...tooManyTimes(step, own),
 			...waitedOut(step, own),
-			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) =>
-				afterItsEnd(played, stretch),
-			),
+			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) => [
+				...afterItsEnd(played, stretch),
+				...(step.restarts > 0 ? [] : afterItsRefusal(played, stretch)),
+			]),
 			...pastItsDeadline(step, own),
 		];
 	});
@@ -63,11 +64,10 @@ function tooManyTimes(step: Step, own: Received[]): Breach[] {
 		const count = group.requests.length;
 		const other = group.requests.filter(({ status }) => status !== 429).length;
 		const final = group.requests.filter(isFinal).length;
-		const isDownload = name.startsWith('download');
 		const said =
 			count > MOST_RATE_LIMITED * group.times || other > MOST_ATTEMPTS * group.times
 				? `${count} times`
-				: isDownload && final > group.times
+				: final > group.times
 					? 'again after it was refused for good'
 					: undefined;
 		return said === undefined ? [] : [{ invariant: 7, text: `${name} was sent ${said}` }];
@@ -117,6 +117,22 @@ function afterItsEnd({ service: { books } }: Played, requests: Received[]): Brea
 		const seconds = Math.round((at - before.since) / 1000);
 		const text = `the ${name} was still polled after ${seconds} s of 404`;
 		return [{ invariant: 7, text }];
+	});
+}
+
+/** A refusal that no time changes ends the wait. */
+function afterItsRefusal({ service: { books } }: Played, requests: Received[]): Breach[] {
+	const refused = new Map<string, Received>();
+	return requests.flatMap((request): Breach[] => {
+		const { call, kind, taskId, status = 0 } = request;
+		// One that is unknown under its kind is looked for under the other, where it may be another's.
+		const isAmbiguous = ['edit', 'generation'].every((one) => books.task(one, String(taskId)));
+		if (call !== 'poll' || isAmbiguous) return [];
+		const name = `${kind} task ${taskId}`;
+		const before = refused.get(name);
+		if (isFinal(request) && status !== 404) refused.set(name, request);
+		if (before === undefined) return [];
+		return [{ invariant: 7, text: `the ${name} was polled again after ${before.fate}` }];
 	});
 }
 

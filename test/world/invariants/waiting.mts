@@ -14,7 +14,11 @@ export function waiting(played: Played): Breach[] {
 		if (step.ended !== 'done') return [];
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...runs.flatMap((run) => [...tooShort(played, step, run), ...tooLong(played, step, run)]),
+			...runs.flatMap((run) => [
+				...tooShort(played, step, run),
+				...tooLong(played, step, run),
+				...notAtTheEnd(played, step, run),
+			]),
 			...withoutReason(played, step, runs),
 			...neverAgain(played, step),
 		];
@@ -95,6 +99,35 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
+}
+
+/** Whoever gives up a task has asked about it just before. */
+function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Breach[] {
+	const { flow } = step;
+	const { requestsPerSecond = 20, concurrency = 10 } = flow.options;
+	const isQuick =
+		Number(requestsPerSecond) % 20 === 0 &&
+		Number(concurrency) >= 10 &&
+		service.books.requests.every(({ status }) => status !== 429) &&
+		world.service.faults.every(({ call }) => call === 'paid' || call === 'listing');
+	if (!isQuick || run.node !== COLLECT || flow.collect !== 'imageWait') return [];
+	if (flow.tries > 1 || step.parks > 0 || isTool(flow)) return [];
+	const lastFrom = run.startedAt + flow.maxWait * 1000 - LEAD_MS;
+	if (run.endedAt < lastFrom) return [];
+	return run.outputs.flat().flatMap((item): Breach[] => {
+		const details = item.json.details as Details | undefined;
+		const isOpen = isFailed(item) ? details?.taskId !== undefined : item.json.url === undefined;
+		const { taskId } = { ...item.json, ...details } as Details;
+		const polls = service.books.requests.filter(
+			({ call, taskId: of, at }) =>
+				call === 'poll' && of === taskId && at >= run.startedAt && at <= run.endedAt,
+		);
+		const last = polls.at(-1);
+		if (!isOpen || last?.meaning !== 'open' || last.at >= lastFrom) return [];
+		const seconds = Math.round((run.endedAt - last.at) / 1000);
+		const text = `${run.node} gave up task ${taskId}, which it had not asked about for ${seconds} s`;
+		return [{ invariant: 4, text }];
+	});
 }
 
 /** Where nothing goes wrong, everything succeeds. */

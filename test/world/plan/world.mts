@@ -43,6 +43,10 @@ export interface Flow {
 	fileShift: number;
 	/** Which of `HISTORIES` a message continues; undefined: none. */
 	history?: number;
+	/** Of messages and of the chat model. */
+	thinking: 'default' | 'adaptive' | 'disabled' | 'enabled';
+	/** Which of `LISTINGS` is asked for. */
+	listing: number;
 	/** The chain wants the response piece by piece. */
 	streams: boolean;
 	/** The workflow setting "Save execution progress". */

@@ -24,6 +24,7 @@ export function answerMessage(
 	received.prompt = prompt;
 	const charge = charged(account, prompt, fields.model);
 	charge.reply = `reply ${charge.number} to: ${prompt}`;
+	charge.asked = fields.raw;
 	charge.before = Array.isArray(messages) ? messages.slice(0, -1) : [];
 	charge.content = [
 		{ type: 'thinking', thinking: 'Let me see.', signature: `sig${charge.number}` },

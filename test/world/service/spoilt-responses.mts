@@ -3,6 +3,7 @@ import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge, Received } from './books.mjs';
 import {
 	REASONS,
+	IN_SECONDS,
 	REFUSALS_429,
 	PASSING,
 	STATUSES,
@@ -10,6 +11,7 @@ import {
 	type ServiceFault,
 } from './service-setup.mjs';
 import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
+import { clock } from '../time/take-over.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 
 const pick = <T,>(list: readonly T[], variant: number): T => list[variant % list.length]!;
@@ -38,6 +40,7 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 		}
 		case 'redirect': {
 			const status = pick([307, 302, 308, 301], variant);
+			if (received.call === 'download' && variant % 3 < 2) return moved(status, received);
 			const target = pick(['https://login.foreign.test/', '/v1/elsewhere'], variant >> 2);
 			received.fate = `${status} to ${target}`;
 			received.meaning = 'final';
@@ -46,6 +49,15 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 		default:
 			return undefined;
 	}
+}
+
+/** Where a picture has moved to, on the same host. */
+export const MOVED = /^\/moved\//;
+
+function moved(status: number, received: Received): Delivery | undefined {
+	if (MOVED.test(received.path)) return undefined;
+	received.fate = 'moved';
+	return deliver(status, '', { location: `/moved${received.path}` });
 }
 
 function refused(variant: number, received: Received): Delivery {
@@ -57,8 +69,11 @@ function refused(variant: number, received: Received): Delivery {
 	const passes = [408, 425, 429].includes(status) || status >= 500;
 	received.meaning = passes ? 'passing' : status === 404 ? 'missing' : 'final';
 	if (status === 429) {
-		const { body, headers } = pick(REFUSALS_429, more);
-		return deliverJson(body, 429, headers);
+		const { body, headers = {} } = pick(REFUSALS_429, more);
+		if (/quota/.test(JSON.stringify(body))) received.fate = '429 for the quota';
+		const isDate = headers['retry-after'] === IN_SECONDS;
+		const date = new Date(clock.now + 9000).toUTCString();
+		return deliverJson(body, 429, isDate ? { 'retry-after': date } : headers);
 	}
 	const key = (received.headers.authorization ?? 'none').replace(/^Bearer /, '');
 	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
