@@ -117,7 +117,7 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	const { make, mode, options, maxWait, pollInterval, download, model, dryRun } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
 	const own = troubled(flow, { ...options, ...extra(flow) });
-	if (make === 'chat') return { prompt, streams: flow.streams };
+	if (make === 'chat') return { prompt, streams: flow.streams, calls: flow.calls };
 	if (make === 'models') {
 		const operation = mode === 'sync' ? 'getMany' : 'get';
 		const { parameters } = LISTINGS[flow.listing]!;

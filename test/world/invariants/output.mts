@@ -173,7 +173,7 @@ function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | u
 
 function ofReply(
 	{ service }: Played,
-	{ text, messages }: Item['json'],
+	{ text, messages, calls }: Item['json'],
 	{ flow }: Step,
 	wanted: string,
 ): string | undefined {
@@ -182,7 +182,11 @@ function ofReply(
 		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
 	}
 	if (keyOf(charge) !== wanted) return `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
-	if (flow.make === 'chat') return undefined;
+	if (flow.make === 'chat') {
+		const own = flow.calls ? [{ name: 'look_up', args: { query: charge.reply } }] : [];
+		if (JSON.stringify(calls) === JSON.stringify(own) || isSpoilt(service)) return undefined;
+		return `its tool calls are ${JSON.stringify(calls)}`;
+	}
 	const before = JSON.stringify(turnsBefore(flow));
 	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
 	if (!charge.right) return undefined;

@@ -148,6 +148,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	streams: fc.boolean(),
 	thinking: fc.constantFrom('default', 'adaptive', 'disabled', 'enabled'),
 	listing: fc.nat(LISTINGS.length - 1),
+	calls: fc.boolean(),
 	savesProgress: fc.boolean(),
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),

@@ -45,6 +45,8 @@ export interface Flow {
 	history?: number;
 	/** Of messages and of the chat model. */
 	thinking: 'default' | 'adaptive' | 'disabled' | 'enabled';
+	/** The chain has a tool, and the model calls it. */
+	calls: boolean;
 	/** Which of `LISTINGS` is asked for. */
 	listing: number;
 	/** The chain wants the response piece by piece. */
