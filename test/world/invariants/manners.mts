@@ -46,6 +46,7 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	const requests = own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
 	return [
 		...tooSoon(requests),
+		...tooSoonAgain(run.startedAt + flow.maxWait * 1000, requests),
 		...tooFast(flow, requests),
 		...(waits(flow, run) ? tooOften(requests) : []),
 		...tooDear(played, step, run, requests),
@@ -65,6 +66,19 @@ function tooSoon(requests: Received[]): string[] {
 		);
 		if (early === undefined) return [];
 		return [`a ${early.call} was sent within the time of a Retry-After`];
+	});
+}
+
+/** After a 503 with Retry-After the same question waits for so long, but for the one at its deadline. */
+function tooSoonAgain(deadline: number, requests: Received[]): string[] {
+	return requests.flatMap((request) => {
+		const { call, path, at, again = 0 } = request;
+		if (call === 'poll' && again > deadline - 2000) return [];
+		const early = requests.find(
+			(one) => one.path === path && one.at > at && one.at < again - TOLERANCE_MS,
+		);
+		if (early === undefined || call === 'listing') return [];
+		return [`a ${call} was repeated ${early.at - at} ms after a 503, of ${again - at} ms`];
 	});
 }
 

@@ -243,6 +243,7 @@ function likelier(
 	{ kind, variant }: ServiceFault,
 ): ServiceFault['kind'] {
 	if (call === 'download' && variant % 3 === 0) return 'cut';
+	if (call === 'download' && variant % 6 === 1) return 'redirect';
 	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
 }
 

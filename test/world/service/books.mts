@@ -25,6 +25,8 @@ export interface Received {
 	status?: number;
 	/** For how long it was asked to stay away, in milliseconds since 1970. */
 	pause?: { from: number; to: number };
+	/** The same for this request alone: when it may be repeated. */
+	again?: number;
 	/** When the caller gave it up, in milliseconds since 1970. */
 	goneAt?: number;
 	/** What a poll of a task was told: it is over, it may pass, or the task is still open. */

@@ -75,9 +75,6 @@ export const REASONS = [
 	`[${'='.repeat(3000)}](`,
 ];
 
-/** Stands for a date as HTTP writes it, so many seconds from now. */
-export const IN_SECONDS = 'in 9 seconds';
-
 /** 429s, and whether they truly speak of money. */
 export const REFUSALS_429: Array<{ body: unknown; headers?: Record<string, string> }> = [
 	{ body: { error: { message: 'requests too frequent, retry later', type: 'rate_limit_error' } } },
@@ -104,10 +101,6 @@ export const REFUSALS_429: Array<{ body: unknown; headers?: Record<string, strin
 	{
 		body: { error: { message: 'come back later', type: 'rate_limit_error' } },
 		headers: { 'retry-after': '7200' },
-	},
-	{
-		body: { error: { message: 'requests too frequent', type: 'rate_limit_error' } },
-		headers: { 'retry-after': IN_SECONDS },
 	},
 ];
 

@@ -2,7 +2,7 @@
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
-import { MOVED, spoil, shaped } from './spoilt-responses.mjs';
+import { dateIn, MOVED, spoil, shaped } from './spoilt-responses.mjs';
 import { listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, lastText } from './requests.mjs';
@@ -35,6 +35,8 @@ export class Service {
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
 		delivery.onGone = () => (received.goneAt = clock.now);
+		const after = Number(delivery.status === 503 ? delivery.headers['retry-after'] : NaN);
+		if (after > 0) received.again = clock.now + delivery.afterMs + after * 1000;
 		const header = delivery.status === 429 ? (delivery.headers['retry-after'] ?? '0') : '0';
 		const from = clock.now + delivery.afterMs;
 		const to = /^\d+$/.test(header) ? from + Number(header) * 1000 : Date.parse(header);
@@ -101,7 +103,8 @@ export class Service {
 			received.fate = '429, too frequent';
 			received.meaning = 'passing';
 			const error = { message: 'requests too frequent, retry later', type: 'rate_limit_error' };
-			return deliverJson({ error }, 429, { 'retry-after': '1' });
+			const pause = received.number % 4 === 3 ? dateIn(2) : '1';
+			return deliverJson({ error }, 429, { 'retry-after': pause });
 		}
 		const charges = this.books.charges.length;
 		const right = this.answer(request, received);

@@ -3,7 +3,6 @@ import type { Random } from '../../../simulator/seed.mjs';
 import type { Charge, Received } from './books.mjs';
 import {
 	REASONS,
-	IN_SECONDS,
 	REFUSALS_429,
 	PASSING,
 	STATUSES,
@@ -60,6 +59,10 @@ function moved(status: number, received: Received): Delivery | undefined {
 	return deliver(status, '', { location: `/moved${received.path}` });
 }
 
+/** The other form of a Retry-After. */
+export const dateIn = (seconds: number): string =>
+	new Date(clock.now + seconds * 1000).toUTCString();
+
 function refused(variant: number, received: Received): Delivery {
 	const isFree = ['poll', 'download', 'listing'].includes(received.call);
 	const status =
@@ -71,9 +74,8 @@ function refused(variant: number, received: Received): Delivery {
 	if (status === 429) {
 		const { body, headers = {} } = pick(REFUSALS_429, more);
 		if (/quota/.test(JSON.stringify(body))) received.fate = '429 for the quota';
-		const isDate = headers['retry-after'] === IN_SECONDS;
-		const date = new Date(clock.now + 9000).toUTCString();
-		return deliverJson(body, 429, isDate ? { 'retry-after': date } : headers);
+		const isDate = headers['retry-after'] === '7' && received.number % 2 === 1;
+		return deliverJson(body, 429, isDate ? { 'retry-after': dateIn(7) } : headers);
 	}
 	const key = (received.headers.authorization ?? 'none').replace(/^Bearer /, '');
 	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
@@ -82,7 +84,8 @@ function refused(variant: number, received: Received): Delivery {
 		...quotes.map((quote) => `"the key ${quote} is refused"`),
 	];
 	const text = pick(reasons, more);
-	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status);
+	const pause = status === 503 && isFree ? { 'retry-after': '11' } : undefined;
+	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status, pause);
 }
 
 /** As JSON may write any text. */
