@@ -86,9 +86,13 @@ function summary({ service: { books } }: Played, step: Step, run: NodeRun): stri
 	// Links are lost where the execution was suspended.
 	const failures = new Set(failed.map(({ pairedItem }) => JSON.stringify(pairedItem))).size;
 	const requests = books.requests.filter(({ at }) => at >= startedAt && at <= endedAt);
-	const repeated = requests.filter(
-		({ call, status, fate }) => call !== 'listing' && status === 429 && !fate.includes('quota'),
-	).length;
+	// The node that waits may begin in the millisecond in which the one that submits ends.
+	const isOwn = ({ call, path }: Received): boolean =>
+		['submit', 'sync'].includes(call) || path.includes('/sources/')
+			? isMaker
+			: !isMaker || flow.mode !== 'submit';
+	const refused = requests.filter(({ call, status }) => call !== 'listing' && status === 429);
+	const repeated = refused.filter((one) => isOwn(one) && !one.fate.includes('quota')).length;
 	const isWell = failed.length === 0 && own.every(({ right, heard }) => right && heard);
 	const differs = (what: keyof Summary, real: number): string[] =>
 		Math.abs((told[what] ?? 0) - real) < 1e-6 ? [] : [`${told[what]} ${what} instead of ${real}`];
@@ -135,7 +139,9 @@ function ledger(played: Played, step: Step): string[] {
 	const { flow, number, result, ended } = step;
 	const { budget, budgetPeriod = 'run' } = flow.options;
 	const isKept = flow.parkAfter !== undefined && Number(budget) > 0 && budgetPeriod !== 'run';
-	if (!isKept || isTool(flow) || result === undefined || ended !== 'done') return [];
+	// What is stored is that of the last act.
+	const isLast = step === played.steps.at(-1);
+	if (!isKept || !isLast || isTool(flow) || result === undefined || ended !== 'done') return [];
 	const isListed = books.requests.every(
 		({ call, fate }) => call !== 'listing' || fate === 'answered',
 	);

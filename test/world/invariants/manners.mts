@@ -71,15 +71,22 @@ function tooSoon(requests: Received[]): string[] {
 
 /** After a 503 with Retry-After the same question waits for so long, but for the one at its deadline. */
 function tooSoonAgain(deadline: number, requests: Received[]): string[] {
+	const unknown = unknownIn(requests);
 	return requests.flatMap((request) => {
-		const { call, path, at, again = 0 } = request;
-		if (call === 'poll' && again > deadline - 2000) return [];
+		const { call, path, at, again = 0, taskId } = request;
+		if (call === 'poll' && (again > deadline - 2000 || unknown.has(taskId))) return [];
 		const early = requests.find(
 			(one) => one.path === path && one.at > at && one.at < again - TOLERANCE_MS,
 		);
 		if (early === undefined || call === 'listing') return [];
 		return [`a ${call} was repeated ${early.at - at} ms after a 503, of ${again - at} ms`];
 	});
+}
+
+/** Tasks that are unknown under their kind: they are looked for under the other, where one may be another's. */
+function unknownIn(requests: Received[]): Set<string | undefined> {
+	const missed = requests.filter(({ call, status }) => call === 'poll' && status === 404);
+	return new Set(missed.map(({ taskId }) => taskId));
 }
 
 /** A rate that a user has set holds in any ten seconds. */
@@ -111,12 +118,7 @@ function tooLate({ flow }: Step, own: Received[]): string[] {
 /** A task is polled once a second at the most. */
 function tooOften(requests: Received[]): string[] {
 	const last = new Map<string, Received>();
-	// One that is unknown under its kind is looked for under the other, where it may be another's.
-	const unknown = new Set(
-		requests
-			.filter(({ call, status }) => call === 'poll' && status === 404)
-			.map((one) => one.taskId),
-	);
+	const unknown = unknownIn(requests);
 	return requests.flatMap((request) => {
 		const { call, kind, taskId, at } = request;
 		if (call !== 'poll' || unknown.has(taskId)) return [];
