@@ -5,11 +5,9 @@ import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { MOVED } from '../service/spoilt-responses.mjs';
-import { runsOf, type Breach, type NodeRun } from './evidence.mjs';
+import { concurrencyOf, runsOf, type Breach, type NodeRun } from './evidence.mjs';
 import { waits } from './waiting.mjs';
 
-/** Options of the nodes where nothing is set. */
-const USUAL_CONCURRENCY = 10;
 const SHORTEST_PAUSE_MS = 1000;
 /** A longer one is an end. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -18,15 +16,12 @@ const TOLERANCE_MS = 50;
 
 export function manners(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
-		// A chain asks for one reply after the other, each of a model of its own, and Models has no
-		// such option.
-		const isUsual = step.flow.make === 'chat' || step.flow.make === 'models';
-		const { concurrency = USUAL_CONCURRENCY } = isUsual ? {} : step.flow.options;
+		const concurrency = concurrencyOf(step.flow);
 		const own = played.service.books.requests.filter((request) => request.step === step.number);
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...(step.mostOpen > Number(concurrency) + (own.some(isListing) ? 1 : 0)
-				? [`${step.mostOpen} requests were under way at once, of ${String(concurrency)}`]
+			...(step.mostOpen > concurrency + (own.some(isListing) ? 1 : 0)
+				? [`${step.mostOpen} requests were under way at once, of ${concurrency}`]
 				: []),
 			...(step.parks > 0 ? tooFastInRounds(step, own) : []),
 			...runs.flatMap((run) => ofRun(played, step, run, own)),
