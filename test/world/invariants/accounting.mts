@@ -62,9 +62,10 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 
 /** The counts that a run gives of itself. */
 function summary({ service: { books } }: Played, step: Step, run: NodeRun): string[] {
-	const { flow, parks, number, restarts } = step;
+	const { flow, parks, number, restarts, ended } = step;
 	const { startedAt, endedAt } = run;
-	if (flow.tries > 1 || restarts > 0 || number > 0 || isTool(flow) || flow.as === 'loop') return [];
+	if (ended !== 'done' || restarts > 0 || number > 0) return [];
+	if (flow.tries > 1 || isTool(flow) || flow.as === 'loop') return [];
 	const items = run.outputs.flat();
 	// By an error output the engine also hands on what the item had before.
 	const told = items.flatMap((item) => {
@@ -98,7 +99,7 @@ function summary({ service: { books } }: Played, step: Step, run: NodeRun): stri
 		Math.abs((told[what] ?? 0) - real) < 1e-6 ? [] : [`${told[what]} ${what} instead of ${real}`];
 	const wrong = [
 		...(isWell ? [...differs('images', images), ...differs('tasks', tasks)] : []),
-		...(isWell ? differs('rateLimitedRequests', repeated) : []),
+		...(isWell && parks === 0 ? differs('rateLimitedRequests', repeated) : []),
 		...(isWell && isMaker && isPriced && told.estimatedCost !== undefined
 			? differs('estimatedCost', cost)
 			: []),
@@ -115,13 +116,15 @@ interface Summary {
 	estimatedCost?: number;
 }
 
+const LATE = /, (but|late|byte)/;
+
 /** The requests up to an act that may have been charged: a refusal has cost nothing, if it has arrived. */
 function mayHaveCost({ service: { books } }: Played, { number }: Step): Received[] {
 	return books.requests.filter(
-		({ step, call, fate, status = 599 }) =>
+		({ step, call, fate, status = 599, goneAt }) =>
 			step <= number &&
 			['submit', 'sync'].includes(call) &&
-			(status < 400 || status >= 500 || status === 408 || fate.includes(', but ')),
+			(status < 400 || status >= 500 || status === 408 || goneAt !== undefined || LATE.test(fate)),
 	);
 }
 
@@ -152,6 +155,8 @@ function ledger(played: Played, step: Step): string[] {
 		.filter(({ step, model }) => step >= 0 && step <= number && PRICE.has(model))
 		.reduce((sum, { model, count }) => sum + count * PRICE.get(model)!, 0);
 	if (kept < cost - 1e-6) return [`${cost} was charged, and ${kept} is kept for the budget`];
+	// Estimated is what the form says, and charged what the extra fields say.
+	if (flow.extra !== undefined) return [];
 	const most = cost + unknownCost(played, step);
 	return kept <= most + 1e-6 ? [] : [`${kept} is kept for the budget, at most ${most} was spent`];
 }

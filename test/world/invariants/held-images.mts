@@ -45,9 +45,9 @@ export function ofTask(
 	const polls = service.books.requests.filter(
 		(one) => one.call === 'poll' && one.taskId === taskId && one.kind === taskType,
 	);
-	const said = polls.filter(({ at, fate }) => {
-		return at >= startedAt && at <= endedAt && !fate.includes(', but ');
-	});
+	const said = polls.filter(({ at }) => at >= startedAt && at <= endedAt);
+	// Whatever is read out of a spoilt response, it can be right.
+	if (said.some(({ fate }) => fate.includes(', but '))) return undefined;
 	const told = finished !== true ? 'open' : succeeded === true ? 'success' : 'failed';
 	if (said.length === 0 || said.some(({ meaning }) => meaning === told)) return undefined;
 	return `it says ${told} of a task that is ${said.at(-1)?.meaning}`;
