@@ -79,7 +79,7 @@ export interface Sample extends Outcome {
 	wallMs: number;
 	/** User and system time of the candidate's process. */
 	cpuMs: number;
-	/** Of the event loop, beyond the resolution of the measurement; only with `lookAfterMs`. */
+	/** What an event that arrives at any moment waits for the loop; only with `lookAfterMs`. */
 	loopDelayP99Ms?: number;
 	/** Resident memory before the work, and the highest while it was done. */
 	idleRss: number;

@@ -1,10 +1,10 @@
 /** One candidate in a process of its own: does a piece of work and measures itself meanwhile. */
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Candidate, Prepare, Sample, Work } from '../work.mjs';
+import { watchLoopDelay } from './loop-delay.mjs';
 
 const MEMORY_EVERY_MS = 50;
-const RESOLUTION_MS = 1;
 
 let candidate: Candidate;
 
@@ -60,23 +60,21 @@ async function measure(work: Work): Promise<Sample> {
 				}, lookAfterMs);
 
 	// It wakes the process a thousand times a second, which costs more than many a candidate does.
-	const delay = look && monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-	delay?.enable();
+	const endWatch = look && watchLoopDelay();
 	const cpuBefore = process.cpuUsage();
 	const begun = performance.now();
 	const outcome = await candidate.run(work);
 	const wallMs = performance.now() - begun;
 	const cpu = process.cpuUsage(cpuBefore);
-	delay?.disable();
+	const loopDelayP99Ms = endWatch?.();
 	clearInterval(memory);
 	clearTimeout(look);
 	peakRss = Math.max(peakRss, process.memoryUsage.rss());
-	const beyond = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
 	return {
 		...outcome,
 		wallMs,
 		cpuMs: (cpu.user + cpu.system) / 1000,
-		loopDelayP99Ms: delay && beyond(delay.percentile(99)),
+		loopDelayP99Ms,
 		idleRss,
 		peakRss,
 		idleLive,

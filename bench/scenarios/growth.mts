@@ -106,7 +106,7 @@ export const tenThousand: Scenario = {
 				line('processor time', both([one, ten], cpu), (ms) => seconds(ms)),
 				line('memory that is alive while they wait', both(watched, grownLive), mb),
 				line(
-					'event-loop delay, 99th percentile',
+					'event-loop delay met at any moment, 99th percentile',
 					both(watched, delay),
 					(ms) => `${ms.toFixed(1)} ms`,
 				),

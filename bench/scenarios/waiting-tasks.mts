@@ -25,7 +25,7 @@ export const waiting: Scenario = {
 		return {
 			lines: [
 				{
-					measure: `Event-loop delay while ${count} tasks wait, 99th percentile`,
+					measure: `Event-loop delay met at any moment while ${count} tasks wait, 99th percentile`,
 					goal: 'at most 20 ms',
 					package: delayOf(list),
 					byHand: delayOf(trials.axios),

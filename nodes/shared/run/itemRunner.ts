@@ -22,6 +22,9 @@ export interface Work {
 		Partial<Pick<PaidRequests, 'withEarlier'>>;
 }
 
+/** For so long, in milliseconds, items are begun before others in n8n's process get their turn. */
+const LONGEST_TURN_MS = 20;
+
 interface Failure {
 	error: unknown;
 	itemIndex: number;
@@ -44,7 +47,7 @@ export async function runItems(
 	count: number,
 	{ prepare, beforeFirst, paidRequests, knownOf }: Work,
 ): Promise<INodeExecutionData[][]> {
-	const { context } = run;
+	const { context, clock } = run;
 	const goOn = context.continueOnFail();
 	const results: INodeExecutionData[][] = [];
 	const failures: Failure[] = [];
@@ -62,24 +65,39 @@ export async function runItems(
 		act: (itemIndex: number) => Promise<void>,
 		onFailure?: () => void,
 	): Promise<void> => {
-		const attempts = Array.from({ length: count }, async (_, itemIndex) => {
+		const attempt = async (itemIndex: number): Promise<void> => {
 			try {
 				await act(itemIndex);
 			} catch (error) {
 				fail(error, itemIndex);
 				if (failures.length > 0) onFailure?.();
 			}
-		});
+		};
+		const attempts: Array<Promise<void>> = [];
+		let turnBegan = clock.now();
+		for (let itemIndex = 0; itemIndex < count; itemIndex += 1) {
+			attempts.push(attempt(itemIndex));
+			if (isStopped) break;
+			if (clock.now() - turnBegan < LONGEST_TURN_MS) continue;
+			// It ends at once, without an error of its own, where the run has ended.
+			await clock.sleep(0).catch(() => undefined);
+			turnBegan = clock.now();
+		}
 		await Promise.all(attempts);
 	};
 
 	const jobs: Job[] = [];
 	let prepared = false;
+	let isStopped = false;
+	const stopped = run.stopped.catch(() => {
+		isStopped = true;
+	});
 	const work = async (): Promise<void> => {
 		await forEach(async (itemIndex) => {
 			jobs[itemIndex] = await prepare(itemIndex);
 		});
-		if (failures.length > 0) return;
+		// After a Stop nothing is set aside for requests any more: nobody would give it back.
+		if (failures.length > 0 || isStopped) return;
 		prepared = true;
 		try {
 			beforeFirst?.();
@@ -95,8 +113,8 @@ export async function runItems(
 			() => run.halt(),
 		);
 	};
-	const stopped = await Promise.race([work().then(() => false), run.stopped.catch(() => true)]);
-	if (stopped) {
+	await Promise.race([work(), stopped]);
+	if (isStopped) {
 		// The engine tells a stopped execution from a failed one by the word "canceled".
 		throw new NodeOperationError(context.getNode(), 'The execution was canceled', {
 			description: paidRequests?.inWords() ?? '',

@@ -96,7 +96,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 	/** What each item asks for, and what it has: at first, or from an earlier try. */
 	const expected = new Map<number, string>();
 	const held = new Map<number, Note>();
-	const sending = new Set<number>();
+	const sending = new Map<number, RequestPlan>();
 
 	const isToBeHad = (note: Note): boolean => {
 		if (note.executionId === executionId) return !note.delivered || !isTool;
@@ -141,6 +141,13 @@ export function openPaidRequests(run: Run): PaidRequests {
 		return new UnknownOutcomeError(unknown);
 	};
 
+	/** A request that a Stop ends: the ID of its task may have arrived already. */
+	const stopped = (plan: RequestPlan): Problem => {
+		const response = run.requests.arriving.get(plan)?.();
+		if (plan.call === 'message' || response === undefined || response === '') return STOPPED;
+		return withId({ ...STOPPED, response });
+	};
+
 	return {
 		expect: (itemIndex, asked) => {
 			const fingerprint = requestFingerprint(asked, run.address.account);
@@ -159,7 +166,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 			const { itemIndex } = request;
 			const sendOnce: SendOnce = async (...attempt) => {
 				// A Stop ends it with a rejection: then it stays under way.
-				sending.add(itemIndex);
+				sending.set(itemIndex, plan);
 				const outcome = await run.sendOnce(...attempt);
 				sending.delete(itemIndex);
 				return outcome;
@@ -210,9 +217,9 @@ export function openPaidRequests(run: Run): PaidRequests {
 		},
 		close: () => {
 			// A Stop ended these, and the engine tries the node again all the same: it must still know.
-			for (const itemIndex of sending) {
+			for (const [itemIndex, plan] of sending) {
 				const fingerprint = expected.get(itemIndex) ?? '';
-				add({ itemIndex, fingerprint }, { unknown: STOPPED });
+				add({ itemIndex, fingerprint }, { unknown: stopped(plan) });
 			}
 			held.forEach((note) => inUse.delete(note));
 		},
@@ -226,7 +233,10 @@ export function openPaidRequests(run: Run): PaidRequests {
 					itemIndex: places.get(note) ?? note.itemIndex,
 					paid: note.paid,
 				})),
-				...[...sending].map((itemIndex) => ({ itemIndex, paid: undefined })),
+				...[...sending].map(([itemIndex, plan]) => {
+					const unknown = stopped(plan);
+					return { itemIndex, paid: unknown.taskId === undefined ? undefined : { unknown } };
+				}),
 			]);
 		},
 	};

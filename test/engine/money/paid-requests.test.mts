@@ -1,7 +1,18 @@
 /** What was paid for is known by its request: tries, agents' tools, n8n's Retry, edited workflows. */
 import '../fast-time.mjs';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { byName, MODEL, NODE, openBench, TINY_PNG, workflowOf, type Bench } from '../workbench.mjs';
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+} from '../workbench.mjs';
 
 let bench: Bench;
 
@@ -317,3 +328,49 @@ test.each([
 		expect(description).toMatch(new RegExp(`may have been charged\\..*:\nitem 1: ${words}$`));
 	},
 );
+
+test.each([
+	// Quoted to its end, an ID can be read from half a response.
+	['{"id":"task_7","status":"que', {}, 'outcome of the request is unknown; .* the ID task_7$'],
+	['{"id":"task_7","status":"que', RETRY, 'outcome of the request is unknown; .* the ID task_7$'],
+	['{"id":"task_7', {}, 'request was in progress$'],
+	['', {}, 'request was in progress$'],
+] as const)(
+	'a Stop while the response arrives keeps the ID that has arrived: %j with %o',
+	async (half, settings, words) => {
+		const stop = new AbortController();
+		const server = await serve((_, response) => {
+			response.writeHead(200, { 'content-type': 'application/json' });
+			response.write(half || ' ');
+		});
+		const hasHead = once('http.client.response.finish');
+		const host = await hostFor({ baseUrl: server.url });
+		const options = { mode: 'submit', options: { checkLimits: false } };
+		const workflow = workflowOf(
+			'imageGeneration',
+			{ model: byName(MODEL), prompt: 'a fox', ...options },
+			settings,
+		);
+		const running = host.run(workflow, { signal: stop.signal });
+		await hasHead;
+		// The first piece has come with the head; the node reads it in one of the next turns.
+		for (let turn = 0; turn < 20; turn += 1) await new Promise((wake) => setImmediate(wake));
+		stop.abort();
+		const { status, runData } = await running.finally(async () => await server.close());
+		expect(status).toBe('canceled');
+		const { description } = Object.values(runData[NODE]!)[0]!.error as { description?: string };
+		expect(description).toMatch(new RegExp(words));
+		expect(server.requests).toHaveLength(1);
+	},
+);
+
+/** Resolves when something is published there. */
+async function once(channel: string): Promise<void> {
+	await new Promise<void>((resolve) => {
+		const listen = (): void => {
+			unsubscribe(channel, listen);
+			resolve();
+		};
+		subscribe(channel, listen);
+	});
+}

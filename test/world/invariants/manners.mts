@@ -4,11 +4,9 @@ import { isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
-import { runsOf, type Breach, type NodeRun } from './evidence.mjs';
+import { concurrencyOf, runsOf, type Breach, type NodeRun } from './evidence.mjs';
 import { waits } from './waiting.mjs';
 
-/** Options of the nodes where nothing is set. */
-const USUAL_CONCURRENCY = 10;
 const SHORTEST_PAUSE_MS = 1000;
 /** A longer one is an end. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -17,13 +15,12 @@ const TOLERANCE_MS = 50;
 
 export function manners(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
-		// A chain asks for one reply after the other, each of a model of its own.
-		const { concurrency = USUAL_CONCURRENCY } = step.flow.make === 'chat' ? {} : step.flow.options;
+		const concurrency = concurrencyOf(step.flow);
 		const own = played.service.books.requests.filter((request) => request.step === step.number);
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...(step.mostOpen > Number(concurrency) + (own.some(isListing) ? 1 : 0)
-				? [`${step.mostOpen} requests were under way at once, of ${String(concurrency)}`]
+			...(step.mostOpen > concurrency + (own.some(isListing) ? 1 : 0)
+				? [`${step.mostOpen} requests were under way at once, of ${concurrency}`]
 				: []),
 			...runs.flatMap((run) => ofRun(played, step, run, own)),
 		];

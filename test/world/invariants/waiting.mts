@@ -2,12 +2,21 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
-import { isFailed, runsOf, shownBy, type Breach, type NodeRun } from './evidence.mjs';
+import {
+	concurrencyOf,
+	isFailed,
+	runsOf,
+	shownBy,
+	type Breach,
+	type NodeRun,
+} from './evidence.mjs';
 import { extraOf, isSound } from './wanted.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
 const LEAD_MS = 3000;
+/** So long after its deadline a question may still be sent that had to wait for its turn. */
+const LATE_TURN_MS = 32_000;
 
 export function waiting(played: Played): Breach[] {
 	return played.steps.flatMap((step, index) => {
@@ -80,7 +89,9 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
 	// A question waits for its turn, and longer where the gateway has asked for a pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
-	const lead = isSlow ? 120_000 : LEAD_MS;
+	// Behind others that take long, its turn may come late: its answer is not thrown away then.
+	const isBehind = step.mostOpen >= concurrencyOf(step.flow);
+	const lead = isSlow ? 120_000 : isBehind ? LATE_TURN_MS : LEAD_MS;
 	const asked = new Set<string>();
 	const late = own.find(({ call, at, taskId, kind, status }) => {
 		if (call !== 'poll') return false;

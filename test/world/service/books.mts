@@ -67,6 +67,10 @@ export interface Charge {
 	fails: boolean;
 	/** The task was told to have failed. */
 	toldFailed?: boolean;
+	/** It was said of the task, once at least, that it has no image, or does not exist. */
+	toldEmpty?: boolean;
+	/** One byte of the response was another: what it has in a field of another name is not seen. */
+	spoilt?: boolean;
 }
 
 export interface Task {

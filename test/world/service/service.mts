@@ -94,6 +94,8 @@ export class Service {
 		const before = fault && spoil(fault, received);
 		if (before !== undefined) {
 			received.meaning ??= 'passing';
+			const task = this.books.task(String(received.kind), String(received.taskId));
+			if (task !== undefined && received.meaning === 'missing') task.charge.toldEmpty = true;
 			return before;
 		}
 		if (this.isTooFrequent()) {
@@ -107,7 +109,11 @@ export class Service {
 		const charge = this.books.charges[charges];
 		const about = charge ?? this.books.task(String(received.kind), String(received.taskId))?.charge;
 		const told = fault === undefined ? right : shaped(fault, right, received, this.random, about);
+		if (about !== undefined && charge === undefined && tellsNothing(received)) {
+			about.toldEmpty = true;
+		}
 		if (charge !== undefined) {
+			charge.spoilt = received.fate.includes('but one wrong byte');
 			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
 			told.onArrival = (bytes, whole) => {
 				charge.told = told.body.subarray(0, bytes).toString();
@@ -233,6 +239,10 @@ export class Service {
 		return answerMessage(request, received, charge);
 	}
 }
+
+/** Whether a poll of a task that has finished shows no image, or may show none. */
+const tellsNothing = ({ call, fate, meaning }: Received): boolean =>
+	call === 'poll' && meaning === 'final' && /, but (no images|one wrong byte)/.test(fate);
 
 function callOf(method: string, { pathname, searchParams }: URL): Call {
 	if (/^\/(pictures|sources)\//.test(pathname)) return 'download';

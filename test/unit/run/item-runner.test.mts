@@ -1,0 +1,136 @@
+/** When items are begun: the turns in which it happens, and what a Stop leaves undone. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { runItems, type Work } from '../../../nodes/shared/run/itemRunner.js';
+import type { Run } from '../../../nodes/shared/run/runContext.js';
+import { RunEnded } from '../../../nodes/shared/transport/inFlight.js';
+
+/** A run whose clock only goes on when something takes time. */
+function openRun(goOn = false) {
+	let now = 0;
+	let turns = 0;
+	let isOver = false;
+	let stop = (): void => undefined;
+	const ended = new RunEnded('The run has ended');
+	const halt = (): void => void (isOver = true);
+	const stopped = new Promise<never>((_, reject) => {
+		stop = () => {
+			halt();
+			reject(ended);
+		};
+	});
+	stopped.catch(() => undefined);
+	const run = {
+		context: {
+			continueOnFail: () => goOn,
+			getNode: () => ({ name: 'Images', type: 'x', typeVersion: 1, parameters: {} }),
+		},
+		clock: {
+			now: () => now,
+			sleep: async () => {
+				if (isOver) return await Promise.reject(ended);
+				turns += 1;
+				await turn();
+			},
+		},
+		stopped,
+		halt,
+	} as unknown as Run;
+	return { run, stop, take: (ms: number) => void (now += ms), turns: () => turns };
+}
+
+const COUNT = 100;
+const item = (index: number) => [{ json: { index } }];
+
+test('others get their turn while many items are prepared and begun, and the order is kept', async () => {
+	const { run, take, turns } = openRun();
+	const seen: Array<{ prepared: number; begun: number }> = [];
+	let [prepared, begun] = [0, 0];
+	const watch = async (): Promise<void> => {
+		while (begun < COUNT) {
+			seen.push({ prepared, begun });
+			await turn();
+		}
+	};
+	const watching = watch();
+	const output = await runItems(run, COUNT, {
+		prepare: (index) => {
+			take(5);
+			prepared += 1;
+			return async () => {
+				take(5);
+				begun += 1;
+				await turn();
+				return item(index);
+			};
+		},
+	});
+	await watching;
+	expect(output.flat()).toEqual(Array.from({ length: COUNT }, (_, index) => item(index)).flat());
+	// Four items of 5 ms a turn, in both passes.
+	expect(turns()).toBe((2 * COUNT) / 4);
+	expect(seen.some(({ prepared: some }) => some > 0 && some < COUNT)).toBe(true);
+	expect(seen.some(({ begun: some }) => some > 0 && some < COUNT)).toBe(true);
+	// A mistake in the last item is found before the first one is paid for.
+	expect(seen.filter((moment) => moment.prepared < COUNT && moment.begun > 0)).toEqual([]);
+});
+
+test.each([true, false])(
+	'after a Stop while items are prepared, nothing is set aside or begun (Continue: %s)',
+	async (goOn) => {
+		const { run, take, stop } = openRun(goOn);
+		const done: string[] = [];
+		let listing = (): void => undefined;
+		const arrived = new Promise<void>((resolve) => {
+			listing = resolve;
+		});
+		const work: Work = {
+			prepare: async (index) => {
+				take(5);
+				// The last one waits for an answer, which comes after the Stop.
+				if (index === COUNT - 1) await arrived;
+				return async () => {
+					done.push('begun');
+					return await Promise.resolve(item(index));
+				};
+			},
+			beforeFirst: () => void done.push('set aside'),
+		};
+		const result = runItems(run, COUNT, work);
+		for (let times = 0; times < COUNT; times += 1) await turn();
+		stop();
+		await expect(result).rejects.toThrow('canceled');
+		listing();
+		await turn();
+		expect(done).toEqual([]);
+	},
+);
+
+test('a Stop between two turns prepares no further item', async () => {
+	const { run, take, stop } = openRun();
+	let prepared = 0;
+	const result = runItems(run, COUNT, {
+		prepare: () => {
+			take(5);
+			prepared += 1;
+			return async () => await Promise.resolve([]);
+		},
+	});
+	stop();
+	await expect(result).rejects.toThrow('canceled');
+	for (let times = 0; times < COUNT; times += 1) await turn();
+	// The one that tells that the run has ended is prepared before it tells.
+	expect(prepared).toBeLessThanOrEqual(5);
+});
+
+test('an item that fails between two turns ends those that are not begun, with one error', async () => {
+	const { run, take } = openRun();
+	const result = runItems(run, COUNT, {
+		prepare: (index) => async () => {
+			take(5);
+			await turn();
+			if (index === 3) return await Promise.reject(new Error('no balance'));
+			return item(index);
+		},
+	});
+	await expect(result).rejects.toMatchObject({ context: { itemIndex: 3 } });
+});
