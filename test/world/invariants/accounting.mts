@@ -4,7 +4,7 @@ import { isTool, MAKE, survives } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { extraOf } from './wanted.mjs';
-import { pictureIn } from './held-images.mjs';
+import { pictureIn } from './items/held-images.mjs';
 import {
 	isFailed,
 	isSpoilt,

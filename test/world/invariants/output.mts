@@ -21,9 +21,10 @@ import {
 	pathOf,
 	pictureIn,
 	urlsIn,
-} from './held-images.mjs';
-import { ofParked } from './parked.mjs';
-import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
+} from './items/held-images.mjs';
+import { ofParked } from './items/parked.mjs';
+import { ofReply } from './items/replies.mjs';
+import { keyOf, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
@@ -169,35 +170,6 @@ function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | u
 	};
 	const shown = body?.prompt ?? form?.fields?.prompt;
 	return shown === prompt ? undefined : `it shows the prompt ${JSON.stringify(shown)}`;
-}
-
-function ofReply(
-	{ service }: Played,
-	{ text, messages, calls }: Item['json'],
-	{ flow }: Step,
-	wanted: string,
-): string | undefined {
-	const charge = service.books.charges.find(({ reply }) => reply === text);
-	if (charge === undefined) {
-		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
-	}
-	if (keyOf(charge) !== wanted) return `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
-	if (flow.make === 'chat') {
-		const own = flow.calls ? [{ name: 'look_up', args: { query: charge.reply } }] : [];
-		if (JSON.stringify(calls) === JSON.stringify(own) || isSpoilt(service)) return undefined;
-		return `its tool calls are ${JSON.stringify(calls)}`;
-	}
-	const before = JSON.stringify(turnsBefore(flow));
-	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
-	if (!charge.right) return undefined;
-	const all = [
-		...(turnsBefore(flow) ?? []),
-		{ role: 'user', content: charge.prompt },
-		{ role: 'assistant', content: charge.content },
-	];
-	return JSON.stringify(messages) === JSON.stringify(all)
-		? undefined
-		: 'its messages are not the conversation';
 }
 
 /** The charge that an item's picture or task belongs to, or what is wrong. */

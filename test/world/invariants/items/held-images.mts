@@ -1,9 +1,9 @@
 /** Of invariant 3: which image an item holds, and by which output it leaves. */
-import type { Played, Step } from '../execution/step.mjs';
-import { COLLECT, survives } from '../execution/workflow.mjs';
-import type { Flow } from '../plan/world.mjs';
-import { pathIn } from '../service/one-pixel-pictures.mjs';
-import { isFailed, type Item, type NodeRun } from './evidence.mjs';
+import type { Played, Step } from '../../execution/step.mjs';
+import { COLLECT, survives } from '../../execution/workflow.mjs';
+import type { Flow } from '../../plan/world.mjs';
+import { pathIn } from '../../service/one-pixel-pictures.mjs';
+import { isFailed, type Item, type NodeRun } from '../evidence.mjs';
 
 /** The same by whichever host and prefix. */
 export const pathOf = (url: string): string => url.slice(Math.max(0, url.indexOf('/pictures/')));
