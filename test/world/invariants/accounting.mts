@@ -98,8 +98,8 @@ function claims(played: Played, step: Step): string[] {
 		({ step: of, call, fate, status = 599 }) =>
 			of <= step.number &&
 			['submit', 'sync'].includes(call) &&
-			// What was refused has cost nothing, if the refusal has arrived.
-			(status < 400 || status >= 500 || status === 408 || fate.includes(', but ')),
+			// What was refused has cost nothing, if the refusal has arrived in time.
+			(status < 400 || status >= 500 || status === 408 || /, (but|late|byte by byte)/.test(fate)),
 	).length;
 	const known = [...shown.matchAll(CLAIM)];
 	return known.flatMap(([, needed, left, budget]) => {
