@@ -92,6 +92,9 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	// Behind others that take long, its turn may come late: its answer is not thrown away then.
 	const isBehind = step.mostOpen >= concurrencyOf(step.flow);
 	const lead = isSlow ? 120_000 : isBehind ? LATE_TURN_MS : LEAD_MS;
+	// And its question is not taken back as long as others are waited for, which began later.
+	const heard = charges.map(({ heardAt = 0 }) => (heardAt <= run.endedAt ? heardAt : 0));
+	const began = isBehind && run.node === MAKE ? Math.max(run.startedAt, ...heard) : run.startedAt;
 	const asked = new Set<string>();
 	const late = own.find(({ call, at, taskId, kind, status }) => {
 		if (call !== 'poll') return false;
@@ -102,7 +105,7 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 		// One that is unknown under its kind is looked for under the other.
 		const charge = ofTask.find((one) => one.kind === kind) ?? ofTask[0];
 		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
-		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
+		return at > Math.max(since, began) + world.flow.maxWait * 1000 + lead;
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
