@@ -73,13 +73,16 @@ function tooFast({ options, make, as }: Flow, requests: Received[]): string[] {
 	return early === undefined ? [] : [`over ${most} requests were sent within 10 s`];
 }
 
+const isRedirect = (status: number): boolean => status >= 300 && status < 400;
+
 /** A task is polled once a second at the most. */
 function tooOften(requests: Received[]): string[] {
 	const last = new Map<string, Received>();
 	// One that is unknown under its kind is looked for under the other, where it may be another's.
 	const unknown = new Set(
 		requests
-			.filter(({ call, status }) => call === 'poll' && status === 404)
+			// Or it was sent elsewhere, where the gateway knows nothing.
+			.filter(({ call, status = 0 }) => call === 'poll' && (status === 404 || isRedirect(status)))
 			.map((one) => one.taskId),
 	);
 	return requests.flatMap((request) => {
