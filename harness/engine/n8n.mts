@@ -9,12 +9,13 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 
 const require = createRequire(import.meta.url);
 
-// n8n-core reads these while it is loaded, and would otherwise use a folder in the home folder.
-const userFolder = mkdtempSync(join(tmpdir(), 'media-gateway-n8n-'));
-const removeUserFolder = () => rmSync(userFolder, { recursive: true, force: true });
-// Inside jest there is no exit event, but a last hook of each test file.
-if (typeof afterAll === 'function') afterAll(removeUserFolder);
-else process.once('exit', removeUserFolder);
+// n8n-core reads these while it is loaded, and would otherwise use a folder in the home folder. Among
+// tests one process has n8n for many files: there, whoever set the variable clears all away at the end.
+const folders = process.env.MEDIA_GATEWAY_N8N_FOLDERS;
+const userFolder = mkdtempSync(join(folders ?? tmpdir(), 'media-gateway-n8n-'));
+if (folders === undefined) {
+	process.once('exit', () => rmSync(userFolder, { recursive: true, force: true }));
+}
 process.env.N8N_USER_FOLDER = userFolder;
 process.env.N8N_ENCRYPTION_KEY = 'for tests only';
 process.env.N8N_ENFORCE_SETTINGS_FILE_PERMISSIONS = 'false';

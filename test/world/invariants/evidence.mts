@@ -86,8 +86,9 @@ const USUAL_CONCURRENCY = 10;
 
 /** How many requests of a run may be under way at once. */
 export function concurrencyOf({ make, options }: Flow): number {
-	// A chain asks for one reply after the other, each of a model of its own.
-	return make === 'chat' ? USUAL_CONCURRENCY : Number(options.concurrency ?? USUAL_CONCURRENCY);
+	// A chain asks for one reply after the other, each of a model of its own; Models has no such option.
+	const isUsual = make === 'chat' || make === 'models';
+	return isUsual ? USUAL_CONCURRENCY : Number(options.concurrency ?? USUAL_CONCURRENCY);
 }
 
 /** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */

@@ -12,9 +12,19 @@ import {
 	type Item,
 	type NodeRun,
 } from './evidence.mjs';
-import { ofFile, ofOutputs, pathOf, pictureIn, urlsIn } from './held-images.mjs';
-import { ofParked } from './parked.mjs';
-import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
+import {
+	ofFile,
+	ofOutputs,
+	ofTask,
+	notLost,
+	sameNames,
+	pathOf,
+	pictureIn,
+	urlsIn,
+} from './items/held-images.mjs';
+import { ofParked } from './items/parked.mjs';
+import { ofReply } from './items/replies.mjs';
+import { keyOf, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
@@ -106,6 +116,8 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 			breaches.push(`${where}: nothing came out for item ${index}`);
 	});
 	breaches.push(...ofOutputs(played, run, step).map((text) => `${where}: ${text}`));
+	breaches.push(...sameNames(run, flow).map((text) => `${where}: ${text}`));
+	breaches.push(...notLost(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
 }
@@ -113,20 +125,27 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 /** What is wrong with a successful item, if anything. */
 function ofItem(
 	played: Played,
-	{ node }: NodeRun,
+	run: NodeRun,
 	item: Item,
 	given: Item,
 	step: Step,
 ): string | undefined {
 	const { flow } = step;
 	const { json, binary } = item;
-	if (node !== MAKE) {
+	if (run.node !== MAKE) {
 		const charge = chargeOf(played, item, step, given.json);
-		return typeof charge === 'string' ? charge : ofFile(item, flow);
+		if (typeof charge === 'string') return charge;
+		if (json.prompt !== undefined && json.prompt !== charge.prompt) {
+			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
+		}
+		return (
+			ofFile(item, flow) ?? (flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
+		);
 	}
 	if (flow.dryRun) return ofDryRun(json, `${String(given.json.prompt)}${step.edited}`);
 	if (flow.make === 'models') {
-		const isKnown = MODELS.has(String(json.model)) || played.world.service.faults.length > 0;
+		const isNamed = MODELS.has(String(json.model)) || json.format === 'jsonc';
+		const isKnown = isNamed || played.world.service.faults.length > 0;
 		return isKnown ? undefined : `there is no model ${String(json.model)}`;
 	}
 	const wanted = wantedBy(step, given.json);
@@ -151,31 +170,6 @@ function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | u
 	};
 	const shown = body?.prompt ?? form?.fields?.prompt;
 	return shown === prompt ? undefined : `it shows the prompt ${JSON.stringify(shown)}`;
-}
-
-function ofReply(
-	{ service }: Played,
-	{ text, messages }: Item['json'],
-	{ flow }: Step,
-	wanted: string,
-): string | undefined {
-	const charge = service.books.charges.find(({ reply }) => reply === text);
-	if (charge === undefined) {
-		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
-	}
-	if (keyOf(charge) !== wanted) return `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
-	if (flow.make === 'chat') return undefined;
-	const before = JSON.stringify(turnsBefore(flow));
-	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
-	if (!charge.right) return undefined;
-	const all = [
-		...(turnsBefore(flow) ?? []),
-		{ role: 'user', content: charge.prompt },
-		{ role: 'assistant', content: charge.content },
-	];
-	return JSON.stringify(messages) === JSON.stringify(all)
-		? undefined
-		: 'its messages are not the conversation';
 }
 
 /** The charge that an item's picture or task belongs to, or what is wrong. */

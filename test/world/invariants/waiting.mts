@@ -24,7 +24,11 @@ export function waiting(played: Played): Breach[] {
 		if (step.ended !== 'done') return [];
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...runs.flatMap((run) => [...tooShort(played, step, run), ...tooLong(played, step, run)]),
+			...runs.flatMap((run) => [
+				...tooShort(played, step, run),
+				...tooLong(played, step, run),
+				...notAtTheEnd(played, step, run),
+			]),
 			...withoutReason(played, step, runs),
 			...neverAgain(played, step),
 		];
@@ -48,13 +52,17 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 	return [...details, context?.details].flatMap((one): Breach[] => {
 		const { taskId, taskType } = one ?? {};
 		if (taskId === undefined) return [];
-		const last = service.books.requests.findLast(
+		const polls = service.books.requests.filter(
 			(request) =>
 				request.call === 'poll' &&
 				request.taskId === taskId &&
 				(taskType === undefined || request.kind === taskType) &&
+				request.at >= run.startedAt &&
 				request.at <= run.endedAt,
 		);
+		const last = polls.at(-1);
+		// What was there a moment ago is not gone because of one 404.
+		const wasThere = taskType !== undefined && polls.at(-2)?.meaning === 'open';
 		const task = service.books.task(String(taskType ?? last?.kind), taskId);
 		if (last?.meaning === undefined || task === undefined) return [];
 		const isYoung = last.at - task.createdAt < YOUNG_MS;
@@ -63,7 +71,7 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 		);
 		const mayPass =
 			['passing', 'open'].includes(last.meaning) ||
-			(last.meaning === 'missing' && isYoung && !isOfUnknownAge);
+			(last.meaning === 'missing' && (wasThere || (isYoung && !isOfUnknownAge)));
 		if (!mayPass) return [];
 		const after = Math.round((run.endedAt - run.startedAt) / 1000);
 		const text = `${run.node} gave up task ${taskId} after ${after} s of ${world.flow.maxWait} s, when the gateway said: ${last.fate}`;
@@ -115,6 +123,35 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
+}
+
+/** Whoever gives up a task has asked about it just before. */
+function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Breach[] {
+	const { flow } = step;
+	const { requestsPerSecond = 20, concurrency = 10 } = flow.options;
+	const isQuick =
+		Number(requestsPerSecond) % 20 === 0 &&
+		Number(concurrency) >= 10 &&
+		service.books.requests.every(({ status }) => status !== 429) &&
+		world.service.faults.every(({ call }) => call === 'paid' || call === 'listing');
+	if (!isQuick || run.node !== COLLECT || flow.collect !== 'imageWait') return [];
+	if (flow.tries > 1 || step.parks > 0 || isTool(flow)) return [];
+	const lastFrom = run.startedAt + flow.maxWait * 1000 - LEAD_MS;
+	if (run.endedAt < lastFrom) return [];
+	return run.outputs.flat().flatMap((item): Breach[] => {
+		const details = item.json.details as Details | undefined;
+		const isOpen = isFailed(item) ? details?.taskId !== undefined : item.json.url === undefined;
+		const { taskId } = { ...item.json, ...details } as Details;
+		const polls = service.books.requests.filter(
+			({ call, taskId: of, at }) =>
+				call === 'poll' && of === taskId && at >= run.startedAt && at <= run.endedAt,
+		);
+		const last = polls.at(-1);
+		if (!isOpen || last?.meaning !== 'open' || last.at >= lastFrom) return [];
+		const seconds = Math.round((run.endedAt - last.at) / 1000);
+		const text = `${run.node} gave up task ${taskId}, which it had not asked about for ${seconds} s`;
+		return [{ invariant: 4, text }];
+	});
 }
 
 /** Where nothing goes wrong, everything succeeds. */

@@ -1,8 +1,8 @@
 /** Of invariant 3: what comes out of a paid node that was suspended. */
-import type { Step } from '../execution/step.mjs';
-import type { Charge } from '../service/books.mjs';
-import { isFailed, type Item, type NodeRun } from './evidence.mjs';
-import { keyOf, wantedBy } from './wanted.mjs';
+import type { Step } from '../../execution/step.mjs';
+import type { Charge } from '../../service/books.mjs';
+import { isFailed, type Item, type NodeRun } from '../evidence.mjs';
+import { keyOf, wantedBy } from '../wanted.mjs';
 
 /**
  * The engine keeps the links of items by their place alone. What was made from equal prompts cannot
