@@ -89,6 +89,11 @@ export function ofOutputs(
 	if (node !== COLLECT || !hasTwo || survives(flow) || parks > 0) return [];
 	const [finished = [], open = []] = outputs.map((items) => items.filter((one) => !isFailed(one)));
 	const isOver = ({ json }: Item): boolean => {
+		// One that is unknown under its kind is looked for under the other, where it may be another's.
+		const isAmbiguous = ['edit', 'generation'].every((kind) =>
+			service.books.task(kind, String(json.taskId)),
+		);
+		if (isAmbiguous) return false;
 		const last = service.books.requests.findLast(
 			({ call, taskId, kind, at }) =>
 				call === 'poll' && taskId === json.taskId && kind === json.taskType && at <= endedAt,
