@@ -1,3 +1,4 @@
+import type { INodeExecutionData } from 'n8n-workflow';
 import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
@@ -11,7 +12,7 @@ import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { indexNotes } from './earlierNotes';
 import { problemOf } from './nodeErrors';
-import { paymentsInWords, type Paid, type PaidNote as Note } from './paid';
+import { paired, paymentsInWords, type Paid, type PaidNote as Note } from './paid';
 import type { Run } from './runContext';
 
 /** A paid request of one item, before it is sent. */
@@ -46,6 +47,8 @@ export interface PaidRequests {
 	 * @returns the same error, also with what was paid for
 	 */
 	withEarlier(error: unknown, itemIndex: number): unknown;
+	/** The same for images inside a response, to which no error leads: the items of the earlier try. */
+	itemsOfEarlier(itemIndex: number): INodeExecutionData[] | undefined;
 	/** Adds what has become known of what an item paid for. */
 	note(itemIndex: number, paid: Paid): void;
 	/** The node gives out its items. @param failed the indexes of the input items that are errors */
@@ -116,6 +119,13 @@ export function openPaidRequests(run: Run): PaidRequests {
 		if (before.length === 0) return undefined;
 		const source = sourceOf(itemIndex);
 		return before.find((note) => note.source === source);
+	};
+
+	/** What an earlier try has paid for an item for which this one has begun nothing. */
+	const notBegun = (itemIndex: number): Note | undefined => {
+		if (held.has(itemIndex) || sending.has(itemIndex)) return undefined;
+		const fingerprint = expected.get(itemIndex);
+		return fingerprint === undefined ? sameSource(itemIndex) : find({ itemIndex, fingerprint });
 	};
 
 	const hold = (itemIndex: number, note: Note): void => {
@@ -190,14 +200,14 @@ export function openPaidRequests(run: Run): PaidRequests {
 			return paid;
 		},
 		withEarlier: (error, itemIndex) => {
-			const fingerprint = expected.get(itemIndex);
-			const note =
-				held.has(itemIndex) || sending.has(itemIndex)
-					? undefined
-					: fingerprint === undefined
-						? sameSource(itemIndex)
-						: find({ itemIndex, fingerprint });
+			const note = notBegun(itemIndex);
 			return note === undefined ? error : withPayment(error, note.paid, itemIndex);
+		},
+		itemsOfEarlier: (itemIndex) => {
+			const note = notBegun(itemIndex);
+			if (note?.paid.items === undefined) return undefined;
+			hold(itemIndex, note);
+			return paired(note.paid.items, itemIndex);
 		},
 		note: (itemIndex, paid) => {
 			const note = held.get(itemIndex);

@@ -165,6 +165,27 @@ describe('Retry On Fail', () => {
 		expect(result.error).toBeUndefined();
 		expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 1, 'number 1.': 1 });
 	});
+
+	test('the price is known only in the next try: what was paid for comes out, the rest fails', async () => {
+		// At another address: the listing is kept for a while.
+		const own = await openBench();
+		own.gateway.setFaults([
+			{ call: 'listing', kind: 'status', status: 403, times: 1 },
+			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+		const options = { budget: 0.000001, budgetPeriod: 'run' };
+		const result = await own.run(
+			'imageGeneration',
+			{ prompt: PROMPT, download: false, options },
+			asItems('number 0.', 'number 1.'),
+			{ ...RETRY, onError: 'continueRegularOutput' },
+		);
+		await own.close();
+		const [unpaid, paid] = result.json(NODE);
+		expect(unpaid!.error).toMatch(/exceeds the budget/);
+		expect(paid).toMatchObject({ prompt: 'number 1.', url: expect.stringMatching(/^http/) });
+		expect(own.gateway.paidByPrompt).toEqual({ 'number 1.': 1 });
+	});
 });
 
 describe("n8n's Retry of a failed execution", () => {

@@ -80,7 +80,11 @@ function tooSoonAgain(deadline: number, requests: Received[]): string[] {
 
 /** Tasks that are unknown under their kind: they are looked for under the other, where one may be another's. */
 function unknownIn(requests: Received[]): Set<string | undefined> {
-	const missed = requests.filter(({ call, status }) => call === 'poll' && status === 404);
+	// One that was sent elsewhere may get its 404 there.
+	const missed = requests.filter(
+		({ call, status = 0 }) =>
+			call === 'poll' && (status === 404 || (status >= 300 && status < 400)),
+	);
 	return new Set(missed.map(({ taskId }) => taskId));
 }
 

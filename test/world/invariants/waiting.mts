@@ -2,6 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
+import type { Received } from '../service/books.mjs';
 import {
 	concurrencyOf,
 	isFailed,
@@ -88,6 +89,8 @@ interface Details {
 	taskType?: string;
 }
 
+const isPoll = ({ call }: Received): boolean => call === 'poll';
+
 /** Nobody asks about a task after its deadline. */
 function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
@@ -100,6 +103,9 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	// Behind others that take long, its turn may come late: its answer is not thrown away then.
 	const isBehind = step.mostOpen >= concurrencyOf(step.flow);
 	const lead = isSlow ? 120_000 : isBehind ? LATE_TURN_MS : LEAD_MS;
+	// And its question is not taken back as long as others are waited for, which began later.
+	const submits = charges.map(({ heardAt = 0 }) => (heardAt <= run.endedAt ? heardAt : 0));
+	const began = isBehind && run.node === MAKE ? Math.max(run.startedAt, ...submits) : run.startedAt;
 	const asked = new Set<string>();
 	const late = own.find(({ call, at, taskId, kind, status }) => {
 		if (call !== 'poll') return false;
@@ -109,8 +115,11 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 		const ofTask = charges.filter((one) => one.taskId === taskId);
 		// One that is unknown under its kind is looked for under the other.
 		const charge = ofTask.find((one) => one.kind === kind) ?? ofTask[0];
-		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
-		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
+		// What an earlier try or execution has submitted is waited for once the listing has come.
+		const { heardAt = 0 } = charge ?? {};
+		const heard = heardAt > run.startedAt ? heardAt : own.find(isPoll)?.at;
+		const since = (run.node === COLLECT ? undefined : heard) ?? run.startedAt;
+		return at > Math.max(since, began) + world.flow.maxWait * 1000 + lead;
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
