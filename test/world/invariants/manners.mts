@@ -70,6 +70,8 @@ function tooSoonAgain(deadline: number, requests: Received[]): string[] {
 	return requests.flatMap((request) => {
 		const { call, path, at, again = 0, taskId } = request;
 		if (call === 'poll' && (again > deadline - 2000 || unknown.has(taskId))) return [];
+		// A source belongs to all items that take it.
+		if (path.includes('/sources/')) return [];
 		const early = requests.find(
 			(one) => one.path === path && one.at > at && one.at < again - TOLERANCE_MS,
 		);

@@ -45,8 +45,13 @@ export function timesOf({ as, rounds, tries, again }: Flow): number {
 const isPaid = ({ call }: Received): boolean => ['submit', 'sync', 'message'].includes(call);
 
 /** Refused for good: whatever is sent again gets the same. */
-const isFinal = ({ status = 0 }: Received): boolean =>
-	status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+const isFinal = ({ status = 0, fate, goneAt }: Received): boolean =>
+	status >= 400 &&
+	status < 500 &&
+	![408, 425, 429].includes(status) &&
+	// And has arrived, whole and in time.
+	goneAt === undefined &&
+	!/, (but|late|byte)/.test(fate);
 
 function tooManyTimes(step: Step, own: Received[]): Breach[] {
 	const { flow, restarts } = step;

@@ -63,8 +63,13 @@ export function sameNames({ outputs }: NodeRun, { options }: Flow): string[] {
 }
 
 /** What arrived whole is not called lost, and a picture that has moved is fetched where it is now. */
-export function notLost({ service }: Played, { outputs }: NodeRun, step: Step): string[] {
-	const own = service.books.requests.filter((request) => request.step === step.number);
+export function notLost({ service }: Played, run: NodeRun, step: Step): string[] {
+	const { outputs, startedAt, endedAt } = run;
+	const own = service.books.requests.filter(
+		// The next round of a loop may well get it; one that was suspended has others download.
+		({ step: of, at }) =>
+			of === step.number && (step.parks > 0 || (at >= startedAt && at <= endedAt)),
+	);
 	return outputs
 		.flat()
 		.filter(isFailed)
