@@ -5,9 +5,9 @@ module.exports = {
 	roots: ['<rootDir>/test'],
 	testMatch: ['**/*.test.mts'],
 	testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/n8n/'],
-	// A build that is older than its sources is made anew: the tests run what is built.
-	globalSetup: '<rootDir>/scripts/build-if-stale.mjs',
-	testEnvironment: 'node',
+	globalSetup: '<rootDir>/test/global-setup.mjs',
+	testEnvironment: '<rootDir>/test/environment.cjs',
+	runtime: '<rootDir>/test/runtime.cjs',
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
 	// Tests on the engine wait for a third of their time: one worker more than two cores.

@@ -1,5 +1,5 @@
 // Builds the package if `dist` is missing or older than its sources; otherwise it is done at once.
-// By command, and as jest's global set-up: whoever starts a single test tests what stands there.
+// By command, and in jest's global set-up: whoever starts a single test tests what stands there.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

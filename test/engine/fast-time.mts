@@ -3,26 +3,20 @@
  * do, between real requests, but n8n's `sleep` takes a hundredth of the time, and the clock by which
  * the nodes measure it runs a hundred times as fast. Time-outs of requests and the time of day stay
  * as they are.
- *
- * To be imported before anything that loads n8n.
  */
 import { createRequire } from 'node:module';
 
 const FACTOR = 100;
 
-// There may be several copies: this is the one whose `sleep` nodes are given.
-const { resolve } = createRequire(createRequire(import.meta.url).resolve('n8n-workflow'));
-const sleepModule = resolve('@n8n/utils/sleep');
-
-jest.doMock(sleepModule, () => {
-	const real = jest.requireActual<{ sleep: (ms: number, signal?: AbortSignal) => Promise<void> }>(
-		sleepModule,
-	);
-	return {
-		...real,
-		sleep: async (ms: number, signal?: AbortSignal) => await real.sleep(ms / FACTOR, signal),
-	};
-});
+// There may be several copies: this is the one whose `sleep` nodes are given. n8n is loaded once for
+// several test files, so the real one is put back.
+const fromN8n = createRequire(createRequire(import.meta.url).resolve('n8n-workflow'));
+const sleepModule = fromN8n('@n8n/utils/sleep') as {
+	sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+};
+const realSleep = sleepModule.sleep;
+sleepModule.sleep = async (ms, signal) => await realSleep(ms / FACTOR, signal);
+afterAll(() => void (sleepModule.sleep = realSleep));
 
 const realPerformance = globalThis.performance;
 const start = realPerformance.now();

@@ -10,6 +10,7 @@ module.exports = {
 	rootDir: '../..',
 	roots: ['<rootDir>/test/n8n'],
 	testPathIgnorePatterns: ['/node_modules/'],
+	testEnvironment: 'node',
 	maxWorkers: 1,
 	testTimeout: 300_000,
 };

@@ -10,7 +10,6 @@ import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
 import { playSeed, warmUp } from './batch.mjs';
 import { bytesInUse, leak } from './memory.mjs';
-import { axiosOfN8n } from './wire/axios-of-n8n.mjs';
 import { inProcess } from './wire/in-process.mjs';
 import { openSockets } from './wire/sockets.mjs';
 
@@ -31,6 +30,9 @@ const { values } = parseArgs({
 	},
 });
 
+/** After so many worlds, whoever waits is told how far it has come. */
+const SIGN_OF_LIFE = 1000;
+
 const fresh = Math.floor(Math.random() * 1e9);
 const engine = await theEngine(values.package);
 const first = Number(values.seed ?? fresh);
@@ -40,7 +42,7 @@ const count = Number(
 );
 const most = Number(values.breaches ?? 5);
 
-const sockets = await openSockets(axiosOfN8n.defaults.adapter);
+const sockets = await openSockets();
 const wayOf = (seed: number) =>
 	values.way === 'sockets' || (values.way === undefined && seed % 10 === 9) ? sockets : inProcess;
 
@@ -59,6 +61,7 @@ while (played < count && broken < most && elapsed() < minutes * 60) {
 		values.trace ? console.log : undefined,
 	);
 	played += 1;
+	if (played % SIGN_OF_LIFE === 0) console.error(`${played} worlds, ${broken} broken`);
 	if (finding === undefined) continue;
 	broken += 1;
 	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);

@@ -68,12 +68,3 @@ export async function collect(
 	}
 	return items;
 }
-
-/** Items of an earlier try, as copies, at the place where the item is now. */
-export function paired(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
-	return items.map(({ json, binary }) => ({
-		json: { ...json },
-		...(binary === undefined ? {} : { binary: { ...binary } }),
-		pairedItem: { item: itemIndex },
-	}));
-}

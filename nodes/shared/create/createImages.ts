@@ -14,7 +14,7 @@ import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { openBudget, type Budget } from './budget';
 import { createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
-import { collect, paired } from './collectImages';
+import { collect } from './collectImages';
 import { counted } from './counted';
 import { readTarget } from '../images/imageItems';
 import { finishRun, readRunEnd } from '../images/runResult';
@@ -26,7 +26,7 @@ import {
 	readOptions,
 	readSwitch,
 } from '../parameters/optionValues';
-import type { Paid } from '../run/paid';
+import { paired, type Paid } from '../run/paid';
 import { openPaidRequests, type PaidRequest } from '../run/paidRequests';
 import { readParameter } from '../parameters/reader';
 import { isTool, openRun, type Run } from '../run/runContext';
@@ -150,6 +150,10 @@ export async function createImages<R extends ImageRequest>(
 				budget.reserve(
 					new Map(unpaid.map(({ request, estimatedCost }) => [request.itemIndex, estimatedCost])),
 				);
+			},
+			isPaid: (itemIndex) => {
+				const { request } = wanted[itemIndex] ?? {};
+				return request !== undefined && paidRequests.has(request);
 			},
 			paidRequests,
 			knownOf: (itemIndex) => asks[itemIndex],

@@ -15,11 +15,13 @@ export interface Work {
 	prepare: (itemIndex: number) => Job | Promise<Job>;
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
+	/** Whether an earlier try has paid for an item: what is wrong with the batch is not its concern. */
+	isPaid?: (itemIndex: number) => boolean;
 	/** What is known of an item: a failed one keeps it as a successful one does. */
 	knownOf?: (itemIndex: number) => KnownFacts | undefined;
 	/** Where the node notes what it has paid for. */
 	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'> &
-		Partial<Pick<PaidRequests, 'withEarlier'>>;
+		Partial<Pick<PaidRequests, 'withEarlier' | 'itemsOfEarlier'>>;
 }
 
 /** For so long, in milliseconds, items are begun before others in n8n's process get their turn. */
@@ -45,7 +47,7 @@ interface Failure {
 export async function runItems(
 	run: Run,
 	count: number,
-	{ prepare, beforeFirst, paidRequests, knownOf }: Work,
+	{ prepare, beforeFirst, isPaid, paidRequests, knownOf }: Work,
 ): Promise<INodeExecutionData[][]> {
 	const { context, clock } = run;
 	const goOn = context.continueOnFail();
@@ -54,6 +56,8 @@ export async function runItems(
 
 	const fail = (error: unknown, itemIndex: number): void => {
 		if (goOn) {
+			const items = paidRequests?.itemsOfEarlier?.(itemIndex);
+			if (items !== undefined) return void (results[itemIndex] = items);
 			const known = knownOf?.(itemIndex);
 			const whole = paidRequests?.withEarlier?.(error, itemIndex) ?? error;
 			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex, known)];
@@ -102,8 +106,12 @@ export async function runItems(
 		try {
 			beforeFirst?.();
 		} catch (error) {
-			jobs.forEach((_, itemIndex) => fail(error, itemIndex));
-			return;
+			jobs.forEach((_, itemIndex) => {
+				if (goOn && isPaid?.(itemIndex)) return;
+				fail(error, itemIndex);
+				delete jobs[itemIndex];
+			});
+			if (!goOn) return;
 		}
 		await forEach(
 			async (itemIndex) => {

@@ -111,3 +111,12 @@ function unknownOutcome(paid: Paid | undefined): string[] {
 			: `the outcome of the request is unknown; its response contains the ID ${quote(taskId)}`,
 	];
 }
+
+/** Items of an earlier try, as copies, at the place where the item is now. */
+export function paired(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
+	return items.map(({ json, binary }) => ({
+		json: { ...json },
+		...(binary === undefined ? {} : { binary: { ...binary } }),
+		pairedItem: { item: itemIndex },
+	}));
+}

@@ -1,3 +1,4 @@
+import type { INodeExecutionData } from 'n8n-workflow';
 import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
@@ -11,7 +12,7 @@ import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { indexNotes } from './earlierNotes';
 import { problemOf } from './nodeErrors';
-import { paymentsInWords, type Paid, type PaidNote as Note } from './paid';
+import { paired, paymentsInWords, type Paid, type PaidNote as Note } from './paid';
 import type { Run } from './runContext';
 
 /** A paid request of one item, before it is sent. */
@@ -46,6 +47,8 @@ export interface PaidRequests {
 	 * @returns the same error, also with what was paid for
 	 */
 	withEarlier(error: unknown, itemIndex: number): unknown;
+	/** The same for images inside a response, to which no error leads: the items of the earlier try. */
+	itemsOfEarlier(itemIndex: number): INodeExecutionData[] | undefined;
 	/** Adds what has become known of what an item paid for. */
 	note(itemIndex: number, paid: Paid): void;
 	/** The node gives out its items. @param failed the indexes of the input items that are errors */
@@ -96,7 +99,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 	/** What each item asks for, and what it has: at first, or from an earlier try. */
 	const expected = new Map<number, string>();
 	const held = new Map<number, Note>();
-	const sending = new Set<number>();
+	const sending = new Map<number, RequestPlan>();
 
 	const isToBeHad = (note: Note): boolean => {
 		if (note.executionId === executionId) return !note.delivered || !isTool;
@@ -116,6 +119,13 @@ export function openPaidRequests(run: Run): PaidRequests {
 		if (before.length === 0) return undefined;
 		const source = sourceOf(itemIndex);
 		return before.find((note) => note.source === source);
+	};
+
+	/** What an earlier try has paid for an item for which this one has begun nothing. */
+	const notBegun = (itemIndex: number): Note | undefined => {
+		if (held.has(itemIndex) || sending.has(itemIndex)) return undefined;
+		const fingerprint = expected.get(itemIndex);
+		return fingerprint === undefined ? sameSource(itemIndex) : find({ itemIndex, fingerprint });
 	};
 
 	const hold = (itemIndex: number, note: Note): void => {
@@ -141,6 +151,13 @@ export function openPaidRequests(run: Run): PaidRequests {
 		return new UnknownOutcomeError(unknown);
 	};
 
+	/** A request that a Stop ends: the ID of its task may have arrived already. */
+	const stopped = (plan: RequestPlan): Problem => {
+		const response = run.requests.arriving.get(plan)?.();
+		if (plan.call === 'message' || response === undefined || response === '') return STOPPED;
+		return withId({ ...STOPPED, response });
+	};
+
 	return {
 		expect: (itemIndex, asked) => {
 			const fingerprint = requestFingerprint(asked, run.address.account);
@@ -159,7 +176,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 			const { itemIndex } = request;
 			const sendOnce: SendOnce = async (...attempt) => {
 				// A Stop ends it with a rejection: then it stays under way.
-				sending.add(itemIndex);
+				sending.set(itemIndex, plan);
 				const outcome = await run.sendOnce(...attempt);
 				sending.delete(itemIndex);
 				return outcome;
@@ -183,14 +200,14 @@ export function openPaidRequests(run: Run): PaidRequests {
 			return paid;
 		},
 		withEarlier: (error, itemIndex) => {
-			const fingerprint = expected.get(itemIndex);
-			const note =
-				held.has(itemIndex) || sending.has(itemIndex)
-					? undefined
-					: fingerprint === undefined
-						? sameSource(itemIndex)
-						: find({ itemIndex, fingerprint });
+			const note = notBegun(itemIndex);
 			return note === undefined ? error : withPayment(error, note.paid, itemIndex);
+		},
+		itemsOfEarlier: (itemIndex) => {
+			const note = notBegun(itemIndex);
+			if (note?.paid.items === undefined) return undefined;
+			hold(itemIndex, note);
+			return paired(note.paid.items, itemIndex);
 		},
 		note: (itemIndex, paid) => {
 			const note = held.get(itemIndex);
@@ -210,9 +227,9 @@ export function openPaidRequests(run: Run): PaidRequests {
 		},
 		close: () => {
 			// A Stop ended these, and the engine tries the node again all the same: it must still know.
-			for (const itemIndex of sending) {
+			for (const [itemIndex, plan] of sending) {
 				const fingerprint = expected.get(itemIndex) ?? '';
-				add({ itemIndex, fingerprint }, { unknown: STOPPED });
+				add({ itemIndex, fingerprint }, { unknown: stopped(plan) });
 			}
 			held.forEach((note) => inUse.delete(note));
 		},
@@ -226,7 +243,10 @@ export function openPaidRequests(run: Run): PaidRequests {
 					itemIndex: places.get(note) ?? note.itemIndex,
 					paid: note.paid,
 				})),
-				...[...sending].map((itemIndex) => ({ itemIndex, paid: undefined })),
+				...[...sending].map(([itemIndex, plan]) => {
+					const unknown = stopped(plan);
+					return { itemIndex, paid: unknown.taskId === undefined ? undefined : { unknown } };
+				}),
 			]);
 		},
 	};

@@ -8,6 +8,7 @@ import { isBelow } from '../../../gateway/protocol/url';
 import { isJsonObject, parseJson } from '../../../gateway/util/json';
 import {
 	faultOf,
+	wasNotAccepted,
 	type Answer,
 	type Connection,
 	type FaultOutcome,
@@ -19,7 +20,7 @@ import type { SendOnce } from '../../../gateway/client/client';
 import { multipart, type MultipartBody } from './multipart';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
-import { arrivedBefore, readBody, TooLargeError } from './responseBody';
+import { arrivedBefore, beginningOf, readBody, TooLargeError } from './responseBody';
 
 /** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
 const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -34,7 +35,7 @@ export interface TransportOptions {
 	limits: RunLimits;
 	requests: Requests;
 	/** Reads the body of an answer; as JSON in one piece, unless told otherwise. */
-	read?: (response: IN8nHttpFullResponse) => Promise<AnswerBody>;
+	read?: typeof readJson;
 }
 
 export type AnswerBody = Pick<Answer, 'text' | 'json'>;
@@ -63,9 +64,12 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 	};
 }
 
-/** Reads the body of an answer to its end: its text, and the JSON in it. */
-export async function readJson({ body }: IN8nHttpFullResponse): Promise<AnswerBody> {
-	const text = (await readBody(body, LARGEST_ANSWER_BYTES)).toString('utf8');
+/** Reads the body of an answer to its end: its text, and the JSON in it. @param chunks gets what arrives */
+export async function readJson(
+	{ body }: IN8nHttpFullResponse,
+	chunks?: Uint8Array[],
+): Promise<AnswerBody> {
+	const text = (await readBody(body, LARGEST_ANSWER_BYTES, chunks)).toString('utf8');
 	return { text, json: parseJson(text) };
 }
 
@@ -83,17 +87,23 @@ async function sendHop(
 				await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError()),
 		);
 		const { withoutKey, withoutCutKey } = options.address;
-		const { text, json } = await (options.read ?? readJson)(response).catch(
+		const httpCode = response.statusCode;
+		const received = (arrived: string): string =>
+			withoutCutKey(withoutKey(arrived)).slice(0, LONGEST_RECEIVED);
+		const chunks: Uint8Array[] = [];
+		if (!wasNotAccepted({ kind: 'fault', fault: 'other', detail: '', httpCode })) {
+			options.requests.arriving.set(plan, () => received(beginningOf(chunks)));
+		}
+		const { text, json } = await (options.read ?? readJson)(response, chunks).catch(
 			async (error: unknown) => {
-				const arrived = withoutCutKey(withoutKey(arrivedBefore(error) ?? ''));
-				const received = arrived.slice(0, LONGEST_RECEIVED);
-				return await Promise.reject(new CutAnswer(response.statusCode, received, error));
+				const arrived = received(arrivedBefore(error) ?? '');
+				return await Promise.reject(new CutAnswer(httpCode, arrived, error));
 			},
 		);
 		const erased = withoutKey(text);
 		return {
 			kind: 'answer',
-			httpCode: response.statusCode,
+			httpCode,
 			headers: plainHeaders(response.headers, withoutKey),
 			// What is no JSON may be JSON that was cut.
 			text: json === undefined ? withoutCutKey(erased) : erased,

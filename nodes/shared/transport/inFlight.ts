@@ -1,4 +1,5 @@
 import type { FaultOutcome, Outcome } from '../../../gateway/protocol/outcome';
+import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 
 /** Thrown into everything that waits when a run ends early. It is nobody's error. */
 export class RunEnded extends Error {
@@ -9,6 +10,12 @@ const TIMED_OUT = new Error('Timed out');
 
 /** The requests of a run that are under way. */
 export class Requests {
+	/**
+	 * What has arrived so far of the response to a plan that may have been accepted, without the key: a
+	 * Stop must not take along the ID in it.
+	 */
+	readonly arriving = new WeakMap<RequestPlan, () => string>();
+
 	/** When each of them has to end. */
 	private readonly deadlines = new Map<AbortController, number>();
 

@@ -35,9 +35,8 @@ const KEPT_BYTES = 16 * 1024;
 
 const arrived = new WeakMap<object, string>();
 
-/** Keeps what had arrived of a body, beside the error that cut it. */
-export function noteArrived(error: unknown, chunks: Uint8Array[]): void {
-	if (typeof error !== 'object' || error === null) return;
+/** The beginning of a body, of which these chunks have arrived. */
+export function beginningOf(chunks: Uint8Array[]): string {
 	const first: Uint8Array[] = [];
 	let size = 0;
 	for (const chunk of chunks) {
@@ -45,7 +44,12 @@ export function noteArrived(error: unknown, chunks: Uint8Array[]): void {
 		first.push(chunk.subarray(0, KEPT_BYTES - size));
 		size += chunk.length;
 	}
-	arrived.set(error, Buffer.concat(first).toString('utf8'));
+	return Buffer.concat(first).toString('utf8');
+}
+
+/** Keeps what had arrived of a body, beside the error that cut it. */
+export function noteArrived(error: unknown, chunks: Uint8Array[]): void {
+	if (typeof error === 'object' && error !== null) arrived.set(error, beginningOf(chunks));
 }
 
 /** The beginning of what had arrived of a body when reading it failed with this error. */
@@ -57,13 +61,17 @@ export function arrivedBefore(error: unknown): string | undefined {
  * Reads a body to its end.
  *
  * @param limit in bytes; beyond it the stream is destroyed
+ * @param chunks gets what arrives, for whoever has to know it before the end
  * @throws TooLargeError, or the error of the stream; `arrivedBefore` has what came before it
  */
-export async function readBody(body: unknown, limit: number): Promise<Buffer> {
+export async function readBody(
+	body: unknown,
+	limit: number,
+	chunks: Uint8Array[] = [],
+): Promise<Buffer> {
 	if (Buffer.isBuffer(body)) return body;
 	if (typeof body === 'string') return Buffer.from(body);
 	if (!isByteStream(body)) return Buffer.from(JSON.stringify(body ?? ''));
-	const chunks: Uint8Array[] = [];
 	let size = 0;
 	// By events: a loop over the stream takes a tenth more of the processor time of a request.
 	await new Promise<void>((resolve, reject) => {

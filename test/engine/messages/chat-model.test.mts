@@ -1,4 +1,8 @@
-/** The chat model as n8n's AI nodes get it: through the real SDK, its adapter and LangChain. */
+/**
+ * The chat model as n8n's AI nodes get it: through the real SDK, its adapter and LangChain.
+ *
+ * @jest-environment node
+ */
 import '../fast-time.mjs';
 import {
 	AIMessage,

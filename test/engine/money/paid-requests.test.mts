@@ -1,7 +1,18 @@
 /** What was paid for is known by its request: tries, agents' tools, n8n's Retry, edited workflows. */
 import '../fast-time.mjs';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { byName, MODEL, NODE, openBench, TINY_PNG, workflowOf, type Bench } from '../workbench.mjs';
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+} from '../workbench.mjs';
 
 let bench: Bench;
 
@@ -153,6 +164,27 @@ describe('Retry On Fail', () => {
 		);
 		expect(result.error).toBeUndefined();
 		expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 1, 'number 1.': 1 });
+	});
+
+	test('the price is known only in the next try: what was paid for comes out, the rest fails', async () => {
+		// At another address: the listing is kept for a while.
+		const own = await openBench();
+		own.gateway.setFaults([
+			{ call: 'listing', kind: 'status', status: 403, times: 1 },
+			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+		const options = { budget: 0.000001, budgetPeriod: 'run' };
+		const result = await own.run(
+			'imageGeneration',
+			{ prompt: PROMPT, download: false, options },
+			asItems('number 0.', 'number 1.'),
+			{ ...RETRY, onError: 'continueRegularOutput' },
+		);
+		await own.close();
+		const [unpaid, paid] = result.json(NODE);
+		expect(unpaid!.error).toMatch(/exceeds the budget/);
+		expect(paid).toMatchObject({ prompt: 'number 1.', url: expect.stringMatching(/^http/) });
+		expect(own.gateway.paidByPrompt).toEqual({ 'number 1.': 1 });
 	});
 });
 
@@ -317,3 +349,49 @@ test.each([
 		expect(description).toMatch(new RegExp(`may have been charged\\..*:\nitem 1: ${words}$`));
 	},
 );
+
+test.each([
+	// Quoted to its end, an ID can be read from half a response.
+	['{"id":"task_7","status":"que', {}, 'outcome of the request is unknown; .* the ID task_7$'],
+	['{"id":"task_7","status":"que', RETRY, 'outcome of the request is unknown; .* the ID task_7$'],
+	['{"id":"task_7', {}, 'request was in progress$'],
+	['', {}, 'request was in progress$'],
+] as const)(
+	'a Stop while the response arrives keeps the ID that has arrived: %j with %o',
+	async (half, settings, words) => {
+		const stop = new AbortController();
+		const server = await serve((_, response) => {
+			response.writeHead(200, { 'content-type': 'application/json' });
+			response.write(half || ' ');
+		});
+		const hasHead = once('http.client.response.finish');
+		const host = await hostFor({ baseUrl: server.url });
+		const options = { mode: 'submit', options: { checkLimits: false } };
+		const workflow = workflowOf(
+			'imageGeneration',
+			{ model: byName(MODEL), prompt: 'a fox', ...options },
+			settings,
+		);
+		const running = host.run(workflow, { signal: stop.signal });
+		await hasHead;
+		// The first piece has come with the head; the node reads it in one of the next turns.
+		for (let turn = 0; turn < 20; turn += 1) await new Promise((wake) => setImmediate(wake));
+		stop.abort();
+		const { status, runData } = await running.finally(async () => await server.close());
+		expect(status).toBe('canceled');
+		const { description } = Object.values(runData[NODE]!)[0]!.error as { description?: string };
+		expect(description).toMatch(new RegExp(words));
+		expect(server.requests).toHaveLength(1);
+	},
+);
+
+/** Resolves when something is published there. */
+async function once(channel: string): Promise<void> {
+	await new Promise<void>((resolve) => {
+		const listen = (): void => {
+			unsubscribe(channel, listen);
+			resolve();
+		};
+		subscribe(channel, listen);
+	});
+}

@@ -224,6 +224,31 @@ test('images that came inside the response are kept for the next try, and not tw
 	expect(await host.binary(item!)).toEqual(TINY_PNG);
 });
 
+test('they come out even if the next try cannot prepare the item any more', async () => {
+	let sources = 0;
+	const own = await serve(({ method, url }, response) => {
+		if (method === 'POST') return sendJson(response, { data: [{ b64_json: BASE64 }] });
+		const isThere = url === '/once.png' && (sources += 1) === 1;
+		if (!isThere) return sendJson(response, { error: { message: 'gone' } }, 404);
+		response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
+	});
+	const host = await hostFor({ baseUrl: own.url });
+	const parameters = { imageSource: 'url', imageUrl: '={{ $json.source }}', ...PROMPT };
+	const workflow = workflowOf(
+		'imageEdit',
+		{ model: byName(MODEL), ...parameters },
+		{ retryOnFail: true, maxTries: 2, waitBetweenTries: 1, onError: 'continueRegularOutput' },
+	);
+	const input = ['never', 'once'].map((name) => ({ json: { source: `${own.url}/${name}.png` } }));
+	const result = await host.run(workflow, { input }).finally(async () => await own.close());
+	expect(sources).toBe(2);
+	expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+	const [failed, item] = result.output(NODE);
+	expect(failed?.json.error).toMatch(/404/);
+	expect(item?.pairedItem).toEqual({ item: 1 });
+	expect(await host.binary(item!)).toEqual(TINY_PNG);
+});
+
 describe('an agent reads no Base64', () => {
 	test.each(['engine', 'subNode'] as const)('through %s', async (through) => {
 		reply = { data: [{ b64_json: BASE64 }, { b64_json: BASE64 }] };

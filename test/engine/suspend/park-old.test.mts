@@ -1,4 +1,8 @@
-/** "Survive Restarts" on an n8n that hands a parked execution its own input back. */
+/**
+ * "Survive Restarts" on an n8n that hands a parked execution its own input back.
+ *
+ * @jest-environment node
+ */
 // Before anything loads n8n: the mark by which the node knows such a platform is missing.
 jest.mock('n8n-workflow', () => ({
 	...jest.requireActual<object>('n8n-workflow'),

@@ -8,6 +8,8 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { DynamicStructuredTool } from '@langchain/core/tools';
+import { z } from 'zod';
 import { fileOf } from '../service/one-pixel-pictures.mjs';
 
 type Execute = BuiltInNode['execute'];
@@ -141,11 +143,26 @@ async function agent(
 	};
 }
 
+/** A response of a chat model, or a piece of one, as LangChain has them. */
+interface Response {
+	text: string;
+	tool_calls?: Array<{ name: string; args: unknown }>;
+	concat(more: Response): Response;
+}
+
 /** What of a chat model a chain uses. */
 interface ChatModel {
-	invoke(prompt: string): Promise<{ text: string }>;
-	stream(prompt: string): Promise<AsyncIterable<{ text: string }>>;
+	invoke(prompt: string): Promise<Response>;
+	stream(prompt: string): Promise<AsyncIterable<Response>>;
+	bindTools(tools: DynamicStructuredTool[]): ChatModel;
 }
+
+const TOOL = new DynamicStructuredTool({
+	name: 'look_up',
+	description: 'Looks something up',
+	schema: z.object({ query: z.string() }),
+	func: async () => await Promise.resolve(''),
+});
 
 /** Asks the chat model once for each item, as n8n's chains do. */
 async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
@@ -154,11 +171,14 @@ async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		try {
 			const model = (await this.getInputConnectionData('ai_languageModel', item)) as ChatModel;
 			const prompt = String(this.getNodeParameter('prompt', item));
-			let text = '';
-			if (this.getNodeParameter('streams', item) !== true) {
-				({ text } = await model.invoke(prompt));
-			} else for await (const chunk of await model.stream(prompt)) text += chunk.text;
-			items.push({ json: { text }, pairedItem: { item } });
+			const asked = this.getNodeParameter('calls', item) === true ? model.bindTools([TOOL]) : model;
+			let whole: Response | undefined;
+			if (this.getNodeParameter('streams', item) !== true) whole = await asked.invoke(prompt);
+			else {
+				for await (const chunk of await asked.stream(prompt)) whole = whole?.concat(chunk) ?? chunk;
+			}
+			const calls = whole?.tool_calls?.map(({ name, args }) => ({ name, args })) ?? [];
+			items.push({ json: { text: whole?.text ?? '', calls } as IDataObject, pairedItem: { item } });
 		} catch (error) {
 			if (!this.continueOnFail()) throw error;
 			items.push({ json: { error: (error as Error).message }, pairedItem: { item } });
@@ -175,7 +195,7 @@ export const worldNodes: Record<string, BuiltInNode> = {
 		chain,
 		['main', { type: 'ai_languageModel', maxConnections: 1 }],
 		['main'],
-		['prompt', 'streams'],
+		['prompt', 'streams', 'calls'],
 	),
 	'world.agent': node('agent', agent, ['main', 'ai_tool'], ['main'], ['calls', 'again', 'through']),
 };

@@ -2,7 +2,7 @@
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
-import { EXTRA_FIELDS, HISTORIES } from '../plan/odd-settings.mjs';
+import { EXTRA_FIELDS, HISTORIES, LISTINGS } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 
 /** Names of the nodes that are looked at afterwards. */
@@ -117,14 +117,21 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	const { make, mode, options, maxWait, pollInterval, download, model, dryRun } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
 	const own = troubled(flow, { ...options, ...extra(flow) });
-	if (make === 'chat') return { prompt, streams: flow.streams };
+	if (make === 'chat') return { prompt, streams: flow.streams, calls: flow.calls };
 	if (make === 'models') {
 		const operation = mode === 'sync' ? 'getMany' : 'get';
-		return { operation, model, options: own as IDataObject };
+		const { parameters } = LISTINGS[flow.listing]!;
+		const common = { operation, ...parameters, options: own as IDataObject };
+		if (isTool(flow)) return { ...common, model };
+		// In one run both forms, and several models.
+		const format = `={{ $json.n > 1 ? 'jsonc' : 'json' }}`;
+		const options = { ...own, format } as IDataObject;
+		return { ...common, model: `={{ $json.file === 0 ? 'cinema' : '${model}' }}`, options };
 	}
 	if (make === 'message') {
 		const history = flow.history === undefined ? {} : { history: HISTORIES[flow.history]!.value };
-		return { model: 'reason-large', prompt, options: { ...own, ...history } as IDataObject };
+		const message = { model: 'reason-large', prompt, thinking: flow.thinking };
+		return { ...message, options: { ...own, ...history } as IDataObject };
 	}
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
 	const survive = mode === 'sync' ? {} : survival(flow);
@@ -141,7 +148,8 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 
 function chatModel(flow: Flow): N8n.INodeParameters {
 	const options = troubled(flow, { ...flow.options, ...extra(flow) });
-	return { model: 'reason-large', options: options as N8n.INodeParameters };
+	const { thinking } = flow;
+	return { model: 'reason-large', thinking, options: options as N8n.INodeParameters };
 }
 
 function extra({ extra: which }: Flow): Record<string, unknown> {

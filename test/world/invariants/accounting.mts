@@ -1,7 +1,10 @@
 /** Of invariants 3 and 4: what is said of costs and counts is what the gateway's books say. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE, survives } from '../execution/workflow.mjs';
+import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
+import { extraOf } from './wanted.mjs';
+import { pictureIn } from './items/held-images.mjs';
 import {
 	isFailed,
 	isSpoilt,
@@ -26,6 +29,7 @@ export function accounting(played: Played): Breach[] {
 			...(isTrue ? runs.flatMap((run) => costs(played, run)) : []),
 			...(isTrue ? claims(played, step) : []),
 			...(isTrue ? tooDear(played, step) : []),
+			...(isTrue ? ledger(played, step) : []),
 			...runs.flatMap((run) => summary(played, step, run)),
 			...codes(played, step, runs),
 		];
@@ -58,33 +62,115 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 
 /** The counts that a run gives of itself. */
 function summary({ service: { books } }: Played, step: Step, run: NodeRun): string[] {
-	const { flow, parks, number } = step;
-	if (run.node !== MAKE || flow.tries > 1 || parks > 0 || number > 0) return [];
+	const { flow, parks, number, restarts, ended } = step;
+	const { startedAt, endedAt } = run;
+	if (ended !== 'done' || restarts > 0 || number > 0) return [];
+	if (flow.tries > 1 || isTool(flow) || flow.as === 'loop') return [];
 	const items = run.outputs.flat();
-	const told = items.flatMap(({ json }) => (json.summary ?? []) as Summary)[0];
-	if (told === undefined || isTool(flow) || flow.as === 'loop') return [];
+	// By an error output the engine also hands on what the item had before.
+	const told = items.flatMap((item) => {
+		const { details, summary: own } = item.json as { details?: Details; summary?: unknown };
+		return (isFailed(item) ? details?.summary : own) ?? [];
+	})[0] as Summary | undefined;
+	if (told === undefined) return [];
 	const failed = items.filter(isFailed);
-	const good = items.filter((item) => !isFailed(item));
-	const images = flow.mode === 'submit' ? undefined : good.length;
-	const own = books.charges.filter((charge) => charge.step === number);
+	const isMaker = run.node === MAKE;
+	// A node that only waits counts what it was given.
+	const given = run.input.flatMap(
+		({ json }) => books.task(String(json.taskType), String(json.taskId))?.charge ?? [],
+	);
+	const own = isMaker ? books.charges.filter((charge) => charge.step === number) : given;
+	const images = items.filter((item) => !isFailed(item) && pictureIn(item) !== undefined).length;
 	const tasks = own.filter(({ taskId }) => taskId !== undefined).length;
+	const isPriced = own.every(({ model }) => PRICE.has(model));
+	const cost = own.reduce((sum, { model, count }) => sum + count * (PRICE.get(model) ?? 0), 0);
+	// Links are lost where the execution was suspended.
+	const failures = new Set(failed.map(({ pairedItem }) => JSON.stringify(pairedItem))).size;
+	const requests = books.requests.filter(({ at }) => at >= startedAt && at <= endedAt);
+	// The node that waits may begin in the millisecond in which the one that submits ends.
+	const isOwn = ({ call, path }: Received): boolean =>
+		['submit', 'sync'].includes(call) || path.includes('/sources/')
+			? isMaker
+			: !isMaker || flow.mode !== 'submit';
+	const refused = requests.filter(
+		({ call, status, goneAt }) => call !== 'listing' && status === 429 && goneAt === undefined,
+	);
+	// Where a redirect has led to, nobody can tell whose request it was.
+	const isDirect = requests.every(({ call }) => call !== 'other');
+	const repeated = refused.filter((one) => isOwn(one) && !one.fate.includes('quota')).length;
+	const isWell = failed.length === 0 && own.every(({ right, heard }) => right && heard);
+	const differs = (what: keyof Summary, real: number): string[] =>
+		Math.abs((told[what] ?? 0) - real) < 1e-6 ? [] : [`${told[what]} ${what} instead of ${real}`];
 	const wrong = [
-		...(failed.length === 0 && images !== undefined && told.images !== images
-			? [`${told.images} images instead of ${images}`]
+		...(isWell ? [...differs('images', images), ...differs('tasks', tasks)] : []),
+		...(isWell && isDirect && parks === 0 ? differs('rateLimitedRequests', repeated) : []),
+		...(isWell && isMaker && isPriced && told.estimatedCost !== undefined
+			? differs('estimatedCost', cost)
 			: []),
-		...(failed.length === 0 && told.failedItems !== 0 ? [`${told.failedItems} failed items`] : []),
-		...(failed.length > 0 && !(Number(told.failedItems) > 0) ? ['no failed item'] : []),
-		...(failed.length === 0 && own.every(({ right }) => right) && told.tasks !== tasks
-			? [`${told.tasks} tasks instead of ${tasks}`]
-			: []),
+		...(failed.length === 0 || parks === 0 ? differs('failedItems', failures) : []),
 	];
-	return wrong.map((text) => `the summary says ${text}`);
+	return wrong.map((text) => `the summary of ${run.node} says ${text}`);
 }
 
 interface Summary {
 	images?: number;
 	tasks?: number;
 	failedItems?: number;
+	rateLimitedRequests?: number;
+	estimatedCost?: number;
+}
+
+const LATE = /, (but|late|byte)/;
+
+/** The requests up to an act that may have been charged: a refusal has cost nothing, if it has arrived. */
+function mayHaveCost({ service: { books } }: Played, { number }: Step): Received[] {
+	return books.requests.filter(
+		({ step, call, fate, status = 599, goneAt }) =>
+			step <= number &&
+			['submit', 'sync'].includes(call) &&
+			(status < 400 || status >= 500 || status === 408 || goneAt !== undefined || LATE.test(fate)),
+	);
+}
+
+/** What was not charged, and whoever sent it cannot know. */
+function unknownCost(played: Played, step: Step): number {
+	const { input } = played;
+	const most = Math.max(...input.map(({ n }) => Math.max(Number(n ?? 1), 2)));
+	const unknown = mayHaveCost(played, step).filter(({ fate }) => !fate.startsWith('charged'));
+	return unknown.length * most * Math.max(...PRICE.values());
+}
+
+/** Where a world begins, so much is left of the day and of the month in n8n's usual time zone. */
+const REST_OF_DAY_MS = 5 * 3_600_000;
+
+/** Whether a day's budget is that of one day. */
+const isOneDay = ({ steps }: Played): boolean =>
+	steps.every(({ endedAt }) => endedAt - steps[0]!.startedAt < REST_OF_DAY_MS);
+
+/** What is kept for a budget of a day or a month is at least what was charged. */
+function ledger(played: Played, step: Step): string[] {
+	const { books } = played.service;
+	const { flow, number, result, ended } = step;
+	const { budget, budgetPeriod = 'run' } = flow.options;
+	const isKept = flow.parkAfter !== undefined && Number(budget) > 0 && budgetPeriod !== 'run';
+	// What is stored is that of the last act.
+	const isLast = step === played.steps.at(-1);
+	if (!isKept || !isLast || isTool(flow) || result === undefined || ended !== 'done') return [];
+	if (!isOneDay(played)) return [];
+	const isListed = books.requests.every(
+		({ call, fate }) => call !== 'listing' || fate === 'answered',
+	);
+	if (!isListed) return [];
+	const amounts = JSON.stringify(result.workflow.staticData ?? {}).matchAll(/"amount":([\d.]+)/g);
+	const kept = [...amounts].reduce((sum, [, amount]) => sum + Number(amount), 0);
+	const cost = books.charges
+		.filter(({ step, model }) => step >= 0 && step <= number && PRICE.has(model))
+		.reduce((sum, { model, count }) => sum + count * PRICE.get(model)!, 0);
+	if (kept < cost - 1e-6) return [`${cost} was charged, and ${kept} is kept for the budget`];
+	// Estimated is what the form says, and charged what the extra fields say.
+	if (flow.extra !== undefined) return [];
+	const most = cost + unknownCost(played, step);
+	return kept <= most + 1e-6 ? [] : [`${kept} is kept for the budget, at most ${most} was spent`];
 }
 
 /** What a run says that it would cost, and that is left. */
@@ -94,35 +180,42 @@ function claims(played: Played, step: Step): string[] {
 	const all = played.input.reduce((sum, { n }) => sum + Math.max(Number(n ?? 1), 2), 0) * price;
 	const most = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), 2))) * price;
 	// At the most: what may have been charged, each time as much as the dearest item.
-	const sent = played.service.books.requests.filter(
-		({ step: of, call, fate, status = 599 }) =>
-			of <= step.number &&
-			['submit', 'sync'].includes(call) &&
-			// What was refused has cost nothing, if the refusal has arrived.
-			(status < 400 || status >= 500 || status === 408 || fate.includes(', but ')),
-	).length;
+	const sent = mayHaveCost(played, step).length;
 	const known = [...shown.matchAll(CLAIM)];
+	const open = unpaid(played, step);
 	return known.flatMap(([, needed, left, budget]) => {
 		const rest = left === undefined ? Number(budget) : Number(left);
 		if (Number(needed) > all + 1e-6) return [`it estimates ${needed}, more than all items cost`];
+		if (Number(needed) > open + 1e-6) return [`it estimates ${needed}, and ${open} is unpaid`];
 		if (Number(needed) <= rest) return [`it refuses ${needed}, of ${rest} that are left`];
 		if (left === undefined || rest >= Number(budget) - sent * most - 1e-6) return [];
 		return [`it says that ${left} is left of ${budget}, after ${sent} requests`];
 	});
 }
 
+/** What is left to be paid for in an act, by what has come of its earlier tries. */
+function unpaid({ input, service: { books } }: Played, { flow, number }: Step): number {
+	if (isTool(flow) || flow.as === 'loop') return Infinity;
+	const price = PRICE.get(flow.model) ?? 0;
+	const counts = input.map(({ n }) => extraOf(flow)?.count ?? Number(n ?? 1));
+	const all = price * counts.reduce((sum, count) => sum + count, 0);
+	const paid = books.charges.filter(({ step, right, heard }) => step === number && right && heard);
+	return paid.reduce((sum, { model, count }) => sum - (PRICE.get(model) ?? 0) * count, all);
+}
+
 const CLAIM =
 	/estimated cost of ([\d.]+) exceeds the (?:budget of|remaining budget for [a-z ]+: ([\d.]+) of) ([\d.]*\d)/g;
 
 /** An act costs no more than its budget, in all its tries and rounds. */
-function tooDear({ service: { books } }: Played, { flow, number }: Step): string[] {
+function tooDear(played: Played, { flow, number }: Step): string[] {
+	const { books } = played.service;
 	const budget = Number(flow.options.budget ?? 0);
 	const isOfAll = ['day', 'month'].includes(String(flow.options.budgetPeriod));
 	if (budget === 0 || isTool(flow) || (flow.as === 'loop' && !isOfAll)) return [];
 	const isKnown = books.requests.every(
 		({ call, fate, step }) => step !== number || call !== 'listing' || fate === 'answered',
 	);
-	if (!isKnown) return [];
+	if (!isKnown || (isOfAll && !isOneDay(played))) return [];
 	// A person who tries it out in the editor spends nothing of the day's budget.
 	const isBooked = isOfAll && survives(flow);
 	const charged = books.charges.filter(
@@ -150,4 +243,5 @@ function codes({ service: { books } }: Played, step: Step, runs: NodeRun[]): str
 
 interface Details {
 	httpCode?: unknown;
+	summary?: unknown;
 }

@@ -7,6 +7,7 @@ import { money } from './money.mjs';
 import { afterwards, secrets, status } from './order.mjs';
 import { output } from './output.mjs';
 import { repeats } from './repeats.mjs';
+import { settings } from './settings.mjs';
 import { waiting } from './waiting.mjs';
 
 export type { Breach } from './evidence.mjs';
@@ -16,6 +17,7 @@ export function breachesOf(played: Played): Breach[] {
 		...money(played),
 		...output(played),
 		...status(played),
+		...settings(played),
 		...waiting(played),
 		...manners(played),
 		...repeats(played),

@@ -3,6 +3,7 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
+import type { Flow } from '../plan/world.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
 export type Item = N8n.INodeExecutionData;
@@ -79,6 +80,16 @@ export function shownBy(step: Step): string {
 /** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
 export const isFailed = ({ json }: Item): boolean =>
 	json.error !== undefined && json.finished === undefined;
+
+/** Where the option is not set. */
+const USUAL_CONCURRENCY = 10;
+
+/** How many requests of a run may be under way at once. */
+export function concurrencyOf({ make, options }: Flow): number {
+	// A chain asks for one reply after the other, each of a model of its own; Models has no such option.
+	const isUsual = make === 'chat' || make === 'models';
+	return isUsual ? USUAL_CONCURRENCY : Number(options.concurrency ?? USUAL_CONCURRENCY);
+}
 
 /** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
 export const isSpoilt = ({ books }: Played['service']): boolean =>

@@ -4,11 +4,10 @@ import { isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
-import { runsOf, type Breach, type NodeRun } from './evidence.mjs';
+import { MOVED } from '../service/spoilt-responses.mjs';
+import { concurrencyOf, runsOf, type Breach, type NodeRun } from './evidence.mjs';
 import { waits } from './waiting.mjs';
 
-/** Options of the nodes where nothing is set. */
-const USUAL_CONCURRENCY = 10;
 const SHORTEST_PAUSE_MS = 1000;
 /** A longer one is an end. */
 const LONGEST_PAUSE_MS = 300_000;
@@ -17,15 +16,16 @@ const TOLERANCE_MS = 50;
 
 export function manners(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
-		// A chain asks for one reply after the other, each of a model of its own.
-		const { concurrency = USUAL_CONCURRENCY } = step.flow.make === 'chat' ? {} : step.flow.options;
+		const concurrency = concurrencyOf(step.flow);
 		const own = played.service.books.requests.filter((request) => request.step === step.number);
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...(step.mostOpen > Number(concurrency) + (own.some(isListing) ? 1 : 0)
-				? [`${step.mostOpen} requests were under way at once, of ${String(concurrency)}`]
+			...(step.mostOpen > concurrency + (own.some(isListing) ? 1 : 0)
+				? [`${step.mostOpen} requests were under way at once, of ${concurrency}`]
 				: []),
+			...(step.parks > 0 ? tooFastInRounds(step, own) : []),
 			...runs.flatMap((run) => ofRun(played, step, run, own)),
+			...tooLate(step, own),
 		];
 	});
 	return texts.map((text) => ({ invariant: 4, text }));
@@ -41,6 +41,7 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	const requests = own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
 	return [
 		...tooSoon(requests),
+		...tooSoonAgain(run.startedAt + flow.maxWait * 1000, requests),
 		...tooFast(flow, requests),
 		...(waits(flow, run) ? tooOften(requests) : []),
 		...tooDear(played, step, run, requests),
@@ -48,7 +49,7 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 }
 
 /** Where a redirect leads: the rest of a request that is under way. */
-const isRedirected = ({ call }: Received): boolean => call === 'other';
+const isRedirected = ({ call, path }: Received): boolean => call === 'other' || MOVED.test(path);
 
 /** After a 429 with Retry-After the whole run waits for so long. */
 function tooSoon(requests: Received[]): string[] {
@@ -63,12 +64,38 @@ function tooSoon(requests: Received[]): string[] {
 	});
 }
 
+/** After a 503 with Retry-After the same question waits for so long, but for the one at its deadline. */
+function tooSoonAgain(deadline: number, requests: Received[]): string[] {
+	const unknown = unknownIn(requests);
+	return requests.flatMap((request) => {
+		const { call, path, at, again = 0, taskId } = request;
+		if (call === 'poll' && (again > deadline - 2000 || unknown.has(taskId))) return [];
+		// A source belongs to all items that take it.
+		if (path.includes('/sources/')) return [];
+		const early = requests.find(
+			(one) => one.path === path && one.at > at && one.at < again - TOLERANCE_MS,
+		);
+		if (early === undefined || call === 'listing') return [];
+		return [`a ${call} was repeated ${early.at - at} ms after a 503, of ${again - at} ms`];
+	});
+}
+
+/** Tasks that are unknown under their kind: they are looked for under the other, where one may be another's. */
+function unknownIn(requests: Received[]): Set<string | undefined> {
+	// One that was sent elsewhere may get its 404 there.
+	const missed = requests.filter(
+		({ call, status = 0 }) =>
+			call === 'poll' && (status === 404 || (status >= 300 && status < 400)),
+	);
+	return new Set(missed.map(({ taskId }) => taskId));
+}
+
 /** A rate that a user has set holds in any ten seconds. */
-function tooFast({ options, make, as }: Flow, requests: Received[]): string[] {
+function tooFast({ options, make, as }: Flow, requests: Received[], rounds = 1): string[] {
 	const perSecond = Number(options.requestsPerSecond ?? 0);
 	if (perSecond <= 0 || make === 'chat' || as === 'loop') return [];
 	const sent = requests.filter((request) => !isListing(request) && !isRedirected(request));
-	const most = 10 * perSecond + 2;
+	const most = rounds * (10 * perSecond + 2);
 	const early = sent.find((last, place) => {
 		const first = sent[place - most];
 		return first !== undefined && last.at - first.at < 10_000 - TOLERANCE_MS;
@@ -76,15 +103,23 @@ function tooFast({ options, make, as }: Flow, requests: Received[]): string[] {
 	return early === undefined ? [] : [`over ${most} requests were sent within 10 s`];
 }
 
+/** The same of one that was suspended, where a new run begins with each round of checks. */
+function tooFastInRounds({ flow }: Step, own: Received[]): string[] {
+	return flow.tries > 1 ? [] : tooFast(flow, own, 2);
+}
+
+/** A request that a user does not want to wait for any longer is given up. */
+function tooLate({ flow }: Step, own: Received[]): string[] {
+	const timeoutMs = Number(flow.options.timeout ?? Infinity) * 1000;
+	const late = own.find(({ at, goneAt = at }) => goneAt - at > timeoutMs + TOLERANCE_MS);
+	if (late === undefined) return [];
+	return [`a ${late.call} was given up after ${late.goneAt! - late.at} ms, of ${timeoutMs} ms`];
+}
+
 /** A task is polled once a second at the most. */
 function tooOften(requests: Received[]): string[] {
 	const last = new Map<string, Received>();
-	// One that is unknown under its kind is looked for under the other, where it may be another's.
-	const unknown = new Set(
-		requests
-			.filter(({ call, status }) => call === 'poll' && status === 404)
-			.map((one) => one.taskId),
-	);
+	const unknown = unknownIn(requests);
 	return requests.flatMap((request) => {
 		const { call, kind, taskId, at } = request;
 		if (call !== 'poll' || unknown.has(taskId)) return [];

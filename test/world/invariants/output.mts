@@ -12,9 +12,19 @@ import {
 	type Item,
 	type NodeRun,
 } from './evidence.mjs';
-import { ofFile, ofOutputs, pathOf, pictureIn, urlsIn } from './held-images.mjs';
-import { ofParked } from './parked.mjs';
-import { keyOf, turnsBefore, wantedBy } from './wanted.mjs';
+import {
+	ofFile,
+	ofOutputs,
+	ofTask,
+	notLost,
+	sameNames,
+	pathOf,
+	pictureIn,
+	urlsIn,
+} from './items/held-images.mjs';
+import { ofParked } from './items/parked.mjs';
+import { ofReply } from './items/replies.mjs';
+import { keyOf, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
@@ -67,7 +77,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	if (parked && node === MAKE) {
 		const chargeFor = (item: Item): Charge | string => chargeOf(played, item, step);
 		const fileOf = (item: Item): string | undefined => ofFile(item, flow);
-		const wrong = ofParked(step, run, chargeFor, fileOf);
+		const wrong = ofParked(step, run, chargeFor, fileOf, isSpoilt(played.service));
 		return wrong.map((text) => `${node}, run ${run.run}, parked: ${text}`);
 	}
 	// There the engine pairs failed items with what is not there, and may lose all of them.
@@ -106,6 +116,8 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 			breaches.push(`${where}: nothing came out for item ${index}`);
 	});
 	breaches.push(...ofOutputs(played, run, step).map((text) => `${where}: ${text}`));
+	breaches.push(...sameNames(run, flow).map((text) => `${where}: ${text}`));
+	breaches.push(...notLost(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
 }
@@ -113,20 +125,27 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 /** What is wrong with a successful item, if anything. */
 function ofItem(
 	played: Played,
-	{ node }: NodeRun,
+	run: NodeRun,
 	item: Item,
 	given: Item,
 	step: Step,
 ): string | undefined {
 	const { flow } = step;
 	const { json, binary } = item;
-	if (node !== MAKE) {
+	if (run.node !== MAKE) {
 		const charge = chargeOf(played, item, step, given.json);
-		return typeof charge === 'string' ? charge : ofFile(item, flow);
+		if (typeof charge === 'string') return charge;
+		if (json.prompt !== undefined && json.prompt !== charge.prompt) {
+			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
+		}
+		return (
+			ofFile(item, flow) ?? (flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
+		);
 	}
 	if (flow.dryRun) return ofDryRun(json, `${String(given.json.prompt)}${step.edited}`);
 	if (flow.make === 'models') {
-		const isKnown = MODELS.has(String(json.model)) || played.world.service.faults.length > 0;
+		const isNamed = MODELS.has(String(json.model)) || json.format === 'jsonc';
+		const isKnown = isNamed || played.world.service.faults.length > 0;
 		return isKnown ? undefined : `there is no model ${String(json.model)}`;
 	}
 	const wanted = wantedBy(step, given.json);
@@ -153,38 +172,14 @@ function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | u
 	return shown === prompt ? undefined : `it shows the prompt ${JSON.stringify(shown)}`;
 }
 
-function ofReply(
-	{ service }: Played,
-	{ text, messages }: Item['json'],
-	{ flow }: Step,
-	wanted: string,
-): string | undefined {
-	const charge = service.books.charges.find(({ reply }) => reply === text);
-	if (charge === undefined) {
-		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
-	}
-	if (keyOf(charge) !== wanted) return `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
-	if (flow.make === 'chat') return undefined;
-	const before = JSON.stringify(turnsBefore(flow));
-	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
-	if (!charge.right) return undefined;
-	const all = [
-		...(turnsBefore(flow) ?? []),
-		{ role: 'user', content: charge.prompt },
-		{ role: 'assistant', content: charge.content },
-	];
-	return JSON.stringify(messages) === JSON.stringify(all)
-		? undefined
-		: 'its messages are not the conversation';
-}
-
 /** The charge that an item's picture or task belongs to, or what is wrong. */
 function chargeOf(
-	{ service: { books } }: Played,
+	{ service }: Played,
 	item: Item,
 	{ flow }: Step,
 	given?: Item['json'],
 ): Charge | string {
+	const { books } = service;
 	const { json } = item;
 	const type = String(json.taskType ?? (given ?? {}).taskType ?? flow.make);
 	const wanted = given && books.task(String(given.taskType), String(given.taskId))?.charge;
@@ -200,12 +195,11 @@ function chargeOf(
 	if (first === undefined) return 'it holds neither an image nor a task';
 	if (all.some((charge) => charge !== first)) return 'its image is that of another task';
 	// Image Task gives one item for all images of a task.
-	if (
-		picture !== undefined &&
-		json.images === undefined &&
-		json.index !== books.pictures.get(picture)?.index
-	) {
-		return `its index is ${String(json.index)}`;
+	if (picture !== undefined && json.images === undefined) {
+		const place = books.pictures.get(picture)?.index ?? -1;
+		// Before it, an image may not have been seen.
+		const mayBeLess = isSpoilt(service) && Number(json.index) < place;
+		if (json.index !== place && !mayBeLess) return `its index is ${String(json.index)}`;
 	}
 	return first;
 }

@@ -8,6 +8,8 @@ import { runsOf, type Breach } from './evidence.mjs';
 /** A request that is refused for its rate is sent so many times, any other one so many. */
 const MOST_RATE_LIMITED = 15;
 const MOST_ATTEMPTS = 6;
+/** A balance that is empty stays so. */
+const MOST_QUOTA = 2;
 /** From here on, and after so many 404s in a row, nobody hopes for a task any more. */
 const GONE_MS = 45_000;
 const MANY_MISSES = 8;
@@ -26,9 +28,10 @@ export function repeats(played: Played): Breach[] {
 		return [
 			...tooManyTimes(step, own),
 			...waitedOut(step, own),
-			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) =>
-				afterItsEnd(played, stretch),
-			),
+			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) => [
+				...afterItsEnd(played, stretch),
+				...(step.restarts > 0 || step.flow.as === 'loop' ? [] : afterItsRefusal(played, stretch)),
+			]),
 			...pastItsDeadline(step, own),
 		];
 	});
@@ -42,15 +45,22 @@ export function timesOf({ as, rounds, tries, again }: Flow): number {
 const isPaid = ({ call }: Received): boolean => ['submit', 'sync', 'message'].includes(call);
 
 /** Refused for good: whatever is sent again gets the same. */
-const isFinal = ({ status = 0 }: Received): boolean =>
-	status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+const isFinal = ({ status = 0, fate, goneAt }: Received): boolean =>
+	status >= 400 &&
+	status < 500 &&
+	![408, 425, 429].includes(status) &&
+	// And has arrived, whole and in time.
+	goneAt === undefined &&
+	!/, (but|late|byte)/.test(fate);
 
 function tooManyTimes(step: Step, own: Received[]): Breach[] {
 	const { flow, restarts } = step;
 	const times = timesOf(flow) * (restarts + 1);
 	const many = times * Math.max(1, flow.items.length);
+	let quota = 0;
 	const groups = new Map<string, { requests: Received[]; times: number }>();
 	for (const request of own) {
+		if (isPaid(request) && request.fate.includes('quota')) quota += 1;
 		const isPicture = request.path.startsWith('/pictures/');
 		const isCounted = isPicture || request.call === 'listing' || isPaid(request);
 		if (!isCounted) continue;
@@ -59,19 +69,21 @@ function tooManyTimes(step: Step, own: Received[]): Breach[] {
 		group.requests.push(request);
 		groups.set(name, group);
 	}
-	return [...groups].flatMap(([name, group]): Breach[] => {
+	const spent =
+		quota > MOST_QUOTA * many ? [`the paid request was sent ${quota} times without a quota`] : [];
+	const tooMany = [...groups].flatMap(([name, group]): string[] => {
 		const count = group.requests.length;
 		const other = group.requests.filter(({ status }) => status !== 429).length;
 		const final = group.requests.filter(isFinal).length;
-		const isDownload = name.startsWith('download');
 		const said =
 			count > MOST_RATE_LIMITED * group.times || other > MOST_ATTEMPTS * group.times
 				? `${count} times`
-				: isDownload && final > group.times
+				: final > group.times
 					? 'again after it was refused for good'
 					: undefined;
-		return said === undefined ? [] : [{ invariant: 7, text: `${name} was sent ${said}` }];
+		return said === undefined ? [] : [`${name} was sent ${said}`];
 	});
+	return [...spent, ...tooMany].map((text) => ({ invariant: 7, text }));
 }
 
 /** A pause that is too long is an end. */
@@ -117,6 +129,22 @@ function afterItsEnd({ service: { books } }: Played, requests: Received[]): Brea
 		const seconds = Math.round((at - before.since) / 1000);
 		const text = `the ${name} was still polled after ${seconds} s of 404`;
 		return [{ invariant: 7, text }];
+	});
+}
+
+/** A refusal that no time changes ends the wait. */
+function afterItsRefusal({ service: { books } }: Played, requests: Received[]): Breach[] {
+	const refused = new Map<string, Received>();
+	return requests.flatMap((request): Breach[] => {
+		const { call, kind, taskId, status = 0 } = request;
+		// One that is unknown under its kind is looked for under the other, where it may be another's.
+		const isAmbiguous = ['edit', 'generation'].every((one) => books.task(one, String(taskId)));
+		if (call !== 'poll' || isAmbiguous) return [];
+		const name = `${kind} task ${taskId}`;
+		const before = refused.get(name);
+		if (isFinal(request) && status !== 404) refused.set(name, request);
+		if (before === undefined) return [];
+		return [{ invariant: 7, text: `the ${name} was polled again after ${before.fate}` }];
 	});
 }
 

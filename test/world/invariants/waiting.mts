@@ -2,19 +2,33 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
-import { isFailed, runsOf, shownBy, type Breach, type NodeRun } from './evidence.mjs';
+import type { Received } from '../service/books.mjs';
+import {
+	concurrencyOf,
+	isFailed,
+	runsOf,
+	shownBy,
+	type Breach,
+	type NodeRun,
+} from './evidence.mjs';
 import { extraOf, isSound } from './wanted.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
 const LEAD_MS = 3000;
+/** So long after its deadline a question may still be sent that had to wait for its turn. */
+const LATE_TURN_MS = 32_000;
 
 export function waiting(played: Played): Breach[] {
 	return played.steps.flatMap((step, index) => {
 		if (step.ended !== 'done') return [];
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...runs.flatMap((run) => [...tooShort(played, step, run), ...tooLong(played, step, run)]),
+			...runs.flatMap((run) => [
+				...tooShort(played, step, run),
+				...tooLong(played, step, run),
+				...notAtTheEnd(played, step, run),
+			]),
 			...withoutReason(played, step, runs),
 			...neverAgain(played, step),
 		];
@@ -38,13 +52,17 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 	return [...details, context?.details].flatMap((one): Breach[] => {
 		const { taskId, taskType } = one ?? {};
 		if (taskId === undefined) return [];
-		const last = service.books.requests.findLast(
+		const polls = service.books.requests.filter(
 			(request) =>
 				request.call === 'poll' &&
 				request.taskId === taskId &&
 				(taskType === undefined || request.kind === taskType) &&
+				request.at >= run.startedAt &&
 				request.at <= run.endedAt,
 		);
+		const last = polls.at(-1);
+		// What was there a moment ago is not gone because of one 404.
+		const wasThere = taskType !== undefined && polls.at(-2)?.meaning === 'open';
 		const task = service.books.task(String(taskType ?? last?.kind), taskId);
 		if (last?.meaning === undefined || task === undefined) return [];
 		const isYoung = last.at - task.createdAt < YOUNG_MS;
@@ -53,7 +71,7 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 		);
 		const mayPass =
 			['passing', 'open'].includes(last.meaning) ||
-			(last.meaning === 'missing' && isYoung && !isOfUnknownAge);
+			(last.meaning === 'missing' && (wasThere || (isYoung && !isOfUnknownAge)));
 		if (!mayPass) return [];
 		const after = Math.round((run.endedAt - run.startedAt) / 1000);
 		const text = `${run.node} gave up task ${taskId} after ${after} s of ${world.flow.maxWait} s, when the gateway said: ${last.fate}`;
@@ -71,6 +89,8 @@ interface Details {
 	taskType?: string;
 }
 
+const isPoll = ({ call }: Received): boolean => call === 'poll';
+
 /** Nobody asks about a task after its deadline. */
 function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { world, service } = played;
@@ -80,7 +100,12 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
 	// A question waits for its turn, and longer where the gateway has asked for a pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
-	const lead = isSlow ? 120_000 : LEAD_MS;
+	// Behind others that take long, its turn may come late: its answer is not thrown away then.
+	const isBehind = step.mostOpen >= concurrencyOf(step.flow);
+	const lead = isSlow ? 120_000 : isBehind ? LATE_TURN_MS : LEAD_MS;
+	// And its question is not taken back as long as others are waited for, which began later.
+	const submits = charges.map(({ heardAt = 0 }) => (heardAt <= run.endedAt ? heardAt : 0));
+	const began = isBehind && run.node === MAKE ? Math.max(run.startedAt, ...submits) : run.startedAt;
 	const asked = new Set<string>();
 	const late = own.find(({ call, at, taskId, kind, status }) => {
 		if (call !== 'poll') return false;
@@ -90,11 +115,43 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 		const ofTask = charges.filter((one) => one.taskId === taskId);
 		// One that is unknown under its kind is looked for under the other.
 		const charge = ofTask.find((one) => one.kind === kind) ?? ofTask[0];
-		const since = run.node === COLLECT ? run.startedAt : (charge?.heardAt ?? run.startedAt);
-		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
+		// What an earlier try or execution has submitted is waited for once the listing has come.
+		const { heardAt = 0 } = charge ?? {};
+		const heard = heardAt > run.startedAt ? heardAt : own.find(isPoll)?.at;
+		const since = (run.node === COLLECT ? undefined : heard) ?? run.startedAt;
+		return at > Math.max(since, began) + world.flow.maxWait * 1000 + lead;
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
+}
+
+/** Whoever gives up a task has asked about it just before. */
+function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Breach[] {
+	const { flow } = step;
+	const { requestsPerSecond = 20, concurrency = 10 } = flow.options;
+	const isQuick =
+		Number(requestsPerSecond) % 20 === 0 &&
+		Number(concurrency) >= 10 &&
+		service.books.requests.every(({ status }) => status !== 429) &&
+		world.service.faults.every(({ call }) => call === 'paid' || call === 'listing');
+	if (!isQuick || run.node !== COLLECT || flow.collect !== 'imageWait') return [];
+	if (flow.tries > 1 || step.parks > 0 || isTool(flow)) return [];
+	const lastFrom = run.startedAt + flow.maxWait * 1000 - LEAD_MS;
+	if (run.endedAt < lastFrom) return [];
+	return run.outputs.flat().flatMap((item): Breach[] => {
+		const details = item.json.details as Details | undefined;
+		const isOpen = isFailed(item) ? details?.taskId !== undefined : item.json.url === undefined;
+		const { taskId } = { ...item.json, ...details } as Details;
+		const polls = service.books.requests.filter(
+			({ call, taskId: of, at }) =>
+				call === 'poll' && of === taskId && at >= run.startedAt && at <= run.endedAt,
+		);
+		const last = polls.at(-1);
+		if (!isOpen || last?.meaning !== 'open' || last.at >= lastFrom) return [];
+		const seconds = Math.round((run.endedAt - last.at) / 1000);
+		const text = `${run.node} gave up task ${taskId}, which it had not asked about for ${seconds} s`;
+		return [{ invariant: 4, text }];
+	});
 }
 
 /** Where nothing goes wrong, everything succeeds. */

@@ -1,7 +1,7 @@
 /** Generators of worlds. What comes first of several is what a shrunken world has. */
 import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
-import { EXTRA_FIELDS, HISTORIES } from './odd-settings.mjs';
+import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -146,6 +146,9 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	fileShift: fc.constant(0),
 	history: rarely(fc.nat(HISTORIES.length - 1)),
 	streams: fc.boolean(),
+	thinking: fc.constantFrom('default', 'adaptive', 'disabled', 'enabled'),
+	listing: fc.nat(LISTINGS.length - 1),
+	calls: fc.boolean(),
 	savesProgress: fc.boolean(),
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),
@@ -240,6 +243,7 @@ function likelier(
 	{ kind, variant }: ServiceFault,
 ): ServiceFault['kind'] {
 	if (call === 'download' && variant % 3 === 0) return 'cut';
+	if (call === 'download' && variant % 6 === 1) return 'redirect';
 	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
 }
 

@@ -50,3 +50,15 @@ export const HISTORIES: History[] = [
 	{ value: [{ role: 'user' }] },
 	{ value: { role: 'user', content: 'alone' } },
 ];
+
+/** What is asked of the listing, and which models fit. */
+export const LISTINGS: Array<{ parameters: Record<string, unknown>; models: string[] }> = [
+	{ parameters: {}, models: ['aurora-image-1', 'borealis', 'cinema'] },
+	{ parameters: { limit: 2 }, models: ['aurora-image-1', 'borealis'] },
+	{ parameters: { limit: 1, filters: { mode: 'text_to_video' } }, models: ['cinema'] },
+	{
+		parameters: { returnAll: true, limit: 1, filters: { mediaType: 'image', mode: 'image_edit' } },
+		models: ['aurora-image-1', 'borealis'],
+	},
+	{ parameters: { filters: { generationMode: 'sync' } }, models: ['aurora-image-1', 'borealis'] },
+];

@@ -43,6 +43,12 @@ export interface Flow {
 	fileShift: number;
 	/** Which of `HISTORIES` a message continues; undefined: none. */
 	history?: number;
+	/** Of messages and of the chat model. */
+	thinking: 'default' | 'adaptive' | 'disabled' | 'enabled';
+	/** The chain has a tool, and the model calls it. */
+	calls: boolean;
+	/** Which of `LISTINGS` is asked for. */
+	listing: number;
 	/** The chain wants the response piece by piece. */
 	streams: boolean;
 	/** The workflow setting "Save execution progress". */

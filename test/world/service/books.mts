@@ -25,6 +25,10 @@ export interface Received {
 	status?: number;
 	/** For how long it was asked to stay away, in milliseconds since 1970. */
 	pause?: { from: number; to: number };
+	/** The same for this request alone: when it may be repeated. */
+	again?: number;
+	/** When the caller gave it up, in milliseconds since 1970. */
+	goneAt?: number;
 	/** What a poll of a task was told: it is over, it may pass, or the task is still open. */
 	meaning?: Meaning;
 }
@@ -52,6 +56,8 @@ export interface Charge {
 	/** The blocks of its reply, and the turns before its question, as they arrived. */
 	content?: unknown[];
 	before?: unknown[];
+	/** The fields of the request, as they arrived. */
+	asked: Record<string, unknown>;
 	/** Which file came with it. */
 	file?: string;
 	/** Its images come inside the response. */
@@ -67,6 +73,10 @@ export interface Charge {
 	fails: boolean;
 	/** The task was told to have failed. */
 	toldFailed?: boolean;
+	/** It was said of the task, once at least, that it has no image, or does not exist. */
+	toldEmpty?: boolean;
+	/** One byte of the response was another: what it has in a field of another name is not seen. */
+	spoilt?: boolean;
 }
 
 export interface Task {

@@ -24,10 +24,12 @@ export function answerMessage(
 	received.prompt = prompt;
 	const charge = charged(account, prompt, fields.model);
 	charge.reply = `reply ${charge.number} to: ${prompt}`;
+	charge.asked = fields.raw;
 	charge.before = Array.isArray(messages) ? messages.slice(0, -1) : [];
 	charge.content = [
 		{ type: 'thinking', thinking: 'Let me see.', signature: `sig${charge.number}` },
 		{ type: 'text', text: charge.reply },
+		...callsIn(fields.raw, charge),
 	];
 	received.fate = `charged, #${charge.number}`;
 	const reply = {
@@ -36,11 +38,18 @@ export function answerMessage(
 		role: 'assistant',
 		model: fields.model,
 		content: charge.content,
-		stop_reason: 'end_turn',
+		stop_reason: charge.content.length > 2 ? 'tool_use' : 'end_turn',
 		stop_sequence: null,
 		usage: { input_tokens: 5, output_tokens: 7 },
 	};
 	if (stream !== true) return deliverJson(reply);
 	const text = [...events(reply as never)].join('');
 	return deliver(200, text, { 'content-type': 'text/event-stream' });
+}
+
+/** Where the caller has tools, the first one is called about the reply. */
+function callsIn({ tools }: Record<string, unknown>, { number, reply }: Charge): unknown[] {
+	const [tool] = Array.isArray(tools) ? (tools as Array<{ name?: unknown }>) : [];
+	if (tool === undefined) return [];
+	return [{ type: 'tool_use', id: `toolu_${number}`, name: tool.name, input: { query: reply } }];
 }

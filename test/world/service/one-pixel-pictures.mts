@@ -27,6 +27,14 @@ export function fileAt(path: string): Buffer | undefined {
 	return number === undefined ? undefined : fileOf(Number(number));
 }
 
+/** What servers say that a picture is: whoever believes them is wrong about half of them. */
+const TYPES = ['image/png', 'application/octet-stream', 'image/jpeg', 'image/png; charset=utf-8'];
+
+export function typeOf(path: string): string {
+	const digits = path.replace(/\D/g, '');
+	return TYPES[(Number(digits.slice(-3)) * 7) % TYPES.length]!;
+}
+
 /** How a picture stands in a response. */
 export function entryFor(url: string, inline: boolean): { url: string } | { b64_json: string } {
 	return inline ? { b64_json: base64Of(url) } : { url };

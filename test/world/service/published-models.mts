@@ -1,5 +1,5 @@
 /** What the gateway of a world publishes. */
-import { deliverJson, type Delivery } from '../wire/messages.mjs';
+import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 
 const IMAGE_MODES = {
 	media_type: 'image',
@@ -7,7 +7,7 @@ const IMAGE_MODES = {
 	generation_modes: ['sync', 'async'],
 };
 
-const RECORDS = [
+export const RECORDS = [
 	{
 		model: 'aurora-image-1',
 		...IMAGE_MODES,
@@ -16,6 +16,7 @@ const RECORDS = [
 		billing: { unit: 'image', mode: 'price', value: 0.04 },
 	},
 	{ model: 'borealis', ...IMAGE_MODES, billing: { unit: 'request', mode: 'ratio', value: 2 } },
+	{ model: 'cinema', media_type: 'video', modes: ['text_to_video'], generation_modes: ['async'] },
 ];
 
 /** Of an image, by the model; those that publish none are left out. */
@@ -24,11 +25,16 @@ export const MODELS = new Set(RECORDS.map(({ model }) => model));
 const LISTING = { success: true, data: { items: RECORDS, total: RECORDS.length } };
 
 /** Answers a request for all models, or for one of them. */
-export function listed(path: string): Delivery {
+export function listed(path: string, accept = ''): Delivery {
 	const name = path.split('/')[4];
-	if (name === undefined) return deliverJson(LISTING);
-	const data = RECORDS.find(({ model }) => model === decodeURIComponent(name));
-	return data === undefined
-		? deliverJson({ success: false, message: 'no such model' }, 404)
-		: deliverJson({ success: true, data });
+	const data = RECORDS.find(({ model }) => model === decodeURIComponent(name ?? ''));
+	if (name !== undefined && data === undefined) {
+		return deliverJson({ success: false, message: 'no such model' }, 404);
+	}
+	const answer = data === undefined ? LISTING : { success: true, data };
+	if (accept !== 'application/jsonc') return deliverJson(answer);
+	return deliver(200, commented(name), { 'content-type': accept });
 }
+
+/** The same for people. */
+export const commented = (name = 'all'): string => `// Of ${name}.\n{ "success": true }`;

@@ -2,9 +2,9 @@
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
-import { spoil, shaped } from './spoilt-responses.mjs';
+import { dateIn, MOVED, spoil, shaped } from './spoilt-responses.mjs';
 import { listed, MODELS } from './published-models.mjs';
-import { entryFor, fileAt, nameOfFile, pictureOf } from './one-pixel-pictures.mjs';
+import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
@@ -34,6 +34,9 @@ export class Service {
 		const fault = this.faultFor(received.call);
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
+		delivery.onGone = () => (received.goneAt = clock.now);
+		const after = Number(delivery.status === 503 ? delivery.headers['retry-after'] : NaN);
+		if (after > 0) received.again = clock.now + delivery.afterMs + after * 1000;
 		const header = delivery.status === 429 ? (delivery.headers['retry-after'] ?? '0') : '0';
 		const from = clock.now + delivery.afterMs;
 		const to = /^\d+$/.test(header) ? from + Number(header) * 1000 : Date.parse(header);
@@ -94,20 +97,27 @@ export class Service {
 		const before = fault && spoil(fault, received);
 		if (before !== undefined) {
 			received.meaning ??= 'passing';
+			const task = this.books.task(String(received.kind), String(received.taskId));
+			if (task !== undefined && received.meaning === 'missing') task.charge.toldEmpty = true;
 			return before;
 		}
 		if (this.isTooFrequent()) {
 			received.fate = '429, too frequent';
 			received.meaning = 'passing';
 			const error = { message: 'requests too frequent, retry later', type: 'rate_limit_error' };
-			return deliverJson({ error }, 429, { 'retry-after': '1' });
+			const pause = received.number % 4 === 3 ? dateIn(2) : '1';
+			return deliverJson({ error }, 429, { 'retry-after': pause });
 		}
 		const charges = this.books.charges.length;
 		const right = this.answer(request, received);
 		const charge = this.books.charges[charges];
 		const about = charge ?? this.books.task(String(received.kind), String(received.taskId))?.charge;
 		const told = fault === undefined ? right : shaped(fault, right, received, this.random, about);
+		if (about !== undefined && charge === undefined && tellsNothing(received)) {
+			about.toldEmpty = true;
+		}
 		if (charge !== undefined) {
+			charge.spoilt = received.fate.includes('but one wrong byte');
 			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
 			told.onArrival = (bytes, whole) => {
 				charge.told = told.body.subarray(0, bytes).toString();
@@ -131,7 +141,7 @@ export class Service {
 	private answer(request: WireRequest, received: Received): Delivery {
 		switch (received.call) {
 			case 'listing':
-				return listed(received.path);
+				return listed(received.path, received.headers.accept);
 			case 'download':
 				return this.download(received);
 			case 'poll':
@@ -163,6 +173,7 @@ export class Service {
 		if (![1, 2, 3, 4].includes(n)) return refuse(400, 'n must be from 1 to 4');
 		if (kind === 'edit' && fields.files === 0) return refuse(400, 'image is required');
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
+		charge.asked = fields.raw;
 		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
 		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
@@ -201,6 +212,7 @@ export class Service {
 			model,
 			count,
 			images: [],
+			asked: {},
 			told: '',
 			right: false,
 			heard: false,
@@ -219,12 +231,14 @@ export class Service {
 	}
 
 	private download(received: Received): Delivery {
-		const file = fileAt(received.path);
-		if (file !== undefined) return deliver(200, file, { 'content-type': 'image/png' });
-		const picture = this.books.pictures.get(received.path);
+		const path = received.path.replace(MOVED, '/');
+		const headers = { 'content-type': typeOf(path) };
+		const file = fileAt(path);
+		if (file !== undefined) return deliver(200, file, headers);
+		const picture = this.books.pictures.get(path);
 		if (picture === undefined) return refuse(404, 'image does not exist');
 		received.prompt = picture.charge.prompt;
-		return deliver(200, pictureOf(received.path), { 'content-type': 'image/png' });
+		return deliver(200, pictureOf(path), headers);
 	}
 
 	private message(request: WireRequest, received: Received): Delivery {
@@ -234,8 +248,12 @@ export class Service {
 	}
 }
 
+/** Whether a poll of a task that has finished shows no image, or may show none. */
+const tellsNothing = ({ call, fate, meaning }: Received): boolean =>
+	call === 'poll' && meaning === 'final' && /, but (no images|one wrong byte)/.test(fate);
+
 function callOf(method: string, { pathname, searchParams }: URL): Call {
-	if (/^\/(pictures|sources)\//.test(pathname)) return 'download';
+	if (/^\/(moved\/)?(pictures|sources)\//.test(pathname)) return 'download';
 	if (pathname.startsWith('/v1/media/models')) return 'listing';
 	if (pathname === '/v1/messages') return 'message';
 	if (/^\/v1\/images\/(generations|edits)$/.test(pathname) && method === 'POST') {

@@ -10,6 +10,7 @@ import {
 	type ServiceFault,
 } from './service-setup.mjs';
 import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
+import { clock } from '../time/take-over.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 
 const pick = <T,>(list: readonly T[], variant: number): T => list[variant % list.length]!;
@@ -38,6 +39,7 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 		}
 		case 'redirect': {
 			const status = pick([307, 302, 308, 301], variant);
+			if (received.call === 'download' && variant % 3 < 2) return moved(status, received);
 			const target = pick(['https://login.foreign.test/', '/v1/elsewhere'], variant >> 2);
 			received.fate = `${status} to ${target}`;
 			received.meaning = 'final';
@@ -48,6 +50,19 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 	}
 }
 
+/** Where a picture has moved to, on the same host. */
+export const MOVED = /^\/moved\//;
+
+function moved(status: number, received: Received): Delivery | undefined {
+	if (MOVED.test(received.path)) return undefined;
+	received.fate = 'moved';
+	return deliver(status, '', { location: `/moved${received.path}` });
+}
+
+/** The other form of a Retry-After. */
+export const dateIn = (seconds: number): string =>
+	new Date(clock.now + seconds * 1000).toUTCString();
+
 function refused(variant: number, received: Received): Delivery {
 	const isFree = ['poll', 'download', 'listing'].includes(received.call);
 	const status =
@@ -57,8 +72,10 @@ function refused(variant: number, received: Received): Delivery {
 	const passes = [408, 425, 429].includes(status) || status >= 500;
 	received.meaning = passes ? 'passing' : status === 404 ? 'missing' : 'final';
 	if (status === 429) {
-		const { body, headers } = pick(REFUSALS_429, more);
-		return deliverJson(body, 429, headers);
+		const { body, headers = {} } = pick(REFUSALS_429, more);
+		if (/quota/.test(JSON.stringify(body))) received.fate = '429 for the quota';
+		const isDate = headers['retry-after'] === '7' && received.number % 2 === 1;
+		return deliverJson(body, 429, isDate ? { 'retry-after': dateIn(7) } : headers);
 	}
 	const key = (received.headers.authorization ?? 'none').replace(/^Bearer /, '');
 	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
@@ -67,7 +84,8 @@ function refused(variant: number, received: Received): Delivery {
 		...quotes.map((quote) => `"the key ${quote} is refused"`),
 	];
 	const text = pick(reasons, more);
-	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status);
+	const pause = status === 503 && isFree ? { 'retry-after': '11' } : undefined;
+	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status, pause);
 }
 
 /** As JSON may write any text. */

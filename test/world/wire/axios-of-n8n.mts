@@ -17,6 +17,7 @@ type ErrorClass = new (...args: unknown[]) => Error;
 
 export interface Axios {
 	defaults: { adapter: unknown };
+	getAdapter(adapters: unknown): (config: AxiosConfig) => Promise<unknown>;
 	AxiosError: ErrorClass & { from(...args: unknown[]): Error };
 	CanceledError: ErrorClass;
 	AxiosHeaders: new (headers: Record<string, string>) => object;

@@ -1,8 +1,8 @@
 /** Of invariant 3: what comes out of a paid node that was suspended. */
-import type { Step } from '../execution/step.mjs';
-import type { Charge } from '../service/books.mjs';
-import { isFailed, type Item, type NodeRun } from './evidence.mjs';
-import { keyOf, wantedBy } from './wanted.mjs';
+import type { Step } from '../../execution/step.mjs';
+import type { Charge } from '../../service/books.mjs';
+import { isFailed, type Item, type NodeRun } from '../evidence.mjs';
+import { keyOf, wantedBy } from '../wanted.mjs';
 
 /**
  * The engine keeps the links of items by their place alone. What was made from equal prompts cannot
@@ -13,6 +13,7 @@ export function ofParked(
 	{ outputs, input, error }: NodeRun,
 	chargeFor: (item: Item) => Charge | string,
 	fileOf: (item: Item) => string | undefined,
+	mayHideImages: boolean,
 ): string[] {
 	const items = outputs.flat();
 	if (items.length === 0 && error !== undefined) return [];
@@ -57,7 +58,8 @@ export function ofParked(
 		}
 	}
 	for (const [charge, count] of failed > 0 ? [] : found) {
-		if (count !== charge.images.length) {
+		const isHidden = mayHideImages && count < charge.images.length;
+		if (count !== charge.images.length && !isHidden) {
 			breaches.push(`there are ${count} of ${charge.images.length} images of #${charge.number}`);
 		}
 	}

@@ -1,0 +1,118 @@
+/** Of invariant 3: which image an item holds, and by which output it leaves. */
+import type { Played, Step } from '../../execution/step.mjs';
+import { COLLECT, survives } from '../../execution/workflow.mjs';
+import type { Flow } from '../../plan/world.mjs';
+import { pathIn } from '../../service/one-pixel-pictures.mjs';
+import { isFailed, type Item, type NodeRun } from '../evidence.mjs';
+
+/** The same by whichever host and prefix. */
+export const pathOf = (url: string): string => url.slice(Math.max(0, url.indexOf('/pictures/')));
+
+/** Which picture an item holds: by its address, or by its bytes where it has none. */
+export function pictureIn({ json, binary }: Item): string | undefined {
+	if (typeof json.url === 'string') return pathOf(json.url);
+	const data = binary?.data?.data;
+	return data === undefined ? undefined : pathIn(Buffer.from(data, 'base64'));
+}
+
+export function urlsIn(images: unknown): string[] {
+	const list = Array.isArray(images) ? (images as Array<{ url?: unknown }>) : [];
+	return list.flatMap(({ url }) => (typeof url === 'string' ? url : []));
+}
+
+export function ofFile({ json, binary }: Item, { download }: Flow): string | undefined {
+	// Image Task gives one item for all images of a task.
+	const urls = typeof json.url === 'string' ? [json.url] : urlsIn(json.images);
+	const wrong = urls.flatMap((url, index): string[] => {
+		const { data, mimeType, fileName } = binary?.[index === 0 ? 'data' : `data_${index}`] ?? {};
+		if (data === undefined) return download ? [`it has no file ${index}`] : [];
+		const path = pathIn(Buffer.from(data, 'base64'));
+		if (path !== pathOf(url)) return [`its file is ${path ?? 'no picture'}, not ${url}`];
+		return mimeType === 'image/png' && fileName?.endsWith('.png') === true
+			? []
+			: [`its file ${String(fileName)} says that it is ${String(mimeType)}`];
+	});
+	return wrong[0];
+}
+
+/** What Image Task says of a task is what the gateway has said. */
+export function ofTask(
+	{ service }: Played,
+	{ startedAt, endedAt }: NodeRun,
+	{ json }: Item,
+): string | undefined {
+	const { taskId, taskType, finished, succeeded } = json;
+	const polls = service.books.requests.filter(
+		(one) => one.call === 'poll' && one.taskId === taskId && one.kind === taskType,
+	);
+	const said = polls.filter(({ at }) => at >= startedAt && at <= endedAt);
+	// Whatever is read out of a spoilt response, it can be right.
+	if (said.some(({ fate }) => fate.includes(', but '))) return undefined;
+	const told = finished !== true ? 'open' : succeeded === true ? 'success' : 'failed';
+	if (said.length === 0 || said.some(({ meaning }) => meaning === told)) return undefined;
+	return `it says ${told} of a task that is ${said.at(-1)?.meaning}`;
+}
+
+/** No two files of a run have one name, where a user has chosen how they are called. */
+export function sameNames({ outputs }: NodeRun, { options }: Flow): string[] {
+	if (options.fileName === undefined) return [];
+	const files = outputs.flat().flatMap(({ binary = {} }) => Object.values(binary));
+	const names = files.map(({ fileName }) => String(fileName));
+	const twice = names.find((name, place) => names.indexOf(name) !== place);
+	return twice === undefined ? [] : [`two files are called ${twice}`];
+}
+
+/** What arrived whole is not called lost, and a picture that has moved is fetched where it is now. */
+export function notLost({ service }: Played, run: NodeRun, step: Step): string[] {
+	const { outputs, startedAt, endedAt } = run;
+	const own = service.books.requests.filter(
+		// The next round of a loop may well get it; one that was suspended has others download.
+		({ step: of, at }) =>
+			of === step.number && (step.parks > 0 || (at >= startedAt && at <= endedAt)),
+	);
+	return outputs
+		.flat()
+		.filter(isFailed)
+		.flatMap(({ json }): string[] => {
+			const { url } = (json.details ?? {}) as { url?: unknown };
+			const path = pathOf(String(url ?? ''));
+			if (!path.startsWith('/pictures/')) return [];
+			const last = own.findLast(({ call, path: of }) => call === 'download' && of.endsWith(path));
+			if (last === undefined || !['answered', 'moved'].includes(last.fate)) return [];
+			return [`the image ${path} is called lost, and its last request was ${last.fate}`];
+		});
+}
+
+/** Of Image Wait's two outputs: what has finished leaves by the first one, what is open by the second. */
+export function ofOutputs(
+	{ service }: Played,
+	{ node, outputs, endedAt }: NodeRun,
+	step: Step,
+): string[] {
+	const { flow, parks } = step;
+	const hasTwo = flow.options.onTimeout === 'output' && flow.collect === 'imageWait';
+	if (node !== COLLECT || !hasTwo || survives(flow) || parks > 0) return [];
+	const [finished = [], open = []] = outputs.map((items) => items.filter((one) => !isFailed(one)));
+	const isOver = ({ json }: Item): boolean => {
+		// One that is unknown under its kind is looked for under the other, where it may be another's.
+		const isAmbiguous = ['edit', 'generation'].every((kind) =>
+			service.books.task(kind, String(json.taskId)),
+		);
+		if (isAmbiguous) return false;
+		const last = service.books.requests.findLast(
+			({ call, taskId, kind, at }) =>
+				call === 'poll' && taskId === json.taskId && kind === json.taskType && at <= endedAt,
+		);
+		// A late response may have come after the deadline.
+		const isInTime = !/, (late|byte by byte)/.test(last?.fate ?? '');
+		return last?.meaning === 'success' && last.status === 200 && isInTime;
+	};
+	return [
+		...(finished.some((item) => pictureIn(item) === undefined)
+			? ['an item without an image left by the output of what has finished']
+			: []),
+		...(open.some((item) => pictureIn(item) !== undefined || isOver(item))
+			? ['a task that has finished left by the output of what is open']
+			: []),
+	];
+}
