@@ -32,7 +32,7 @@ interface Dated extends Interval {
 }
 
 /** What was seen longer ago is forgotten, and of more than these the oldest. */
-const MOST_OBSERVATIONS = 100;
+const MOST_OBSERVATIONS = 60;
 const LONGEST_MEMORY_MS = 6 * 3_600_000;
 /** So many tasks among the shortest or longest tenth of those before: the model has changed. */
 const CHANGE_RUN = 4;
@@ -49,6 +49,8 @@ const NEW_SHARE = 0.1;
 const REPLAN_MS = 500;
 /** The ages of open tasks are rounded down to this: a few groups stand for thousands of tasks. */
 const OPEN_STEP_MS = 500;
+/** An answer that comes so soon says how things stood when it was asked for; a later one may have waited anywhere. */
+const PROMPT_MS = 1000;
 
 interface OpenTask {
 	submittedAt: number;
@@ -60,6 +62,8 @@ interface Plans {
 	madeAt: number;
 	pauses: string;
 	lumps: Lump[];
+	/** Whether explorers poll elsewhere than others. */
+	isExplorable: boolean;
 	byPlace: Map<number, NextPoll>;
 }
 
@@ -105,7 +109,10 @@ export class Durations {
 			},
 			answered: (group, now) => {
 				if (group === 'success') {
-					this.observe(task.openAt - submittedAt, now - submittedAt, WIDEST * pauses.longest, now);
+					// Until the plan is made anew, the next explorer would guess the same.
+					if (place > 0 && this.plans?.isExplorable === true) this.fresh = MOST_OBSERVATIONS;
+					const by = now - askedAt <= PROMPT_MS ? askedAt : now;
+					this.observe(task.openAt - submittedAt, by - submittedAt, WIDEST * pauses.longest, now);
 				} else if (group === 'unsuccessful') this.noteFailure();
 				else task.openAt = askedAt;
 			},
@@ -141,8 +148,8 @@ export class Durations {
 		const isKept =
 			plans?.pauses === key &&
 			(fresh < observations.length * NEW_SHARE || now < plans.madeAt + REPLAN_MS);
-		const current = isKept ? plans : this.estimate(key, now);
-		const used = isExplorable(current.lumps, pauses) ? place : 0;
+		const current = isKept ? plans : this.estimate(key, now, pauses);
+		const used = current.isExplorable ? place : 0;
 		const next =
 			current.byPlace.get(used) ??
 			planPolls(current.lumps, this.observations.length, pauses, used, this.failed);
@@ -150,7 +157,7 @@ export class Durations {
 		return next;
 	}
 
-	private estimate(pauses: string, now: number): Plans {
+	private estimate(key: string, now: number, pauses: Pauses): Plans {
 		this.observations = this.observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
 		this.fresh = 0;
 		const seen: Observation[] = this.observations.map((each) => ({ ...each, count: 1 }));
@@ -161,7 +168,14 @@ export class Durations {
 			if (age > 0) stillOpen.set(age, (stillOpen.get(age) ?? 0) + 1);
 		}
 		for (const [after, count] of stillOpen) seen.push({ after, by: Infinity, count });
-		this.plans = { madeAt: now, pauses, lumps: estimateDurations(seen), byPlace: new Map() };
+		const lumps = estimateDurations(seen);
+		this.plans = {
+			madeAt: now,
+			pauses: key,
+			lumps,
+			isExplorable: isExplorable(lumps, pauses),
+			byPlace: new Map(),
+		};
 		return this.plans;
 	}
 }
@@ -170,8 +184,9 @@ const middleOf = ({ after, by }: Interval): number => (after + by) / 2;
 const submittedAt = ({ seenAt, by }: Dated): number => seenAt - by;
 
 /**
- * Since when tasks take another time than before: at least half of those submitted since lie among
- * the shortest, or the longest, tenth of those that had finished by then. Those still open count
+ * Since when tasks take another time than before: at least half of those submitted since were seen
+ * finished sooner, or open later, than all but a tenth of those that had finished by then. That the
+ * middle of an interval lies elsewhere is no sign: polls at other times do that too. Those still open count
  * against it: of tasks submitted together the shortest are the first to finish.
  *
  * @returns what was seen until then is out of date; undefined if nothing has changed
@@ -185,9 +200,9 @@ function changedAt(observations: readonly Dated[], open: number): number | undef
 	const rank = Math.floor(before.length * CHANGE_SHARE);
 	const low = before[rank] as number;
 	const high = before[before.length - 1 - rank] as number;
-	const recent = observations.filter((each) => submittedAt(each) >= since).map(middleOf);
+	const recent = observations.filter((each) => submittedAt(each) >= since);
 	const fewest = Math.max(CHANGE_RUN, (recent.length + open) / 2);
-	const isFaster = recent.filter((middle) => middle < low).length >= fewest;
-	const isSlower = recent.filter((middle) => middle > high).length >= fewest;
+	const isFaster = recent.filter(({ by }) => by < low).length >= fewest;
+	const isSlower = recent.filter(({ after }) => after > high).length >= fewest;
 	return isFaster || isSlower ? since : undefined;
 }

@@ -19,11 +19,13 @@ const STEP_MS = 100;
 const MOST_STEPS = 1000;
 /** The usual pauses are jittered, which makes them longer by this much on average. */
 const MEAN_JITTER = 1.05;
-/** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls no more than usual. */
+/** What a poll may be worth in milliseconds of delay: the plan takes the lowest at which it polls hardly more than usual. */
 const PRICES = [25, 50, 100, 200, 400, 800, 1600, 3200];
+/** A hundredth more polls are as many: no price lies between them and far fewer. */
+const SAME_POLLS = 1.01;
 /** A task that is found later than usual pauses would find it counts as so many polls more. */
 const LATE_POLLS = 50;
-/** A lump as narrow as this share of the shortest pause counts as its end, where the task was seen finished. */
+/** A lump as narrow as this share of the shortest pause is not explored. */
 const NARROW_SHARE = 0.1;
 /** Only a lump of at least this weight is explored: others are parts of a wide distribution. */
 const EXPLORED_WEIGHT = 0.3;
@@ -35,7 +37,7 @@ const EXPLORED_WEIGHT = 0.3;
 const IN_WIDE = [0.45, 0.45, 0.25, 0.75, 0.9];
 const IN_NARROWER = [1, 0.75, 0.25, 0.5, 0.9];
 /** Each lump is spread over the nearest ones that make up this share of all. */
-const KERNEL_SHARE = 0.2;
+const KERNEL_SHARE = 0.3;
 
 /**
  * The polls that minimize the expected delay plus a price per poll, given that a task is still open
@@ -101,7 +103,12 @@ function locate({ after, by, weight }: Lump, shortest: number, place: number): L
 	// No poll comes before the shortest pause is over: until then there is nothing to find out.
 	const from = Math.min(by, Math.max(after, shortest));
 	const width = by - from;
-	if (width <= NARROW_SHARE * shortest) return { after: by - 1, by, weight };
+	if (width <= NARROW_SHARE * shortest) {
+		// Before the first pause no task was ever seen open. Otherwise near the end, where it was seen
+		// finished: polls are put a little late, and at the very end each would be put later than the last.
+		const at = after < shortest ? from : Math.max(after + 1, by - STEP_MS / 2);
+		return { after: at - 1, by: at, weight };
+	}
 	if (place === 0 || weight < EXPLORED_WEIGHT) return { after, by, weight };
 	const share = (width < shortest ? IN_NARROWER : IN_WIDE)[place - 1] ?? 1;
 	const at = from + share * width;
@@ -163,7 +170,7 @@ function cheapest(mass: Float64Array, pauses: Pauses, step: number): Uint16Array
 			polls[k] = here + (polls[Math.min(at, size)] as number);
 			next[k] = at;
 		}
-		if ((polls[0] as number) <= usual) break;
+		if ((polls[0] as number) <= usual * SAME_POLLS) break;
 	}
 	return next;
 }

@@ -1,6 +1,7 @@
 /** n8n's packages as the engine itself has them, loaded with settings that touch no home folder. */
 import 'reflect-metadata';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +11,10 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 const require = createRequire(import.meta.url);
 
 // n8n-core reads these while it is loaded, and would otherwise use a folder in the home folder. Among
-// tests one process has n8n for many files: there, whoever set the variable clears all away at the end.
-const folders = process.env.MEDIA_GATEWAY_N8N_FOLDERS;
-const userFolder = mkdtempSync(join(folders ?? tmpdir(), 'media-gateway-n8n-'));
-if (folders === undefined) {
-	process.once('exit', () => rmSync(userFolder, { recursive: true, force: true }));
-}
+// tests one process has n8n for many files: jest's global set-up removes its folder at the end.
+const userFolder = mkdtempSync(
+	join(process.env.MEDIA_GATEWAY_N8N_FOLDERS ?? tmpdir(), 'media-gateway-n8n-'),
+);
 process.env.N8N_USER_FOLDER = userFolder;
 process.env.N8N_ENCRYPTION_KEY = 'for tests only';
 process.env.N8N_ENFORCE_SETTINGS_FILE_PERMISSIONS = 'false';
@@ -27,3 +26,13 @@ export const core = require('n8n-core') as typeof Core;
 export const { Container } = createRequire(require.resolve('n8n-core'))('@n8n/di') as {
 	Container: { get<T>(token: abstract new (...args: never[]) => T): T };
 };
+
+// Tests store thousands of images, which take seconds to remove: each file removes its own.
+if (typeof afterAll === 'function') afterAll(removeBinaryData);
+else process.once('exit', () => rmSync(userFolder, { recursive: true, force: true }));
+
+async function removeBinaryData(): Promise<void> {
+	const { localStoragePath } = Container.get(core.BinaryDataConfig);
+	// What an execution that goes on still writes is removed at the end.
+	await rm(localStoragePath, { recursive: true, force: true }).catch(() => undefined);
+}

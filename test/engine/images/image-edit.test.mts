@@ -610,7 +610,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		]);
 	});
 
-	test('the task of another item is still named where the rest exceeds the budget', async () => {
+	test('the task of another item still comes out where the rest exceeds the budget', async () => {
 		const imageUrl = await publishedImage();
 		gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
 		const result = await edit(
@@ -628,7 +628,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		expect(gateway.paid).toBe(2);
 		expect(result.json(NODE)).toMatchObject([
 			{ error: expect.stringContaining('budget') },
-			{ error: expect.stringContaining('budget'), details: { taskId: expect.any(String) } },
+			{ prompt: 'edit 1', taskId: expect.any(String), status: 'queued' },
 		]);
 	});
 

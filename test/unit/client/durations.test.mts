@@ -169,10 +169,22 @@ describe('a known model', () => {
 	);
 
 	test.each([
+		['done before its first pause is over', 1500, 20],
+		['long enough to forget where it was seen open', 12_300, 20],
+		['whose polls are put at other times each time', 33_050, 20],
+		['whose answers take a while', 4070, 120],
+	])('%s is seldom found late, however often it was seen', async (_name, ms, latencyMs) => {
+		const trial = { draw: () => () => ms, rounds: 160, from: 40, seeds: 4, latencyMs };
+		const [learned, today] = await both(trial);
+		expect(at(learned.delays, 0.95)).toBeLessThanOrEqual(at(today.delays, 0.95));
+		expect(mean(learned.polls)).toBeLessThanOrEqual(mean(today.polls));
+	});
+
+	test.each([
 		['wide', logNormal(20_000, 0.25)],
 		['narrow', logNormal(20_000, 0.05)],
 	])('of a %s log-normal comes near the best schedule', async (_name, draw) => {
-		const [learned, today] = await both({ draw: () => draw, rounds: 160, from: 60 });
+		const [learned, today] = await both({ draw: () => draw, rounds: 160, from: 60, seeds: 5 });
 		// Beside the plan there are the latency of a poll and the common start of polls.
 		expect(at(learned.delays, 0.5)).toBeLessThanOrEqual(1.1 * bestMedian(draw) + 20 + 50);
 		expect(at(learned.delays, 0.95)).toBeLessThanOrEqual(at(today.delays, 0.95));
