@@ -5,6 +5,7 @@ import { countFrom, play } from './execution/play.mjs';
 import type { Played } from './execution/step.mjs';
 import { breachesOf, type Breach } from './invariants/all.mjs';
 import { world as worlds } from './plan/arbitraries.mjs';
+import { rareWorld } from './plan/rare.mjs';
 import type { World } from './plan/world.mjs';
 import type { Way } from './wire/messages.mjs';
 import { storyOf } from './story.mjs';
@@ -62,6 +63,7 @@ export async function warmUp(engine: Engine): Promise<void> {
  *
  * @param trace is told what happened, before anything is shrunk
  * @param number of the first gateway; those of two seeds must not meet
+ * @param isRare whether it is one with much of one trouble
  * @returns what it breaks, or undefined
  */
 export async function playSeed(
@@ -70,6 +72,7 @@ export async function playSeed(
 	way: Way,
 	trace?: (story: string) => void,
 	number = (seed + 1) * 1000,
+	isRare = false,
 ): Promise<Finding | undefined> {
 	// Whatever was played before: addresses are a part of what is repeated.
 	countFrom(number);
@@ -77,7 +80,7 @@ export async function playSeed(
 	let smallest: { played: Played; breaches: Breach[] } | undefined;
 	let all: Breach[] = [];
 	let tried = 0;
-	const property = fc.asyncProperty(worlds, async (world) => {
+	const property = fc.asyncProperty(isRare ? rareWorld : worlds, async (world) => {
 		if (first !== undefined && (tried += 1) > MOST_SHRINKS) return true;
 		const { played, breaches } = await judge(world, engine, way);
 		if (first === undefined) trace?.(storyOf(played, breaches, Infinity));

@@ -5,6 +5,7 @@
  *   npm run world -- --seed 4711                the world of this seed, with its story
  *   npm run world -- --seed 1 --worlds 1000     those of the seeds 1 to 1000
  *   npm run world -- --minutes 30               as many as there is time for
+ *   npm run world -- --rare                     worlds with much of one trouble
  */
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
@@ -25,6 +26,8 @@ const { values } = parseArgs({
 		breaches: text,
 		/** `inProcess` or `sockets`; by default a tenth goes over sockets. */
 		way: text,
+		/** Plays other worlds from the seeds: those with much of one trouble. */
+		rare: { type: 'boolean', default: false },
 		/** Tells also what happens in worlds that are not broken. */
 		trace: { type: 'boolean', default: false },
 	},
@@ -59,6 +62,8 @@ while (played < count && broken < most && elapsed() < minutes * 60) {
 		engine,
 		wayOf(first + played),
 		values.trace ? console.log : undefined,
+		undefined,
+		values.rare,
 	);
 	played += 1;
 	if (played % SIGN_OF_LIFE === 0) console.error(`${played} worlds, ${broken} broken`);
@@ -66,7 +71,7 @@ while (played < count && broken < most && elapsed() < minutes * 60) {
 	broken += 1;
 	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);
 	console.log(finding.story);
-	console.log(`  again: npm run world -- --seed ${finding.seed}`);
+	console.log(`  again: npm run world -- --seed ${finding.seed}${values.rare ? ' --rare' : ''}`);
 }
 const leaked = leak(before, played);
 if (leaked !== undefined) {

@@ -91,15 +91,19 @@ async function sendHop(
 		const received = (arrived: string): string =>
 			withoutCutKey(withoutKey(arrived)).slice(0, LONGEST_RECEIVED);
 		const chunks: Uint8Array[] = [];
+		const { arriving } = options.requests;
 		if (!wasNotAccepted({ kind: 'fault', fault: 'other', detail: '', httpCode })) {
-			options.requests.arriving.set(plan, () => received(beginningOf(chunks)));
+			arriving.set(plan, () => received(beginningOf(chunks)));
 		}
 		const { text, json } = await (options.read ?? readJson)(response, chunks).catch(
 			async (error: unknown) => {
 				const arrived = received(arrivedBefore(error) ?? '');
+				if (arriving.has(plan)) arriving.set(plan, () => arrived);
 				return await Promise.reject(new CutAnswer(httpCode, arrived, error));
 			},
 		);
+		// Whole, it would stay in memory as long as the plan does: images can be in it.
+		arriving.delete(plan);
 		const erased = withoutKey(text);
 		return {
 			kind: 'answer',

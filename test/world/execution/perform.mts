@@ -50,11 +50,12 @@ export async function perform(step: Step, stage: Stage): Promise<number> {
 	const connect = (): void => {
 		const own = { alive: true };
 		life = own;
+		clock.begin();
 		way.connect({ isAlive: () => own.alive, handle });
 	};
 	const die = (): void => {
 		life.alive = false;
-		clock.forget('process');
+		clock.kill();
 		way.reset();
 		// Whoever has been resumed may be in the next round of a loop, with nothing parked.
 		if (parked === undefined || onDeath === undefined || !survives(flow)) {

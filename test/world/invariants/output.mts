@@ -56,12 +56,16 @@ function placeOf(
 	const picture = books.pictures.get(pathOf(String(details.url ?? '')))?.charge;
 	const { taskId = details.taskId ?? picture?.taskId } = item.json;
 	const { taskType = details.taskType ?? picture?.kind } = item.json;
+	const isTask = (kind: string): boolean => books.task(kind, String(taskId)) !== undefined;
+	// A task that was found under the other kind, where one has the same ID, tells that one's kind.
+	const isSure = !isFailed(item) || ['edit', 'generation'].some((kind) => !isTask(kind));
 	const places = [...input.keys()].filter((place) => {
 		const { json } = input[place]!;
-		return json.taskId === taskId && (taskType === undefined || json.taskType === taskType);
+		const isKind = taskType === undefined || json.taskType === taskType;
+		return json.taskId === taskId && (isKind || !isSure);
 	});
 	// Items without a task look alike.
-	return places.find((place) => taskId !== undefined || !taken.has(place));
+	return places.find((place) => (taskId !== undefined && isSure) || !taken.has(place));
 }
 
 function indexOf({ pairedItem }: Item): number | undefined {

@@ -4,10 +4,10 @@ import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
-const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
+export const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
 	fc.record(model, { noNullPrototype: true }) as unknown as fc.Arbitrary<T>;
 
-const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
+export const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	call: fc.oneof(
 		{
 			weight: 5,
@@ -171,7 +171,10 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 			),
 		},
 	),
-}).map((one): Flow => {
+}).map(possible);
+
+/** The same flow, as far as n8n allows it. */
+export function possible(one: Flow): Flow {
 	// A model is no tool, and what is only shown is no task.
 	const as = one.make === 'chat' && one.as.endsWith('Tool') ? 'node' : one.as;
 	const noTool = one.onError === 'continueErrorOutput' ? 'continueRegularOutput' : one.onError;
@@ -184,7 +187,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 		onError: as.endsWith('Tool') ? noTool : one.onError,
 		dryRun: one.dryRun && ['generation', 'edit'].includes(one.make),
 	};
-});
+}
 
 const acts: fc.Arbitrary<Act[]> = fc
 	.tuple(
@@ -211,13 +214,19 @@ const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
 	{ maxLength: 4 },
 );
 
-export const world: fc.Arbitrary<World> = record<World>({
+/** Of which each part fits for itself. */
+export const parts: fc.Arbitrary<World> = record<World>({
 	seed: fc.noShrink(fc.nat(0x7fffffff)),
 	service,
 	flow,
 	acts,
 	checks,
-}).map((one) => {
+});
+
+export const world: fc.Arbitrary<World> = parts.map(fitting);
+
+/** The same world, with faults that strike, and changes that matter. */
+export function fitting(one: World): World {
 	// A fault of a request that is never made would be wasted.
 	const faults = one.service.faults.map((fault) => {
 		const isMade =
@@ -235,7 +244,7 @@ export const world: fc.Arbitrary<World> = record<World>({
 	const isLong = one.service.taskSeconds[0] >= LONG;
 	const flow = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
 	return { ...one, flow, acts: changed, service: { ...one.service, faults } };
-});
+}
 
 /** What is easily taken wrong of a call comes more often than the rest: half a file, a refusal that passes. */
 function likelier(

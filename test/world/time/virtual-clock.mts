@@ -30,12 +30,14 @@ export class VirtualClock {
 	private readonly heap: Timer[] = [];
 	private readonly alive = new Map<number, Timer>();
 	private nextId = 1;
+	private isKilled = false;
 
 	/** @returns an id for `cancel` */
 	schedule(ms: number, act: () => void, owner: Timer['owner'] = 'process', weak = false): number {
 		// As Node.js: whole milliseconds, at least one, and what does not fit fires at once.
 		const after = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
 		const timer = { id: this.nextId++, at: this.now + after, act, owner, weak };
+		if (owner === 'process' && this.isKilled) return timer.id;
 		this.alive.set(timer.id, timer);
 		this.push(timer);
 		return timer.id;
@@ -51,7 +53,18 @@ export class VirtualClock {
 			.length;
 	}
 
-	/** A process is killed, or a world begins: its timers never fire. */
+	/** The process is killed, in the middle of what it does: what it still sets never fires either. */
+	kill(): void {
+		this.forget('process');
+		this.isKilled = true;
+	}
+
+	/** Another process begins. */
+	begin(): void {
+		this.isKilled = false;
+	}
+
+	/** A world begins: the timers of the one before never fire. */
 	forget(owner?: Timer['owner']): void {
 		for (const timer of this.alive.values()) {
 			if (owner === undefined || timer.owner === owner) this.alive.delete(timer.id);
