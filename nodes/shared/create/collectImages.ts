@@ -26,6 +26,8 @@ export async function collect(
 	// A synchronous request that was answered by a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
 		const { taskId, taskType, status, submittedAt } = task;
+		// An earlier try was told that nothing is to be had: whether that is so is asked again now.
+		if (paid.lost === true) paidRequests.note(target.itemIndex, { lost: false });
 		const toWaitFor: WaitJob = {
 			task: { taskId, taskType },
 			facts: withoutUndefined({ model, prompt, estimatedCost }),

@@ -1,7 +1,18 @@
 /** What a run that ends early says of what it leaves behind: only what is true, a line each. */
+import '../fast-time.mjs';
 import { paymentsInWords, type Payment } from '../../../nodes/shared/run/paid.js';
 import { opened } from '../opened.mjs';
-import { NODE, openBench, type Bench } from '../workbench.mjs';
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	workflowOf,
+	type Bench,
+} from '../workbench.mjs';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -127,4 +138,29 @@ test('what looks like HTML in it is shown as it is', async () => {
 	expect(description).toContain(own);
 	expect(context.descriptionTemplate ?? '').not.toMatch(/<b>|&copy|%%PARAMETER/);
 	expect([result.json(NODE), bench.gateway.paid]).toEqual([[], 0]);
+});
+
+test('a task of which an earlier try was told that it has no image, and that is still open now', async () => {
+	let polls = 0;
+	const own = await serve(({ method, url = '' }, response) => {
+		if (method === 'POST')
+			return sendJson(response, { id: `task_${url.length}`, status: 'queued' });
+		polls += 1;
+		const status = polls === 1 ? 'completed' : 'queued';
+		return sendJson(response, { id: 'task', status, data: [] });
+	});
+	const host = await hostFor({ baseUrl: own.url });
+	const options = { checkLimits: false, pollInterval: 1, maxWait: 5 };
+	const workflow = workflowOf(
+		'imageGeneration',
+		{ model: byName(MODEL), prompt: 'a fox', mode: 'wait', options },
+		{ retryOnFail: true, maxTries: 2, waitBetweenTries: 1 },
+	);
+	const stop = new AbortController();
+	const running = host.run(workflow, { signal: stop.signal });
+	while (polls < 2) await new Promise((wake) => setImmediate(wake));
+	stop.abort();
+	const { runData } = await running.finally(async () => await own.close());
+	const { description } = runData[NODE]![0]!.error as unknown as Shown;
+	expect(description).toMatch(/^item 0: generation task task_\d+$/m);
 });

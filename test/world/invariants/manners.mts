@@ -38,7 +38,8 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	const { flow, parks } = step;
 	// Each try of Retry On Fail begins anew.
 	if (flow.tries > 1 || parks > 0 || isTool(flow)) return [];
-	const requests = own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
+	// What is sent in the millisecond in which it ends is of the next round: it waits for no response.
+	const requests = own.filter(({ at }) => at >= run.startedAt && at < run.endedAt);
 	return [
 		...tooSoon(requests),
 		...tooSoonAgain(run.startedAt + flow.maxWait * 1000, requests),
@@ -54,8 +55,10 @@ const isRedirected = ({ call, path }: Received): boolean => call === 'other' || 
 /** After a 429 with Retry-After the whole run waits for so long. */
 function tooSoon(requests: Received[]): string[] {
 	const inTurn = requests.filter((request) => !isListing(request) && !isRedirected(request));
-	return inTurn.flatMap(({ pause }) => {
-		if (pause === undefined || pause.to - pause.from > LONGEST_PAUSE_MS) return [];
+	return inTurn.flatMap(({ pause, goneAt }) => {
+		// Whoever has given up a request does not hear what it says.
+		if (pause === undefined || goneAt !== undefined || pause.to - pause.from > LONGEST_PAUSE_MS)
+			return [];
 		const early = inTurn.find(
 			({ at }) => at > pause.from + TOLERANCE_MS && at < pause.to - TOLERANCE_MS,
 		);
@@ -68,7 +71,8 @@ function tooSoon(requests: Received[]): string[] {
 function tooSoonAgain(deadline: number, requests: Received[]): string[] {
 	const unknown = unknownIn(requests);
 	return requests.flatMap((request) => {
-		const { call, path, at, again = 0, taskId } = request;
+		const { call, path, at, taskId, goneAt } = request;
+		const again = goneAt === undefined ? (request.again ?? 0) : 0;
 		if (call === 'poll' && (again > deadline - 2000 || unknown.has(taskId))) return [];
 		// A source belongs to all items that take it.
 		if (path.includes('/sources/')) return [];
