@@ -10,13 +10,13 @@ module.exports = {
 	runtime: '<rootDir>/test/runtime.cjs',
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
-	// Tests on the engine wait for a third of their time: one worker more than two cores.
+	// Tests on the engine wait for a third of their time: three workers for two cores.
 	// (A percentage over 100 is no percentage to jest: '150%' would start 150 workers.)
 	maxWorkers: Math.ceil(require('node:os').availableParallelism() * 1.5),
 	testSequencer: '<rootDir>/test/sequencer.cjs',
-	// n8n is loaded anew for each file, and what earlier files have loaded is not let go: with gigabytes
-	// of it, collecting garbage takes longer than the tests.
-	workerIdleMemoryLimit: '700MB',
+	// A new worker has to load n8n again. What files leave behind is a few megabytes each; the rest of a
+	// large heap is garbage that was not worth collecting yet.
+	workerIdleMemoryLimit: '1200MB',
 	moduleFileExtensions: ['mts', 'ts', 'mjs', 'js', 'cjs', 'json', 'node'],
 	resolver: '<rootDir>/test/resolver.cjs',
 	transform: {
