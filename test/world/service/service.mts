@@ -98,7 +98,10 @@ export class Service {
 		if (before !== undefined) {
 			received.meaning ??= 'passing';
 			const task = this.books.task(String(received.kind), String(received.taskId));
-			if (task !== undefined && received.meaning === 'missing') task.charge.toldEmpty = true;
+			// Where it is sent to, nobody may know the task.
+			const isElsewhere = before.status >= 300 && before.status < 400;
+			const isMissing = received.meaning === 'missing' || isElsewhere;
+			if (task !== undefined && isMissing) task.charge.toldEmpty = true;
 			return before;
 		}
 		if (this.isTooFrequent()) {
