@@ -212,15 +212,15 @@ function tooDear(played: Played, { flow, number }: Step): string[] {
 	const budget = Number(flow.options.budget ?? 0);
 	const isOfAll = ['day', 'month'].includes(String(flow.options.budgetPeriod));
 	if (budget === 0 || isTool(flow) || (flow.as === 'loop' && !isOfAll)) return [];
-	const isKnown = books.requests.every(
-		({ call, fate, step }) => step !== number || call !== 'listing' || fate === 'answered',
-	);
-	if (!isKnown || (isOfAll && !isOneDay(played))) return [];
 	// A person who tries it out in the editor spends nothing of the day's budget.
 	const isBooked = isOfAll && survives(flow);
+	const isCounted = (step: number): boolean => (isBooked ? step <= number : step === number);
+	const isKnown = books.requests.every(
+		({ call, fate, step }) => !isCounted(step) || call !== 'listing' || fate === 'answered',
+	);
+	if (!isKnown || (isOfAll && !isOneDay(played))) return [];
 	const charged = books.charges.filter(
-		({ step, model, kind }) =>
-			kind !== 'message' && (isBooked ? step <= number : step === number) && PRICE.has(model),
+		({ step, model, kind }) => kind !== 'message' && isCounted(step) && PRICE.has(model),
 	);
 	const cost = charged.reduce((sum, { model, count }) => sum + PRICE.get(model)! * count, 0);
 	if (cost <= budget + 1e-9) return [];
