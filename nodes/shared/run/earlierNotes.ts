@@ -2,8 +2,10 @@ import type { PaidNote } from './paid';
 
 /** What earlier tries and executions have left, looked up without going through all of it for each item. */
 export interface EarlierNotes {
-	/** The note of the same request at the same place, else one of a place where nobody asks for it. */
-	ofRequest(fingerprint: string, itemIndex: number): PaidNote | undefined;
+	/** The note of the same request at the same place. */
+	ofItem(fingerprint: string, itemIndex: number): PaidNote | undefined;
+	/** One of the same request that nobody at its place asks for: for each item another one. */
+	ofOthers(fingerprint: string, itemIndex: number): PaidNote | undefined;
 	/** What can be had of a place, whatever the request was. */
 	ofPlace(itemIndex: number): PaidNote[];
 }
@@ -14,13 +16,13 @@ export interface EarlierNotes {
  *
  * @param notes in the order in which they are handed out
  * @param expected what each item asks for, as fingerprints; complete before the first look-up
- * @param held what this run holds, to its end
+ * @param isOwn whether the item at the place of a note takes it, whatever it asks for
  * @param isInUse whether any run of this process holds a note right now
  */
 export function indexNotes(
 	notes: readonly PaidNote[],
 	expected: ReadonlyMap<number, string>,
-	held: ReadonlySet<PaidNote>,
+	isOwn: (note: PaidNote) => boolean,
 	isInUse: (note: PaidNote) => boolean,
 ): EarlierNotes {
 	const ofRequests = grouped(notes, ({ fingerprint }) => fingerprint);
@@ -29,22 +31,31 @@ export function indexNotes(
 	/** By fingerprint, the last one first: what is taken is taken from the end. */
 	const free = new Map<string, PaidNote[]>();
 
+	/** What was found for an item is not found for another one as well: that one has to be paid for. */
+	const given = new Map<number, PaidNote>();
+	const isLeft = (note: PaidNote): boolean => !isInUse(note);
+
 	const freeOf = (fingerprint: string): PaidNote | undefined => {
-		const isFree = ({ itemIndex }: PaidNote): boolean => expected.get(itemIndex) !== fingerprint;
+		const isFree = (note: PaidNote): boolean =>
+			expected.get(note.itemIndex) !== fingerprint && !isOwn(note);
 		const known = free.get(fingerprint);
 		const left = known ?? (ofRequests.get(fingerprint) ?? []).filter(isFree).reverse();
 		free.set(fingerprint, left);
-		while (left.length > 0 && held.has(left.at(-1) as PaidNote)) left.pop();
 		let place = left.length - 1;
 		// Few are in use by a call beside this run.
-		while (place >= 0 && isInUse(left[place] as PaidNote)) place -= 1;
-		return left[place];
+		while (place >= 0 && !isLeft(left[place] as PaidNote)) place -= 1;
+		return place < 0 ? undefined : left.splice(place, 1)[0];
 	};
 
-	const isLeft = (note: PaidNote): boolean => !isInUse(note);
 	return {
-		ofRequest: (fingerprint, itemIndex) =>
-			ofItems.get(`${itemIndex} ${fingerprint}`)?.find(isLeft) ?? freeOf(fingerprint),
+		ofItem: (fingerprint, itemIndex) => ofItems.get(`${itemIndex} ${fingerprint}`)?.find(isLeft),
+		ofOthers: (fingerprint, itemIndex) => {
+			const known = given.get(itemIndex);
+			if (known?.fingerprint === fingerprint && isLeft(known)) return known;
+			const found = freeOf(fingerprint);
+			if (found !== undefined) given.set(itemIndex, found);
+			return found;
+		},
 		ofPlace: (itemIndex) => (ofPlaces.get(itemIndex) ?? []).filter(isLeft),
 	};
 }

@@ -5,6 +5,7 @@ import { failedItem, nodeError, problemOf, type KnownFacts } from './nodeErrors'
 import type { PaidRequests } from './paidRequests';
 import { RunEnded } from '../transport/inFlight';
 import type { Run } from './runContext';
+import { addTakenOver } from './tally';
 
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
@@ -57,7 +58,11 @@ export async function runItems(
 	const fail = (error: unknown, itemIndex: number): void => {
 		if (goOn) {
 			const items = paidRequests?.itemsOfEarlier?.(itemIndex);
-			if (items !== undefined) return void (results[itemIndex] = items);
+			if (items !== undefined) {
+				addTakenOver(run.tally, items);
+				results[itemIndex] = items;
+				return;
+			}
 			const known = knownOf?.(itemIndex);
 			const whole = paidRequests?.withEarlier?.(error, itemIndex) ?? error;
 			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex, known)];

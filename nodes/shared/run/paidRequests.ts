@@ -105,13 +105,16 @@ export function openPaidRequests(run: Run): PaidRequests {
 		if (note.executionId === executionId) return !note.delivered || !isTool;
 		return note.paid.unknown === undefined && note.paid.failed !== true;
 	};
-	const taken = new Set<Note>();
-	const earlier = indexNotes(notes.filter(isToBeHad), expected, taken, (note) => inUse.has(note));
+	const isOwn = (note: Note): boolean =>
+		isSameRun(note) && note.source === sourceOf(note.itemIndex);
+	const earlier = indexNotes(notes.filter(isToBeHad), expected, isOwn, (note) => inUse.has(note));
 
-	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined => {
-		const known = held.get(itemIndex) ?? earlier.ofRequest(fingerprint, itemIndex);
-		return known ?? sameSource(itemIndex);
-	};
+	// Its own first: what another item of this run has paid for, that one takes.
+	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined =>
+		held.get(itemIndex) ??
+		earlier.ofItem(fingerprint, itemIndex) ??
+		sameSource(itemIndex) ??
+		earlier.ofOthers(fingerprint, itemIndex);
 
 	/** What another try of this run has paid for the same item, by the same parameters. */
 	const sameSource = (itemIndex: number): Note | undefined => {
@@ -130,7 +133,6 @@ export function openPaidRequests(run: Run): PaidRequests {
 
 	const hold = (itemIndex: number, note: Note): void => {
 		held.set(itemIndex, note);
-		taken.add(note);
 		inUse.add(note);
 	};
 

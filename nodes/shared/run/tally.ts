@@ -46,6 +46,14 @@ export function addCost(tally: Tally, cost: number | undefined): void {
 	tally.estimatedCost = rounded((tally.estimatedCost ?? 0) + cost);
 }
 
+/** Counts the images of an item that an earlier try has paid for, and that come out as they are. */
+export function addTakenOver(tally: Tally, items: INodeExecutionData[]): void {
+	tally.takenOverItems += 1;
+	tally.images += items.length;
+	if (items[0]?.json.taskId !== undefined) tally.tasks += 1;
+	for (const { json } of items) addCost(tally, finiteNumber(json.estimatedCost));
+}
+
 /** What was stored of a tally; what has another form counts as none. */
 export function readTally(stored: unknown): Tally {
 	if (!isJsonObject(stored)) return emptyTally();

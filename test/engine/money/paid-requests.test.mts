@@ -233,6 +233,25 @@ describe("n8n's Retry of a failed execution", () => {
 		});
 	});
 
+	test('two items now ask for what one has paid for: the other one is held against the budget', async () => {
+		const failed = await failing('sync', { kind: 'status', status: 400 });
+		const edited = workflowOf(
+			'imageGeneration',
+			{
+				prompt: '={{ $itemIndex === 2 ? "number 0." : "number 2." }}',
+				options: { budget: 0.000001, budgetPeriod: 'run' },
+			},
+			{ onError: 'continueRegularOutput' },
+		);
+		const result = await bench.host.retry(failed, edited);
+		expect(result.json(NODE).map(({ error, prompt }) => error ?? prompt)).toEqual([
+			'number 2.',
+			expect.stringMatching(/exceeds the budget/),
+			'number 0.',
+		]);
+		expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 1, 'number 2.': 1 });
+	});
+
 	test.each([
 		['the model', { model: byName('plain-image') }],
 		['the mode', WAIT],

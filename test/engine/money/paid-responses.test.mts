@@ -234,9 +234,10 @@ test('they come out even if the next try cannot prepare the item any more', asyn
 	});
 	const host = await hostFor({ baseUrl: own.url });
 	const parameters = { imageSource: 'url', imageUrl: '={{ $json.source }}', ...PROMPT };
+	const options = { ...PROMPT.options, addSummary: true };
 	const workflow = workflowOf(
 		'imageEdit',
-		{ model: byName(MODEL), ...parameters },
+		{ model: byName(MODEL), ...parameters, options },
 		{ retryOnFail: true, maxTries: 2, waitBetweenTries: 1, onError: 'continueRegularOutput' },
 	);
 	const input = ['never', 'once'].map((name) => ({ json: { source: `${own.url}/${name}.png` } }));
@@ -246,6 +247,7 @@ test('they come out even if the next try cannot prepare the item any more', asyn
 	const [failed, item] = result.output(NODE);
 	expect(failed?.json.error).toMatch(/404/);
 	expect(item?.pairedItem).toEqual({ item: 1 });
+	expect(item?.json.summary).toMatchObject({ images: 1, takenOverItems: 1, failedItems: 1 });
 	expect(await host.binary(item!)).toEqual(TINY_PNG);
 });
 

@@ -1,5 +1,5 @@
 /** How a retried batch finds what it has paid for: counted in looks at the notes, not in time. */
-import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
+import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { openPaidRequests } from '../../../nodes/shared/run/paidRequests.js';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
@@ -10,29 +10,36 @@ interface Earlier {
 	prompt: string;
 	itemIndex: number;
 	executionId?: string;
+	source?: string;
 	paid?: object;
 }
+
+/** Of the same parameters and the same item, which is empty here. */
+const SOURCE = digestOf([digestOf({}), undefined]);
 
 /** A run with notes of an earlier one, each look at which is counted. */
 function openWith(earlier: Earlier[]) {
 	let looks = 0;
-	const notes = earlier.map(({ prompt, itemIndex, executionId = '1', paid }, index) => {
-		const note = {
-			fingerprint: requestFingerprint(planOf(prompt), 'account'),
-			source: '',
-			executionId,
-			runIndex: 0,
-			itemIndex,
-			paid: paid ?? { created: index },
-		};
-		return new Proxy(note, {
-			get: (target, name) => {
-				looks += 1;
-				return Reflect.get(target, name) as unknown;
-			},
-		});
-	});
+	const notes = earlier.map(
+		({ prompt, itemIndex, executionId = '1', source = '', paid }, index) => {
+			const note = {
+				fingerprint: requestFingerprint(planOf(prompt), 'account'),
+				source,
+				executionId,
+				runIndex: 0,
+				itemIndex,
+				paid: paid ?? { created: index },
+			};
+			return new Proxy(note, {
+				get: (target, name) => {
+					looks += 1;
+					return Reflect.get(target, name) as unknown;
+				},
+			});
+		},
+	);
 	let sent = 0;
+	let known: boolean[] = [];
 	const run = {
 		isTool: false,
 		address: { account: 'account' },
@@ -51,7 +58,7 @@ function openWith(earlier: Earlier[]) {
 		pay: async (prompts: string[]): Promise<unknown[]> => {
 			const paid = openPaidRequests(run);
 			const requests = prompts.map((prompt, item) => paid.expect(item, planOf(prompt)));
-			requests.forEach((request) => paid.has(request));
+			known = requests.map((request) => paid.has(request));
 			const got: unknown[] = [];
 			for (const [item, request] of requests.entries()) {
 				const plan = planOf(prompts[item] as string);
@@ -63,6 +70,8 @@ function openWith(earlier: Earlier[]) {
 			return got;
 		},
 		sent: () => sent,
+		/** Which items were said to be paid for, before the first of them was. */
+		known: () => known,
 		looks: () => looks,
 	};
 }
@@ -125,4 +134,25 @@ test('each item gets its own first, then what nobody asks for at its place, each
 	const got = await run.pay(['a', 'a', 'a', 'a', 'c', 'd']);
 	expect(got).toEqual([2, 1, 3, 1_000_001, 1_000_002, 1_000_003]);
 	expect(run.sent()).toBe(3);
+});
+
+test('what was paid for once is said to be paid for by one item only', async () => {
+	const run = openWith([
+		{ prompt: 'a', itemIndex: 7 },
+		{ prompt: 'b', itemIndex: 0 },
+	]);
+	const got = await run.pay(['a', 'a', 'b', 'b']);
+	expect(run.known()).toEqual([true, false, true, false]);
+	expect(got).toEqual([0, 1_000_001, 1, 1_000_002]);
+});
+
+test('another try of the same run: each item takes its own, also if another one asks for it now', async () => {
+	const own = { executionId: '2', source: SOURCE };
+	const run = openWith([
+		{ prompt: 'a', itemIndex: 0, ...own },
+		{ prompt: 'b', itemIndex: 1, ...own },
+		{ prompt: 'c', itemIndex: 2, ...own },
+	]);
+	expect(await run.pay(['b', 'c', 'd'])).toEqual([0, 1, 2]);
+	expect(run.sent()).toBe(0);
 });
