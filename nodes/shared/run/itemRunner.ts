@@ -27,6 +27,8 @@ export interface Work {
 
 /** For so long, in milliseconds, items are begun before others in n8n's process get their turn. */
 const LONGEST_TURN_MS = 20;
+/** Fewer than these are begun in one go all the same: they are under way before the first can fail. */
+const FEWEST_IN_TURN = 25;
 
 interface Failure {
 	error: unknown;
@@ -83,14 +85,15 @@ export async function runItems(
 			}
 		};
 		const attempts: Array<Promise<void>> = [];
-		let turnBegan = clock.now();
+		let turn = { began: clock.now(), items: 0 };
 		for (let itemIndex = 0; itemIndex < count; itemIndex += 1) {
 			attempts.push(attempt(itemIndex));
 			if (isStopped) break;
-			if (clock.now() - turnBegan < LONGEST_TURN_MS) continue;
+			turn.items += 1;
+			if (turn.items < FEWEST_IN_TURN || clock.now() - turn.began < LONGEST_TURN_MS) continue;
 			// It ends at once, without an error of its own, where the run has ended.
 			await clock.sleep(0).catch(() => undefined);
-			turnBegan = clock.now();
+			turn = { began: clock.now(), items: 0 };
 		}
 		await Promise.all(attempts);
 	};

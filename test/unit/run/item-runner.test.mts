@@ -66,8 +66,8 @@ test('others get their turn while many items are prepared and begun, and the ord
 	});
 	await watching;
 	expect(output.flat()).toEqual(Array.from({ length: COUNT }, (_, index) => item(index)).flat());
-	// Four items of 5 ms a turn, in both passes.
-	expect(turns()).toBe((2 * COUNT) / 4);
+	// In both passes 25 items a turn: all of them together take longer than a turn may.
+	expect(turns()).toBe((2 * COUNT) / 25);
 	expect(seen.some(({ prepared: some }) => some > 0 && some < COUNT)).toBe(true);
 	expect(seen.some(({ begun: some }) => some > 0 && some < COUNT)).toBe(true);
 	// A mistake in the last item is found before the first one is paid for.
@@ -119,7 +119,7 @@ test('a Stop between two turns prepares no further item', async () => {
 	await expect(result).rejects.toThrow('canceled');
 	for (let times = 0; times < COUNT; times += 1) await turn();
 	// The one that tells that the run has ended is prepared before it tells.
-	expect(prepared).toBeLessThanOrEqual(5);
+	expect(prepared).toBeLessThanOrEqual(26);
 });
 
 test('an item that fails between two turns ends those that are not begun, with one error', async () => {
