@@ -65,6 +65,12 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 		const wasThere = taskType !== undefined && polls.at(-2)?.meaning === 'open';
 		const task = service.books.task(String(taskType ?? last?.kind), taskId);
 		if (last?.meaning === undefined || task === undefined) return [];
+		// Where it is missing as what it was asked for, the error names the kind as which it was found.
+		const isOther = played.input.some(
+			({ taskId: id, taskType: as }) =>
+				id === taskId && as !== undefined && as !== 'auto' && as !== taskType,
+		);
+		if (isOther && last.meaning === 'open') return [];
 		const isYoung = last.at - task.createdAt < YOUNG_MS;
 		const isOfUnknownAge = played.input.some(
 			(item) => item.taskId === taskId && item.submittedAt === undefined,
