@@ -60,6 +60,10 @@ export async function createImages<R extends ImageRequest>(
 	const paidRequests = openPaidRequests(run);
 	const { windowMs, progress } = survival ?? {};
 	const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
+	const isPaid = (itemIndex: number): boolean => {
+		const { request } = wanted[itemIndex] ?? {};
+		return request !== undefined && paidRequests.has(request);
+	};
 	let safe = false;
 	try {
 		const checker = createChecker(run, taskType);
@@ -151,10 +155,7 @@ export async function createImages<R extends ImageRequest>(
 					new Map(unpaid.map(({ request, estimatedCost }) => [request.itemIndex, estimatedCost])),
 				);
 			},
-			isPaid: (itemIndex) => {
-				const { request } = wanted[itemIndex] ?? {};
-				return request !== undefined && paidRequests.has(request);
-			},
+			isPaid,
 			paidRequests,
 			knownOf: (itemIndex) => asks[itemIndex],
 		});
@@ -173,10 +174,7 @@ export async function createImages<R extends ImageRequest>(
 		return output;
 	} finally {
 		paidRequests.close();
-		budget.settle((itemIndex) => {
-			const { request } = wanted[itemIndex] ?? {};
-			return request !== undefined && paidRequests.has(request);
-		});
+		budget.settle(isPaid);
 		run.end();
 		await progress?.close(safe);
 	}
