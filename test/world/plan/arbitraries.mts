@@ -189,6 +189,14 @@ export function possible(one: Flow): Flow {
 	};
 }
 
+/** What a user does once an execution has failed. */
+export const retry: fc.Arbitrary<Act> = record<Act>({
+	kind: fc.constantFrom('retry', 'retryEdited'),
+	edit: fc.constantFrom('prompt', 'account', 'kind', 'model', 'file'),
+	stopAfter: fc.constant(undefined),
+	crashAfter: fc.constant(undefined),
+});
+
 const acts: fc.Arbitrary<Act[]> = fc
 	.tuple(
 		record<Act>({
@@ -197,15 +205,7 @@ const acts: fc.Arbitrary<Act[]> = fc
 			stopAfter: sometimes(12),
 			crashAfter: sometimes(12),
 		}),
-		fc.array(
-			record<Act>({
-				kind: fc.constantFrom('retry', 'retryEdited'),
-				edit: fc.constantFrom('prompt', 'account', 'kind', 'model', 'file'),
-				stopAfter: fc.constant(undefined),
-				crashAfter: fc.constant(undefined),
-			}),
-			{ maxLength: 2 },
-		),
+		fc.array(retry, { maxLength: 2 }),
 	)
 	.map(([first, others]) => [first, ...others]);
 

@@ -3,7 +3,7 @@
  * crash of a wait, five tries, a fault that strikes each time. All of them are possible worlds.
  */
 import fc from 'fast-check';
-import { fault, fitting, parts, possible, record } from './arbitraries.mjs';
+import { fault, fitting, parts, possible, record, retry } from './arbitraries.mjs';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import type { Act, Flow, World } from './world.mjs';
 
@@ -49,15 +49,7 @@ const crashed: fc.Arbitrary<Changes> = record({
 const retried: fc.Arbitrary<Changes> = fc
 	.tuple(
 		fc.constantFrom(2, 3, 5),
-		fc.array(
-			record<Act>({
-				kind: fc.constantFrom('retry', 'retryEdited'),
-				edit: fc.constantFrom('prompt', 'account', 'kind', 'model', 'file'),
-				stopAfter: fc.constant(undefined),
-				crashAfter: fc.constant(undefined),
-			}),
-			{ minLength: 2, maxLength: 2 },
-		),
+		fc.array(retry, { minLength: 2, maxLength: 2 }),
 		fc.array(fault, { minLength: 2, maxLength: 3 }),
 	)
 	.map(([tries, others, some]) => ({ flow: { tries }, others, service: { faults: some } }));
