@@ -10,9 +10,9 @@ module.exports = {
 	runtime: '<rootDir>/test/runtime.cjs',
 	// On a busy machine the seconds of the default are over before a picture is painted.
 	testTimeout: 30_000,
-	// Tests on the engine wait for a third of their time: three workers for two cores.
-	// (A percentage over 100 is no percentage to jest: '150%' would start 150 workers.)
-	maxWorkers: Math.ceil(require('node:os').availableParallelism() * 1.5),
+	// Tests on the engine wait for a third of their time. Each worker loads n8n, so no more than two are
+	// begun beyond one for each core.
+	maxWorkers: require('node:os').availableParallelism() + 2,
 	testSequencer: '<rootDir>/test/sequencer.cjs',
 	// A new worker has to load n8n again. What files leave behind is a few megabytes each; the rest of a
 	// large heap is garbage that was not worth collecting yet.

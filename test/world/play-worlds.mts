@@ -6,6 +6,7 @@
  *   npm run world -- --seed 1 --worlds 1000     those of the seeds 1 to 1000
  *   npm run world -- --minutes 30               as many as there is time for
  *   npm run world -- --rare                     worlds with much of one trouble
+ *   npm run world -- --first 27 --worlds 200    before them the world of seed 27, with its story
  */
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
@@ -20,6 +21,8 @@ const { values } = parseArgs({
 		worlds: text,
 		seed: text,
 		minutes: text,
+		/** A seed whose world is played and told before the others. */
+		first: text,
 		/** Another copy of the package. */
 		package: text,
 		/** Stops after so many broken worlds. */
@@ -38,7 +41,7 @@ const SIGN_OF_LIFE = 1000;
 
 const fresh = Math.floor(Math.random() * 1e9);
 const engine = await theEngine(values.package);
-const first = Number(values.seed ?? fresh);
+const begin = Number(values.seed ?? fresh);
 const minutes = Number(values.minutes ?? Infinity);
 const count = Number(
 	values.worlds ?? (values.minutes !== undefined ? Infinity : values.seed === undefined ? 1000 : 1),
@@ -56,22 +59,21 @@ const began = process.hrtime.bigint();
 const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
 let played = 0;
 let broken = 0;
-while (played < count && broken < most && elapsed() < minutes * 60) {
-	const finding = await playSeed(
-		first + played,
-		engine,
-		wayOf(first + played),
-		values.trace ? console.log : undefined,
-		undefined,
-		values.rare,
-	);
+async function playNext(seed: number, isTold: boolean): Promise<void> {
+	const trace = isTold ? console.log : undefined;
+	const finding = await playSeed(seed, engine, wayOf(seed), trace, undefined, values.rare);
 	played += 1;
 	if (played % SIGN_OF_LIFE === 0) console.error(`${played} worlds, ${broken} broken`);
-	if (finding === undefined) continue;
+	if (finding === undefined) return;
 	broken += 1;
 	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);
 	console.log(finding.story);
 	console.log(`  again: npm run world -- --seed ${finding.seed}${values.rare ? ' --rare' : ''}`);
+}
+if (values.first !== undefined) await playNext(Number(values.first), true);
+for (let seed = begin; seed < begin + count; seed += 1) {
+	if (broken >= most || elapsed() >= minutes * 60) break;
+	await playNext(seed, values.trace);
 }
 const leaked = leak(before, played);
 if (leaked !== undefined) {
@@ -79,5 +81,5 @@ if (leaked !== undefined) {
 	console.log(leaked);
 }
 const perMinute = values.trace ? '' : `; ${Math.round((played / elapsed()) * 60)} worlds a minute`;
-console.log(`\n${played} worlds from seed ${first}, ${broken} broken${perMinute}.`);
+console.log(`\n${played} worlds from seed ${begin}, ${broken} broken${perMinute}.`);
 process.exit(broken > 0 ? 1 : 0);
