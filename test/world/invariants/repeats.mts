@@ -44,14 +44,15 @@ export function timesOf({ as, rounds, tries, again }: Flow): number {
 
 const isPaid = ({ call }: Received): boolean => ['submit', 'sync', 'message'].includes(call);
 
+/** Whether the response has arrived, whole and in time. */
+const hasArrived = ({ fate, goneAt }: Received): boolean =>
+	goneAt === undefined && !/, (but|late|byte)/.test(fate);
+
 /** Refused for good: whatever is sent again gets the same. */
-const isFinal = ({ status = 0, fate, goneAt }: Received): boolean =>
-	status >= 400 &&
-	status < 500 &&
-	![408, 425, 429].includes(status) &&
-	// And has arrived, whole and in time.
-	goneAt === undefined &&
-	!/, (but|late|byte)/.test(fate);
+const isFinal = (request: Received): boolean => {
+	const { status = 0 } = request;
+	return status >= 400 && status < 500 && ![408, 425, 429].includes(status) && hasArrived(request);
+};
 
 function tooManyTimes(step: Step, own: Received[]): Breach[] {
 	const { flow, restarts } = step;
@@ -111,7 +112,8 @@ function stretchesOf(step: Step, earlier: Step | undefined, own: Received[]): Re
 /** Of a task that the gateway does not know, and is old enough to be known, nobody hopes for more. */
 function afterItsEnd({ service: { books } }: Played, requests: Received[]): Breach[] {
 	const misses = new Map<string, { since: number; count: number }>();
-	return requests.flatMap(({ call, kind, taskId, at, meaning }): Breach[] => {
+	return requests.flatMap((request): Breach[] => {
+		const { call, kind, taskId, at, meaning } = request;
 		if (call !== 'poll' || taskId === undefined) return [];
 		const task = books.task(String(kind), taskId);
 		// One that is unknown under its kind is looked for under the other, where it may be another's.
@@ -120,8 +122,8 @@ function afterItsEnd({ service: { books } }: Played, requests: Received[]): Brea
 		if (task === undefined || isAmbiguous) return [];
 		const name = `${kind} ${taskId}`;
 		const before = misses.get(name) ?? { since: at, count: 0 };
-		if (meaning === 'missing') misses.set(name, { ...before, count: before.count + 1 });
-		else misses.delete(name);
+		if (meaning !== 'missing') misses.delete(name);
+		else if (hasArrived(request)) misses.set(name, { ...before, count: before.count + 1 });
 		const isGone =
 			before.count >= MANY_MISSES && at - Math.max(before.since, task.createdAt) >= GONE_MS;
 		if (!isGone) return [];
