@@ -18,7 +18,7 @@ import {
 	type ChatTool,
 	type ChatTurn,
 } from '../../gateway/messages/chat';
-import type { ChatAnswer } from '../../gateway/messages/chatAnswer';
+import type { ChatAnswer } from '../../gateway/messages/chatResponse';
 import type { Piece } from '../../gateway/messages/messageStream';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { nodeError } from '../shared/run/nodeErrors';

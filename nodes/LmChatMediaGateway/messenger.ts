@@ -1,5 +1,5 @@
 import type { ChatTurn } from '../../gateway/messages/chat';
-import { readChatAnswer, type ChatAnswer } from '../../gateway/messages/chatAnswer';
+import { readChatAnswer, type ChatAnswer } from '../../gateway/messages/chatResponse';
 import type { Piece } from '../../gateway/messages/messageStream';
 import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
@@ -23,7 +23,7 @@ import { cleanApiKey } from '../../gateway/protocol/auth';
 import { Requests, RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
 import { createSendOnce } from '../shared/transport/http';
-import { readAnswer, type Arrived } from './streamedAnswer';
+import { readAnswer, type Arrived } from './streamedResponse';
 import type { PaidMessages } from './paidMessages';
 
 /** One message of a chat. */

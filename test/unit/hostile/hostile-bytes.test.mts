@@ -10,7 +10,7 @@ import {
 	toConversation,
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
-import { readChatAnswer } from '../../../gateway/messages/chatAnswer.js';
+import { readChatAnswer } from '../../../gateway/messages/chatResponse.js';
 import {
 	checkRequest,
 	inWords,

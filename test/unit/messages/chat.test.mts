@@ -5,7 +5,7 @@ import {
 	type ChatPart,
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
-import { readChatAnswer } from '../../../gateway/messages/chatAnswer.js';
+import { readChatAnswer } from '../../../gateway/messages/chatResponse.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
 
 const PNG =

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { createKeyFilter } from '../../../gateway/util/keyFilter.js';
 import type { Piece } from '../../../gateway/messages/messageStream.js';
-import { readAnswer, type Arrived } from '../../../nodes/LmChatMediaGateway/streamedAnswer.js';
+import { readAnswer, type Arrived } from '../../../nodes/LmChatMediaGateway/streamedResponse.js';
 
 const KEY = 'sk-secret-0123456789';
 const withoutKey = (text: string) => text.replaceAll(KEY, '***');
