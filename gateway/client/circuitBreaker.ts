@@ -1,8 +1,9 @@
-/** The pause after a refusal, doubled with each one in a row: tests "halts the whole run". */
+/** The pause after a refusal, doubled with each one in a row: test "halts the whole run for a moment". */
 const FIRST_PAUSE_MS = 200;
+/** It doubles up to this: test "after 429 makes the pauses grow". */
 const LONGEST_PAUSE_MS = 30_000;
-/** Minutes of nothing but refusals: then nobody is kept waiting for more of them. */
-const PATIENCE_MS = 300_000;
+/** After nothing but refusals for this long the circuit opens: test "of minutes without end". */
+const OPEN_AFTER_MS = 300_000;
 
 /**
  * Whether it is of use to send anything, as in the pattern of that name (M. Nygard, "Release It!"):
@@ -43,6 +44,6 @@ export class CircuitBreaker {
 
 	/** Opens if there were nothing but refusals for minutes. To be asked after a refusal. */
 	openIfLasting(now: number): void {
-		this.isOpen ||= now - this.refusedSince > PATIENCE_MS;
+		this.isOpen ||= now - this.refusedSince > OPEN_AFTER_MS;
 	}
 }

@@ -40,13 +40,13 @@ export interface Client {
 	/**
 	 * @param way how to make the attempts, if not in the usual way
 	 * @param isForPaid whether it leads to something that was paid for: then an address that does not
-	 *   answer is waited for, even if it has never answered in this run
+	 *   respond is waited for, even if it has never responded in this run
 	 */
 	sendWithRetry(plan: RequestPlan, way?: SendOnce, isForPaid?: boolean): Promise<Sent>;
 	/**
-	 * The same for who can only work with a good answer.
+	 * The same for who can only work with a good response.
 	 *
-	 * @returns the JSON of the answer
+	 * @returns the JSON of the response
 	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
 	 */
 	send(plan: RequestPlan, way?: SendOnce): Promise<JsonObject>;
@@ -65,8 +65,8 @@ class KnownAddresses {
 
 	note(plan: RequestPlan, outcome: Outcome): void {
 		const address = addressOf(plan);
-		const isAnswer = outcome.kind === 'answer' && outcome.httpCode < 500;
-		if (isAnswer && isJsonObject(outcome.json)) {
+		const isResponse = outcome.kind === 'response' && outcome.httpCode < 500;
+		if (isResponse && isJsonObject(outcome.json)) {
 			this.proven.add(address);
 			this.failingSince.delete(address);
 		} else if (isLikelyWrongAddress(outcome) && !this.failingSince.has(address)) {
@@ -85,7 +85,7 @@ class KnownAddresses {
 		const address = addressOf(plan);
 		// A server that gives a web page in place of an image goes on giving it.
 		const isPage =
-			plan.call === 'download' && outcome.kind === 'answer' && /^\s*</.test(outcome.text);
+			plan.call === 'download' && outcome.kind === 'response' && /^\s*</.test(outcome.text);
 		if (!isPage && (isForPaid || this.proven.has(address))) return undefined;
 		return this.now() - (this.failingSince.get(address) ?? this.now());
 	}
@@ -130,14 +130,18 @@ export function createClient({
 		return await limiter.run(async (permit) => {
 			const outcome = await way(plan, timeoutMs);
 			addresses.note(plan, outcome);
-			if (isRateLimited(outcome) && outcome.kind === 'answer') {
+			if (isRateLimited(outcome) && outcome.kind === 'response') {
 				lastRefusal = outcome;
 				// Polls are repeated until their deadline, by whoever waits.
 				if (plan.call === 'poll') onRepeat?.();
 				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
 				// A pause longer than that is no pause: the request fails and says so.
 				limiter.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
-			} else if (outcome.kind === 'answer' && outcome.httpCode < 500 && outcome.httpCode !== 429) {
+			} else if (
+				outcome.kind === 'response' &&
+				outcome.httpCode < 500 &&
+				outcome.httpCode !== 429
+			) {
 				// Good or not: it was not refused for its rate.
 				limiter.accepted(permit);
 			}

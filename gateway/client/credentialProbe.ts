@@ -1,7 +1,7 @@
 import { isJsonObject } from '../util/json';
 import { needsHttps } from '../protocol/errorBody';
 import { holdsModels, planModelList } from '../protocol/models';
-import type { Answer, Fault, Outcome } from '../protocol/outcome';
+import type { HttpResponse, Fault, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
 import { faultTexts, GATEWAY, LISTING, type Place } from '../errors/faultTexts';
 
@@ -13,13 +13,13 @@ export interface Verdict {
 
 /**
  * Plans the test of a key that costs nothing: the query of a task that cannot exist. A wrong key
- * is answered by 401, a right one by 404 (specification, section 7).
+ * gets 401, a right one 404 (specification, section 7).
  */
 export function planProbe(): RequestPlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
 }
 
-/** What the answer to the probe says about address and key. */
+/** What the response to the probe says about address and key. */
 export function readProbe(outcome: Outcome): Verdict {
 	if (outcome.kind === 'fault') return { ok: false, message: faultMessage(outcome, GATEWAY) };
 	const { httpCode, json } = outcome;
@@ -52,7 +52,7 @@ export function planListingProbe(): RequestPlan {
 	return planModelList();
 }
 
-/** What the answer of the listing says about its address. */
+/** What the response of the listing says about its address. */
 export function readListingProbe(outcome: Outcome): Verdict {
 	if (outcome.kind === 'fault') return { ok: false, message: faultMessage(outcome, LISTING) };
 	const { httpCode, json } = outcome;
@@ -97,14 +97,14 @@ const OF_THE_CONNECTION: readonly Fault[] = [
 	'other',
 ];
 
-/** Whether an outcome shows that an address is answered by its protocol. */
+/** Whether an outcome shows that something at an address speaks its protocol. */
 export function speaksProtocol(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') return ['certificate', 'tlsMismatch'].includes(outcome.fault);
 	return !needsHttps(outcome);
 }
 
 function readWrongPlace(
-	{ httpCode, text, headers }: Answer,
+	{ httpCode, text, headers }: HttpResponse,
 	{ field }: Place,
 ): Verdict | undefined {
 	if (httpCode >= 300 && httpCode < 400) {

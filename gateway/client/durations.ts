@@ -20,9 +20,9 @@ export interface TrackedTask {
 	/** The pause that follows a moment, in milliseconds; undefined where nothing is known. */
 	pauseFrom(from: number): number | undefined;
 	/** A poll goes out. */
-	asked(now: number): void;
+	pollSent(now: number): void;
 	/** It has told the status. Only a success tells a duration: a failure says nothing of the others. */
-	answered(group: StatusGroup, now: number): void;
+	statusSeen(group: StatusGroup, now: number): void;
 	/** Nobody waits for it any more. */
 	end(): void;
 }
@@ -49,7 +49,7 @@ const NEW_SHARE = 0.1;
 const REPLAN_MS = 500;
 /** The ages of open tasks are rounded down to this: a few groups stand for thousands of tasks. */
 const OPEN_STEP_MS = 500;
-/** An answer that comes so soon says how things stood when it was asked for; a later one may have waited anywhere. */
+/** A response that comes so soon says how things stood when it was asked for; a later one may have waited anywhere. */
 const PROMPT_MS = 1000;
 
 interface OpenTask {
@@ -80,7 +80,7 @@ export class Durations {
 
 	/**
 	 * Begins to wait for a task. The first, and then one in so many, explores: where a duration is
-	 * only known to lie between two polls, it is asked about between them.
+	 * only known to lie between two polls, it is polled between them.
 	 *
 	 * @param submittedAt on the same clock as all other times here
 	 * @param pauses what its pauses are chosen from
@@ -96,7 +96,7 @@ export class Durations {
 		const place = explorer > most ? 0 : isBold ? explorer + 1 : 1;
 		const task: OpenTask = { submittedAt, openAt: submittedAt };
 		this.waiting.add(task);
-		let askedAt = submittedAt;
+		let sentAt = submittedAt;
 		return {
 			pauseFrom: (from) => {
 				const next = this.plan(pauses, from, place)(from - submittedAt);
@@ -104,17 +104,17 @@ export class Durations {
 				const { shortest, longest } = pauses;
 				return Math.min(longest, Math.max(shortest, next + submittedAt - from));
 			},
-			asked: (now) => {
-				askedAt = now;
+			pollSent: (now) => {
+				sentAt = now;
 			},
-			answered: (group, now) => {
+			statusSeen: (group, now) => {
 				if (group === 'success') {
 					// Until the plan is made anew, the next explorer would guess the same.
 					if (place > 0 && this.plans?.isExplorable === true) this.fresh = MOST_OBSERVATIONS;
-					const by = now - askedAt <= PROMPT_MS ? askedAt : now;
+					const by = now - sentAt <= PROMPT_MS ? sentAt : now;
 					this.observe(task.openAt - submittedAt, by - submittedAt, WIDEST * pauses.longest, now);
 				} else if (group === 'unsuccessful') this.noteFailure();
-				else task.openAt = askedAt;
+				else task.openAt = sentAt;
 			},
 			end: () => {
 				if (this.waiting.delete(task) && place > 0) this.explorers.delete(explorer);

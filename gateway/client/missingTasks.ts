@@ -1,8 +1,8 @@
 /** A task may become visible only a while after its submit, in milliseconds. */
 export const YOUNG_MS = 30_000;
-/** Where its age is not known, or where it was seen before, a few answers in a row decide. */
+/** Where its age is not known, or where it was seen before, a few responses in a row decide. */
 const STAYS_MS = 5000;
-const FEW_ANSWERS = 4;
+const FEW_MISSES = 4;
 
 /** What is known about a task that the gateway does not know: decides when that is final. */
 export interface Sightings {
@@ -21,13 +21,13 @@ export interface Sightings {
  *
  * @returns whether that is final: at once for a task that was submitted half a minute ago, for a
  * younger one only if it stays until then, and for five seconds where its age is not known; in these
- * cases not before a few answers in a row have said so
+ * cases not before a few responses in a row have said so
  */
 export function isGone(task: Sightings, now: number): boolean {
 	task.missingSince ??= now;
 	task.misses = (task.misses ?? 0) + 1;
 	const missingMs = now - task.missingSince;
-	const isSure = task.misses >= FEW_ANSWERS;
+	const isSure = task.misses >= FEW_MISSES;
 	if (task.bornAt === undefined || task.seen === true) return isSure && missingMs >= STAYS_MS;
 	if (task.missingSince - task.bornAt >= YOUNG_MS) return true;
 	// A clock that is wrong elsewhere does not keep anybody waiting.

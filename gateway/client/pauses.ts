@@ -1,4 +1,4 @@
-/** No task is asked about more often than this, whatever the options say. */
+/** No task is polled more often than this, whatever the options say. */
 export const SHORTEST_PAUSE_MS = 1000;
 /** Polls are put at multiples of this: what goes out together costs less than one by one. */
 export const TOGETHER_MS = 100;
@@ -24,7 +24,7 @@ export interface PauseRange {
 	longest: number;
 }
 
-/** @param intervalMs about how often a task is asked about */
+/** @param intervalMs about how often a task is polled */
 export function pauseRange(intervalMs: number): PauseRange {
 	const longest = (intervalMs * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
 	return {
@@ -37,7 +37,7 @@ export function pauseRange(intervalMs: number): PauseRange {
  * The pause before the next poll of a task of which nothing is known, but for the jitter.
  *
  * @param left how many tasks are waited for
- * @param polls how often the task was asked about
+ * @param polls how often the task was polled
  * @returns milliseconds
  */
 export function usualPause(intervalMs: number, left: number, polls: number): number {

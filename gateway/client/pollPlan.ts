@@ -47,7 +47,7 @@ const KERNEL_SHARE = 0.3;
  * @param known where the probability lies
  * @param seen from so many durations
  * @param failed how many tasks have failed beside those
- * @param place of an explorer, from 1; 0 for a task that is asked about where it is best by what is known
+ * @param place of an explorer, from 1; 0 for a task that is polled where it is best by what is known
  */
 export function planPolls(
 	known: readonly Lump[],

@@ -7,12 +7,13 @@ import type { Pauses } from './pollPlan';
 import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
 
 /** What one poll about a task brought. */
-export type PollAnswer =
+export type PollResult =
 	/** `pauseMs`: what the gateway asked for by `Retry-After`. */
 	| { kind: 'state'; state: TaskState; pauseMs?: number }
 	/**
-	 * A fault that may pass. `rateLimited`: it was refused for haste, which the rate limiter answers for all; it says
-	 * nothing about this task. `soon`: a further answer is needed to tell whether it passes.
+	 * A fault that may pass. `rateLimited`: the poll was refused for its rate, which the rate limiter
+	 * deals with for all requests; it says nothing about this task. `soon`: a further poll is needed
+	 * to tell whether it passes.
 	 */
 	| {
 			kind: 'passing';
@@ -21,21 +22,21 @@ export type PollAnswer =
 			rateLimited?: boolean;
 			soon?: boolean;
 	  }
-	/** Asking again is of no use. */
+	/** Polling again is of no use. */
 	| { kind: 'final'; error: GatewayError };
 
 /** How the waiting for one task ended. */
 export type Settled =
 	| { kind: 'finished'; state: TaskState }
 	| { kind: 'problem'; error: GatewayError }
-	/** Still open at the deadline. `state` and `error` are the last ones seen; none: it was not asked. */
+	/** Still open at the deadline. `state` and `error` are the last ones seen; none: it was never polled. */
 	| { kind: 'deadline'; state?: TaskState; error?: GatewayError; polls: number };
 
 export interface PollerOptions<T = TaskRef> {
 	clock: Clock;
-	/** Asks once. Must not throw, except when the run is stopped; never takes longer than `timeoutMs`. */
-	ask: (task: T, timeoutMs: number) => Promise<PollAnswer>;
-	/** About how often each task is asked about, in milliseconds. */
+	/** One poll. Must not throw, except when the run is stopped; never takes longer than `timeoutMs`. */
+	pollOnce: (task: T, timeoutMs: number) => Promise<PollResult>;
+	/** About how long each task is left alone between two polls, in milliseconds. */
 	intervalMs: number;
 	/** How many tasks there will be in all, where that is known before they all wait. */
 	expected?: number;
@@ -47,12 +48,12 @@ interface Entry<T> {
 	open: boolean;
 	/** Set when no further poll fits in before the deadline. */
 	lastPoll: boolean;
-	/** The deadline is over, and an answer is still waited for until then. */
+	/** The deadline is over, and a response is still waited for until then. */
 	lateUntil?: number;
 	/** Whether a poll is under way. */
-	asking: boolean;
-	/** Whether an answer has come that says something about the task, if only a fault. */
-	answered: boolean;
+	isPolling: boolean;
+	/** Whether a poll has told something about the task, if only a fault. */
+	hasResult: boolean;
 	polls: number;
 	/** Where it is known when it was submitted, and how long tasks like it take. */
 	tracked?: TrackedTask;
@@ -68,14 +69,14 @@ interface ScheduledPoll<T> {
 	purpose: 'poll' | 'deadline' | 'end';
 }
 
-/** How long before the deadline the last poll is put: time for an answer to come. */
+/** How long before the deadline the last poll is put: time for a response to come. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
-/** How much longer than until the deadline the gateway may take to answer. */
-const LATE_ANSWER_MS = 3000;
-/** How long a poll is waited for that had to wait for its turn: its answer is not thrown away. */
+/** How much later than the deadline a response may come. */
+const LATE_RESPONSE_MS = 3000;
+/** How long a poll is waited for that had to wait for its turn: its response is not thrown away. */
 const LATE_TURN_MS = 30_000;
-/** The longest pause where a further answer is needed to tell whether a fault passes. */
+/** The longest pause where a further poll is needed to tell whether a fault passes. */
 const SOON_MS = 2000;
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
 const LONGEST_SLEEP_MS = 5000;
@@ -89,15 +90,15 @@ const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_
 /** Waits for many tasks at once. */
 export interface Poller<T = TaskRef> {
 	/**
-	 * Waits until the task is finished, cannot be asked about, or is still open after `maxWaitMs`.
+	 * Waits until the task is finished, cannot be polled, or is still open after `maxWaitMs`.
 	 * Rejects only if the clock does: when the run is stopped.
 	 *
-	 * At the deadline an answer that is on its way is waited for a moment longer; and a task that no
-	 * answer has told anything about, because its questions had to wait for their turn, is asked about
-	 * once more, for half a minute at the most.
+	 * At the deadline a response that is on its way is waited for a moment longer; and a task that no
+	 * response has told anything about, because its polls had to wait for their turn, is polled once
+	 * more, for half a minute at the most.
 	 *
 	 * @param ageMs how long ago it was submitted, in milliseconds: before its first pause is over it
-	 * is not asked about. Where that is not known it is asked about at once.
+	 * is not polled. Where that is not known it is polled at once.
 	 * @param durations how long tasks like it take; a task of known age learns from it and adds to it
 	 */
 	wait(task: T, maxWaitMs: number, ageMs?: number, durations?: Durations): Promise<Settled>;
@@ -108,11 +109,11 @@ export interface Poller<T = TaskRef> {
 /**
  * The one poller (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
  * a thousand of them cost what a list of a thousand entries costs. Pauses are counted from the last
- * answer, be it the one to the submit, grow, and are jittered; the last poll comes just before
+ * response, be it the one to the submit, grow, and are jittered; the last poll comes just before
  * the deadline; a status that is not in the table keeps the task open.
  */
 export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
-	const { clock, ask } = options;
+	const { clock, pollOnce } = options;
 	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	const range = pauseRange(interval);
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
@@ -176,15 +177,15 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	/** The deadline is over. */
 	function becomeLate(entry: Entry<T>): void {
 		const now = clock.now();
-		if (entry.answered && !entry.asking) return giveUp(entry);
+		if (entry.hasResult && !entry.isPolling) return giveUp(entry);
 		entry.lateUntil = now + LATE_TURN_MS;
 		schedule(entry, 'end', entry.lateUntil);
-		if (!entry.asking) void poll(entry);
+		if (!entry.isPolling) void poll(entry);
 	}
 
 	function close(entry: Entry<T>, end: Settled): void {
 		entry.open = false;
-		// The deadline's appointment still holds the entry: it need not hold the answer as well.
+		// The deadline's appointment still holds the entry: it need not hold the response as well.
 		entry.state = undefined;
 		entry.tracked?.end();
 		open -= 1;
@@ -198,18 +199,18 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	}
 
 	async function poll(entry: Entry<T>): Promise<void> {
-		if (entry.asking) return;
+		if (entry.isPolling) return;
 		entry.polls += 1;
-		entry.asking = true;
-		entry.tracked?.asked(clock.now());
-		const end = entry.lateUntil ?? entry.deadline + LATE_ANSWER_MS;
+		entry.isPolling = true;
+		entry.tracked?.pollSent(clock.now());
+		const end = entry.lateUntil ?? entry.deadline + LATE_RESPONSE_MS;
 		try {
-			const answer = await ask(
+			const result = await pollOnce(
 				entry.task,
 				Math.min(LONGEST_POLL_MS, Math.max(SHORTEST_PAUSE_MS, end - clock.now())),
 			);
-			entry.asking = false;
-			if (entry.open) take(entry, answer);
+			entry.isPolling = false;
+			if (entry.open) take(entry, result);
 		} catch (reason) {
 			drop(entry, reason);
 		}
@@ -222,32 +223,32 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		entry.fail(reason);
 	}
 
-	function take(entry: Entry<T>, answer: PollAnswer): void {
-		if (answer.kind === 'state') entry.tracked?.answered(answer.state.group, clock.now());
-		if (answer.kind === 'final') return close(entry, { kind: 'problem', error: answer.error });
-		if (answer.kind === 'state' && isFinished(answer.state.group)) {
-			return close(entry, { kind: 'finished', state: answer.state });
+	function take(entry: Entry<T>, result: PollResult): void {
+		if (result.kind === 'state') entry.tracked?.statusSeen(result.state.group, clock.now());
+		if (result.kind === 'final') return close(entry, { kind: 'problem', error: result.error });
+		if (result.kind === 'state' && isFinished(result.state.group)) {
+			return close(entry, { kind: 'finished', state: result.state });
 		}
-		if (answer.kind === 'state') entry.state = answer.state;
-		entry.error = answer.kind === 'passing' ? answer.error : undefined;
-		if (answer.kind === 'state' || answer.rateLimited !== true) entry.answered = true;
-		if (entry.answered && (entry.lastPoll || entry.lateUntil !== undefined)) {
+		if (result.kind === 'state') entry.state = result.state;
+		entry.error = result.kind === 'passing' ? result.error : undefined;
+		if (result.kind === 'state' || result.rateLimited !== true) entry.hasResult = true;
+		if (entry.hasResult && (entry.lastPoll || entry.lateUntil !== undefined)) {
 			return giveUp(entry);
 		}
-		// Refused for haste only, the deadline brings another poll.
-		if (!entry.lastPoll || entry.lateUntil !== undefined) scheduleNext(entry, answer);
+		// Refused for its rate only, the deadline brings another poll.
+		if (!entry.lastPoll || entry.lateUntil !== undefined) scheduleNext(entry, result);
 		wake();
 	}
 
-	function scheduleNext(entry: Entry<T>, answer: Exclude<PollAnswer, { kind: 'final' }>): void {
+	function scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
 		const now = clock.now();
-		const { rateLimited = false, soon = false } = answer.kind === 'passing' ? answer : {};
+		const { rateLimited = false, soon = false } = result.kind === 'passing' ? result : {};
 		const longest = soon ? SOON_MS : Infinity;
 		const own = rateLimited
 			? SHORTEST_PAUSE_MS
 			: Math.min(longest, usualPause(interval, left(), entry.polls));
-		const learned = answer.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
-		const pause = Math.max(answer.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
+		const learned = result.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
+		const pause = Math.max(result.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
 		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
 		const at = together(now + pause);
@@ -265,7 +266,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 				const now = clock.now();
 				const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 				const last = wait - LAST_POLL_LEAD_MS;
-				// Not jittered: what was submitted at different times is asked about at different times.
+				// Not jittered: what was submitted at different times is polled at different times.
 				const known = ageMs >= 0 && ageMs < Infinity;
 				const tracked = known ? durations?.track(now - ageMs, pausesNow()) : undefined;
 				const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? usualPause(interval, left(), 0);
@@ -276,8 +277,8 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 					deadline: now + wait,
 					open: true,
 					lastPoll: first === last,
-					asking: false,
-					answered: false,
+					isPolling: false,
+					hasResult: false,
 					polls: 0,
 					tracked,
 					settle,

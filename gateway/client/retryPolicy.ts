@@ -5,7 +5,7 @@ import { isQuotaRefusal } from '../protocol/quota';
 /** How often one request is tried at the most; waiting for tasks has its own deadline instead. */
 const MOST_ATTEMPTS = 6;
 
-/** A gateway that only says "too often" is asked again for longer: the run's pace adapts to it. */
+/** A request over the rate limit is tried again for longer: the send rate adapts to the gateway. */
 const MOST_RATE_LIMITED_ATTEMPTS = 15;
 
 const FIRST_PAUSE_MS = 1000;
@@ -15,7 +15,7 @@ const LONGEST_PAUSE_MS = 20_000;
 const FIRST_QUICK_PAUSE_MS = 150;
 const MOST_QUICK_MS = 4800;
 
-/** A `Retry-After` beyond this is no pause but an answer: the user is told instead. */
+/** A `Retry-After` beyond this is too long to wait for: the user is told instead. */
 export const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
@@ -25,7 +25,7 @@ export type Decision =
 
 /** Whether an outcome is a 429 for sending too often. */
 export function isRateLimited(outcome: Outcome): boolean {
-	return outcome.kind === 'answer' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
+	return outcome.kind === 'response' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
 
 const PASSING_FAULTS: readonly Fault[] = [
@@ -37,7 +37,7 @@ const PASSING_FAULTS: readonly Fault[] = [
 	'other',
 ];
 
-/** Whether the same question may bring an answer a little later. For requests that cost nothing. */
+/** Whether the same request may succeed a little later. For requests that cost nothing. */
 export function isTransient(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') {
 		return PASSING_FAULTS.includes(outcome.fault);
@@ -111,7 +111,7 @@ export function decideRetry({
 }: Attempted): Decision {
 	if (isGood(outcome)) return { again: false };
 	const asked =
-		outcome.kind === 'answer' ? retryAfterMs(outcome.headers['retry-after'], nowMs) : undefined;
+		outcome.kind === 'response' ? retryAfterMs(outcome.headers['retry-after'], nowMs) : undefined;
 	if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return { again: false };
 	const isQuick = nothingForMs !== undefined;
 	const firstMs = isQuick ? FIRST_QUICK_PAUSE_MS : FIRST_PAUSE_MS;

@@ -57,7 +57,7 @@ export class SendRate {
 	/** At which rate the last accepted request was sent. */
 	private acceptedRate = 0;
 
-	/** That a limit is met: the logarithm of how much likelier it makes the last answers than chance does. */
+	/** That a limit is met: the logarithm of how much likelier it makes the last responses than chance does. */
 	private evidence = 0;
 
 	/** Whether the last event of refusals lowered the rate. */

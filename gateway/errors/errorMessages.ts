@@ -1,6 +1,6 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
 import { excerpt, firstText, quote } from '../util/text';
-import { wasNotAccepted, type Answer, type Outcome } from '../protocol/outcome';
+import { wasNotAccepted, type HttpResponse, type Outcome } from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
@@ -13,14 +13,14 @@ import { checkAddress, faultTexts, placeOf } from './faultTexts';
  * listing, a plain `error` string, or a body that is nothing but text. It is made fit to be shown,
  * and what looks like a key is taken out, because some gateways quote the key that they refuse.
  */
-export function gatewayMessage(answer: Answer): string | undefined {
-	const body = answer.json;
+export function gatewayMessage(response: HttpResponse): string | undefined {
+	const body = response.json;
 	if (isJsonObject(body)) {
 		const error = body.error;
 		return firstText([isJsonObject(error) ? error.message : error, body.message]);
 	}
-	const isText = body === undefined && !/^\s*[<{[]/.test(answer.text);
-	return firstText([isText ? answer.text : body]);
+	const isText = body === undefined && !/^\s*[<{[]/.test(response.text);
+	return firstText([isText ? response.text : body]);
 }
 
 const NAMES: Record<Call, string> = {
@@ -45,8 +45,8 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
 			description: HOW_TO_FIND_OUT,
 			httpCode: outcome.httpCode,
-			taskId: outcome.kind === 'answer' ? idInLocation(outcome.headers.location) : undefined,
-			response: excerpt(outcome.kind === 'answer' ? outcome.text : outcome.received),
+			taskId: outcome.kind === 'response' ? idInLocation(outcome.headers.location) : undefined,
+			response: excerpt(outcome.kind === 'response' ? outcome.text : outcome.received),
 		});
 	}
 	if (outcome.kind === 'fault') {
@@ -91,18 +91,18 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 	return `the gateway responded with ${outcome.httpCode} and ${describeBody(outcome)}`;
 }
 
-function describeBody(answer: Answer): string {
-	if (answer.text.trim() === '') return 'an empty body';
-	if (/^\s*</.test(answer.text)) return 'a web page instead of JSON';
-	if (answer.json === undefined) return "a body that isn't JSON";
+function describeBody(response: HttpResponse): string {
+	if (response.text.trim() === '') return 'an empty body';
+	if (/^\s*</.test(response.text)) return 'a web page instead of JSON';
+	if (response.json === undefined) return "a body that isn't JSON";
 	return 'JSON without any of the expected fields';
 }
 
-function problemFor(plan: RequestPlan, answer: Answer): Problem {
-	const said = gatewayMessage(answer);
+function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
+	const said = gatewayMessage(response);
 	const words = said === undefined ? '' : `: ${said}`;
-	const { httpCode } = answer;
-	if (httpCode >= 200 && httpCode < 300 && saysFailure(answer.json)) {
+	const { httpCode } = response;
+	if (httpCode >= 200 && httpCode < 300 && saysFailure(response.json)) {
 		return {
 			message: `While ${NAMES[plan.call]}, the gateway reported an error${words}`,
 			description: "Try again later, or ask the gateway's operator.",
@@ -110,14 +110,14 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	}
 	if (httpCode >= 200 && httpCode < 300) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway responded with ${describeBody(answer)}`,
+			message: `While ${NAMES[plan.call]}, the gateway responded with ${describeBody(response)}`,
 			description: checkAddress(placeOf(plan)),
 		};
 	}
 	if (httpCode >= 300 && httpCode < 400) {
 		return {
 			message: `While ${NAMES[plan.call]}, the gateway redirected to another address (${httpCode})`,
-			description: `The API key isn't sent to other addresses. If ${quote(answer.headers.location ?? 'it')} is your gateway's address, enter it as ${placeOf(plan).field} in the Media Gateway credential.`,
+			description: `The API key isn't sent to other addresses. If ${quote(response.headers.location ?? 'it')} is your gateway's address, enter it as ${placeOf(plan).field} in the Media Gateway credential.`,
 		};
 	}
 	if (plan.call === 'message') {
@@ -136,9 +136,9 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 			description: "Check the key's permissions in the gateway's console.",
 		};
 	}
-	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(answer)) {
+	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(response)) {
 		return {
-			message: `A server in front of the gateway responded with 404 and ${describeBody(answer)}${words}`,
+			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}${words}`,
 			description: `This says nothing about the task. ${checkAddress(placeOf(plan))}`,
 		};
 	}
@@ -151,7 +151,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 					: checkAddress(placeOf(plan)),
 		};
 	}
-	if (needsHttps(answer)) {
+	if (needsHttps(response)) {
 		const { field } = placeOf(plan);
 		return {
 			message: `The server uses https at this address (400)${words}`,
@@ -167,7 +167,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 					: 'Send a smaller image.',
 		};
 	}
-	if (isQuotaRefusal(answer)) {
+	if (isQuotaRefusal(response)) {
 		return {
 			message: `Insufficient quota (429)${words}`,
 			description:
@@ -177,7 +177,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 	if (httpCode === 429) {
 		return {
 			message: `Rate limit exceeded (429)${words}`,
-			description: `${howLongToWait(answer)}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.`,
+			description: `${howLongToWait(response)}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.`,
 		};
 	}
 	if (httpCode >= 500 || httpCode === 408) {
@@ -195,7 +195,7 @@ function problemFor(plan: RequestPlan, answer: Answer): Problem {
 }
 
 /** What the gateway asks for by a `Retry-After` in seconds, with a blank behind it. */
-function howLongToWait({ headers }: Answer): string {
+function howLongToWait({ headers }: HttpResponse): string {
 	const seconds = Number(headers['retry-after'] ?? 0);
 	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }

@@ -59,7 +59,7 @@ export interface ChatCall {
  * A chat in the words of the message endpoint: what the system says goes to the front, results of
  * tools are said by the user, and whatever follows in the same role becomes one turn.
  *
- * @throws GatewayError if there is nothing in it to answer, or a file that no model takes
+ * @throws GatewayError if there is nothing in it to respond to, or a file that no model takes
  */
 export function toConversation(messages: ChatMessage[]): Conversation {
 	const system = messages

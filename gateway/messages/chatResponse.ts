@@ -7,8 +7,8 @@ import { assignIds, createIdGiver, type IdGiver } from './toolIds';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
 
-/** What the model answered, in the words of whoever talks to it. */
-export interface ChatAnswer {
+/** The model's response, in the terms of the AI Node SDK. */
+export interface ChatResponse {
 	id?: string;
 	parts: ChatPart[];
 	finishReason: FinishReason;
@@ -31,20 +31,20 @@ export interface ChatUsage {
 }
 
 /**
- * Reads the answer to a message of a chat.
+ * Reads the response to a message of a chat.
  *
  * @param newId gives a tool call an ID that no other of the conversation has, its own if that will do
- * @throws UnknownOutcomeError if the gateway took the message on and answered with an error, or if a
+ * @throws UnknownOutcomeError if the gateway took the message on and responded with an error, or if a
  *   tool call is only half there: it is not to be sent again by itself
  */
-export function readChatAnswer(
+export function readChatResponse(
 	body: JsonObject,
 	newId: IdGiver = createIdGiver(new Set(), ''),
-): ChatAnswer {
-	const answer = readMessage(body);
-	if (answer === undefined) throw brokenOff(body);
-	const came = answer.content.filter(isJsonObject);
-	const { stopReason } = answer;
+): ChatResponse {
+	const response = readMessage(body);
+	if (response === undefined) throw brokenOff(body);
+	const came = response.content.filter(isJsonObject);
+	const { stopReason } = response;
 	const half = halfToolCall(came, stopReason);
 	if (half !== undefined) {
 		throw new UnknownOutcomeError({ ...half, response: JSON.stringify(came).slice(0, 2048) });
@@ -56,7 +56,7 @@ export function readChatAnswer(
 		parts: content.flatMap((block) => partsOf(block, ids)),
 		finishReason: finishReasonOf(stopReason, callIds.length > 0),
 		stopReason,
-		usage: answer.usage && readUsage(answer.usage, answer.thinkingTokens),
+		usage: response.usage && readUsage(response.usage, response.thinkingTokens),
 		content,
 		callIds,
 	};
@@ -87,7 +87,7 @@ const NOT_MEANT = ['pause_turn', 'refusal'];
 
 /**
  * Why a tool must not be called: half a prompt would be painted, and charged. Only a stop reason says
- * that an answer has come to its end; without one it was cut somewhere on its way.
+ * that a response has come to its end; without one it was cut somewhere on its way.
  */
 function halfToolCall(content: JsonObject[], stopReason: string | undefined): Problem | undefined {
 	const calls = content.filter(({ type }) => type === 'tool_use');

@@ -147,7 +147,7 @@ export function refusalAdvice(request: MessageRequest, said: string): string[] {
 }
 
 /** What a message brought (specification, 2.7). */
-export interface MessageAnswer {
+export interface MessageResponse {
 	/** All text blocks, joined. */
 	text: string;
 	/** All thinking blocks, joined; empty where the display is omitted. */
@@ -161,8 +161,8 @@ export interface MessageAnswer {
 	content: unknown[];
 }
 
-/** Reads the answer to a message; undefined if it holds no content. */
-export function readMessage(body: JsonObject): MessageAnswer | undefined {
+/** Reads the response to a message; undefined if it holds no content. */
+export function readMessage(body: JsonObject): MessageResponse | undefined {
 	// Some gateways send the text alone.
 	const alone = nonEmptyString(body.content);
 	const content = alone === undefined ? body.content : [{ type: 'text', text: alone }];

@@ -2,7 +2,7 @@ import { jsonObjectIn } from './chat';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import type { ServerEvent } from './serverSentEvents';
 
-/** What a streamed answer brings piece by piece. Tool calls do not: half of one must not get out. */
+/** What a streamed response brings piece by piece. Tool calls do not: half of one must not get out. */
 export interface Piece {
 	type: 'text' | 'thinking';
 	text: string;
@@ -23,7 +23,7 @@ const ADDITIONS: Record<string, 'text' | 'thinking' | 'signature'> = {
 	signature_delta: 'signature',
 };
 
-/** Puts the events of a streamed answer together to the answer that would have come in one. */
+/** Puts the events of a streamed response together to the response that would have come in one. */
 export class MessageStream {
 	private message: JsonObject = {};
 
@@ -37,12 +37,12 @@ export class MessageStream {
 
 	private ended = false;
 
-	/** Whether nothing more will come that matters: the answer is whole, or has failed. */
+	/** Whether nothing more will come that matters: the response is whole, or has failed. */
 	get done(): boolean {
 		return this.ended || this.message.error !== undefined;
 	}
 
-	/** Whether it is an answer: some gateways end it without saying so. */
+	/** Whether it is a response: some gateways end it without saying so. */
 	get whole(): boolean {
 		return this.done || nonEmptyString(this.message.stop_reason) !== undefined;
 	}
@@ -53,7 +53,7 @@ export class MessageStream {
 	}
 
 	/**
-	 * The answer, in the form in which it comes when it is not streamed. Where the input of a tool
+	 * The response, in the form in which it comes when it is not streamed. Where the input of a tool
 	 * call is not whole, it is the text that there is of it instead of an object.
 	 */
 	get body(): JsonObject {
@@ -104,7 +104,7 @@ export class MessageStream {
 	}
 
 	private fail(error: unknown): Piece[] {
-		// Behind its stop reason an answer is whole, and paid.
+		// Behind its stop reason a response is whole, and paid.
 		if (this.whole) this.ended = true;
 		else this.message = { type: 'error', error };
 		return [];
@@ -120,7 +120,7 @@ export class MessageStream {
 		this.message.usage = merge(asObject(this.message.usage), usage);
 	}
 
-	/** An answer that comes in a single event. */
+	/** A response that comes in a single event. */
 	private takeWhole(message: JsonObject): Piece[] {
 		if (this.blocks.length > 0 || !Array.isArray(message.content)) return [];
 		this.begun = true;

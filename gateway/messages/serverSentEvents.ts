@@ -12,7 +12,7 @@ const LONGEST_EVENT = 32 * 1024 * 1024;
  * anywhere. The last event needs no empty line behind it: not every gateway sends one, and one that
  * was cut is no JSON any more.
  *
- * @throws RangeError if an event is longer than any answer
+ * @throws RangeError if an event is longer than any response
  */
 export async function* readServerEvents(
 	bytes: AsyncIterable<Uint8Array>,

@@ -8,7 +8,7 @@ export interface KeptTurn {
 	speaker: string;
 	/** Of its tool calls, as the agent knows them, in the order of the calls. */
 	ids: string[];
-	/** Its text, and fingerprints of what it answers and of all that went before: for turns without tool calls. */
+	/** Its text, and fingerprints of what it responds to and of all that went before: for turns without tool calls. */
 	text: string;
 	after: string;
 	history: string;
@@ -18,10 +18,10 @@ export interface KeptTurn {
 	size: number;
 }
 
-/** An answer that is to be kept. */
+/** A response that is to be kept. */
 export interface Said {
 	speaker: string;
-	/** What it answers, as it was sent. */
+	/** What it responds to, as it was sent. */
 	turns: ChatTurn[];
 	blocks: JsonObject[];
 	/** @see KeptTurn.ids */
@@ -128,17 +128,17 @@ function withToolTurns(kept: KeptTurn[], turns: ChatTurn[]): ChatTurn[] {
 /** A kept turn and the results of its calls, by the IDs that the gateway knows. */
 function asItCame({ ids, blocks }: KeptTurn, results: Map<string, JsonObject>): ChatTurn[] {
 	let calls = 0;
-	const answers: JsonObject[] = [];
+	const renamed: JsonObject[] = [];
 	const content = blocks.filter((block) => {
 		if (!isCall(block)) return true;
 		const result = results.get(ids[calls] ?? '');
 		calls += 1;
 		if (result === undefined) return false;
-		answers.push({ ...result, tool_use_id: block.id });
+		renamed.push({ ...result, tool_use_id: block.id });
 		return true;
 	});
 	const turn: ChatTurn = { role: 'assistant', content };
-	if (answers.length > 0) return [turn, { role: 'user', content: answers }];
+	if (renamed.length > 0) return [turn, { role: 'user', content: renamed }];
 	// Thoughts alone are no turn.
 	return content.every(isThinking) ? [] : [turn];
 }

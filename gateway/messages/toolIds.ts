@@ -4,15 +4,15 @@ import type { JsonObject } from '../util/json';
 /** An ID that everything between the gateway and the tool can take. */
 const PLAIN = /^[a-zA-Z0-9][\w-]{0,63}$/;
 
-/** Gives a tool call its ID. @param own the gateway's @param index among the calls of its answer */
+/** Gives a tool call its ID. @param own the gateway's @param index among the calls of its response */
 export type IdGiver = (own: unknown, index: number) => string;
 
 /**
  * Makes IDs for tool calls that no other call of a conversation has. A gateway may count its calls
- * from 0 in each answer, or leave the ID out; an agent, its memory and n8n find a call by nothing else.
+ * from 0 in each response, or leave the ID out; an agent, its memory and n8n find a call by nothing else.
  *
  * @param used the IDs of the conversation so far, and of others that the same agent leads
- * @param seed the same gives the same IDs: an answer that is read again is the same answer
+ * @param seed the same gives the same IDs: a response that is read again is the same response
  * @returns the gateway's own ID where it will do, else another
  */
 export function createIdGiver(used: ReadonlySet<string>, seed: string): IdGiver {
@@ -29,7 +29,7 @@ export function createIdGiver(used: ReadonlySet<string>, seed: string): IdGiver 
 }
 
 /**
- * Gives the tool calls of an answer their IDs.
+ * Gives the tool calls of a response their IDs.
  *
  * @returns the IDs for the agent, and the blocks as they go back to the gateway: with its own IDs,
  *   unless one is missing or stands for two calls, so that a result could not be told to whom it belongs

@@ -119,19 +119,19 @@ export function readModel(record: unknown): ModelRecord | undefined {
 	};
 }
 
-/** Whether an answer of the listing says that it is none: `success` is false, whatever the status. */
+/** Whether a response of the listing says that it is none: `success` is false, whatever the status. */
 export function saysFailure(body: unknown): boolean {
 	return isJsonObject(body) && (body.success === false || body.success === 'false');
 }
 
-/** Whether an answer holds what its plan asks for: a list of models, or one (specification, 2.8). */
+/** Whether a response holds what its plan asks for: a list of models, or one (specification, 2.8). */
 export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
 	const data = isJsonObject(body) ? body.data : undefined;
 	if (!isJsonObject(data)) return false;
 	return path !== LIST_PATH || Array.isArray(data.items);
 }
 
-/** Reads the answer of `GET /v1/media/models`; records that name no model are passed over. */
+/** Reads the response of `GET /v1/media/models`; records that name no model are passed over. */
 export function readModelList(body: unknown): ModelRecord[] {
 	const data = isJsonObject(body) ? body.data : undefined;
 	const items = isJsonObject(data) && Array.isArray(data.items) ? data.items : [];

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../util/json';
 
 /**
- * Why no answer came. Those of the first group are certain to have happened before anything of the
+ * Why no response came. Those of the first group are certain to have happened before anything of the
  * request was sent: `unconnected` is a connection, or its TLS handshake, that did not come about,
  * `tlsMismatch` one that the two sides cannot agree on, `blocked` n8n's own address protection.
  */
@@ -36,7 +36,7 @@ const NEVER_SENT: readonly Fault[] = [
 /** What came of one attempt to send a plan. */
 export type Outcome =
 	| {
-			kind: 'answer';
+			kind: 'response';
 			httpCode: number;
 			/** Lower-case names. */
 			headers: Record<string, string>;
@@ -49,19 +49,19 @@ export type Outcome =
 			kind: 'fault';
 			fault: Fault;
 			detail: string;
-			/** Where the head of an answer had come. */
+			/** Where the head of a response had come. */
 			httpCode?: number;
 			/** The beginning of what had arrived of its body, without the key. */
 			received?: string;
 	  };
 
-export type Answer = Extract<Outcome, { kind: 'answer' }>;
+export type HttpResponse = Extract<Outcome, { kind: 'response' }>;
 export type FaultOutcome = Extract<Outcome, { kind: 'fault' }>;
 
-/** Whether an answer is one to work with: 2xx and a JSON object. */
-export function isGood(outcome: Outcome): outcome is Answer & { json: JsonObject } {
+/** Whether a response is one to work with: 2xx and a JSON object. */
+export function isGood(outcome: Outcome): outcome is HttpResponse & { json: JsonObject } {
 	return (
-		outcome.kind === 'answer' &&
+		outcome.kind === 'response' &&
 		outcome.httpCode >= 200 &&
 		outcome.httpCode < 300 &&
 		isJsonObject(outcome.json)
@@ -73,16 +73,16 @@ export function isGood(outcome: Outcome): outcome is Answer & { json: JsonObject
  * else is an unknown outcome: it may have been charged.
  */
 export function wasNotAccepted(outcome: Outcome): boolean {
-	if (outcome.kind === 'answer') return isRefusal(outcome.httpCode, outcome.headers.location);
-	// Where the head of an answer has come, its status decides; the request was sent.
+	if (outcome.kind === 'response') return isRefusal(outcome.httpCode, outcome.headers.location);
+	// Where the head of a response has come, its status decides; the request was sent.
 	if (outcome.httpCode !== undefined) return isRefusal(outcome.httpCode);
 	return NEVER_SENT.includes(outcome.fault);
 }
 
 /**
  * Whether a status says that a request was not taken on. 408 is the gateway's own time-out: it may
- * have begun. 303 is what a server answers after it has done what it was asked to (RFC 9110, section
- * 15.4.4). The other redirects say that the request belongs elsewhere, or are no answer to a POST
+ * have begun. 303 is how a server responds after it has done what it was asked to (RFC 9110, section
+ * 15.4.4). The other redirects say that the request belongs elsewhere, or are no response to a POST
  * (304); only where they lead to something below the endpoint, a task that was made, is that not
  * certain.
  */
@@ -199,7 +199,7 @@ const TLS_REASONS: Record<string, Fault> = {
 	),
 };
 
-/** Something answers https that does not speak it: the first bytes are none of TLS. */
+/** Something responds to https that does not speak it: the first bytes are none of TLS. */
 const NO_TLS = ['WRONG_VERSION_NUMBER', 'PACKET_LENGTH_TOO_LONG'];
 
 /** The reason that OpenSSL gives, from the code or, in a handshake, from the text of the error. */

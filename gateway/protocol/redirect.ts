@@ -6,9 +6,9 @@ import type { RequestPlan } from './requestPlan';
  * Where a redirect may be followed to, or undefined if it may not. Only within the gateway's own
  * address, so that the key never leaves for another host; and with a POST only where the status
  * says that the same request is meant (307, 308). Whether a paid request may have been charged that
- * was answered by a redirect, `wasNotAccepted` says.
+ * got a redirect, `wasNotAccepted` says.
  *
- * @param url the address that answered
+ * @param url the address that responded
  * @param address the gateway's address
  */
 export function redirectTarget(
@@ -17,7 +17,7 @@ export function redirectTarget(
 	url: string,
 	address: string,
 ): string | undefined {
-	if (outcome.kind !== 'answer') return undefined;
+	if (outcome.kind !== 'response') return undefined;
 	const sameRequest = outcome.httpCode === 307 || outcome.httpCode === 308;
 	const anyRedirect = [301, 302, 303].includes(outcome.httpCode);
 	if (!sameRequest && !(anyRedirect && plan.method === 'GET')) return undefined;

@@ -28,7 +28,7 @@ export interface TaskState extends TaskRef {
 	model?: string;
 	/** Why the task is unsuccessful, in the gateway's words, where it says so. */
 	reason?: string;
-	/** The whole answer. */
+	/** The whole response. */
 	response: JsonObject;
 }
 

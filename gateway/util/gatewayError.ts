@@ -13,7 +13,7 @@ export interface Problem {
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
-	/** How the answer begins whose outcome is unknown: the ID of a paid task may stand in it. */
+	/** How the response begins whose outcome is unknown: the ID of a paid task may stand in it. */
 	response?: string;
 }
 
@@ -27,7 +27,7 @@ export class GatewayError extends Error {
 }
 
 /**
- * A paid request was sent and no answer tells what became of it: it may have been charged. It is
+ * A paid request was sent and no response tells what became of it: it may have been charged. It is
  * never sent again by itself.
  */
 export class UnknownOutcomeError extends GatewayError {
@@ -40,8 +40,8 @@ export class DeadlineError extends GatewayError {
 }
 
 /** The gateway said nothing about a task before its deadline: other requests took all the time. */
-export class NotAskedError extends DeadlineError {
-	override name = 'NotAskedError';
+export class NotCheckedError extends DeadlineError {
+	override name = 'NotCheckedError';
 }
 
 /** The same error with more known about it, for example the task it belongs to. */

@@ -8,7 +8,7 @@ const LONGEST_TYPE = 500;
 const SHORTEST_BASE64 = 1000;
 /** Fields of an image that comes inside a response (specification, 2.3, `response_format`). */
 const IMAGE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
-/** What an answer of the gateway is nested at the most; below that nothing is looked at. */
+/** What a response of the gateway is nested at the most; below that nothing is looked at. */
 const DEEPEST = 50;
 
 /**

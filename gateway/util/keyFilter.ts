@@ -32,7 +32,7 @@ export function createKeyFilter(key: string, withoutKey: (text: string) => strin
 	};
 }
 
-/** Parts of an answer of which a key may be spread over several, without it. */
+/** Parts of a response of which a key may be spread over several, without it. */
 export function withoutSplitKey<Part extends { type: string }>(
 	parts: Part[],
 	newFilter: () => KeyFilter,

@@ -31,14 +31,14 @@ export function quote(text: string): string {
 		: plain;
 }
 
-/** As much of an answer is kept as may hold an ID, in characters. */
+/** As much of a response is kept as may hold an ID, in characters. */
 const LONGEST_EXCERPT = 2048;
-/** No ID is longer than this, in characters; images that come inside an answer are. */
+/** No ID is longer than this, in characters; images that come inside a response are. */
 const BASE64 = /[\w+/=-]+/g;
 const LONGEST_ID = 400;
 
 /**
- * How an answer begins, for whoever looks for what was paid for: up to 2,048 characters, images
+ * How a response begins, for whoever looks for what was paid for: up to 2,048 characters, images
  * left out. Undefined where nothing came.
  */
 export function excerpt(text: string | undefined): string | undefined {

@@ -1,22 +1,22 @@
-/** An answer, and for how long others may be given it, in milliseconds from when it was asked for. */
+/** A response, and for how long others may be given it, in milliseconds from when it was asked for. */
 export interface Kept<T> {
-	answer: T;
+	value: T;
 	keepMs: number;
 }
 
 /** A change to the listing is visible within this time (specification, 4.7), the gateway's caches included. */
 const LONGEST_MS = 60_000;
 
-/** Shares answers that are on their way, and those that are there for as long as each may be kept. */
+/** Shares responses that are on their way, and those that are there for as long as each may be kept. */
 export class TtlCache<T> {
-	private readonly entries = new Map<string, { until: number; answer: Promise<T> }>();
+	private readonly entries = new Map<string, { until: number; value: Promise<T> }>();
 
 	/** @param now milliseconds since an arbitrary start */
 	constructor(private readonly now: () => number) {}
 
 	/**
-	 * The answer that is kept under a key, else a new one. Who asks while it is on its way shares it;
-	 * a failure is not kept. All get the very same answer: what is handed on of it must be a copy.
+	 * The response that is kept under a key, else a new one. Who asks while it is on its way shares it;
+	 * a failure is not kept. All get the very same response: what is handed on of it must be a copy.
 	 */
 	async get(key: string, load: () => Promise<Kept<T>>): Promise<T> {
 		const now = this.now();
@@ -24,17 +24,17 @@ export class TtlCache<T> {
 			if (until <= now) this.entries.delete(known);
 		}
 		const kept = this.entries.get(key);
-		if (kept !== undefined) return await kept.answer;
+		if (kept !== undefined) return await kept.value;
 		const entry = {
 			// On its way: longer than that nobody waits for what another has asked.
 			until: now + LONGEST_MS,
-			answer: this.load(load, now, (until) => (entry.until = until)),
+			value: this.load(load, now, (until) => (entry.until = until)),
 		};
 		this.entries.set(key, entry);
-		entry.answer.catch(() => {
+		entry.value.catch(() => {
 			if (this.entries.get(key) === entry) this.entries.delete(key);
 		});
-		return await entry.answer;
+		return await entry.value;
 	}
 
 	private async load(
@@ -42,17 +42,17 @@ export class TtlCache<T> {
 		askedAt: number,
 		keepUntil: (until: number) => void,
 	): Promise<T> {
-		const { answer, keepMs } = await load();
+		const { value, keepMs } = await load();
 		keepUntil(askedAt + keepMs);
-		return answer;
+		return value;
 	}
 }
 
-/** Where the answer does not say how old it is. */
+/** Where the response does not say how old it is. */
 const USUAL_MS = 5000;
 
 /**
- * For how long an answer of the listing may be kept: what `Cache-Control` allows, less its `Age`.
+ * For how long a response of the listing may be kept: what `Cache-Control` allows, less its `Age`.
  *
  * @param headers with names in lower case
  * @returns milliseconds

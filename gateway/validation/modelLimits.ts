@@ -6,7 +6,7 @@ import type { FormFile, TaskType } from '../protocol/requestPlan';
 /** What is to be checked against a model's record before it is paid for. */
 export interface CheckedRequest {
 	taskType: TaskType;
-	/** Whether it is to be answered by a task. */
+	/** Whether the response is to be a task. */
 	asynchronous: boolean;
 	/** The number of images and the model's own parameters, by the names under which they are sent. */
 	parameters: JsonObject;

@@ -64,7 +64,7 @@ export class LmChatMediaGateway implements INodeType {
 			messenger,
 			schemaOf: sdk.getParametersJsonSchema,
 			itemIndex,
-			onAnswer: ({ finishReason }) => {
+			onResponse: ({ finishReason }) => {
 				if (finishReason === 'length') cutOff();
 			},
 		});

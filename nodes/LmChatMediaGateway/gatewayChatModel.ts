@@ -18,7 +18,7 @@ import {
 	type ChatTool,
 	type ChatTurn,
 } from '../../gateway/messages/chat';
-import type { ChatAnswer } from '../../gateway/messages/chatResponse';
+import type { ChatResponse } from '../../gateway/messages/chatResponse';
 import type { Piece } from '../../gateway/messages/messageStream';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { nodeError } from '../shared/run/nodeErrors';
@@ -35,7 +35,7 @@ export interface Session {
 	/** The JSON schema of a tool's input. */
 	schemaOf: (tool: FunctionTool) => unknown;
 	itemIndex: number;
-	onAnswer: (answer: ChatAnswer) => void;
+	onResponse: (response: ChatResponse) => void;
 }
 
 type FunctionTool = Extract<Tool, { type: 'function' }>;
@@ -60,29 +60,29 @@ export class GatewayChatModel implements ChatModel {
 		return new GatewayChatModel(this.session, [...this.tools, ...tools]);
 	}
 
-	/** Sends a message and gives its answer in one piece. */
+	/** Sends a message and gives its response in one piece. */
 	async generate(messages: Message[], config: CallConfig = {}): Promise<GenerateResult> {
-		const answer = await this.ask(messages, config);
+		const response = await this.ask(messages, config);
 		return {
-			id: answer.id,
-			finishReason: answer.finishReason,
-			usage: usageOf(answer),
+			id: response.id,
+			finishReason: response.finishReason,
+			usage: usageOf(response),
 			message: {
 				role: 'assistant',
-				content: answer.parts as MessageContent[],
-				id: answer.id,
+				content: response.parts as MessageContent[],
+				id: response.id,
 			},
 			providerMetadata: {
-				id: answer.id,
-				stop_reason: answer.stopReason,
-				finish_reason: answer.finishReason,
-				usage: answer.usage?.sent,
+				id: response.id,
+				stop_reason: response.stopReason,
+				finish_reason: response.finishReason,
+				usage: response.usage?.sent,
 			},
 		};
 	}
 
 	/**
-	 * Sends a message and gives its answer as it is written; in one go from a gateway that does not
+	 * Sends a message and gives its response as it is written; in one go from a gateway that does not
 	 * stream.
 	 */
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
@@ -97,11 +97,11 @@ export class GatewayChatModel implements ChatModel {
 				streamed = true;
 				yield textChunk(type, text);
 			}
-			const answer = await asking;
+			const response = await asking;
 			// Tool calls come last and whole: n8n's adapter would make half a call of half its pieces.
-			const rest = answer.parts.filter(({ type }) => !streamed || type === 'tool-call');
+			const rest = response.parts.filter(({ type }) => !streamed || type === 'tool-call');
 			yield* rest.flatMap(chunksOf);
-			yield { type: 'finish', finishReason: answer.finishReason, usage: usageOf(answer) };
+			yield { type: 'finish', finishReason: response.finishReason, usage: usageOf(response) };
 		} finally {
 			left.abort();
 		}
@@ -113,19 +113,19 @@ export class GatewayChatModel implements ChatModel {
 		config: CallConfig,
 		onPiece?: (piece: Piece) => void,
 		left?: AbortSignal,
-	): Promise<ChatAnswer> {
-		const { run, settings, messenger, itemIndex, onAnswer } = this.session;
+	): Promise<ChatResponse> {
+		const { run, settings, messenger, itemIndex, onResponse } = this.session;
 		const signals = [config.abortSignal, config.signal, left];
 		try {
 			const conversation = toConversation(messages);
-			const answer = await messenger.ask(conversation.turns, {
+			const response = await messenger.ask(conversation.turns, {
 				plan: (turns) => this.plan(conversation.system, turns, config, onPiece !== undefined),
 				model: String(settings.extraFields?.model ?? settings.model),
 				signals: signals.filter((signal) => signal !== undefined),
 				onPiece,
 			});
-			onAnswer(answer);
-			return answer;
+			onResponse(response);
+			return response;
 		} catch (error) {
 			if (error instanceof RunEnded) {
 				// By this word, and by nothing else, the engine knows that the user has stopped it.
@@ -171,7 +171,7 @@ export class GatewayChatModel implements ChatModel {
 	}
 }
 
-function usageOf({ usage }: ChatAnswer): TokenUsage | undefined {
+function usageOf({ usage }: ChatResponse): TokenUsage | undefined {
 	if (usage === undefined) return undefined;
 	const { promptTokens, completionTokens, totalTokens, cacheRead, thinkingTokens } = usage;
 	return {

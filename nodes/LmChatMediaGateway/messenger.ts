@@ -1,5 +1,5 @@
 import type { ChatTurn } from '../../gateway/messages/chat';
-import { readChatAnswer, type ChatAnswer } from '../../gateway/messages/chatResponse';
+import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
 import type { Piece } from '../../gateway/messages/messageStream';
 import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
@@ -23,7 +23,7 @@ import { cleanApiKey } from '../../gateway/protocol/auth';
 import { Requests, RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
 import { createSendOnce } from '../shared/transport/http';
-import { readAnswer, type Arrived } from './streamedResponse';
+import { readStreamedResponse, type Arrived } from './streamedResponse';
 import type { PaidMessages } from './paidMessages';
 
 /** One message of a chat. */
@@ -42,7 +42,7 @@ export interface MessengerOptions {
 	/** Turns that have to go back as they came; they outlive the model. */
 	kept: KeptTurn[];
 	paid: PaidMessages;
-	/** Called when an answer is handed out that an earlier try has paid for. */
+	/** Called when a response is handed out that an earlier try has paid for. */
 	onPaidBefore: () => void;
 }
 
@@ -51,7 +51,7 @@ export class Messenger {
 	/** What is under way ends with the model: nobody listens any more. */
 	private readonly closing = new AbortController();
 
-	private readonly asked = new Set<Promise<ChatAnswer>>();
+	private readonly asked = new Set<Promise<ChatResponse>>();
 
 	private readonly key: string;
 
@@ -69,14 +69,14 @@ export class Messenger {
 	 * @throws GatewayError, UnknownOutcomeError where it may have been charged, or RunEnded when the
 	 *   execution was stopped
 	 */
-	async ask(given: ChatTurn[], asking: Asking): Promise<ChatAnswer> {
-		const answering = this.answer(given, asking);
-		this.asked.add(answering);
+	async ask(given: ChatTurn[], asking: Asking): Promise<ChatResponse> {
+		const receiving = this.receive(given, asking);
+		this.asked.add(receiving);
 		try {
-			const answer = await answering;
-			return { ...answer, parts: withoutSplitKey(answer.parts, this.keyFilter) };
+			const response = await receiving;
+			return { ...response, parts: withoutSplitKey(response.parts, this.keyFilter) };
 		} finally {
-			this.asked.delete(answering);
+			this.asked.delete(receiving);
 		}
 	}
 
@@ -88,7 +88,7 @@ export class Messenger {
 		this.options.paid.close();
 	}
 
-	private async answer(given: ChatTurn[], asking: Asking): Promise<ChatAnswer> {
+	private async receive(given: ChatTurn[], asking: Asking): Promise<ChatResponse> {
 		const { kept, paid, onPaidBefore, run } = this.options;
 		const { account } = run.address;
 		const speaker = digestOf([account, asking.model]);
@@ -98,16 +98,16 @@ export class Messenger {
 		const before = paid.take(fingerprint);
 		if (before?.body !== undefined) {
 			onPaidBefore();
-			return readChatAnswer(before.body, (_, index) => before.callIds[index] ?? '');
+			return readChatResponse(before.body, (_, index) => before.callIds[index] ?? '');
 		}
 		try {
 			const body = await this.send(plan, asking);
 			try {
-				const answer = readChatAnswer(body, createIdGiver(idsInUse(kept, given), fingerprint));
-				const { content: blocks, callIds: ids } = answer;
+				const response = readChatResponse(body, createIdGiver(idsInUse(kept, given), fingerprint));
+				const { content: blocks, callIds: ids } = response;
 				keepTurn(kept, { speaker, turns, blocks, ids });
 				paid.keep(fingerprint, body, ids);
-				return answer;
+				return response;
 			} catch (error) {
 				// Whatever is wrong with it (it may be nested too deep, say), it was paid for.
 				return await Promise.reject(
@@ -142,7 +142,7 @@ export class Messenger {
 			...run,
 			requests,
 			read: async (response) =>
-				await readAnswer(response, {
+				await readStreamedResponse(response, {
 					onPiece: onPiece ?? (() => undefined),
 					withoutKey,
 					keyFilter: this.keyFilter,

@@ -13,12 +13,12 @@ interface Notes {
 
 interface AskingRun {
 	runIndex: number;
-	/** What was paid for in it. */
-	answers: PaidAnswer[];
+	/** What was paid for in it. The name is that of executions that are stored already. */
+	answers: PaidResponse[];
 }
 
 /** A message that was paid for, and what it brought. */
-export interface PaidAnswer {
+export interface PaidResponse {
 	fingerprint: string;
 	/** Undefined where it had to give way to later ones. */
 	body?: JsonObject;
@@ -35,8 +35,8 @@ export interface PaidMessages {
 	 *
 	 * @throws UnknownOutcomeError if it may have been charged, and nobody knows what became of it
 	 */
-	take(fingerprint: string): PaidAnswer | undefined;
-	/** Keeps an answer that came. */
+	take(fingerprint: string): PaidResponse | undefined;
+	/** Keeps a response that came. */
 	keep(fingerprint: string, body: JsonObject, callIds: string[]): void;
 	/** Keeps what is known of a message that is not to be sent again in this execution. */
 	refuse(fingerprint: string, problem: Problem): void;
@@ -46,14 +46,14 @@ export interface PaidMessages {
 
 const KEY = 'mediaGatewayPaidMessages';
 
-/** In characters of JSON, for all answers of a run together. */
+/** In characters of JSON, for all responses of a run together. */
 const MOST_KEPT = 8_000_000;
 
 /** One try of the node that asks: from its first model to the end of its last. */
 interface Try {
 	open: number;
-	/** Answers that this try has already been given. */
-	given: Set<PaidAnswer>;
+	/** Responses that this try has already been given. */
+	given: Set<PaidResponse>;
 }
 
 /** The tries that are under way in this process. */
@@ -67,17 +67,17 @@ const tries = new WeakMap<AskingRun, Try>();
  *   Another execution ID means that a person has decided to run it again.
  * - **Another try of the same run** (same execution, same node that asks, same run index, and no model
  *   of the earlier try is open any more: n8n closes them when the node has ended) has lost what the try
- *   before has made: each answer of that try is handed out once more instead of being paid twice. Who
- *   wants another answer to the same question runs the workflow again.
+ *   before has made: each response of that try is handed out once more instead of being paid twice. Who
+ *   wants another response to the same message runs the workflow again.
  * - **The same message again in the same try, in another run** (a loop) **or from another node** is
- *   meant: the first answer was delivered, so it is sent and paid. An agent that is a tool has a run of
+ *   meant: the first response was delivered, so it is sent and paid. An agent that is a tool has a run of
  *   its own for each call and, in agents before n8n 2, for each try: there only unknown outcomes are
  *   refused.
  */
 export function openPaidMessages(context: IExecuteFunctions): PaidMessages {
 	const notes = notesOf(context);
 	const run = runOf(context, notes);
-	const current = tries.get(run) ?? { open: 0, given: new Set<PaidAnswer>() };
+	const current = tries.get(run) ?? { open: 0, given: new Set<PaidResponse>() };
 	// All models of the try before are closed: this is another one.
 	if (current.open === 0) current.given.clear();
 	current.open += 1;
@@ -86,20 +86,20 @@ export function openPaidMessages(context: IExecuteFunctions): PaidMessages {
 
 	return {
 		take: (fingerprint) => {
-			const answer = run.answers.find(
+			const response = run.answers.find(
 				(one) => one.fingerprint === fingerprint && !current.given.has(one),
 			);
-			const problem = answer === undefined ? notes.unknown[fingerprint] : undefined;
+			const problem = response === undefined ? notes.unknown[fingerprint] : undefined;
 			if (problem !== undefined) throw new UnknownOutcomeError(problem);
-			if (answer === undefined) return undefined;
-			if (answer.body === undefined) throw new UnknownOutcomeError(TOO_LARGE);
-			current.given.add(answer);
-			return answer;
+			if (response === undefined) return undefined;
+			if (response.body === undefined) throw new UnknownOutcomeError(TOO_LARGE);
+			current.given.add(response);
+			return response;
 		},
 		keep: (fingerprint, body, callIds) => {
-			const answer = { fingerprint, body, size: JSON.stringify(body).length, callIds };
-			run.answers.push(answer);
-			current.given.add(answer);
+			const response = { fingerprint, body, size: JSON.stringify(body).length, callIds };
+			run.answers.push(response);
+			current.given.add(response);
 			makeRoom(run.answers);
 		},
 		refuse: (fingerprint, problem) => {
@@ -118,14 +118,14 @@ const TOO_LARGE: Problem = {
 		"The responses of this run were too large to keep, and the message wasn't sent again. To send it again, run the workflow again.",
 };
 
-/** The oldest answers give way. That they were paid for is kept. */
-function makeRoom(answers: PaidAnswer[]): void {
-	let total = answers.reduce((sum, { size }) => sum + size, 0);
-	for (const answer of answers.slice(0, -1)) {
+/** The oldest responses give way. That they were paid for is kept. */
+function makeRoom(responses: PaidResponse[]): void {
+	let total = responses.reduce((sum, { size }) => sum + size, 0);
+	for (const response of responses.slice(0, -1)) {
 		if (total <= MOST_KEPT) return;
-		total -= answer.size;
-		answer.body = undefined;
-		answer.size = 0;
+		total -= response.size;
+		response.body = undefined;
+		response.size = 0;
 	}
 }
 

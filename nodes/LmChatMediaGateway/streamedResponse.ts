@@ -6,14 +6,14 @@ import type { KeyFilter } from '../../gateway/util/keyFilter';
 import { isEventStream, withoutPreamble } from '../../gateway/messages/streamStart';
 import type { GatewayAddress } from '../shared/transport/gatewayAddress';
 import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
-import { plainHeaders, readJson, type AnswerBody } from '../shared/transport/http';
+import { plainHeaders, readJson, type ResponseBody } from '../shared/transport/http';
 
 const LARGEST_STREAM_BYTES = 64 * 1024 * 1024;
 const LARGEST_PREAMBLE_BYTES = 1024 * 1024;
 /** In characters: as much as an error shows of what arrived. */
 const LONGEST_START = 2048;
 
-/** What has arrived of an answer, also where it is cut. */
+/** What has arrived of a response, also where it is cut. */
 export interface Arrived {
 	/** How it began, without the key. */
 	start: string;
@@ -33,16 +33,16 @@ export interface ReadOptions {
 }
 
 /**
- * Reads the answer to a message. What is no stream (an error, or the whole answer as JSON) is read in
+ * Reads the response to a message. What is no stream (an error, or the whole response as JSON) is read in
  * one piece; how it begins decides, and not whether a stream was asked for.
  *
- * @returns the whole answer, in the form in which it comes when it is not streamed
+ * @returns the whole response, in the form in which it comes when it is not streamed
  * @throws the error of the connection if it ends too early
  */
-export async function readAnswer(
+export async function readStreamedResponse(
 	response: IN8nHttpFullResponse,
 	{ onPiece, withoutKey, keyFilter, arrived }: ReadOptions,
-): Promise<AnswerBody> {
+): Promise<ResponseBody> {
 	const { body, statusCode } = response;
 	if (statusCode < 200 || statusCode >= 300 || !isByteStream(body)) return await readJson(response);
 	const chunks = noted(body, keyFilter(), arrived);

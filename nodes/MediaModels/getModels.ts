@@ -11,7 +11,7 @@ import {
 } from '../../gateway/protocol/models';
 import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
-import { askListing, ListingError } from '../shared/methods/modelCache';
+import { requestListing, ListingError } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';
 
 /** What "Get Many" lets through; an empty filter lets everything through. */
@@ -33,9 +33,9 @@ export async function getModels(
 	format: ListingFormat,
 	itemIndex: number,
 ): Promise<INodeExecutionData[]> {
-	const answer = await askListing(run, planModelList(format)).catch(rethrown);
-	if (format === 'jsonc') return [textItem(answer.text, itemIndex)];
-	return readModelList(answer.json)
+	const response = await requestListing(run, planModelList(format)).catch(rethrown);
+	if (format === 'jsonc') return [textItem(response.text, itemIndex)];
+	return readModelList(response.json)
 		.filter((record) => passes(record, filters))
 		.slice(0, limit)
 		.map(({ raw }) => ({ json: copyOf(raw), pairedItem: { item: itemIndex } }));
@@ -52,25 +52,27 @@ export async function getModel(
 	format: ListingFormat,
 	itemIndex: number,
 ): Promise<INodeExecutionData> {
-	const answer = await askListing(run, planModel(model, format)).catch(async (error: unknown) => {
-		if (!(error instanceof ListingError) || !isNotFound(error)) return await rethrown(error);
-		return await Promise.reject(await notPublished(run, model));
-	});
-	if (format === 'jsonc') return textItem(answer.text, itemIndex);
-	const record = isJsonObject(answer.json) ? answer.json.data : undefined;
-	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...answer, json: undefined });
+	const response = await requestListing(run, planModel(model, format)).catch(
+		async (error: unknown) => {
+			if (!(error instanceof ListingError) || !isNotFound(error)) return await rethrown(error);
+			return await Promise.reject(await notPublished(run, model));
+		},
+	);
+	if (format === 'jsonc') return textItem(response.text, itemIndex);
+	const record = isJsonObject(response.json) ? response.json.data : undefined;
+	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...response, json: undefined });
 	return { json: copyOf(record), pairedItem: { item: itemIndex } };
 }
 
 const isNotFound = ({ outcome }: ListingError): boolean =>
-	outcome.kind === 'answer' && outcome.httpCode === 404;
+	outcome.kind === 'response' && outcome.httpCode === 404;
 
 /** What a later node does to its items must not change what others are given. */
 const copyOf = (record: JsonObject): IDataObject =>
 	structuredClone(withoutInlineImages(record)) as IDataObject;
 
 async function notPublished(run: Run, model: string): Promise<GatewayError> {
-	const published = await askListing(run, planModelList()).then(
+	const published = await requestListing(run, planModelList()).then(
 		({ json }) => readModelList(json).map((record) => record.model),
 		() => [],
 	);

@@ -98,15 +98,15 @@ function withAdvice(error: unknown, request: MessageRequest): unknown {
 	return withDetails(error, { description: advice.join(' ') });
 }
 
-/** The answer as most workflows want it, with the conversation so far for the next turn. */
+/** The response as most workflows want it, with the conversation so far for the next turn. */
 function simplified(
 	body: Record<string, unknown>,
 	turns: Turn[],
 	forTool: boolean,
 ): Record<string, unknown> {
-	const answer = readMessage(body);
-	if (answer === undefined) return body;
-	const { content, ...facts } = answer;
+	const response = readMessage(body);
+	if (response === undefined) return body;
+	const { content, ...facts } = response;
 	// An agent keeps the conversation itself, and pays for every word that it reads.
 	if (forTool) return withoutUndefined({ ...facts, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...facts, messages: [...turns, { role: 'assistant', content }] });

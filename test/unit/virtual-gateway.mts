@@ -91,12 +91,12 @@ export function answer(
 	json: unknown = {},
 	headers: Record<string, string> = {},
 ): Outcome {
-	return { kind: 'answer', httpCode, headers, text: JSON.stringify(json) ?? '', json };
+	return { kind: 'response', httpCode, headers, text: JSON.stringify(json) ?? '', json };
 }
 
 /** An answer whose body is no JSON. */
 export function page(httpCode: number, text: string): Outcome {
-	return { kind: 'answer', httpCode, headers: {}, text, json: undefined };
+	return { kind: 'response', httpCode, headers: {}, text, json: undefined };
 }
 
 export function fault(kind: Extract<Outcome, { kind: 'fault' }>['fault'], detail = ''): Outcome {

@@ -23,7 +23,7 @@ export async function collect(
 	{ maxWaitMs, windowMs = Infinity }: { maxWaitMs: number; windowMs?: number },
 ): Promise<INodeExecutionData[] | WaitJob> {
 	let { task, images, created } = paid;
-	// A synchronous request that was answered by a task is waited for as well: it is paid.
+	// A synchronous request whose response is a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
 		const { taskId, taskType, status, submittedAt } = task;
 		// An earlier try was told that nothing is to be had: whether that is so is asked again now.
@@ -40,12 +40,12 @@ export async function collect(
 		// Nothing that takes time before the execution is suspended.
 		if (windowMs === 0) return toWaitFor;
 		const isPart = windowMs < maxWaitMs;
-		const patience = {
+		const limits = {
 			maxWaitMs: Math.min(windowMs, maxWaitMs),
 			chosenMs: maxWaitMs,
 			ageMs: ageOf(submittedAt),
 		};
-		const state = await poller.wait(task, patience, model).catch(async (error: unknown) => {
+		const state = await poller.wait(task, limits, model).catch(async (error: unknown) => {
 			if (isPart && error instanceof DeadlineError) return undefined;
 			if (hasFailed(error)) paidRequests.note(target.itemIndex, { failed: true });
 			else if (hasNothingToGive(error, taskType))

@@ -8,7 +8,7 @@ import type {
 } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
-import { askForModels, ListingError } from '../methods/modelCache';
+import { requestModels, ListingError } from '../methods/modelCache';
 import type { Run } from '../run/runContext';
 
 /** What a node asks for one item: a generation, or an edit with its files. */
@@ -46,7 +46,7 @@ export function createChecker(run: Run, taskType: TaskType): Checker {
 	let models: Promise<ModelRecord[] | undefined> | undefined;
 
 	const load = async (): Promise<ModelRecord[] | undefined> =>
-		await askForModels(run).catch(async (error: unknown) => {
+		await requestModels(run).catch(async (error: unknown) => {
 			if (!(error instanceof ListingError)) return await Promise.reject(error);
 			hints.add(`The requests weren't checked against the model's limits: ${error.message}.`);
 			return undefined;

@@ -11,13 +11,13 @@ import {
 import {
 	DeadlineError,
 	GatewayError,
-	NotAskedError,
+	NotCheckedError,
 	withDetails,
 } from '../../../gateway/util/gatewayError';
 import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
 import { readTaskState, taskName, type TaskState } from '../../../gateway/protocol/task';
 import { taskError } from '../../../gateway/errors/taskErrors';
-import { createPoller, type PollAnswer, type Settled } from '../../../gateway/client/poller';
+import { createPoller, type PollResult, type Settled } from '../../../gateway/client/poller';
 import type { Run } from '../run/runContext';
 import { durationsOf } from './durationMemory';
 
@@ -31,7 +31,7 @@ export interface TaskReference {
 export interface WaitLimits {
 	/** From now on. */
 	maxWaitMs: number;
-	/** Since it was submitted; where that is not known it is asked about at once. */
+	/** Since it was submitted; where that is not known it is polled at once. */
 	ageMs?: number;
 	/** Since its ID was first heard of: it is at least so old. */
 	heldMs?: number;
@@ -46,33 +46,33 @@ export interface TaskPoller {
 	 * @returns the finished task, with at least one image
 	 * @throws DeadlineError, or GatewayError; always with the ID of the task
 	 */
-	wait(task: TaskReference, patience: WaitLimits, model?: string): Promise<TaskState>;
+	wait(task: TaskReference, limits: WaitLimits, model?: string): Promise<TaskState>;
 }
 
-/** A task that is asked about, and what was found out about it. Each wait has its own. */
-interface AskedTask extends TaskReference, Sightings {
+/** A task that is polled, and what was found out about it. Each wait has its own. */
+interface PolledTask extends TaskReference, Sightings {
 	/** The kind at whose endpoint the gateway has told its status. */
 	foundAs?: TaskType;
 }
 
 /**
- * @param intervalMs about how often each task is asked about
+ * @param intervalMs about how often each task is polled
  * @param expected how many tasks the run may have to wait for
  * @see TaskPoller
  */
 export function createTaskPoller(run: Run, intervalMs: number, expected: number): TaskPoller {
 	const { clock, limits, client } = run;
-	const poller = createPoller<AskedTask>({
+	const poller = createPoller<PolledTask>({
 		clock,
 		intervalMs,
 		expected,
-		ask: async (task, timeoutMs) => {
-			const askedAt = clock.now();
-			const answer = await askAbout(
+		pollOnce: async (task, timeoutMs) => {
+			const sentAt = clock.now();
+			const result = await checkTask(
 				task,
 				async (plan) => await client.sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs)),
 			);
-			return judge(task, answer, askedAt);
+			return judge(task, result, sentAt);
 		},
 	});
 
@@ -83,7 +83,7 @@ export function createTaskPoller(run: Run, intervalMs: number, expected: number)
 			model,
 		) => {
 			const bornAt = birth(clock.now(), ageMs, heldMs);
-			const task: AskedTask = { taskId, taskType, bornAt };
+			const task: PolledTask = { taskId, taskType, bornAt };
 			const durations = durationsOf(run, model, taskType);
 			const settled = await poller.wait(task, maxWaitMs, ageMs, durations);
 			const known = task.foundAs ?? (taskType === 'auto' ? undefined : taskType);
@@ -100,31 +100,31 @@ function birth(now: number, ageMs: number | undefined, heldMs = 0): number | und
 }
 
 /**
- * What an answer means for whoever asks again: a 404 is final only if it stays.
+ * What a check means for whoever checks again: a 404 is final only if it stays.
  *
- * @param askedAt when the question was sent: an answer may take half a minute, or the look under the
- * other kind may, and the task was younger when the gateway said that it does not know it
+ * @param sentAt when the poll was sent: a response may take half a minute, or the poll of the other
+ * kind may, and the task was younger when the gateway said that it does not know it
  */
-function judge(task: AskedTask, answer: Answer, askedAt: number): PollAnswer {
-	if (answer.kind === 'state') {
-		task.foundAs = answer.state.taskType;
+function judge(task: PolledTask, result: CheckResult, sentAt: number): PollResult {
+	if (result.kind === 'state') {
+		task.foundAs = result.state.taskType;
 		task.seen = true;
 		task.missingSince = undefined;
 		task.misses = 0;
 	}
-	if (answer.kind !== 'missing') return answer;
-	const { error, pauseMs } = answer;
-	return isGone(task, askedAt)
+	if (result.kind !== 'missing') return result;
+	const { error, pauseMs } = result;
+	return isGone(task, sentAt)
 		? { kind: 'final', error }
 		: { kind: 'passing', error, pauseMs, soon: true };
 }
 
-/** So often a single query is asked again after a 404 that is not the gateway's. */
+/** So often a single query is repeated after a 404 that is not the gateway's. */
 const MOST_FOREIGN_404 = 5;
 const LONGEST_PAUSE_MS = 8000;
 
 /**
- * Asks once what became of a task, again where a fault may pass.
+ * Queries the state of a task once, again where a fault may pass.
  *
  * @param ageMs how long ago it was submitted, in milliseconds; undefined if that is not known
  * @returns the state, finished or not
@@ -136,27 +136,27 @@ export async function queryTask(
 	ageMs?: number,
 ): Promise<TaskState> {
 	const { clock, client } = run;
-	const task: AskedTask = { ...wanted, bornAt: birth(clock.now(), ageMs) };
+	const task: PolledTask = { ...wanted, bornAt: birth(clock.now(), ageMs) };
 	for (let round = 1; ; round += 1) {
 		let attempts = round;
-		const askedAt = clock.now();
-		const asked = await askAbout(task, async (plan) => {
+		const sentAt = clock.now();
+		const asked = await checkTask(task, async (plan) => {
 			const delivered = await client.sendWithRetry(plan);
 			attempts = Math.max(attempts, delivered.attempts);
 			return delivered.outcome;
 		});
-		const answer = judge(task, asked, askedAt);
-		if (answer.kind === 'state') return answer.state;
+		const result = judge(task, asked, sentAt);
+		if (result.kind === 'state') return result.state;
 		const isForeign = asked.kind === 'passing' && asked.error.problem.httpCode === 404;
 		const mayPass = asked.kind === 'missing' || (isForeign && round < MOST_FOREIGN_404);
-		if (answer.kind === 'final' || !mayPass) {
-			const { message } = answer.error;
+		if (result.kind === 'final' || !mayPass) {
+			const { message } = result.error;
 			const tried = attempts > 1 && asked.kind === 'passing' ? ` (tried ${attempts} times)` : '';
-			const error = withDetails(answer.error, { message: message + tried });
+			const error = withDetails(result.error, { message: message + tried });
 			return await Promise.reject(aboutTask(error, task.taskId));
 		}
 		const own = Math.min(LONGEST_PAUSE_MS, backoffMs(round, clock.random()));
-		await clock.sleep(Math.max(answer.pauseMs ?? 0, own));
+		await clock.sleep(Math.max(result.pauseMs ?? 0, own));
 	}
 }
 
@@ -170,27 +170,27 @@ function aboutTask(error: GatewayError, taskId: string): GatewayError {
 	});
 }
 
-type Answer =
-	| PollAnswer
-	/** The gateway does not know the task, wherever it was asked. */
+type CheckResult =
+	| PollResult
+	/** The gateway does not know the task, under neither kind. */
 	| { kind: 'missing'; error: GatewayError; pauseMs?: number };
 
 /** One poll, and where the endpoint of one kind knows nothing, one to the other (specification, 4.2, rule 1). */
-async function askAbout(
-	{ taskId, taskType: wanted, foundAs = 'generation' }: AskedTask,
+async function checkTask(
+	{ taskId, taskType: wanted, foundAs = 'generation' }: PolledTask,
 	query: (plan: RequestPlan) => Promise<Outcome>,
-): Promise<Answer> {
+): Promise<CheckResult> {
 	const taskType = wanted === 'auto' ? foundAs : wanted;
 	const plan = planTaskQuery(taskType, taskId);
 	const outcome = await query(plan);
-	const own = readAnswer(plan, outcome, { taskId, taskType });
+	const own = readResult(plan, outcome, { taskId, taskType });
 	const isForeign = isNotFound(outcome) && !isUnknownTask(outcome);
 	// Where the kind is known, only the gateway's own 404 is a reason to look for it as the other.
 	if (!isNotFound(outcome) || (isForeign && wanted !== 'auto')) return own;
 	const otherType = taskType === 'generation' ? 'edit' : 'generation';
 	const otherPlan = planTaskQuery(otherType, taskId);
 	const other = await query(otherPlan);
-	const found = readAnswer(otherPlan, other, { taskId, taskType: otherType });
+	const found = readResult(otherPlan, other, { taskId, taskType: otherType });
 	if (isForeign) return found.kind === 'state' ? found : own;
 	if (wanted === 'auto' && !isUnknownTask(other)) return found;
 	const error =
@@ -216,23 +216,23 @@ async function askAbout(
 const article = (taskType: TaskType): string => (taskType === 'edit' ? 'an edit' : 'a generation');
 
 const isNotFound = (outcome: Outcome): boolean =>
-	outcome.kind === 'answer' && outcome.httpCode === 404;
+	outcome.kind === 'response' && outcome.httpCode === 404;
 
 /** A status, or a 404, is no reason to stay away for longer than this. */
 const LONGEST_ASKED_PAUSE_MS = 30_000;
 
-/** The pause that a `Retry-After` on an answer asks for that is no refusal. */
+/** The pause that a `Retry-After` on a response asks for that is no refusal. */
 function askedPause(outcome: Outcome): number | undefined {
-	const header = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined;
+	const header = outcome.kind === 'response' ? outcome.headers['retry-after'] : undefined;
 	const asked = retryAfterMs(header, Date.now());
 	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
 }
 
-function readAnswer(
+function readResult(
 	plan: RequestPlan,
 	outcome: Outcome,
 	task: { taskId: string; taskType: TaskType },
-): Answer {
+): CheckResult {
 	if (isGood(outcome)) {
 		const state = readTaskState(task, outcome.json);
 		if (state.status !== '') return { kind: 'state', state, pauseMs: askedPause(outcome) };
@@ -242,7 +242,7 @@ function readAnswer(
 		return { kind: 'passing', error, pauseMs: askedPause(outcome), soon: true };
 	}
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
-	const header = outcome.kind === 'answer' ? outcome.headers['retry-after'] : undefined;
+	const header = outcome.kind === 'response' ? outcome.headers['retry-after'] : undefined;
 	return {
 		kind: 'passing',
 		error,
@@ -268,7 +268,7 @@ function stateOf(
 	const seconds = Math.round(maxWaitMs / 1000);
 	const name = taskType === undefined ? `task ${taskId}` : taskName({ taskId, taskType });
 	if (state === undefined && error === undefined) {
-		throw new NotAskedError({
+		throw new NotCheckedError({
 			message: `The ${name} couldn't be checked within ${seconds} s`,
 			description:
 				"Other requests took all the time, so the task may have finished. Nothing is lost: give its ID to Image Wait or Image Task later, or increase 'Max Wait' and 'Requests per Second'.",
@@ -276,9 +276,9 @@ function stateOf(
 			taskType,
 		});
 	}
-	// Refused for haste, nothing was said about this task.
-	const isUnanswered = state === undefined && error?.problem.httpCode === 429;
-	const Kind = isUnanswered ? NotAskedError : DeadlineError;
+	// Refused for its rate, nothing was said about this task.
+	const hasNoResponse = state === undefined && error?.problem.httpCode === 429;
+	const Kind = hasNoResponse ? NotCheckedError : DeadlineError;
 	throw new Kind({
 		message: `The ${name} was still open after ${seconds} s${lastSeen(state, error)}`,
 		description:

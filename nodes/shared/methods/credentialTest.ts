@@ -105,7 +105,7 @@ async function probe(
 		const { body, statusCode } = response;
 		const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
 		return {
-			kind: 'answer',
+			kind: 'response',
 			httpCode: statusCode,
 			headers: plainHeaders(response.headers ?? {}),
 			text,

@@ -9,7 +9,7 @@ import {
 	saysFailure,
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
-import type { Answer, Outcome } from '../../../gateway/protocol/outcome';
+import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { SendOnce } from '../../../gateway/client/client';
 import { Requests, RunEnded } from '../transport/inFlight';
@@ -17,14 +17,14 @@ import { type Run } from '../run/runContext';
 import { readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
 
-type Deliver = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
+type Send = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
 
 /** A listing that is slower is done without. */
 const RUN_TIMEOUT_MS = 10_000;
 /** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
 const EDITOR_TIMEOUT_MS = 15_000;
 
-const cache = new TtlCache<Answer>(() => performance.now());
+const cache = new TtlCache<HttpResponse>(() => performance.now());
 
 /** A listing could not be had; the outcome says why. */
 export class ListingError extends Error {
@@ -45,25 +45,25 @@ export class ListingError extends Error {
 }
 
 /**
- * The answer to a listing request, kept by its full address, format and account for as long as it
+ * The response to a listing request, kept by its full address, format and account for as long as it
  * says (specification, 4.7: a change is visible within 60 s): a batch, and all nodes of this process,
- * ask once. By account, because who asks shares a request that is held back for another's haste.
+ * ask once. By account, because a shared request waits for the rate limit of the account that sent it.
  *
  * @returns the cache's own: what is handed on of it must be a copy
- * @throws ListingError where there is no good answer; that is not kept
+ * @throws ListingError where there is no good response; that is not kept
  */
 async function cachedListing(
 	plan: RequestPlan,
 	address: GatewayAddress,
-	deliver: Deliver,
-): Promise<Answer> {
+	send: Send,
+): Promise<HttpResponse> {
 	const { mediaUrl, allowUnauthorizedCerts } = address;
 	const url = planUrl(plan, mediaUrl);
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, address.account].join(' ');
 	return await cache.get(key, async () => {
-		const { outcome, attempts } = await deliver(plan);
-		if (outcome.kind === 'answer' && outcome.httpCode === 200 && isListing(plan, outcome)) {
-			return { answer: outcome, keepMs: keepMsOf(outcome.headers) };
+		const { outcome, attempts } = await send(plan);
+		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
+			return { value: outcome, keepMs: keepMsOf(outcome.headers) };
 		}
 		throw new ListingError(plan, outcome, attempts);
 	});
@@ -71,8 +71,8 @@ async function cachedListing(
 
 const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
 
-/** Whether an answer is what was asked for: not an error that is sent with status 200. */
-function isListing(plan: RequestPlan, { json, text }: Answer): boolean {
+/** Whether a response is what was asked for: not an error that is sent with status 200. */
+function isListing(plan: RequestPlan, { json, text }: HttpResponse): boolean {
 	if (saysFailure(json)) return false;
 	return asksForText(plan) ? isCommented(text) : holdsModels(plan, json);
 }
@@ -93,35 +93,35 @@ function createTextSendOnce(run: Run): SendOnce {
 }
 
 /** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
-export async function askListing(run: Run, plan: RequestPlan): Promise<Answer> {
+export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
 	const sendOnce = asksForText(plan) ? createTextSendOnce(run) : undefined;
 	return await shared(run, plan, async (asked) => await run.client.sendWithRetry(asked, sendOnce));
 }
 
 /**
  * The models for a run that can do without them: asked for once and not for long. Not in turn with
- * the other requests: a listing that refuses for haste must not hold back what it is asked for.
+ * the other requests: a 429 of the listing must not hold them back.
  *
  * @throws ListingError
  */
-export async function askForModels(run: Run): Promise<ModelRecord[]> {
+export async function requestModels(run: Run): Promise<ModelRecord[]> {
 	const sendOnce = createSendOnce(run);
-	const answer = await shared(run, planModelList(), async (plan) => {
+	const response = await shared(run, planModelList(), async (plan) => {
 		// Rejects if the run has ended meanwhile.
 		await run.clock.sleep(0);
 		const outcome = await sendOnce(plan, Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs));
 		return { outcome, attempts: 1 };
 	});
-	return readModelList(answer.json);
+	return readModelList(response.json);
 }
 
-/** An answer may be on its way for another run; if that one is stopped, this one asks for itself. */
-async function shared(run: Run, plan: RequestPlan, deliver: Deliver): Promise<Answer> {
-	return await cachedListing(plan, run.address, deliver).catch(async (error: unknown) => {
+/** A response may be on its way for another run; if that one is stopped, this one asks for itself. */
+async function shared(run: Run, plan: RequestPlan, send: Send): Promise<HttpResponse> {
+	return await cachedListing(plan, run.address, send).catch(async (error: unknown) => {
 		if (!(error instanceof RunEnded)) return await Promise.reject(error);
 		// Rejects if it is this run that has ended.
 		await run.clock.sleep(0);
-		return await shared(run, plan, deliver);
+		return await shared(run, plan, send);
 	});
 }
 
@@ -138,7 +138,7 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },
 		requests: new Requests(),
 	});
-	const answer = await cachedListing(planModelList(), address, async (plan) => ({
+	const response = await cachedListing(planModelList(), address, async (plan) => ({
 		outcome: await sendOnce(plan),
 		attempts: 1,
 	})).catch((error: unknown) => {
@@ -148,5 +148,5 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 			description: `${advice}You can run the node without the model list: enter the model 'By Name'.`,
 		});
 	});
-	return readModelList(answer.json);
+	return readModelList(response.json);
 }

@@ -111,7 +111,7 @@ export async function openRun(
 			halt();
 			const found = limiter.rateState();
 			if (found !== undefined) noteRateState(address.account, found);
-			// A question that nobody waits for any more: its deadline was reached before its answer.
+			// A poll that nobody waits for any more: its task's deadline was reached before its response.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);
 		},

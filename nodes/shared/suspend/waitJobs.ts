@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { DeadlineError, NotAskedError } from '../../../gateway/util/gatewayError';
+import { DeadlineError, NotCheckedError } from '../../../gateway/util/gatewayError';
 import { hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
@@ -31,7 +31,7 @@ export interface WaitJob {
 	ended?: boolean;
 	/** There was no time to ask about it in the last window. */
 	unasked?: boolean;
-	/** It was asked about in the last window, and others were not: they go first in this one. */
+	/** It was polled in the last window, and others were not: they go first in this one. */
 	rests?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function readJob(context: IExecuteFunctions, itemIndex: number): WaitJob 
  * Waits for all tasks of a batch, in this process.
  *
  * @param windowMs how long at the most; what is open then and may still be waited for stays without
- *   a result. Every open task is asked about at least once, however short that is; with 0 none is.
+ *   a result. Every open task is polled at least once, however short that is; with 0 none is.
  * @param tally what this wait does is added to it
  * @returns an entry for each input item
  * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
@@ -104,34 +104,32 @@ export async function waitForJobs(
 			}
 			const { task, facts, target } = job;
 			const left = Math.max(1000, job.deadlineAt - Date.now());
-			const patience = {
+			const limits = {
 				maxWaitMs: Math.min(left, windowMs),
 				chosenMs: job.maxWaitMs,
 				ageMs: ageOf(job.submittedAt),
 				// Taken up again after a restart, it has been waited for before.
 				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
 			};
-			const settled = await poller
-				.wait(task, patience, facts.model)
-				.catch(async (error: unknown) => {
-					if (!(error instanceof DeadlineError)) {
-						job.ended = hasNothingToGive(error, task.taskType);
-						const { taskType = task.taskType } = problemOf(error);
-						job.task = { ...task, taskType };
-						return await Promise.reject(error);
-					}
-					job.unasked = error instanceof NotAskedError;
-					const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
-					const { status = job.status, taskType = task.taskType } = error.problem;
-					job.status = status;
-					// What was found out need not be found out again.
+			const settled = await poller.wait(task, limits, facts.model).catch(async (error: unknown) => {
+				if (!(error instanceof DeadlineError)) {
+					job.ended = hasNothingToGive(error, task.taskType);
+					const { taskType = task.taskType } = problemOf(error);
 					job.task = { ...task, taskType };
-					const isSuspended = windowMs < job.maxWaitMs;
-					if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
-					else if (toOutput) stillOpen.set(itemIndex, openItem(job));
-					else return await Promise.reject(error);
-					return undefined;
-				});
+					return await Promise.reject(error);
+				}
+				job.unasked = error instanceof NotCheckedError;
+				const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
+				const { status = job.status, taskType = task.taskType } = error.problem;
+				job.status = status;
+				// What was found out need not be found out again.
+				job.task = { ...task, taskType };
+				const isSuspended = windowMs < job.maxWaitMs;
+				if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
+				else if (toOutput) stillOpen.set(itemIndex, openItem(job));
+				else return await Promise.reject(error);
+				return undefined;
+			});
 			if (settled === undefined) return [];
 			const { taskId, taskType, status, created, images } = settled;
 			const key = taskKey({ taskId, taskType });

@@ -11,8 +11,8 @@ import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJ
  */
 const SUSPEND_MS = 5000;
 /**
- * Each open task is asked about once, and all responses are waited for. A task whose deadline comes
- * between two rounds is asked about after it, and only then called open.
+ * Each open task is polled once, and all responses are waited for. A task whose deadline comes
+ * between two rounds is polled after it, and only then called open.
  */
 const CHECK_MS = 1000;
 /** If a wait does not suspend anything, rounds must not go on for ever. */
@@ -105,7 +105,7 @@ export function mergeSettled(entries: WaitEntry[], settled: INodeExecutionData[]
 	});
 }
 
-/** A gateway that is too slow for one round is asked about the rest in the next. */
+/** A gateway that is too slow for one round gets the other polls in the next. */
 function mergeKnown(entries: WaitEntry[], known: WatcherNotes['known'] = []): void {
 	known.forEach((more, itemIndex) => {
 		const entry = entries[itemIndex];

@@ -3,7 +3,12 @@ import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { quote } from '../../../gateway/util/text';
 import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
 import type { JsonObject } from '../../../gateway/util/json';
-import { isGood, type Answer, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
+import {
+	isGood,
+	type HttpResponse,
+	type Fault,
+	type Outcome,
+} from '../../../gateway/protocol/outcome';
 import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { downloadTarget } from '../../../gateway/protocol/redirect';
@@ -76,7 +81,7 @@ export async function downloadImage(
 	throw new GatewayError({
 		message: `The image couldn't be downloaded: ${whatHappened(outcome, maxMb)}${tried}`,
 		description: `${adviceFor(outcome)}${rest}`,
-		httpCode: outcome.kind === 'answer' ? outcome.httpCode : undefined,
+		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
 		url: shown,
 	});
 }
@@ -102,7 +107,7 @@ const FAULTS: Record<Fault, string> = {
 };
 
 function whatHappened(outcome: Outcome, maxMb: number): string {
-	if (outcome.kind === 'answer') {
+	if (outcome.kind === 'response') {
 		const { httpCode } = outcome;
 		return httpCode >= 200 && httpCode < 300
 			? `its address returned ${describeBody(outcome)} instead`
@@ -111,7 +116,7 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 	return outcome.fault === 'tooLarge' ? `it is larger than ${maxMb} MB` : FAULTS[outcome.fault];
 }
 
-function describeBody({ text }: Answer): string {
+function describeBody({ text }: HttpResponse): string {
 	if (text === '') return 'nothing';
 	if (/^\s*</.test(text)) return 'a web page';
 	return /^\s*[{[]/.test(text) ? 'JSON' : "a file that isn't an image";
@@ -138,15 +143,15 @@ function createDownloader(transport: Transport, maxBytes: number, name: ImageNam
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const load = async (signal: AbortSignal): Promise<Outcome> => {
 			const response = await follow(transport, plan, signal);
-			const answer = { kind: 'answer' as const, httpCode: response.statusCode };
+			const head = { kind: 'response' as const, httpCode: response.statusCode };
 			const headers = plainHeaders(response.headers);
 			if (response.statusCode < 200 || response.statusCode >= 300) {
 				const text = (await readBody(response.body, LARGEST_ERROR_BYTES)).toString('utf8');
-				return { ...answer, headers, text, json: undefined };
+				return { ...head, headers, text, json: undefined };
 			}
 			const stored = await store(transport, response.body, plan.path, headers, maxBytes, name);
-			if (typeof stored === 'string') return { ...answer, headers, text: stored, json: undefined };
-			return { ...answer, headers, text: '', json: stored as unknown as JsonObject };
+			if (typeof stored === 'string') return { ...head, headers, text: stored, json: undefined };
+			return { ...head, headers, text: '', json: stored as unknown as JsonObject };
 		};
 		return await requests.run(timeoutMs, load, faultFrom);
 	};

@@ -9,7 +9,7 @@ import { isJsonObject, parseJson } from '../../../gateway/util/json';
 import {
 	faultOf,
 	wasNotAccepted,
-	type Answer,
+	type HttpResponse,
 	type Connection,
 	type FaultOutcome,
 	type Outcome,
@@ -22,10 +22,10 @@ import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
 import { arrivedBefore, beginningOf, readBody, TooLargeError } from './responseBody';
 
-/** An answer of the gateway is JSON; images that come inline in it are the largest there is. */
-const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024;
+/** A response of the gateway is JSON; images that come inline in it are the largest there is. */
+const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
 const MOST_REDIRECTS = 3;
-/** As much is kept of an answer that broke off, in characters. */
+/** As much is kept of a response that broke off, in characters. */
 const LONGEST_RECEIVED = 2048;
 
 export interface TransportOptions {
@@ -34,17 +34,17 @@ export interface TransportOptions {
 	address: GatewayAddress;
 	limits: RunLimits;
 	requests: Requests;
-	/** Reads the body of an answer; as JSON in one piece, unless told otherwise. */
+	/** Reads the body of a response; as JSON in one piece, unless told otherwise. */
 	read?: typeof readJson;
 }
 
-export type AnswerBody = Pick<Answer, 'text' | 'json'>;
+export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 
 /**
  * The one place where a plan becomes a request of n8n. Every fault becomes an outcome: what it
  * means is decided elsewhere.
  *
- * Bodies are read as streams, so that an answer that is too large or never ends can be cut off; and
+ * Bodies are read as streams, so that a response that is too large or never ends can be cut off; and
  * redirects are followed here, because the platform would show the key to another host.
  */
 export function createSendOnce(options: TransportOptions): SendOnce {
@@ -64,12 +64,12 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 	};
 }
 
-/** Reads the body of an answer to its end: its text, and the JSON in it. @param chunks gets what arrives */
+/** Reads the body of a response to its end: its text, and the JSON in it. @param chunks gets what arrives */
 export async function readJson(
 	{ body }: IN8nHttpFullResponse,
 	chunks?: Uint8Array[],
-): Promise<AnswerBody> {
-	const text = (await readBody(body, LARGEST_ANSWER_BYTES, chunks)).toString('utf8');
+): Promise<ResponseBody> {
+	const text = (await readBody(body, LARGEST_RESPONSE_BYTES, chunks)).toString('utf8');
 	return { text, json: parseJson(text) };
 }
 
@@ -99,14 +99,14 @@ async function sendHop(
 			async (error: unknown) => {
 				const arrived = received(arrivedBefore(error) ?? '');
 				if (arriving.has(plan)) arriving.set(plan, () => arrived);
-				return await Promise.reject(new CutAnswer(httpCode, arrived, error));
+				return await Promise.reject(new CutResponse(httpCode, arrived, error));
 			},
 		);
 		// Whole, it would stay in memory as long as the plan does: images can be in it.
 		arriving.delete(plan);
 		const erased = withoutKey(text);
 		return {
-			kind: 'answer',
+			kind: 'response',
 			httpCode,
 			headers: plainHeaders(response.headers, withoutKey),
 			// What is no JSON may be JSON that was cut.
@@ -200,9 +200,9 @@ export function plainHeaders(
 	return plain;
 }
 
-/** An answer that broke off, with what had come of it. */
-class CutAnswer extends Error {
-	override name = 'CutAnswer';
+/** A response that broke off, with what had come of it. */
+class CutResponse extends Error {
+	override name = 'CutResponse';
 
 	constructor(
 		readonly httpCode: number,
@@ -218,7 +218,7 @@ class CutAnswer extends Error {
  * own; only code and text are taken over, because the original holds the request with the key.
  */
 export function faultFrom(error: unknown): FaultOutcome {
-	if (error instanceof CutAnswer) {
+	if (error instanceof CutResponse) {
 		const { httpCode, received, cause } = error;
 		return { ...faultFrom(cause), httpCode, received };
 	}

@@ -27,7 +27,7 @@ export class Requests {
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
-	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the answer
+	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response
 	 * @param faultFrom what an error that is thrown means otherwise
 	 * @throws RunEnded when the run was stopped
 	 */

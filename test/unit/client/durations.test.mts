@@ -1,5 +1,5 @@
 import { Durations } from '../../../gateway/client/durations.js';
-import { createPoller, type PollAnswer } from '../../../gateway/client/poller.js';
+import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
 import { estimateDurations } from '../../../gateway/client/survival.js';
 import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
 import { FakeClock } from '../fake-clock.mjs';
@@ -71,7 +71,7 @@ async function live(world: World): Promise<Result> {
 			clock,
 			intervalMs,
 			expected: size,
-			ask: async (task): Promise<PollAnswer> => {
+			pollOnce: async (task): Promise<PollResult> => {
 				task.polls += 1;
 				if (round >= from) result.pauses.push(clock.now() - task.answeredAt);
 				await clock.sleep(latencyMs / 2);

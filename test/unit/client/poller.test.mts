@@ -5,7 +5,7 @@ import { planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError } from '../../../gateway/util/gatewayError.js';
 import { createClient } from '../../../gateway/client/client.js';
 import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
-import { createPoller, type PollAnswer } from '../../../gateway/client/poller.js';
+import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
 	answer,
@@ -17,14 +17,14 @@ import {
 } from '../virtual-gateway.mjs';
 
 const task = (taskId: string): TaskRef => ({ taskId, taskType: 'generation' });
-const state = (taskId: string, status: string): PollAnswer => ({
+const state = (taskId: string, status: string): PollResult => ({
 	kind: 'state',
 	state: readTaskState(task(taskId), { id: taskId, status }),
 });
 const error = new GatewayError({ message: 'cut', description: '' });
-const passing = (pauseMs?: number): PollAnswer => ({ kind: 'passing', error, pauseMs });
+const passing = (pauseMs?: number): PollResult => ({ kind: 'passing', error, pauseMs });
 
-type Ask = (task: TaskRef, timeoutMs: number) => Promise<PollAnswer>;
+type Ask = (task: TaskRef, timeoutMs: number) => Promise<PollResult>;
 
 function waiterFor(ask: Ask, intervalMs = 3000, expected?: number) {
 	const clock = new FakeClock();
@@ -33,7 +33,7 @@ function waiterFor(ask: Ask, intervalMs = 3000, expected?: number) {
 		clock,
 		intervalMs,
 		expected,
-		ask: async (asked, timeoutMs) => {
+		pollOnce: async (asked, timeoutMs) => {
 			polls.push({ taskId: asked.taskId, at: clock.now(), timeoutMs });
 			return await ask(asked, timeoutMs);
 		},
@@ -168,7 +168,7 @@ describe('the pauses', () => {
 });
 
 test('a task whose question was refused for haste is asked about again without its pause', async () => {
-	const rateLimited: PollAnswer = { kind: 'passing', error, rateLimited: true };
+	const rateLimited: PollResult = { kind: 'passing', error, rateLimited: true };
 	const answers = [rateLimited, { ...rateLimited, pauseMs: 4000 }, state('a', 'completed')];
 	const { clock, poller, pausesMs } = waiterFor(async () => answers.shift()!);
 	await clock.run(poller.wait(task('a'), 60_000));
@@ -410,7 +410,7 @@ describe('many tasks', () => {
 		const poller = createPoller({
 			clock,
 			intervalMs: 3000,
-			ask: async (asked, timeoutMs) => {
+			pollOnce: async (asked, timeoutMs) => {
 				const plan = planTaskQuery(asked.taskType, asked.taskId);
 				const outcome = await client.sendOnce(plan, timeoutMs);
 				return isGood(outcome)

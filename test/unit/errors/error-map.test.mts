@@ -1,6 +1,6 @@
 import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
 import { firstText, quote } from '../../../gateway/util/text.js';
-import type { Answer, Fault, Outcome } from '../../../gateway/protocol/outcome.js';
+import type { HttpResponse, Fault, Outcome } from '../../../gateway/protocol/outcome.js';
 import {
 	planDownload,
 	planGeneration,
@@ -99,7 +99,7 @@ describe('the statuses of the specification', () => {
 	])('%s', (_name, plan, outcome, expected) => {
 		expect(words(plan, outcome)).toMatch(expected);
 		expect(errorFor(plan, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
-		expect(errorFor(plan, outcome).problem.httpCode).toBe((outcome as Answer).httpCode);
+		expect(errorFor(plan, outcome).problem.httpCode).toBe((outcome as HttpResponse).httpCode);
 	});
 });
 
@@ -253,7 +253,7 @@ describe("the gateway's own words", () => {
 		[null, undefined],
 		[{}, undefined],
 	])('in %j', (body, expected) => {
-		expect(gatewayMessage(answer(400, body) as Answer)).toBe(expected);
+		expect(gatewayMessage(answer(400, body) as HttpResponse)).toBe(expected);
 	});
 
 	test.each([
@@ -262,7 +262,7 @@ describe("the gateway's own words", () => {
 		['{"error": {"mess', undefined],
 		['', undefined],
 	])('in a body that is no JSON: %j', (text, expected) => {
-		expect(gatewayMessage(page(502, text) as Answer)).toBe(expected);
+		expect(gatewayMessage(page(502, text) as HttpResponse)).toBe(expected);
 	});
 
 	test.each([
@@ -297,7 +297,7 @@ describe("the gateway's own words", () => {
 		['got "Bearer abcdefgh12345678=="', 'got "Bearer …"'],
 		['task-sk1 and risk-averse-people', 'task-sk1 and risk-averse-people'],
 	])('show no key: %j', (text, shown) => {
-		expect(gatewayMessage(saying(401, text) as Answer)).toBe(shown);
+		expect(gatewayMessage(saying(401, text) as HttpResponse)).toBe(shown);
 	});
 
 	test('nothing of the answer but its words is in an error', () => {

@@ -22,7 +22,7 @@ import { createClient } from '../../../gateway/client/client.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
 import { readTaskState } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
-import { createPoller, type PollAnswer } from '../../../gateway/client/poller.js';
+import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { FAULTS } from '../virtual-gateway.mjs';
 
@@ -163,7 +163,7 @@ const headers = fc.record(
 
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
 	fc.record({
-		kind: fc.constant('answer' as const),
+		kind: fc.constant('response' as const),
 		httpCode: fc.oneof(
 			fc.constantFrom(200, 400, 401, 404, 408, 429, 500, 502, 503),
 			fc.integer({ min: 100, max: 599 }),
@@ -363,7 +363,7 @@ check(
 				clock,
 				intervalMs,
 				expected,
-				ask: async ({ taskId }, timeoutMs): Promise<PollAnswer> => {
+				pollOnce: async ({ taskId }, timeoutMs): Promise<PollResult> => {
 					expect(timeoutMs).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);
 					const [result, takesMs] = answers[next++ % answers.length];
@@ -371,8 +371,9 @@ check(
 					asked.set(taskId, clock.now());
 					if (isGood(result)) return { kind: 'state', state: readTaskState(task, result.json) };
 					const error = errorFor(planTaskQuery('generation', taskId), result);
-					if (result.kind === 'answer' && result.httpCode === 404) return { kind: 'final', error };
-					const header = result.kind === 'answer' ? result.headers['retry-after'] : undefined;
+					if (result.kind === 'response' && result.httpCode === 404)
+						return { kind: 'final', error };
+					const header = result.kind === 'response' ? result.headers['retry-after'] : undefined;
 					return { kind: 'passing', error, pauseMs: retryAfterMs(header, 1e12) };
 				},
 			});

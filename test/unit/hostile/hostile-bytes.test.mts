@@ -10,7 +10,7 @@ import {
 	toConversation,
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
-import { readChatAnswer } from '../../../gateway/messages/chatResponse.js';
+import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import {
 	checkRequest,
 	inWords,
@@ -44,7 +44,7 @@ import {
 	refusalAdvice,
 } from '../../../gateway/messages/message.js';
 import { closestMatches } from '../../../gateway/util/closestMatch.js';
-import { faultOf, retryAfterMs, type Answer } from '../../../gateway/protocol/outcome.js';
+import { faultOf, retryAfterMs, type HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { readProbe } from '../../../gateway/client/credentialProbe.js';
 import { downloadTarget, redirectTarget } from '../../../gateway/protocol/redirect.js';
@@ -125,8 +125,8 @@ const slowOf = (texts: string[], read: (text: string) => unknown, tries?: number
 		.filter(([, ms]) => ms >= LONGEST_BLOCK_MS)
 		.map(([text, ms]) => `${JSON.stringify(text.slice(0, 30))}: ${Math.round(ms)} ms`);
 
-const answer = (httpCode: number, text: string, json?: unknown): Answer => ({
-	kind: 'answer',
+const answer = (httpCode: number, text: string, json?: unknown): HttpResponse => ({
+	kind: 'response',
 	httpCode,
 	headers: { 'retry-after': text, location: text },
 	text,
@@ -243,7 +243,7 @@ describe('64 kB of text', () => {
 					},
 				]),
 		],
-		['an answer to a chat', (text) => readChatAnswer({ content: [{ type: text, text }] })],
+		['an answer to a chat', (text) => readChatResponse({ content: [{ type: text, text }] })],
 		['an event of a stream', (text) => new MessageStream().add({ event: text, data: text })],
 	])('%s', (_, read, texts = TEXTS) => {
 		expect(slowOf(texts, read)).toEqual([]);

@@ -2,7 +2,10 @@
 import { Readable } from 'node:stream';
 import { createKeyFilter } from '../../../gateway/util/keyFilter.js';
 import type { Piece } from '../../../gateway/messages/messageStream.js';
-import { readAnswer, type Arrived } from '../../../nodes/LmChatMediaGateway/streamedResponse.js';
+import {
+	readStreamedResponse,
+	type Arrived,
+} from '../../../nodes/LmChatMediaGateway/streamedResponse.js';
 
 const KEY = 'sk-secret-0123456789';
 const withoutKey = (text: string) => text.replaceAll(KEY, '***');
@@ -31,7 +34,7 @@ async function read(body: string | Buffer, { type, chunk = Infinity, status = 20
 	};
 	const onPiece = (piece: Piece) => pieces.push(piece);
 	const options = { onPiece, withoutKey, keyFilter, arrived };
-	const answer = await readAnswer(response as never, options).then(
+	const answer = await readStreamedResponse(response as never, options).then(
 		(whole) => whole,
 		(error: unknown) => ({ error, json: undefined, text: '' }),
 	);

@@ -5,7 +5,7 @@ import {
 	type ChatPart,
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
-import { readChatAnswer } from '../../../gateway/messages/chatResponse.js';
+import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
 
 const PNG =
@@ -237,7 +237,7 @@ describe('an answer', () => {
 	};
 
 	test('is handed on in parts, with its usage', () => {
-		const answer = readChatAnswer(body);
+		const answer = readChatResponse(body);
 		expect(answer.parts).toEqual([
 			{ type: 'reasoning', text: 'Hm.' },
 			{ type: 'text', text: 'Here' },
@@ -267,22 +267,22 @@ describe('an answer', () => {
 		[undefined, 'other'],
 	])('that stops for %s has ended for %s', (stop_reason, finishReason) => {
 		const content = [{ type: 'text', text: 'Here' }];
-		expect(readChatAnswer({ content, stop_reason })).toMatchObject({ finishReason });
+		expect(readChatResponse({ content, stop_reason })).toMatchObject({ finishReason });
 	});
 
 	test('that is cut off inside a tool call is no answer: half a prompt would be painted', () => {
-		expect(() => readChatAnswer({ ...body, stop_reason: 'max_tokens' })).toThrow('Max Tokens');
+		expect(() => readChatResponse({ ...body, stop_reason: 'max_tokens' })).toThrow('Max Tokens');
 		const content = [...body.content, { type: 'text', text: 'And so' }];
-		expect(readChatAnswer({ ...body, content, stop_reason: 'max_tokens' })).toMatchObject({
+		expect(readChatResponse({ ...body, content, stop_reason: 'max_tokens' })).toMatchObject({
 			finishReason: 'length',
 		});
 	});
 
 	test('that is an error may have been charged', () => {
 		const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
-		expect(() => readChatAnswer(error)).toThrow(UnknownOutcomeError);
-		expect(() => readChatAnswer(error)).toThrow('Overloaded');
-		expect(() => readChatAnswer({})).toThrow(UnknownOutcomeError);
+		expect(() => readChatResponse(error)).toThrow(UnknownOutcomeError);
+		expect(() => readChatResponse(error)).toThrow('Overloaded');
+		expect(() => readChatResponse({})).toThrow(UnknownOutcomeError);
 	});
 
 	const call = { type: 'tool_use', id: 'c', name: 'draw', input: { prompt: 'a fox' } };
@@ -305,7 +305,7 @@ describe('an answer', () => {
 		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
 		['without a name', [{ ...call, name: undefined }], 'tool_use'],
 	])('that stops inside a tool call %s does not reach the tool', (_, content, stop_reason) => {
-		const read = () => readChatAnswer({ content, stop_reason });
+		const read = () => readChatResponse({ content, stop_reason });
 		expect(read).toThrow(UnknownOutcomeError);
 		try {
 			read();
@@ -322,21 +322,21 @@ describe('an answer', () => {
 		['end_turn', call.input],
 		['stop', call.input],
 	])('whose tool calls are whole reaches the tool, for %s', (stop_reason, input) => {
-		const answer = readChatAnswer({ content: [{ ...call, input }], stop_reason });
+		const answer = readChatResponse({ content: [{ ...call, input }], stop_reason });
 		expect(answer.finishReason).toBe('tool-calls');
 		expect(answer.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
 		expect(answer.content).toEqual([call]);
 	});
 
 	test.each(['__proto__', 'constructor', 'toString'])('may stop for %s', (stop_reason) => {
-		expect(readChatAnswer({ content: [says], stop_reason }).finishReason).toBe('other');
+		expect(readChatResponse({ content: [says], stop_reason }).finishReason).toBe('other');
 	});
 
 	test('may be a text alone, and have odd figures', () => {
 		const usage = { input_tokens: '7', output_tokens: -3, cache_read_input_tokens: null };
-		const answer = readChatAnswer({ content: 'Here', stop_reason: 'end_turn', usage });
+		const answer = readChatResponse({ content: 'Here', stop_reason: 'end_turn', usage });
 		expect(answer.parts).toEqual([says]);
 		expect(answer.usage).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0 });
-		expect(readChatAnswer({ content: [says], usage: 'many' }).usage).toBeUndefined();
+		expect(readChatResponse({ content: [says], usage: 'many' }).usage).toBeUndefined();
 	});
 });

@@ -29,7 +29,7 @@ describe('what has arrived of a response', () => {
 		body.write('{"id":"task_7","key":"sk-1",');
 		while (requests.arriving.get(plan)?.() !== '{"id":"task_7","key":"***",') await turn();
 		body.end('"data":[]}');
-		expect(await sent).toMatchObject({ kind: 'answer', json: { id: 'task_7' } });
+		expect(await sent).toMatchObject({ kind: 'response', json: { id: 'task_7' } });
 		expect(requests.arriving.has(plan)).toBe(false);
 	});
 

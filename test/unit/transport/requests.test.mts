@@ -86,7 +86,7 @@ test('a thousand of them need one timer', async () => {
 test('one that was answered is left alone, and no timer is kept for it', async () => {
 	const requests = new Requests();
 	let signal: AbortSignal | undefined;
-	const answer = { kind: 'answer', httpCode: 200, headers: {}, text: '', json: {} } as const;
+	const answer = { kind: 'response', httpCode: 200, headers: {}, text: '', json: {} } as const;
 	const outcome = await requests.run(
 		1000,
 		async (own) => {

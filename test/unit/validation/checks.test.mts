@@ -257,7 +257,7 @@ describe('the cache', () => {
 		await cache.get(key, async () => {
 			asked.push(key);
 			await Promise.resolve();
-			return { answer: `${key} ${asked.length}`, keepMs: 1000 };
+			return { value: `${key} ${asked.length}`, keepMs: 1000 };
 		});
 
 	beforeEach(() => {
@@ -314,7 +314,7 @@ describe('the cache', () => {
 			async () => await new Promise<Kept<string>>((resolve) => (answer = resolve)),
 		);
 		now += 600;
-		answer({ answer: 'slow', keepMs: 1000 });
+		answer({ value: 'slow', keepMs: 1000 });
 		expect(await slow).toBe('slow');
 		now += 400;
 		expect(await ask('a')).toBe('a 1');
