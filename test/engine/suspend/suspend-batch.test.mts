@@ -349,13 +349,13 @@ describe('what concerns all tasks while they are waited for', () => {
 test('a throttled gateway: every task is asked about, and every response is used', async () => {
 	const throttled = await openBench({
 		now: () => Date.now(),
-		requestsPerSecond: 150,
+		requestsPerSecond: 38,
 		host: { onWake: (until) => void nextRound(until) },
 	});
 	try {
 		const ids: string[] = [];
 		for (let batch = 0; batch < 3; batch += 1) {
-			const prompts = Array.from({ length: 140 }, (_, index) => `fox ${index} [slow 30]`);
+			const prompts = Array.from({ length: 35 }, (_, index) => `fox ${index} [slow 30]`);
 			ids.push(...(await throttled.submit(...prompts)));
 			turned.ms += 2000;
 		}
