@@ -366,9 +366,39 @@ test('a throttled gateway: every task is asked about, and every response is used
 		expect(errorOf(result).message).toBe('');
 		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
 		// It was more than one round had time for, and the deadlines were over in the first: none is
-		// called open without having been asked about, and who was asked about rests until all were.
+		// called open without having been asked about.
 		expect(turned.ms).toBeGreaterThan(60_000);
 		expect(throttled.gateway.count('poll')).toBeLessThan(ids.length * 2);
+	} finally {
+		await throttled.close();
+	}
+}, 60_000);
+
+test('a throttled gateway: a task that was polled rests until all were', async () => {
+	const throttled = await openBench({
+		now: () => Date.now(),
+		requestsPerSecond: 10,
+		host: { onWake: (until) => void nextRound(until) },
+	});
+	try {
+		const ids: string[] = [];
+		while (ids.length < 32) {
+			const prompts = Array.from(
+				{ length: 8 },
+				(_, index) => `fox ${ids.length + index} [slow 400]`,
+			);
+			ids.push(...(await throttled.submit(...prompts)));
+			turned.ms += 2000;
+		}
+		const json = workflow('imageWait', { download: false, maxWait: 900 });
+		const input = asItems(ids).map((one) => ({ json: one }));
+		const parked = await throttled.host.run(json, { input, mode: 'trigger' });
+		const result = await throttled.host.resume(parked);
+		const polled = throttled.gateway.requests
+			.filter(({ call, status }) => call === 'poll' && status === 200)
+			.map(({ path }) => path);
+		expect(errorOf(result).message).toBe('');
+		expect(new Set(polled.slice(0, ids.length)).size).toBe(ids.length);
 	} finally {
 		await throttled.close();
 	}
