@@ -22,7 +22,7 @@ import { playRole } from '../shared/suspend/roles';
 import { ROLES } from '../shared/suspend/subWorkflows';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
 import { assertCanSuspend, suspend } from '../shared/suspend/suspend';
-import { readJob, taskKey, waitForJobs } from '../shared/suspend/waitJobs';
+import { readJob, taskKey, waitForJobs } from '../shared/images/waitJobs';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {

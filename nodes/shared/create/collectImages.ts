@@ -8,7 +8,7 @@ import { imageItems, type ImageTarget } from '../images/imageItems';
 import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
 import type { Run } from '../run/runContext';
-import type { WaitJob } from '../suspend/waitJobs';
+import type { WaitJob } from '../images/waitJobs';
 import { type TaskPoller } from '../images/pollTasks';
 import { ageOf } from '../images/taskReference';
 

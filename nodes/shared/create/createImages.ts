@@ -32,7 +32,7 @@ import { readParameter } from '../parameters/reader';
 import { isTool, openRun, type Run } from '../run/runContext';
 import { openProgress, type Progress } from '../suspend/progress';
 import { assertCanSuspend, suspend } from '../suspend/suspend';
-import type { WaitJob } from '../suspend/waitJobs';
+import type { WaitJob } from '../images/waitJobs';
 import { createTaskPoller } from '../images/pollTasks';
 
 /** How the request of an item comes about, and what is sent for it. */

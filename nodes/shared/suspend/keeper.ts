@@ -3,7 +3,7 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { problemOf } from '../run/nodeErrors';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
 import { MOST_RESTARTS, WATCHER, watcherWorkflow } from './subWorkflows';
-import { tasksInWords, type WaitEntry } from './waitJobs';
+import { tasksInWords, type WaitEntry } from '../images/waitJobs';
 import { failOpen, mergeSettled, type WatcherNotes } from './watcher';
 
 /** A batch that brings n8n down whenever it is checked is not tried for ever. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../../gateway/util/json';
 import type { RunEnd } from '../images/runResult';
 import type { Tally } from '../run/tally';
 import type { Problem } from '../../../gateway/util/gatewayError';
-import { openItem, type WaitEntry, type WaitJob } from './waitJobs';
+import { openItem, type WaitEntry, type WaitJob } from '../images/waitJobs';
 
 /** What a sub-execution has to know of the one that waits for it. It is stored with the items. */
 export interface WaitPlan {

@@ -7,7 +7,7 @@ import { readParameter } from '../parameters/reader';
 import { pack, type WaitPlan } from './parcels';
 import type { Tally } from '../run/tally';
 import { keeperWorkflow } from './subWorkflows';
-import type { WaitEntry } from './waitJobs';
+import type { WaitEntry } from '../images/waitJobs';
 
 /*
  * How waiting survives a crash (docs/architecture.md): the user's execution is suspended until a

@@ -3,7 +3,7 @@ import { GatewayError, type Problem } from '../../../gateway/util/gatewayError';
 import { failedItem, problemOf } from '../run/nodeErrors';
 import { readTally, type Tally } from '../run/tally';
 import { openEntries, pack, packFailure, unpack, type WaitPlan } from './parcels';
-import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from './waitJobs';
+import { tasksInWords, waitForJobs, type WaitEntry, type WaitJob } from '../images/waitJobs';
 
 /**
  * A wait that is due so soon is taken up at the next round of n8n, which comes every 60 s: that is

@@ -4,7 +4,7 @@ import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { DeadlineError, NotCheckedError } from '../../../gateway/util/gatewayError';
 import { hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
-import { imageItems, readTarget, type ImageFacts, type ImageTarget } from '../images/imageItems';
+import { imageItems, readTarget, type ImageFacts, type ImageTarget } from './imageItems';
 import { runItems } from '../run/itemRunner';
 import { problemOf } from '../run/nodeErrors';
 import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues';
@@ -12,8 +12,8 @@ import { whatIsLeft } from '../run/paid';
 import { readParameter } from '../parameters/reader';
 import { openRun } from '../run/runContext';
 import { addTally, type Tally } from '../run/tally';
-import { createTaskPoller, type TaskReference } from '../images/pollTasks';
-import { ageOf, knownFacts, readTaskReference } from '../images/taskReference';
+import { createTaskPoller, type TaskReference } from './pollTasks';
+import { ageOf, knownFacts, readTaskReference } from './taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
 export interface WaitJob {
