@@ -1,21 +1,18 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import {
 	planUrl,
-	withoutUndefined,
 	type AsyncFlag,
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { statusGroup } from '../../../gateway/protocol/status';
-import { readImages, readTaskId } from '../../../gateway/protocol/task';
 import { openBudget, type Budget } from './budget';
 import { createChecker, type ImageRequest } from './modelChecks';
 import { addHints } from '../run/hints';
 import { collect } from './collectImages';
 import { counted } from './counted';
+import { dryRunItem } from './dryRunItem';
+import { readPaidResponse, taskItem } from './paidResponse';
 import { readTarget } from '../images/imageItems';
 import { finishRun, readRunEnd } from '../images/runResult';
 import { runItems, type Job } from '../run/itemRunner';
@@ -26,7 +23,7 @@ import {
 	readOptions,
 	readSwitch,
 } from '../parameters/optionValues';
-import { paired, type Paid } from '../run/paid';
+import { paired } from '../run/paid';
 import { openPaidRequests, type PaidRequest } from '../run/paidRequests';
 import { readParameter } from '../parameters/reader';
 import { isTool, openRun, type Run } from '../run/runContext';
@@ -212,73 +209,4 @@ function readChecks(context: IExecuteFunctions, options: IDataObject, itemIndex:
 /** Whether anything in the options has use for what the gateway publishes of the model. */
 function needsListing({ checkLimits, dryRun }: Checks, budget: Budget): boolean {
 	return checkLimits || dryRun || budget.isSet;
-}
-
-/**
- * What was bought: images, or a task that makes them. Where a task was asked for, its ID is enough:
- * without it what was paid for would be out of reach.
- */
-function readPaidResponse(
-	body: JsonObject,
-	taskType: TaskType,
-	asynchronous: boolean,
-): Paid | undefined {
-	const images = readImages(body);
-	if (images.length > 0) return { images, created: finiteNumber(body.created) };
-	const taskId = readTaskId(body);
-	const status = nonEmptyString(body.status)?.trim();
-	if (taskId === undefined || (status === undefined && !asynchronous)) return undefined;
-	const submittedAt = new Date().toISOString();
-	return { task: { taskId, taskType, status: status ?? 'queued', submittedAt } };
-}
-
-/** What `submit` hands out: Image Wait and Image Task take it with no expression to write. */
-function taskItem(
-	task: NonNullable<Paid['task']>,
-	facts: { model: string; prompt: string; estimatedCost?: number },
-	itemIndex: number,
-): INodeExecutionData {
-	const { taskId, taskType, status, submittedAt } = task;
-	const item = {
-		taskId,
-		taskType,
-		status,
-		statusGroup: statusGroup(status),
-		submittedAt,
-		...facts,
-	};
-	return { json: withoutUndefined(item) as IDataObject, pairedItem: { item: itemIndex } };
-}
-
-/** What would have been sent: the exact request, but for the key, and what was found out about it. */
-function dryRunItem(
-	{ method, headers, body, form }: RequestPlan,
-	url: string,
-	violations: string[],
-	estimatedCost: number | undefined,
-	itemIndex: number,
-): INodeExecutionData {
-	const files = form?.files.map(({ name, fileName, mimeType, size }) => ({
-		name,
-		fileName,
-		mimeType,
-		size,
-	}));
-	const request = {
-		method,
-		url,
-		headers: { ...headers, Authorization: 'Bearer ***' },
-		body,
-		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
-	};
-	const checks = { passed: violations.length === 0, violations };
-	return {
-		json: withoutUndefined({
-			dryRun: true,
-			request: withoutInlineImages(withoutUndefined(request)),
-			checks,
-			estimatedCost,
-		}) as IDataObject,
-		pairedItem: { item: itemIndex },
-	};
 }
