@@ -15,7 +15,6 @@ import {
 import { rounded } from '../../../gateway/validation/pricing';
 import { readBudget, readChoice } from '../parameters/optionValues';
 import { localTime } from '../run/localTime';
-import { checkBudget } from './modelChecks';
 
 /** What a run may spend, over its items. */
 export interface Budget {
@@ -58,6 +57,22 @@ export function openBudget(context: IExecuteFunctions, options: IDataObject): Bu
 		accepted: () => undefined,
 		settle: () => undefined,
 	};
+}
+
+/**
+ * Refuses a batch that would cost more than the user allows.
+ *
+ * @param budget in the gateway's currency; 0 or less: no limit
+ * @param costs of the items that are to be sent; undefined where unknown
+ * @throws GatewayError that names both sums
+ */
+function checkBudget(budget: number, costs: Array<number | undefined>): void {
+	const estimate = rounded(costs.reduce((sum: number, cost) => sum + Math.max(0, cost ?? 0), 0));
+	if (budget <= 0 || estimate <= budget) return;
+	throw new GatewayError({
+		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
+		description: `Nothing was sent for ${costs.length === 1 ? 'this request' : `these ${costs.length} requests`}. Increase 'Budget' in the options, or send fewer items.`,
+	});
 }
 
 /** In the static data of the node. */

@@ -12,16 +12,26 @@ import type { WaitJob } from '../images/waitJobs';
 import { type TaskPoller } from '../images/pollTasks';
 import { ageOf } from '../images/taskReference';
 
-/** Waits for the task where there is one, and hands out the images; or says what is left to wait for. */
-export async function collect(
-	run: Run,
-	poller: TaskPoller,
-	paidRequests: PaidRequests,
+/** What is to become of a paid request. */
+export interface Collection {
+	facts: { model: string; prompt: string; estimatedCost?: number };
+	target: ImageTarget;
+	maxWaitMs: number;
+	/** How long to wait at the most before the execution is suspended; undefined: it is not. */
+	windowMs?: number;
+}
+
+/**
+ * Waits for the task where there is one, and gets the images.
+ *
+ * @returns the output items, or what is left to wait for where the execution is to be suspended
+ */
+export async function collectImages(
+	{ run, poller, paidRequests }: { run: Run; poller: TaskPoller; paidRequests: PaidRequests },
 	paid: Paid,
-	{ model, prompt, estimatedCost }: { model: string; prompt: string; estimatedCost?: number },
-	target: ImageTarget,
-	{ maxWaitMs, windowMs = Infinity }: { maxWaitMs: number; windowMs?: number },
+	{ facts: known, target, maxWaitMs, windowMs = Infinity }: Collection,
 ): Promise<INodeExecutionData[] | WaitJob> {
+	const { model, prompt, estimatedCost } = known;
 	let { task, images, created } = paid;
 	// A synchronous request whose response is a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
@@ -30,7 +40,7 @@ export async function collect(
 		if (paid.lost === true) paidRequests.note(target.itemIndex, { lost: false });
 		const toWaitFor: WaitJob = {
 			task: { taskId, taskType },
-			facts: withoutUndefined({ model, prompt, estimatedCost }),
+			facts: withoutUndefined(known),
 			target,
 			submittedAt,
 			maxWaitMs,

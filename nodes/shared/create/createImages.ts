@@ -7,30 +7,25 @@ import {
 } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { openBudget, type Budget } from './budget';
-import { createChecker, type ImageRequest } from './modelChecks';
-import { addHints } from '../run/hints';
-import { collect } from './collectImages';
+import { collectImages } from './collectImages';
 import { counted } from './counted';
 import { dryRunItem } from './dryRunItem';
+import { readItemSettings, type ItemSettings } from './itemSettings';
+import { createChecker, type Checker, type ImageRequest } from './modelChecks';
 import { readPaidResponse, taskItem } from './paidResponse';
-import { readTarget } from '../images/imageItems';
+import { addHints } from '../run/hints';
 import { finishRun, readRunEnd } from '../images/runResult';
 import { runItems, type Job } from '../run/itemRunner';
-import {
-	inRange,
-	readChoice,
-	readLimits,
-	readOptions,
-	readSwitch,
-} from '../parameters/optionValues';
+import type { KnownFacts } from '../run/nodeErrors';
+import { inRange, readLimits, readOptions, readSwitch } from '../parameters/optionValues';
 import { paired } from '../run/paid';
-import { openPaidRequests, type PaidRequest } from '../run/paidRequests';
+import { openPaidRequests, type PaidRequest, type PaidRequests } from '../run/paidRequests';
 import { readParameter } from '../parameters/reader';
 import { isTool, openRun, type Run } from '../run/runContext';
 import { openProgress, type Progress } from '../suspend/progress';
 import { assertCanSuspend, suspend } from '../suspend/suspend';
 import type { WaitJob } from '../images/waitJobs';
-import { createTaskPoller } from '../images/pollTasks';
+import { createTaskPoller, type TaskPoller } from '../images/pollTasks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
@@ -40,10 +35,36 @@ export interface Creation<R extends ImageRequest> {
 	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
 }
 
-/**
- * The way of an item through Image Generation and Image Edit: check everything, pay once, wait
- * where asked to, hand out the images.
- */
+/** What all items of an execution share. */
+interface Batch<R extends ImageRequest> {
+	run: Run;
+	taskType: TaskType;
+	creation: Creation<R>;
+	budget: Budget;
+	checker: Checker;
+	paidRequests: PaidRequests;
+	poller: TaskPoller;
+	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
+	windowMs?: number;
+	progress?: Progress;
+	/** What each item asks for: its errors name it too. */
+	asked: KnownFacts[];
+	/** What each item pays for, unless an earlier try has. */
+	wanted: Array<{ request: PaidRequest; estimatedCost?: number }>;
+	/** What is still open, where the execution is suspended. */
+	jobs: Array<WaitJob | undefined>;
+}
+
+/** An item whose request has been checked, and can be sent. */
+interface PreparedItem {
+	itemIndex: number;
+	settings: ItemSettings;
+	plan: RequestPlan;
+	paidRequest: PaidRequest;
+	facts: { model: string; prompt: string; estimatedCost?: number };
+}
+
+/** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
 export async function createImages<R extends ImageRequest>(
 	context: IExecuteFunctions,
 	taskType: TaskType,
@@ -55,8 +76,7 @@ export async function createImages<R extends ImageRequest>(
 	const budget = openBudget(context, common);
 	const run = await openRun(context, readLimits(context));
 	const paidRequests = openPaidRequests(run);
-	const { windowMs, progress } = survival ?? {};
-	const wanted: Array<{ request: PaidRequest; estimatedCost?: number }> = [];
+	const wanted: Batch<R>['wanted'] = [];
 	const isPaid = (itemIndex: number): boolean => {
 		const { request } = wanted[itemIndex] ?? {};
 		return request !== undefined && paidRequests.has(request);
@@ -67,84 +87,11 @@ export async function createImages<R extends ImageRequest>(
 		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
 		const poller = createTaskPoller(run, pollIntervalMs, count);
-		/** What each item asks for: its errors name it too. */
-		const asks: Array<{ model: string; prompt: string }> = [];
-		/** What is still open, where the execution is suspended. */
-		const jobs: Array<WaitJob | undefined> = [];
-
-		const prepare = async (itemIndex: number): Promise<Job> => {
-			const options = readOptions(context, itemIndex);
-			const mode = readChoice(
-				context,
-				'Mode',
-				readParameter(context, 'mode', itemIndex, 'sync'),
-				MODES,
-				itemIndex,
-			);
-			const flag = readChoice(
-				context,
-				'Asynchronous Flag',
-				options.asyncFlag,
-				ASYNC_FLAGS,
-				itemIndex,
-			);
-			const asyncFlag = mode === 'sync' ? undefined : flag;
-			const checks = readChecks(context, options, itemIndex);
-			const target = readTarget(context, itemIndex);
-			const maxWaitMs = inRange(context, 'maxWait', options.maxWait, itemIndex) * 1000;
-
-			const asked = await creation.read(run, itemIndex);
-			asks[itemIndex] = { model: asked.model, prompt: asked.prompt };
-			const { request, violations, estimatedCost } = needsListing(checks, budget)
-				? await checker.check(asked, mode !== 'sync')
-				: { request: asked, violations: [], estimatedCost: undefined };
-			const plan = creation.plan(request, asyncFlag);
-			if (checks.dryRun) {
-				const url = planUrl(plan, run.address.baseUrl);
-				return async () => [dryRunItem(plan, url, violations, estimatedCost, itemIndex)];
-			}
-			if (violations.length > 0 && checks.checkLimits) {
-				throw new GatewayError({
-					message: `Invalid parameters for model '${request.model}': ${violations.join('; ')}`,
-					description: 'Nothing was sent for this item.',
-				});
-			}
-			// What the listing makes of a request is no part of what the user asked for.
-			const askedPlan = request === asked ? plan : creation.plan(asked, asyncFlag);
-			const paidRequest = paidRequests.expect(itemIndex, askedPlan);
-			wanted[itemIndex] = { request: paidRequest, estimatedCost };
-
-			const { model, prompt } = request;
-			return async () => {
-				const takenOver = paidRequests.has(paidRequest);
-				const paid = await counted(
-					run.tally,
-					estimatedCost,
-					takenOver,
-					async () =>
-						await paidRequests
-							.payOnce(paidRequest, plan, (body) => {
-								budget.accepted(itemIndex);
-								return readPaidResponse(body, taskType, mode !== 'sync');
-							})
-							.catch(async (error) => await Promise.reject(await checker.explain(error, model))),
-				);
-				if (paid.items !== undefined) return paired(paid.items, itemIndex);
-				const { task } = paid;
-				const submitted = task && taskItem(task, { model, prompt, estimatedCost }, itemIndex);
-				if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
-				if (mode === 'submit' && submitted !== undefined) return [submitted];
-				const facts = { model, prompt, estimatedCost };
-				const patience = { maxWaitMs, windowMs };
-				const found = await collect(run, poller, paidRequests, paid, facts, target, patience);
-				if (Array.isArray(found)) return found;
-				jobs[itemIndex] = found;
-				return [];
-			};
-		};
+		const shared = { run, taskType, creation, budget, checker, paidRequests, poller, wanted };
+		const batch: Batch<R> = { ...shared, ...survival, asked: [], jobs: [] };
 
 		const items = await runItems(run, count, {
-			prepare,
+			prepare: async (itemIndex) => await prepareItem(batch, itemIndex),
 			beforeFirst: () => {
 				// What an earlier try has paid for is not paid again.
 				const unpaid = Object.values(wanted).filter(({ request }) => !paidRequests.has(request));
@@ -154,9 +101,10 @@ export async function createImages<R extends ImageRequest>(
 			},
 			isPaid,
 			paidRequests,
-			knownOf: (itemIndex) => asks[itemIndex],
+			knownOf: (itemIndex) => batch.asked[itemIndex],
 		});
 		addHints(context, checker.hints);
+		const { jobs } = batch;
 		const output = Object.values(jobs).some((job) => job !== undefined)
 			? await suspend(
 					context,
@@ -173,8 +121,74 @@ export async function createImages<R extends ImageRequest>(
 		paidRequests.close();
 		budget.settle(isPaid);
 		run.end();
-		await progress?.close(safe);
+		await survival?.progress.close(safe);
 	}
+}
+
+/** Reads and checks an item; nothing that is paid for is sent. @returns what to do once all are checked */
+async function prepareItem<R extends ImageRequest>(
+	batch: Batch<R>,
+	itemIndex: number,
+): Promise<Job> {
+	const { run, creation, budget, checker, paidRequests } = batch;
+	const settings = readItemSettings(run.context, itemIndex);
+	const { mode, asyncFlag, checkLimits, dryRun } = settings;
+	const asked = await creation.read(run, itemIndex);
+	batch.asked[itemIndex] = { model: asked.model, prompt: asked.prompt };
+
+	// Without any of these nobody needs to know what the gateway publishes of the model.
+	const needsListing = checkLimits || dryRun || budget.isSet;
+	const { request, violations, estimatedCost } = needsListing
+		? await checker.check(asked, mode !== 'sync')
+		: { request: asked, violations: [], estimatedCost: undefined };
+	const plan = creation.plan(request, asyncFlag);
+	if (dryRun) {
+		const url = planUrl(plan, run.address.baseUrl);
+		return async () => [dryRunItem(plan, url, violations, estimatedCost, itemIndex)];
+	}
+	if (violations.length > 0 && checkLimits) {
+		throw new GatewayError({
+			message: `Invalid parameters for model '${request.model}': ${violations.join('; ')}`,
+			description: 'Nothing was sent for this item.',
+		});
+	}
+	// What the listing makes of a request is no part of what the user asked for.
+	const askedPlan = request === asked ? plan : creation.plan(asked, asyncFlag);
+	const paidRequest = paidRequests.expect(itemIndex, askedPlan);
+	batch.wanted[itemIndex] = { request: paidRequest, estimatedCost };
+	const { model, prompt } = request;
+	const facts = { model, prompt, estimatedCost };
+	return async () => await createItem(batch, { itemIndex, settings, plan, paidRequest, facts });
+}
+
+/** Pays for an item, unless an earlier try has, and gets what was paid for. */
+async function createItem<R extends ImageRequest>(
+	batch: Batch<R>,
+	{ itemIndex, settings, plan, paidRequest, facts }: PreparedItem,
+): Promise<INodeExecutionData[]> {
+	const { run, taskType, budget, checker, paidRequests, progress, windowMs } = batch;
+	const { mode, target, maxWaitMs } = settings;
+	const takenOver = paidRequests.has(paidRequest);
+	const paid = await counted(
+		run.tally,
+		facts.estimatedCost,
+		takenOver,
+		async () =>
+			await paidRequests
+				.payOnce(paidRequest, plan, (body) => {
+					budget.accepted(itemIndex);
+					return readPaidResponse(body, taskType, mode !== 'sync');
+				})
+				.catch(async (error) => await Promise.reject(await checker.explain(error, facts.model))),
+	);
+	if (paid.items !== undefined) return paired(paid.items, itemIndex);
+	const submitted = paid.task && taskItem(paid.task, facts, itemIndex);
+	if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
+	if (mode === 'submit' && submitted !== undefined) return [submitted];
+	const found = await collectImages(batch, paid, { facts, target, maxWaitMs, windowMs });
+	if (Array.isArray(found)) return found;
+	batch.jobs[itemIndex] = found;
+	return [];
 }
 
 /** How the run survives a crash; undefined if it does not. */
@@ -188,25 +202,4 @@ function readSurvival(
 	assertCanSuspend(context);
 	const windowMs = inRange(context, 'parkAfter', options.parkAfter, 0) * 1000;
 	return { windowMs, progress: openProgress(context) };
-}
-
-const MODES = ['sync', 'wait', 'submit'] as const;
-const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
-
-interface Checks {
-	checkLimits: boolean;
-	dryRun: boolean;
-}
-
-function readChecks(context: IExecuteFunctions, options: IDataObject, itemIndex: number): Checks {
-	const { checkLimits, dryRun } = options;
-	return {
-		checkLimits: readSwitch(context, 'Check Limits Before Sending', checkLimits, true, itemIndex),
-		dryRun: readSwitch(context, 'Dry Run', dryRun, false, itemIndex),
-	};
-}
-
-/** Whether anything in the options has use for what the gateway publishes of the model. */
-function needsListing({ checkLimits, dryRun }: Checks, budget: Budget): boolean {
-	return checkLimits || dryRun || budget.isSet;
 }

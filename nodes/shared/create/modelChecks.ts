@@ -1,5 +1,5 @@
 import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
-import { estimateCost, rounded } from '../../../gateway/validation/pricing';
+import { estimateCost } from '../../../gateway/validation/pricing';
 import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
@@ -133,19 +133,3 @@ const plainName = (name: string): string =>
 		.normalize('NFKC')
 		.toLowerCase()
 		.replace(/[\s_-]/g, '');
-
-/**
- * Refuses a batch that would cost more than the user allows.
- *
- * @param budget in the gateway's currency; 0 or less: no limit
- * @param costs of the items that are to be sent; undefined where unknown
- * @throws GatewayError that names both sums
- */
-export function checkBudget(budget: number, costs: Array<number | undefined>): void {
-	const estimate = rounded(costs.reduce((sum: number, cost) => sum + Math.max(0, cost ?? 0), 0));
-	if (budget <= 0 || estimate <= budget) return;
-	throw new GatewayError({
-		message: `The estimated cost of ${estimate} exceeds the budget of ${budget}`,
-		description: `Nothing was sent for ${costs.length === 1 ? 'this request' : `these ${costs.length} requests`}. Increase 'Budget' in the options, or send fewer items.`,
-	});
-}
