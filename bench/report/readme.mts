@@ -29,7 +29,7 @@ export function fillReadme(file: string, measured: readonly Row[]): boolean {
 }
 
 /** What stands there; undefined while one of the rows has not been measured. */
-export function readmeSection(measured: readonly Row[]): string | undefined {
+function readmeSection(measured: readonly Row[]): string | undefined {
 	const line = (name: string, index: number) =>
 		measured.find((row) => row.name === name)?.lines[index];
 	const hundred = line('hundred', 0);

@@ -42,7 +42,7 @@ export class MessageStream {
 		return this.ended || this.message.error !== undefined;
 	}
 
-	/** Whether it is a response: some gateways end it without saying so. */
+	/** Whether the response is whole: some gateways end it without saying so. */
 	get whole(): boolean {
 		return this.done || nonEmptyString(this.message.stop_reason) !== undefined;
 	}

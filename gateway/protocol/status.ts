@@ -2,7 +2,7 @@
  * The states of an image task (specification, section 3): four groups, nine spellings. This is the
  * only place that knows them; a new spelling is one word here.
  */
-export const STATUS_GROUPS = {
+const STATUS_GROUPS = {
 	waiting: ['queued', 'pending'],
 	working: ['processing', 'in_progress', 'running'],
 	success: ['completed', 'succeeded', 'success'],

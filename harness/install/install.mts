@@ -80,10 +80,7 @@ export async function ensureServer(
  * @param say receives one line if something is installed
  * @returns absolute path of the binary; throws a sentence that says what to do where none can be had
  */
-export async function ensureNode(
-	major: number,
-	say: (line: string) => void = () => {},
-): Promise<string> {
+async function ensureNode(major: number, say: (line: string) => void = () => {}): Promise<string> {
 	if (nodeMajorOf(process.execPath) === major) return process.execPath;
 	if (process.platform !== 'linux' || process.arch !== 'x64') {
 		throw new Error(
@@ -121,7 +118,7 @@ export async function ensureRegistry(
  * Makes a server's lock file anew from its package.json, without any registry address.
  * @param version which server
  */
-export async function resolveServer(version: ServerVersion): Promise<void> {
+async function resolveServer(version: ServerVersion): Promise<void> {
 	const recipe = RECIPES[version];
 	const node = await ensureNode(recipe.nodeMajor);
 	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipe.folder);
@@ -146,7 +143,7 @@ export async function resolveServer(version: ServerVersion): Promise<void> {
  * @param lock text of a package-lock.json
  * @returns the same, tab-indented, with a newline at its end
  */
-export function withoutAddresses(lock: string): string {
+function withoutAddresses(lock: string): string {
 	const content = JSON.parse(lock) as { packages: Record<string, { resolved?: string }> };
 	for (const entry of Object.values(content.packages)) delete entry.resolved;
 	return JSON.stringify(content, null, '\t') + '\n';

@@ -90,7 +90,7 @@ async function taskItem(
 	target: ImageTarget,
 ): Promise<INodeExecutionData> {
 	const error = taskError(state);
-	// That a task failed is a response; that a finished one has nothing to show is an error.
+	// That a task failed is a result; that a finished one has nothing to show is an error.
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, status, group, images, response } = state;
 	const binary =

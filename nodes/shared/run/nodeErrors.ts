@@ -144,8 +144,7 @@ export function nodeError(
 				)
 			: new NodeOperationError(node, message, { description: advice, itemIndex });
 	// The platform rewrites texts in which it sees an error code, and prefers its own for a status.
-	// The engine books every error whose message has this word as a Stop by the user.
-	made.message = message.replaceAll('canceled', 'Canceled');
+	made.message = message;
 	made.description = advice;
 	Object.assign(made.context, {
 		details: withoutUndefined({ ...details, httpCode }),

@@ -72,7 +72,7 @@ export function pack(plan: WaitPlan, entries: WaitEntry[]): INodeExecutionData[]
 }
 
 /** The same without the plan. */
-export function packEntries(entries: WaitEntry[]): INodeExecutionData[] {
+function packEntries(entries: WaitEntry[]): INodeExecutionData[] {
 	return entries.flatMap(({ job, done }, item) => {
 		if (done === undefined) return job === undefined ? [] : [wrap({ kind: 'job', item, job })];
 		return [

@@ -48,7 +48,7 @@ export function beginningOf(chunks: Uint8Array[]): string {
 }
 
 /** Keeps what had arrived of a body, beside the error that cut it. */
-export function noteArrived(error: unknown, chunks: Uint8Array[]): void {
+function noteArrived(error: unknown, chunks: Uint8Array[]): void {
 	if (typeof error === 'object' && error !== null) arrived.set(error, beginningOf(chunks));
 }
 
