@@ -1,15 +1,14 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { isInline } from '../../../gateway/protocol/task';
 import { hasFailed, hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { DeadlineError } from '../../../gateway/util/gatewayError';
-import { imageItems, type ImageTarget } from '../images/imageItems';
+import { costShare, imageItems, type ImageTarget } from '../images/imageItems';
 import type { Paid } from '../run/paid';
 import type { PaidRequests } from '../run/paidRequests';
 import type { Run } from '../run/runContext';
 import type { WaitJob } from '../images/waitJobs';
-import { type TaskPoller } from '../images/pollTasks';
+import type { TaskPoller } from '../images/pollTasks';
 import { ageOf } from '../images/taskReference';
 
 /** What is to become of a paid request. */
@@ -70,8 +69,7 @@ export async function collectImages(
 	const { taskId, taskType, status } = task ?? {};
 	const found = images ?? [];
 	run.tally.images += found.length;
-	// Each image carries its share, so that the items add up to what the request costs.
-	const share = estimatedCost === undefined ? undefined : rounded(estimatedCost / found.length);
+	const share = costShare(estimatedCost, found.length);
 	const facts = { model, created, taskId, taskType, status, prompt, estimatedCost: share };
 	const items = await imageItems(run, found, facts, target);
 	const isWhole = items.every(({ json }) => json.error === undefined);

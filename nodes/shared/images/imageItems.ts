@@ -7,6 +7,7 @@ import type {
 import { NodeOperationError } from 'n8n-workflow';
 import { finiteNumber } from '../../../gateway/util/json';
 import { withoutUndefined, type TaskType } from '../../../gateway/protocol/requestPlan';
+import { rounded } from '../../../gateway/validation/pricing';
 import { isInline, type ImageResult } from '../../../gateway/protocol/task';
 import { downloadImage, type ImageName } from '../transport/download';
 import { failedItem } from '../run/nodeErrors';
@@ -26,6 +27,11 @@ export interface ImageFacts {
 	prompt?: string;
 	/** In the gateway's currency. */
 	estimatedCost?: number;
+}
+
+/** What one image of several costs: the items add up to what the request costs. */
+export function costShare(cost: number | undefined, images: number): number | undefined {
+	return cost === undefined ? undefined : rounded(cost / images);
 }
 
 /** Where the images of one item go. */

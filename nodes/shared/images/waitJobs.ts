@@ -1,18 +1,17 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { rounded } from '../../../gateway/validation/pricing';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { DeadlineError, NotCheckedError } from '../../../gateway/util/gatewayError';
 import { hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
-import { imageItems, readTarget, type ImageFacts, type ImageTarget } from './imageItems';
+import { costShare, imageItems, readTarget, type ImageFacts, type ImageTarget } from './imageItems';
 import { runItems } from '../run/itemRunner';
 import { problemOf } from '../run/nodeErrors';
 import { hasSecondOutput, inRange, readLimits } from '../parameters/optionValues';
 import { whatIsLeft } from '../run/paid';
 import { readParameter } from '../parameters/reader';
-import { openRun } from '../run/runContext';
+import { openRun, type Run } from '../run/runContext';
 import { addTally, type Tally } from '../run/tally';
-import { createTaskPoller, type TaskReference } from './pollTasks';
+import { createTaskPoller, type TaskPoller, type TaskReference } from './pollTasks';
 import { ageOf, knownFacts, readTaskReference } from './taskReference';
 
 /** What is waited for on behalf of one input item. It can be stored and taken up again. */
@@ -90,65 +89,18 @@ export async function waitForJobs(
 		const pollInterval = readParameter(context, 'pollInterval', 0, 3);
 		const intervalMs = inRange(context, 'pollInterval', pollInterval, 0) * 1000;
 		const poller = createTaskPoller(run, intervalMs, count);
-		const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 		const unfinished = new Set<number>();
-		/** Tasks whose images are in the tally. */
-		const counted = new Set<string>();
 		const stillOpen = new Map<number, INodeExecutionData>();
-
-		const work = async (job: WaitJob, itemIndex: number): Promise<INodeExecutionData[]> => {
-			// Nothing that takes time before the execution is suspended.
-			if (windowMs === 0 || job.rests === true) {
-				unfinished.add(itemIndex);
-				return [];
-			}
-			const { task, facts, target } = job;
-			const left = Math.max(1000, job.deadlineAt - Date.now());
-			const limits = {
-				maxWaitMs: Math.min(left, windowMs),
-				chosenMs: job.maxWaitMs,
-				ageMs: ageOf(job.submittedAt),
-				// Taken up again after a restart, it has been waited for before.
-				heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
-			};
-			const settled = await poller.wait(task, limits, facts.model).catch(async (error: unknown) => {
-				if (!(error instanceof DeadlineError)) {
-					job.ended = hasNothingToGive(error, task.taskType);
-					const { taskType = task.taskType } = problemOf(error);
-					job.task = { ...task, taskType };
-					return await Promise.reject(error);
-				}
-				job.unasked = error instanceof NotCheckedError;
-				const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
-				const { status = job.status, taskType = task.taskType } = error.problem;
-				job.status = status;
-				// What was found out need not be found out again.
-				job.task = { ...task, taskType };
-				const isSuspended = windowMs < job.maxWaitMs;
-				if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
-				else if (toOutput) stillOpen.set(itemIndex, openItem(job));
-				else return await Promise.reject(error);
-				return undefined;
-			});
-			if (settled === undefined) return [];
-			const { taskId, taskType, status, created, images } = settled;
-			const key = taskKey({ taskId, taskType });
-			if (!counted.has(key)) run.tally.images += images.length;
-			counted.add(key);
-			const known = {
-				...facts,
-				model: settled.model ?? facts.model,
-				created,
-				taskId,
-				taskType,
-				status,
-			};
-			// Each image carries its share, so that the items add up to what the request costs.
-			if (known.estimatedCost !== undefined) {
-				known.estimatedCost = rounded(known.estimatedCost / images.length);
-			}
-			return await imageItems(run, images, known, target);
+		const wait = {
+			run,
+			poller,
+			windowMs,
+			toOutput,
+			unfinished,
+			stillOpen,
+			counted: new Set<string>(),
 		};
+		const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 
 		const output = await runItems(run, count, {
 			prepare: (itemIndex) => {
@@ -156,7 +108,7 @@ export async function waitForJobs(
 				entries[itemIndex] = entry;
 				const { job, done } = entry;
 				return async () =>
-					done !== undefined || job === undefined ? [] : await work(job, itemIndex);
+					done !== undefined || job === undefined ? [] : await waitForJob(wait, job, itemIndex);
 			},
 			paidRequests: { inWords: () => tasksInWords(entries), settle: () => undefined },
 			knownOf: (itemIndex) => entries[itemIndex]?.job?.facts,
@@ -169,6 +121,90 @@ export async function waitForJobs(
 		addTally(tally, run.tally);
 		run.end();
 	}
+}
+
+/** What the jobs that are waited for together share. */
+interface Wait {
+	run: Run;
+	poller: TaskPoller;
+	/** How long it lasts at the most. */
+	windowMs: number;
+	/** Whether a task that is still open at its deadline leaves by the second output. */
+	toOutput: boolean;
+	/** Input items whose tasks are to be waited for again. */
+	unfinished: Set<number>;
+	/** For the second output, by input item. */
+	stillOpen: Map<number, INodeExecutionData>;
+	/** Tasks whose images are in the tally. */
+	counted: Set<string>;
+}
+
+/** @returns the items of one input item; none where its task is still open */
+async function waitForJob(
+	wait: Wait,
+	job: WaitJob,
+	itemIndex: number,
+): Promise<INodeExecutionData[]> {
+	const { run, poller, windowMs, unfinished, counted } = wait;
+	// Nothing that takes time before the execution is suspended.
+	if (windowMs === 0 || job.rests === true) {
+		unfinished.add(itemIndex);
+		return [];
+	}
+	const { task, facts, target } = job;
+	const left = Math.max(1000, job.deadlineAt - Date.now());
+	const limits = {
+		maxWaitMs: Math.min(left, windowMs),
+		chosenMs: job.maxWaitMs,
+		ageMs: ageOf(job.submittedAt),
+		// Taken up again after a restart, it has been waited for before.
+		heldMs: Date.now() - (job.deadlineAt - job.maxWaitMs),
+	};
+	const state = await poller
+		.wait(task, limits, facts.model)
+		.catch(async (error: unknown) => await noteOpen(wait, job, itemIndex, left, error));
+	if (state === undefined) return [];
+	const { taskId, taskType, status, created, images } = state;
+	const key = taskKey({ taskId, taskType });
+	if (!counted.has(key)) run.tally.images += images.length;
+	counted.add(key);
+	const model = state.model ?? facts.model;
+	const estimatedCost = costShare(facts.estimatedCost, images.length);
+	const known = { ...facts, model, created, taskId, taskType, status, estimatedCost };
+	return await imageItems(run, images, known, target);
+}
+
+/**
+ * Notes in a job what was found out about a task that has no result.
+ *
+ * @param left milliseconds until its deadline, when this wait began
+ * @throws the error, unless the task is to be waited for again or leaves by the second output
+ */
+async function noteOpen(
+	{ windowMs, toOutput, unfinished, stillOpen }: Wait,
+	job: WaitJob,
+	itemIndex: number,
+	left: number,
+	error: unknown,
+): Promise<undefined> {
+	const { task } = job;
+	if (!(error instanceof DeadlineError)) {
+		job.ended = hasNothingToGive(error, task.taskType);
+		const { taskType = task.taskType } = problemOf(error);
+		job.task = { ...task, taskType };
+		return await Promise.reject(error);
+	}
+	job.unasked = error instanceof NotCheckedError;
+	const isBacklog = job.unasked && Date.now() - job.deadlineAt < LONGEST_BACKLOG_MS;
+	const { status = job.status, taskType = task.taskType } = error.problem;
+	job.status = status;
+	// What was found out need not be found out again.
+	job.task = { ...task, taskType };
+	const isSuspended = windowMs < job.maxWaitMs;
+	if (left > windowMs || (isSuspended && isBacklog)) unfinished.add(itemIndex);
+	else if (toOutput) stillOpen.set(itemIndex, openItem(job));
+	else return await Promise.reject(error);
+	return undefined;
 }
 
 /** What a batch that ends early leaves behind: its tasks, but for those that have nothing to give. */
