@@ -47,14 +47,17 @@ const listOf = (context: IExecuteFunctions, name: string): IDataObject[] => {
 	return (typeof value === 'string' ? JSON.parse(value) : value) as IDataObject[];
 };
 
-/** Each with a file to edit. */
+/** Each with a file to edit, and another one. */
 function asItems(list: IDataObject[]): INodeExecutionData[] {
 	return list.map((json) => {
-		const data = fileOf(Number(json.file ?? 0)).toString('base64');
-		return {
-			json: { ...json },
-			binary: { data: { data, mimeType: 'image/png', fileName: 'one.png' } },
-		};
+		const file = (number: number, fileName: string) => ({
+			data: fileOf(number).toString('base64'),
+			mimeType: 'image/png',
+			fileName,
+		});
+		const number = Number(json.file ?? 0);
+		const binary = { data: file(number, 'one.png'), second: file(number + 1, 'two.png') };
+		return { json: { ...json }, binary };
 	});
 }
 

@@ -45,6 +45,7 @@ export async function play(
 	const service = new Service(world.service, chance, origin, way.foreignOrigin);
 	for (const name of Object.keys(credential)) delete credential[name];
 	credential.baseUrl = flow.trouble === 'noAddress' ? '' : origin;
+	Object.assign(credential, moreOf(flow, way.foreignOrigin));
 	const input = inputFor(world, service, way.foreignOrigin);
 	const steps: Step[] = [];
 	let blockedMs = 0;
@@ -121,6 +122,16 @@ function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {
 function keyFor({ trouble, account }: Flow): string {
 	if (trouble === 'placeholderKey') return '<API_KEY>';
 	return trouble === 'wrongKey' ? 'sk-nobody-knows-this-key' : KEYS[account];
+}
+
+function moreOf({ more }: Flow, foreignOrigin: string): Record<string, unknown> {
+	if (more === undefined) return {};
+	const { messageAuth, version, isListedApart } = more;
+	return {
+		messageAuth,
+		...(version !== undefined && { versionHeaderValue: version }),
+		...(isListedApart && { mediaUrl: foreignOrigin }),
+	};
 }
 
 /** The items that enter: prompts, or tasks that were submitted before. */

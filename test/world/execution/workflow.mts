@@ -3,6 +3,7 @@ import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'requi
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from '../plan/odd-settings.mjs';
+import type { MoreSettings } from '../plan/more-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 
 /** Names of the nodes that are looked at afterwards. */
@@ -114,7 +115,7 @@ const given = (flow: Flow, field: string): string =>
 	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
 
 function makeParameters(flow: Flow, edited: string): IDataObject {
-	const { make, mode, options, maxWait, pollInterval, download, model, dryRun } = flow;
+	const { make, mode, options, maxWait, pollInterval, download, model, dryRun, more } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
 	const own = troubled(flow, { ...options, ...extra(flow) });
 	if (make === 'chat') return { prompt, streams: flow.streams, calls: flow.calls };
@@ -130,8 +131,9 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	}
 	if (make === 'message') {
 		const history = flow.history === undefined ? {} : { history: HISTORIES[flow.history]!.value };
-		const message = { model: 'reason-large', prompt, thinking: flow.thinking };
-		return { ...message, options: { ...own, ...history } as IDataObject };
+		const message = { model: 'reason-large', ...entered(flow, prompt), thinking: flow.thinking };
+		const options = { ...own, ...history, ...more?.message } as IDataObject;
+		return { ...message, ...(more && { simplify: more.simplify }), options };
 	}
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
 	const survive = mode === 'sync' ? {} : survival(flow);
@@ -141,13 +143,48 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 		prompt,
 		mode,
 		download,
+		...(more && { binaryPropertyName: more.field, modelParameters: formOf(more) }),
 		...(make === 'edit' && (isTool(flow) ? fileByAddress : fileOfItem(flow))),
-		options: { ...own, ...count, ...survive, ...shown, maxWait, pollInterval } as IDataObject,
+		options: {
+			...own,
+			...count,
+			...survive,
+			...shown,
+			...formatOf(flow),
+			...(make === 'edit' && maskOf(flow)),
+			maxWait,
+			pollInterval,
+		} as IDataObject,
 	};
 }
 
+function formOf({ size }: MoreSettings): IDataObject {
+	return { mappingMode: 'defineBelow', value: size === undefined ? {} : { size } };
+}
+
+const formatOf = ({ more }: Flow): IDataObject =>
+	more?.responseFormat === undefined ? {} : { responseFormat: more.responseFormat };
+
+function maskOf(flow: Flow): IDataObject {
+	const file = [{ field: 'mask', binaryProperty: 'second' }];
+	return flow.more?.mask === true && !isTool(flow) ? { extraFiles: { file } } : {};
+}
+
+/** The prompt of a message, in one of the three ways that there are. */
+function entered(flow: Flow, prompt: string): IDataObject {
+	const { input = 'prompt' } = flow.more ?? {};
+	if (input === 'prompt' || isTool(flow)) return { prompt };
+	const turn = { role: 'user', content: prompt };
+	if (input === 'messages') return { input, messages: { message: [turn] } };
+	const edited = prompt.slice(prompt.lastIndexOf('}}') + 2);
+	const content = `$json.prompt + ${JSON.stringify(edited)}`;
+	const messagesJson = `={{ JSON.stringify([{ role: 'user', content: ${content} }]) }}`;
+	return { input, messagesJson };
+}
+
 function chatModel(flow: Flow): N8n.INodeParameters {
-	const options = troubled(flow, { ...flow.options, ...extra(flow) });
+	const { system: _, ...own } = flow.more?.message ?? {};
+	const options = troubled(flow, { ...flow.options, ...extra(flow), ...own });
 	const { thinking } = flow;
 	return { model: 'reason-large', thinking, options: options as N8n.INodeParameters };
 }
@@ -156,12 +193,13 @@ function extra({ extra: which }: Flow): Record<string, unknown> {
 	return which === undefined ? {} : { extraFields: EXTRA_FIELDS[which]!.value };
 }
 
-function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {
-	if (editFrom === 'binary') return {};
-	return {
-		imageSource: 'url',
-		imageUrl: `={{ $json.sources }}{{ ($json.file + ${fileShift}) % 3 }}/one.png`,
-	};
+function fileOfItem({ editFrom, fileShift, more }: Flow): IDataObject {
+	const isTwo = more?.second === true;
+	if (editFrom === 'binary') return isTwo ? { imageBinaryProperty: 'data, second' } : {};
+	const address = (shift: number): string =>
+		`{{ $json.sources }}{{ ($json.file + ${shift}) % 3 }}/one.png`;
+	const both = [address(fileShift), ...(isTwo ? [address(fileShift + 1)] : [])];
+	return { imageSource: 'url', imageUrl: `=${both.join('\n')}` };
 }
 
 /** A tool has no input item whose file it could take. */
@@ -172,7 +210,7 @@ const fileByAddress = {
 };
 
 function collectParameters(flow: Flow): IDataObject {
-	const { options, maxWait, pollInterval, download, collect } = flow;
+	const { options, maxWait, pollInterval, download, collect, more } = flow;
 	const survive = collect === 'imageWait' ? survival(flow) : {};
 	return {
 		taskId: `={{ ${given(flow, 'taskId')} }}`,
@@ -180,6 +218,7 @@ function collectParameters(flow: Flow): IDataObject {
 		maxWait,
 		pollInterval: flow.trouble === 'badPollInterval' ? 'abc' : pollInterval,
 		download,
+		...(more && { binaryPropertyName: more.field }),
 		options: { ...troubled(flow, options), ...survive } as IDataObject,
 	};
 }

@@ -95,11 +95,11 @@ function unknownIn(requests: Received[]): Set<string | undefined> {
 }
 
 /** A rate that a user has set holds in any ten seconds. */
-function tooFast({ options, make, as }: Flow, requests: Received[], rounds = 1): string[] {
+function tooFast({ options, make, as }: Flow, requests: Received[]): string[] {
 	const perSecond = Number(options.requestsPerSecond ?? 0);
 	if (perSecond <= 0 || make === 'chat' || as === 'loop') return [];
 	const sent = requests.filter((request) => !isListing(request) && !isRedirected(request));
-	const most = rounds * (10 * perSecond + 2);
+	const most = 10 * perSecond + 2;
 	const early = sent.find((last, place) => {
 		const first = sent[place - most];
 		return first !== undefined && last.at - first.at < 10_000 - TOLERANCE_MS;
@@ -107,9 +107,20 @@ function tooFast({ options, make, as }: Flow, requests: Received[], rounds = 1):
 	return early === undefined ? [] : [`over ${most} requests were sent within 10 s`];
 }
 
-/** The same of one that was suspended, where a new run begins with each round of checks. */
-function tooFastInRounds({ flow }: Step, own: Received[]): string[] {
-	return flow.tries > 1 ? [] : tooFast(flow, own, 2);
+/** From one round of checks to the next it takes longer than this; a new run begins with each. */
+const ROUND_MS = 4000;
+
+/** The same of one that was suspended: of what is sent within a round. */
+function tooFastInRounds({ flow, restarts }: Step, own: Received[]): string[] {
+	const perSecond = Number(flow.options.requestsPerSecond ?? 0);
+	if (perSecond <= 0 || flow.tries > 1 || restarts > 0 || flow.as === 'loop') return [];
+	const sent = own.filter((one) => ['poll', 'download'].includes(one.call) && !isRedirected(one));
+	const most = (ROUND_MS / 1000) * perSecond + 2;
+	const early = sent.find((last, place) => {
+		const first = sent[place - most];
+		return first !== undefined && last.at - first.at < ROUND_MS - TOLERANCE_MS;
+	});
+	return early === undefined ? [] : [`over ${most} requests were sent within one round`];
 }
 
 /** A request that a user does not want to wait for any longer is given up. */

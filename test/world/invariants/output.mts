@@ -23,7 +23,7 @@ import {
 	urlsIn,
 } from './items/held-images.mjs';
 import { ofParked } from './items/parked.mjs';
-import { ofReply } from './items/replies.mjs';
+import { ofReply, replyIn } from './items/replies.mjs';
 import { keyOf, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
@@ -252,12 +252,12 @@ function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[
 		.filter(({ node }) => node === MAKE)
 		.flatMap(({ run, outputs }) =>
 			outputs.flat().flatMap((item) => {
-				const { taskId, taskType, text } = item.json;
+				const { taskId, taskType } = item.json;
 				if (isFailed(item)) return [];
 				const picture = pictureIn(item);
 				const task =
 					taskId === undefined
-						? `reply ${String(text)}`
+						? `reply ${String(replyIn(item.json))}`
 						: `${String(taskType)} task ${String(taskId)}`;
 				const mark = picture === undefined ? task : `image ${picture}`;
 				const place = `run ${run}, item ${indexOf(item)}`;

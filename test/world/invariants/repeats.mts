@@ -58,10 +58,13 @@ function tooManyTimes(step: Step, own: Received[]): Breach[] {
 	const { flow, restarts } = step;
 	const times = timesOf(flow) * (restarts + 1);
 	const many = times * Math.max(1, flow.items.length);
-	let quota = 0;
+	const prompts = new Map<string, number>();
 	const groups = new Map<string, { requests: Received[]; times: number }>();
 	for (const request of own) {
-		if (isPaid(request) && request.fate.includes('quota')) quota += 1;
+		const prompt = String(request.prompt);
+		if (isPaid(request) && request.fate.includes('quota')) {
+			prompts.set(prompt, (prompts.get(prompt) ?? 0) + 1);
+		}
 		const isPicture = request.path.startsWith('/pictures/');
 		const isCounted = isPicture || request.call === 'listing' || isPaid(request);
 		if (!isCounted) continue;
@@ -70,8 +73,11 @@ function tooManyTimes(step: Step, own: Received[]): Breach[] {
 		group.requests.push(request);
 		groups.set(name, group);
 	}
-	const spent =
-		quota > MOST_QUOTA * many ? [`the paid request was sent ${quota} times without a quota`] : [];
+	const spent = [...prompts].flatMap(([prompt, count]) => {
+		const own = flow.items.filter((item) => `${item.prompt}${step.edited}` === prompt).length;
+		const most = MOST_QUOTA * times * Math.max(1, own);
+		return count > most ? [`"${prompt}" was sent ${count} times without a quota`] : [];
+	});
 	const tooMany = [...groups].flatMap(([name, group]): string[] => {
 		const count = group.requests.length;
 		const other = group.requests.filter(({ status }) => status !== 429).length;
@@ -134,7 +140,7 @@ function afterItsEnd({ service: { books } }: Played, requests: Received[]): Brea
 	});
 }
 
-/** A refusal that no time changes ends the wait. */
+/** A refusal that no time changes ends the wait, and so does the end of the task. */
 function afterItsRefusal({ service: { books } }: Played, requests: Received[]): Breach[] {
 	const refused = new Map<string, Received>();
 	return requests.flatMap((request): Breach[] => {
@@ -145,6 +151,8 @@ function afterItsRefusal({ service: { books } }: Played, requests: Received[]): 
 		const name = `${kind} task ${taskId}`;
 		const before = refused.get(name);
 		if (isFinal(request) && status !== 404) refused.set(name, request);
+		const isOver = request.meaning === 'failed' || request.meaning === 'success';
+		if (isOver && status === 200 && hasArrived(request)) refused.set(name, request);
 		if (before === undefined) return [];
 		return [{ invariant: 7, text: `the ${name} was polled again after ${before.fate}` }];
 	});

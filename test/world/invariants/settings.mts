@@ -1,20 +1,29 @@
 /** Of invariant 3: what a user has set arrives, and a listing has what was asked for. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
+import { MESSAGE_FIELDS, UNPUBLISHED } from '../plan/more-settings.mjs';
 import { LISTINGS } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
-import type { Charge } from '../service/books.mjs';
+import type { Charge, Received } from '../service/books.mjs';
+import { FILES } from '../service/one-pixel-pictures.mjs';
 import { commented, RECORDS } from '../service/published-models.mjs';
 import { isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { extraOf } from './wanted.mjs';
 
 export function settings(played: Played): Breach[] {
 	const { requests, charges } = played.service.books;
+	const home = new URL(played.service.origin).host;
 	const isListed = requests.every(({ call, fate }) => call !== 'listing' || fate === 'answered');
 	const texts = played.steps.flatMap((step, index) => [
 		...charges
 			.filter((charge) => charge.step === step.number)
-			.flatMap((charge) => inCharge(charge, step.flow)),
+			.flatMap((charge) => [
+				...inCharge(charge, step.flow),
+				...(isListed ? unpublished(charge, step.flow) : []),
+			]),
+		...requests
+			.filter((request) => request.step === step.number)
+			.flatMap((request) => ofCredential(request, step.flow, home)),
 		...(step.flow.make === 'models' && isListed && step.ended === 'done'
 			? runsOf(step, played.steps[index - 1]).flatMap((run) => inListing(run, step))
 			: []),
@@ -29,24 +38,78 @@ function inCharge(charge: Charge, flow: Flow): string[] {
 		String(set) === String(sent)
 			? []
 			: [`#${number} was sent with the ${what} ${String(sent)} instead of ${String(set)}`];
+	const { more } = flow;
 	if (charge.kind === 'message') {
-		const { thinking } = asked as { thinking?: { type?: unknown } };
+		const { thinking } = asked as { thinking?: { type?: unknown; budget_tokens?: unknown } };
 		const wanted = flow.thinking === 'default' ? undefined : flow.thinking;
 		return [
 			...differs('thinking', wanted, thinking?.type),
+			...differs('budget', wanted === 'enabled' ? 1024 : undefined, thinking?.budget_tokens),
 			...differs('number of tokens', 4096, asked.max_tokens),
+			...Object.entries(MESSAGE_FIELDS).flatMap(([name, sent]) =>
+				name === 'system' && flow.make === 'chat'
+					? []
+					: differs(name, more?.message[name], sent(asked)),
+			),
 		];
 	}
 	const extra = JSON.stringify(extraOf(flow)?.value ?? '');
 	const named = flow.options.parametersByName as { parameter?: Named[] } | undefined;
+	// The form comes before the list of names.
+	const form = more?.size === undefined ? [] : [{ name: 'size', value: more.size }];
+	const byName = (named?.parameter ?? []).filter(({ name }) =>
+		form.every((one) => one.name !== name),
+	);
 	return [
-		...(named?.parameter ?? []).flatMap(({ name, value }) =>
+		...[...byName, ...form].flatMap(({ name, value }) =>
 			extra.includes(name) ? [] : differs(name, value, asked[name]),
 		),
+		...(extra.includes('response_format')
+			? []
+			: differs('response format', more?.responseFormat, asked.response_format)),
+		...(charge.kind === 'edit' && !isTool(flow)
+			? differs('files', filesOf(charge, flow), charge.parts?.join(', '))
+			: []),
 		...(extra.includes('async')
 			? []
 			: differs('mode', flow.mode === 'sync' ? 'sync' : 'submit', call)),
 	];
+}
+
+/** The files of an edit, after the first one: each in the field that is set for it. */
+function filesOf({ file = '' }: Charge, { options, editFrom, fileShift, more }: Flow): string {
+	const field = String(options.imageFieldName ?? 'image');
+	const after = (steps: number): string => FILES[(FILES.indexOf(file) + steps) % FILES.length]!;
+	// A file in a field of its own is always that of the item.
+	const back = editFrom === 'url' ? FILES.length - (fileShift % FILES.length) : 0;
+	return [
+		`${file} as ${field}`,
+		...(more?.second === true ? [`${after(1)} as ${field}`] : []),
+		...(more?.mask === true ? [`${after(1 + back)} as mask`] : []),
+	].join(', ');
+}
+
+/** What the list of models forbids is not sent. */
+function unpublished({ number, kind }: Charge, { more, model, options }: Flow): string[] {
+	const isChecked = options.checkLimits !== false && model === 'aurora-image-1';
+	if (more?.size !== UNPUBLISHED || !isChecked || kind === 'message') return [];
+	return [`#${number} was sent with the size ${UNPUBLISHED}, which is not published`];
+}
+
+/** Where a request goes, and how it says who sends it. */
+function ofCredential({ call, host, headers, number }: Received, { more }: Flow, home: string) {
+	const wrong = (what: string): string[] => [`request ${number} (${call}) ${what}`];
+	if (call === 'listing') {
+		const isRight = (host === home) === !(more?.isListedApart ?? false);
+		return isRight ? [] : wrong(`went to ${host}`);
+	}
+	if (call !== 'message') return [];
+	const { version = '2023-06-01', messageAuth = 'authorization' } = more ?? {};
+	const name = messageAuth === 'xApiKey' ? 'x-api-key' : 'authorization';
+	const names = ['x-api-key', 'authorization'].filter((one) => headers[one] !== undefined);
+	if (names.join() !== name) return wrong(`has its key in ${names.join()}, not in ${name}`);
+	const sent = headers['anthropic-version'];
+	return sent === version ? [] : wrong(`has the version ${sent}, not ${version}`);
 }
 
 interface Named {

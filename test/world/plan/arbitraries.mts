@@ -1,6 +1,12 @@
 /** Generators of worlds. What comes first of several is what a shrunken world has. */
 import fc from 'fast-check';
-import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
+import {
+	REFUSALS_429,
+	STATUSES,
+	type ServiceFault,
+	type ServiceSetup,
+} from '../service/service-setup.mjs';
+import { moreSettings } from './more-settings.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
@@ -215,13 +221,12 @@ const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
 );
 
 /** Of which each part fits for itself. */
-export const parts: fc.Arbitrary<World> = record<World>({
-	seed: fc.noShrink(fc.nat(0x7fffffff)),
-	service,
-	flow,
-	acts,
-	checks,
-});
+export const parts: fc.Arbitrary<World> = fc
+	.tuple(
+		record<World>({ seed: fc.noShrink(fc.nat(0x7fffffff)), service, flow, acts, checks }),
+		moreSettings,
+	)
+	.map(([one, more]) => ({ ...one, flow: { ...one.flow, more } }));
 
 export const world: fc.Arbitrary<World> = parts.map(fitting);
 
@@ -233,7 +238,8 @@ export function fitting(one: World): World {
 			(fault.call !== 'poll' || polls(one.flow)) &&
 			(fault.call !== 'download' || (one.flow.download && loads(one.flow)));
 		const call = one.flow.make === 'models' ? 'listing' : isMade ? fault.call : 'paid';
-		return { ...fault, call, kind: likelier(call, fault) };
+		const kind = likelier(call, fault);
+		return { ...fault, call, kind, variant: likelierVariant(call, kind, fault.variant) };
 	});
 	// What an edit is most easily mistaken for is the same one of another file.
 	const takesFiles = one.flow.make === 'edit' && one.flow.editFrom === 'url';
@@ -253,7 +259,18 @@ function likelier(
 ): ServiceFault['kind'] {
 	if (call === 'download' && variant % 3 === 0) return 'cut';
 	if (call === 'download' && variant % 6 === 1) return 'redirect';
+	if (call === 'download' && variant % 6 === 2) return 'status';
 	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
+}
+
+/** The one refusal that a paid request may be sent again after is the most usual one: each of its forms. */
+function likelierVariant(
+	call: ServiceFault['call'],
+	kind: ServiceFault['kind'],
+	variant: number,
+): number {
+	if (call !== 'paid' || kind !== 'status' || variant % 4 > 0) return variant;
+	return STATUSES.indexOf(429) + STATUSES.length * ((variant / 4) % REFUSALS_429.length);
 }
 
 const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';

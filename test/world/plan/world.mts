@@ -1,5 +1,6 @@
 /** A world as a value: what runs, against which gateway, and what happens to it. */
 import type { Crash } from '../../../harness/engine/host.mjs';
+import type { MoreSettings } from './more-settings.mjs';
 import type { ServiceSetup } from '../service/service-setup.mjs';
 
 export interface PlannedItem {
@@ -37,6 +38,8 @@ export interface Flow {
 	extra?: number;
 	/** Nothing is sent, only shown. */
 	dryRun: boolean;
+	/** What else is set; undefined: nothing. */
+	more?: MoreSettings;
 	/** Where an edit gets its file from. */
 	editFrom: 'binary' | 'url';
 	/** Whether another file than that of the item is edited: so many further. */

@@ -60,6 +60,8 @@ export interface Charge {
 	asked: Record<string, unknown>;
 	/** Which file came with it. */
 	file?: string;
+	/** All of its files, each with the name of its field. */
+	parts?: string[];
 	/** Its images come inside the response. */
 	inline: boolean;
 	/** What has reached the caller of the response, as text. */

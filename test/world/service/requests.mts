@@ -8,6 +8,8 @@ export interface Fields {
 	files: number;
 	/** The bytes of the first one. */
 	file?: Buffer;
+	/** All files, each with the name of its field. */
+	parts: Array<{ name: string; value: Buffer }>;
 	raw: Record<string, unknown>;
 }
 
@@ -23,6 +25,7 @@ export function fieldsOf({ body }: WireRequest): Fields | undefined {
 		n: Number(n ?? 1),
 		files: files.length,
 		file: files[0]?.value,
+		parts: files,
 		raw,
 	};
 }

@@ -106,6 +106,6 @@ export const REFUSALS_429: Array<{ body: unknown; headers?: Record<string, strin
 
 export const STATUSES = [500, 429, 425, 503, 408, 502, 400, 404, 504, 401, 403, 520, 409, 422];
 /** Those that pass: of a question that costs nothing these are the ones to get wrong. */
-export const PASSING = [425, 408, 500, 429, 425, 502, 408, 503, 504, 429, 520];
+export const PASSING = [425, 408, 500, 429, 425, 502, 408, 503, 504, 429, 520, 503, 503];
 /** Those after which a paid request may have been accepted. */
 export const STATUSES_AFTER = [500, 502, 503, 504, 408, 520, 599];

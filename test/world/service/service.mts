@@ -178,6 +178,7 @@ export class Service {
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
 		charge.asked = fields.raw;
 		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
+		charge.parts = fields.parts.map(({ name, value }) => `${nameOfFile(value)} as ${name}`);
 		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
 			received.fate = `charged, #${charge.number}`;

@@ -11,7 +11,7 @@ export const pathOf = (url: string): string => url.slice(Math.max(0, url.indexOf
 /** Which picture an item holds: by its address, or by its bytes where it has none. */
 export function pictureIn({ json, binary }: Item): string | undefined {
 	if (typeof json.url === 'string') return pathOf(json.url);
-	const data = binary?.data?.data;
+	const data = (binary?.data ?? binary?.picture)?.data;
 	return data === undefined ? undefined : pathIn(Buffer.from(data, 'base64'));
 }
 
@@ -20,11 +20,16 @@ export function urlsIn(images: unknown): string[] {
 	return list.flatMap(({ url }) => (typeof url === 'string' ? url : []));
 }
 
-export function ofFile({ json, binary }: Item, { download }: Flow): string | undefined {
+export function ofFile({ json, binary }: Item, flow: Flow): string | undefined {
+	const { download, more } = flow;
+	// Without Download nobody is asked for a field, and what came inside a response has the usual one.
+	const field = (download ? more?.field : undefined) ?? 'data';
+	const other = Object.keys(binary ?? {}).find((name) => name.replace(/_\d+$/, '') !== field);
+	if (other !== undefined) return `its file is in the field ${other}, not in ${field}`;
 	// Image Task gives one item for all images of a task.
 	const urls = typeof json.url === 'string' ? [json.url] : urlsIn(json.images);
 	const wrong = urls.flatMap((url, index): string[] => {
-		const { data, mimeType, fileName } = binary?.[index === 0 ? 'data' : `data_${index}`] ?? {};
+		const { data, mimeType, fileName } = binary?.[index === 0 ? field : `${field}_${index}`] ?? {};
 		if (data === undefined) return download ? [`it has no file ${index}`] : [];
 		const path = pathIn(Buffer.from(data, 'base64'));
 		if (path !== pathOf(url)) return [`its file is ${path ?? 'no picture'}, not ${url}`];

@@ -3,12 +3,20 @@ import type { Played, Step } from '../../execution/step.mjs';
 import { isSpoilt, type Item } from '../evidence.mjs';
 import { keyOf, turnsBefore } from '../wanted.mjs';
 
+/** The text of a reply, simplified or as it came. */
+export function replyIn({ text, content }: Item['json']): unknown {
+	const blocks = Array.isArray(content) ? (content as Array<{ text?: unknown }>) : [];
+	return text ?? blocks.find((block) => typeof block?.text === 'string')?.text;
+}
+
 export function ofReply(
 	{ service }: Played,
-	{ text, messages, calls }: Item['json'],
+	json: Item['json'],
 	{ flow }: Step,
 	wanted: string,
 ): string | undefined {
+	const { messages, calls } = json;
+	const text = replyIn(json);
 	const charge = service.books.charges.find(({ reply }) => reply === text);
 	if (charge === undefined) {
 		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
@@ -21,7 +29,7 @@ export function ofReply(
 	}
 	const before = JSON.stringify(turnsBefore(flow));
 	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
-	if (!charge.right) return undefined;
+	if (!charge.right || flow.more?.simplify === false) return undefined;
 	const all = [
 		...(turnsBefore(flow) ?? []),
 		{ role: 'user', content: charge.prompt },
