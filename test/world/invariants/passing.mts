@@ -1,11 +1,6 @@
 /** Whether what goes wrong in a world passes, so that nobody has to fail because of it. */
 import type { Flow, World } from '../plan/world.mjs';
-import {
-	PASSING,
-	REFUSALS_429,
-	STATUSES,
-	type ServiceFault,
-} from '../service/service-setup.mjs';
+import { PASSING, REFUSALS_429, STATUSES, type ServiceFault } from '../service/service-setup.mjs';
 
 /** A request is sent more often than that, whatever was the matter. */
 const MOST_TIMES = 4;

@@ -263,13 +263,19 @@ function likelier(
 	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
 }
 
+/** The first variant by which a poll gets a 404, and how far it is to the next. */
+const SAYS_404 = 21;
+const NEXT_404 = 42;
+
 /** The one refusal that a paid request may be sent again after is the most usual one: each of its forms. */
 function likelierVariant(
 	call: ServiceFault['call'],
 	kind: ServiceFault['kind'],
 	variant: number,
 ): number {
-	if (call !== 'paid' || kind !== 'status' || variant % 4 > 0) return variant;
+	if (kind !== 'status') return variant;
+	if (call === 'poll' && variant % 8 === 1) return SAYS_404 + NEXT_404 * (variant % 5);
+	if (call !== 'paid' || variant % 4 > 0) return variant;
 	return STATUSES.indexOf(429) + STATUSES.length * ((variant / 4) % REFUSALS_429.length);
 }
 
