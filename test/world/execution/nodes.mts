@@ -8,8 +8,10 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
+import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { DynamicStructuredTool } from '@langchain/core/tools';
 import { z } from 'zod';
+import { LOOKED_UP } from '../plan/odd-settings.mjs';
 import { fileOf } from '../service/one-pixel-pictures.mjs';
 
 type Execute = BuiltInNode['execute'];
@@ -149,14 +151,14 @@ async function agent(
 /** A response of a chat model, or a piece of one, as LangChain has them. */
 interface Response {
 	text: string;
-	tool_calls?: Array<{ name: string; args: unknown }>;
+	tool_calls?: Array<{ id?: string; name: string; args: unknown }>;
 	concat(more: Response): Response;
 }
 
 /** What of a chat model a chain uses. */
 interface ChatModel {
-	invoke(prompt: string): Promise<Response>;
-	stream(prompt: string): Promise<AsyncIterable<Response>>;
+	invoke(turns: unknown[]): Promise<Response>;
+	stream(turns: unknown[]): Promise<AsyncIterable<Response>>;
 	bindTools(tools: DynamicStructuredTool[]): ChatModel;
 }
 
@@ -167,7 +169,15 @@ const TOOL = new DynamicStructuredTool({
 	func: async () => await Promise.resolve(''),
 });
 
-/** Asks the chat model once for each item, as n8n's chains do. */
+/** Asks a chat model, and waits for the whole response. */
+async function ask(model: ChatModel, turns: unknown[], streams: boolean): Promise<Response> {
+	if (!streams) return await model.invoke(turns);
+	let whole: Response | undefined;
+	for await (const chunk of await model.stream(turns)) whole = whole?.concat(chunk) ?? chunk;
+	return whole ?? ({ text: '' } as Response);
+}
+
+/** Asks the chat model once for each item, as n8n's chains do; again with what a tool has said. */
 async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const items: INodeExecutionData[] = [];
 	for (const item of this.getInputData().keys()) {
@@ -175,13 +185,17 @@ async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 			const model = (await this.getInputConnectionData('ai_languageModel', item)) as ChatModel;
 			const prompt = String(this.getNodeParameter('prompt', item));
 			const asked = this.getNodeParameter('calls', item) === true ? model.bindTools([TOOL]) : model;
-			let whole: Response | undefined;
-			if (this.getNodeParameter('streams', item) !== true) whole = await asked.invoke(prompt);
-			else {
-				for await (const chunk of await asked.stream(prompt)) whole = whole?.concat(chunk) ?? chunk;
-			}
-			const calls = whole?.tool_calls?.map(({ name, args }) => ({ name, args })) ?? [];
-			items.push({ json: { text: whole?.text ?? '', calls } as IDataObject, pairedItem: { item } });
+			const streams = this.getNodeParameter('streams', item) === true;
+			const turns: unknown[] = [new HumanMessage(prompt)];
+			const whole = await ask(asked, turns, streams);
+			const calls = whole.tool_calls?.map(({ name, args }) => ({ name, args })) ?? [];
+			const results = (whole.tool_calls ?? []).map(
+				({ id = '' }) => new ToolMessage({ tool_call_id: id, content: `${LOOKED_UP}${prompt}` }),
+			);
+			const next =
+				results.length > 0 ? await ask(asked, [...turns, whole, ...results], streams) : undefined;
+			const json = { text: whole.text, calls, ...(next && { next: next.text }) };
+			items.push({ json: json as IDataObject, pairedItem: { item } });
 		} catch (error) {
 			if (!this.continueOnFail()) throw error;
 			items.push({ json: { error: (error as Error).message }, pairedItem: { item } });

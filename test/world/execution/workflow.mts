@@ -223,8 +223,11 @@ function collectParameters(flow: Flow): IDataObject {
 	};
 }
 
-function survival({ parkAfter }: Flow): Record<string, unknown> {
-	return parkAfter === undefined ? {} : { surviveRestarts: true, parkAfter, onTimeout: 'error' };
+function survival({ parkAfter, onError }: Flow): Record<string, unknown> {
+	if (parkAfter === undefined) return {};
+	// The node refuses to have three outputs then.
+	const outputs = onError === 'continueErrorOutput' ? { onTimeout: 'error' } : {};
+	return { surviveRestarts: true, parkAfter, ...outputs };
 }
 
 function troubled({ trouble }: Flow, options: Record<string, unknown>): Record<string, unknown> {

@@ -1,6 +1,7 @@
 /** Invariants 1 and 2: nothing is paid for twice, and everything that was charged can be had. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE, nodesOf, survives } from '../execution/workflow.mjs';
+import { LOOKED_UP } from '../plan/odd-settings.mjs';
 import type { Charge } from '../service/books.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
 import { isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
@@ -28,7 +29,11 @@ function counted(keys: string[]): Map<string, number> {
 function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): Map<string, number> {
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
-	const once = played.input.map((item) => nameOf(step, item));
+	const asksAgain = flow.make === 'chat' && flow.calls;
+	const once = played.input.flatMap((item) => [
+		nameOf(step, item),
+		...(asksAgain ? [nameOf(step, { ...item, prompt: `${LOOKED_UP}${String(item.prompt)}` })] : []),
+	]);
 	const times = (rounds: number): Map<string, number> =>
 		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
@@ -117,6 +122,7 @@ function lost(played: Played, step: Step): Breach[] {
 		(charge) =>
 			charge.step === step.number &&
 			!charge.toldFailed &&
+			!wentOn(charge, played) &&
 			// An earlier try has told of it, in an error that n8n throws away: there is nothing to be had.
 			!(charge.toldEmpty && step.flow.tries > 1) &&
 			// There n8n drops the files of a tool, and after a Stop all data; such an image has no address.
@@ -180,6 +186,19 @@ function storedResults({ result, flow }: Step): string {
 const isLong = (text: string): boolean => text.length > 100;
 
 /** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
+/** A reply that its tool was called for has reached the chain, whatever came of it then. */
+function wentOn({ step, kind, prompt }: Charge, { service }: Played): boolean {
+	return (
+		kind === 'message' &&
+		service.books.requests.some(
+			(request) =>
+				request.step === step &&
+				request.call === 'message' &&
+				request.prompt === `${LOOKED_UP}${prompt}`,
+		)
+	);
+}
+
 function saysNothing({ ended, flow }: Step): boolean {
 	const isMessage = flow.make === 'message' || flow.make === 'chat';
 	// What survives restarts is waited for by an execution of its own, which keeps its data.

@@ -22,6 +22,7 @@ import {
 	pictureIn,
 	urlsIn,
 } from './items/held-images.mjs';
+import { failedBefore, ofError, ofFailure } from './items/failures.mjs';
 import { ofParked } from './items/parked.mjs';
 import { ofReply, replyIn } from './items/replies.mjs';
 import { keyOf, wantedBy } from './wanted.mjs';
@@ -35,6 +36,7 @@ export function output(played: Played): Breach[] {
 			...runs.flatMap((run) => ofRun(played, run, step)),
 			...callsOf(step).flatMap((call) => ofCall(played, call.args, call.answer, step)),
 			...doubles(played, runs),
+			...failedBefore(played, step),
 		];
 	});
 	return texts.map((text) => ({ invariant: 3, text }));
@@ -86,7 +88,10 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	}
 	// There the engine pairs failed items with what is not there, and may lose all of them.
 	if (parked && flow.onError === 'continueErrorOutput') return [];
-	if (error !== undefined && outputs.every((items) => items.length === 0)) return [];
+	if (error !== undefined && outputs.every((items) => items.length === 0)) {
+		const wrong = [...ofError(played, run, step), ...ofOutputs(played, run, step)];
+		return wrong.map((text) => `${node}: ${text}`);
+	}
 	const where = `${node}, run ${run.run}`;
 	const breaches: string[] = [];
 	const found = new Set<number>();
@@ -107,10 +112,10 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 				breaches.push(`${where}, item ${index}: image ${imageBefore} comes after image ${image}`);
 			}
 			before = index;
-			if (!isFailed(item)) {
-				const text = ofItem(played, run, item, input[index], step);
-				if (text !== undefined) breaches.push(`${where}, item ${index}: ${text}`);
-			}
+			const wrong = isFailed(item)
+				? ofFailure(item, input[index], node, step)
+				: (ofItem(played, run, item, input[index], step) ?? []);
+			breaches.push(...[wrong].flat().map((text) => `${where}, item ${index}: ${text}`));
 		}
 	}
 	// A listing that was made up may well be empty.

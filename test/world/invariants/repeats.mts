@@ -57,7 +57,9 @@ const isFinal = (request: Received): boolean => {
 function tooManyTimes(step: Step, own: Received[]): Breach[] {
 	const { flow, restarts } = step;
 	const times = timesOf(flow) * (restarts + 1);
-	const many = times * Math.max(1, flow.items.length);
+	// A model that has called its tool is asked again.
+	const asked = flow.make === 'chat' && flow.calls ? 2 : 1;
+	const many = asked * times * Math.max(1, flow.items.length);
 	const prompts = new Map<string, number>();
 	const groups = new Map<string, { requests: Received[]; times: number }>();
 	for (const request of own) {
@@ -74,7 +76,7 @@ function tooManyTimes(step: Step, own: Received[]): Breach[] {
 		groups.set(name, group);
 	}
 	const spent = [...prompts].flatMap(([prompt, count]) => {
-		const own = flow.items.filter((item) => `${item.prompt}${step.edited}` === prompt).length;
+		const own = flow.items.filter((item) => prompt.endsWith(`${item.prompt}${step.edited}`)).length;
 		const most = MOST_QUOTA * times * Math.max(1, own);
 		return count > most ? [`"${prompt}" was sent ${count} times without a quota`] : [];
 	});

@@ -2,6 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import { UNPUBLISHED } from '../plan/more-settings.mjs';
+import { passes } from '../plan/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import {
@@ -12,7 +13,6 @@ import {
 	type Breach,
 	type NodeRun,
 } from './evidence.mjs';
-import { passes } from './passing.mjs';
 import { extraOf, isSound } from './wanted.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
@@ -73,7 +73,9 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 				id === taskId && as !== undefined && as !== 'auto' && as !== taskType,
 		);
 		if (isOther && last.meaning === 'open') return [];
-		const isYoung = last.at - task.createdAt < YOUNG_MS;
+		// One that has been seen is no longer one that may not be visible yet.
+		const wasSeen = polls.some(({ meaning }) => meaning === 'open');
+		const isYoung = last.at - task.createdAt < YOUNG_MS && !wasSeen;
 		const isOfUnknownAge = played.input.some(
 			(item) => item.taskId === taskId && item.submittedAt === undefined,
 		);

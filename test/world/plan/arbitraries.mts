@@ -8,6 +8,7 @@ import {
 } from '../service/service-setup.mjs';
 import { moreSettings } from './more-settings.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
+import { calmed } from './passing.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 export const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -228,7 +229,7 @@ export const parts: fc.Arbitrary<World> = fc
 	)
 	.map(([one, more]) => ({ ...one, flow: { ...one.flow, more } }));
 
-export const world: fc.Arbitrary<World> = parts.map(fitting);
+export const world: fc.Arbitrary<World> = parts.map(fitting).map(calmed);
 
 /** The same world, with faults that strike, and changes that matter. */
 export function fitting(one: World): World {

@@ -25,6 +25,9 @@ export const EXTRA_FIELDS: ExtraFields[] = [
 	{ value: '{ "stream": true }', works: false },
 ];
 
+/** What a tool of a chat says about a prompt; the model is asked again with it. */
+export const LOOKED_UP = 'looked up: ';
+
 export interface History {
 	value: unknown;
 	/** As it has to arrive; undefined: it cannot be used, and nothing is sent. */

@@ -39,13 +39,19 @@ export function asksAsync({ url, headers }: WireRequest, { raw }: Fields): boole
 	);
 }
 
+/** The text of a block, or that of the result of a tool. */
+function textIn({ text, content }: Record<string, unknown>): string {
+	if (Array.isArray(content)) return content.map(textIn).join('\n');
+	return [text, content].find((one) => typeof one === 'string') ?? '';
+}
+
 /** The last text of the user in a conversation. */
 export function lastText(messages: unknown): string {
 	const turns = Array.isArray(messages) ? (messages as Array<{ content?: unknown }>) : [];
 	const content = turns.at(-1)?.content;
 	if (typeof content === 'string') return content;
-	const blocks = Array.isArray(content) ? (content as Array<{ text?: unknown }>) : [];
-	return blocks.map(({ text }) => (typeof text === 'string' ? text : '')).join('\n');
+	const blocks = Array.isArray(content) ? (content as Array<Record<string, unknown>>) : [];
+	return blocks.map(textIn).join('\n');
 }
 
 function formFields(parts: FormPart[]): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** Of invariant 3: which image an item holds, and by which output it leaves. */
 import type { Played, Step } from '../../execution/step.mjs';
+import { textOf } from '../../execution/text-of.mjs';
 import { COLLECT, survives } from '../../execution/workflow.mjs';
 import type { Flow } from '../../plan/world.mjs';
 import { pathIn } from '../../service/one-pixel-pictures.mjs';
@@ -88,15 +89,31 @@ export function notLost({ service }: Played, run: NodeRun, step: Step): string[]
 		});
 }
 
+/** What is said of a task that is over its deadline. */
+const OPEN = /was still open after|couldn't be checked within/;
+
 /** Of Image Wait's two outputs: what has finished leaves by the first one, what is open by the second. */
 export function ofOutputs(
 	{ service }: Played,
-	{ node, outputs, endedAt }: NodeRun,
+	{ node, outputs, endedAt, error }: NodeRun,
 	step: Step,
 ): string[] {
 	const { flow, parks } = step;
 	const hasTwo = flow.options.onTimeout === 'output' && flow.collect === 'imageWait';
-	if (node !== COLLECT || !hasTwo || survives(flow) || parks > 0) return [];
+	if (node !== COLLECT || !hasTwo) return [];
+	// Two outputs and one for errors are not possible then, and 'On Timeout' is left out.
+	const isWithout = survives(flow) && flow.onError === 'continueErrorOutput';
+	const texts = [
+		...outputs
+			.flat()
+			.filter(isFailed)
+			.map(({ json }) => json.error),
+		error,
+	];
+	const late = isWithout ? undefined : texts.find((text) => OPEN.test(textOf(text ?? '')));
+	if (late !== undefined)
+		return ['a task that was still open has failed instead of leaving by its output'];
+	if (survives(flow) || parks > 0) return [];
 	const [finished = [], open = []] = outputs.map((items) => items.filter((one) => !isFailed(one)));
 	const isOver = ({ json }: Item): boolean => {
 		// One that is unknown under its kind is looked for under the other, where it may be another's.

@@ -1,5 +1,7 @@
 /** Of invariant 3: whether a reply is the one that was asked for, with its conversation and its calls. */
 import type { Played, Step } from '../../execution/step.mjs';
+import { LOOKED_UP } from '../../plan/odd-settings.mjs';
+import type { Books, Charge } from '../../service/books.mjs';
 import { isSpoilt, type Item } from '../evidence.mjs';
 import { keyOf, turnsBefore } from '../wanted.mjs';
 
@@ -7,6 +9,20 @@ import { keyOf, turnsBefore } from '../wanted.mjs';
 export function replyIn({ text, content }: Item['json']): unknown {
 	const blocks = Array.isArray(content) ? (content as Array<{ text?: unknown }>) : [];
 	return text ?? blocks.find((block) => typeof block?.text === 'string')?.text;
+}
+
+/** Whether the model was asked again with what it has said itself, unchanged, and with what its tool has. */
+function ofNext({ charges }: Books, { next }: Item['json'], first: Charge): string | undefined {
+	if (next === undefined) return undefined;
+	const charge = charges.find(({ reply }) => reply === next);
+	if (charge === undefined) return 'what came after its tool is no reply of the gateway';
+	if (charge.prompt !== `${LOOKED_UP}${first.prompt}`) return `it goes on with ${charge.prompt}`;
+	const [question, own] = (charge.before ?? []) as Array<{ content?: unknown } | undefined>;
+	if (!JSON.stringify(question).includes(JSON.stringify(first.prompt)))
+		return 'its question is lost';
+	return JSON.stringify(own?.content) === JSON.stringify(first.content)
+		? undefined
+		: `the gateway gets its turn back as ${JSON.stringify(own?.content).slice(0, 150)}`;
 }
 
 export function ofReply(
@@ -24,8 +40,10 @@ export function ofReply(
 	if (keyOf(charge) !== wanted) return `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
 	if (flow.make === 'chat') {
 		const own = flow.calls ? [{ name: 'look_up', args: { query: charge.reply } }] : [];
-		if (JSON.stringify(calls) === JSON.stringify(own) || isSpoilt(service)) return undefined;
-		return `its tool calls are ${JSON.stringify(calls)}`;
+		if (isSpoilt(service)) return undefined;
+		return JSON.stringify(calls) === JSON.stringify(own)
+			? ofNext(service.books, json, charge)
+			: `its tool calls are ${JSON.stringify(calls)}`;
 	}
 	const before = JSON.stringify(turnsBefore(flow));
 	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
