@@ -26,23 +26,23 @@ export interface HostOptions {
 	extraNodeTypes?: Record<string, BuiltInNode>;
 	/** The package to load; by default this one. */
 	packageFolder?: string;
-	/** Called before a parked execution goes on, with the time for which it asked. */
+	/** Called before a suspended execution goes on, with the time for which it asked. */
 	onWake?: (until: Date) => void;
-	/** Called when a sub-execution has ended, or parked for the first time. */
+	/** Called when a sub-execution has ended, or suspended for the first time. */
 	onSubExecution?: (result: RunResult) => void;
-	/** Called before a parked sub-execution goes on: what it returns is how the process dies then. */
-	onResume?: (parked: RunResult) => Crash | undefined;
+	/** Called before a suspended sub-execution goes on: what it returns is how the process dies then. */
+	onResume?: (suspended: RunResult) => Crash | undefined;
 	/**
-	 * Called when a parked sub-execution goes on: gives what it comes to, or how the process dies while
+	 * Called when a suspended sub-execution goes on: gives what it comes to, or how the process dies while
 	 * it is running. Then nobody waits for `running` any more.
 	 */
-	whileResumed?: (parked: RunResult, running: Promise<RunResult>) => Promise<RunResult | Crash>;
+	whileResumed?: (suspended: RunResult, running: Promise<RunResult>) => Promise<RunResult | Crash>;
 	/** Told how sub-executions get on. */
 	onSubProgress?: RunOptions['onProgress'];
 }
 
 /**
- * What the execution that waits for a crashed one is given: what that one returned when it parked
+ * What the execution that waits for a crashed one is given: what that one returned when it suspended
  * (`output`, the usual case), or an error: that of a crash, of an execution that n8n resumes before
  * it has started itself, or of a Stop.
  */
@@ -77,7 +77,7 @@ export interface RunResult {
 	status: N8n.ExecutionStatus;
 	/** What ended the execution, if it failed. */
 	error?: N8n.ExecutionError;
-	/** Until when a parked execution wants to sleep. */
+	/** Until when a suspended execution wants to sleep. */
 	waitTill?: Date;
 	data: N8n.IRunExecutionData;
 	runData: N8n.IRunData;
@@ -113,10 +113,10 @@ export interface Host {
 	start(workflow: WorkflowJson, options?: RunOptions): RunningExecution;
 	run(workflow: WorkflowJson, options?: RunOptions): Promise<RunResult>;
 	/**
-	 * Goes on with a parked execution at once, whatever time it asked for, from nothing but its
-	 * stored JSON: as another process would. Parked sub-executions go on first.
+	 * Goes on with a suspended execution at once, whatever time it asked for, from nothing but its
+	 * stored JSON: as another process would. Suspended sub-executions go on first.
 	 */
-	resume(parked: RunResult, options?: RunOptions): Promise<RunResult>;
+	resume(suspended: RunResult, options?: RunOptions): Promise<RunResult>;
 	/**
 	 * What "Retry" in the list of executions does: a new execution that goes on at the failed node,
 	 * from nothing but what was stored.
@@ -124,7 +124,7 @@ export interface Host {
 	 * @param edited the workflow as it is now; by default as it was
 	 */
 	retry(failed: RunResult, edited?: WorkflowJson, options?: RunOptions): Promise<RunResult>;
-	/** What deleting a parked execution in n8n's list does. */
+	/** What deleting a suspended execution in n8n's list does. */
 	delete(executionId: string): void;
 	/** Calls a node as an AI agent calls its tool, and gives what the agent would read. */
 	runAsTool(type: string, parameters: N8n.INodeParameters, options?: ToolOptions): Promise<string>;

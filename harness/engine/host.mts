@@ -1,7 +1,7 @@
 /**
  * Runs workflows on n8n's own engine, in this process and without a server: the nodes as they were
  * built, loaded by n8n's loader, called by n8n's contexts, their requests sent by n8n's HTTP helper.
- * What a server adds around the engine (credentials store, sub-executions, waking up parked
+ * What a server adds around the engine (credentials store, sub-executions, waking up suspended
  * executions) is done here in the smallest way that gives nodes the same answers.
  */
 import { randomUUID } from 'node:crypto';
@@ -53,9 +53,9 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 	const credentialTypes = new Set(Object.keys(options.credentials ?? {}));
 	const nodeTypes = new HostNodeTypes(loader, { ...builtInNodeTypes, ...options.extraNodeTypes });
 	const credentialsHelper = new HostCredentials(loader, options.credentials ?? {});
-	/** Sub-executions that are parked, by their ids. */
+	/** Sub-executions that are suspended, by their ids. */
 	const parkedChildren = new Map<string, RunResult>();
-	/** What is stored of parked executions, by their ids: nodes may look at that. */
+	/** What is stored of suspended executions, by their ids: nodes may look at that. */
 	const parkedData = new Map<string, N8n.IRunExecutionData>();
 
 	async function runChild(
@@ -163,12 +163,12 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 
 		run: async (workflow, runOptions = {}) => await execute(workflow, runOptions).promise,
 
-		async resume(parked, runOptions = {}) {
-			if (parked.status !== 'waiting') throw new Error('This execution is not parked.');
-			if (parked.waitTill) options.onWake?.(parked.waitTill);
-			const stored = throughStorage(parked.data);
+		async resume(suspended, runOptions = {}) {
+			if (suspended.status !== 'waiting') throw new Error('This execution is not suspended.');
+			if (suspended.waitTill) options.onWake?.(suspended.waitTill);
+			const stored = throughStorage(suspended.data);
 			await finishChildren(stored);
-			const { executionId, workflow, mode } = parked;
+			const { executionId, workflow, mode } = suspended;
 			return await execute(workflow, { mode, ...runOptions }, stored, executionId).promise;
 		},
 

@@ -126,9 +126,9 @@ export const modelParametersField: INodeProperties = {
 export const NOT_IN_TOOLS = { '@tool': [true] };
 
 /**
- * Whether and under which name the picture becomes binary data.
+ * Whether and under which name an image becomes binary data.
  *
- * @param modes the modes in which there is a picture to download; undefined where there are no modes
+ * @param modes the modes in which there is an image to download; undefined where there are no modes
  */
 export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 	const show = modes === undefined ? undefined : { mode: modes };

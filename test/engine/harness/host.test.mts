@@ -96,19 +96,19 @@ describe('the host runs nodes as n8n does', () => {
 		expect((await execution.promise).status).toBe('canceled');
 	});
 
-	test('a parked execution gives the input of the parked node when it goes on', async () => {
-		const parked = await host.run(workflowOf('park'), { input: [{ json: { from: 'start' } }] });
-		expect(parked.status).toBe('waiting');
-		expect(parked.waitTill!.getTime()).toBeGreaterThan(Date.now());
-		const resumed = await host.resume(parked);
+	test('a suspended execution gives the input of the suspended node when it goes on', async () => {
+		const waiting = await host.run(workflowOf('park'), { input: [{ json: { from: 'start' } }] });
+		expect(waiting.status).toBe('waiting');
+		expect(waiting.waitTill!.getTime()).toBeGreaterThan(Date.now());
+		const resumed = await host.resume(waiting);
 		expect(resumed.status).toBe('success');
 		expect(resumed.json('Done')).toEqual([{ from: 'start' }]);
 	});
 
-	test('a parked sub-execution gives its result to its parent', async () => {
-		const parked = await host.run(workflowOf('parkInChild'), { mode: 'trigger' });
-		expect(parked.status).toBe('waiting');
-		const resumed = await host.resume(parked);
+	test('a suspended sub-execution gives its result to its parent', async () => {
+		const waiting = await host.run(workflowOf('parkInChild'), { mode: 'trigger' });
+		expect(waiting.status).toBe('waiting');
+		const resumed = await host.resume(waiting);
 		expect(resumed.json('Done')).toEqual([{ runs: 3 }]);
 	});
 

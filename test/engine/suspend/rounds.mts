@@ -10,7 +10,7 @@ const realNow = Date.now;
 /** By how much the time of day is ahead; 0 at the beginning of each test. */
 export const turned = { ms: 0 };
 
-/** To be called at the top of a test file: deadlines over parks go by the time of day. */
+/** To be called at the top of a test file: deadlines over suspensions go by the time of day. */
 export function turnTimeOfDay(): void {
 	beforeAll(() => {
 		jest.spyOn(Date, 'now').mockImplementation(() => realNow() + turned.ms);

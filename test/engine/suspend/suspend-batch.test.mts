@@ -48,10 +48,10 @@ const workflow = (
 
 async function runToEnd(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
 	const input = items.map((one) => ({ json: one }));
-	const parked = await bench.host.run(json, { input, mode: 'trigger' });
-	expect(errorOf(parked).message).toBe('');
-	expect(parked.status).toBe('waiting');
-	return await bench.host.resume(parked);
+	const waiting = await bench.host.run(json, { input, mode: 'trigger' });
+	expect(errorOf(waiting).message).toBe('');
+	expect(waiting.status).toBe('waiting');
+	return await bench.host.resume(waiting);
 }
 
 async function until(holds: () => boolean): Promise<void> {
@@ -144,14 +144,14 @@ describe('submitted and waited for in one node', () => {
 		const files = { data: { bytes: TINY_PNG, fileName: 'a.png', mimeType: 'image/png' } };
 		const options = { surviveRestarts: true, checkLimits: false };
 		const parameters = { model: byName(MODEL), prompt: 'night', mode: 'wait', options };
-		const parked = await runChain(
+		const waiting = await runChain(
 			bench.host,
 			[{ files }, { files }],
 			[{ type: 'imageEdit', parameters }],
 			{ mode: 'trigger' },
 		);
-		expect([parked.status, errorOf(parked).message]).toEqual(['waiting', '']);
-		const result = await bench.host.resume(parked);
+		expect([waiting.status, errorOf(waiting).message]).toEqual(['waiting', '']);
+		const result = await bench.host.resume(waiting);
 		expect(result.json(NODE).map(({ taskType }) => taskType)).toEqual(['edit', 'edit']);
 		expect(bench.gateway.paid).toBe(2);
 	});
@@ -318,9 +318,9 @@ describe('what concerns all tasks while they are waited for', () => {
 	test.each(breaks)('%s: the error names every task, in one round', async (_, spoil) => {
 		const ids = await bench.submit('a fox', 'an owl');
 		const input = asItems(ids).map((json) => ({ json }));
-		const parked = await bench.host.run(workflow('imageWait'), { input, mode: 'trigger' });
+		const waiting = await bench.host.run(workflow('imageWait'), { input, mode: 'trigger' });
 		spoil();
-		const result = await bench.host.resume(parked);
+		const result = await bench.host.resume(waiting);
 		expect(result.status).toBe('error');
 		for (const id of ids) expect(errorOf(result).description).toContain(id);
 		expect((result.error as unknown as { node: { name: string } }).node.name).toBe(NODE);
@@ -336,9 +336,9 @@ describe('what concerns all tasks while they are waited for', () => {
 		const ids = await bench.submit('a fox', 'an owl');
 		const input = asItems(ids).map((json) => ({ json }));
 		const json = workflow('imageWait', {}, { onError });
-		const parked = await bench.host.run(json, { input, mode: 'trigger' });
+		const waiting = await bench.host.run(json, { input, mode: 'trigger' });
 		spoil();
-		const result = await bench.host.resume(parked);
+		const result = await bench.host.resume(waiting);
 		expect(result.status).toBe('success');
 		const output = result.json(onError === 'continueErrorOutput' ? 'Failed' : 'Done');
 		expect(output.map(({ details }) => (details as IDataObject).taskId)).toEqual(ids);
@@ -361,8 +361,8 @@ test('a throttled gateway: every task is asked about, and every response is used
 		}
 		const json = workflow('imageWait', { download: false, maxWait: 50 });
 		const input = asItems(ids).map((one) => ({ json: one }));
-		const parked = await throttled.host.run(json, { input, mode: 'trigger' });
-		const result = await throttled.host.resume(parked);
+		const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
+		const result = await throttled.host.resume(waiting);
 		expect(errorOf(result).message).toBe('');
 		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
 		// It was more than one round had time for, and the deadlines were over in the first: none is
@@ -392,8 +392,8 @@ test('a throttled gateway: a task that was polled rests until all were', async (
 		}
 		const json = workflow('imageWait', { download: false, maxWait: 900 });
 		const input = asItems(ids).map((one) => ({ json: one }));
-		const parked = await throttled.host.run(json, { input, mode: 'trigger' });
-		const result = await throttled.host.resume(parked);
+		const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
+		const result = await throttled.host.resume(waiting);
 		const polled = throttled.gateway.requests
 			.filter(({ call, status }) => call === 'poll' && status === 200)
 			.map(({ path }) => path);

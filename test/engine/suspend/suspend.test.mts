@@ -54,10 +54,10 @@ const workflow = (
 
 async function suspended(json: WorkflowJson, items: IDataObject[]): Promise<RunResult> {
 	const input = items.map((one) => ({ json: one }));
-	const parked = await bench.host.run(json, { input, mode: 'trigger' });
-	expect(errorOf(parked).message).toBe('');
-	expect(parked.status).toBe('waiting');
-	return parked;
+	const waiting = await bench.host.run(json, { input, mode: 'trigger' });
+	expect(errorOf(waiting).message).toBe('');
+	expect(waiting.status).toBe('waiting');
+	return waiting;
 }
 
 const runToEnd = async (json: WorkflowJson, items: IDataObject[]): Promise<RunResult> =>
@@ -148,10 +148,10 @@ describe('while it is suspended', () => {
 	test('every level shows the tasks in the form in which Image Wait takes them', async () => {
 		const ids = await bench.submit('a fox [slow 30]', 'an owl [slow 30]');
 		const items = ids.map((taskId) => ({ taskId, taskType: 'generation', model: 'aurora' }));
-		const parked = await suspended(workflow('imageWait'), items);
-		expect(parked.json(NODE)).toEqual(items);
+		const waiting = await suspended(workflow('imageWait'), items);
+		expect(waiting.json(NODE)).toEqual(items);
 		const { waitingChildExecutionIds: [keeper] = [] } =
-			parked.data.executionData!.nodeExecutionStack[0]!.metadata!;
+			waiting.data.executionData!.nodeExecutionStack[0]!.metadata!;
 		expect(keeper).toEqual(expect.any(String));
 	});
 
@@ -161,23 +161,23 @@ describe('while it is suspended', () => {
 		['resumed by something else', ({ data }: RunResult) => delete data.waitTill],
 	])('nobody is asked any more once the execution was %s', async (_, end) => {
 		const ids = await bench.submit('a fox [slow 300]');
-		const parked = await suspended(workflow('imageWait'), asItems(ids));
-		onCheck = (check) => void (check === 3 && end(parked));
-		const result = await bench.host.resume(parked);
+		const waiting = await suspended(workflow('imageWait'), asItems(ids));
+		onCheck = (check) => void (check === 3 && end(waiting));
+		const result = await bench.host.resume(waiting);
 		expect(result.output('Done')).toEqual([]);
 		expect(bench.gateway.count('poll')).toBe(2);
 	});
 
 	test('the watcher of a keeper that was deleted ends with an error that names the tasks', async () => {
 		const ids = await bench.submit('a fox [slow 300]');
-		const parked = await suspended(workflow('imageWait'), asItems(ids));
-		const [keeper] = parked.data.executionData!.nodeExecutionStack[0]!.metadata!
+		const waiting = await suspended(workflow('imageWait'), asItems(ids));
+		const [keeper] = waiting.data.executionData!.nodeExecutionStack[0]!.metadata!
 			.waitingChildExecutionIds as [string];
 		onCheck = (check) => void (check === 3 && bench.host.delete(keeper));
-		await bench.host.resume(parked);
+		await bench.host.resume(waiting);
 		const { message, description } = errorOf(children.find(({ error }) => error !== undefined)!);
 		expect(message).toBe('The execution that held these image tasks was deleted');
-		for (const part of [parked.executionId, ids[0]]) expect(description).toContain(part);
+		for (const part of [waiting.executionId, ids[0]]) expect(description).toContain(part);
 	});
 });
 
@@ -187,8 +187,8 @@ describe('n8n retries it', () => {
 		async (edited) => {
 			const ids = await bench.submit('a fox [slow 300]');
 			const json = workflow('imageWait');
-			const parked = await suspended(json, asItems(ids));
-			const retried = await bench.host.retry(parked, edited ? structuredClone(json) : undefined);
+			const waiting = await suspended(json, asItems(ids));
+			const retried = await bench.host.retry(waiting, edited ? structuredClone(json) : undefined);
 			expect([retried.status, retried.json('Done'), retried.json(NODE)]).toEqual([
 				'success',
 				[],

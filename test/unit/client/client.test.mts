@@ -19,7 +19,7 @@ const accepted = answer(200, { id: 't1', status: 'queued' });
 const QUOTA = answer(429, { error: { message: 'quota exceeded' } });
 
 /** A client at a gateway that answers with these outcomes in turn, the last one for ever. */
-function senderFor(outcomes: Outcome[], concurrency = 10) {
+function clientFor(outcomes: Outcome[], concurrency = 10) {
 	const clock = new FakeClock();
 	const limiter = new RateLimiter({ concurrency, clock });
 	const sent: Array<{ plan: RequestPlan; at: number; timeoutMs?: number }> = [];
@@ -47,7 +47,7 @@ const failure = async (clock: FakeClock, promise: Promise<unknown>): Promise<Gat
 	);
 
 test('a good answer is handed out after one attempt', async () => {
-	const { clock, client, sent } = senderFor([accepted]);
+	const { clock, client, sent } = clientFor([accepted]);
 	await expect(clock.run(client.send(paid))).resolves.toEqual({ id: 't1', status: 'queued' });
 	expect(sent).toHaveLength(1);
 });
@@ -67,7 +67,7 @@ describe('a paid request is never sent twice', () => {
 		['an empty body', page(200, '')],
 		['a list', answer(200, [])],
 	])('after %s, and the outcome is unknown', async (_name, outcome) => {
-		const { clock, client, sent } = senderFor([outcome, accepted]);
+		const { clock, client, sent } = clientFor([outcome, accepted]);
 		expect(await failure(clock, client.send(paid))).toBeInstanceOf(UnknownOutcomeError);
 		expect(sent).toHaveLength(1);
 	});
@@ -81,7 +81,7 @@ describe('a paid request is never sent twice', () => {
 		['a redirect', answer(307, {}, { location: 'https://evil.example' })],
 		['an untrusted certificate', fault('certificate')],
 	])('after %s, and the error is plain', async (_name, outcome) => {
-		const { clock, client, sent } = senderFor([outcome, accepted]);
+		const { clock, client, sent } = clientFor([outcome, accepted]);
 		const error = await failure(clock, client.send(paid));
 		expect(error).toBeInstanceOf(GatewayError);
 		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
@@ -89,7 +89,7 @@ describe('a paid request is never sent twice', () => {
 	});
 
 	test('after a time-out that follows a refusal', async () => {
-		const { clock, client, sent } = senderFor([answer(429, TOO_OFTEN), fault('timeout'), accepted]);
+		const { clock, client, sent } = clientFor([answer(429, TOO_OFTEN), fault('timeout'), accepted]);
 		expect(await failure(clock, client.send(paid))).toBeInstanceOf(UnknownOutcomeError);
 		expect(sent).toHaveLength(2);
 	});
@@ -103,13 +103,13 @@ describe('a request that was surely not accepted is sent again', () => {
 		['a name not found', fault('notFound')],
 		['429 for quota', QUOTA],
 	])('after %s', async (_name, outcome) => {
-		const { clock, client, sent } = senderFor([outcome, accepted]);
+		const { clock, client, sent } = clientFor([outcome, accepted]);
 		await expect(clock.run(client.send(paid))).resolves.toMatchObject({ id: 't1' });
 		expect(sent).toHaveLength(2);
 	});
 
 	test.each([true, false])('six times where nothing answers (paid: %s)', async (isPaid) => {
-		const { clock, client, sent } = senderFor([fault('refused', 'ECONNREFUSED')]);
+		const { clock, client, sent } = clientFor([fault('refused', 'ECONNREFUSED')]);
 		const error = await failure(clock, client.send(isPaid ? paid : free));
 		expect(sent).toHaveLength(6);
 		expect(error.message).toMatch(/connection to the gateway was refused.*\(tried 6 times\)/);
@@ -120,21 +120,21 @@ describe('a request that was surely not accepted is sent again', () => {
 	});
 
 	test('fifteen times where it is too often', async () => {
-		const { clock, client, sent } = senderFor([answer(429, TOO_OFTEN)]);
+		const { clock, client, sent } = clientFor([answer(429, TOO_OFTEN)]);
 		const error = await failure(clock, client.send(paid));
 		expect(sent).toHaveLength(15);
 		expect(error.problem.httpCode).toBe(429);
 	});
 
 	test('once where the quota is used up', async () => {
-		const { clock, client, sent } = senderFor([QUOTA]);
+		const { clock, client, sent } = clientFor([QUOTA]);
 		const error = await failure(clock, client.send(paid));
 		expect(sent).toHaveLength(2);
 		expect(error.message).toMatch(/quota/);
 	});
 
 	test('once for quota, however it is mixed with other refusals', async () => {
-		const { clock, client, sent } = senderFor([
+		const { clock, client, sent } = clientFor([
 			answer(429, TOO_OFTEN),
 			QUOTA,
 			answer(429, TOO_OFTEN),
@@ -155,13 +155,13 @@ describe('a free request is sent again', () => {
 		['408', answer(408)],
 		['a web page', page(200, '<html>')],
 	])('after %s', async (_name, outcome) => {
-		const { clock, client, sent } = senderFor([outcome, outcome, accepted]);
+		const { clock, client, sent } = clientFor([outcome, outcome, accepted]);
 		await expect(clock.run(client.send(free))).resolves.toMatchObject({ id: 't1' });
 		expect(sent).toHaveLength(3);
 	});
 
 	test('but not where asking again is of no use', async () => {
-		const { clock, client, sent } = senderFor([answer(404), accepted]);
+		const { clock, client, sent } = clientFor([answer(404), accepted]);
 		const { outcome, attempts } = await clock.run(client.sendWithRetry(free));
 		expect([outcome, attempts, sent.length]).toEqual([answer(404), 1, 1]);
 	});
@@ -173,7 +173,7 @@ describe('Retry-After', () => {
 		['a date', new Date(30_000).toUTCString(), 30_000],
 	])('as %s holds back the whole run after a 429', async (_form, header, ms) => {
 		const refusal = answer(429, TOO_OFTEN, { 'retry-after': header });
-		const { clock, client, sent } = senderFor([refusal, accepted], 1);
+		const { clock, client, sent } = clientFor([refusal, accepted], 1);
 		await clock.run(Promise.all([client.send(paid), client.send(paid), client.send(free)]));
 		expect(sent).toHaveLength(4);
 		expect(sent[1].at).toBeGreaterThanOrEqual(ms);
@@ -181,7 +181,7 @@ describe('Retry-After', () => {
 
 	test('of an hour ends this request, and does not hold back the others', async () => {
 		const refusal = answer(429, TOO_OFTEN, { 'retry-after': '3600' });
-		const { clock, client, sent } = senderFor([refusal, accepted], 1);
+		const { clock, client, sent } = clientFor([refusal, accepted], 1);
 		const refused = client.send(paid).catch((error: GatewayError) => error.problem.httpCode);
 		await expect(clock.run(Promise.all([refused, client.send(paid)]))).resolves.toEqual([
 			429,
@@ -197,14 +197,14 @@ test.each([
 	['a 404 is one, although it is no good answer', answer(404), 0, 50_000],
 ])('between two 429, %s', async (_name, between, least, most) => {
 	const refusal = answer(429, TOO_OFTEN);
-	const { clock, client } = senderFor(Array.from({ length: 9 }, () => [refusal, between]).flat());
+	const { clock, client } = clientFor(Array.from({ length: 9 }, () => [refusal, between]).flat());
 	for (let times = 0; times < 18; times += 1) await clock.run(client.sendOnce(free));
 	expect(clock.now()).toBeGreaterThan(least);
 	expect(clock.now()).toBeLessThan(most);
 });
 
 test('another way to make the attempts is used for each of them', async () => {
-	const { clock, client, sent } = senderFor([accepted]);
+	const { clock, client, sent } = clientFor([accepted]);
 	const another = jest
 		.fn<Promise<Outcome>, []>()
 		.mockResolvedValueOnce(answer(502))
@@ -214,13 +214,13 @@ test('another way to make the attempts is used for each of them', async () => {
 });
 
 test('one attempt is one attempt, with its own time-out', async () => {
-	const { clock, client, sent } = senderFor([answer(502), accepted]);
+	const { clock, client, sent } = clientFor([answer(502), accepted]);
 	await expect(clock.run(client.sendOnce(free, 1234))).resolves.toEqual(answer(502));
 	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
 });
 
 test('when the run is stopped, waiting requests are not sent', async () => {
-	const { clock, client, sent } = senderFor([fault('refused'), accepted], 1);
+	const { clock, client, sent } = clientFor([fault('refused'), accepted], 1);
 	const sending = [client.send(paid), client.send(paid)];
 	await clock.pass(50);
 	clock.close('stopped');
@@ -230,7 +230,7 @@ test('when the run is stopped, waiting requests are not sent', async () => {
 });
 
 test('who waited while everything was refused for minutes is told so, unsent', async () => {
-	const { clock, client, sent } = senderFor([answer(429, TOO_OFTEN)], 5);
+	const { clock, client, sent } = clientFor([answer(429, TOO_OFTEN)], 5);
 	const ends = Array.from({ length: 100 }, async () => await client.send(paid));
 	const results = await clock.run(Promise.allSettled(ends));
 	const errors = results.map((end) => (end as PromiseRejectedResult).reason as GatewayError);
@@ -264,7 +264,7 @@ describe('an address from which nothing of use has come in this run', () => {
 		outcomes: Outcome[],
 		isForPaid?: boolean,
 	): Promise<{ ms: number; attempts: number; outcome: Outcome }> {
-		const { clock, client, sent } = senderFor(outcomes);
+		const { clock, client, sent } = clientFor(outcomes);
 		const [plan, ...before] = [...plans].reverse() as [RequestPlan, ...RequestPlan[]];
 		for (const earlier of before) await clock.run(client.sendWithRetry(earlier));
 		const from = clock.now();

@@ -26,7 +26,7 @@ const passing = (pauseMs?: number): PollResult => ({ kind: 'passing', error, pau
 
 type Ask = (task: TaskRef, timeoutMs: number) => Promise<PollResult>;
 
-function waiterFor(ask: Ask, intervalMs = 3000, expected?: number) {
+function pollerFor(ask: Ask, intervalMs = 3000, expected?: number) {
 	const clock = new FakeClock();
 	const polls: Array<{ taskId: string; at: number; timeoutMs: number }> = [];
 	const poller = createPoller({
@@ -46,7 +46,7 @@ describe('a task', () => {
 	test.each(['completed', 'Succeeded', ' SUCCESS ', 'failed', 'cancelled'])(
 		'that is %j is settled by one poll',
 		async (status) => {
-			const { clock, poller, polls } = waiterFor(async () => state('a', status));
+			const { clock, poller, polls } = pollerFor(async () => state('a', status));
 			const settled = await clock.run(poller.wait(task('a'), 60_000));
 			expect(settled).toMatchObject({ kind: 'finished', state: { taskId: 'a' } });
 			expect(polls).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('a task', () => {
 			'mystery',
 			'success',
 		];
-		const { clock, poller, polls } = waiterFor(async () => state('a', ways.shift()!));
+		const { clock, poller, polls } = pollerFor(async () => state('a', ways.shift()!));
 		const settled = await clock.run(poller.wait(task('a'), 600_000));
 		expect(settled).toMatchObject({ kind: 'finished', state: { status: 'success' } });
 		expect(polls).toHaveLength(7);
@@ -79,27 +79,27 @@ describe('a task', () => {
 		['after its first pause if the clock of who submitted it is ahead', -60_000, 2000],
 		['after its first pause if its age is no number', NaN, 2000],
 	])('is first asked about %s', async (_name, ageMs, at) => {
-		const { clock, poller, polls } = waiterFor(async () => state('a', 'completed'));
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'completed'));
 		await clock.run(poller.wait(task('a'), 60_000, ageMs));
 		expect(polls.map((poll) => poll.at)).toEqual([at]);
 	});
 
 	test('that cannot be asked about is a problem at once', async () => {
-		const { clock, poller } = waiterFor(async () => ({ kind: 'final', error }));
+		const { clock, poller } = pollerFor(async () => ({ kind: 'final', error }));
 		const settled = await clock.run(poller.wait(task('a'), 60_000));
 		expect(settled).toEqual({ kind: 'problem', error });
 	});
 
 	test('survives faults that pass', async () => {
 		const answers = [passing(), passing(), passing(), state('a', 'completed')];
-		const { clock, poller } = waiterFor(async () => answers.shift()!);
+		const { clock, poller } = pollerFor(async () => answers.shift()!);
 		expect(await clock.run(poller.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
 	});
 });
 
 describe('the pauses', () => {
 	test('lie in the range, grow and are jittered', async () => {
-		const { clock, poller, pausesMs } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller, pausesMs } = pollerFor(async () => state('a', 'running'));
 		await clock.run(poller.wait(task('a'), 600_000));
 		// The last poll does not wait for its turn.
 		const pauses = pausesMs().slice(0, -1);
@@ -112,7 +112,7 @@ describe('the pauses', () => {
 	});
 
 	test('are longer the more tasks wait, or are expected, and shorter for the last few', async () => {
-		const { clock, poller, polls } = waiterFor(
+		const { clock, poller, polls } = pollerFor(
 			async ({ taskId }) =>
 				state(taskId, taskId === 'last' || clock.now() < 60_000 ? 'running' : 'completed'),
 			3000,
@@ -137,13 +137,13 @@ describe('the pauses', () => {
 		[300, 4000],
 		[100_000, 4500],
 	])('begin for %d tasks with %d ms', async (expected, pauseMs) => {
-		const { clock, poller } = waiterFor(async () => state('a', 'completed'), 3000, expected);
+		const { clock, poller } = pollerFor(async () => state('a', 'completed'), 3000, expected);
 		await clock.run(poller.wait(task('a'), 60_000, 0));
 		expect(clock.now()).toBe(pauseMs);
 	});
 
 	test('are counted from the last answer', async () => {
-		const { clock, poller, pausesMs } = waiterFor(async () => {
+		const { clock, poller, pausesMs } = pollerFor(async () => {
 			await clock.sleep(7000);
 			return state('a', 'running');
 		});
@@ -152,14 +152,14 @@ describe('the pauses', () => {
 	});
 
 	test.each([0, 1, -5, NaN, 900])('are never below a second: %d', async (intervalMs) => {
-		const { clock, poller, pausesMs } = waiterFor(async () => state('a', 'running'), intervalMs);
+		const { clock, poller, pausesMs } = pollerFor(async () => state('a', 'running'), intervalMs);
 		await clock.run(poller.wait(task('a'), 20_000));
 		expect(Math.min(...pausesMs())).toBeGreaterThanOrEqual(1000);
 	});
 
 	test('honour Retry-After', async () => {
 		const answers = [passing(30_000), passing(500), state('a', 'completed')];
-		const { clock, poller, pausesMs } = waiterFor(async () => answers.shift()!);
+		const { clock, poller, pausesMs } = pollerFor(async () => answers.shift()!);
 		await clock.run(poller.wait(task('a'), 600_000));
 		expect(pausesMs()[0]).toBe(30_000);
 		expect(pausesMs()[1]).toBeGreaterThanOrEqual(2000);
@@ -170,7 +170,7 @@ describe('the pauses', () => {
 test('a task whose question was refused for haste is asked about again without its pause', async () => {
 	const rateLimited: PollResult = { kind: 'passing', error, rateLimited: true };
 	const answers = [rateLimited, { ...rateLimited, pauseMs: 4000 }, state('a', 'completed')];
-	const { clock, poller, pausesMs } = waiterFor(async () => answers.shift()!);
+	const { clock, poller, pausesMs } = pollerFor(async () => answers.shift()!);
 	await clock.run(poller.wait(task('a'), 60_000));
 	expect(pausesMs()[0]).toBeGreaterThanOrEqual(1000);
 	expect(pausesMs()[0]).toBeLessThanOrEqual(1200);
@@ -179,7 +179,7 @@ test('a task whose question was refused for haste is asked about again without i
 
 describe('the deadline', () => {
 	test('comes after a last poll just before it', async () => {
-		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		const settled = await clock.run(poller.wait(task('a'), 60_000));
 		expect(settled).toMatchObject({
 			kind: 'deadline',
@@ -191,14 +191,14 @@ describe('the deadline', () => {
 	});
 
 	test('is not reached by a task that is finished at the last poll', async () => {
-		const { clock, poller } = waiterFor(async () =>
+		const { clock, poller } = pollerFor(async () =>
 			state('a', clock.now() >= 58_900 ? 'completed' : 'running'),
 		);
 		expect(await clock.run(poller.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
 	});
 
 	test('names a status that nobody knows', async () => {
-		const { clock, poller } = waiterFor(async () => state('a', 'Dreaming'));
+		const { clock, poller } = pollerFor(async () => state('a', 'Dreaming'));
 		expect(await clock.run(poller.wait(task('a'), 30_000))).toMatchObject({
 			kind: 'deadline',
 			state: { status: 'Dreaming', group: 'unknown' },
@@ -207,7 +207,7 @@ describe('the deadline', () => {
 	});
 
 	test('keeps the last state and the fault that came after it', async () => {
-		const { clock, poller } = waiterFor(async () =>
+		const { clock, poller } = pollerFor(async () =>
 			clock.now() < 10_000 ? state('a', 'queued') : passing(),
 		);
 		expect(await clock.run(poller.wait(task('a'), 30_000))).toMatchObject({
@@ -218,7 +218,7 @@ describe('the deadline', () => {
 	});
 
 	test('is kept while a poll hangs', async () => {
-		const { clock, poller, polls } = waiterFor(async () => {
+		const { clock, poller, polls } = pollerFor(async () => {
 			await clock.sleep(500_000);
 			return state('a', 'completed');
 		});
@@ -232,7 +232,7 @@ describe('the deadline', () => {
 	});
 
 	test('a task whose questions were all refused for haste is asked about once more', async () => {
-		const { clock, poller } = waiterFor(async () =>
+		const { clock, poller } = pollerFor(async () =>
 			clock.now() < 21_000 ? { ...passing(), rateLimited: true } : state('a', 'completed'),
 		);
 		const settled = await clock.run(poller.wait(task('a'), 20_000));
@@ -241,7 +241,7 @@ describe('the deadline', () => {
 	});
 
 	test('a gateway that was silent at the deadline is not waited for longer than a moment', async () => {
-		const { clock, poller } = waiterFor(async (_, timeoutMs) => {
+		const { clock, poller } = pollerFor(async (_, timeoutMs) => {
 			if (clock.now() <= 15_000) return state('a', 'running');
 			await clock.sleep(timeoutMs);
 			return passing();
@@ -251,7 +251,7 @@ describe('the deadline', () => {
 	});
 
 	test('the answer to a poll that had to wait for its turn is used', async () => {
-		const { clock, poller } = waiterFor(async () => {
+		const { clock, poller } = pollerFor(async () => {
 			if (clock.now() <= 15_000) return state('a', 'running');
 			// Other requests were before it, and the time-out does not run while it waits.
 			await clock.sleep(10_000);
@@ -262,7 +262,7 @@ describe('the deadline', () => {
 	});
 
 	test('no turn is waited for longer than half a minute', async () => {
-		const { clock, poller } = waiterFor(async () => {
+		const { clock, poller } = pollerFor(async () => {
 			if (clock.now() > 15_000) await clock.sleep(500_000);
 			return state('a', 'running');
 		});
@@ -271,13 +271,13 @@ describe('the deadline', () => {
 	});
 
 	test('is kept although Retry-After asks for more', async () => {
-		const { clock, poller, polls } = waiterFor(async () => passing(86_400_000));
+		const { clock, poller, polls } = pollerFor(async () => passing(86_400_000));
 		await clock.run(poller.wait(task('a'), 20_000));
 		expect(polls.map(({ at }) => at)).toEqual([0, 19_000]);
 	});
 
 	test('bounds the time that a poll may take', async () => {
-		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		await clock.run(poller.wait(task('a'), 60_000));
 		expect(polls[0].timeoutMs).toBe(30_000);
 		// An answer may come a moment late.
@@ -286,7 +286,7 @@ describe('the deadline', () => {
 	});
 
 	test.each([0, -1, 1, 999, NaN])('of %d ms leaves room for one poll', async (maxWaitMs) => {
-		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		const settled = await clock.run(poller.wait(task('a'), maxWaitMs));
 		expect(settled).toMatchObject({ kind: 'deadline', polls: 1 });
 		expect(polls).toHaveLength(1);
@@ -294,7 +294,7 @@ describe('the deadline', () => {
 	});
 
 	test('that is shorter than the first pause leaves room for one poll too', async () => {
-		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		await clock.run(poller.wait(task('a'), 2500, 0));
 		expect(polls.map(({ at }) => at)).toEqual([1500]);
 	});
@@ -302,7 +302,7 @@ describe('the deadline', () => {
 
 describe('when the run is stopped', () => {
 	test('all waits end at once, and nobody is asked any more', async () => {
-		const { clock, poller, polls } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		const waits = Array.from(
 			{ length: 50 },
 			async (_, i) => await poller.wait(task(`${i}`), 60_000),
@@ -321,7 +321,7 @@ describe('when the run is stopped', () => {
 	});
 
 	test('a wait whose poll hangs ends too', async () => {
-		const { clock, poller } = waiterFor(async () => await new Promise<never>(() => undefined));
+		const { clock, poller } = pollerFor(async () => await new Promise<never>(() => undefined));
 		const wait = poller.wait(task('a'), 60_000);
 		await clock.pass(7000);
 		clock.close('stopped');
@@ -329,7 +329,7 @@ describe('when the run is stopped', () => {
 	});
 
 	test('a wait that begins afterwards ends too', async () => {
-		const { clock, poller } = waiterFor(async () => state('a', 'running'));
+		const { clock, poller } = pollerFor(async () => state('a', 'running'));
 		const first = poller.wait(task('a'), 60_000);
 		await clock.pass(1000);
 		clock.close('stopped');
@@ -338,7 +338,7 @@ describe('when the run is stopped', () => {
 	});
 
 	test('as the poll finds out, the wait ends, and is not open any more', async () => {
-		const { clock, poller } = waiterFor(async () => await Promise.reject(new Error('stopped')));
+		const { clock, poller } = pollerFor(async () => await Promise.reject(new Error('stopped')));
 		await expect(clock.run(poller.wait(task('a'), 60_000))).rejects.toThrow('stopped');
 		expect(poller.open).toBe(0);
 	});
@@ -346,7 +346,7 @@ describe('when the run is stopped', () => {
 
 describe('many tasks', () => {
 	test('each get their own answer, and no timer is left', async () => {
-		const { clock, poller } = waiterFor(async ({ taskId }) =>
+		const { clock, poller } = pollerFor(async ({ taskId }) =>
 			state(taskId, clock.now() > Number(taskId) * 700 ? 'completed' : 'running'),
 		);
 		const waits = Array.from({ length: 100 }, async (_, i) => {
@@ -363,7 +363,7 @@ describe('many tasks', () => {
 	});
 
 	test('share few timers', async () => {
-		const { clock, poller } = waiterFor(async ({ taskId }) =>
+		const { clock, poller } = pollerFor(async ({ taskId }) =>
 			state(taskId, clock.now() > 60_000 ? 'completed' : 'running'),
 		);
 		const waits = Array.from(
@@ -376,7 +376,7 @@ describe('many tasks', () => {
 	});
 
 	test('may come while others are waited for, and have their own deadline', async () => {
-		const { clock, poller } = waiterFor(async ({ taskId }) => state(taskId, 'running'));
+		const { clock, poller } = pollerFor(async ({ taskId }) => state(taskId, 'running'));
 		const late = poller.wait(task('late'), 100_000);
 		await clock.pass(20_000);
 		const early = poller.wait(task('early'), 10_000);

@@ -1,5 +1,5 @@
 /**
- * "Survive Restarts" on an n8n that hands a parked execution its own input back.
+ * "Survive Restarts" on an n8n that hands a suspended execution its own input back.
  *
  * @jest-environment node
  */

@@ -1,4 +1,4 @@
-/** Image Wait that survives restarts, and its second output: through parks, errors and deadlines. */
+/** Image Wait that survives restarts, and its second output: through suspensions, errors and deadlines. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
@@ -8,7 +8,7 @@ import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workb
 
 turnTimeOfDay();
 
-/** For how long the executions were parked, in milliseconds. */
+/** For how long the executions were suspended, in milliseconds. */
 let wakes: number[] = [];
 beforeEach(() => {
 	wakes = [];
@@ -20,7 +20,7 @@ const onWake = (until: Date): void => {
 };
 
 const open: Bench[] = [];
-async function openPark(host: HostOptions = {}): Promise<Bench> {
+async function openSuspending(host: HostOptions = {}): Promise<Bench> {
 	const bench = await openBench({ now: () => Date.now(), host: { onWake, ...host } });
 	open.push(bench);
 	return bench;
@@ -36,85 +36,88 @@ const workflow = (parameters: Parameters, settings: Settings = {}): WorkflowJson
 	return survivingWorkflow('imageWait', { ...parameters, options }, settings);
 };
 
-/** Runs to the end, over as many parks as it takes. */
+/** Runs to the end, over as many suspensions as it takes. */
 async function runToEnd(
 	bench: Bench,
 	json: WorkflowJson,
 	items: IDataObject[],
 	mode: 'manual' | 'trigger' = 'trigger',
-): Promise<RunResult & { parked: RunResult }> {
+): Promise<RunResult & { waiting: RunResult }> {
 	const input = items.map((one) => ({ json: one }));
-	const parked = await bench.host.run(json, { input, mode });
-	expect(parked.error).toBeUndefined();
-	expect(parked.status).toBe('waiting');
+	const waiting = await bench.host.run(json, { input, mode });
+	expect(waiting.error).toBeUndefined();
+	expect(waiting.status).toBe('waiting');
 	// Nothing has come out so far.
-	expect(parked.output('Done')).toEqual([]);
-	return { ...(await bench.host.resume(parked)), parked };
+	expect(waiting.output('Done')).toEqual([]);
+	return { ...(await bench.host.resume(waiting)), waiting };
 }
 
 const polls = ({ gateway }: Bench) => gateway.count('poll');
 
-describe.each(['memory', 'filesystem'] as const)('parked, with binary data in %s', (binaryMode) => {
-	let bench: Bench;
-	beforeAll(async () => {
-		bench = await openPark({ binaryMode });
-	});
-	beforeEach(() => bench.gateway.reset());
+describe.each(['memory', 'filesystem'] as const)(
+	'suspended, with binary data in %s',
+	(binaryMode) => {
+		let bench: Bench;
+		beforeAll(async () => {
+			bench = await openSuspending({ binaryMode });
+		});
+		beforeEach(() => bench.gateway.reset());
 
-	test.each(['manual', 'trigger'] as const)(
-		'images, facts and pairs come out in order (%s)',
-		async (mode) => {
-			const prompts = ['a fox [slow 200]', 'an owl', 'a hare [slow 70]'];
-			const ids = await bench.submit(...prompts);
-			const items = ids.map((taskId, index) => ({
-				taskId,
-				model: `model ${index}`,
-				prompt: prompts[index],
-				field: `picture${index}`,
-			}));
-			const result = await runToEnd(
-				bench,
-				// Expressions are evaluated before parking: inside there is nothing to evaluate them on.
-				workflow({ maxWait: 900, binaryPropertyName: '={{ $json.field }}' }),
-				items,
-				mode,
-			);
-			expect(result.status).toBe('success');
-			const output = result.output('Done');
-			expect(output.map(({ json }) => json)).toEqual(
-				ids.map((taskId, index) => ({
-					url: expect.stringMatching(/^http.*\.png$/),
-					index: 0,
-					model: `model ${index}`,
+		test.each(['manual', 'trigger'] as const)(
+			'images, facts and pairs come out in order (%s)',
+			async (mode) => {
+				const prompts = ['a fox [slow 200]', 'an owl', 'a hare [slow 70]'];
+				const ids = await bench.submit(...prompts);
+				const items = ids.map((taskId, index) => ({
 					taskId,
-					taskType: 'generation',
-					status: 'completed',
+					model: `model ${index}`,
 					prompt: prompts[index],
-					...(output[index]!.json.created === undefined ? {} : { created: expect.any(Number) }),
-				})),
-			);
-			expect(result.output(NODE).map(({ pairedItem }) => pairedItem)).toEqual(
-				ids.map((_, item) => ({ item })),
-			);
-			for (const [index, item] of output.entries()) {
-				expect(Object.keys(item.binary ?? {})).toEqual([`picture${index}`]);
-				const bytes = await bench.host.binary(item, `picture${index}`);
-				const served = await fetch(String(item.json.url));
-				expect(bytes.equals(Buffer.from(await served.arrayBuffer()))).toBe(true);
-			}
-			// Each picture was fetched once by the node, however often it woke up, and once here.
-			expect(bench.gateway.count('download')).toBe(6);
-			expect(bench.gateway.paid).toBe(3);
-			// On a busy machine a poll takes long on the fast clock, and one more pause is needed.
-			expect([4, 5]).toContain(wakes.length);
-		},
-	);
-});
+					field: `picture${index}`,
+				}));
+				const result = await runToEnd(
+					bench,
+					// Expressions are evaluated before the suspension: inside there is nothing to evaluate them on.
+					workflow({ maxWait: 900, binaryPropertyName: '={{ $json.field }}' }),
+					items,
+					mode,
+				);
+				expect(result.status).toBe('success');
+				const output = result.output('Done');
+				expect(output.map(({ json }) => json)).toEqual(
+					ids.map((taskId, index) => ({
+						url: expect.stringMatching(/^http.*\.png$/),
+						index: 0,
+						model: `model ${index}`,
+						taskId,
+						taskType: 'generation',
+						status: 'completed',
+						prompt: prompts[index],
+						...(output[index]!.json.created === undefined ? {} : { created: expect.any(Number) }),
+					})),
+				);
+				expect(result.output(NODE).map(({ pairedItem }) => pairedItem)).toEqual(
+					ids.map((_, item) => ({ item })),
+				);
+				for (const [index, item] of output.entries()) {
+					expect(Object.keys(item.binary ?? {})).toEqual([`picture${index}`]);
+					const bytes = await bench.host.binary(item, `picture${index}`);
+					const served = await fetch(String(item.json.url));
+					expect(bytes.equals(Buffer.from(await served.arrayBuffer()))).toBe(true);
+				}
+				// Each picture was fetched once by the node, however often it woke up, and once here.
+				expect(bench.gateway.count('download')).toBe(6);
+				expect(bench.gateway.paid).toBe(3);
+				// On a busy machine a poll takes long on the fast clock, and one more pause is needed.
+				expect([4, 5]).toContain(wakes.length);
+			},
+		);
+	},
+);
 
-describe('parked', () => {
+describe('suspended', () => {
 	let bench: Bench;
 	beforeAll(async () => {
-		bench = await openPark();
+		bench = await openSuspending();
 	});
 	beforeEach(() => bench.gateway.reset());
 
@@ -142,8 +145,8 @@ describe('parked', () => {
 
 	test('the stored execution does not hold the key', async () => {
 		const [taskId] = await bench.submit('a fox [slow 100]');
-		const { parked, ...result } = await runToEnd(bench, workflow({}), [{ taskId: taskId! }]);
-		for (const { data } of [parked, result]) {
+		const { waiting, ...result } = await runToEnd(bench, workflow({}), [{ taskId: taskId! }]);
+		for (const { data } of [waiting, result]) {
 			expect(JSON.stringify(data)).not.toContain('sk-embedded');
 		}
 	});
@@ -153,7 +156,7 @@ describe('parked', () => {
 		const items = ids.map((taskId) => ({ taskId }));
 		const result = await runToEnd(bench, workflow({ maxWait: 200, download: false }), items);
 		const { message, description } = errorOf(result);
-		// The time that the user chose, not that of the last park.
+		// The time that the user chose, not that of the last suspension.
 		expect(`${message} ${description}`).toContain(
 			`The generation task ${ids[0]} was still open after 200 s`,
 		);
@@ -206,7 +209,7 @@ describe('parked', () => {
 		for (const id of ids) expect(`${message} ${description}`).toContain(id);
 	});
 
-	test('the error names also what had finished before the others were parked', async () => {
+	test('the error names also what had finished before the others were suspended', async () => {
 		const ids = await bench.submit('a fox', 'an owl [fail] [slow 80]');
 		const parameters = { maxWait: 3600, download: false, options: { parkAfter: 5 } };
 		const items = ids.map((taskId) => ({ taskId }));
@@ -240,13 +243,13 @@ describe('parked', () => {
 		expect(bench.gateway.paid).toBe(10);
 	});
 
-	test('whoever stops it while it is parked is obeyed: nothing is asked any more', async () => {
+	test('whoever stops it while it is suspended is obeyed: nothing is asked any more', async () => {
 		const [taskId] = await bench.submit('a fox [slow 100]');
 		const input = [{ json: { taskId: taskId! } }];
-		const parked = await bench.host.run(workflow({}), { input, mode: 'trigger' });
+		const waiting = await bench.host.run(workflow({}), { input, mode: 'trigger' });
 		const before = polls(bench);
-		parked.data.resultData.error = { message: 'The execution was cancelled' } as never;
-		const result = await bench.host.resume(parked);
+		waiting.data.resultData.error = { message: 'The execution was cancelled' } as never;
+		const result = await bench.host.resume(waiting);
 		expect(polls(bench)).toBe(before);
 		expect(result.output('Done')).toEqual([]);
 	});
@@ -302,7 +305,7 @@ describe('parked', () => {
 describe('what is still open leaves by the second output', () => {
 	let bench: Bench;
 	beforeAll(async () => {
-		bench = await openPark();
+		bench = await openSuspending();
 	});
 	beforeEach(() => bench.gateway.reset());
 
