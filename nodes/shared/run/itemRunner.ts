@@ -1,5 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
+import type { Clock } from '../../../gateway/util/clock';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { failedItem, nodeError, problemOf, type KnownFacts } from './nodeErrors';
 import type { PaidRequests } from './paidRequests';
@@ -10,7 +11,7 @@ import { addTakenOver } from './tally';
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
 
-/** What the runner is to do. */
+/** What a node does for its items. */
 export interface Work {
 	/** Checks the parameters of an item; must send nothing that is paid for. */
 	prepare: (itemIndex: number) => Job | Promise<Job>;
@@ -25,9 +26,9 @@ export interface Work {
 		Partial<Pick<PaidRequests, 'withEarlier' | 'itemsOfEarlier'>>;
 }
 
-/** For so long, in milliseconds, items are begun before others in n8n's process get their turn. */
+/** Items are begun for so long, in milliseconds, before others in n8n's process get their turn. */
 const LONGEST_TURN_MS = 20;
-/** Fewer than these are begun in one go all the same: they are under way before the first can fail. */
+/** At least so many are begun in one go: they are in flight before the first can fail. */
 const FEWEST_IN_TURN = 25;
 
 interface Failure {
@@ -84,18 +85,7 @@ export async function runItems(
 				if (failures.length > 0) onFailure?.();
 			}
 		};
-		const attempts: Array<Promise<void>> = [];
-		let turn = { began: clock.now(), items: 0 };
-		for (let itemIndex = 0; itemIndex < count; itemIndex += 1) {
-			attempts.push(attempt(itemIndex));
-			if (isStopped) break;
-			turn.items += 1;
-			if (turn.items < FEWEST_IN_TURN || clock.now() - turn.began < LONGEST_TURN_MS) continue;
-			// It ends at once, without an error of its own, where the run has ended.
-			await clock.sleep(0).catch(() => undefined);
-			turn = { began: clock.now(), items: 0 };
-		}
-		await Promise.all(attempts);
+		await inTurns(clock, count, attempt, () => isStopped);
 	};
 
 	const jobs: Job[] = [];
@@ -146,6 +136,31 @@ export async function runItems(
 	);
 	paidRequests?.settle(new Set(failed));
 	return output;
+}
+
+/**
+ * Begins something for every item, in turns of `LONGEST_TURN_MS`, and waits until all has ended.
+ *
+ * @param isStopped asked after each: then nothing more is begun
+ */
+async function inTurns(
+	clock: Clock,
+	count: number,
+	begin: (itemIndex: number) => Promise<void>,
+	isStopped: () => boolean,
+): Promise<void> {
+	const begun: Array<Promise<void>> = [];
+	let turn = { began: clock.now(), items: 0 };
+	for (let itemIndex = 0; itemIndex < count; itemIndex += 1) {
+		begun.push(begin(itemIndex));
+		if (isStopped()) break;
+		turn.items += 1;
+		if (turn.items < FEWEST_IN_TURN || clock.now() - turn.began < LONGEST_TURN_MS) continue;
+		// It ends at once, without an error of its own, where the run has ended.
+		await clock.sleep(0).catch(() => undefined);
+		turn = { began: clock.now(), items: 0 };
+	}
+	await Promise.all(begun);
 }
 
 /** More lines than these help nobody. */
