@@ -1,9 +1,9 @@
-/** Where files stand and what they are called: a name means one thing, a room and a file stay small. */
+/** Where files stand and what they are called: a name means one thing, folders and files stay small. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 
 const root = join(__dirname, '..', '..', '..');
-const ROOMS = [
+const FOLDERS = [
 	'bench',
 	'credentials',
 	'demo',
@@ -18,7 +18,7 @@ const MOST_FILES = 12;
 const MOST_LINES = 300;
 const MOST_TEST_LINES = 700;
 
-const files = ROOMS.flatMap((room) => sourcesIn(join(root, room)));
+const files = FOLDERS.flatMap((folder) => sourcesIn(join(root, folder)));
 const sources = files.filter((file) => !isTest(file));
 
 test('no two files have one name', () => {
@@ -49,16 +49,16 @@ test.each([
 	['demo', ['demo', 'gateway', 'harness', 'simulator']],
 	['bench', ['bench', 'harness', 'simulator']],
 	['scripts', ['demo', 'harness', 'scripts', 'simulator']],
-])('%s imports from nowhere but %j', (room, allowed) => {
+])('%s imports from nowhere but %j', (folder, allowed) => {
 	const strangers = sources
-		.filter((file) => file.startsWith(`${room}/`))
+		.filter((file) => file.startsWith(`${folder}/`))
 		.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
 		.filter(({ target }) => !allowed.includes(target.split('/')[0] ?? ''));
 	expect(strangers).toEqual([]);
 });
 
 /**
- * Which room may import from which: each from itself and from what is left of it. Within `gateway`
+ * Which folder may import from which: each from itself and from what is left of it. Within `gateway`
  * util ← protocol ← errors ← client, messages, validation; a node's own folder may use all of these.
  */
 const GATEWAY = ['gateway/util', 'gateway/protocol', 'gateway/errors'];
@@ -72,19 +72,19 @@ const SHARED = [
 	'images',
 	'suspend',
 	'create',
-].map((room) => `nodes/shared/${room}`);
-const upTo = (rooms: string[], last: string) => rooms.slice(0, rooms.indexOf(last) + 1);
-const ARROWS: Array<[room: string, allowed: string[]]> = [
-	...GATEWAY.map((room): [string, string[]] => [room, upTo(GATEWAY, room)]),
+].map((folder) => `nodes/shared/${folder}`);
+const upTo = (folders: string[], last: string) => folders.slice(0, folders.indexOf(last) + 1);
+const ARROWS: Array<[folder: string, allowed: string[]]> = [
+	...GATEWAY.map((folder): [string, string[]] => [folder, upTo(GATEWAY, folder)]),
 	['gateway/client', [...GATEWAY, 'gateway/client']],
 	['gateway/messages', [...GATEWAY, 'gateway/messages']],
 	['gateway/validation', [...GATEWAY, 'gateway/validation']],
-	...SHARED.map((room): [string, string[]] => [room, [...ALL_GATEWAY, ...upTo(SHARED, room)]]),
+	...SHARED.map((folder): [string, string[]] => [folder, [...ALL_GATEWAY, ...upTo(SHARED, folder)]]),
 	['credentials', ALL_GATEWAY],
 ];
 
-test.each(ARROWS)('%s imports from nowhere but %j', (room, allowed) => {
-	const own = sources.filter((file) => file.startsWith(`${room}/`));
+test.each(ARROWS)('%s imports from nowhere but %j', (folder, allowed) => {
+	const own = sources.filter((file) => file.startsWith(`${folder}/`));
 	expect(own.length).toBeGreaterThan(0);
 	const strangers = own
 		.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
