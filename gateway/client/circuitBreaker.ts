@@ -1,6 +1,6 @@
 /** The pause after a refusal, doubled with each one in a row: test "halts the whole run for a moment". */
 const FIRST_PAUSE_MS = 200;
-/** It doubles up to this: test "after 429 makes the pauses grow". */
+/** It doubles up to this: test "a gateway that refuses everything makes all fail within minutes". */
 const LONGEST_PAUSE_MS = 30_000;
 /** After nothing but refusals for this long the circuit opens: test "of minutes without end". */
 const OPEN_AFTER_MS = 300_000;

@@ -22,9 +22,12 @@ export interface RateState {
 
 /** What an earlier limiter has found out holds this long: test "is forgotten after a minute". */
 const RATE_STATE_HOLDS_MS = 60_000;
-/** What a timer of the platform may be late is made up for: test "are at most 400". */
+/** What a timer of the platform may be late is made up for: test "are at most %d", with 400. */
 const LATE_TIMER_MS = 10;
-/** At a high rate what is due within this time starts with one timer: test "few timers". */
+/**
+ * At a high rate what is due within this time starts with one timer: test "of a high number need few
+ * timers".
+ */
 const TOGETHER_MS = 5;
 
 /** The circuit is open: a request that was waiting for its turn was not sent. */

@@ -16,7 +16,10 @@ const INITIAL_RATE = 50;
 const SLOW_START_GAIN = 2;
 /** A refusal multiplies the rate by this: bench row "refusing", tests "of 30 requests". */
 const BETA = 0.94;
-/** Fast convergence (section 4.7), always: the plateau leaves room below the rate that was refused. */
+/**
+ * Fast convergence (section 4.7), always: the plateau leaves room below the rate that was refused:
+ * test "30 for 13 s, with a Retry-After of a second".
+ */
 const PLATEAU = (1 + BETA) / 2;
 /** How steep the cubic is, in requests per second per s³: bench row "refusing", tests "by chance". */
 const C = 0.0003;
@@ -28,15 +31,24 @@ const USED_SHARE = 0.5;
 const MIN_RATE = 0.2;
 /** A limit that is met refuses at least this share of what comes next: tests "by chance". */
 const SHARE_AT_LIMIT = 0.5;
-/** What is taken for chance at least and at most; of more than that the rate is the reason. */
+/**
+ * The share that is taken for chance, at least and at most; of more than that the rate is the reason:
+ * tests "halts the whole run for a moment", "20 % refused by chance".
+ */
 const [LEAST_CHANCE, MOST_CHANCE] = [0.01, 0.2];
-/** Weight of a request in the share that is refused by chance: as above. */
+/** Weight of a request in the share that is refused by chance: test "20 % refused by chance". */
 const CHANCE_WEIGHT = 1 / 30;
-/** Sent at less than this share of a rate that was accepted, a request tells of chance only. */
+/**
+ * Sent at less than this share of a rate that was accepted, a request tells of chance only: tests
+ * "20 % refused by chance", "30, after 10 s 100, after 20 s 10".
+ */
 const BORNE_SHARE = 0.9;
-/** Where it was the rate after all, there is less chance than was thought: test "100, after 5 s 10". */
+/** Where it was the rate after all, there is less chance than was thought: test "30, after 10 s 100, after 20 s 10". */
 const CHANCE_DECAY = 0.8;
-/** Evidence at which it is the rate: with no chance a single refusal is enough, with a fifth three in a row. */
+/**
+ * Evidence at which it is the rate: with no chance a single refusal is enough, with a fifth three in a
+ * row. Tests "halts the whole run for a moment", "20 % refused by chance".
+ */
 const DECISION = 2.4;
 
 /** What a send rate has found out, to begin another one with. */
