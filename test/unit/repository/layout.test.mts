@@ -79,7 +79,10 @@ const ARROWS: Array<[folder: string, allowed: string[]]> = [
 	['gateway/client', [...GATEWAY, 'gateway/client']],
 	['gateway/messages', [...GATEWAY, 'gateway/messages']],
 	['gateway/validation', [...GATEWAY, 'gateway/validation']],
-	...SHARED.map((folder): [string, string[]] => [folder, [...ALL_GATEWAY, ...upTo(SHARED, folder)]]),
+	...SHARED.map((folder): [string, string[]] => [
+		folder,
+		[...ALL_GATEWAY, ...upTo(SHARED, folder)],
+	]),
 	['credentials', ALL_GATEWAY],
 ];
 
