@@ -1,12 +1,12 @@
 /**
- * Runs examples/first-image.json on n8n's own engine and shows the pictures it made: against the
+ * Runs examples/first-image.json on n8n's own engine and shows the images it made: against the
  * embedded gateway, or against the one that MEDIA_GATEWAY_URL and MEDIA_GATEWAY_KEY name.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Host, RunResult, WorkflowJson } from '../harness/engine/host.mjs';
-import { renderPage, type Picture } from './page.mjs';
+import { renderPage, type DemoImage } from './page.mjs';
 import { Progress } from './demo-progress.mjs';
 import { openTarget, type Target } from './target.mjs';
 import { watchTasks } from './watch.mjs';
@@ -70,7 +70,7 @@ function fileName(index: number, prompt: string, extension: string): string {
 	return `${index + 1}-${words.join('-').slice(0, 48)}.${extension}`;
 }
 
-async function savePictures(host: Host, result: RunResult): Promise<Picture[]> {
+async function saveImages(host: Host, result: RunResult): Promise<DemoImage[]> {
 	await rm(output, { recursive: true, force: true });
 	await mkdir(output, { recursive: true });
 	const prompts = result.json('One item each').map(({ prompt }) => String(prompt));
@@ -106,12 +106,12 @@ async function main(): Promise<void> {
 			throw new Error([message, description].filter(Boolean).join('\n'));
 		}
 
-		const pictures = await savePictures(host, result);
-		if (pictures.length === 0) throw new Error('The workflow ended without an image.');
+		const images = await saveImages(host, result);
+		if (images.length === 0) throw new Error('The workflow ended without an image.');
 		const page = join(output, 'index.html');
-		await writeFile(page, renderPage(pictures));
-		console.log(`${pictures.length} images:`);
-		for (const { file, prompt } of pictures) {
+		await writeFile(page, renderPage(images));
+		console.log(`${images.length} images:`);
+		for (const { file, prompt } of images) {
 			console.log(`  ${relative(process.cwd(), join(output, file))}  (${prompt})`);
 		}
 		console.log(`Open ${pathToFileURL(page).href} to see them side by side.`);

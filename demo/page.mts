@@ -1,5 +1,5 @@
-/** A picture of the page: its file beside the page, and what was asked for. */
-export interface Picture {
+/** An image of the page: its file beside the page, and what it was generated from. */
+export interface DemoImage {
 	file: string;
 	prompt: string;
 	model: string;
@@ -17,9 +17,9 @@ function escape(text: string): string {
 	return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }
 
-/** One page that shows all pictures side by side; it needs no network. */
-export function renderPage(pictures: Picture[]): string {
-	const figures = pictures.map(
+/** One page that shows all images side by side; it needs no network. */
+export function renderPage(images: DemoImage[]): string {
+	const figures = images.map(
 		({ file, prompt, model }) => `		<figure>
 			<a href="${escape(encodeURI(file))}"><img src="${escape(encodeURI(file))}" alt="${escape(prompt)}"></a>
 			<figcaption>${escape(prompt)}<small>${escape(model)}</small></figcaption>

@@ -11,7 +11,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { pooled } from '../../harness/pooled.mjs';
-import { picture } from '../pictures.mjs';
+import { testImage } from '../test-images.mjs';
 import { MODEL, type Candidate, type Outcome, type Prepare, type Work } from '../work.mjs';
 
 /** The node's default, so that neither has more requests under way than the other. */
@@ -49,7 +49,7 @@ export function axiosByHand({ url, key }: Prepare): Candidate {
 		const form = new FormData();
 		form.append('model', MODEL);
 		form.append('prompt', 'a harbor');
-		form.append('image', picture(bytes), { filename: 'one.png', contentType: 'image/png' });
+		form.append('image', testImage(bytes), { filename: 'one.png', contentType: 'image/png' });
 		await client.post('/v1/images/edits', form, { maxBodyLength: Infinity });
 	}
 

@@ -2,7 +2,7 @@
 
 export interface Line {
 	measure: string;
-	/** What is to be reached, in words. */
+	/** The goal, in words. */
 	goal: string;
 	package: string;
 	builtIn?: string;
@@ -18,7 +18,7 @@ export interface Line {
 export interface Chart {
 	title: string;
 	unit: string;
-	/** Shorter is better. `mark` is what is to be reached. */
+	/** Shorter is better. `mark` is the goal. */
 	bars: Array<{ name: string; value: number; note?: string }>;
 	mark?: number;
 }

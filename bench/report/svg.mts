@@ -72,7 +72,7 @@ line { stroke: #f0776d; }
 }
 </style>
 ${parts.join('\n')}
-<text x="0" y="${top + 12}">Shorter is better; the dashed line is what is to be reached.</text>
+<text x="0" y="${top + 12}">Shorter is better; the dashed line is the goal.</text>
 </svg>
 `;
 }

@@ -4,11 +4,11 @@ import type { Outcome } from './outcome';
 /** A message is judged by its beginning. */
 const LONGEST_MESSAGE = 2000;
 
-/** Types and codes of an error that say that it is about haste, whatever its message mentions. */
+/** Types and codes of an error that say that it is about the request rate, whatever its message mentions. */
 const RATE_LIMIT_CODE =
 	/rate.?limit|too.?many|throttl|slow.?down|concurren|overload|frequen|^(requests?|tokens?|rate|rpm|tpm|qps)$/i;
 
-/** Only about haste: a span of time, or a moment after which to try again. */
+/** Only about the rate: a span of time, or a moment after which to try again. */
 const HASTE = [
 	/\b(per|each|every|this|requests?|calls?|tokens?|images?|a|#) (second|sec|minute|min|hour|day)s?\b/,
 	/\b(rpm|tpm|ipm|rps|qps|qpm|rpd|tpd)\b/,
@@ -19,7 +19,7 @@ const HASTE = [
 	/频率|频繁|限流|限速|限频|并发|每分钟|每秒|请求过多|请求太多/,
 ];
 
-/** Who names these speaks of haste, unless a lack of money is said in as many words. */
+/** Who names these speaks of the rate, unless a lack of money is said in as many words. */
 const MAYBE_HASTE =
 	/\brate limit|\btoo many requests|\btoo (frequent|often|fast|quickly)|\bslow down|\bthrottl|\bcapacity\b|\boverload|\bbusy\b/;
 
@@ -42,7 +42,7 @@ const SURELY_MONEY = [
 	/\bsaldo insuficiente\b|\bsolde insuffisant\b/,
 ];
 
-/** A lack of quota, where nothing speaks of haste. */
+/** A lack of quota, where nothing speaks of the rate. */
 const MAYBE_MONEY = [
 	new RegExp(`\\bquota ${FILLER}(exceeded|exhausted|reached|used up|depleted|spent)\\b`),
 	/\b(exceeds?|exceeded|exceeding|reached|exhausted|used up|over) ((your|the|all|of|current|daily|monthly|account|api|key|free|available) ){0,4}quota\b/,
@@ -80,9 +80,9 @@ export function speaksOfMoney(message: string): boolean {
 }
 
 /**
- * Whether a 429 speaks of money rather than of haste (specification, section 7, has one status for
+ * Whether a 429 speaks of money rather than of the rate (specification, section 7, has one status for
  * both). Only the gateway's own `error.message` counts, and a type or code that says rate limit
- * wins. Where in doubt it is haste: that costs time at most.
+ * wins. Where in doubt it is the rate: that costs time at most.
  */
 export function isQuotaRefusal(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault' || outcome.httpCode !== 429) return false;

@@ -2,12 +2,12 @@ const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const PIECE = 64 * 1024;
 
 /** A file that begins as a PNG does and has the wished size, which is a few pieces at least. */
-export function picture(bytes: number): Buffer {
-	return Buffer.concat([...pictureInPieces(bytes)]);
+export function testImage(bytes: number): Buffer {
+	return Buffer.concat([...imageInPieces(bytes)]);
 }
 
 /** The same in pieces: however large, it takes no memory. */
-export function* pictureInPieces(bytes: number): Generator<Buffer> {
+export function* imageInPieces(bytes: number): Generator<Buffer> {
 	const first = Buffer.alloc(PIECE);
 	first.set(SIGNATURE);
 	yield first;
