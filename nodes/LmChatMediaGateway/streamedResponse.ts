@@ -50,22 +50,22 @@ export async function readStreamedResponse(
 	const all = rejoined(head, chunks);
 	if (!isStream) return await readJson({ ...response, body: await textOf(all) });
 
-	const assembly = new MessageStream();
+	const stream = new MessageStream();
 	const filters = { text: keyFilter(), thinking: keyFilter() };
 	const show = (type: Piece['type'], text: string): void => {
 		if (text !== '') onPiece({ type, text });
 	};
 	for await (const event of readServerEvents(all)) {
-		for (const { type, text } of assembly.add(event)) show(type, filters[type].add(text));
-		arrived.callsTool ||= assembly.callsTool;
+		for (const { type, text } of stream.add(event)) show(type, filters[type].add(text));
+		arrived.callsTool ||= stream.callsTool;
 		// Leaving the loop closes the connection: some gateways keep it open.
-		if (assembly.done) break;
+		if (stream.done) break;
 	}
-	if (!assembly.whole) return await Promise.reject(new Error('premature close'));
+	if (!stream.whole) return await Promise.reject(new Error('premature close'));
 	// Where it was cut, what is held back stays so: it may be half the key.
 	show('thinking', filters.thinking.rest());
 	show('text', filters.text.rest());
-	return { text: withoutKey(arrived.start), json: erased(assembly.body, withoutKey) };
+	return { text: withoutKey(arrived.start), json: erased(stream.body, withoutKey) };
 }
 
 function isAnnouncedAsStream({ headers }: IN8nHttpFullResponse): boolean {

@@ -141,9 +141,9 @@ export async function queryTask(
 		let attempts = round;
 		const sentAt = clock.now();
 		const asked = await checkTask(task, async (plan) => {
-			const delivered = await client.sendWithRetry(plan);
-			attempts = Math.max(attempts, delivered.attempts);
-			return delivered.outcome;
+			const sent = await client.sendWithRetry(plan);
+			attempts = Math.max(attempts, sent.attempts);
+			return sent.outcome;
 		});
 		const result = judge(task, asked, sentAt);
 		if (result.kind === 'state') return result.state;
