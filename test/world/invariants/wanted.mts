@@ -8,8 +8,9 @@ import type { Charge } from '../service/books.mjs';
 import { FILES } from '../service/one-pixel-pictures.mjs';
 
 /** Everything that tells two requests apart. */
-export function keyOf({ account, kind, model, file, count, prompt }: Charge): string {
-	return inWords(account, kind, model, file, count, prompt);
+export function keyOf({ account, kind, model, file, count, prompt, parts = [] }: Charge): string {
+	const mask = parts.find((part) => part.endsWith(AS_MASK));
+	return inWords(account, kind, model, file && file + (mask ? `, ${mask}` : ''), count, prompt);
 }
 
 /** The same for an item, as it enters the node that pays. */
@@ -18,7 +19,7 @@ export function wantedBy({ flow, edited }: Step, item: IDataObject): string {
 	const kind = make === 'chat' ? 'message' : make;
 	const isMessage = kind === 'message';
 	const model = extraOf(flow)?.model ?? (isMessage ? 'reason-large' : flow.model);
-	const file = make === 'edit' ? fileFor(flow, item) : undefined;
+	const file = make === 'edit' ? fileFor(flow, item) + maskFor(flow, item) : undefined;
 	const count = isMessage ? 1 : (extraOf(flow)?.count ?? Number(item.n ?? 1));
 	return inWords(`account ${account + 1}`, kind, model, file, count, `${item.prompt}${edited}`);
 }
@@ -48,6 +49,14 @@ function fileFor(flow: Flow, { file = 0 }: IDataObject): string {
 	if (isTool(flow)) return '';
 	const shift = flow.editFrom === 'url' ? flow.fileShift : 0;
 	return FILES[(Number(file) + shift) % FILES.length]!;
+}
+
+const AS_MASK = ' as mask';
+
+/** The mask stays with its item, whichever image is edited. */
+function maskFor(flow: Flow, { file = 0 }: IDataObject): string {
+	if (flow.more?.mask !== true || isTool(flow)) return '';
+	return `, ${FILES[(Number(file) + 1) % FILES.length]!}${AS_MASK}`;
 }
 
 function inWords(
