@@ -27,8 +27,11 @@ export interface Budget {
 	 * @throws GatewayError if it is more than what is left
 	 */
 	reserve(costs: Map<number, number | undefined>): void;
-	/** The request of an item was accepted now: after midnight it counts for the new day. */
-	accepted(itemIndex: number): void;
+	/**
+	 * The request of an item was accepted now, or it is known from now on that this stays unknown:
+	 * after midnight it counts for the new day.
+	 */
+	decided(itemIndex: number): void;
 	/** Gives back what was not spent. @param isPaid also where the outcome is unknown */
 	settle(isPaid: (itemIndex: number) => boolean): void;
 }
@@ -54,7 +57,7 @@ export function openBudget(context: IExecuteFunctions, options: IDataObject): Bu
 	return {
 		isSet: amount > 0,
 		reserve: (costs) => checkBudget(amount, [...costs.values()]),
-		accepted: () => undefined,
+		decided: () => undefined,
 		settle: () => undefined,
 	};
 }
@@ -100,7 +103,9 @@ class PeriodBudget implements Budget {
 	readonly isSet = true;
 	private readonly run: string;
 	/** What each item is expected to cost, on the day on which it counts. */
-	private readonly charges = new Map<number, { day: string; cost: number }>();
+	private readonly charges = new Map<number, { day: string; cost: number; isDecided: boolean }>();
+	/** What of this run was written last. */
+	private written: Spending[] = [];
 	private ledgerId = '';
 	private newLedgerOf?: string;
 
@@ -134,24 +139,29 @@ class PeriodBudget implements Budget {
 				description: `Spent ${span}: ${spent}. Left: ${left}. Needed for ${costs.size === 1 ? 'this request' : `these ${costs.size} requests`}: ${needed}. Nothing was sent. The budget resets on ${nextPeriod(today, this.period)} at 00:00 (${timeZone}). To continue now, increase 'Budget' in the options.`,
 			});
 		}
-		for (const [itemIndex, cost] of known) this.charges.set(itemIndex, { day: today, cost });
+		for (const [itemIndex, cost] of known) {
+			this.charges.set(itemIndex, { day: today, cost, isDecided: false });
+		}
 		if (known.length > 0) this.write(ledger);
 	}
 
-	accepted(itemIndex: number): void {
+	decided(itemIndex: number): void {
 		const charge = this.charges.get(itemIndex);
-		if (charge !== undefined) charge.day = this.now().date;
+		if (charge === undefined || charge.isDecided) return;
+		charge.day = this.now().date;
+		charge.isDecided = true;
 	}
 
 	settle(isPaid: (itemIndex: number) => boolean): void {
 		if (this.ledgerId === '') return;
-		const reserved = this.own();
-		if (reserved.length === 0) return void this.release();
+		if (this.charges.size === 0) return void this.release();
 		for (const itemIndex of [...this.charges.keys()]) {
 			if (!isPaid(itemIndex)) this.charges.delete(itemIndex);
+			// What a Stop has cut off.
+			else this.decided(itemIndex);
 		}
-		// What was set aside on a day on which nothing was sent in the end is taken out.
-		const emptied = reserved.map((spending) => ({ ...spending, amount: 0 }));
+		// What was set aside on a day on which nothing was spent in the end is taken out.
+		const emptied = this.written.map((spending) => ({ ...spending, amount: 0 }));
 		this.write(withSpendings(this.read(this.now().date), emptied), emptied);
 		// n8n does not save it: to count it until the next restart would be a surprise.
 		if (this.context.getMode() === 'manual') this.forget();
@@ -185,6 +195,7 @@ class PeriodBudget implements Budget {
 
 	private write(ledger: BudgetLedger, emptied: Spending[] = []): void {
 		const own = this.own();
+		this.written = own;
 		const { store, key } = storeOf(this.context);
 		const { stored, summedUp } = storedLedger(withSpendings(ledger, own));
 		store[key] = stored as IDataObject;

@@ -176,10 +176,13 @@ async function createItem<R extends ImageRequest>(
 		async () =>
 			await paidRequests
 				.payOnce(paidRequest, plan, (body) => {
-					budget.accepted(itemIndex);
+					budget.decided(itemIndex);
 					return readPaidResponse(body, taskType, mode !== 'sync');
 				})
-				.catch(async (error) => await Promise.reject(await checker.explain(error, facts.model))),
+				.catch(async (error) => {
+					budget.decided(itemIndex);
+					return await Promise.reject(await checker.explain(error, facts.model));
+				}),
 	);
 	if (paid.items !== undefined) return paired(paid.items, itemIndex);
 	const submitted = paid.task && taskItem(paid.task, facts, itemIndex);

@@ -309,6 +309,31 @@ test('a run over midnight: each image counts on the day on which it was accepted
 	expect(spent(json)).toBeGreaterThan(0);
 });
 
+test('a run that waits for its first image until after midnight: all of it counts on the new day, once', async () => {
+	bench.gateway.setFaults([
+		{ call: 'sync', kind: 'latency', ms: 30, match: 'number 0.' },
+		{ call: 'sync', kind: 'cutAfter', match: 'number 1.' },
+	]);
+	const settings = { onError: 'continueRegularOutput' } as const;
+	for (const budgetPeriod of ['day', 'month']) {
+		const before = bench.gateway.requests.length;
+		const json = workflow({ budget: 0.2, budgetPeriod, concurrency: 1 }, {}, settings);
+		setTime('2026-11-22T22:59:59Z');
+		const turn = () => {
+			const sent = bench.gateway.requests.slice(before);
+			if (sent.some(({ call }) => call === 'sync')) setTime('2026-11-22T23:00:10Z');
+			else setImmediate(turn);
+		};
+		turn();
+		await run(json, 3);
+		// The outcome of the second one is unknown.
+		expect([spent(json), spent(json, '2026-11-23')]).toEqual([0, 0.12]);
+		const { paid } = bench.gateway;
+		await run(json, 3);
+		expect(bench.gateway.paid).toBe(paid);
+	}
+});
+
 test.each<[string, unknown, number]>([
 	['nothing', undefined, 0],
 	['a text', 'x', 0],
