@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
+import type { JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import {
 	GatewayError,
@@ -11,6 +11,7 @@ import {
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
 import { indexNotes } from './earlierNotes';
+import { keepOnly, openNotes } from './liveNotes';
 import { problemOf } from './nodeErrors';
 import { paired, paymentsInWords, type Paid, type PaidNote as Note } from './paid';
 import type { Run } from './runContext';
@@ -86,8 +87,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 		note.executionId === executionId && note.runIndex === runIndex;
 
 	const store = context.getContext('node');
-	const notes = readNotes(store[KEY]).filter((note) => !note.delivered || isSameRun(note));
-	store[KEY] = notes;
+	const notes = openNotes(store, KEY, (note) => !note.delivered || isSameRun(note));
 
 	const node = context.getNode();
 	let parameters: string | undefined;
@@ -225,7 +225,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 				return isTool ? failedNotes.has(note) || !own.has(note) : mayTryAgain;
 			});
 			if (!isTool) kept.forEach((note) => (note.delivered ||= own.has(note) || isSameRun(note)));
-			notes.splice(0, notes.length, ...kept);
+			keepOnly(notes, kept);
 		},
 		close: () => {
 			// A Stop ended these, and the engine tries the node again all the same: it must still know.
@@ -237,9 +237,10 @@ export function openPaidRequests(run: Run): PaidRequests {
 		},
 		inWords: () => {
 			const places = new Map([...held].map(([itemIndex, note]) => [note, itemIndex]));
-			const open = notes.filter(
-				(note) => !note.delivered && (places.has(note) || note.executionId === executionId),
-			);
+			// What another call beside this one holds comes out there.
+			const isOpen = (note: Note): boolean =>
+				!note.delivered && note.executionId === executionId && !inUse.has(note);
+			const open = notes.filter((note) => (places.has(note) ? !note.delivered : isOpen(note)));
 			return paymentsInWords([
 				...open.map((note) => ({
 					itemIndex: places.get(note) ?? note.itemIndex,
@@ -287,13 +288,4 @@ function withId(problem: Problem): Problem {
 		taskId,
 		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
 	};
-}
-
-/** What an earlier run has left; notes of another version of this package are passed over. */
-function readNotes(stored: unknown): Note[] {
-	if (!Array.isArray(stored)) return [];
-	return stored.filter(
-		(note): note is Note =>
-			isJsonObject(note) && typeof note.fingerprint === 'string' && isJsonObject(note.paid),
-	);
 }
