@@ -84,15 +84,25 @@ export interface ToolCall {
 	repeats: boolean;
 }
 
-interface AgentState {
-	calls: ToolCall[];
+/** A call that is still to be made: the argument list's place, and how often it has failed. */
+interface Planned {
 	at: number;
 	repeated: number;
 }
 
+interface AgentState {
+	calls: ToolCall[];
+	open: Planned[];
+}
+
+interface Tool {
+	metadata: { sourceNodeName: string };
+	invoke(args: IDataObject): Promise<string>;
+}
+
 /**
- * Makes one call of its tool after the other, and repeats one that failed so many times; in either
- * of the two ways that n8n has.
+ * Makes the calls of its tool one after the other, or all at once, and repeats one that failed so many
+ * times; in either of the two ways that n8n has.
  */
 async function agent(
 	this: IExecuteFunctions,
@@ -100,52 +110,66 @@ async function agent(
 ): Promise<INodeExecutionData[][] | EngineRequest> {
 	const list = listOf(this, 'calls');
 	const most = Number(this.getNodeParameter('again', 0));
-	const [tool] = (await this.getInputConnectionData('ai_tool', 0)) as Array<{
-		metadata: { sourceNodeName: string };
-		invoke(args: IDataObject): Promise<string>;
-	}>;
+	const atOnce = this.getNodeParameter('together', 0) === true ? list.length : 1;
+	const [tool] = (await this.getInputConnectionData('ai_tool', 0)) as Tool[];
 	const state = (response?.metadata as { state?: AgentState } | undefined)?.state ?? {
 		calls: [],
-		at: 0,
-		repeated: 0,
+		open: list.map((_, at) => ({ at, repeated: 0 })),
 	};
-	const note = (failed: boolean, answer: string): void => {
-		state.calls.push({ args: list[state.at]!, failed, answer, repeats: state.repeated > 0 });
-		if (failed && state.repeated < most) state.repeated += 1;
-		else [state.at, state.repeated] = [state.at + 1, 0];
+	const note = ({ at, repeated }: Planned, { failed, answer }: Answer): void => {
+		state.calls.push({ args: list[at]!, failed, answer, repeats: repeated > 0 });
+		if (failed && repeated < most) state.open.unshift({ at, repeated: repeated + 1 });
 	};
 	const done = (): INodeExecutionData[][] => [
 		[{ json: { calls: state.calls as unknown as IDataObject[] }, pairedItem: { item: 0 } }],
 	];
 
 	if (this.getNodeParameter('through', 0) !== 'engine') {
-		while (state.at < list.length) {
-			try {
-				const answer = String(await tool!.invoke(list[state.at]!));
-				note(answer.includes('"error"'), answer);
-			} catch (error) {
-				const { message, description } = error as Error & { description?: string };
-				note(true, `${message} ${description ?? ''}`);
-			}
+		while (state.open.length > 0) {
+			const batch = state.open.splice(0, atOnce);
+			const answers = await Promise.all(
+				batch.map(async ({ at }) => await answerOf(tool!, list[at]!)),
+			);
+			batch.forEach((planned, place) => note(planned, answers[place]!));
 		}
 		return done();
 	}
-	const answered = response?.actionResponses[0]?.data;
-	if (answered !== undefined) {
-		const { error } = answered;
-		const items = answered.data?.ai_tool?.[0]?.map(({ json }) => json);
+	const answered = response?.actionResponses ?? [];
+	for (const [place, planned] of state.open.splice(0, answered.length).entries()) {
+		const own = answered.find(({ action }) => action.id === idOf(place));
+		const { error, data } = own?.data ?? {};
+		const items = data?.ai_tool?.[0]?.map(({ json }) => json);
 		const told = error === undefined ? '' : `${error.message} ${error.description ?? ''}`;
 		const answer = `${told}${JSON.stringify(items ?? '')}`;
-		note(error !== undefined || answer.includes('"error"'), answer);
+		note(planned, { failed: error !== undefined || answer.includes('"error"'), answer });
 	}
-	if (state.at >= list.length) return done();
+	if (state.open.length === 0) return done();
 	const nodeName = tool!.metadata.sourceNodeName;
-	const id = `call-${state.calls.length}`;
-	const action = { nodeName, input: list[state.at]!, type: 'ai_tool' as const, id, metadata: {} };
 	return {
-		actions: [{ actionType: 'ExecutionNodeAction', ...action }],
+		actions: state.open.slice(0, atOnce).map(({ at }, place) => ({
+			actionType: 'ExecutionNodeAction' as const,
+			nodeName,
+			input: list[at]!,
+			type: 'ai_tool' as const,
+			id: idOf(place),
+			metadata: {},
+		})),
 		metadata: { state } as never,
 	};
+}
+
+const idOf = (place: number): string => `call-${place}`;
+
+type Answer = Pick<ToolCall, 'failed' | 'answer'>;
+
+async function answerOf(tool: Tool, args: IDataObject): Promise<Answer> {
+	try {
+		const answer = String(await tool.invoke(args));
+		return { failed: answer.includes('"error"'), answer };
+	} catch (error) {
+		const { message, description } = error as Error & { description?: string };
+		return { failed: true, answer: `${message} ${description ?? ''}` };
+	}
 }
 
 /** A response of a chat model, or a piece of one, as LangChain has them. */
@@ -214,5 +238,11 @@ export const worldNodes: Record<string, BuiltInNode> = {
 		['main'],
 		['prompt', 'streams', 'calls'],
 	),
-	'world.agent': node('agent', agent, ['main', 'ai_tool'], ['main'], ['calls', 'again', 'through']),
+	'world.agent': node(
+		'agent',
+		agent,
+		['main', 'ai_tool'],
+		['main'],
+		['calls', 'again', 'through', 'together'],
+	),
 };

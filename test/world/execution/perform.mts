@@ -7,7 +7,7 @@ import { clock, real } from '../time/take-over.mjs';
 import type { Destination, Way } from '../wire/messages.mjs';
 import type { Engine } from './engine.mjs';
 import type { Step } from './step.mjs';
-import { survives } from './workflow.mjs';
+import { isProduction, survives } from './workflow.mjs';
 
 export interface Stage {
 	world: World;
@@ -115,7 +115,7 @@ export async function perform(step: Step, stage: Stage): Promise<number> {
 	};
 
 	const whole = async (): Promise<RunResult> => {
-		const mode = flow.parkAfter === undefined ? 'manual' : 'trigger';
+		const mode = isProduction(flow) ? 'trigger' : 'manual';
 		const options = {
 			mode,
 			signal: stop.signal,

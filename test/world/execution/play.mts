@@ -4,14 +4,13 @@ import { seeded } from '../../../simulator/seed.mjs';
 import type { Act, Flow, World } from '../plan/world.mjs';
 import { KEYS } from '../service/accounts-of-world.mjs';
 import { Service } from '../service/service.mjs';
+import { timeOf } from '../time/calendar.mjs';
 import { clock, setRandom } from '../time/take-over.mjs';
 import type { Played, Step } from './step.mjs';
 import type { Way } from '../wire/messages.mjs';
 import type { Engine } from './engine.mjs';
 import { perform } from './perform.mjs';
 import { isTool, workflowFor, type Input } from './workflow.mjs';
-
-const BEGINNING = Date.UTC(2027, 0, 1);
 
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) =>
@@ -35,7 +34,7 @@ export async function play(
 	const { credential } = engine;
 	worlds += 1;
 	clock.forget();
-	clock.now = BEGINNING;
+	clock.now = timeOf(world.begins);
 	setRandom(seeded(world.seed));
 	way.reset();
 	unhandled.length = 0;
@@ -52,7 +51,9 @@ export async function play(
 	let earlier: RunResult | undefined;
 
 	for (const [number, act] of world.acts.entries()) {
-		if (number > 0 && earlier?.status !== 'error') break;
+		if (act.kind === 'next') {
+			clock.now += 1000 * (act.pause ?? 0);
+		} else if (number > 0 && (earlier?.status !== 'error' || isOutOfPlace(flow))) break;
 		service.books.step = number;
 		const changed = afterEdit(flow, act);
 		// What cannot be changed in this flow leaves the prompt.
@@ -63,7 +64,9 @@ export async function play(
 		const { staticData } = earlier?.workflow ?? {};
 		// What the package remembers of a workflow must not meet that of another world.
 		const id = `workflow-${worlds}`;
-		const workflow = { ...workflowFor(flow, input, edited), id, staticData };
+		const made = workflowFor(flow, input, edited);
+		const settings = { ...made.settings, timezone: world.begins.zone };
+		const workflow = { ...made, id, staticData, settings };
 		const step: Step = {
 			number,
 			act,
@@ -87,7 +90,7 @@ export async function play(
 			way,
 			service,
 			workflow,
-			earlier,
+			earlier: act.kind === 'next' ? undefined : earlier,
 			precisely,
 		});
 		blockedMs = Math.max(blockedMs, blocked);
@@ -97,6 +100,12 @@ export async function play(
 	const problems = steps.flatMap(({ problem }) => problem ?? []);
 	return { world, service, input, steps, unhandled: [...unhandled, ...problems], blockedMs };
 }
+
+/**
+ * n8n's Retry puts the runs of calls that were made at once behind those that are already there, and
+ * the agent is shown the error of before: what it asks for again then, it really wants again.
+ */
+const isOutOfPlace = ({ as, together }: Flow): boolean => as === 'engineTool' && together;
 
 /** The flow as it is after what a person has changed before an act. */
 function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {

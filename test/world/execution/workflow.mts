@@ -38,6 +38,10 @@ export const survives = (flow: Flow): boolean =>
 	!isTool(flow) &&
 	(makesTasks(flow) ? flow.mode !== 'sync' : flow.make === 'nothing');
 
+/** Whether what nodes keep with the workflow is stored. */
+export const isProduction = (flow: Flow): boolean =>
+	flow.production || flow.parkAfter !== undefined;
+
 const makesTasks = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';
 
 /** The items that enter, each as its JSON. */
@@ -77,6 +81,7 @@ function toolWorkflow(flow: Flow, input: Input, edited: string): WorkflowJson {
 	const parameters = {
 		calls: JSON.stringify(input),
 		again: flow.again,
+		together: flow.together,
 		through: flow.as === 'engineTool' ? 'engine' : 'subNode',
 	};
 	return {

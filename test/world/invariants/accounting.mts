@@ -1,12 +1,13 @@
 /** Of invariants 3 and 4: what is said of costs and counts is what the gateway's books say. */
 import type { Played, Step } from '../execution/step.mjs';
-import { isTool, MAKE, survives } from '../execution/workflow.mjs';
+import { isTool, MAKE } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { extraOf } from './wanted.mjs';
 import { pictureIn } from './items/held-images.mjs';
 import {
 	isFailed,
+	isRetry,
 	isSpoilt,
 	runsOf,
 	shownBy,
@@ -15,21 +16,22 @@ import {
 	type NodeRun,
 } from './evidence.mjs';
 
+/** A listing that was made up may well have other prices. */
+export const pricesAreTrue = ({ faults }: Played['world']['service']): boolean =>
+	faults.every(({ call }) => call !== 'listing' && call !== 'any');
+
 const isNear = (one: number, other: number): boolean => Math.abs(one - other) < 1e-6;
 
 export function accounting(played: Played): Breach[] {
 	const { flow, service } = played.world;
 	const isImage = flow.make === 'generation' || flow.make === 'edit';
 	if (!isImage || flow.dryRun) return [];
-	// A listing that was made up may well have other prices.
-	const isTrue = service.faults.every(({ call }) => call !== 'listing' && call !== 'any');
+	const isTrue = pricesAreTrue(service);
 	const texts = played.steps.flatMap((step, index) => {
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
 			...(isTrue ? runs.flatMap((run) => costs(played, run)) : []),
 			...(isTrue ? claims(played, step) : []),
-			...(isTrue ? tooDear(played, step) : []),
-			...(isTrue ? ledger(played, step) : []),
 			...runs.flatMap((run) => summary(played, step, run)),
 			...codes(played, step, runs),
 		];
@@ -64,7 +66,7 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 function summary({ service: { books } }: Played, step: Step, run: NodeRun): string[] {
 	const { flow, parks, number, restarts, ended } = step;
 	const { startedAt, endedAt } = run;
-	if (ended !== 'done' || restarts > 0 || number > 0) return [];
+	if (ended !== 'done' || restarts > 0 || isRetry(step)) return [];
 	if (flow.tries > 1 || isTool(flow) || flow.as === 'loop') return [];
 	const items = run.outputs.flat();
 	// By an error output the engine also hands on what the item had before.
@@ -123,7 +125,7 @@ interface Summary {
 const LATE = /, (but|late|byte)/;
 
 /** The requests up to an act that may have been charged: a refusal has cost nothing, if it has arrived. */
-function mayHaveCost({ service: { books } }: Played, { number }: Step): Received[] {
+export function mayHaveCost({ service: { books } }: Played, { number }: Step): Received[] {
 	return books.requests.filter(
 		({ step, call, fate, status = 599, goneAt }) =>
 			step <= number &&
@@ -133,44 +135,11 @@ function mayHaveCost({ service: { books } }: Played, { number }: Step): Received
 }
 
 /** What was not charged, and whoever sent it cannot know. */
-function unknownCost(played: Played, step: Step): number {
+export function unknownCost(played: Played, step: Step): number {
 	const { input } = played;
 	const most = Math.max(...input.map(({ n }) => Math.max(Number(n ?? 1), 2)));
 	const unknown = mayHaveCost(played, step).filter(({ fate }) => !fate.startsWith('charged'));
 	return unknown.length * most * Math.max(...PRICE.values());
-}
-
-/** Where a world begins, so much is left of the day and of the month in n8n's usual time zone. */
-const REST_OF_DAY_MS = 5 * 3_600_000;
-
-/** Whether a day's budget is that of one day. */
-const isOneDay = ({ steps }: Played): boolean =>
-	steps.every(({ endedAt }) => endedAt - steps[0]!.startedAt < REST_OF_DAY_MS);
-
-/** What is kept for a budget of a day or a month is at least what was charged. */
-function ledger(played: Played, step: Step): string[] {
-	const { books } = played.service;
-	const { flow, number, result, ended } = step;
-	const { budget, budgetPeriod = 'run' } = flow.options;
-	const isKept = flow.parkAfter !== undefined && Number(budget) > 0 && budgetPeriod !== 'run';
-	// What is stored is that of the last act.
-	const isLast = step === played.steps.at(-1);
-	if (!isKept || !isLast || isTool(flow) || result === undefined || ended !== 'done') return [];
-	if (!isOneDay(played)) return [];
-	const isListed = books.requests.every(
-		({ call, fate }) => call !== 'listing' || fate === 'answered',
-	);
-	if (!isListed) return [];
-	const amounts = JSON.stringify(result.workflow.staticData ?? {}).matchAll(/"amount":([\d.]+)/g);
-	const kept = [...amounts].reduce((sum, [, amount]) => sum + Number(amount), 0);
-	const cost = books.charges
-		.filter(({ step, model }) => step >= 0 && step <= number && PRICE.has(model))
-		.reduce((sum, { model, count }) => sum + count * PRICE.get(model)!, 0);
-	if (kept < cost - 1e-6) return [`${cost} was charged, and ${kept} is kept for the budget`];
-	// Estimated is what the form says, and charged what the extra fields say.
-	if (flow.extra !== undefined) return [];
-	const most = cost + unknownCost(played, step);
-	return kept <= most + 1e-6 ? [] : [`${kept} is kept for the budget, at most ${most} was spent`];
 }
 
 /** What a run says that it would cost, and that is left. */
@@ -188,7 +157,9 @@ function claims(played: Played, step: Step): string[] {
 		if (Number(needed) > all + 1e-6) return [`it estimates ${needed}, more than all items cost`];
 		if (Number(needed) > open + 1e-6) return [`it estimates ${needed}, and ${open} is unpaid`];
 		if (Number(needed) <= rest) return [`it refuses ${needed}, of ${rest} that are left`];
-		if (left === undefined || rest >= Number(budget) - sent * most - 1e-6) return [];
+		// Calls that are made at once set aside what they need.
+		if (left === undefined || isTool(step.flow)) return [];
+		if (rest >= Number(budget) - sent * most - 1e-6) return [];
 		return [`it says that ${left} is left of ${budget}, after ${sent} requests`];
 	});
 }
@@ -205,27 +176,6 @@ function unpaid({ input, service: { books } }: Played, { flow, number }: Step): 
 
 const CLAIM =
 	/estimated cost of ([\d.]+) exceeds the (?:budget of|remaining budget for [a-z ]+: ([\d.]+) of) ([\d.]*\d)/g;
-
-/** An act costs no more than its budget, in all its tries and rounds. */
-function tooDear(played: Played, { flow, number }: Step): string[] {
-	const { books } = played.service;
-	const budget = Number(flow.options.budget ?? 0);
-	const isOfAll = ['day', 'month'].includes(String(flow.options.budgetPeriod));
-	if (budget === 0 || isTool(flow) || (flow.as === 'loop' && !isOfAll)) return [];
-	// A person who tries it out in the editor spends nothing of the day's budget.
-	const isBooked = isOfAll && survives(flow);
-	const isCounted = (step: number): boolean => (isBooked ? step <= number : step === number);
-	const isKnown = books.requests.every(
-		({ call, fate, step }) => !isCounted(step) || call !== 'listing' || fate === 'answered',
-	);
-	if (!isKnown || (isOfAll && !isOneDay(played))) return [];
-	const charged = books.charges.filter(
-		({ step, model, kind }) => kind !== 'message' && isCounted(step) && PRICE.has(model),
-	);
-	const cost = charged.reduce((sum, { model, count }) => sum + PRICE.get(model)! * count, 0);
-	if (cost <= budget + 1e-9) return [];
-	return [`${Math.round(cost * 100) / 100} was charged in all, of a budget of ${budget}`];
-}
 
 /** An error names no status that the gateway has not sent. */
 function codes({ service: { books } }: Played, step: Step, runs: NodeRun[]): string[] {

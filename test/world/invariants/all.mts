@@ -1,6 +1,7 @@
 /** Everything that has to hold of a world, by the gateway's own books. */
 import type { Played } from '../execution/step.mjs';
 import { accounting } from './accounting.mjs';
+import { budgets } from './budgets.mjs';
 import type { Breach } from './evidence.mjs';
 import { manners } from './manners.mjs';
 import { money } from './money.mjs';
@@ -22,6 +23,7 @@ export function breachesOf(played: Played): Breach[] {
 		...manners(played),
 		...repeats(played),
 		...accounting(played),
+		...budgets(played),
 		...afterwards(played),
 		...secrets(played),
 	];

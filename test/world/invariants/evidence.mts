@@ -28,6 +28,16 @@ export interface NodeRun {
 	endedAt: number;
 }
 
+/** Whether an act goes on where another one has failed. */
+export const isRetry = ({ act }: Step): boolean =>
+	act.kind === 'retry' || act.kind === 'retryEdited';
+
+/** The acts of one execution, from its run up to this act of it. */
+export function historyOf({ steps }: Played, { number }: Step): Step[] {
+	const first = steps.findLastIndex((step) => step.number <= number && !isRetry(step));
+	return steps.slice(first, number + 1);
+}
+
 /** The runs of the package's nodes in an act, those of earlier acts left out. */
 export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 	const { result, flow } = step;
@@ -35,7 +45,9 @@ export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 	return nodesOf(flow).flatMap((node, place) => {
 		const from = nodesOf(flow)[place - 1];
 		const tasks = result.runData[node] ?? [];
-		const before = earlier?.result?.runData[node]?.filter(({ error }) => !error).length ?? 0;
+		const before =
+			(isRetry(step) ? earlier : undefined)?.result?.runData[node]?.filter(({ error }) => !error)
+				.length ?? 0;
 		return tasks.flatMap((task, run): NodeRun[] => {
 			if (run < before) return [];
 			const input =
@@ -85,10 +97,13 @@ export const isFailed = ({ json }: Item): boolean =>
 const USUAL_CONCURRENCY = 10;
 
 /** How many requests of a run may be under way at once. */
-export function concurrencyOf({ make, options }: Flow): number {
+export function concurrencyOf(flow: Flow): number {
+	const { make, options, together, items } = flow;
 	// A chain asks for one reply after the other, each of a model of its own; Models has no such option.
 	const isUsual = make === 'chat' || make === 'models';
-	return isUsual ? USUAL_CONCURRENCY : Number(options.concurrency ?? USUAL_CONCURRENCY);
+	// Calls of a tool that are made at once know nothing of each other.
+	const calls = together && isTool(flow) ? Math.max(1, items.length) : 1;
+	return calls * Number((isUsual ? undefined : options.concurrency) ?? USUAL_CONCURRENCY);
 }
 
 /** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */

@@ -4,7 +4,7 @@ import { isTool, MAKE, nodesOf, survives } from '../execution/workflow.mjs';
 import { LOOKED_UP } from '../plan/odd-settings.mjs';
 import type { Charge } from '../service/books.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
-import { isFailed, runsOf, shownBy, type Breach } from './evidence.mjs';
+import { historyOf, isFailed, isRetry, runsOf, shownBy, type Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { costs, keyOf, wantedBy } from './wanted.mjs';
 
@@ -38,7 +38,7 @@ function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): M
 		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
 	const all = flow.as === 'loop' ? flow.rounds : 1;
-	if (isTool(flow) || step.act.kind === 'run') return times(all);
+	if (isTool(flow) || !isRetry(step)) return times(all);
 	// A retry goes on where it failed.
 	if (earlier?.result?.data.resultData.lastNodeExecuted !== MAKE && nodesOf(flow).length > 1) {
 		return times(all - 1);
@@ -85,17 +85,17 @@ function sentAgain(played: Played, step: Step): Breach[] {
 /** What earlier acts have brought and not handed out: a retry must take it instead of paying anew. */
 function toBeTaken(played: Played, step: Step): Charge[] {
 	// A chat is a new one for whoever runs it again.
-	if (step.number === 0 || isTool(step.flow) || step.flow.make === 'chat') return [];
+	if (!isRetry(step) || isTool(step.flow) || step.flow.make === 'chat') return [];
 	const { charges } = played.service.books;
-	const given = played.steps
-		.slice(0, step.number)
+	const before = historyOf(played, step).slice(0, -1);
+	const given = before
 		.flatMap((one) => runsOf(one).flatMap(({ outputs }) => outputs.flat()))
 		.filter((item) => !isFailed(item))
 		.map(({ json, binary }) => JSON.stringify([json, binary]))
 		.join('\n');
 	return charges.filter(
 		(charge) =>
-			charge.step < step.number &&
+			before.some(({ number }) => number === charge.step) &&
 			charge.right &&
 			charge.heard &&
 			!charge.fails &&

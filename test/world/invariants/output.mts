@@ -1,17 +1,9 @@
 /** Invariant 3: what comes out was asked for, belongs to its item, is in order, and nothing is missing. */
 import type { Played, Step } from '../execution/step.mjs';
-import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
+import { COLLECT, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { MODELS } from '../service/published-models.mjs';
-import {
-	callsOf,
-	isFailed,
-	isSpoilt,
-	runsOf,
-	type Breach,
-	type Item,
-	type NodeRun,
-} from './evidence.mjs';
+import { isFailed, isSpoilt, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import {
 	ofFile,
 	ofOutputs,
@@ -25,6 +17,7 @@ import {
 import { failedBefore, ofError, ofFailure } from './items/failures.mjs';
 import { ofParked } from './items/parked.mjs';
 import { ofReply, replyIn } from './items/replies.mjs';
+import { ofCalls } from './items/agent-answers.mjs';
 import { keyOf, wantedBy } from './wanted.mjs';
 
 export function output(played: Played): Breach[] {
@@ -34,7 +27,7 @@ export function output(played: Played): Breach[] {
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
 			...runs.flatMap((run) => ofRun(played, run, step)),
-			...callsOf(step).flatMap((call) => ofCall(played, call.args, call.answer, step)),
+			...ofCalls(played, step),
 			...doubles(played, runs),
 			...failedBefore(played, step),
 		];
@@ -272,22 +265,4 @@ function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[
 				return [`${mark} came out for ${before} and for ${place}`];
 			}),
 		);
-}
-
-/** What an agent was told belongs to what it asked for. */
-function ofCall(
-	{ service }: Played,
-	args: Record<string, unknown>,
-	answer: string,
-	{ flow, edited }: Step,
-): string[] {
-	if (!isTool(flow)) return [];
-	const paths = answer.match(/\/pictures\/\d+-\d+\.png/g) ?? [];
-	const own = flow.make === 'nothing' ? String(args.prompt) : `${String(args.prompt)}${edited}`;
-	return [...new Set(paths)].flatMap((path) => {
-		const charge = service.books.pictures.get(path)?.charge;
-		return charge === undefined || charge.prompt === own
-			? []
-			: [`the tool's answer to "${own}" holds an image of "${charge.prompt}"`];
-	});
 }

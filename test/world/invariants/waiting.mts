@@ -6,8 +6,11 @@ import { passes } from '../plan/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import {
+	callsOf,
 	concurrencyOf,
+	historyOf,
 	isFailed,
+	isRetry,
 	runsOf,
 	shownBy,
 	type Breach,
@@ -90,8 +93,8 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 }
 
 /** n8n's Retry execution of one that has failed after a park only repeats its error. */
-function wasParked({ steps }: Played, { number }: Step): boolean {
-	return steps.slice(0, number + 1).some(({ parks }) => parks > 0);
+function wasParked(played: Played, step: Step): boolean {
+	return historyOf(played, step).some(({ parks }) => parks > 0);
 }
 
 interface Details {
@@ -165,12 +168,9 @@ function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Brea
 }
 
 /** Where nothing goes wrong, or only what passes, everything succeeds. */
-function withoutReason(
-	{ world }: Played,
-	{ result, number, flow }: Step,
-	runs: NodeRun[],
-): Breach[] {
+function withoutReason({ world }: Played, step: Step, runs: NodeRun[]): Breach[] {
 	const { service, checks } = world;
+	const { result, number, flow } = step;
 	const { timeout, budget, requestsPerSecond } = flow.options;
 	const calm =
 		isSound(flow) &&
@@ -190,8 +190,10 @@ function withoutReason(
 		(requestsPerSecond === undefined || requestsPerSecond === 0 || requestsPerSecond === 20);
 	if (!calm || result === undefined) return [];
 	const failed = runs.flatMap(({ outputs }) => outputs.flat().filter(isFailed));
-	const said = result.error?.message ?? failed[0]?.json.error;
-	if (result.status === 'success' && failed.length === 0) return [];
+	const isCalm = service.faults.length === 0;
+	const answer = isCalm ? callsOf(step).find((call) => call.failed)?.answer : undefined;
+	const said = result.error?.message ?? failed[0]?.json.error ?? answer;
+	if (result.status === 'success' && said === undefined) return [];
 	return [
 		{ invariant: 4, text: `act ${number} failed, but nothing was wrong for long: ${String(said)}` },
 	];
@@ -200,7 +202,7 @@ function withoutReason(
 /** A person who retries has looked, and decided: what had an unknown outcome is sent again. */
 function neverAgain(played: Played, step: Step): Breach[] {
 	const { service, world } = played;
-	if (step.act.kind === 'run' || isTool(world.flow)) return [];
+	if (!isRetry(step) || isTool(world.flow)) return [];
 	const last = step.result?.data.resultData.lastNodeExecuted;
 	if (last !== MAKE || step.result?.status !== 'error') return [];
 	const sent = service.books.requests.some(

@@ -8,6 +8,8 @@ import {
 } from '../service/service-setup.mjs';
 import { moreSettings } from './more-settings.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
+import { next, retry } from './acts.mjs';
+import { beginning, overMidnight } from './midnight.mjs';
 import { calmed } from './passing.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
@@ -101,7 +103,7 @@ const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
 		timeout: fc.constantFrom(1, 5, 30, 3600),
 		checkLimits: fc.boolean(),
 		asyncFlag: fc.constantFrom('query', 'header', 'body'),
-		budget: fc.constantFrom(0, 0.1, 100),
+		budget: fc.constantFrom(0, 0.1, 100, 0.2),
 		onTimeout: fc.constantFrom('error', 'output'),
 		imageFieldName: fc.constantFrom('image', 'image[]'),
 		budgetPeriod: fc.constantFrom('run', 'day', 'month'),
@@ -141,6 +143,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	as: fc.constantFrom('node', 'node', 'node', 'node', 'loop', 'engineTool', 'subNodeTool'),
 	rounds: fc.integer({ min: 1, max: 3 }),
 	again: fc.integer({ min: 0, max: 2 }),
+	together: fc.boolean(),
 	onError: fc.constantFrom('stopWorkflow', 'continueRegularOutput', 'continueErrorOutput'),
 	tries: fc.constantFrom(1, 1, 2, 3, 5),
 	options,
@@ -164,6 +167,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 		{ weight: 2, arbitrary: fc.constant(undefined) },
 		{ weight: 1, arbitrary: fc.constantFrom(0, 10, 60) },
 	),
+	production: fc.boolean(),
 	account: fc.constantFrom(0, 1),
 	trouble: fc.oneof(
 		{ weight: 20, arbitrary: fc.constant('none' as const) },
@@ -196,14 +200,6 @@ export function possible(one: Flow): Flow {
 	};
 }
 
-/** What a user does once an execution has failed. */
-export const retry: fc.Arbitrary<Act> = record<Act>({
-	kind: fc.constantFrom('retry', 'retryEdited'),
-	edit: fc.constantFrom('prompt', 'account', 'kind', 'model', 'file'),
-	stopAfter: fc.constant(undefined),
-	crashAfter: fc.constant(undefined),
-});
-
 const acts: fc.Arbitrary<Act[]> = fc
 	.tuple(
 		record<Act>({
@@ -212,7 +208,9 @@ const acts: fc.Arbitrary<Act[]> = fc
 			stopAfter: sometimes(12),
 			crashAfter: sometimes(12),
 		}),
-		fc.array(retry, { maxLength: 2 }),
+		fc.array(fc.oneof({ weight: 5, arbitrary: retry }, { weight: 1, arbitrary: next }), {
+			maxLength: 2,
+		}),
 	)
 	.map(([first, others]) => [first, ...others]);
 
@@ -224,7 +222,14 @@ const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
 /** Of which each part fits for itself. */
 export const parts: fc.Arbitrary<World> = fc
 	.tuple(
-		record<World>({ seed: fc.noShrink(fc.nat(0x7fffffff)), service, flow, acts, checks }),
+		record<World>({
+			seed: fc.noShrink(fc.nat(0x7fffffff)),
+			begins: beginning(9),
+			service,
+			flow,
+			acts,
+			checks,
+		}),
 		moreSettings,
 	)
 	.map(([one, more]) => ({ ...one, flow: { ...one.flow, more } }));
@@ -249,8 +254,13 @@ export function fitting(one: World): World {
 	);
 	// Polled every second, a task that takes an hour would take thousands of requests.
 	const isLong = one.service.taskSeconds[0] >= LONG;
-	const flow = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
-	return { ...one, flow, acts: changed, service: { ...one.service, faults } };
+	const patient = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
+	return overMidnight({
+		...one,
+		flow: patient,
+		acts: changed,
+		service: { ...one.service, faults },
+	});
 }
 
 /** What is easily taken wrong of a call comes more often than the rest: half a file, a refusal that passes. */

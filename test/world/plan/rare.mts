@@ -3,7 +3,8 @@
  * crash of a wait, five tries, a fault that strikes each time. All of them are possible worlds.
  */
 import fc from 'fast-check';
-import { fault, fitting, parts, possible, record, retry } from './arbitraries.mjs';
+import { retry } from './acts.mjs';
+import { fault, fitting, parts, possible, record } from './arbitraries.mjs';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import type { Act, Flow, World } from './world.mjs';
 

@@ -2,6 +2,7 @@
 import type { Crash } from '../../../harness/engine/host.mjs';
 import type { MoreSettings } from './more-settings.mjs';
 import type { ServiceSetup } from '../service/service-setup.mjs';
+import type { Beginning } from '../time/calendar.mjs';
 
 export interface PlannedItem {
 	/** Two items may have the same. */
@@ -30,6 +31,8 @@ export interface Flow {
 	rounds: number;
 	/** How often an agent repeats a call that failed. */
 	again: number;
+	/** Whether it makes all its calls at once. */
+	together: boolean;
 	onError: 'stopWorkflow' | 'continueRegularOutput' | 'continueErrorOutput';
 	/** Tries of Retry On Fail; 1: off. */
 	tries: number;
@@ -62,6 +65,8 @@ export interface Flow {
 	download: boolean;
 	/** Seconds; undefined: does not survive restarts. */
 	parkAfter?: number;
+	/** Started by a trigger, not in the editor: what nodes keep with the workflow is stored. */
+	production: boolean;
 	account: 0 | 1;
 	/** A setting that cannot work. */
 	trouble: 'none' | 'placeholderKey' | 'noAddress' | 'badOption' | 'badPollInterval' | 'wrongKey';
@@ -69,7 +74,10 @@ export interface Flow {
 
 /** One thing that a person does, or that happens to the process. */
 export interface Act {
-	kind: 'run' | 'retry' | 'retryEdited';
+	/** `next`: another execution of the same workflow, as it comes. */
+	kind: 'run' | 'retry' | 'retryEdited' | 'next';
+	/** Seconds until then. */
+	pause?: number;
 	/** What a person changes before the retry. */
 	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file';
 	/** Pressed after so many requests of this act. */
@@ -84,6 +92,7 @@ export type CheckEnd = 'well' | Crash;
 export interface World {
 	/** Of all chance that the plan does not settle. */
 	seed: number;
+	begins: Beginning;
 	service: ServiceSetup;
 	flow: Flow;
 	acts: Act[];

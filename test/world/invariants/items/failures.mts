@@ -1,7 +1,7 @@
 /** Of invariant 3: an error is that of its item, and a task that has failed is not waited for again. */
 import type { Played, Step } from '../../execution/step.mjs';
 import { COLLECT, isTool, MAKE, nodesOf } from '../../execution/workflow.mjs';
-import { isFailed, isSpoilt, runsOf, type Item, type NodeRun } from '../evidence.mjs';
+import { isFailed, isRetry, isSpoilt, runsOf, type Item, type NodeRun } from '../evidence.mjs';
 import { pathOf } from './held-images.mjs';
 
 interface Details {
@@ -43,9 +43,9 @@ export function ofError(
 
 /** A person who retries gets a new task instead of one that has failed. */
 export function failedBefore(played: Played, step: Step): string[] {
-	const { number, act, flow } = step;
+	const { number, flow } = step;
 	const earlier = played.steps[number - 1];
-	if (act.kind === 'run' || earlier === undefined || isTool(flow) || nodesOf(flow).length > 1) {
+	if (!isRetry(step) || earlier === undefined || isTool(flow) || nodesOf(flow).length > 1) {
 		return [];
 	}
 	if (!['generation', 'edit'].includes(flow.make) || earlier.parks > 0) return [];

@@ -1,0 +1,35 @@
+/** Worlds that begin shortly before midnight, or the end of a month. */
+import fc from 'fast-check';
+import type { Beginning } from '../time/calendar.mjs';
+import type { Act, Flow, World } from './world.mjs';
+
+/** Shortly before midnight, or hours. */
+export const beginning = (weight: number): fc.Arbitrary<Beginning> =>
+	fc.record<Beginning>({
+		zone: fc.constantFrom(undefined, 'UTC', 'Asia/Kathmandu', 'Pacific/Kiritimati'),
+		beforeMidnight: fc.oneof(
+			{ weight, arbitrary: fc.constant(undefined) },
+			{ weight: 1, arbitrary: fc.constantFrom(100, 1000, 5000, 20_000, 90_000, 400_000) },
+		),
+		isEndOfMonth: fc.boolean(),
+	});
+
+/** The same world; where midnight is near, it matters to what happens. */
+export function overMidnight(one: World): World {
+	if (one.begins.beforeMidnight === undefined) return one;
+	const flow = budgeted(one.flow, one.seed);
+	return { ...one, flow, acts: one.seed % 4 > 0 ? withNext(one.acts, one.seed) : one.acts };
+}
+
+/** Midnight matters to a budget of a day or a month. */
+function budgeted(flow: Flow, seed: number): Flow {
+	const budgetPeriod = seed % 3 > 0 ? 'day' : 'month';
+	const budget = flow.options.budget === 0.1 ? 0.1 : 0.2;
+	return { ...flow, options: { ...flow.options, budget, budgetPeriod } };
+}
+
+/** And only where more is spent after it. */
+function withNext([first, ...others]: Act[], seed: number): Act[] {
+	const pauses = [0, 10, 300];
+	return [first!, { kind: 'next', edit: 'prompt', pause: pauses[seed % 3] }, ...others];
+}
