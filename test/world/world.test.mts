@@ -29,7 +29,7 @@ test('200 worlds from fixed seeds break nothing', async () => {
 }, 600_000);
 
 test('200 worlds from a fresh seed break nothing', async () => {
-	const said = await world('--first', '27', '--worlds', '200');
+	const said = await world('--first', '42', '--worlds', '200');
 	const end = said.lastIndexOf('\n201 worlds from seed ');
 	alone = said.slice(0, end).trim();
 	process.stdout.write(said.slice(end));
