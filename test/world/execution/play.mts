@@ -147,7 +147,8 @@ function moreOf({ more }: Flow, foreignOrigin: string): Record<string, unknown> 
 function inputFor({ flow }: World, service: Service, foreignOrigin: string): Input {
 	const sources = `${foreignOrigin}/sources/`;
 	const account = `account ${flow.account + 1}`;
-	return flow.items.map(({ prompt, n, kind, file }) => {
+	return flow.items.map(({ prompt: given, n, kind, file }, index) => {
+		const prompt = flow.more?.blank === index && flow.make !== 'nothing' ? '' : given;
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
 		// Whoever does not say when a task was submitted cannot expect that a 404 passes.
 		const isKnown = n > 1;

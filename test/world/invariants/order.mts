@@ -72,9 +72,10 @@ export function afterwards({ steps, unhandled, blockedMs, service }: Played): Br
 
 /** From a Stop on no request begins, and the run ends at once. */
 function afterStop(step: Step, requests: Received[]): string[] {
-	const { number, stoppedAt, endedAt, parks, flow } = step;
+	const { number, stoppedAt, endedAt, parks, restarts, flow } = step;
+	if (stoppedAt === undefined) return [];
 	// Who checks tasks for a parked execution finds out at its next check.
-	if (stoppedAt === undefined || parks > 0) return [];
+	if (parks > 0) return restarts > 0 ? [] : afterNextCheck(step, requests);
 	const late = requests.filter((request) => request.step === number && request.at > stoppedAt);
 	return [
 		...(late.length > 0 ? [`act ${number} sent ${late.length} requests after its Stop`] : []),
@@ -82,6 +83,17 @@ function afterStop(step: Step, requests: Received[]): string[] {
 			? [`act ${number} went on after its Stop`]
 			: []),
 	];
+}
+
+/** One check has polled everything by then, however slowly the gateway responds. */
+const LONGEST_CHECK_MS = 45_000;
+
+function afterNextCheck({ number, stoppedAt = 0 }: Step, requests: Received[]): string[] {
+	const own = requests.filter((request) => request.step === number);
+	const late = own.filter(({ call, at }) => call === 'poll' && at > stoppedAt + LONGEST_CHECK_MS);
+	// Whoever is told to wait finds out later.
+	const isSlow = own.some(({ status }) => status === 429);
+	return isSlow || late.length === 0 ? [] : [`act ${number} still polled long after its Stop`];
 }
 
 /** Invariant 6. */

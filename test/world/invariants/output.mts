@@ -14,7 +14,7 @@ import {
 	pictureIn,
 	urlsIn,
 } from './items/held-images.mjs';
-import { failedBefore, ofError, ofFailure } from './items/failures.mjs';
+import { failedBefore, ofError, ofFailure, sentInVain } from './items/failures.mjs';
 import { ofParked } from './items/parked.mjs';
 import { ofReply, replyIn } from './items/replies.mjs';
 import { ofCalls } from './items/agent-answers.mjs';
@@ -30,6 +30,7 @@ export function output(played: Played): Breach[] {
 			...ofCalls(played, step),
 			...doubles(played, runs),
 			...failedBefore(played, step),
+			...sentInVain(played, step),
 		];
 	});
 	return texts.map((text) => ({ invariant: 3, text }));

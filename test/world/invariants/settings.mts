@@ -64,6 +64,10 @@ function inCharge(charge: Charge, flow: Flow): string[] {
 		...[...byName, ...form].flatMap(({ name, value }) =>
 			extra.includes(name) ? [] : differs(name, value, asked[name]),
 		),
+		// What looks like a number is one, where there are numbers.
+		...(charge.kind === 'generation' && asked.seed !== undefined && typeof asked.seed !== 'number'
+			? [`#${number} was sent with a seed that is ${typeof asked.seed}`]
+			: []),
 		...(extra.includes('response_format')
 			? []
 			: differs('response format', more?.responseFormat, asked.response_format)),

@@ -168,7 +168,7 @@ function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Brea
 }
 
 /** Where nothing goes wrong, or only what passes, everything succeeds. */
-function withoutReason({ world }: Played, step: Step, runs: NodeRun[]): Breach[] {
+function withoutReason({ world, input }: Played, step: Step, runs: NodeRun[]): Breach[] {
 	const { service, checks } = world;
 	const { result, number, flow } = step;
 	const { timeout, budget, requestsPerSecond } = flow.options;
@@ -177,12 +177,12 @@ function withoutReason({ world }: Played, step: Step, runs: NodeRun[]): Breach[]
 		// Two numbers of images that differ are refused.
 		extraOf(flow)?.count === undefined &&
 		flow.more?.size !== UNPUBLISHED &&
+		input.every(({ prompt }) => prompt !== '') &&
 		!checks.includes('stop') &&
 		passes(world) &&
 		service.failPercent === 0 &&
 		flow.trouble === 'none' &&
 		flow.maxWait === 600 &&
-		(flow.collect !== 'imageTask' || service.lateSeconds === 0) &&
 		service.lateSeconds < YOUNG_MS / 1000 &&
 		service.taskSeconds[1] < flow.maxWait &&
 		(timeout === undefined || Number(timeout) >= 30) &&

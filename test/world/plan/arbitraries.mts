@@ -245,7 +245,9 @@ export function fitting(one: World): World {
 			(fault.call !== 'download' || (one.flow.download && loads(one.flow)));
 		const call = one.flow.make === 'models' ? 'listing' : isMade ? fault.call : 'paid';
 		const kind = likelier(call, fault);
-		return { ...fault, call, kind, variant: likelierVariant(call, kind, fault.variant) };
+		// A wait has many polls, and what happens to a late one is another thing.
+		const skip = call === 'poll' && fault.variant % 3 === 0 ? LATER * fault.skip : fault.skip;
+		return { ...fault, call, kind, skip, variant: likelierVariant(call, kind, fault.variant) };
 	});
 	// What an edit is most easily mistaken for is the same one of another file.
 	const takesFiles = one.flow.make === 'edit' && one.flow.editFrom === 'url';
@@ -274,6 +276,9 @@ function likelier(
 	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
 }
 
+/** So many times more polls come before a fault that strikes late. */
+const LATER = 5;
+
 /** The first variant by which a poll gets a 404, and how far it is to the next. */
 const SAYS_404 = 21;
 const NEXT_404 = 42;
@@ -285,7 +290,7 @@ function likelierVariant(
 	variant: number,
 ): number {
 	if (kind !== 'status') return variant;
-	if (call === 'poll' && variant % 8 === 1) return SAYS_404 + NEXT_404 * (variant % 5);
+	if (call === 'poll' && variant % 4 === 1) return SAYS_404 + NEXT_404 * (variant % 5);
 	if (call !== 'paid' || variant % 4 > 0) return variant;
 	return STATUSES.indexOf(429) + STATUSES.length * ((variant / 4) % REFUSALS_429.length);
 }

@@ -30,7 +30,15 @@ export function calmed(one: World): World {
 		...one,
 		acts: [{ ...run, stopAfter: undefined, crashAfter: undefined }, ...retries],
 		checks: one.checks.filter((end) => end !== 'stop'),
-		flow: { ...flow, items, options, editFrom: 'binary', maxWait: 600, trouble: 'none' },
+		flow: {
+			...flow,
+			more: flow.more && { ...flow.more, blank: undefined },
+			items,
+			options,
+			editFrom: 'binary',
+			maxWait: 600,
+			trouble: 'none',
+		},
 		service: {
 			...service,
 			failPercent: 0,

@@ -41,6 +41,16 @@ export function ofError(
 	return isOwn ? [] : [`the error of "${charge.prompt}" is said to be that of item ${itemIndex}`];
 }
 
+/** Where one item has no prompt, nothing is sent for the others either, if one failure ends the node. */
+export function sentInVain({ input, service }: Played, step: Step): string[] {
+	const { flow, number, edited } = step;
+	const isWhole = flow.onError === 'stopWorkflow' && !isTool(flow) && flow.make !== 'chat';
+	const isBlank = input.some(({ prompt }) => `${String(prompt)}${edited}` === '');
+	if (!isWhole || !isBlank || flow.make === 'models' || flow.make === 'nothing') return [];
+	const sent = service.books.charges.find((charge) => charge.step === number);
+	return sent === undefined ? [] : [`#${sent.number} was charged, though an item had no prompt`];
+}
+
 /** A person who retries gets a new task instead of one that has failed. */
 export function failedBefore(played: Played, step: Step): string[] {
 	const { number, flow } = step;

@@ -20,6 +20,10 @@ function ofNext({ charges }: Books, { next }: Item['json'], first: Charge): stri
 	const [question, own] = (charge.before ?? []) as Array<{ content?: unknown } | undefined>;
 	if (!JSON.stringify(question).includes(JSON.stringify(first.prompt)))
 		return 'its question is lost';
+	const { messages = [] } = charge.asked as { messages?: unknown[] };
+	if (!JSON.stringify(messages.at(-1)).includes(`"toolu_${first.number}"`)) {
+		return 'what its tool has said belongs to no call';
+	}
 	return JSON.stringify(own?.content) === JSON.stringify(first.content)
 		? undefined
 		: `the gateway gets its turn back as ${JSON.stringify(own?.content).slice(0, 150)}`;
