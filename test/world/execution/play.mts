@@ -144,9 +144,14 @@ function moreOf({ more }: Flow, foreignOrigin: string): Record<string, unknown> 
 }
 
 /** The items that enter: prompts, or tasks that were submitted before. */
-function inputFor({ flow }: World, service: Service, foreignOrigin: string): Input {
+function inputFor(
+	{ flow, service: { ids } }: World,
+	service: Service,
+	foreignOrigin: string,
+): Input {
 	const sources = `${foreignOrigin}/sources/`;
 	const account = `account ${flow.account + 1}`;
+	const isSure = ['random', 'strange'].includes(ids) && flow.parkAfter === undefined;
 	return flow.items.map(({ prompt: given, n, kind, file }, index) => {
 		const prompt = flow.more?.blank === index && flow.make !== 'nothing' ? '' : given;
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
@@ -155,6 +160,8 @@ function inputFor({ flow }: World, service: Service, foreignOrigin: string): Inp
 		const how = { ageMs: 1000, isVisible: !isKnown };
 		const task = service.submitEarlier(kind, prompt, account, how);
 		const submittedAt = isKnown ? new Date(task.createdAt).toISOString() : undefined;
-		return { taskId: task.id, taskType: kind, prompt, submittedAt };
+		// Where both kinds have the same IDs, nobody could tell which one is meant.
+		const isKindless = isSure && flow.more?.isKindless === true;
+		return { taskId: task.id, taskType: isKindless ? undefined : kind, prompt, submittedAt };
 	});
 }

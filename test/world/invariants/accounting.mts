@@ -78,9 +78,7 @@ function summary({ service: { books } }: Played, step: Step, run: NodeRun): stri
 	const failed = items.filter(isFailed);
 	const isMaker = run.node === MAKE;
 	// A node that only waits counts what it was given.
-	const given = run.input.flatMap(
-		({ json }) => books.task(String(json.taskType), String(json.taskId))?.charge ?? [],
-	);
+	const given = run.input.flatMap(({ json }) => books.taskOf(json)?.charge ?? []);
 	const own = isMaker ? books.charges.filter((charge) => charge.step === number) : given;
 	const images = items.filter((item) => !isFailed(item) && pictureIn(item) !== undefined).length;
 	const tasks = own.filter(({ taskId }) => taskId !== undefined).length;

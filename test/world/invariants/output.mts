@@ -184,11 +184,13 @@ function chargeOf(
 ): Charge | string {
 	const { books } = service;
 	const { json } = item;
-	const type = String(json.taskType ?? (given ?? {}).taskType ?? flow.make);
-	const wanted = given && books.task(String(given.taskType), String(given.taskId))?.charge;
-	const task = json.taskId === undefined ? undefined : books.task(type, String(json.taskId));
+	const made = flow.make === 'nothing' ? undefined : flow.make;
+	const taskType = json.taskType ?? given?.taskType ?? made;
+	const wanted = given && books.taskOf(given)?.charge;
+	const task =
+		json.taskId === undefined ? undefined : books.taskOf({ taskType, taskId: json.taskId });
 	if (json.taskId !== undefined && task === undefined) {
-		return `there is no ${type} task ${String(json.taskId)}`;
+		return `there is no ${String(taskType)} task ${String(json.taskId)}`;
 	}
 	const picture = pictureIn(item);
 	const paths = picture === undefined ? urlsIn(json.images).map(pathOf) : [picture];

@@ -1,11 +1,7 @@
 /** Generators of worlds. What comes first of several is what a shrunken world has. */
 import fc from 'fast-check';
-import {
-	REFUSALS_429,
-	STATUSES,
-	type ServiceFault,
-	type ServiceSetup,
-} from '../service/service-setup.mjs';
+import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
+import { likelier } from './likelier.mjs';
 import { moreSettings } from './more-settings.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import { next, retry } from './acts.mjs';
@@ -244,10 +240,7 @@ export function fitting(one: World): World {
 			(fault.call !== 'poll' || polls(one.flow)) &&
 			(fault.call !== 'download' || (one.flow.download && loads(one.flow)));
 		const call = one.flow.make === 'models' ? 'listing' : isMade ? fault.call : 'paid';
-		const kind = likelier(call, fault);
-		// A wait has many polls, and what happens to a late one is another thing.
-		const skip = call === 'poll' && fault.variant % 3 === 0 ? LATER * fault.skip : fault.skip;
-		return { ...fault, call, kind, skip, variant: likelierVariant(call, kind, fault.variant) };
+		return likelier({ ...fault, call });
 	});
 	// What an edit is most easily mistaken for is the same one of another file.
 	const takesFiles = one.flow.make === 'edit' && one.flow.editFrom === 'url';
@@ -263,36 +256,6 @@ export function fitting(one: World): World {
 		acts: changed,
 		service: { ...one.service, faults },
 	});
-}
-
-/** What is easily taken wrong of a call comes more often than the rest: half a file, a refusal that passes. */
-function likelier(
-	call: ServiceFault['call'],
-	{ kind, variant }: ServiceFault,
-): ServiceFault['kind'] {
-	if (call === 'download' && variant % 3 === 0) return 'cut';
-	if (call === 'download' && variant % 6 === 1) return 'redirect';
-	if (call === 'download' && variant % 6 === 2) return 'status';
-	return call === 'poll' && variant % 3 > 0 && variant % 5 < 2 ? 'status' : kind;
-}
-
-/** So many times more polls come before a fault that strikes late. */
-const LATER = 5;
-
-/** The first variant by which a poll gets a 404, and how far it is to the next. */
-const SAYS_404 = 21;
-const NEXT_404 = 42;
-
-/** The one refusal that a paid request may be sent again after is the most usual one: each of its forms. */
-function likelierVariant(
-	call: ServiceFault['call'],
-	kind: ServiceFault['kind'],
-	variant: number,
-): number {
-	if (kind !== 'status') return variant;
-	if (call === 'poll' && variant % 4 === 1) return SAYS_404 + NEXT_404 * (variant % 5);
-	if (call !== 'paid' || variant % 4 > 0) return variant;
-	return STATUSES.indexOf(429) + STATUSES.length * ((variant / 4) % REFUSALS_429.length);
 }
 
 const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';

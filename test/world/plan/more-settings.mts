@@ -21,6 +21,8 @@ export interface MoreSettings {
 	version?: string;
 	/** The models are listed by another host. */
 	isListedApart: boolean;
+	/** Tasks that were submitted before don't say of which kind they are. */
+	isKindless: boolean;
 	/** Which item has no prompt. */
 	blank?: number;
 }
@@ -59,6 +61,7 @@ const settings: fc.Arbitrary<MoreSettings> = fc.record(
 		messageAuth: fc.constantFrom('authorization' as const, 'xApiKey' as const),
 		version: fc.constantFrom(undefined, '2024-01-01'),
 		isListedApart: fc.boolean(),
+		isKindless: fc.boolean(),
 		blank: fc.constantFrom(undefined, undefined, undefined, 0, 1),
 	},
 	{ noNullPrototype: true },

@@ -112,6 +112,13 @@ export class Books {
 		return received;
 	}
 
+	/** The task that an item is about; one that does not say its kind is of either. */
+	taskOf({ taskType, taskId }: { taskType?: unknown; taskId?: unknown }): Task | undefined {
+		const kinds = taskType === undefined ? ['generation', 'edit'] : [String(taskType)];
+		const [found] = kinds.flatMap((kind) => this.task(kind, String(taskId)) ?? []);
+		return found;
+	}
+
 	task(kind: string, id: string): Task | undefined {
 		return this.tasks.get(`${kind} ${id}`);
 	}

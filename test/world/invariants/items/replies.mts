@@ -51,7 +51,10 @@ export function ofReply(
 	}
 	const before = JSON.stringify(turnsBefore(flow));
 	if (JSON.stringify(charge.before) !== before) return 'the conversation before was changed';
-	if (!charge.right || flow.more?.simplify === false) return undefined;
+	if (!charge.right) return undefined;
+	const isSimple = flow.more?.simplify !== false;
+	if ((json.content === undefined) !== isSimple) return `it is ${isSimple ? 'not ' : ''}simplified`;
+	if (!isSimple) return undefined;
 	const all = [
 		...(turnsBefore(flow) ?? []),
 		{ role: 'user', content: charge.prompt },
