@@ -151,7 +151,8 @@ function inputFor(
 ): Input {
 	const sources = `${foreignOrigin}/sources/`;
 	const account = `account ${flow.account + 1}`;
-	const isSure = ['random', 'strange'].includes(ids) && flow.parkAfter === undefined;
+	const isSure =
+		['random', 'strange'].includes(ids) && flow.parkAfter === undefined && !isTool(flow);
 	return flow.items.map(({ prompt: given, n, kind, file }, index) => {
 		const prompt = flow.more?.blank === index && flow.make !== 'nothing' ? '' : given;
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
