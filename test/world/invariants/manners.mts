@@ -1,6 +1,6 @@
 /** Of invariant 4: what a user has set, and the gateway has asked for, holds. */
 import type { Played, Step } from '../execution/step.mjs';
-import { isTool, MAKE } from '../execution/workflow.mjs';
+import { isTool, MAKE, survives } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
@@ -42,12 +42,16 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	const requests = own.filter(({ at }) => at >= run.startedAt && at < run.endedAt);
 	return [
 		...tooSoon(requests),
-		...tooSoonAgain(run.startedAt + flow.maxWait * 1000, requests),
+		...tooSoonAgain(run.startedAt + longestWaitMs(flow), requests),
 		...tooFast(flow, requests),
 		...(waits(flow, run) ? tooOften(requests) : []),
 		...tooDear(played, step, run, requests),
 	];
 }
+
+/** Until a deadline, or until the execution is suspended: just before either, a task is polled once more. */
+const longestWaitMs = (flow: Flow): number =>
+	Math.min(flow.maxWait, survives(flow) ? flow.parkAfter! : Infinity) * 1000;
 
 /** Where a redirect leads: the rest of a request that is under way. */
 const isRedirected = ({ call, path }: Received): boolean => call === 'other' || MOVED.test(path);
