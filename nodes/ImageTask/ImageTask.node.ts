@@ -105,6 +105,7 @@ async function taskItem(
 			statusGroup: group,
 			model: known.model,
 			prompt: known.prompt,
+			estimatedCost: known.estimatedCost,
 			finished: isFinished(group),
 			succeeded: group === 'success',
 			images: group === 'success' ? images.map(shownImage) : [],

@@ -1,4 +1,4 @@
-/** Which task is which: model and prompt go along, whatever becomes of an item. */
+/** Which task is which: model, prompt and estimated cost go along, whatever becomes of an item. */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened } from '../opened.mjs';
 import { MODEL, NODE, openBench, workflowOf, type Bench } from '../workbench.mjs';
@@ -46,6 +46,9 @@ test('Image Wait and Image Task pass it on, of failed tasks too', async () => {
 			expect(model ?? (details as IDataObject).model).toBe(MODEL);
 		}
 		expect(items.map((item) => 'mine' in item)).toEqual([false, false, false]);
+		const cost = result.json(NODE)[0]?.estimatedCost;
+		expect(cost).toBeGreaterThan(0);
+		expect(items[0]?.estimatedCost).toBe(cost);
 	}
 });
 

@@ -54,7 +54,9 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 		const charge = chargeOf(played, item);
 		const price = charge && PRICE.get(charge.model);
 		if (charge === undefined || price === undefined) return [];
-		const isImage = item.json.url !== undefined || item.binary !== undefined;
+		const { url, images } = item.json;
+		// Image Task gives one item for all images of a task.
+		const isImage = (url !== undefined || item.binary !== undefined) && images === undefined;
 		const real = isImage ? price : price * charge.count;
 		// An image that is not seen leaves the others a larger share.
 		if (isNear(estimatedCost, real) || isSpoilt(played.service)) return [];

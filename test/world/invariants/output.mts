@@ -142,7 +142,9 @@ function ofItem(
 			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
 		}
 		return (
-			ofFile(item, flow) ?? (flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
+			ofFile(item, flow) ??
+			lostFact(item, given.json) ??
+			(flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
 		);
 	}
 	if (flow.dryRun) return ofDryRun(json, `${String(given.json.prompt)}${step.edited}`);
@@ -162,7 +164,16 @@ function ofItem(
 	if (json.url === undefined && json.taskId === undefined && binary === undefined) {
 		return 'it holds neither an image nor a task';
 	}
-	return ofFile(item, flow);
+	const { prompt, model } = charge;
+	return lostFact(item, { prompt, model }) ?? ofFile(item, flow);
+}
+
+/** What the item of a task says of it stays with its image, and with the task while it is open. */
+function lostFact(item: Item, given: Item['json']): string | undefined {
+	const isOpen = pictureIn(item) === undefined && item.json.images === undefined;
+	const facts = ['model', 'prompt', 'estimatedCost', ...(isOpen ? ['submittedAt'] : [])];
+	const lost = facts.find((fact) => given[fact] !== undefined && item.json[fact] === undefined);
+	return lost === undefined ? undefined : `its ${lost} is lost`;
 }
 
 function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | undefined {
