@@ -156,8 +156,8 @@ function inputFor(
 	return flow.items.map(({ prompt: given, n, kind, file }, index) => {
 		const prompt = flow.more?.blank === index && flow.make !== 'nothing' ? '' : given;
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
-		// Whoever does not say when a task was submitted cannot expect that a 404 passes.
-		const isKnown = n > 1;
+		// Whoever does not say when a task was submitted cannot expect that a 404 passes. An agent doesn't.
+		const isKnown = n > 1 && !isTool(flow);
 		const how = { ageMs: 1000, isVisible: !isKnown };
 		const task = service.submitEarlier(kind, prompt, account, how);
 		const submittedAt = isKnown ? new Date(task.createdAt).toISOString() : undefined;
