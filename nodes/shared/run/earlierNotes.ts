@@ -17,13 +17,13 @@ export interface EarlierNotes {
  * @param notes in the order in which they are handed out
  * @param expected what each item asks for, as fingerprints; complete before the first look-up
  * @param isOwn whether the item at the place of a note takes it, whatever it asks for
- * @param isInUse whether any run of this process holds a note right now
+ * @param isLeft whether a note can still be had: a call beside this run may hold or have returned it
  */
 export function indexNotes(
 	notes: readonly PaidNote[],
 	expected: ReadonlyMap<number, string>,
 	isOwn: (note: PaidNote) => boolean,
-	isInUse: (note: PaidNote) => boolean,
+	isLeft: (note: PaidNote) => boolean,
 ): EarlierNotes {
 	const ofRequests = grouped(notes, ({ fingerprint }) => fingerprint);
 	const ofItems = grouped(notes, ({ fingerprint, itemIndex }) => `${itemIndex} ${fingerprint}`);
@@ -33,7 +33,6 @@ export function indexNotes(
 
 	/** What was found for an item is not found for another one as well: that one has to be paid for. */
 	const given = new Map<number, PaidNote>();
-	const isLeft = (note: PaidNote): boolean => !isInUse(note);
 
 	const freeOf = (fingerprint: string): PaidNote | undefined => {
 		const isFree = (note: PaidNote): boolean =>
@@ -42,7 +41,7 @@ export function indexNotes(
 		const left = known ?? (ofRequests.get(fingerprint) ?? []).filter(isFree).reverse();
 		free.set(fingerprint, left);
 		let place = left.length - 1;
-		// Few are in use by a call beside this run.
+		// Few are taken by a call beside this run.
 		while (place >= 0 && !isLeft(left[place] as PaidNote)) place -= 1;
 		return place < 0 ? undefined : left.splice(place, 1)[0];
 	};

@@ -27,7 +27,8 @@ export function openNotes(
 
 /** The same list, with these in it. */
 export function keepOnly(notes: PaidNote[], kept: PaidNote[]): void {
-	notes.splice(0, notes.length, ...kept);
+	kept.forEach((note, place) => (notes[place] = note));
+	notes.length = kept.length;
 }
 
 const isLive = (stored: unknown): stored is PaidNote[] =>

@@ -107,7 +107,9 @@ export function openPaidRequests(run: Run): PaidRequests {
 	};
 	const isOwn = (note: Note): boolean =>
 		isSameRun(note) && note.source === sourceOf(note.itemIndex);
-	const earlier = indexNotes(notes.filter(isToBeHad), expected, isOwn, (note) => inUse.has(note));
+	// Asked at each look-up: a call beside this one may take a note, and return it, after this was opened.
+	const isLeft = (note: Note): boolean => !inUse.has(note) && isToBeHad(note);
+	const earlier = indexNotes(notes.filter(isToBeHad), expected, isOwn, isLeft);
 
 	// Its own first: what another item of this run has paid for, that one takes.
 	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined =>
@@ -225,6 +227,8 @@ export function openPaidRequests(run: Run): PaidRequests {
 				return isTool ? failedNotes.has(note) || !own.has(note) : mayTryAgain;
 			});
 			if (!isTool) kept.forEach((note) => (note.delivered ||= own.has(note) || isSameRun(note)));
+			// Calls that were opened before can still see it.
+			else for (const note of own) if (!failedNotes.has(note)) note.delivered = true;
 			keepOnly(notes, kept);
 		},
 		close: () => {
