@@ -83,9 +83,12 @@ const KEY = 'mediaGatewayBudget';
 
 /**
  * What runs of this process have spent in this month, by ledger: an execution may wait for days with
- * the copy of its start, and then be the last one that is stored.
+ * the copy of its start, and then be the last one that is stored. An amount of 0 is what a run has set
+ * aside and given back: a copy that was made meanwhile still has it.
  */
 const recent = new Map<string, Map<string, Spending>>();
+/** Runs that have set something aside and have not ended, by ledger. */
+const inFlight = new Map<string, Set<PeriodBudget>>();
 /**
  * Ledgers that were not stored when they were made, by workflow and node: how many runs are using
  * them, and when the last of these ended.
@@ -104,7 +107,7 @@ class PeriodBudget implements Budget {
 	private readonly run: string;
 	/** What each item is expected to cost, on the day on which it counts. */
 	private readonly charges = new Map<number, { day: string; cost: number; isDecided: boolean }>();
-	/** What of this run was written last. */
+	/** What of this run others were told last. */
 	private written: Spending[] = [];
 	private ledgerId = '';
 	private newLedgerOf?: string;
@@ -142,7 +145,9 @@ class PeriodBudget implements Budget {
 		for (const [itemIndex, cost] of known) {
 			this.charges.set(itemIndex, { day: today, cost, isDecided: false });
 		}
-		if (known.length > 0) this.write(ledger);
+		if (known.length === 0) return;
+		this.write(ledger);
+		inFlight.set(ledger.id, (inFlight.get(ledger.id) ?? new Set()).add(this));
 	}
 
 	decided(itemIndex: number): void {
@@ -154,15 +159,16 @@ class PeriodBudget implements Budget {
 
 	settle(isPaid: (itemIndex: number) => boolean): void {
 		if (this.ledgerId === '') return;
+		const others = inFlight.get(this.ledgerId);
+		others?.delete(this);
+		if (others?.size === 0) inFlight.delete(this.ledgerId);
 		if (this.charges.size === 0) return void this.release();
 		for (const itemIndex of [...this.charges.keys()]) {
 			if (!isPaid(itemIndex)) this.charges.delete(itemIndex);
 			// What a Stop has cut off.
 			else this.decided(itemIndex);
 		}
-		// What was set aside on a day on which nothing was spent in the end is taken out.
-		const emptied = this.written.map((spending) => ({ ...spending, amount: 0 }));
-		this.write(withSpendings(this.read(this.now().date), emptied), emptied);
+		this.write(this.read(this.now().date));
 		// n8n does not save it: to count it until the next restart would be a surprise.
 		if (this.context.getMode() === 'manual') this.forget();
 		this.release();
@@ -179,6 +185,27 @@ class PeriodBudget implements Budget {
 		return [...sums].map(([day, sum]) => ({ run: this.run, day, amount: rounded(sum) }));
 	}
 
+	/** Midnight has passed: what has not been spent yet can only be spent on the new day. */
+	private moveOn(): void {
+		const { date } = this.now();
+		for (const charge of this.charges.values()) if (!charge.isDecided) charge.day = date;
+		this.remember();
+	}
+
+	/** Notes for all runs of this process what this one has spent or set aside, and no longer has. */
+	private remember(): Spending[] {
+		const own = this.own();
+		const mine = recent.get(this.ledgerId);
+		// What was set aside on a day on which nothing was spent in the end is taken out.
+		const changed = [...this.written.map((spending) => ({ ...spending, amount: 0 })), ...own];
+		for (const spending of changed) {
+			mine?.delete(nameOf(spending));
+			mine?.set(nameOf(spending), spending);
+		}
+		this.written = own;
+		return changed;
+	}
+
 	/** What is stored, and what runs of this process have added that need not be in this copy. */
 	private read(today: string): BudgetLedger {
 		const { store, key } = storeOf(this.context);
@@ -189,19 +216,16 @@ class PeriodBudget implements Budget {
 		recent.delete(id);
 		recent.set(id, mine);
 		forgetOldest(recent);
+		for (const other of inFlight.get(id) ?? []) if (other !== this) other.moveOn();
 		for (const [name, { day }] of mine) if (!day.startsWith(today.slice(0, 7))) mine.delete(name);
 		return withSpendings({ ...stored, id }, [...mine.values()]);
 	}
 
-	private write(ledger: BudgetLedger, emptied: Spending[] = []): void {
-		const own = this.own();
-		this.written = own;
+	private write(ledger: BudgetLedger): void {
 		const { store, key } = storeOf(this.context);
-		const { stored, summedUp } = storedLedger(withSpendings(ledger, own));
+		const { stored, summedUp } = storedLedger(withSpendings(ledger, this.remember()));
 		store[key] = stored as IDataObject;
 		const mine = recent.get(ledger.id);
-		for (const spending of emptied) mine?.delete(nameOf(spending));
-		for (const spending of own) mine?.set(nameOf(spending), spending);
 		// Listed as well, it would count twice.
 		for (const spending of summedUp) mine?.delete(nameOf(spending));
 		for (const name of mine?.keys() ?? []) {
@@ -210,6 +234,7 @@ class PeriodBudget implements Budget {
 		}
 	}
 
+	/** It stays in the copy of its own execution: the node may run again in that. */
 	private forget(): void {
 		const mine = recent.get(this.ledgerId);
 		for (const spending of this.own()) mine?.delete(nameOf(spending));

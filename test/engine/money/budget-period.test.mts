@@ -334,6 +334,71 @@ test('a run that waits for its first image until after midnight: all of it count
 	}
 });
 
+/** Until the gateway has been asked for an image. */
+async function firstRequest(): Promise<void> {
+	while (!bench.gateway.requests.some(({ call }) => call === 'sync')) {
+		await new Promise((resolve) => setImmediate(resolve));
+	}
+}
+
+test('what midnight meets counts for a run that begins after it, and once', async () => {
+	bench.gateway.setFaults([
+		{ call: 'sync', kind: 'latency', ms: 300, match: 'number 0.', times: 1 },
+	]);
+	for (const budgetPeriod of ['day', 'month']) {
+		bench.gateway.reset();
+		const json = workflow({ budget: 0.2, budgetPeriod, concurrency: 1 });
+		setTime('2026-11-22T22:59:59Z');
+		const running = run(json, 3);
+		await firstRequest();
+		setTime('2026-11-22T23:00:10Z');
+		const beside = { ...json };
+		expect((await run(beside, 3)).error?.message).toContain('0.08 of 0.2');
+		expect((await run(beside, 2)).error).toBeUndefined();
+		await running;
+		expect([spent(json), spent(json, '2026-11-23')]).toEqual([0, 0.2]);
+		expect((await run(beside, 1)).error?.message).toContain('0 of 0.2');
+		expect([spent(beside), spent(beside, '2026-11-23')]).toEqual([0, 0.2]);
+	}
+});
+
+test('what a run gives back does not stay in the copy of another one that ends after it', async () => {
+	const json = workflow({ budget: 0.2 });
+	await run(json, 1);
+	bench.gateway.reset();
+	bench.gateway.setFaults([
+		{ call: 'sync', kind: 'latency', ms: 100, match: 'refused' },
+		{ call: 'sync', kind: 'status', status: 400, match: 'refused' },
+		{ call: 'sync', kind: 'latency', ms: 500, match: 'slow' },
+	]);
+	const refused = run({ ...json }, ['refused']);
+	await firstRequest();
+	const slow = { ...json };
+	await Promise.all([refused, run(slow, ['slow'])]);
+	expect(spent(slow)).toBe(0.08);
+	expect((await run(slow, 3)).error).toBeUndefined();
+});
+
+test.each(['trigger', 'manual'] as const)(
+	'runs of the node in one execution (%s) add up',
+	async (mode) => {
+		const json = workflow({ budget: 0.2 });
+		const to = (node: string) => ({ node, type: 'main' as const, index: 0 });
+		const looped: WorkflowJson = {
+			...json,
+			nodes: [...json.nodes, ...['One', 'Other'].map((name) => ({ name, type: 'test.meanwhile' }))],
+			connections: {
+				Start: { main: [[to('One'), to('Other')]] },
+				One: { main: [[to(NODE)]] },
+				Other: { main: [[to(NODE)]] },
+			},
+		};
+		const result = await run(looped, 3, { mode });
+		expect(result.error?.message).toContain('0.08 of 0.2');
+		expect(bench.gateway.paid).toBe(3);
+	},
+);
+
 test.each<[string, unknown, number]>([
 	['nothing', undefined, 0],
 	['a text', 'x', 0],
