@@ -10,7 +10,7 @@ import {
 } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import { idIn } from '../../../gateway/protocol/task';
-import { indexNotes } from './earlierNotes';
+import { indexNotes, type EarlierNotes } from './earlierNotes';
 import { keepOnly, openNotes } from './liveNotes';
 import { problemOf } from './nodeErrors';
 import { paired, paymentsInWords, type Paid, type PaidNote as Note } from './paid';
@@ -107,20 +107,22 @@ export function openPaidRequests(run: Run): PaidRequests {
 	};
 	const isOwn = (note: Note): boolean =>
 		isSameRun(note) && note.source === sourceOf(note.itemIndex);
-	// Asked at each look-up: a call beside this one may take a note, and return it, after this was opened.
 	const isLeft = (note: Note): boolean => !inUse.has(note) && isToBeHad(note);
-	const earlier = indexNotes(notes.filter(isToBeHad), expected, isOwn, isLeft);
+	const indexed = indexNotes(notes.filter(isToBeHad), expected, isOwn, isLeft);
+	// Calls beside this one take notes, and leave others, after this one was opened.
+	const earlier = (): EarlierNotes =>
+		isTool ? indexNotes(notes.filter(isLeft), expected, isOwn, isLeft) : indexed;
 
 	// Its own first: what another item of this run has paid for, that one takes.
 	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined =>
 		held.get(itemIndex) ??
-		earlier.ofItem(fingerprint, itemIndex) ??
+		earlier().ofItem(fingerprint, itemIndex) ??
 		sameSource(itemIndex) ??
-		earlier.ofOthers(fingerprint, itemIndex);
+		earlier().ofOthers(fingerprint, itemIndex);
 
 	/** What another try of this run has paid for the same item, by the same parameters. */
 	const sameSource = (itemIndex: number): Note | undefined => {
-		const before = earlier.ofPlace(itemIndex).filter(isSameRun);
+		const before = earlier().ofPlace(itemIndex).filter(isSameRun);
 		if (before.length === 0) return undefined;
 		const source = sourceOf(itemIndex);
 		return before.find((note) => note.source === source);

@@ -56,6 +56,19 @@ test('a call that was opened while another held its image does not return that i
 	expect([tool.sent(), tool.store[KEY]]).toEqual([2, []]);
 });
 
+test('a call finds what another one leaves after it was opened', async () => {
+	const tool = openTool();
+	const [one, other] = [tool.open(0), tool.open(1)];
+	expect(await one.pay()).toBe(1);
+	const slow = tool.open(2);
+	expect(await other.pay()).toBe(2);
+	[one, other].forEach((call) => call.end(false));
+	const next = tool.open(3);
+	expect([await next.pay(), await slow.pay()]).toEqual([1, 2]);
+	expect(tool.sent()).toBe(2);
+	[slow, next].forEach((call) => call.end(true));
+});
+
 test('in any order: each image is returned by one call, and what was not returned is kept', async () => {
 	const step = fc.record({ call: fc.nat(3), succeeds: fc.boolean() });
 	await fc.assert(
@@ -66,8 +79,13 @@ test('in any order: each image is returned by one call, and what was not returne
 			for (const [index, { call: name, succeeds }] of steps.entries()) {
 				const known = calls.get(name);
 				if (known === undefined) calls.set(name, { call: tool.open(index) });
-				else if (known.got === undefined) known.got = await known.call.pay();
-				else {
+				else if (known.got === undefined) {
+					const held = [...calls.values()].filter(({ got }) => got !== undefined);
+					const isFree = tool.sent() > returned.length + held.length;
+					const before = tool.sent();
+					known.got = await known.call.pay();
+					expect(tool.sent()).toBe(isFree ? before : before + 1);
+				} else {
 					known.call.end(succeeds);
 					if (succeeds) returned.push(known.got);
 					calls.delete(name);
