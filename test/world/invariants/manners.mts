@@ -40,8 +40,10 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	if (flow.tries > 1 || parks > 0 || isTool(flow)) return [];
 	// What is sent in the millisecond in which it ends is of the next round: it waits for no response.
 	const requests = own.filter(({ at }) => at >= run.startedAt && at < run.endedAt);
+	// Each item of a chain has a model of its own, which does not hear what another one was told.
+	const hasSeveral = flow.make === 'chat' && run.input.length > 1;
 	return [
-		...tooSoon(requests),
+		...(hasSeveral ? [] : tooSoon(requests)),
 		...tooSoonAgain(run.startedAt + longestWaitMs(flow), requests),
 		...tooFast(flow, requests),
 		...(waits(flow, run) ? tooOften(requests) : []),
