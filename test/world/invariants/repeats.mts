@@ -3,7 +3,7 @@ import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE, survives } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
-import { runsOf, type Breach } from './evidence.mjs';
+import { concurrencyOf, holdsItsTurn, runsOf, type Breach } from './evidence.mjs';
 
 /** A request that is refused for its rate is sent so many times, any other one so many. */
 const MOST_RATE_LIMITED = 15;
@@ -169,6 +169,7 @@ function pastItsDeadline(step: Step, own: Received[]): Breach[] {
 	// A question waits for its turn, and longer where the gateway has asked for a pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
 	if (isSlow && (parks > 0 || survives(flow))) return [];
+	if (step.mostOpen >= concurrencyOf(flow) && own.some(holdsItsTurn)) return [];
 	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_MS;
 	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
 	// An agent that asks for the same again waits for the same task.

@@ -9,6 +9,7 @@ import {
 	callsOf,
 	concurrencyOf,
 	historyOf,
+	holdsItsTurn,
 	isFailed,
 	isRetry,
 	runsOf,
@@ -115,6 +116,7 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
 	// Behind others that take long, its turn may come late: its answer is not thrown away then.
 	const isBehind = step.mostOpen >= concurrencyOf(step.flow);
+	if (isBehind && own.some(holdsItsTurn)) return [];
 	const lead = isSlow ? 120_000 : isBehind ? LATE_TURN_MS : LEAD_MS;
 	// And its question is not taken back as long as others are waited for, which began later.
 	const submits = charges.map(({ heardAt = 0 }) => (heardAt <= run.endedAt ? heardAt : 0));
