@@ -30,12 +30,16 @@ export function repeats(played: Played): Breach[] {
 			...waitedOut(step, own),
 			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) => [
 				...afterItsEnd(played, stretch),
-				...(step.restarts > 0 || step.flow.as === 'loop' ? [] : afterItsRefusal(played, stretch)),
+				...(mayBeUnread(step) ? [] : afterItsRefusal(played, stretch)),
 			]),
 			...pastItsDeadline(step, own),
 		];
 	});
 }
+
+/** Whether a wait may have ended before its last poll had its turn, so that the next one polls again. */
+const mayBeUnread = ({ restarts, flow, mostOpen }: Step): boolean =>
+	restarts > 0 || flow.as === 'loop' || (survives(flow) && mostOpen >= concurrencyOf(flow));
 
 /** How often a flow may begin anew with the same thing. */
 export function timesOf({ as, rounds, tries, again }: Flow): number {
