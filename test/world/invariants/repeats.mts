@@ -174,6 +174,8 @@ function pastItsDeadline(step: Step, own: Received[]): Breach[] {
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
 	if (isSlow && (parks > 0 || survives(flow))) return [];
 	if (step.mostOpen >= concurrencyOf(flow) && own.some(holdsItsTurn)) return [];
+	// What is sent and not answered keeps an execution from being suspended.
+	if (survives(flow) && own.some(({ fate }) => fate.includes('nothing was answered'))) return [];
 	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_MS;
 	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
 	// An agent that asks for the same again waits for the same task.
