@@ -108,10 +108,10 @@ export function openPaidRequests(run: Run): PaidRequests {
 	const isOwn = (note: Note): boolean =>
 		isSameRun(note) && note.source === sourceOf(note.itemIndex);
 	const isLeft = (note: Note): boolean => !inUse.has(note) && isToBeHad(note);
-	const indexed = indexNotes(notes.filter(isToBeHad), expected, isOwn, isLeft);
-	// Calls beside this one take notes, and leave others, after this one was opened.
-	const earlier = (): EarlierNotes =>
-		isTool ? indexNotes(notes.filter(isLeft), expected, isOwn, isLeft) : indexed;
+	const index = (): EarlierNotes => indexNotes(notes.filter(isToBeHad), expected, isOwn, isLeft);
+	// Calls beside a tool's take notes, and leave others, after this one was opened.
+	const indexed = isTool ? undefined : index();
+	const earlier = (): EarlierNotes => indexed ?? index();
 
 	// Its own first: what another item of this run has paid for, that one takes.
 	const find = ({ itemIndex, fingerprint }: PaidRequest): Note | undefined =>
