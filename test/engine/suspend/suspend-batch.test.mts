@@ -346,61 +346,53 @@ describe('what concerns all tasks while they are waited for', () => {
 	});
 });
 
-test('a throttled gateway: every task is asked about, and every response is used', async () => {
+/** Submits tasks in batches to a gateway that allows so many requests a second, and waits for them. */
+async function waitThrottled(
+	requestsPerSecond: number,
+	batches: string[][],
+	maxWait: number,
+): Promise<{ ids: string[]; result: RunResult; gateway: Bench['gateway'] }> {
 	const throttled = await openBench({
 		now: () => Date.now(),
-		requestsPerSecond: 38,
+		requestsPerSecond,
 		host: { onWake: (until) => void nextRound(until) },
 	});
 	try {
 		const ids: string[] = [];
-		for (let batch = 0; batch < 3; batch += 1) {
-			const prompts = Array.from({ length: 35 }, (_, index) => `fox ${index} [slow 30]`);
+		for (const prompts of batches) {
 			ids.push(...(await throttled.submit(...prompts)));
 			turned.ms += 2000;
 		}
-		const json = workflow('imageWait', { download: false, maxWait: 50 });
+		const json = workflow('imageWait', { download: false, maxWait });
 		const input = asItems(ids).map((one) => ({ json: one }));
 		const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
 		const result = await throttled.host.resume(waiting);
 		expect(errorOf(result).message).toBe('');
-		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
-		// It was more than one round had time for, and the deadlines were over in the first: none is
-		// called open without having been asked about.
-		expect(turned.ms).toBeGreaterThan(60_000);
-		expect(throttled.gateway.count('poll')).toBeLessThan(ids.length * 2);
+		return { ids, result, gateway: throttled.gateway };
 	} finally {
 		await throttled.close();
 	}
+}
+
+const batchesOf = (count: number, length: number, seconds: number): string[][] =>
+	Array.from({ length: count }, (_, batch) =>
+		Array.from({ length }, (__, index) => `fox ${batch * length + index} [slow ${seconds}]`),
+	);
+
+test('a throttled gateway: every task is asked about, and every response is used', async () => {
+	const { ids, result, gateway } = await waitThrottled(38, batchesOf(3, 35, 30), 50);
+	expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
+	// It was more than one round had time for, and the deadlines were over in the first: none is
+	// called open without having been asked about.
+	expect(turned.ms).toBeGreaterThan(60_000);
+	expect(gateway.count('poll')).toBeLessThan(ids.length * 2);
 }, 60_000);
 
 test('a throttled gateway: a task that was polled rests until all were', async () => {
-	const throttled = await openBench({
-		now: () => Date.now(),
-		requestsPerSecond: 10,
-		host: { onWake: (until) => void nextRound(until) },
-	});
-	try {
-		const ids: string[] = [];
-		while (ids.length < 32) {
-			const prompts = Array.from(
-				{ length: 8 },
-				(_, index) => `fox ${ids.length + index} [slow 400]`,
-			);
-			ids.push(...(await throttled.submit(...prompts)));
-			turned.ms += 2000;
-		}
-		const json = workflow('imageWait', { download: false, maxWait: 900 });
-		const input = asItems(ids).map((one) => ({ json: one }));
-		const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
-		const result = await throttled.host.resume(waiting);
-		const polled = throttled.gateway.requests
-			.filter(({ call, status }) => call === 'poll' && status === 200)
-			.map(({ path }) => path);
-		expect(errorOf(result).message).toBe('');
-		// All of them, but for what a busy machine delays: a round has time for ten.
-		expect(new Set(polled.slice(0, ids.length)).size).toBeGreaterThan(25);
-	} finally {
-		await throttled.close();
-	}
+	const { ids, gateway } = await waitThrottled(10, batchesOf(4, 8, 400), 900);
+	const polled = gateway.requests
+		.filter(({ call, status }) => call === 'poll' && status === 200)
+		.map(({ path }) => path);
+	// All of them, but for what a busy machine delays: a round has time for ten.
+	expect(new Set(polled.slice(0, ids.length)).size).toBeGreaterThan(25);
 }, 60_000);
