@@ -35,8 +35,14 @@ export interface Sent {
 
 /** Sends plans through the rate limiter, again where the rules allow it. */
 export interface Client {
-	/** One attempt, in turn. */
-	sendOnce(plan: RequestPlan, timeoutMs?: number, way?: SendOnce): Promise<Outcome>;
+	/**
+	 * One attempt, in turn.
+	 *
+	 * @param timeLeftMs what the attempt may take, in milliseconds, when its turn has come; with 0 it is
+	 *   not sent
+	 * @throws TakenBack if it was not sent for that reason
+	 */
+	sendOnce(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome>;
 	/**
 	 * @param way how to make the attempts, if not in the usual way
 	 * @param isForPaid whether it leads to something that was paid for: then an address that does not
@@ -112,9 +118,13 @@ export function createClient({
 	let lastRefusal: Outcome | undefined;
 	const addresses = new KnownAddresses(wallClock);
 
-	async function sendOnce(plan: RequestPlan, timeoutMs?: number, way?: SendOnce): Promise<Outcome> {
+	async function sendOnce(
+		plan: RequestPlan,
+		timeLeftMs?: () => number,
+		way?: SendOnce,
+	): Promise<Outcome> {
 		try {
-			return await sendInTurn(plan, timeoutMs, way);
+			return await sendInTurn(plan, timeLeftMs, way);
 		} catch (reason) {
 			// What the gateway said to the others holds for this one.
 			if (reason instanceof NotSent && lastRefusal !== undefined) return lastRefusal;
@@ -124,9 +134,11 @@ export function createClient({
 
 	async function sendInTurn(
 		plan: RequestPlan,
-		timeoutMs?: number,
+		timeLeftMs?: () => number,
 		way: SendOnce = usualWay,
 	): Promise<Outcome> {
+		let timeoutMs: number | undefined;
+		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
 		return await limiter.run(async (permit) => {
 			const outcome = await way(plan, timeoutMs);
 			addresses.note(plan, outcome);
@@ -146,7 +158,7 @@ export function createClient({
 				limiter.accepted(permit);
 			}
 			return outcome;
-		});
+		}, isWanted);
 	}
 
 	async function sendWithRetry(

@@ -4,6 +4,7 @@ import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 import type { Durations, TrackedTask } from './durations';
 import type { Pauses } from './pollPlan';
+import { TakenBack } from './rateLimiter';
 import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
 
 /** What one poll about a task brought. */
@@ -30,12 +31,16 @@ export type Settled =
 	| { kind: 'finished'; state: TaskState }
 	| { kind: 'problem'; error: GatewayError }
 	/** Still open at the deadline. `state` and `error` are the last ones seen; none: it was never polled. */
-	| { kind: 'deadline'; state?: TaskState; error?: GatewayError; polls: number };
+	| { kind: 'deadline'; state?: TaskState; error?: GatewayError };
 
 export interface PollerOptions<T = TaskRef> {
 	clock: Clock;
-	/** One poll. Must not throw, except when the run is stopped; never takes longer than `timeoutMs`. */
-	pollOnce: (task: T, timeoutMs: number) => Promise<PollResult>;
+	/**
+	 * One poll. Must not throw but TakenBack, and when the run is stopped.
+	 *
+	 * @param timeLeftMs what it may take when it is sent; 0 if nobody waits for the task any more
+	 */
+	pollOnce: (task: T, timeLeftMs: () => number) => Promise<PollResult>;
 	/** About how long each task is left alone between two polls, in milliseconds. */
 	intervalMs: number;
 	/** How many tasks there will be in all, where that is known before they all wait. */
@@ -194,8 +199,7 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 	}
 
 	function giveUp(entry: Entry<T>): void {
-		const { state, error, polls } = entry;
-		close(entry, { kind: 'deadline', state, error, polls });
+		close(entry, { kind: 'deadline', state: entry.state, error: entry.error });
 	}
 
 	async function poll(entry: Entry<T>): Promise<void> {
@@ -203,17 +207,20 @@ export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> 
 		entry.polls += 1;
 		entry.isPolling = true;
 		entry.tracked?.pollSent(clock.now());
-		const end = entry.lateUntil ?? entry.deadline + LATE_RESPONSE_MS;
 		try {
-			const result = await pollOnce(
-				entry.task,
-				Math.min(LONGEST_POLL_MS, Math.max(SHORTEST_PAUSE_MS, end - clock.now())),
-			);
+			const result = await pollOnce(entry.task, () => timeLeft(entry));
 			entry.isPolling = false;
 			if (entry.open) take(entry, result);
 		} catch (reason) {
-			drop(entry, reason);
+			if (reason instanceof TakenBack) entry.isPolling = false;
+			else drop(entry, reason);
 		}
+	}
+
+	/** What a poll that is sent now may take, in milliseconds; 0 if it is too late for a response. */
+	function timeLeft({ open: isOpen, deadline, lateUntil }: Entry<T>): number {
+		const left = (lateUntil ?? deadline + LATE_RESPONSE_MS) - clock.now();
+		return isOpen && left >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, left) : 0;
 	}
 
 	function drop(entry: Entry<T>, reason: unknown): void {

@@ -35,6 +35,11 @@ export class NotSent extends Error {
 	override name = 'NotSent';
 }
 
+/** Nobody waited any more for what a request would have brought when its turn came: it was not sent. */
+export class TakenBack extends Error {
+	override name = 'TakenBack';
+}
+
 /** What a request gets when it may start. */
 export interface Permit {
 	startedAt: number;
@@ -55,6 +60,7 @@ export class RateLimiter {
 	private readonly queue: Array<{
 		enter: (permit: Permit) => void;
 		refuse: (reason: unknown) => void;
+		isWanted: () => boolean;
 	}> = [];
 
 	private closed?: { reason: unknown };
@@ -109,12 +115,13 @@ export class RateLimiter {
 	 * Runs `send` as soon as there is room for it.
 	 *
 	 * @param send gets a permit, to be shown at `refused`
-	 * @throws NotSent if the gateway has been refusing everything for minutes
+	 * @param isWanted whether it is still to be sent, when its turn has come
+	 * @throws NotSent if the gateway has been refusing everything for minutes; TakenBack
 	 */
-	async run<T>(send: (permit: Permit) => Promise<T>): Promise<T> {
+	async run<T>(send: (permit: Permit) => Promise<T>, isWanted = () => true): Promise<T> {
 		const permit = await new Promise<Permit>((enter, refuse) => {
 			if (this.closed !== undefined) return refuse(this.closed.reason);
-			this.queue.push({ enter, refuse });
+			this.queue.push({ enter, refuse, isWanted });
 			this.admit();
 		});
 		try {
@@ -177,7 +184,12 @@ export class RateLimiter {
 	}
 
 	private admit(): void {
-		while (this.queue.length > 0 && this.hasRoom()) {
+		for (let next = this.queue[0]; next !== undefined && this.hasRoom(); next = this.queue[0]) {
+			if (!next.isWanted()) {
+				this.queue.shift();
+				next.refuse(new TakenBack('Nobody waits for it'));
+				continue;
+			}
 			const now = this.options.clock.now();
 			const spacing = 1000 / this.sendRate.perSecond;
 			if (this.isInInitialWindow()) {
@@ -192,7 +204,8 @@ export class RateLimiter {
 			this.starts.push(now);
 			const permit = { startedAt: now, sentRate: this.sentWithinASecond(now) };
 			this.inFlight.add(permit);
-			this.queue.shift()?.enter(permit);
+			this.queue.shift();
+			next.enter(permit);
 		}
 	}
 

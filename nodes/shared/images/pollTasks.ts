@@ -66,12 +66,10 @@ export function createTaskPoller(run: Run, intervalMs: number, expected: number)
 		clock,
 		intervalMs,
 		expected,
-		pollOnce: async (task, timeoutMs) => {
+		pollOnce: async (task, timeLeftMs) => {
 			const sentAt = clock.now();
-			const result = await checkTask(
-				task,
-				async (plan) => await client.sendOnce(plan, Math.min(timeoutMs, limits.timeoutMs)),
-			);
+			const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
+			const result = await checkTask(task, async (plan) => await client.sendOnce(plan, timeoutMs));
 			return judge(task, result, sentAt);
 		},
 	});

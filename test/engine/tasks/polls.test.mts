@@ -261,6 +261,31 @@ describe('at the deadline', () => {
 		}
 	});
 
+	test('a poll is taken back whose turn comes when nobody waits for it any more', async () => {
+		const { items, failed, paths } = await wait(
+			(response, { url, headers }, nth) => {
+				const image = `http://${headers.host}/image.png`;
+				if (url?.endsWith('/t0') === true) {
+					return sendJson(response, { status: 'completed', data: [{ url: image }] });
+				}
+				if (url !== '/image.png') return sendJson(response, { status: 'running' });
+				if (nth > 1) return void response.end('GIF89a');
+				// 50 s on the fast clock, with the only turn.
+				setTimeout(() => response.writeHead(503).end(), 500);
+			},
+			tasks(2),
+			{ download: true, maxWait: 4, options: { concurrency: 1 } },
+		);
+		expect(items).toHaveLength(1);
+		expect(failed[0]?.error).toMatch(/^The generation task t1 was still open after 4 s/);
+		expect(paths).toEqual([
+			'/v1/images/generations/t0',
+			'/v1/images/generations/t1',
+			'/image.png',
+			'/image.png',
+		]);
+	});
+
 	test('an answer on its way is used', async () => {
 		const seen: number[] = [];
 		// The 30 ms that an answer has left on the fast clock may be over on a busy machine.

@@ -215,7 +215,7 @@ test('another way to make the attempts is used for each of them', async () => {
 
 test('one attempt is one attempt, with its own time-out', async () => {
 	const { clock, client, sent } = clientFor([answer(502), accepted]);
-	await expect(clock.run(client.sendOnce(free, 1234))).resolves.toEqual(answer(502));
+	await expect(clock.run(client.sendOnce(free, () => 1234))).resolves.toEqual(answer(502));
 	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
 });
 

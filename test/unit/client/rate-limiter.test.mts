@@ -1,4 +1,4 @@
-import { RateLimiter, NotSent } from '../../../gateway/client/rateLimiter.js';
+import { RateLimiter, NotSent, TakenBack } from '../../../gateway/client/rateLimiter.js';
 import { FakeClock } from '../fake-clock.mjs';
 
 /** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */
@@ -229,6 +229,27 @@ describe('a 429', () => {
 		limiter.accepted();
 		expect(limiter.circuitOpen).toBe(false);
 	});
+});
+
+test('what nobody wants any more when its turn comes is not sent, and takes no turn', async () => {
+	const clock = new FakeClock();
+	const limiter = new RateLimiter({ concurrency: 1, requestsPerSecond: 1, clock });
+	const starts: string[] = [];
+	const send = async (name: string, isWanted?: () => boolean) =>
+		await limiter.run(async () => {
+			starts.push(`${name} at ${Math.round(clock.now() / 1000)} s`);
+			await clock.sleep(100);
+		}, isWanted);
+	const sending = Promise.allSettled([
+		send('first'),
+		send('unwanted', () => clock.now() < 500),
+		send('wanted', () => clock.now() >= 500),
+		...Array.from({ length: 10_000 }, async () => await send('unwanted', () => false)),
+		send('last'),
+	]);
+	const [, unwanted] = await clock.run(sending);
+	expect(unwanted).toMatchObject({ status: 'rejected', reason: expect.any(TakenBack) });
+	expect(starts).toEqual(['first at 0 s', 'wanted at 1 s', 'last at 2 s']);
 });
 
 describe('a closed rate limiter', () => {

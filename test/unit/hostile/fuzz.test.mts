@@ -363,8 +363,8 @@ check(
 				clock,
 				intervalMs,
 				expected,
-				pollOnce: async ({ taskId }, timeoutMs): Promise<PollResult> => {
-					expect(timeoutMs).toBeGreaterThanOrEqual(1000);
+				pollOnce: async ({ taskId }, timeLeftMs): Promise<PollResult> => {
+					expect(timeLeftMs()).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);
 					const [result, takesMs] = answers[next++ % answers.length];
 					await clock.sleep(takesMs);
