@@ -4,7 +4,6 @@ import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
-import type { Received } from '../service/books.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
 export type Item = N8n.INodeExecutionData;
@@ -110,7 +109,3 @@ export function concurrencyOf(flow: Flow): number {
 /** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
 export const isSpoilt = ({ books }: Played['service']): boolean =>
 	books.requests.some(({ fate }) => fate.includes('but one wrong byte'));
-
-/** An image that does not come: until its time-out, a poll that waits behind it cannot be taken back. */
-export const holdsItsTurn = ({ call, fate }: Received): boolean =>
-	call === 'download' && /nothing was answered|byte by byte/.test(fate);

@@ -3,7 +3,7 @@ import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE, survives } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
-import { concurrencyOf, holdsItsTurn, runsOf, type Breach } from './evidence.mjs';
+import { runsOf, type Breach } from './evidence.mjs';
 
 /** A request that is refused for its rate is sent so many times, any other one so many. */
 const MOST_RATE_LIMITED = 15;
@@ -30,16 +30,15 @@ export function repeats(played: Played): Breach[] {
 			...waitedOut(step, own),
 			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) => [
 				...afterItsEnd(played, stretch),
-				...(mayBeUnread(step) ? [] : afterItsRefusal(played, stretch)),
+				...(mayPollAgain(step) ? [] : afterItsRefusal(played, stretch)),
 			]),
 			...pastItsDeadline(step, own),
 		];
 	});
 }
 
-/** Whether a wait may have ended before its last poll had its turn, so that the next one polls again. */
-const mayBeUnread = ({ restarts, flow, mostOpen }: Step): boolean =>
-	restarts > 0 || flow.as === 'loop' || (survives(flow) && mostOpen >= concurrencyOf(flow));
+/** Whether what one wait has read is no longer known, or another one may begin in its last millisecond. */
+const mayPollAgain = ({ restarts, flow }: Step): boolean => restarts > 0 || flow.as === 'loop';
 
 /** How often a flow may begin anew with the same thing. */
 export function timesOf({ as, rounds, tries, again }: Flow): number {
@@ -173,9 +172,6 @@ function pastItsDeadline(step: Step, own: Received[]): Breach[] {
 	// A question waits for its turn, and longer where the gateway has asked for a pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
 	if (isSlow && (parks > 0 || survives(flow))) return [];
-	if (step.mostOpen >= concurrencyOf(flow) && own.some(holdsItsTurn)) return [];
-	// What is sent and not answered keeps an execution from being suspended.
-	if (survives(flow) && own.some(({ fate }) => fate.includes('nothing was answered'))) return [];
 	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_MS;
 	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
 	// An agent that asks for the same again waits for the same task.

@@ -9,7 +9,6 @@ import {
 	callsOf,
 	concurrencyOf,
 	historyOf,
-	holdsItsTurn,
 	isFailed,
 	isRetry,
 	runsOf,
@@ -22,7 +21,7 @@ import { extraOf, isSound } from './wanted.mjs';
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
 const LEAD_MS = 3000;
-/** So long after its deadline a question may still be sent that had to wait for its turn. */
+/** So long after its deadline a poll may still be sent that had to wait for its turn. */
 const LATE_TURN_MS = 32_000;
 
 export function waiting(played: Played): Breach[] {
@@ -112,21 +111,12 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { charges, requests } = service.books;
 	const { requestsPerSecond = 20 } = world.flow.options;
 	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
-	// A question waits for its turn, and longer where the gateway has asked for a pause.
+	// A poll waits for its turn behind others that take long, or that the gateway has asked to pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
-	// Behind others that take long, its turn may come late: its answer is not thrown away then.
-	const isBehind = step.mostOpen >= concurrencyOf(step.flow);
-	if (isBehind && own.some(holdsItsTurn)) return [];
-	const lead = isSlow ? 120_000 : isBehind ? LATE_TURN_MS : LEAD_MS;
-	// And its question is not taken back as long as others are waited for, which began later.
-	const submits = charges.map(({ heardAt = 0 }) => (heardAt <= run.endedAt ? heardAt : 0));
-	const began = isBehind && run.node === MAKE ? Math.max(run.startedAt, ...submits) : run.startedAt;
-	const asked = new Set<string>();
-	const late = own.find(({ call, at, taskId, kind, status }) => {
+	const isBehind = isSlow || step.mostOpen >= concurrencyOf(step.flow);
+	const lead = isBehind ? LATE_TURN_MS : LEAD_MS;
+	const late = own.find(({ call, at, taskId, kind }) => {
 		if (call !== 'poll') return false;
-		// Each task is asked about at least once, however slowly the requests may go out.
-		const name = `${kind} ${taskId}`;
-		if (!asked.has(name)) return void (status !== 429 && asked.add(name));
 		const ofTask = charges.filter((one) => one.taskId === taskId);
 		// One that is unknown under its kind is looked for under the other.
 		const charge = ofTask.find((one) => one.kind === kind) ?? ofTask[0];
@@ -134,7 +124,7 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 		const { heardAt = 0 } = charge ?? {};
 		const heard = heardAt > run.startedAt ? heardAt : own.find(isPoll)?.at;
 		const since = (run.node === COLLECT ? undefined : heard) ?? run.startedAt;
-		return at > Math.max(since, began) + world.flow.maxWait * 1000 + lead;
+		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];

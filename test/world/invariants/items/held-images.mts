@@ -92,13 +92,10 @@ export function notLost({ service }: Played, run: NodeRun, step: Step): string[]
 /** What is said of a task that is over its deadline. */
 const OPEN = /was still open after|couldn't be checked within/;
 
-/** So long after its deadline, and longer, a task is polled that could not be polled before. */
-const LATE_TURN_MS = 28_000;
-
 /** Of Image Wait's two outputs: what has finished leaves by the first one, what is open by the second. */
 export function ofOutputs(
 	{ service }: Played,
-	{ node, outputs, startedAt, endedAt, error }: NodeRun,
+	{ node, outputs, endedAt, error }: NodeRun,
 	step: Step,
 ): string[] {
 	const { flow, parks } = step;
@@ -128,10 +125,7 @@ export function ofOutputs(
 			({ call, taskId, kind, at }) =>
 				call === 'poll' && taskId === json.taskId && kind === json.taskType && at <= endedAt,
 		);
-		// A poll that waited for its turn may have been sent when nobody waited for its response.
-		if (last === undefined || last.at > startedAt + flow.maxWait * 1000 + LATE_TURN_MS) {
-			return false;
-		}
+		if (last === undefined) return false;
 		// A late response may have come after the deadline.
 		const isInTime = !/, (late|byte by byte)/.test(last.fate);
 		return last.meaning === 'success' && last.status === 200 && isInTime;
