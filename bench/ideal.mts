@@ -2,7 +2,7 @@
 
 /**
  * The fewest seconds for so many requests at a gateway that takes `perSecond` within any second: so
- * many at the start, so many a second later, and so on; the answers take no time.
+ * many at the start, so many a second later, and so on; the responses take no time.
  */
 export function secondsUnderLimit(requests: number, perSecond: number): number {
 	return Math.ceil(requests / perSecond) - 1;
@@ -16,20 +16,20 @@ export interface Schedule {
 
 /**
  * The ideal schedule for tasks that are all open at the start, under a limit: at every moment that
- * the limit leaves free (each 1/perSecond seconds) the task that has waited longest for a question
- * is asked, unless it was asked less than a pause ago; the answer takes no time; a task is asked
- * until it is found finished. So each task is asked once every pause, or as often as the limit
- * permits where that is less. `polls` is how many questions that takes.
+ * the limit leaves free (each 1/perSecond seconds) the task that has waited longest for a poll
+ * is polled, unless it was polled less than a pause ago; the response takes no time; a task is polled
+ * until it is found finished. So each task is polled once every pause, or as often as the limit
+ * permits where that is less. `polls` is how many that takes.
  *
  * As for the end, an oracle is the measure: `lastS` is the longest lifetime itself, for the limit
- * leaves room to ask the last task at the very moment when it ends.
+ * leaves room to poll the last task at the very moment when it ends.
  */
 export function idealSchedule(
 	lifetimesS: readonly number[],
 	pauseS: number,
 	perSecond: number,
 ): Schedule {
-	// A queue is enough: the pause is the same for all, so who was asked first is due first.
+	// A queue is enough: the pause is the same for all, so what was polled first is due first.
 	const queue = lifetimesS.map((lifetime) => ({ lifetime, due: 0 }));
 	let polls = 0;
 	let now = 0;

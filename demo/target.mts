@@ -23,7 +23,7 @@ async function findModel(mediaUrl: string): Promise<string> {
 	const address = `${normalizeUrl(mediaUrl)}/v1/media/models`;
 	try {
 		const response = await fetch(address, { signal: AbortSignal.timeout(20_000) });
-		if (!response.ok) throw new Error(`it answered with status ${response.status}`);
+		if (!response.ok) throw new Error(`it responded with status ${response.status}`);
 		const listing = (await response.json()) as { data?: { items?: ListedModel[] } };
 		const found = listing.data?.items?.find(
 			({ model, media_type, modes, generation_modes }) =>

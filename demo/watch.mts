@@ -33,6 +33,6 @@ export async function watchTasks(
 		}
 		onChange(ids.length);
 	} catch {
-		// Stopped, or the gateway did not answer as expected: then there is no number to show.
+		// Stopped, or the gateway did not respond as expected: then there is no number to show.
 	}
 }

@@ -77,7 +77,7 @@ export interface GatewayOptions {
 	imageBytes?: number;
 	/** Replaces the records of the model listing. */
 	models?: unknown[];
-	/** `false`: `stream` in a message request is ignored and JSON is answered. Default true. */
+	/** `false`: `stream` in a message request is ignored and the response is JSON. Default true. */
 	streaming?: boolean;
 	/** PEM texts; the gateway then speaks HTTPS. */
 	tls?: { key: string; cert: string };
@@ -98,7 +98,7 @@ export interface ReceivedRequest {
 	body: unknown;
 	/** Whose key it carried, once that was looked at. */
 	account: string | undefined;
-	/** Undefined while, or if, it is not answered. */
+	/** Undefined while, or if, there is no response. */
 	status: number | undefined;
 	/** Whether it was accepted and charged. */
 	paid: boolean;

@@ -37,7 +37,7 @@ const bodyLimit = 64 * 1024 * 1024;
 
 /**
  * Starts an embedded gateway that serves the whole specification on loopback. It listens when the
- * promise resolves; `close()` also cuts the connections that still wait for an answer.
+ * promise resolves; `close()` also cuts the connections that still wait for a response.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
 	const now = options.now ?? Date.now;
@@ -196,12 +196,12 @@ function listing(context: ServerContext, request: FastifyRequest): ParsedRequest
 	const name = path.startsWith(listingPath) ? path.slice(listingPath.length) : undefined;
 	const jsonc = wantsJsonc(request.query as Record<string, unknown>, request.headers);
 	const etag = request.headers['if-none-match'];
-	const answer = () => {
+	const respond = () => {
 		if (name === undefined) return listModels(context.models, jsonc, etag);
 		// Read from the raw address: a slash that was not encoded is not part of a name (spec 4.7).
 		return oneModel(context.models, name.includes('/') ? name : decoded(name), jsonc, etag);
 	};
-	return { call: 'listing', prompt: '', settled: true, answer };
+	return { call: 'listing', prompt: '', settled: true, respond };
 }
 
 function decoded(name: string): string {
@@ -212,7 +212,7 @@ function decoded(name: string): string {
 	}
 }
 
-/** Answers a request, rightly or as the faults in force have it. */
+/** Responds to a request, rightly or as the faults in force have it. */
 async function conduct(
 	context: ServerContext,
 	request: FastifyRequest,
@@ -221,12 +221,12 @@ async function conduct(
 ): Promise<FastifyReply> {
 	const { delayMs, fault } = context.faults.strike(parsed);
 	if (delayMs > 0) await sleep(delayMs, undefined, { signal: context.closing });
-	if (fault === undefined) return send(reply, await parsed.answer(), request.record);
+	if (fault === undefined) return send(reply, await parsed.respond(), request.record);
 
 	let right: GatewayResponse | undefined;
 	if (handlesFirst(fault)) {
 		try {
-			right = await parsed.answer();
+			right = await parsed.respond();
 		} catch (error) {
 			// A refusal is no payment, but the fault spoils it all the same.
 			if (!(error instanceof Refusal)) throw error;

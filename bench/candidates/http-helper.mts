@@ -1,6 +1,6 @@
 /**
  * n8n's own HTTP helper and nothing else: a node that calls it in a loop. What this costs no node
- * can go below. As `helperWithDeadline` it reads answers as streams, so that one without end can be cut off,
+ * can go below. As `helperWithDeadline` it reads responses as streams, so that one without end can be cut off,
  * and has a signal for each request, so that it ends at its deadline: no node that does the like
  * can go below that.
  */
@@ -89,12 +89,12 @@ async function execute(
 	);
 	while (open.length > 0) {
 		await sleep(work.pauseS * 1000);
-		const answers = await pooled(
+		const responses = await pooled(
 			open,
 			concurrency,
 			async (id) => await request({ method: 'GET' }, `/${id}`),
 		);
-		open = open.filter((_, index) => answers[index]?.status !== 'completed');
+		open = open.filter((_, index) => responses[index]?.status !== 'completed');
 	}
 }
 

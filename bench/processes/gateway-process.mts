@@ -19,13 +19,13 @@ export interface Report {
 	/** Requests by kind: `submit`, `sync`, `poll`, `download`, `listing`. */
 	counts: Record<string, number>;
 	total: number;
-	/** How many were answered with 429. */
+	/** How many were refused with 429. */
 	refused: number;
 	/** How many generations and edits were charged. */
 	paid: number;
-	/** For each finished task that was asked about: from its end to that question, milliseconds. */
+	/** For each finished task that was polled: from its end to that poll, milliseconds. */
 	delaysMs: number[];
-	/** From the reset, or the end of `submit`, to the last question that found a task finished. */
+	/** From the reset, or the end of `submit`, to the last poll that found a task finished. */
 	lastSeenMs: number;
 	/** How many requests came in each second from the first one on. */
 	perSecond: number[];

@@ -19,10 +19,10 @@ async function start(gateway: URL): Promise<string> {
 			method,
 			headers: { ...others, host: gateway.host },
 		});
-		onward.on('response', (answer) => {
-			const { connection: _, 'keep-alive': __, ...headers } = answer.headers;
-			response.writeHead(answer.statusCode ?? 502, headers);
-			answer.pipe(response);
+		onward.on('response', (incoming) => {
+			const { connection: _, 'keep-alive': __, ...headers } = incoming.headers;
+			response.writeHead(incoming.statusCode ?? 502, headers);
+			incoming.pipe(response);
 		});
 		onward.on('error', () =>
 			response.headersSent ? response.destroy() : response.writeHead(502).end(),

@@ -19,7 +19,7 @@ export const growth: Scenario = {
 							package: (ids) => ({
 								kind: 'wait',
 								ids,
-								// One question each, so that what grows is the number of tasks alone.
+								// One poll each, so that what grows is the number of tasks alone.
 								pauseS: lookAfterMs === undefined ? 3 : lifeS * 2,
 								lookAfterMs,
 								...UNBOUND,

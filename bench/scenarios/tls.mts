@@ -13,7 +13,7 @@ type Way = 'http' | 'https' | 'proxy';
 interface Cost {
 	/** Of the process that polls, many at a time. */
 	cpu: number;
-	/** From the question to the answer, one at a time. */
+	/** From the request to the response, one at a time. */
 	wall: number;
 }
 

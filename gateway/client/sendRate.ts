@@ -1,5 +1,5 @@
 /**
- * How many requests per second a gateway takes, found by the way it answers: slow start until the
+ * How many requests per second a gateway takes, found by its responses: slow start until the
  * first refusal, as TCP does (RFC 5681, section 3.1, with the initial window of RFC 6928), then
  * CUBIC (RFC 9438, section 4) for a rate instead of a window, as `DefaultRateLimiter` of
  * @smithy/util-retry has it. Named as there. One thing is from BIC, which CUBIC comes from: far

@@ -29,7 +29,7 @@ export function hooksFor(
 	return hooks;
 }
 
-// The engine appends to these addresses; nothing ever answers there.
+// The engine appends to these addresses; nothing ever listens there.
 const address = 'http://127.0.0.1:9';
 
 /**

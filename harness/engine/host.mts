@@ -2,7 +2,7 @@
  * Runs workflows on n8n's own engine, in this process and without a server: the nodes as they were
  * built, loaded by n8n's loader, called by n8n's contexts, their requests sent by n8n's HTTP helper.
  * What a server adds around the engine (credentials store, sub-executions, waking up suspended
- * executions) is done here in the smallest way that gives nodes the same answers.
+ * executions) is done here in the smallest way that gives nodes the same results.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';

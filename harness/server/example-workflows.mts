@@ -61,7 +61,7 @@ export function startsByHand({ nodes }: Workflow): boolean {
  * The same workflow, started by a webhook.
  * @param workflow one that starts by hand
  * @param webhookPath path of the webhook, unique on the server
- * @param responseMode when it answers: at once (default) or with the last node's items
+ * @param responseMode when it responds: at once (default) or with the last node's items
  */
 export function withWebhook(
 	workflow: Workflow,

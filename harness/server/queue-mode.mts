@@ -132,7 +132,7 @@ export class Queue {
 	/**
 	 * The executions that a worker has begun or taken up again, by its own log.
 	 * @param worker one of `workers`
-	 * @returns their ids, in order; one that was parked comes more than once
+	 * @returns their ids, in order; one that was suspended comes more than once
 	 */
 	begunBy(worker: N8nServer): string[] {
 		return [...worker.logs.matchAll(/Worker started execution (\d+)/g)].map(([, id]) => id!);

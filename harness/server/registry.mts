@@ -38,7 +38,7 @@ export async function startRegistry(): Promise<Registry> {
 	fs.closeSync(log);
 	const registry = new Registry(`http://127.0.0.1:${port}`, folder, child);
 	for (const deadline = Date.now() + READY_MS; ; await sleep(100)) {
-		if (await registry.answers()) return registry;
+		if (await registry.isReady()) return registry;
 		if (child.exitCode === null && Date.now() < deadline) continue;
 		const { log: said } = registry;
 		await registry.dispose();
@@ -60,8 +60,8 @@ export class Registry {
 		return fs.readFileSync(path.join(this.folder, 'registry.log'), 'utf8');
 	}
 
-	/** Whether it answers. */
-	async answers(): Promise<boolean> {
+	/** Whether it responds. */
+	async isReady(): Promise<boolean> {
 		const response = await fetch(`${this.url}/-/ping`).catch(() => undefined);
 		return response?.ok ?? false;
 	}

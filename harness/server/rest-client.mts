@@ -13,14 +13,14 @@ export interface WebhookOptions {
 	kind?: 'webhook' | 'webhook-test';
 	/** Milliseconds for which a 404 is asked again: activation takes a moment. Default 60 000. */
 	registeredWithinMs?: number;
-	/** Milliseconds for the answer. Default 300 000. */
+	/** Milliseconds for the response. Default 300 000. */
 	timeoutMs?: number;
 }
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
 	status: number;
 	headers: Headers;
-	/** Parsed if the answer is JSON, else text. */
+	/** Parsed if the response is JSON, else text. */
 	body: Json;
 	/** The bytes as they came. */
 	raw: Buffer;
@@ -155,7 +155,7 @@ export class RestClient extends RestSession {
 		webhookPath: string,
 		body?: unknown,
 		options: WebhookOptions = {},
-	): Promise<WebhookAnswer> {
+	): Promise<WebhookResponse> {
 		const url = `${this.url}/${options.kind ?? 'webhook'}/${webhookPath.replace(/^\//, '')}`;
 		const deadline = Date.now() + (options.registeredWithinMs ?? 60_000);
 		for (;;) {
@@ -271,7 +271,7 @@ export class RestClient extends RestSession {
 		const response = await fetch(url, {
 			headers: { 'browser-id': this.browserId, cookie: this.cookie },
 		});
-		if (!response.ok) throw new Error(`Binary ${binary.id} answered ${response.status}`);
+		if (!response.ok) throw new Error(`Binary ${binary.id}: ${response.status}`);
 		return Buffer.from(await response.arrayBuffer());
 	}
 }

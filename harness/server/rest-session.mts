@@ -33,7 +33,7 @@ export class RestSession {
 	 * @param method HTTP method
 	 * @param restPath path below `/rest`, such as `/workflows`
 	 * @param body sent as JSON if it is given
-	 * @returns what stands under `data` of the answer; throws with status and text if it is no 2xx
+	 * @returns what stands under `data` of the response; throws with status and text if it is no 2xx
 	 */
 	async rest(
 		method: string,
@@ -66,7 +66,7 @@ export class RestSession {
 		const text = await response.text();
 		if (!response.ok) {
 			throw new Error(
-				`${method} /rest${restPath} answered ${response.status}: ${text.slice(0, 2_000)}`,
+				`${method} /rest${restPath} responded with ${response.status}: ${text.slice(0, 2_000)}`,
 			);
 		}
 		const session = response.headers.getSetCookie().find((entry) => entry.startsWith('n8n-auth='));
@@ -89,7 +89,7 @@ export class RestSession {
 		await this.rest('POST', '/login', { emailOrLdapLoginId: OWNER.email, password: PASSWORD });
 	}
 
-	/** What an address answers, if it answers well; undefined if it does not or if it is no JSON. */
+	/** The JSON at an address; undefined if the status is no 2xx, or if it is no JSON. */
 	async peek(address: string): Promise<Json> {
 		const response = await fetch(this.url + address, { signal: AbortSignal.timeout(5_000) });
 		return response.ok ? parseJson(await response.text()) : undefined;

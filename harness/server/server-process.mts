@@ -138,7 +138,7 @@ export class ServerProcess {
 				return JSON.parse(fs.readFileSync(this.probeFile, 'utf8')) as Memory;
 			}
 		}
-		throw new Error('The server did not answer the question about its memory');
+		throw new Error('The server did not tell its memory');
 	}
 
 	/** Only what is named here reaches the server: no setting of the caller changes a test. */

@@ -124,7 +124,7 @@ export class N8nServer extends RestClient {
 			if (!this.process.runs)
 				throw new Error(`n8n ended while starting\n${this.process.lastLines}`);
 			try {
-				// While it starts, every address answers 200 with a text.
+				// While it starts, every address responds with 200 and a text.
 				if ((await this.peek('/healthz/readiness'))?.status !== 'ok') continue;
 				// n8n 1.x calls itself ready a moment before REST is there; a worker has none.
 				if (!this.hasRest || (await this.peek('/rest/settings'))?.data) return;

@@ -8,7 +8,7 @@ import { seeded, type Random } from '../seed.mjs';
 export interface Target {
 	call: Call;
 	prompt: string;
-	/** Whether the answer would carry images: `noImages` waits for such a one. */
+	/** Whether the response would carry images: `noImages` waits for such a one. */
 	settled: boolean;
 }
 
@@ -58,14 +58,14 @@ function strikes(armed: Armed, target: Target): boolean {
 	return true;
 }
 
-/** Whether the request is handled, and so perhaps charged, although its answer is spoilt. */
+/** Whether the request is handled, and so perhaps charged, although its response is spoilt. */
 export function handlesFirst(fault: Fault): boolean {
 	const after = ['cutAfter', 'silence', 'unknownStatus', 'noImages', 'wrongType', 'drip'];
 	return fault.charged === true || after.includes(fault.kind);
 }
 
 /**
- * What is sent in place of the right answer; `undefined`: nothing, ever. `right` is there if the
+ * What is sent in place of the right response; `undefined`: nothing, ever. `right` is there if the
  * fault handles the request first.
  */
 export function spoil(

@@ -19,11 +19,11 @@ export interface ServerContext {
 	closing: AbortSignal;
 }
 
-/** A request as understood, with its answer yet to be made: faults strike in between. */
+/** A request as understood, with its response yet to be made: faults strike in between. */
 export interface ParsedRequest {
 	call: Call;
 	prompt: string;
-	/** Whether the answer would carry images. */
+	/** Whether the response would carry images. */
 	settled: boolean;
-	answer: () => GatewayResponse | Promise<GatewayResponse>;
+	respond: () => GatewayResponse | Promise<GatewayResponse>;
 }

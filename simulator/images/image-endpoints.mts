@@ -51,7 +51,7 @@ export function query(
 		call: 'poll',
 		prompt: task?.prompt ?? '',
 		settled,
-		answer: () => {
+		respond: () => {
 			record.account = imageAccount(request.headers);
 			// The other kind's and the other account's tasks do not exist here (spec 4.2, rules 1-3).
 			if (task === undefined || task.kind !== kind || task.account !== record.account) {
@@ -66,7 +66,7 @@ export function query(
 export function download(context: ServerContext, request: FastifyRequest): ParsedRequest {
 	const id = (request.params as { file: string }).file.replace(/\.png$/, '');
 	const prompt = context.images.prompt(id);
-	return { call: 'download', prompt, settled: true, answer: () => context.images.answer(id) };
+	return { call: 'download', prompt, settled: true, respond: () => context.images.respond(id) };
 }
 
 /** The three forms of asking for a task (spec 4.3). */
@@ -87,7 +87,7 @@ function order(
 	fields: Record<string, unknown>,
 	sourceOf: (order: Order) => Source,
 ): ParsedRequest {
-	const answer = (): GatewayResponse | Promise<GatewayResponse> => {
+	const respond = (): GatewayResponse | Promise<GatewayResponse> => {
 		const account = imageAccount(request.headers);
 		record.account = account;
 		const mode = asynchronous ? 'async' : 'sync';
@@ -119,7 +119,7 @@ function order(
 		return json({ id, status: 'queued' });
 	};
 	const prompt = typeof fields.prompt === 'string' ? fields.prompt : '';
-	return { call: asynchronous ? 'submit' : 'sync', prompt, settled: !asynchronous, answer };
+	return { call: asynchronous ? 'submit' : 'sync', prompt, settled: !asynchronous, respond };
 }
 
 function taskBody(task: Task, status: string, settled: boolean, from: string): unknown {

@@ -50,7 +50,7 @@ export class ImageStore {
 	}
 
 	/** The PNG of a picture, drawn now or found among the last ones. */
-	async answer(id: string): Promise<GatewayResponse> {
+	async respond(id: string): Promise<GatewayResponse> {
 		const recipe = this.recipes.get(id);
 		if (recipe === undefined) throw refusal(404, 'image does not exist');
 		const key = JSON.stringify(recipe);

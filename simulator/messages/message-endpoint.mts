@@ -22,7 +22,7 @@ export function message(
 	record.body = small(request.body);
 	const body = (request.body ?? {}) as Record<string, unknown>;
 	const prompt = lastQuestion(body.messages);
-	const answer = (): GatewayResponse => {
+	const respond = (): GatewayResponse => {
 		record.account = messageAccount(request.headers);
 		checkVersion(request.headers);
 		const maxTokens = body.max_tokens;
@@ -38,7 +38,7 @@ export function message(
 		const headers = { 'cache-control': 'no-cache' };
 		return { status: 200, type, headers, body: Readable.from(events(reply)) };
 	};
-	return { call: 'message', prompt, settled: true, answer };
+	return { call: 'message', prompt, settled: true, respond };
 }
 
 /** The vendor word in the header's name is anyone's; its value is not (spec section 9). */

@@ -34,7 +34,7 @@ const thinkingTokens: Record<Effort, number> = {
 };
 const charactersPerToken = 4;
 
-/** The answer to a conversation: always the same for the same request. */
+/** The reply to a conversation: always the same for the same request. */
 export function compose(
 	turns: readonly Turn[],
 	body: Record<string, unknown>,

@@ -42,13 +42,13 @@ export function oneModel(
 }
 
 function cached(body: unknown, jsonc: boolean, etag: string | undefined): GatewayResponse {
-	const answer = jsonc
+	const response = jsonc
 		? { status: 200, type: 'application/jsonc; charset=utf-8', body: commented(body) }
 		: json(body);
-	const tag = `"${createHash('sha1').update(String(answer.body)).digest('base64url')}"`;
+	const tag = `"${createHash('sha1').update(String(response.body)).digest('base64url')}"`;
 	const headers = { 'cache-control': 'public, max-age=60', etag: tag, vary: 'accept' };
-	if (etag === tag) return { ...answer, status: 304, body: '', headers };
-	return { ...answer, headers };
+	if (etag === tag) return { ...response, status: 304, body: '', headers };
+	return { ...response, headers };
 }
 
 /** JSON with both kinds of comment; the comments stand where a parser has to skip them. */
