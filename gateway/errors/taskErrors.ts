@@ -39,7 +39,7 @@ export function hasFailed(error: unknown): boolean {
  * the gateway does not know it. One of the other kind is there all the same.
  *
  * @param error of waiting for it
- * @param taskType under which it was asked about
+ * @param taskType under which it was polled
  */
 export function hasNothingToGive(error: unknown, taskType: string): boolean {
 	if (!(error instanceof GatewayError) || error instanceof DeadlineError) return false;

@@ -124,7 +124,7 @@ function cut(text: string, most: number): string {
 }
 
 /**
- * Makes file names differ, in the order in which they are asked about: one that was given before
+ * Makes file names differ, in the order in which they come: one that was given before
  * gets a number, `fox-2.png`. Names that differ only in case or in how their letters are composed
  * are the same: many file systems take them for one.
  */

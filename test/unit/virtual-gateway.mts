@@ -85,8 +85,8 @@ export function changing(steps: ReadonlyArray<[from: number, most: number]>): Ra
 	};
 }
 
-/** An answer with a JSON body. */
-export function answer(
+/** A response with a JSON body. */
+export function response(
 	httpCode: number,
 	json: unknown = {},
 	headers: Record<string, string> = {},
@@ -94,7 +94,7 @@ export function answer(
 	return { kind: 'response', httpCode, headers, text: JSON.stringify(json) ?? '', json };
 }
 
-/** An answer whose body is no JSON. */
+/** A response whose body is no JSON. */
 export function page(httpCode: number, text: string): Outcome {
 	return { kind: 'response', httpCode, headers: {}, text, json: undefined };
 }
@@ -105,7 +105,7 @@ export function fault(kind: Extract<Outcome, { kind: 'fault' }>['fault'], detail
 
 export const TOO_OFTEN = { error: { message: 'Too many requests', type: 'rate_limit_error' } };
 
-/** A gateway that answers after a while, on virtual time, and counts what arrives. */
+/** A gateway that responds after a while, on virtual time, and counts what arrives. */
 export class VirtualGateway {
 	requests = 0;
 	refused = 0;
@@ -134,7 +134,7 @@ export class VirtualGateway {
 		} else {
 			this.refused += 1;
 			const { retryAfter } = this;
-			outcome = answer(429, TOO_OFTEN, retryAfter ? { 'retry-after': retryAfter } : {});
+			outcome = response(429, TOO_OFTEN, retryAfter ? { 'retry-after': retryAfter } : {});
 		}
 		await this.clock.sleep(latency / 2);
 		if (isAccepted) this.inFlight -= 1;

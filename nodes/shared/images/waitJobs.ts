@@ -34,7 +34,7 @@ export interface WaitJob {
 	rests?: boolean;
 }
 
-/** For so long after its deadline a task that could not be asked about is not given up. */
+/** For so long after its deadline a task that could not be polled is not given up. */
 const LONGEST_BACKLOG_MS = 1_800_000;
 
 /** What came of one input item. */

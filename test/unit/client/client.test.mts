@@ -11,14 +11,14 @@ import {
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
 import { createClient } from '../../../gateway/client/client.js';
 import { FakeClock } from '../fake-clock.mjs';
-import { answer, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const paid = planGeneration({ model: 'painter', prompt: 'a red boat' }, 'query');
 const free = planTaskQuery('generation', 't1');
-const accepted = answer(200, { id: 't1', status: 'queued' });
-const QUOTA = answer(429, { error: { message: 'quota exceeded' } });
+const accepted = response(200, { id: 't1', status: 'queued' });
+const QUOTA = response(429, { error: { message: 'quota exceeded' } });
 
-/** A client at a gateway that answers with these outcomes in turn, the last one for ever. */
+/** A client at a gateway that responds with these outcomes in turn, the last one for ever. */
 function clientFor(outcomes: Outcome[], concurrency = 10) {
 	const clock = new FakeClock();
 	const limiter = new RateLimiter({ concurrency, clock });
@@ -46,7 +46,7 @@ const failure = async (clock: FakeClock, promise: Promise<unknown>): Promise<Gat
 		),
 	);
 
-test('a good answer is handed out after one attempt', async () => {
+test('a good response is handed out after one attempt', async () => {
 	const { clock, client, sent } = clientFor([accepted]);
 	await expect(clock.run(client.send(paid))).resolves.toEqual({ id: 't1', status: 'queued' });
 	expect(sent).toHaveLength(1);
@@ -57,15 +57,15 @@ describe('a paid request is never sent twice', () => {
 		['a time-out', fault('timeout')],
 		['a reset', fault('reset')],
 		['any other fault', fault('other')],
-		['an answer that is too large', fault('tooLarge')],
-		['408', answer(408)],
-		['500', answer(500)],
+		['a response that is too large', fault('tooLarge')],
+		['408', response(408)],
+		['500', response(500)],
 		['502', page(502, '<html>')],
-		['503 with Retry-After', answer(503, {}, { 'retry-after': '1' })],
-		['504', answer(504)],
+		['503 with Retry-After', response(503, {}, { 'retry-after': '1' })],
+		['504', response(504)],
 		['a web page', page(200, '<html>')],
 		['an empty body', page(200, '')],
-		['a list', answer(200, [])],
+		['a list', response(200, [])],
 	])('after %s, and the outcome is unknown', async (_name, outcome) => {
 		const { clock, client, sent } = clientFor([outcome, accepted]);
 		expect(await failure(clock, client.send(paid))).toBeInstanceOf(UnknownOutcomeError);
@@ -73,12 +73,12 @@ describe('a paid request is never sent twice', () => {
 	});
 
 	test.each<[string, Outcome]>([
-		['400', answer(400)],
-		['401', answer(401)],
-		['403', answer(403)],
-		['404', answer(404)],
-		['413', answer(413)],
-		['a redirect', answer(307, {}, { location: 'https://evil.example' })],
+		['400', response(400)],
+		['401', response(401)],
+		['403', response(403)],
+		['404', response(404)],
+		['413', response(413)],
+		['a redirect', response(307, {}, { location: 'https://evil.example' })],
 		['an untrusted certificate', fault('certificate')],
 	])('after %s, and the error is plain', async (_name, outcome) => {
 		const { clock, client, sent } = clientFor([outcome, accepted]);
@@ -89,7 +89,11 @@ describe('a paid request is never sent twice', () => {
 	});
 
 	test('after a time-out that follows a refusal', async () => {
-		const { clock, client, sent } = clientFor([answer(429, TOO_OFTEN), fault('timeout'), accepted]);
+		const { clock, client, sent } = clientFor([
+			response(429, TOO_OFTEN),
+			fault('timeout'),
+			accepted,
+		]);
 		expect(await failure(clock, client.send(paid))).toBeInstanceOf(UnknownOutcomeError);
 		expect(sent).toHaveLength(2);
 	});
@@ -97,8 +101,8 @@ describe('a paid request is never sent twice', () => {
 
 describe('a request that was surely not accepted is sent again', () => {
 	test.each<[string, Outcome]>([
-		['429', answer(429, TOO_OFTEN)],
-		['429 with Retry-After', answer(429, TOO_OFTEN, { 'retry-after': '3' })],
+		['429', response(429, TOO_OFTEN)],
+		['429 with Retry-After', response(429, TOO_OFTEN, { 'retry-after': '3' })],
 		['a refused connection', fault('refused')],
 		['a name not found', fault('notFound')],
 		['429 for quota', QUOTA],
@@ -108,7 +112,7 @@ describe('a request that was surely not accepted is sent again', () => {
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each([true, false])('six times where nothing answers (paid: %s)', async (isPaid) => {
+	test.each([true, false])('six times where nothing responds (paid: %s)', async (isPaid) => {
 		const { clock, client, sent } = clientFor([fault('refused', 'ECONNREFUSED')]);
 		const error = await failure(clock, client.send(isPaid ? paid : free));
 		expect(sent).toHaveLength(6);
@@ -120,7 +124,7 @@ describe('a request that was surely not accepted is sent again', () => {
 	});
 
 	test('fifteen times where it is too often', async () => {
-		const { clock, client, sent } = clientFor([answer(429, TOO_OFTEN)]);
+		const { clock, client, sent } = clientFor([response(429, TOO_OFTEN)]);
 		const error = await failure(clock, client.send(paid));
 		expect(sent).toHaveLength(15);
 		expect(error.problem.httpCode).toBe(429);
@@ -135,9 +139,9 @@ describe('a request that was surely not accepted is sent again', () => {
 
 	test('once for quota, however it is mixed with other refusals', async () => {
 		const { clock, client, sent } = clientFor([
-			answer(429, TOO_OFTEN),
+			response(429, TOO_OFTEN),
 			QUOTA,
-			answer(429, TOO_OFTEN),
+			response(429, TOO_OFTEN),
 			QUOTA,
 			accepted,
 		]);
@@ -150,9 +154,9 @@ describe('a free request is sent again', () => {
 	test.each<[string, Outcome]>([
 		['a time-out', fault('timeout')],
 		['a reset', fault('reset')],
-		['500', answer(500)],
+		['500', response(500)],
 		['502', page(502, '<html>')],
-		['408', answer(408)],
+		['408', response(408)],
 		['a web page', page(200, '<html>')],
 	])('after %s', async (_name, outcome) => {
 		const { clock, client, sent } = clientFor([outcome, outcome, accepted]);
@@ -161,9 +165,9 @@ describe('a free request is sent again', () => {
 	});
 
 	test('but not where asking again is of no use', async () => {
-		const { clock, client, sent } = clientFor([answer(404), accepted]);
+		const { clock, client, sent } = clientFor([response(404), accepted]);
 		const { outcome, attempts } = await clock.run(client.sendWithRetry(free));
-		expect([outcome, attempts, sent.length]).toEqual([answer(404), 1, 1]);
+		expect([outcome, attempts, sent.length]).toEqual([response(404), 1, 1]);
 	});
 });
 
@@ -172,7 +176,7 @@ describe('Retry-After', () => {
 		['seconds', '7', 7000],
 		['a date', new Date(30_000).toUTCString(), 30_000],
 	])('as %s holds back the whole run after a 429', async (_form, header, ms) => {
-		const refusal = answer(429, TOO_OFTEN, { 'retry-after': header });
+		const refusal = response(429, TOO_OFTEN, { 'retry-after': header });
 		const { clock, client, sent } = clientFor([refusal, accepted], 1);
 		await clock.run(Promise.all([client.send(paid), client.send(paid), client.send(free)]));
 		expect(sent).toHaveLength(4);
@@ -180,7 +184,7 @@ describe('Retry-After', () => {
 	});
 
 	test('of an hour ends this request, and does not hold back the others', async () => {
-		const refusal = answer(429, TOO_OFTEN, { 'retry-after': '3600' });
+		const refusal = response(429, TOO_OFTEN, { 'retry-after': '3600' });
 		const { clock, client, sent } = clientFor([refusal, accepted], 1);
 		const refused = client.send(paid).catch((error: GatewayError) => error.problem.httpCode);
 		await expect(clock.run(Promise.all([refused, client.send(paid)]))).resolves.toEqual([
@@ -193,10 +197,10 @@ describe('Retry-After', () => {
 });
 
 test.each([
-	['a 503 is no sign that the gateway is ready again', answer(503), 70_000, Infinity],
-	['a 404 is one, although it is no good answer', answer(404), 0, 50_000],
+	['a 503 is no sign that the gateway is ready again', response(503), 70_000, Infinity],
+	['a 404 is one, although it is no good response', response(404), 0, 50_000],
 ])('between two 429, %s', async (_name, between, least, most) => {
-	const refusal = answer(429, TOO_OFTEN);
+	const refusal = response(429, TOO_OFTEN);
 	const { clock, client } = clientFor(Array.from({ length: 9 }, () => [refusal, between]).flat());
 	for (let times = 0; times < 18; times += 1) await clock.run(client.sendOnce(free));
 	expect(clock.now()).toBeGreaterThan(least);
@@ -207,15 +211,15 @@ test('another way to make the attempts is used for each of them', async () => {
 	const { clock, client, sent } = clientFor([accepted]);
 	const another = jest
 		.fn<Promise<Outcome>, []>()
-		.mockResolvedValueOnce(answer(502))
-		.mockResolvedValueOnce(answer(200, { fileName: 'boat.png' }));
+		.mockResolvedValueOnce(response(502))
+		.mockResolvedValueOnce(response(200, { fileName: 'boat.png' }));
 	await expect(clock.run(client.send(free, another))).resolves.toEqual({ fileName: 'boat.png' });
 	expect(sent).toHaveLength(0);
 });
 
 test('one attempt is one attempt, with its own time-out', async () => {
-	const { clock, client, sent } = clientFor([answer(502), accepted]);
-	await expect(clock.run(client.sendOnce(free, () => 1234))).resolves.toEqual(answer(502));
+	const { clock, client, sent } = clientFor([response(502), accepted]);
+	await expect(clock.run(client.sendOnce(free, () => 1234))).resolves.toEqual(response(502));
 	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
 });
 
@@ -230,7 +234,7 @@ test('when the run is stopped, waiting requests are not sent', async () => {
 });
 
 test('who waited while everything was refused for minutes is told so, unsent', async () => {
-	const { clock, client, sent } = clientFor([answer(429, TOO_OFTEN)], 5);
+	const { clock, client, sent } = clientFor([response(429, TOO_OFTEN)], 5);
 	const ends = Array.from({ length: 100 }, async () => await client.send(paid));
 	const results = await clock.run(Promise.allSettled(ends));
 	const errors = results.map((end) => (end as PromiseRejectedResult).reason as GatewayError);
@@ -306,7 +310,7 @@ describe('an address from which nothing of use has come in this run', () => {
 			expect([ms > 10_000, attempts]).toEqual([true, 6]);
 		}
 		// An error in the gateway's own form shows that it is there, a page or a 502 does not.
-		const refused = answer(400, { error: { message: 'no' } });
+		const refused = response(400, { error: { message: 'no' } });
 		expect((await until([paid, paid], [refused, fault('refused')])).ms).toBeGreaterThan(10_000);
 		const html = await until([paid, paid], [page(404, '<html>'), fault('refused')]);
 		expect(html.ms).toBeLessThan(5000);
@@ -337,7 +341,7 @@ describe('an address from which nothing of use has come in this run', () => {
 	});
 
 	test('a gateway that is not available is no wrong address', async () => {
-		const { ms, attempts } = await until([listing], [answer(503)]);
+		const { ms, attempts } = await until([listing], [response(503)]);
 		expect([ms > 10_000, attempts]).toEqual([true, 6]);
 	});
 });

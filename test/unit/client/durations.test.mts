@@ -13,11 +13,11 @@ const logNormal =
 	(random) =>
 		medianMs * Math.exp(sigma * normal(random));
 
-/** From the end of each task to the answer that told it, and how often each was asked about. */
+/** From the end of each task to the response that told it, and how often each was polled. */
 interface Result {
 	delays: number[];
 	polls: number[];
-	/** From the submit, or the last answer, to the next poll. */
+	/** From the submit, or the last response, to the next poll. */
 	pauses: number[];
 }
 
@@ -172,7 +172,7 @@ describe('a known model', () => {
 		['done before its first pause is over', 1500, 20],
 		['long enough to forget where it was seen open', 12_300, 20],
 		['whose polls are put at other times each time', 33_050, 20],
-		['whose answers take a while', 4070, 120],
+		['whose responses take a while', 4070, 120],
 	])('%s is seldom found late, however often it was seen', async (_name, ms, latencyMs) => {
 		const trial = { draw: () => () => ms, rounds: 160, from: 40, seeds: 4, latencyMs };
 		const [learned, today] = await both(trial);

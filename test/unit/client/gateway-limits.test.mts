@@ -4,7 +4,7 @@ import { RateLimiter, type RateState } from '../../../gateway/client/rateLimiter
 import { createClient } from '../../../gateway/client/client.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
-	answer,
+	response,
 	atRandom,
 	changing,
 	fixedWindows,
@@ -27,7 +27,7 @@ interface Load {
 	count: number;
 	concurrency: number;
 	limit: RateLimit;
-	/** How long an answer takes, in milliseconds. */
+	/** How long a response takes, in milliseconds. */
 	latency: [number, number];
 	seed: number;
 	/** How many runs there are, and how many milliseconds apart they begin. */
@@ -56,7 +56,7 @@ async function submit(load: Load): Promise<Report> {
 					clock,
 					wallClock: clock.now,
 					sendOnce: async () =>
-						await gateway.receive(() => answer(200, { id: '1', status: 'queued' })),
+						await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
 				});
 				const requests = Array.from({ length: count }, async () => await client.send(plan));
 				return await Promise.allSettled(requests);
@@ -88,7 +88,7 @@ describe.each<[string, () => RateLimit]>([
 		}
 	});
 
-	test('200 requests, answered slowly', async () => {
+	test('200 requests with slow responses', async () => {
 		for (const { seconds, refused, failed } of await reports(
 			{ count: 200, concurrency: 10, latency: SLOW },
 			limit,
@@ -200,7 +200,7 @@ describe('what one run has found out', () => {
 				limiter,
 				clock,
 				wallClock: clock.now,
-				sendOnce: async () => await gateway.receive(() => answer(200, { id: '1' })),
+				sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
 			});
 			const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 			await clock.run(

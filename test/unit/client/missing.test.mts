@@ -1,24 +1,24 @@
 import { isGone, type Sightings } from '../../../gateway/client/missingTasks.js';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
-import { answer, fault, page } from '../virtual-gateway.mjs';
+import { response, fault, page } from '../virtual-gateway.mjs';
 
 test('only an error in its own form is the 404 of the gateway', () => {
-	expect(isUnknownTask(answer(404, { error: { message: "task doesn't exist" } }))).toBe(true);
+	expect(isUnknownTask(response(404, { error: { message: "task doesn't exist" } }))).toBe(true);
 	for (const outcome of [
 		page(404, 'default backend - 404'),
 		page(404, '<html>Not Found'),
 		page(404, ''),
-		answer(404, {}),
-		answer(404, null),
-		answer(404, []),
-		answer(404, { error: 'not found' }),
-		answer(404, { error: { message: '' } }),
-		answer(404, { error: { message: 404 } }),
-		answer(404, { error: { type: 'x' } }),
-		answer(404, { error: [{ message: 'x' }] }),
-		answer(404, { message: 'no Route matched with those values' }),
-		answer(404, { success: false, message: 'x' }),
-		answer(410, { error: { message: 'gone' } }),
+		response(404, {}),
+		response(404, null),
+		response(404, []),
+		response(404, { error: 'not found' }),
+		response(404, { error: { message: '' } }),
+		response(404, { error: { message: 404 } }),
+		response(404, { error: { type: 'x' } }),
+		response(404, { error: [{ message: 'x' }] }),
+		response(404, { message: 'no Route matched with those values' }),
+		response(404, { success: false, message: 'x' }),
+		response(410, { error: { message: 'gone' } }),
 		fault('reset'),
 	]) {
 		expect(isUnknownTask(outcome)).toBe(false);

@@ -8,7 +8,7 @@ import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
 import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
-	answer,
+	response,
 	fault,
 	fixedWindows,
 	page,
@@ -78,21 +78,21 @@ describe('a task', () => {
 		['at once if its first pause is over', 2001, 0],
 		['after its first pause if the clock of who submitted it is ahead', -60_000, 2000],
 		['after its first pause if its age is no number', NaN, 2000],
-	])('is first asked about %s', async (_name, ageMs, at) => {
+	])('is first polled %s', async (_name, ageMs, at) => {
 		const { clock, poller, polls } = pollerFor(async () => state('a', 'completed'));
 		await clock.run(poller.wait(task('a'), 60_000, ageMs));
 		expect(polls.map((poll) => poll.at)).toEqual([at]);
 	});
 
-	test('that cannot be asked about is a problem at once', async () => {
+	test('that cannot be polled is a problem at once', async () => {
 		const { clock, poller } = pollerFor(async () => ({ kind: 'final', error }));
 		const settled = await clock.run(poller.wait(task('a'), 60_000));
 		expect(settled).toEqual({ kind: 'problem', error });
 	});
 
 	test('survives faults that pass', async () => {
-		const answers = [passing(), passing(), passing(), state('a', 'completed')];
-		const { clock, poller } = pollerFor(async () => answers.shift()!);
+		const responses = [passing(), passing(), passing(), state('a', 'completed')];
+		const { clock, poller } = pollerFor(async () => responses.shift()!);
 		expect(await clock.run(poller.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
 	});
 });
@@ -142,7 +142,7 @@ describe('the pauses', () => {
 		expect(clock.now()).toBe(pauseMs);
 	});
 
-	test('are counted from the last answer', async () => {
+	test('are counted from the last response', async () => {
 		const { clock, poller, pausesMs } = pollerFor(async () => {
 			await clock.sleep(7000);
 			return state('a', 'running');
@@ -158,8 +158,8 @@ describe('the pauses', () => {
 	});
 
 	test('honour Retry-After', async () => {
-		const answers = [passing(30_000), passing(500), state('a', 'completed')];
-		const { clock, poller, pausesMs } = pollerFor(async () => answers.shift()!);
+		const responses = [passing(30_000), passing(500), state('a', 'completed')];
+		const { clock, poller, pausesMs } = pollerFor(async () => responses.shift()!);
 		await clock.run(poller.wait(task('a'), 600_000));
 		expect(pausesMs()[0]).toBe(30_000);
 		expect(pausesMs()[1]).toBeGreaterThanOrEqual(2000);
@@ -167,10 +167,10 @@ describe('the pauses', () => {
 	});
 });
 
-test('a task whose question was refused for haste is asked about again without its pause', async () => {
+test('a task whose poll was refused for its rate is polled again without its pause', async () => {
 	const rateLimited: PollResult = { kind: 'passing', error, rateLimited: true };
-	const answers = [rateLimited, { ...rateLimited, pauseMs: 4000 }, state('a', 'completed')];
-	const { clock, poller, pausesMs } = pollerFor(async () => answers.shift()!);
+	const responses = [rateLimited, { ...rateLimited, pauseMs: 4000 }, state('a', 'completed')];
+	const { clock, poller, pausesMs } = pollerFor(async () => responses.shift()!);
 	await clock.run(poller.wait(task('a'), 60_000));
 	expect(pausesMs()[0]).toBeGreaterThanOrEqual(1000);
 	expect(pausesMs()[0]).toBeLessThanOrEqual(1200);
@@ -230,7 +230,7 @@ describe('the deadline', () => {
 		expect(poller.open).toBe(0);
 	});
 
-	test('a task whose questions were all refused for haste is asked about once more', async () => {
+	test('a task whose polls were all refused for their rate is polled once more', async () => {
 		const { clock, poller } = pollerFor(async () =>
 			clock.now() < 21_000 ? { ...passing(), rateLimited: true } : state('a', 'completed'),
 		);
@@ -249,7 +249,7 @@ describe('the deadline', () => {
 		expect(clock.now()).toBe(23_000);
 	});
 
-	test('the answer to a poll that had to wait for its turn is used', async () => {
+	test('the response to a poll that had to wait for its turn is used', async () => {
 		const { clock, poller } = pollerFor(async () => {
 			if (clock.now() <= 15_000) return state('a', 'running');
 			// Other requests were before it, and the time-out does not run while it waits.
@@ -270,7 +270,7 @@ describe('the deadline', () => {
 			wallClock: clock.now,
 			sendOnce: async ({ path }, timeoutMs = NaN) => {
 				sent.push(`${path.split('/').pop()} at ${clock.now()} for ${timeoutMs}`);
-				return answer(200, { status: 'running' });
+				return response(200, { status: 'running' });
 			},
 		});
 		const poller = createPoller({
@@ -312,7 +312,7 @@ describe('the deadline', () => {
 		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		await clock.run(poller.wait(task('a'), 60_000));
 		expect(polls[0].timeoutMs).toBe(30_000);
-		// An answer may come a moment late.
+		// A response may come a moment late.
 		expect(polls.at(-1)!.timeoutMs).toBe(4000);
 		expect(polls.every(({ at, timeoutMs }) => at + timeoutMs <= 63_000)).toBe(true);
 	});
@@ -377,7 +377,7 @@ describe('when the run is stopped', () => {
 });
 
 describe('many tasks', () => {
-	test('each get their own answer, and no timer is left', async () => {
+	test('each get their own response, and no timer is left', async () => {
 		const { clock, poller } = pollerFor(async ({ taskId }) =>
 			state(taskId, clock.now() > Number(taskId) * 700 ? 'completed' : 'running'),
 		);
@@ -457,7 +457,8 @@ describe('many tasks', () => {
 		return { finished: kinds, lastMs: clock.now(), idealMs: Math.max(...finishedAt), gateway };
 	}
 
-	const status = (finished: boolean) => answer(200, { status: finished ? 'completed' : 'running' });
+	const status = (finished: boolean) =>
+		response(200, { status: finished ? 'completed' : 'running' });
 
 	test.each([
 		['whole seconds', () => fixedWindows(50)],
@@ -478,13 +479,13 @@ describe('many tasks', () => {
 
 	test('come back all, though a third of the polls fail in every way', async () => {
 		const faults: Outcome[] = [
-			answer(429),
-			answer(429, {}, { 'retry-after': '1' }),
-			answer(500),
+			response(429),
+			response(429, {}, { 'retry-after': '1' }),
+			response(500),
 			page(502, '<html>Bad Gateway'),
-			answer(503, {}, { 'retry-after': 'soon' }),
-			answer(504),
-			answer(408),
+			response(503, {}, { 'retry-after': 'soon' }),
+			response(504),
+			response(408),
 			page(200, ''),
 			page(200, '{"status": "comp'),
 			page(200, '<html>'),

@@ -7,9 +7,9 @@ import {
 	speaksProtocol,
 } from '../../../gateway/client/credentialProbe.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
-import { answer, fault, page } from '../virtual-gateway.mjs';
+import { response, fault, page } from '../virtual-gateway.mjs';
 
-const GATEWAY_404 = answer(404, {
+const GATEWAY_404 = response(404, {
 	error: { message: 'no such task', type: 'invalid_request_error' },
 });
 
@@ -19,7 +19,7 @@ test('the probe costs nothing', () => {
 
 test.each<[string, Outcome]>([
 	['404 of a gateway', GATEWAY_404],
-	['a task that exists after all', answer(200, { id: '1', status: 'queued' })],
+	['a task that exists after all', response(200, { id: '1', status: 'queued' })],
 ])('%s means a good key', (_name, outcome) => {
 	expect(readProbe(outcome)).toEqual({ ok: true, message: 'The gateway accepts the API key' });
 });
@@ -27,29 +27,29 @@ test.each<[string, Outcome]>([
 test.each<[string, Outcome, RegExp]>([
 	[
 		'401',
-		answer(401, { error: { message: 'bad' } }),
+		response(401, { error: { message: 'bad' } }),
 		/rejected the API key \(401\)\. Copy the key again/,
 	],
 	['401 without a body', page(401, ''), /rejected the API key \(401\)/],
-	['403', answer(403, { error: {} }), /rejected the API key \(403\)/],
+	['403', response(403, { error: {} }), /rejected the API key \(403\)/],
 	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not of the console/],
 	['a web page with 404', page(404, '<html>'), /web page \(404\)/],
 	[
 		'404 of something else',
-		answer(404, { detail: 'Not Found' }),
+		response(404, { detail: 'Not Found' }),
 		/\(404\), but it isn't a media gateway/,
 	],
 	['404 in plain text', page(404, 'not found'), /it isn't a media gateway/],
 	[
 		'200 of something else',
-		answer(200, { hello: 'world' }),
+		response(200, { hello: 'world' }),
 		/\(200\), but it isn't a media gateway/,
 	],
-	['a list', answer(200, []), /it isn't a media gateway/],
-	['400', answer(400, { error: { message: 'x' } }), /it isn't a media gateway/],
-	['a redirect', answer(301, {}, { location: 'https://x/' }), /redirects to another one/],
-	['429', answer(429, {}), /can't check the API key now \(429\)/],
-	['503', answer(503, { error: { message: 'x' } }), /can't check the API key now \(503\)/],
+	['a list', response(200, []), /it isn't a media gateway/],
+	['400', response(400, { error: { message: 'x' } }), /it isn't a media gateway/],
+	['a redirect', response(301, {}, { location: 'https://x/' }), /redirects to another one/],
+	['429', response(429, {}), /can't check the API key now \(429\)/],
+	['503', response(503, { error: { message: 'x' } }), /can't check the API key now \(503\)/],
 	[
 		'nothing there',
 		fault('refused', 'ECONNREFUSED'),
@@ -73,9 +73,9 @@ describe('the address of the listing', () => {
 	});
 
 	test.each<[string, Outcome]>([
-		['models', answer(200, { success: true, data: { items: [{ model: 'm' }], total: 1 } })],
-		['no models yet', answer(200, { success: true, data: { items: [], total: 0 } })],
-		['too often', answer(429, { success: false, message: 'slow' })],
+		['models', response(200, { success: true, data: { items: [{ model: 'm' }], total: 1 } })],
+		['no models yet', response(200, { success: true, data: { items: [], total: 0 } })],
+		['too often', response(429, { success: false, message: 'slow' })],
 	])('%s: it is there', (_name, outcome) => {
 		expect(readListingProbe(outcome).ok).toBe(true);
 	});
@@ -89,12 +89,12 @@ describe('the address of the listing', () => {
 		['no https there', fault('invalidAddress', 'EPROTO')],
 		['TLS', fault('tlsMismatch')],
 		['a web page', page(200, '<html>')],
-		['a redirect', answer(302, {}, { location: 'https://x/' })],
-		['404', answer(404, { success: false, message: 'x' })],
-		['401', answer(401, {})],
+		['a redirect', response(302, {}, { location: 'https://x/' })],
+		['404', response(404, { success: false, message: 'x' })],
+		['401', response(401, {})],
 		['503', page(503, '')],
-		['something else', answer(200, { hello: 'world' })],
-		['a failure with 200', answer(200, { success: false, message: 'no' })],
+		['something else', response(200, { hello: 'world' })],
+		['a failure with 200', response(200, { success: false, message: 'no' })],
 	])('%s: the error names the field, and no other address', (_name, outcome) => {
 		const { ok, message } = readListingProbe(outcome);
 		expect([ok, message]).toEqual([false, expect.stringContaining("'Media URL'")]);
@@ -109,10 +109,10 @@ test('only what a wrong protocol can lead to is reason to try the other', () => 
 	for (const outcome of [plain, fault('reset'), fault('invalidAddress', 'EPROTO')]) {
 		expect(mayBeWrongProtocol(outcome)).toBe(true);
 	}
-	for (const outcome of [answer(400, { error: {} }), GATEWAY_404, fault('notFound')]) {
+	for (const outcome of [response(400, { error: {} }), GATEWAY_404, fault('notFound')]) {
 		expect(mayBeWrongProtocol(outcome)).toBe(false);
 	}
-	expect([plain, fault('certificate'), answer(404, {})].map(speaksProtocol)).toEqual([
+	expect([plain, fault('certificate'), response(404, {})].map(speaksProtocol)).toEqual([
 		false,
 		true,
 		true,

@@ -13,7 +13,7 @@ import {
 	isRateLimited,
 } from '../../../gateway/client/retryPolicy.js';
 import { isQuotaRefusal } from '../../../gateway/protocol/quota.js';
-import { answer, fault, FAULTS, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+import { response, fault, FAULTS, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
 const QUOTA = { error: { message: 'Insufficient quota', type: 'insufficient_quota' } };
@@ -31,37 +31,37 @@ const decide = (outcome: Outcome, paid: boolean, attempt = 1, quotaRefusals = 0)
 /** What the design prescribes (section 4): sent again if paid, if free, and whether surely not accepted. */
 const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolean, safe: boolean]> =
 	[
-		['200 with JSON', answer(200, { id: '1' }), false, false, false],
-		['201 with JSON', answer(201, { id: '1' }), false, false, false],
+		['200 with JSON', response(200, { id: '1' }), false, false, false],
+		['201 with JSON', response(201, { id: '1' }), false, false, false],
 		['200 with an empty body', page(200, ''), false, true, false],
 		['200 with a web page', page(200, '<html>'), false, true, false],
 		['200 with half a document', page(200, '{"id": "1'), false, true, false],
-		['200 with a list', answer(200, []), false, true, false],
-		['200 with null', answer(200, null), false, true, false],
+		['200 with a list', response(200, []), false, true, false],
+		['200 with null', response(200, null), false, true, false],
 		['204 without a body', page(204, ''), false, true, false],
-		['301', answer(301), false, false, true],
-		['302', answer(302), false, false, true],
-		['303', answer(303), false, false, false],
-		['307', answer(307), false, false, true],
-		['400', answer(400), false, false, true],
-		['401', answer(401), false, false, true],
-		['403', answer(403), false, false, true],
-		['404', answer(404), false, false, true],
-		['408', answer(408), false, true, false],
-		['409', answer(409), false, false, true],
-		['413', answer(413), false, false, true],
-		['422', answer(422), false, false, true],
-		['425', answer(425), false, true, true],
-		['429', answer(429, TOO_OFTEN), true, true, true],
+		['301', response(301), false, false, true],
+		['302', response(302), false, false, true],
+		['303', response(303), false, false, false],
+		['307', response(307), false, false, true],
+		['400', response(400), false, false, true],
+		['401', response(401), false, false, true],
+		['403', response(403), false, false, true],
+		['404', response(404), false, false, true],
+		['408', response(408), false, true, false],
+		['409', response(409), false, false, true],
+		['413', response(413), false, false, true],
+		['422', response(422), false, false, true],
+		['425', response(425), false, true, true],
+		['429', response(429, TOO_OFTEN), true, true, true],
 		['429 without a body', page(429, ''), true, true, true],
-		['500', answer(500), false, true, false],
-		['501', answer(501), false, true, false],
+		['500', response(500), false, true, false],
+		['501', response(501), false, true, false],
 		['502', page(502, '<html>Bad Gateway'), false, true, false],
-		['503', answer(503), false, true, false],
-		['503 with Retry-After', answer(503, {}, { 'retry-after': '2' }), false, true, false],
-		['504', answer(504), false, true, false],
-		['529', answer(529), false, true, false],
-		['599', answer(599), false, true, false],
+		['503', response(503), false, true, false],
+		['503 with Retry-After', response(503, {}, { 'retry-after': '2' }), false, true, false],
+		['504', response(504), false, true, false],
+		['529', response(529), false, true, false],
+		['599', response(599), false, true, false],
 		['connection refused', fault('refused'), true, true, true],
 		['name not found', fault('notFound'), true, true, true],
 		['certificate not trusted', fault('certificate'), false, false, true],
@@ -72,7 +72,7 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['no TLS in common', fault('tlsMismatch'), false, false, true],
 		['connection reset', fault('reset'), false, true, false],
 		['time-out', fault('timeout'), false, true, false],
-		['answer too large', fault('tooLarge'), false, false, false],
+		['response too large', fault('tooLarge'), false, false, false],
 		['any other fault', fault('other'), false, true, false],
 	];
 
@@ -99,7 +99,7 @@ describe.each(MATRIX)('after %s', (_name, outcome, paid, free, safe) => {
 test('a paid request is sent again only where it was certainly not accepted', () => {
 	const everything = [
 		...FAULTS.map((kind) => fault(kind)),
-		...Array.from({ length: 500 }, (_, index) => answer(100 + index, TOO_OFTEN)),
+		...Array.from({ length: 500 }, (_, index) => response(100 + index, TOO_OFTEN)),
 		...Array.from({ length: 500 }, (_, index) => page(100 + index, '')),
 	];
 	const again = everything.filter((outcome) => decide(outcome, true).again);
@@ -114,7 +114,7 @@ describe('a 429', () => {
 		{ error: { message: 'not enough credits' } },
 		{ error: { message: 'Please top up your account' } },
 	])('that speaks of money is sent again once: %j', (body) => {
-		const outcome = answer(429, body);
+		const outcome = response(429, body);
 		expect(isQuotaRefusal(outcome)).toBe(true);
 		expect(isRateLimited(outcome)).toBe(false);
 		for (const paid of [true, false]) {
@@ -126,19 +126,19 @@ describe('a 429', () => {
 	test.each(['Too many requests', 'rate_limit_error', 'refused by the load balancer', ''])(
 		'that speaks of haste halts the whole run: %j',
 		(message) => {
-			const outcome = answer(429, { error: { message } });
+			const outcome = response(429, { error: { message } });
 			expect(isRateLimited(outcome)).toBe(true);
 			expect(decide(outcome, true)).toMatchObject({ again: true, rateLimited: true });
 		},
 	);
 
 	test('is no quota refusal with another status', () => {
-		expect(isQuotaRefusal(answer(400, QUOTA))).toBe(false);
+		expect(isQuotaRefusal(response(400, QUOTA))).toBe(false);
 	});
 
 	test.each([true, false])('is taken patiently, but not for ever (paid: %s)', (paid) => {
 		const again = Array.from({ length: 30 }, (_, index) =>
-			decide(answer(429, TOO_OFTEN), paid, index + 1),
+			decide(response(429, TOO_OFTEN), paid, index + 1),
 		);
 		expect(again.filter((decision) => decision.again)).toHaveLength(14);
 	});
@@ -156,14 +156,14 @@ describe('the pause before the next attempt', () => {
 	});
 
 	test('is at least what the gateway asks for', () => {
-		const outcome = answer(503, {}, { 'retry-after': '17' });
+		const outcome = response(503, {}, { 'retry-after': '17' });
 		expect(decide(outcome, false)).toMatchObject({ again: true, afterMs: 17_000 });
-		const rateLimited = answer(503, {}, { 'retry-after': '0' });
+		const rateLimited = response(503, {}, { 'retry-after': '0' });
 		expect(decide(rateLimited, false)).toMatchObject({ again: true, afterMs: 750 });
 	});
 
 	test('is not an hour: then the user is told instead', () => {
-		const asking = (seconds: number) => answer(429, TOO_OFTEN, { 'retry-after': `${seconds}` });
+		const asking = (seconds: number) => response(429, TOO_OFTEN, { 'retry-after': `${seconds}` });
 		expect(decide(asking(300), true).again).toBe(true);
 		expect(decide(asking(301), true).again).toBe(false);
 	});

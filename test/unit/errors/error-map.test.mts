@@ -14,7 +14,7 @@ import {
 	UnknownOutcomeError,
 	withDetails,
 } from '../../../gateway/util/gatewayError.js';
-import { answer, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };
 const sync = planGeneration(request);
@@ -29,7 +29,7 @@ const message = planMessage({
 const sampled: RequestPlan = { ...message, body: { ...message.body, temperature: 1, top_p: 0.5 } };
 
 const saying = (httpCode: number, text: string) =>
-	answer(httpCode, { error: { message: text, type: 'invalid_request_error' } });
+	response(httpCode, { error: { message: text, type: 'invalid_request_error' } });
 
 /** What a person reads. */
 const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string => {
@@ -46,7 +46,7 @@ describe('the statuses of the specification', () => {
 			/rejected the request \(400\): bad size \| Check the model.*You weren't charged/,
 		],
 		['401', sync, saying(401, 'who?'), /rejected the API key \(401\): who\? \| Check the API key/],
-		['403', sync, answer(403), /doesn't allow this request \(403\) \| .*console/],
+		['403', sync, response(403), /doesn't allow this request \(403\) \| .*console/],
 		[
 			'404 of a task',
 			poll,
@@ -56,14 +56,14 @@ describe('the statuses of the specification', () => {
 		[
 			'404 of a model',
 			planModel('x'),
-			answer(404, { success: false, message: 'no such model' }),
+			response(404, { success: false, message: 'no such model' }),
 			/\(404\): no such model/,
 		],
-		['413', sync, answer(413), /too large for the gateway \(413\) \| Shorten the text/],
+		['413', sync, response(413), /too large for the gateway \(413\) \| Shorten the text/],
 		[
 			'429 for haste',
 			sync,
-			answer(429, TOO_OFTEN),
+			response(429, TOO_OFTEN),
 			/Rate limit exceeded \(429\).* \| Lower 'Requests per Second'.*weren't charged/,
 		],
 		[
@@ -78,15 +78,15 @@ describe('the statuses of the specification', () => {
 			saying(500, 'oops'),
 			/while checking the task status, .*unavailable \(500\): oops \| Try again later/i,
 		],
-		['599 of a poll', poll, answer(599), /unavailable \(599\) \| Try again later/],
-		['408 of a poll', poll, answer(408), /unavailable \(408\)/],
+		['599 of a poll', poll, response(599), /unavailable \(599\) \| Try again later/],
+		['408 of a poll', poll, response(408), /unavailable \(408\)/],
 		[
 			'307',
 			sync,
-			answer(307, {}, { location: 'https://new.example/' }),
+			response(307, {}, { location: 'https://new.example/' }),
 			/redirected to another address \(307\) \| The API key isn't sent.*https:\/\/new\.example\/ is your/,
 		],
-		['another 4xx', poll, answer(418), /rejected the request \(418\) \| Check the parameters/],
+		['another 4xx', poll, response(418), /rejected the request \(418\) \| Check the parameters/],
 		[
 			'a web page',
 			poll,
@@ -95,7 +95,7 @@ describe('the statuses of the specification', () => {
 		],
 		['an empty body', poll, page(200, ' '), /responded with an empty body/],
 		['half a document', poll, page(200, '{"id'), /responded with a body that isn't JSON/],
-		['a list', poll, answer(200, []), /JSON without any of the expected fields/],
+		['a list', poll, response(200, []), /JSON without any of the expected fields/],
 	])('%s', (_name, plan, outcome, expected) => {
 		expect(words(plan, outcome)).toMatch(expected);
 		expect(errorFor(plan, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
@@ -153,7 +153,7 @@ describe('the cases of the message endpoint', () => {
 		[
 			'401 as a string',
 			message,
-			answer(401, 'this key is not enabled'),
+			response(401, 'this key is not enabled'),
 			/disabled, expired or out of quota/,
 		],
 	])('%s', (_name, plan, outcome, expected) => {
@@ -189,8 +189,8 @@ describe('faults', () => {
 		expect(words(poll, fault('reset', 'ECONNRESET'), 6)).toBe(
 			'While checking the task status, the connection was closed before the response was complete (tried 6 times) | Try again later. (ECONNRESET)',
 		);
-		expect(words(poll, answer(503), 6)).toMatch(/\(503\) \(tried 6 times\) \|/);
-		expect(words(poll, answer(503), 1)).not.toMatch(/tried/);
+		expect(words(poll, response(503), 6)).toMatch(/\(503\) \(tried 6 times\) \|/);
+		expect(words(poll, response(503), 1)).not.toMatch(/tried/);
 	});
 });
 
@@ -199,12 +199,12 @@ describe('a paid request whose outcome is unknown', () => {
 		['a time-out', fault('timeout')],
 		['a reset', fault('reset')],
 		['any other fault', fault('other')],
-		['an answer that is too large', fault('tooLarge')],
+		['a response that is too large', fault('tooLarge')],
 		['500', saying(500, 'oops')],
 		['502', page(502, '<html>')],
-		['503', answer(503)],
-		['504', answer(504)],
-		['408', answer(408)],
+		['503', response(503)],
+		['504', response(504)],
+		['408', response(408)],
 		['a web page', page(200, '<html>')],
 		['half a document', page(200, '{"id')],
 		['an empty body', page(200, '')],
@@ -225,10 +225,10 @@ describe('a paid request whose outcome is unknown', () => {
 		['a refused connection', fault('refused')],
 		['an unknown name', fault('notFound')],
 		['an untrusted certificate', fault('certificate')],
-		['400', answer(400)],
-		['401', answer(401)],
-		['429', answer(429, TOO_OFTEN)],
-		['a redirect', answer(302)],
+		['400', response(400)],
+		['401', response(401)],
+		['429', response(429, TOO_OFTEN)],
+		['a redirect', response(302)],
 	])('is not assumed after %s', (_name, outcome) => {
 		expect(errorFor(submit, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
 	});
@@ -253,7 +253,7 @@ describe("the gateway's own words", () => {
 		[null, undefined],
 		[{}, undefined],
 	])('in %j', (body, expected) => {
-		expect(gatewayMessage(answer(400, body) as HttpResponse)).toBe(expected);
+		expect(gatewayMessage(response(400, body) as HttpResponse)).toBe(expected);
 	});
 
 	test.each([
@@ -300,8 +300,8 @@ describe("the gateway's own words", () => {
 		expect(gatewayMessage(saying(401, text) as HttpResponse)).toBe(shown);
 	});
 
-	test('nothing of the answer but its words is in an error', () => {
-		const outcome = answer(
+	test('nothing of the response but its words is in an error', () => {
+		const outcome = response(
 			400,
 			{ error: { message: '<i>no</i>\u0007' }, secret: 'sk-123456789' },
 			{
@@ -315,7 +315,7 @@ describe("the gateway's own words", () => {
 });
 
 test('errors are told apart by name', () => {
-	expect(errorFor(poll, answer(400))).toBeInstanceOf(GatewayError);
-	expect(errorFor(poll, answer(400)).name).toBe('GatewayError');
+	expect(errorFor(poll, response(400))).toBeInstanceOf(GatewayError);
+	expect(errorFor(poll, response(400)).name).toBe('GatewayError');
 	expect(errorFor(submit, fault('reset')).name).toBe('UnknownOutcomeError');
 });

@@ -199,7 +199,7 @@ function check<Ts extends [unknown, ...unknown[]]>(
 }
 
 check(
-	'any task answer is read, and an unsafe text never becomes a reason or a status',
+	'any task response is read, and an unsafe text never becomes a reason or a status',
 	fc.property(jsonObject, (body) => {
 		const state = readTaskState(task, body);
 		expect(state.images.every(({ url }) => typeof url === 'string' && url !== '')).toBe(true);
@@ -346,7 +346,7 @@ check(
 );
 
 check(
-	'whatever is answered, each wait ends soon after its deadline and asks no more often than once a second',
+	'whatever the responses, each wait ends soon after its deadline and polls no more often than once a second',
 	fc.asyncProperty(
 		fc.array(fc.tuple(outcome, fc.nat(60_000)), { minLength: 1, maxLength: 30 }),
 		fc.array(fc.oneof(fc.integer({ min: -10, max: 120_000 }), fc.double()), {
@@ -355,7 +355,7 @@ check(
 		}),
 		fc.tuple(fc.double(), fc.double(), fc.double()),
 		fc.integer(),
-		async (answers, maxWaits, [intervalMs, expected, ageMs], seed) => {
+		async (responses, maxWaits, [intervalMs, expected, ageMs], seed) => {
 			const clock = new FakeClock(seed);
 			const asked = new Map<string, number>();
 			let next = 0;
@@ -366,7 +366,7 @@ check(
 				pollOnce: async ({ taskId }, timeLeftMs): Promise<PollResult> => {
 					expect(timeLeftMs()).toBeGreaterThanOrEqual(1000);
 					expect(clock.now() - (asked.get(taskId) ?? -Infinity)).toBeGreaterThanOrEqual(999.99);
-					const [result, takesMs] = answers[next++ % answers.length];
+					const [result, takesMs] = responses[next++ % responses.length];
 					await clock.sleep(takesMs);
 					asked.set(taskId, clock.now());
 					if (isGood(result)) return { kind: 'state', state: readTaskState(task, result.json) };
@@ -378,10 +378,10 @@ check(
 				},
 			});
 			const waits = maxWaits.map(async (maxWaitMs, index) => {
-				// A wait without an end would be asked about for ever.
+				// A wait without an end would be polled for ever.
 				const bounded = Math.min(maxWaitMs, 200_000);
 				await poller.wait({ taskId: `${index}`, taskType: 'edit' }, bounded, ageMs);
-				// Half a minute more, where no answer has told anything about it yet.
+				// Half a minute more, where no response has told anything about it yet.
 				expect(clock.now()).toBeLessThanOrEqual((bounded > 1000 ? bounded : 1000) + 30_000);
 			});
 			await clock.run(Promise.all(waits));
@@ -393,7 +393,7 @@ check(
 );
 
 check(
-	'whatever is answered, each request ends, and a paid one was accepted once at the most',
+	'whatever the responses, each request ends, and a paid one was accepted once at the most',
 	fc.asyncProperty(
 		fc.array(outcome, { minLength: 1, maxLength: 20 }),
 		fc.integer({ min: 1, max: 20 }),

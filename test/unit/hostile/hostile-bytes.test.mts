@@ -125,7 +125,7 @@ const slowOf = (texts: string[], read: (text: string) => unknown, tries?: number
 		.filter(([, ms]) => ms >= LONGEST_BLOCK_MS)
 		.map(([text, ms]) => `${JSON.stringify(text.slice(0, 30))}: ${Math.round(ms)} ms`);
 
-const answer = (httpCode: number, text: string, json?: unknown): HttpResponse => ({
+const response = (httpCode: number, text: string, json?: unknown): HttpResponse => ({
 	kind: 'response',
 	httpCode,
 	headers: { 'retry-after': text, location: text },
@@ -161,12 +161,12 @@ describe('64 kB of text', () => {
 		],
 		['a MIME type', (text) => [safeMimeType(text), extensionFor(text)], FRAMED],
 		['a data: URL', (text) => [readDataUrl(text), readDataUrl(`data:${text}`)], FRAMED],
-		['an error in words', (text) => gatewayMessage(answer(400, text)), FRAMED],
-		['an error as JSON', (text) => gatewayMessage(answer(400, '', { error: { message: text } }))],
-		['an error of an answer', (text) => errorFor(poll, answer(500, text, parseJson(text)))],
-		['an error of a paid answer', (text) => errorFor(paid, answer(200, text))],
-		['a refusal', (text) => errorFor(poll, answer(429, text, { error: text }))],
-		['a redirect that is not followed', (text) => errorFor(poll, answer(302, text))],
+		['an error in words', (text) => gatewayMessage(response(400, text)), FRAMED],
+		['an error as JSON', (text) => gatewayMessage(response(400, '', { error: { message: text } }))],
+		['an error of a response', (text) => errorFor(poll, response(500, text, parseJson(text)))],
+		['an error of a paid response', (text) => errorFor(paid, response(200, text))],
+		['a refusal', (text) => errorFor(poll, response(429, text, { error: text }))],
+		['a redirect that is not followed', (text) => errorFor(poll, response(302, text))],
 		['a quotation', (text) => [quote(text), firstText([text])], FRAMED],
 		[
 			'JSON',
@@ -207,20 +207,23 @@ describe('64 kB of text', () => {
 			(text) =>
 				decideRetry({
 					plan: poll,
-					outcome: answer(429, text),
+					outcome: response(429, text),
 					attempts: 1,
 					quotaRefusals: 0,
 					random: 0,
 					nowMs: 0,
 				}),
 		],
-		['a refusal for quota', (text) => isQuotaRefusal(answer(429, text, { message: text }))],
+		['a refusal for quota', (text) => isQuotaRefusal(response(429, text, { message: text }))],
 		['the words of a fault', (text) => [faultOf(undefined, text), faultOf('ECONNREFUSED', text)]],
 		['a fault', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
-		['a redirect', (text) => redirectTarget(poll, answer(302, text), `${home}/a`, home)],
+		['a redirect', (text) => redirectTarget(poll, response(302, text), `${home}/a`, home)],
 		['a redirect of a download', (text) => downloadTarget(302, text, 'http://h/')],
 		['headers', (text) => plainHeaders({ [text]: text }, erase)],
-		['the answer to the test of a key', (text) => readProbe(answer(404, text, parseJson(text)))],
+		[
+			'the response to the test of a key',
+			(text) => readProbe(response(404, text, parseJson(text))),
+		],
 		['a model of the listing', (text) => readModel({ model: text, note: text, modes: [text] })],
 		['a price', (text) => priceInWords({ unit: text, mode: 'price', value: 1 })],
 		['a model of a message', (text) => messageHints({ model: text, thinking: 'adaptive' })],
@@ -243,7 +246,7 @@ describe('64 kB of text', () => {
 					},
 				]),
 		],
-		['an answer to a chat', (text) => readChatResponse({ content: [{ type: text, text }] })],
+		['a response to a chat', (text) => readChatResponse({ content: [{ type: text, text }] })],
 		['an event of a stream', (text) => new MessageStream().add({ event: text, data: text })],
 	])('%s', (_, read, texts = TEXTS) => {
 		expect(slowOf(texts, read)).toEqual([]);

@@ -88,7 +88,7 @@ const end = (stop_reason: string) => ({
 });
 const stop = { type: 'message_stop' };
 
-describe('a streamed answer', () => {
+describe('a streamed response', () => {
 	const events = [
 		start,
 		{ type: 'ping' },

@@ -34,12 +34,12 @@ async function read(body: string | Buffer, { type, chunk = Infinity, status = 20
 	};
 	const onPiece = (piece: Piece) => pieces.push(piece);
 	const options = { onPiece, withoutKey, keyFilter, arrived };
-	const answer = await readStreamedResponse(response as never, options).then(
+	const read = await readStreamedResponse(response as never, options).then(
 		(whole) => whole,
 		(error: unknown) => ({ error, json: undefined, text: '' }),
 	);
 	const said = pieces.map(({ text }) => text).join('');
-	return { ...answer, pieces, said, arrived, stream };
+	return { ...read, pieces, said, arrived, stream };
 }
 
 const event = (type: string, data: object) =>

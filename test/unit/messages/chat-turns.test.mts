@@ -42,18 +42,18 @@ function takenApart(blocks: Block[]): ChatTurn[] {
 }
 
 describe('a turn with tool calls', () => {
-	const answer = [thinking(''), text('Let me see.'), call('one'), call('two')];
+	const response = [thinking(''), text('Let me see.'), call('one'), call('two')];
 	let kept: KeptTurn[];
 
 	beforeEach(() => {
 		kept = [];
-		keep(kept, [question], answer);
+		keep(kept, [question], response);
 	});
 
 	test('is put together again as it came, thinking with an empty text included', () => {
-		expect(restore(kept, [question, ...takenApart(answer)])).toEqual([
+		expect(restore(kept, [question, ...takenApart(response)])).toEqual([
 			question,
-			turn('assistant', ...answer),
+			turn('assistant', ...response),
 			turn('user', result('one'), result('two')),
 		]);
 	});
@@ -63,7 +63,7 @@ describe('a turn with tool calls', () => {
 		const results = turn('user', result('one'), result('two'));
 		expect(restore(kept, [question, whole, results])).toEqual([
 			question,
-			turn('assistant', ...answer),
+			turn('assistant', ...response),
 			results,
 		]);
 	});
@@ -79,7 +79,7 @@ describe('a turn with tool calls', () => {
 
 	test('does not swallow what follows', () => {
 		const more = turn('user', text('And now?'));
-		expect(restore(kept, [question, ...takenApart(answer), more]).at(-1)).toEqual(
+		expect(restore(kept, [question, ...takenApart(response), more]).at(-1)).toEqual(
 			turn('user', result('one'), result('two'), text('And now?')),
 		);
 	});
@@ -87,10 +87,10 @@ describe('a turn with tool calls', () => {
 	test('keeps to its own calls where several turns follow each other', () => {
 		const next = [thinking('More.'), call('three')];
 		keep(kept, [question], next);
-		const turns = [question, ...takenApart(answer), ...takenApart(next)];
+		const turns = [question, ...takenApart(response), ...takenApart(next)];
 		expect(restore(kept, turns).map(({ content }) => content)).toEqual([
 			question.content,
-			answer,
+			response,
 			[result('one'), result('two')],
 			next,
 			[result('three')],
@@ -104,21 +104,21 @@ describe('a turn with tool calls', () => {
 
 	test('survives being stored', () => {
 		const stored = JSON.parse(JSON.stringify(kept)) as KeptTurn[];
-		expect(restore(stored, [question, ...takenApart(answer)])[1]?.content).toEqual(answer);
+		expect(restore(stored, [question, ...takenApart(response)])[1]?.content).toEqual(response);
 	});
 });
 
 describe('a turn without tool calls', () => {
-	const answer = [thinking('It is a greeting.'), text('Hello.')];
+	const response = [thinking('It is a greeting.'), text('Hello.')];
 	const plain = turn('assistant', text('Hello.'));
 	const more = turn('user', text('Go on'));
 
-	test('gets its thinking back by its text and what it answers', () => {
+	test('gets its thinking back by its text and what it responds to', () => {
 		const kept: KeptTurn[] = [];
-		keep(kept, [question], answer);
+		keep(kept, [question], response);
 		expect(restore(kept, [question, plain, more])).toEqual([
 			question,
-			turn('assistant', ...answer),
+			turn('assistant', ...response),
 			more,
 		]);
 		expect(restore(kept, [more, plain, more])[1]).toEqual(plain);
@@ -135,7 +135,7 @@ describe('a turn without tool calls', () => {
 });
 
 describe('IDs of tool calls', () => {
-	/** Gives the calls of an answer their IDs as the chat model does, and keeps the answer. */
+	/** Gives the calls of a response their IDs as the chat model does, and keeps the response. */
 	function answered(kept: KeptTurn[], turns: ChatTurn[], blocks: Block[]) {
 		const giver = createIdGiver(idsInUse(kept, turns), 'seed');
 		const { content, callIds } = assignIds(blocks, giver);
@@ -147,7 +147,7 @@ describe('IDs of tool calls', () => {
 	const steps = (ids: string[]): ChatTurn[] =>
 		ids.flatMap((id) => [turn('assistant', call(id, 'changed')), turn('user', result(id))]);
 
-	test('that repeat from answer to answer stay apart, and go back as they came', () => {
+	test('that repeat from response to response stay apart, and go back as they came', () => {
 		const kept: KeptTurn[] = [];
 		let turns = [question];
 		const rounds = ['one', 'two', 'three'].map((words) => {
@@ -198,7 +198,7 @@ describe('IDs of tool calls', () => {
 		expect(ids).not.toEqual(['call_0']);
 	});
 
-	test('an answer that is read again has the IDs that it had', () => {
+	test('a response that is read again has the IDs that it had', () => {
 		const blocks = [call('x y'), call('x y')];
 		expect(answered([], [question], blocks)).toEqual(answered([], [question], blocks));
 	});
@@ -288,18 +288,18 @@ test('whatever an agent does to a run of tool turns, the blocks go back unchange
 	fc.assert(
 		fc.property(rounds, fc.boolean(), (made, apart) => {
 			const kept: KeptTurn[] = [];
-			const answers = made.map(({ thoughts, says, calls }, round) => [
+			const responses = made.map(({ thoughts, says, calls }, round) => [
 				...thoughts.map(thinking),
 				...(says === '' ? [] : [text(says)]),
 				...Array.from({ length: calls }, (_, index) => call(`${round}-${index}`)),
 			]);
 			let turns = [question];
-			for (const answer of answers) {
-				keep(kept, restore(kept, turns), answer);
-				const calls = answer.filter(({ type }) => type === 'tool_use');
+			for (const response of responses) {
+				keep(kept, restore(kept, turns), response);
+				const calls = response.filter(({ type }) => type === 'tool_use');
 				turns = turns.concat(
 					apart
-						? takenApart(answer)
+						? takenApart(response)
 						: [
 								turn('assistant', ...calls),
 								turn('user', ...calls.map(({ id }) => result(String(id)))),
@@ -308,9 +308,9 @@ test('whatever an agent does to a run of tool turns, the blocks go back unchange
 			}
 			const restored = restore(kept, turns);
 			const spoken = restored.filter(({ role }) => role === 'assistant');
-			expect(spoken.map(({ content }) => content)).toEqual(answers);
+			expect(spoken.map(({ content }) => content)).toEqual(responses);
 			expect(restored.map(({ role }) => role).join()).toBe(
-				`user${',assistant,user'.repeat(answers.length)}`,
+				`user${',assistant,user'.repeat(responses.length)}`,
 			);
 		}),
 	);

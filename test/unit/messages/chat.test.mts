@@ -167,7 +167,7 @@ describe('the plan', () => {
 		});
 	});
 
-	test('refuses a budget for thinking that leaves nothing for the answer', () => {
+	test('refuses a budget for thinking that leaves nothing for the response', () => {
 		const thinking = { ...settings, thinking: 'enabled' as const };
 		const plan = (changed: object) => () => planChat({ ...thinking, ...changed }, conversation, {});
 		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than 'Max Tokens'/);
@@ -216,7 +216,7 @@ describe('the plan', () => {
 	});
 });
 
-describe('an answer', () => {
+describe('a response', () => {
 	const body = {
 		id: 'msg_1',
 		content: [
@@ -237,18 +237,18 @@ describe('an answer', () => {
 	};
 
 	test('is handed on in parts, with its usage', () => {
-		const answer = readChatResponse(body);
-		expect(answer.parts).toEqual([
+		const response = readChatResponse(body);
+		expect(response.parts).toEqual([
 			{ type: 'reasoning', text: 'Hm.' },
 			{ type: 'text', text: 'Here' },
 			{ type: 'tool-call', toolCallId: 'c', toolName: 'draw', input: '{"prompt":"a fox"}' },
 		]);
-		expect(answer).toMatchObject({
+		expect(response).toMatchObject({
 			id: 'msg_1',
 			finishReason: 'tool-calls',
 			content: body.content,
 		});
-		expect(answer.usage).toEqual({
+		expect(response.usage).toEqual({
 			promptTokens: 17,
 			completionTokens: 30,
 			totalTokens: 47,
@@ -270,7 +270,7 @@ describe('an answer', () => {
 		expect(readChatResponse({ content, stop_reason })).toMatchObject({ finishReason });
 	});
 
-	test('that is cut off inside a tool call is no answer: half a prompt would be painted', () => {
+	test('that is cut off inside a tool call is no response: half a prompt would be painted', () => {
 		expect(() => readChatResponse({ ...body, stop_reason: 'max_tokens' })).toThrow('Max Tokens');
 		const content = [...body.content, { type: 'text', text: 'And so' }];
 		expect(readChatResponse({ ...body, content, stop_reason: 'max_tokens' })).toMatchObject({
@@ -322,10 +322,10 @@ describe('an answer', () => {
 		['end_turn', call.input],
 		['stop', call.input],
 	])('whose tool calls are whole reaches the tool, for %s', (stop_reason, input) => {
-		const answer = readChatResponse({ content: [{ ...call, input }], stop_reason });
-		expect(answer.finishReason).toBe('tool-calls');
-		expect(answer.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
-		expect(answer.content).toEqual([call]);
+		const response = readChatResponse({ content: [{ ...call, input }], stop_reason });
+		expect(response.finishReason).toBe('tool-calls');
+		expect(response.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
+		expect(response.content).toEqual([call]);
 	});
 
 	test.each(['__proto__', 'constructor', 'toString'])('may stop for %s', (stop_reason) => {
@@ -334,9 +334,9 @@ describe('an answer', () => {
 
 	test('may be a text alone, and have odd figures', () => {
 		const usage = { input_tokens: '7', output_tokens: -3, cache_read_input_tokens: null };
-		const answer = readChatResponse({ content: 'Here', stop_reason: 'end_turn', usage });
-		expect(answer.parts).toEqual([says]);
-		expect(answer.usage).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0 });
+		const response = readChatResponse({ content: 'Here', stop_reason: 'end_turn', usage });
+		expect(response.parts).toEqual([says]);
+		expect(response.usage).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0 });
 		expect(readChatResponse({ content: [says], usage: 'many' }).usage).toBeUndefined();
 	});
 });

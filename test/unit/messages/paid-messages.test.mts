@@ -51,7 +51,7 @@ describe('an unknown outcome', () => {
 	});
 });
 
-describe('an answer', () => {
+describe('a response', () => {
 	test('is handed out once in each later try of the run, in the same order', () => {
 		const { open } = storage();
 		const first = open();

@@ -20,7 +20,7 @@ import {
 	faultFrom,
 	type TransportOptions,
 } from '../../../nodes/shared/transport/http.js';
-import { answer, fault } from '../virtual-gateway.mjs';
+import { response, fault } from '../virtual-gateway.mjs';
 
 const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 
@@ -164,7 +164,7 @@ describe('a redirect after a paid request', () => {
 		[307, '/v1/images/generations?async=true', true],
 		[308, 'https://x.example/v1/images/generations/', true],
 	])('%s to %s: refused is %s', (httpCode, location, refused) => {
-		const outcome = answer(httpCode, {}, location === undefined ? {} : { location });
+		const outcome = response(httpCode, {}, location === undefined ? {} : { location });
 		expect(wasNotAccepted(outcome)).toBe(refused);
 		const error = errorFor(submit, outcome);
 		expect(error instanceof UnknownOutcomeError).toBe(!refused);
@@ -172,7 +172,7 @@ describe('a redirect after a paid request', () => {
 	});
 });
 
-test('an answer that breaks off behind its head is judged by its status', () => {
+test('a response that breaks off behind its head is judged by its status', () => {
 	const cut = (httpCode: number) => ({ ...fault('reset'), httpCode }) as ReturnType<typeof fault>;
 	expect([400, 401, 422, 429].map((code) => wasNotAccepted(cut(code)))).not.toContain(false);
 	expect([200, 201, 303, 408, 500, 503].map((code) => wasNotAccepted(cut(code)))).not.toContain(

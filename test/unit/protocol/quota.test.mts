@@ -1,6 +1,6 @@
 import { isQuotaRefusal, speaksOfMoney } from '../../../gateway/protocol/quota.js';
 import { isRateLimited } from '../../../gateway/client/retryPolicy.js';
-import { answer, page } from '../virtual-gateway.mjs';
+import { response, page } from '../virtual-gateway.mjs';
 
 const MONEY = [
 	'You exceeded your current quota, please check your plan and billing details.',
@@ -94,7 +94,7 @@ const HASTE = [
 	'',
 ];
 
-const refused = (error: unknown) => answer(429, { error });
+const refused = (error: unknown) => response(429, { error });
 
 test.each(MONEY)('is about money: %s', (message) => {
 	expect(speaksOfMoney(message)).toBe(true);
@@ -136,13 +136,13 @@ test('nothing else of the body counts, and no other status', () => {
 	const text = 'Insufficient balance';
 	for (const outcome of [
 		page(429, text),
-		answer(429, { message: text, success: false }),
-		answer(429, { error: text }),
-		answer(429, [text]),
-		answer(429, { error: { message: 'slow down', credits_remaining: 0, hint: text } }),
-		answer(429, { error: { message: { text } } }),
-		answer(400, { error: { message: text } }),
-		answer(503, { error: { message: text } }),
+		response(429, { message: text, success: false }),
+		response(429, { error: text }),
+		response(429, [text]),
+		response(429, { error: { message: 'slow down', credits_remaining: 0, hint: text } }),
+		response(429, { error: { message: { text } } }),
+		response(400, { error: { message: text } }),
+		response(503, { error: { message: text } }),
 	]) {
 		expect(isQuotaRefusal(outcome)).toBe(false);
 	}

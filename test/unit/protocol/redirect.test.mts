@@ -1,15 +1,15 @@
 import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { redirectTarget } from '../../../gateway/protocol/redirect.js';
-import { answer, fault } from '../virtual-gateway.mjs';
+import { response, fault } from '../virtual-gateway.mjs';
 
 const HOME = 'https://gateway.example/api';
 const get = planTaskQuery('generation', 't1');
 const post = planGeneration({ model: 'm', prompt: 'p' });
 const asked = `${HOME}/v1/images/generations/t1`;
 
-const to = (location: string, httpCode = 307) => answer(httpCode, {}, { location });
+const to = (location: string, httpCode = 307) => response(httpCode, {}, { location });
 
-test.each([301, 302, 303, 307, 308])('a question follows a %d within the gateway', (httpCode) => {
+test.each([301, 302, 303, 307, 308])('a poll follows a %d within the gateway', (httpCode) => {
 	expect(redirectTarget(get, to('/api/v1/other', httpCode), asked, HOME)).toBe(
 		'https://gateway.example/api/v1/other',
 	);
@@ -51,6 +51,6 @@ test.each([
 });
 
 test('nothing is followed without an address, nor after a fault', () => {
-	expect(redirectTarget(get, answer(307), asked, HOME)).toBeUndefined();
+	expect(redirectTarget(get, response(307), asked, HOME)).toBeUndefined();
 	expect(redirectTarget(get, fault('reset'), asked, HOME)).toBeUndefined();
 });

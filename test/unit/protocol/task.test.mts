@@ -3,7 +3,7 @@ import { taskError } from '../../../gateway/errors/taskErrors.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
 
-describe('the answer to a submit', () => {
+describe('the response to a submit', () => {
 	test.each([
 		[{ id: 'task-1', status: 'queued' }, 'task-1'],
 		[{ id: ' task-1\n' }, 'task-1'],
@@ -40,7 +40,7 @@ describe('images', () => {
 	});
 });
 
-describe('the answer to a question', () => {
+describe('the response to a poll', () => {
 	test('is read with everything that it says', () => {
 		const response = {
 			id: 't1',

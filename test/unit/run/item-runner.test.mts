@@ -86,7 +86,7 @@ test.each([true, false])(
 		const work: Work = {
 			prepare: async (index) => {
 				take(5);
-				// The last one waits for an answer, which comes after the Stop.
+				// The last one waits for a response, which comes after the Stop.
 				if (index === COUNT - 1) await arrived;
 				return async () => {
 					done.push('begun');

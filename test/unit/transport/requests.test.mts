@@ -7,7 +7,7 @@ const faultFrom = (error: unknown): FaultOutcome => ({
 	detail: String(error),
 });
 
-/** A request that never gets an answer, and ends only by its signal. */
+/** A request that never gets a response, and ends only by its signal. */
 const endless = async (signal: AbortSignal): Promise<Outcome> =>
 	await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
@@ -83,20 +83,20 @@ test('a thousand of them need one timer', async () => {
 	requests.abort();
 });
 
-test('one that was answered is left alone, and no timer is kept for it', async () => {
+test('one that has its response is left alone, and no timer is kept for it', async () => {
 	const requests = new Requests();
 	let signal: AbortSignal | undefined;
-	const answer = { kind: 'response', httpCode: 200, headers: {}, text: '', json: {} } as const;
+	const response = { kind: 'response', httpCode: 200, headers: {}, text: '', json: {} } as const;
 	const outcome = await requests.run(
 		1000,
 		async (own) => {
 			signal = own;
-			return answer;
+			return response;
 		},
 		faultFrom,
 	);
 	await pass(2000);
-	expect(outcome).toBe(answer);
+	expect(outcome).toBe(response);
 	expect(signal?.aborted).toBe(false);
 	expect(timers).toHaveLength(0);
 });

@@ -266,7 +266,7 @@ describe('the cache', () => {
 		cache = new TtlCache(() => now);
 	});
 
-	test('gives the same answer until its time is over', async () => {
+	test('gives the same response until its time is over', async () => {
 		expect(await ask('a')).toBe('a 1');
 		now += 999;
 		expect(await ask('a')).toBe('a 1');
@@ -279,7 +279,7 @@ describe('the cache', () => {
 		expect([await ask('a'), await ask('b'), await ask('a')]).toEqual(['a 1', 'b 2', 'a 1']);
 	});
 
-	test('who asks while the answer is on its way shares it', async () => {
+	test('who asks while the response is on its way shares it', async () => {
 		expect(await Promise.all([ask('a'), ask('a'), ask('a')])).toEqual(['a 1', 'a 1', 'a 1']);
 		expect(asked).toEqual(['a']);
 	});
@@ -293,7 +293,7 @@ describe('the cache', () => {
 		expect(await ask('a')).toBe('a 1');
 	});
 
-	test('a late failure does not take away the answer that came after it', async () => {
+	test('a late failure does not take away the response that came after it', async () => {
 		let refuse = (_: Error): void => undefined;
 		const late = cache.get(
 			'a',
@@ -307,14 +307,14 @@ describe('the cache', () => {
 		expect(asked).toEqual(['a']);
 	});
 
-	test('the time counts from the question', async () => {
-		let answer = (_: Kept<string>): void => undefined;
+	test('the time counts from the request', async () => {
+		let response = (_: Kept<string>): void => undefined;
 		const slow = cache.get(
 			'a',
-			async () => await new Promise<Kept<string>>((resolve) => (answer = resolve)),
+			async () => await new Promise<Kept<string>>((resolve) => (response = resolve)),
 		);
 		now += 600;
-		answer({ value: 'slow', keepMs: 1000 });
+		response({ value: 'slow', keepMs: 1000 });
 		expect(await slow).toBe('slow');
 		now += 400;
 		expect(await ask('a')).toBe('a 1');
@@ -340,6 +340,6 @@ test.each([
 	[{ 'cache-control': 'no-cache, max-age=60' }, 0],
 	[{ 'cache-control': 'public' }, 5000],
 	[{ 'cache-control': `${','.repeat(100_000)}max-age=60` }, 5000],
-])('an answer with %j is kept for %d ms', (headers, ms) => {
+])('a response with %j is kept for %d ms', (headers, ms) => {
 	expect(keepMsOf(headers as Record<string, string>)).toBe(ms);
 });
