@@ -143,6 +143,9 @@ function moreOf({ more }: Flow, foreignOrigin: string): Record<string, unknown> 
 	};
 }
 
+/** So old is a task that is in sight at once, if it is there at all. */
+const LONG_AGO_MS = 100_000;
+
 /** The items that enter: prompts, or tasks that were submitted before. */
 function inputFor(
 	{ flow, service: { ids } }: World,
@@ -151,14 +154,13 @@ function inputFor(
 ): Input {
 	const sources = `${foreignOrigin}/sources/`;
 	const account = `account ${flow.account + 1}`;
-	const isSure =
-		['random', 'strange'].includes(ids) && flow.parkAfter === undefined && !isTool(flow);
+	const isSure = ['random', 'strange'].includes(ids) && !isTool(flow);
 	return flow.items.map(({ prompt: given, n, kind, file }, index) => {
 		const prompt = flow.more?.blank === index && flow.make !== 'nothing' ? '' : given;
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
 		// Whoever does not say when a task was submitted cannot expect that a 404 passes. An agent doesn't.
 		const isKnown = n > 1 && !isTool(flow);
-		const how = { ageMs: 1000, isVisible: !isKnown };
+		const how = { ageMs: isKnown && n > 2 ? LONG_AGO_MS : 1000, isVisible: !isKnown };
 		const task = service.submitEarlier(kind, prompt, account, how);
 		const submittedAt = isKnown ? new Date(task.createdAt).toISOString() : undefined;
 		// Where both kinds have the same IDs, nobody could tell which one is meant.

@@ -3,6 +3,7 @@ import type { Played } from '../execution/step.mjs';
 import { accounting } from './accounting.mjs';
 import { budgets } from './budgets.mjs';
 import type { Breach } from './evidence.mjs';
+import { knownTasks } from './items/known-tasks.mjs';
 import { manners } from './manners.mjs';
 import { money } from './money.mjs';
 import { afterwards, secrets, status } from './order.mjs';
@@ -22,6 +23,7 @@ export function breachesOf(played: Played): Breach[] {
 		...waiting(played),
 		...manners(played),
 		...repeats(played),
+		...knownTasks(played),
 		...accounting(played),
 		...budgets(played),
 		...afterwards(played),

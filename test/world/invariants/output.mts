@@ -57,11 +57,14 @@ function placeOf(
 	const isSure = !isFailed(item) || ['edit', 'generation'].some((kind) => !isTask(kind));
 	const places = [...input.keys()].filter((place) => {
 		const { json } = input[place]!;
-		const isKind = taskType === undefined || json.taskType === taskType;
+		const isKind = [taskType, json.taskType].includes(undefined) || json.taskType === taskType;
 		return json.taskId === taskId && (isKind || !isSure);
 	});
+	// Of two that it can be, it is the one whose prompt it names.
+	const isNamed = (place: number): boolean => input[place]!.json.prompt === details.prompt;
+	const named = isSure ? undefined : places.find((place) => isNamed(place) && !taken.has(place));
 	// Items without a task look alike.
-	return places.find((place) => (taskId !== undefined && isSure) || !taken.has(place));
+	return named ?? places.find((place) => (taskId !== undefined && isSure) || !taken.has(place));
 }
 
 function indexOf({ pairedItem }: Item): number | undefined {

@@ -111,13 +111,13 @@ function waitedOut({ flow }: Step, own: Received[]): Breach[] {
 }
 
 /** The requests of one wait for each task. */
-function stretchesOf(step: Step, earlier: Step | undefined, own: Received[]): Received[][] {
+export function stretchesOf(step: Step, earlier: Step | undefined, own: Received[]): Received[][] {
 	const { flow } = step;
 	if (flow.tries > 1 || isTool(flow)) return [];
 	if (step.parks > 0) return flow.as === 'loop' ? [] : [own];
 	return runsOf(step, earlier)
 		.filter(({ node }) => node === MAKE || node === COLLECT)
-		.map((run) => own.filter(({ at }) => at >= run.startedAt && at <= run.endedAt));
+		.map((run) => own.filter(({ at }) => at >= run.startedAt && at < run.endedAt));
 }
 
 /** Of a task that the gateway does not know, and is old enough to be known, nobody hopes for more. */

@@ -7,6 +7,7 @@ import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import { next, retry } from './acts.mjs';
 import { beginning, overMidnight } from './midnight.mjs';
 import { calmed } from './passing.mjs';
+import { LOST, outOfSight } from './out-of-sight.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 export const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -46,8 +47,6 @@ export const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	variant: fc.noBias(fc.nat(200)),
 });
 
-/** Seconds after which nobody expects a task any more. */
-const LOST = 1_000_000;
 /** Seconds that are longer than anybody waits, and between two polls of such a task. */
 const LONG = 900;
 const SLOW = 20;
@@ -230,7 +229,7 @@ export const parts: fc.Arbitrary<World> = fc
 	)
 	.map(([one, more]) => ({ ...one, flow: { ...one.flow, more } }));
 
-export const world: fc.Arbitrary<World> = parts.map(fitting).map(calmed);
+export const world: fc.Arbitrary<World> = parts.map(fitting).map(outOfSight).map(calmed);
 
 /** The same world, with faults that strike, and changes that matter. */
 export function fitting(one: World): World {

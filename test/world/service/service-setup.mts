@@ -26,6 +26,8 @@ export interface ServiceFault {
 	/** Lets so many requests of that call pass first. */
 	skip: number;
 	times: number;
+	/** Strikes only each so manyth of them; undefined: all. */
+	every?: number;
 	/** Chooses among the variants of the kind. */
 	variant: number;
 }

@@ -84,7 +84,8 @@ export class Service {
 			if (fault.call !== call && fault.call !== 'any' && !isPaid) continue;
 			const seen = this.seen.get(`${index}`) ?? 0;
 			this.seen.set(`${index}`, seen + 1);
-			if (seen >= fault.skip && seen < fault.skip + fault.times) return fault;
+			const place = seen - fault.skip;
+			if (place >= 0 && place < fault.times && place % (fault.every ?? 1) === 0) return fault;
 		}
 		return undefined;
 	}

@@ -1,0 +1,112 @@
+/** Of invariants 2 and 7: what was once known of a task is neither found out again nor denied. */
+import type { Played, Step } from '../../execution/step.mjs';
+import { textOf } from '../../execution/text-of.mjs';
+import { COLLECT } from '../../execution/workflow.mjs';
+import type { Books, Received } from '../../service/books.mjs';
+import { runsOf, type Breach } from '../evidence.mjs';
+import { stretchesOf } from '../repeats.mjs';
+
+/** Older than that, a task that the gateway does not know is none. */
+const OLD_MS = 35_000;
+
+export function knownTasks(played: Played): Breach[] {
+	const { books } = played.service;
+	return played.steps.flatMap((step, index) => {
+		const earlier = played.steps[index - 1];
+		const own = books.requests.filter((request) => request.step === step.number);
+		const stretches = step.restarts > 0 ? [] : stretchesOf(step, earlier, own);
+		return [
+			...stretches.flatMap((requests) => {
+				const polls = requests.filter(
+					({ call, taskId }) => call === 'poll' && isOne(books, taskId),
+				);
+				return [...byAnotherKind(polls), ...hopedFor(played, step, polls)];
+			}),
+			...denied(played, step, earlier),
+		];
+	});
+}
+
+/** Where a generation and an edit have one ID, nobody can tell which one a poll is about. */
+const isOne = (books: Books, taskId = ''): boolean =>
+	['edit', 'generation'].filter((kind) => books.task(kind, taskId)).length === 1;
+
+/** Whether the response has arrived as it was sent, and in time. */
+const hasArrived = ({ fate, goneAt }: Received): boolean =>
+	goneAt === undefined && !/, (but|late|byte)/.test(fate);
+
+/** A task whose kind is known is looked for as the other kind only after a 404. */
+function byAnotherKind(polls: Received[]): Breach[] {
+	const known = new Map<string, Received>();
+	const last = new Map<string, Received>();
+	return polls.flatMap((poll): Breach[] => {
+		const { taskId = '', kind, meaning, status } = poll;
+		const before = last.get(taskId);
+		const found = known.get(taskId);
+		last.set(taskId, poll);
+		if (meaning === 'open' && status === 200 && hasArrived(poll)) known.set(taskId, poll);
+		const isLost = before?.kind === found?.kind && (before?.status ?? 404) !== 200;
+		if (found === undefined || found.kind === kind || isLost) return [];
+		const text = `the ${found.kind} task ${taskId}, whose kind was known, was polled as ${kind}`;
+		return [{ invariant: 7, text }];
+	});
+}
+
+/** A task that was submitted long ago does not become visible any more: its first 404 is the last. */
+function hopedFor(
+	{ service: { books }, input }: Played,
+	{ flow }: Step,
+	polls: Received[],
+): Breach[] {
+	const seen = new Set<string>();
+	const gone = new Map<string, Received>();
+	return polls.flatMap((poll): Breach[] => {
+		const { taskId = '', kind, meaning, at } = poll;
+		const name = `${kind} task ${taskId}`;
+		const task = books.task(String(kind), taskId);
+		const item = input.find((one) => one.taskId === taskId);
+		if (task === undefined || (flow.make === 'nothing' && item?.submittedAt === undefined))
+			return [];
+		const before = gone.get(name);
+		const bornAt = Math.max(task.createdAt, task.charge.heardAt ?? 0);
+		const isOld = at - bornAt > OLD_MS;
+		if (!seen.has(name) && isOld && meaning === 'missing' && hasArrived(poll)) gone.set(name, poll);
+		seen.add(name);
+		if (before === undefined) return [];
+		const seconds = Math.round((before.at - bornAt) / 1000);
+		const text = `the ${name} was polled again, though it was unknown ${seconds} s after its submit`;
+		return [{ invariant: 7, text }];
+	});
+}
+
+/** The lines under this heading name what can still be had. */
+const TO_BE_HAD = /have finished or are still running[^\n]*\n((?:item \d+: [^\n]*(?:\n|$))+)/g;
+const LINE = /item \d+: (generation|edit|image) task (.+)/g;
+
+/** An error does not promise a task that has failed, or that it says itself is not there. */
+function denied(played: Played, step: Step, earlier: Step | undefined): Breach[] {
+	const { books } = played.service;
+	return runsOf(step, earlier).flatMap(({ node, error }) => {
+		const { description = '' } = (error ?? {}) as { description?: string };
+		const lines = [...String(description).matchAll(TO_BE_HAD)].map(([, list = '']) => list);
+		const promised = [...lines.join('\n').matchAll(LINE)];
+		// What it was told in an earlier try, a node that only waits does not remember.
+		if (promised.length === 0 || (node === COLLECT && step.flow.tries > 1)) return [];
+		// At its deadline a task is given up, whatever was said of it last.
+		const text = textOf([error]).replaceAll(/status check failed: The gateway has no/g, '');
+		return promised.flatMap(([, kind = '', id = '']): Breach[] => {
+			if (!isOne(books, id)) return [];
+			const last = books.requests.findLast(
+				({ call, taskId, step: of }) => call === 'poll' && taskId === id && of <= step.number,
+			);
+			const hasFailed = last?.meaning === 'failed' && last.status === 200 && hasArrived(last);
+			const names = [`${kind} task ${id}`, `task ${id}`];
+			const isUnknown = names.some((name) => text.includes(`has no ${name} (404)`));
+			if (!hasFailed && !isUnknown) return [];
+			const what = hasFailed ? 'has failed' : 'is not known to the gateway';
+			return [
+				{ invariant: 2, text: `${node} says that task ${id} can still be had, which ${what}` },
+			];
+		});
+	});
+}
