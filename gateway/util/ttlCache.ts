@@ -7,43 +7,49 @@ export interface Kept<T> {
 /** A change to the listing is visible within this time (specification, 4.7), the gateway's caches included. */
 const LONGEST_MS = 60_000;
 
-/** Shares responses that are on their way, and those that are there for as long as each may be kept. */
+/** Shares responses that are there for as long as each may be kept, and those that are on their way. */
 export class TtlCache<T> {
-	private readonly entries = new Map<string, { until: number; value: Promise<T> }>();
+	private readonly kept = new Map<string, { until: number; value: T }>();
+
+	/** By key and patience. */
+	private readonly onTheirWay = new Map<string, { until: number; value: Promise<T> }>();
 
 	/** @param now milliseconds since an arbitrary start */
 	constructor(private readonly now: () => number) {}
 
 	/**
-	 * The response that is kept under a key, else a new one. Who asks while it is on its way shares it;
-	 * a failure is not kept. All get the very same response: what is handed on of it must be a copy.
+	 * The response that is kept under a key, else a new one. Who asks while it is on its way shares it,
+	 * its failure too, if both would wait as long for it; a failure is not kept. All get the very same
+	 * response: what is handed on of it must be a copy.
+	 *
+	 * @param patience how long `load` waits and how often it tries, in any words: nobody is to give up
+	 *   sooner, or later, because of whoever happened to ask first
 	 */
-	async get(key: string, load: () => Promise<Kept<T>>): Promise<T> {
+	async get(key: string, load: () => Promise<Kept<T>>, patience = ''): Promise<T> {
 		const now = this.now();
-		for (const [known, { until }] of this.entries) {
-			if (until <= now) this.entries.delete(known);
+		for (const entries of [this.kept, this.onTheirWay]) {
+			for (const [known, { until }] of entries) if (until <= now) entries.delete(known);
 		}
-		const kept = this.entries.get(key);
-		if (kept !== undefined) return await kept.value;
-		const entry = {
-			// On its way: longer than that nobody waits for what another has asked.
-			until: now + LONGEST_MS,
-			value: this.load(load, now, (until) => (entry.until = until)),
+		const kept = this.kept.get(key);
+		if (kept !== undefined) return kept.value;
+		const way = `${patience} ${key}`;
+		const shared = this.onTheirWay.get(way);
+		if (shared !== undefined) return await shared.value;
+		// Longer than that nobody waits for what another has asked.
+		const entry = { until: now + LONGEST_MS, value: this.load(key, load, now) };
+		this.onTheirWay.set(way, entry);
+		const end = (): void => {
+			if (this.onTheirWay.get(way) === entry) this.onTheirWay.delete(way);
 		};
-		this.entries.set(key, entry);
-		entry.value.catch(() => {
-			if (this.entries.get(key) === entry) this.entries.delete(key);
-		});
+		entry.value.then(end, end);
 		return await entry.value;
 	}
 
-	private async load(
-		load: () => Promise<Kept<T>>,
-		askedAt: number,
-		keepUntil: (until: number) => void,
-	): Promise<T> {
+	private async load(key: string, load: () => Promise<Kept<T>>, askedAt: number): Promise<T> {
 		const { value, keepMs } = await load();
-		keepUntil(askedAt + keepMs);
+		const until = askedAt + keepMs;
+		// Of two that were asked for at once the one that is good for longer is kept.
+		if (until > (this.kept.get(key)?.until ?? this.now())) this.kept.set(key, { until, value });
 		return value;
 	}
 }

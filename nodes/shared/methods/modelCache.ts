@@ -1,6 +1,6 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { TtlCache, keepMsOf } from '../../../gateway/util/ttlCache';
+import { TtlCache, keepMsOf, type Kept } from '../../../gateway/util/ttlCache';
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import {
 	holdsModels,
@@ -17,7 +17,12 @@ import { type Run } from '../run/runContext';
 import { readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
 
-type Send = (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
+/** One way to ask for a listing. */
+interface Asking {
+	send: (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
+	/** How long that may take and how often it is tried: only those share a request who wait alike. */
+	patience: string;
+}
 
 /** A listing that is slower is done without. */
 const RUN_TIMEOUT_MS = 10_000;
@@ -55,18 +60,19 @@ export class ListingError extends Error {
 async function cachedListing(
 	plan: RequestPlan,
 	address: GatewayAddress,
-	send: Send,
+	{ send, patience }: Asking,
 ): Promise<HttpResponse> {
 	const { mediaUrl, allowUnauthorizedCerts } = address;
 	const url = planUrl(plan, mediaUrl);
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, address.account].join(' ');
-	return await cache.get(key, async () => {
+	const load = async (): Promise<Kept<HttpResponse>> => {
 		const { outcome, attempts } = await send(plan);
 		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
 			return { value: outcome, keepMs: keepMsOf(outcome.headers) };
 		}
 		throw new ListingError(plan, outcome, attempts);
-	});
+	};
+	return await cache.get(key, load, patience);
 }
 
 const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
@@ -95,7 +101,10 @@ function createTextSendOnce(run: Run): SendOnce {
 /** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
 export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
 	const sendOnce = asksForText(plan) ? createTextSendOnce(run) : undefined;
-	return await shared(run, plan, async (asked) => await run.client.sendWithRetry(asked, sendOnce));
+	return await shared(run, plan, {
+		send: async (asked) => await run.client.sendWithRetry(asked, sendOnce),
+		patience: `again, each ${run.limits.timeoutMs} ms`,
+	});
 }
 
 /**
@@ -106,22 +115,25 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
  */
 export async function requestModels(run: Run): Promise<ModelRecord[]> {
 	const sendOnce = createSendOnce(run);
-	const response = await shared(run, planModelList(), async (plan) => {
-		// Rejects if the run has ended meanwhile.
-		await run.clock.sleep(0);
-		const outcome = await sendOnce(plan, Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs));
-		return { outcome, attempts: 1 };
+	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
+	const response = await shared(run, planModelList(), {
+		send: async (plan) => {
+			// Rejects if the run has ended meanwhile.
+			await run.clock.sleep(0);
+			return { outcome: await sendOnce(plan, timeoutMs), attempts: 1 };
+		},
+		patience: `once, ${timeoutMs} ms`,
 	});
 	return readModelList(response.json);
 }
 
 /** A response may be on its way for another run; if that one is stopped, this one asks for itself. */
-async function shared(run: Run, plan: RequestPlan, send: Send): Promise<HttpResponse> {
-	return await cachedListing(plan, run.address, send).catch(async (error: unknown) => {
+async function shared(run: Run, plan: RequestPlan, asking: Asking): Promise<HttpResponse> {
+	return await cachedListing(plan, run.address, asking).catch(async (error: unknown) => {
 		if (!(error instanceof RunEnded)) return await Promise.reject(error);
 		// Rejects if it is this run that has ended.
 		await run.clock.sleep(0);
-		return await shared(run, plan, send);
+		return await shared(run, plan, asking);
 	});
 }
 
@@ -138,10 +150,11 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },
 		requests: new Requests(),
 	});
-	const response = await cachedListing(planModelList(), address, async (plan) => ({
-		outcome: await sendOnce(plan),
-		attempts: 1,
-	})).catch((error: unknown) => {
+	const response = await cachedListing(planModelList(), address, {
+		send: async (plan) => ({ outcome: await sendOnce(plan), attempts: 1 }),
+		// With others of its kind only: a run that is stopped would end the search of a person.
+		patience: 'editor',
+	}).catch((error: unknown) => {
 		const message = error instanceof Error ? error.message : String(error);
 		const advice = error instanceof ListingError ? `${error.advice} ` : '';
 		throw new NodeOperationError(context.getNode(), message, {
