@@ -47,6 +47,8 @@ const WIDEST = 1.5;
 /** A plan is made anew once so large a share of the observations is new, and no sooner than this. */
 const NEW_SHARE = 0.1;
 const REPLAN_MS = 500;
+/** Of more kinds of pauses than these, the plans that were not used for longest are forgotten. */
+const MOST_PLANS = 8;
 /** The ages of open tasks are rounded down to this: a few groups stand for thousands of tasks. */
 const OPEN_STEP_MS = 500;
 /** A response that comes so soon says how things stood when it was asked for; a later one may have waited anywhere. */
@@ -60,7 +62,8 @@ interface OpenTask {
 
 interface Plans {
 	madeAt: number;
-	pauses: string;
+	/** How much had been seen by then. */
+	seen: number;
 	lumps: Lump[];
 	/** Whether explorers poll elsewhere than others. */
 	isExplorable: boolean;
@@ -72,11 +75,16 @@ export class Durations {
 	private observations: Dated[] = [];
 	/** How many of the last tasks have failed. */
 	private failed = 0;
-	private fresh = 0;
+	/** Grows with every observation. */
+	private seen = 0;
 	private begun = 0;
 	private readonly waiting = new Set<OpenTask>();
 	private readonly explorers = new Set<number>();
-	private plans?: Plans;
+	/**
+	 * By what the pauses are chosen from: runs side by side, of different intervals and numbers of tasks,
+	 * would otherwise make the plan anew with every poll, for milliseconds each.
+	 */
+	private readonly plans = new Map<string, Plans>();
 
 	/**
 	 * Begins to wait for a task. The first, and then one in so many, explores: where a duration is
@@ -110,7 +118,8 @@ export class Durations {
 			statusSeen: (group, now) => {
 				if (group === 'success') {
 					// Until the plan is made anew, the next explorer would guess the same.
-					if (place > 0 && this.plans?.isExplorable === true) this.fresh = MOST_OBSERVATIONS;
+					const isExplored = this.plans.get(keyOf(pauses))?.isExplorable === true;
+					if (place > 0 && isExplored) this.seen += MOST_OBSERVATIONS;
 					const by = now - sentAt <= PROMPT_MS ? sentAt : now;
 					this.observe(task.openAt - submittedAt, by - submittedAt, WIDEST * pauses.longest, now);
 				} else if (group === 'unsuccessful') this.noteFailure();
@@ -136,19 +145,21 @@ export class Durations {
 			this.observations = observations.filter(({ seenAt }) => seenAt > since);
 		}
 		this.failed *= 1 - 1 / MOST_OBSERVATIONS;
-		this.fresh += 1;
+		this.seen += 1;
 	}
 
 	private plan(pauses: Pauses, now: number, place: number): NextPoll {
-		// The usual pauses change with each task that finishes: not every change is worth a new plan.
-		const key = [pauses.shortest, pauses.longest, 500 * Math.ceil(pauses.usual(0, 1) / 500)].join(
-			' ',
-		);
-		const { plans, fresh, observations } = this;
+		const key = keyOf(pauses);
+		const known = this.plans.get(key);
 		const isKept =
-			plans?.pauses === key &&
-			(fresh < observations.length * NEW_SHARE || now < plans.madeAt + REPLAN_MS);
-		const current = isKept ? plans : this.estimate(key, now, pauses);
+			known !== undefined &&
+			(this.seen - known.seen < this.observations.length * NEW_SHARE ||
+				now < known.madeAt + REPLAN_MS);
+		const current = isKept ? known : this.estimate(now, pauses);
+		this.plans.delete(key);
+		this.plans.set(key, current);
+		const [oldest] = this.plans.keys();
+		if (this.plans.size > MOST_PLANS && oldest !== undefined) this.plans.delete(oldest);
 		const used = current.isExplorable ? place : 0;
 		const next =
 			current.byPlace.get(used) ??
@@ -157,9 +168,8 @@ export class Durations {
 		return next;
 	}
 
-	private estimate(key: string, now: number, pauses: Pauses): Plans {
+	private estimate(now: number, pauses: Pauses): Plans {
 		this.observations = this.observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
-		this.fresh = 0;
 		const seen: Observation[] = this.observations.map((each) => ({ ...each, count: 1 }));
 		// Tasks that are still open count as well, else a batch would seem to take what its first tasks took.
 		const stillOpen = new Map<number, number>();
@@ -169,16 +179,19 @@ export class Durations {
 		}
 		for (const [after, count] of stillOpen) seen.push({ after, by: Infinity, count });
 		const lumps = estimateDurations(seen);
-		this.plans = {
+		return {
 			madeAt: now,
-			pauses: key,
+			seen: this.seen,
 			lumps,
 			isExplorable: isExplorable(lumps, pauses),
 			byPlace: new Map(),
 		};
-		return this.plans;
 	}
 }
+
+/** The usual pauses change with each task that finishes: not every change is worth a new plan. */
+const keyOf = ({ shortest, longest, usual }: Pauses): string =>
+	[shortest, longest, 500 * Math.ceil(usual(0, 1) / 500)].join(' ');
 
 const middleOf = ({ after, by }: Interval): number => (after + by) / 2;
 const submittedAt = ({ seenAt, by }: Dated): number => seenAt - by;

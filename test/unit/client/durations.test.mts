@@ -326,3 +326,32 @@ describe('the estimator', () => {
 		);
 	});
 });
+
+test('runs side by side that pause differently do not make each other plan anew', () => {
+	const durations = new Durations();
+	let looks = 0;
+	const pausesOf = (shortest: number) => ({
+		shortest,
+		longest: 2 * shortest,
+		usual: () => {
+			looks += 1;
+			return shortest;
+		},
+	});
+	const [quick, slow] = [pausesOf(2000), pausesOf(4000)];
+	for (let seen = 0; seen < 30; seen += 1) {
+		const task = durations.track(0, quick);
+		task.pollSent(30_000);
+		task.statusSeen('working', 30_000);
+		task.pollSent(33_000 + seen);
+		task.statusSeen('success', 33_000 + seen);
+		task.end();
+	}
+	const tasks = [quick, slow].map((pauses) => durations.track(40_000, pauses));
+	const pauses = (): unknown => tasks.map((task) => task.pauseFrom(40_000));
+	const planned = pauses();
+	const before = looks;
+	for (let poll = 0; poll < 20; poll += 1) expect(pauses()).toEqual(planned);
+	// Each asks once for what it pauses by; a plan asks for every step of its time.
+	expect(looks - before).toBe(40);
+});
