@@ -11,7 +11,7 @@ const LONGEST_MS = 60_000;
 export class TtlCache<T> {
 	private readonly kept = new Map<string, { until: number; value: T }>();
 
-	/** By key and patience. */
+	/** By policy and key. */
 	private readonly onTheirWay = new Map<string, { until: number; value: Promise<T> }>();
 
 	/** @param now milliseconds since an arbitrary start */
@@ -22,17 +22,17 @@ export class TtlCache<T> {
 	 * its failure too, if both would wait as long for it; a failure is not kept. All get the very same
 	 * response: what is handed on of it must be a copy.
 	 *
-	 * @param patience how long `load` waits and how often it tries, in any words: nobody is to give up
+	 * @param policy how long `load` waits and how often it tries, in any words: nobody is to give up
 	 *   sooner, or later, because of whoever happened to ask first
 	 */
-	async get(key: string, load: () => Promise<Kept<T>>, patience = ''): Promise<T> {
+	async get(key: string, load: () => Promise<Kept<T>>, policy = ''): Promise<T> {
 		const now = this.now();
 		for (const entries of [this.kept, this.onTheirWay]) {
 			for (const [known, { until }] of entries) if (until <= now) entries.delete(known);
 		}
 		const kept = this.kept.get(key);
 		if (kept !== undefined) return kept.value;
-		const way = `${patience} ${key}`;
+		const way = `${policy} ${key}`;
 		const shared = this.onTheirWay.get(way);
 		if (shared !== undefined) return await shared.value;
 		// Longer than that nobody waits for what another has asked.

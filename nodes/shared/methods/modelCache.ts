@@ -18,10 +18,10 @@ import { readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
 
 /** One way to ask for a listing. */
-interface Asking {
+interface ListingRequest {
 	send: (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
 	/** How long that may take and how often it is tried: only those share a request who wait alike. */
-	patience: string;
+	policy: string;
 }
 
 /** A listing that is slower is done without. */
@@ -60,7 +60,7 @@ export class ListingError extends Error {
 async function cachedListing(
 	plan: RequestPlan,
 	address: GatewayAddress,
-	{ send, patience }: Asking,
+	{ send, policy }: ListingRequest,
 ): Promise<HttpResponse> {
 	const { mediaUrl, allowUnauthorizedCerts } = address;
 	const url = planUrl(plan, mediaUrl);
@@ -72,7 +72,7 @@ async function cachedListing(
 		}
 		throw new ListingError(plan, outcome, attempts);
 	};
-	return await cache.get(key, load, patience);
+	return await cache.get(key, load, policy);
 }
 
 const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
@@ -103,7 +103,7 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
 	const sendOnce = asksForText(plan) ? createTextSendOnce(run) : undefined;
 	return await shared(run, plan, {
 		send: async (asked) => await run.client.sendWithRetry(asked, sendOnce),
-		patience: `again, each ${run.limits.timeoutMs} ms`,
+		policy: `again, each ${run.limits.timeoutMs} ms`,
 	});
 }
 
@@ -122,18 +122,18 @@ export async function requestModels(run: Run): Promise<ModelRecord[]> {
 			await run.clock.sleep(0);
 			return { outcome: await sendOnce(plan, timeoutMs), attempts: 1 };
 		},
-		patience: `once, ${timeoutMs} ms`,
+		policy: `once, ${timeoutMs} ms`,
 	});
 	return readModelList(response.json);
 }
 
 /** A response may be on its way for another run; if that one is stopped, this one asks for itself. */
-async function shared(run: Run, plan: RequestPlan, asking: Asking): Promise<HttpResponse> {
-	return await cachedListing(plan, run.address, asking).catch(async (error: unknown) => {
+async function shared(run: Run, plan: RequestPlan, request: ListingRequest): Promise<HttpResponse> {
+	return await cachedListing(plan, run.address, request).catch(async (error: unknown) => {
 		if (!(error instanceof RunEnded)) return await Promise.reject(error);
 		// Rejects if it is this run that has ended.
 		await run.clock.sleep(0);
-		return await shared(run, plan, asking);
+		return await shared(run, plan, request);
 	});
 }
 
@@ -153,7 +153,7 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 	const response = await cachedListing(planModelList(), address, {
 		send: async (plan) => ({ outcome: await sendOnce(plan), attempts: 1 }),
 		// With others of its kind only: a run that is stopped would end the search of a person.
-		patience: 'editor',
+		policy: 'editor',
 	}).catch((error: unknown) => {
 		const message = error instanceof Error ? error.message : String(error);
 		const advice = error instanceof ListingError ? `${error.advice} ` : '';
