@@ -54,7 +54,8 @@ function asItems(list: IDataObject[]): INodeExecutionData[] {
 	return list.map((json) => {
 		const file = (number: number, fileName: string) => ({
 			data: fileOf(number).toString('base64'),
-			mimeType: 'image/png',
+			// Not every node says of what type its file is.
+			mimeType: number % 2 > 0 ? 'application/octet-stream' : 'image/png',
 			fileName,
 		});
 		const number = Number(json.file ?? 0);

@@ -32,7 +32,7 @@ export function accounting(played: Played): Breach[] {
 		return [
 			...(isTrue ? runs.flatMap((run) => costs(played, run)) : []),
 			...(isTrue ? claims(played, step) : []),
-			...runs.flatMap((run) => summary(played, step, run)),
+			...runs.flatMap((run) => summary(played, step, run, isTrue)),
 			...codes(played, step, runs),
 		];
 	});
@@ -65,7 +65,8 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 }
 
 /** The counts that a run gives of itself. */
-function summary({ service: { books } }: Played, step: Step, run: NodeRun): string[] {
+function summary(played: Played, step: Step, run: NodeRun, isTrue: boolean): string[] {
+	const { books } = played.service;
 	const { flow, parks, number, restarts, ended } = step;
 	const { startedAt, endedAt } = run;
 	if (ended !== 'done' || restarts > 0 || isRetry(step)) return [];
@@ -101,6 +102,11 @@ function summary({ service: { books } }: Played, step: Step, run: NodeRun): stri
 	const isDirect = requests.every(({ call }) => call !== 'other');
 	const repeated = refused.filter((one) => isOwn(one) && !one.fate.includes('quota')).length;
 	const isWell = failed.length === 0 && own.every(({ right, heard }) => right && heard);
+	const spent =
+		step.flow.extra === undefined && isMaker && isPriced ? told.estimatedCost : undefined;
+	const isTooMuch = spent !== undefined && spent > cost + unknownCost(played, step) + 1e-6;
+	// What was sent and not answered may have been charged, and counts as well.
+	const isSpentWrong = spent !== undefined && (spent < cost - 1e-6 || isTooMuch);
 	const differs = (what: keyof Summary, real: number): string[] =>
 		Math.abs((told[what] ?? 0) - real) < 1e-6 ? [] : [`${told[what]} ${what} instead of ${real}`];
 	const wrong = [
@@ -109,6 +115,7 @@ function summary({ service: { books } }: Played, step: Step, run: NodeRun): stri
 		...(isWell && isMaker && isPriced && told.estimatedCost !== undefined
 			? differs('estimatedCost', cost)
 			: []),
+		...(isSpentWrong && isTrue ? [`${spent} estimatedCost, and ${cost} was charged`] : []),
 		...(failed.length === 0 || parks === 0 ? differs('failedItems', failures) : []),
 	];
 	return wrong.map((text) => `the summary of ${run.node} says ${text}`);

@@ -9,6 +9,7 @@ import { money } from './money.mjs';
 import { afterwards, secrets, status } from './order.mjs';
 import { output } from './output.mjs';
 import { repeats } from './repeats.mjs';
+import { statements } from './items/statements.mjs';
 import { settings } from './settings.mjs';
 import { waiting } from './waiting.mjs';
 
@@ -24,6 +25,7 @@ export function breachesOf(played: Played): Breach[] {
 		...manners(played),
 		...repeats(played),
 		...knownTasks(played),
+		...statements(played),
 		...accounting(played),
 		...budgets(played),
 		...afterwards(played),

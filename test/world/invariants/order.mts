@@ -100,12 +100,12 @@ function afterNextCheck({ number, stoppedAt = 0 }: Step, requests: Received[]): 
 export function secrets(played: Played): Breach[] {
 	const { service, steps } = played;
 	const home = new URL(service.origin).host;
-	const sent = service.books.requests.flatMap(({ host, call, headers, number }) => {
+	const sent = service.books.requests.flatMap(({ host, call, headers, number, fate }) => {
 		const names = Object.entries(headers)
 			.filter(([, value]) => KEYS.some((key) => value.includes(key)))
 			.map(([name]) => name);
 		const allowed =
-			host === home && ['submit', 'sync', 'poll', 'message'].includes(call)
+			host === home && (['submit', 'sync', 'poll', 'message'].includes(call) || fate === 'moved')
 				? ['authorization', 'x-api-key']
 				: [];
 		const wrong = names.filter((name) => !allowed.includes(name));

@@ -9,7 +9,7 @@ export interface Fields {
 	/** The bytes of the first one. */
 	file?: Buffer;
 	/** All files, each with the name of its field. */
-	parts: Array<{ name: string; value: Buffer }>;
+	parts: Array<{ name: string; value: Buffer; type?: string }>;
 	raw: Record<string, unknown>;
 }
 

@@ -2,7 +2,7 @@
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
-import { dateIn, MOVED, spoil, shaped } from './spoilt-responses.mjs';
+import { dateIn, MOVED, MOVED_TASK, spoil, shaped } from './spoilt-responses.mjs';
 import { listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, lastText } from './requests.mjs';
@@ -73,7 +73,7 @@ export class Service {
 			call,
 			method,
 			host: url.host,
-			path: url.pathname,
+			path: url.searchParams.has(MOVED_TASK) ? `/moved${url.pathname}` : url.pathname,
 			headers,
 		});
 	}
@@ -100,7 +100,7 @@ export class Service {
 			received.meaning ??= 'passing';
 			const task = this.books.task(String(received.kind), String(received.taskId));
 			// Where it is sent to, nobody may know the task.
-			const isElsewhere = before.status >= 300 && before.status < 400;
+			const isElsewhere = before.status >= 300 && before.status < 400 && received.fate !== 'moved';
 			const isMissing = received.meaning === 'missing' || isElsewhere;
 			if (task !== undefined && isMissing) task.charge.toldEmpty = true;
 			return before;
@@ -179,7 +179,11 @@ export class Service {
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
 		charge.asked = fields.raw;
 		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
-		charge.parts = fields.parts.map(({ name, value }) => `${nameOfFile(value)} as ${name}`);
+		charge.parts = fields.parts.map(({ name, value, type }) =>
+			[`${nameOfFile(value)} as ${name}`, ...(type === 'image/png' ? [] : [type])].join(
+				' of the type ',
+			),
+		);
 		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
 			received.fate = `charged, #${charge.number}`;

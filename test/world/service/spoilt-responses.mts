@@ -39,7 +39,8 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 		}
 		case 'redirect': {
 			const status = pick([307, 302, 308, 301], variant);
-			if (received.call === 'download' && variant % 3 < 2) return moved(status, received);
+			const isMovable = received.call === 'download' || received.call === 'poll';
+			if (isMovable && variant % 3 < 2) return moved(status, received);
 			const target = pick(['https://login.foreign.test/', '/v1/elsewhere'], variant >> 2);
 			received.fate = `${status} to ${target}`;
 			received.meaning = 'final';
@@ -50,13 +51,19 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 	}
 }
 
-/** Where a picture has moved to, on the same host. */
+/** By which a task is asked about that has moved. */
+export const MOVED_TASK = 'moved';
+
+/** Where a picture has moved to, on the same host; a task is booked as if it were there. */
 export const MOVED = /^\/moved\//;
 
 function moved(status: number, received: Received): Delivery | undefined {
 	if (MOVED.test(received.path)) return undefined;
 	received.fate = 'moved';
-	return deliver(status, '', { location: `/moved${received.path}` });
+	if (received.call !== 'poll') return deliver(status, '', { location: `/moved${received.path}` });
+	// The key is shown only where tasks are asked about: it leads to the same place.
+	received.call = 'other';
+	return deliver(status, '', { location: `${received.path}?${MOVED_TASK}=1` });
 }
 
 /** The other form of a Retry-After. */

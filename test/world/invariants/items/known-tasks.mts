@@ -28,11 +28,11 @@ export function knownTasks(played: Played): Breach[] {
 }
 
 /** Where a generation and an edit have one ID, nobody can tell which one a poll is about. */
-const isOne = (books: Books, taskId = ''): boolean =>
+export const isOne = (books: Books, taskId = ''): boolean =>
 	['edit', 'generation'].filter((kind) => books.task(kind, taskId)).length === 1;
 
 /** Whether the response has arrived as it was sent, and in time. */
-const hasArrived = ({ fate, goneAt }: Received): boolean =>
+export const hasArrived = ({ fate, goneAt }: Received): boolean =>
 	goneAt === undefined && !/, (but|late|byte)/.test(fate);
 
 /** A task whose kind is known is looked for as the other kind only after a 404. */
@@ -90,14 +90,17 @@ function denied(played: Played, step: Step, earlier: Step | undefined): Breach[]
 		const { description = '' } = (error ?? {}) as { description?: string };
 		const lines = [...String(description).matchAll(TO_BE_HAD)].map(([, list = '']) => list);
 		const promised = [...lines.join('\n').matchAll(LINE)];
-		// What it was told in an earlier try, a node that only waits does not remember.
+		// What it was told in an earlier try or act, a node that only waits does not remember.
 		if (promised.length === 0 || (node === COLLECT && step.flow.tries > 1)) return [];
 		// At its deadline a task is given up, whatever was said of it last.
 		const text = textOf([error]).replaceAll(/status check failed: The gateway has no/g, '');
 		return promised.flatMap(([, kind = '', id = '']): Breach[] => {
 			if (!isOne(books, id)) return [];
 			const last = books.requests.findLast(
-				({ call, taskId, step: of }) => call === 'poll' && taskId === id && of <= step.number,
+				({ call, taskId, step: of }) =>
+					call === 'poll' &&
+					taskId === id &&
+					(node === COLLECT ? of === step.number : of <= step.number),
 			);
 			const hasFailed = last?.meaning === 'failed' && last.status === 200 && hasArrived(last);
 			const names = [`${kind} task ${id}`, `task ${id}`];
