@@ -9,7 +9,7 @@ import {
 	type ListingFormat,
 	type ModelRecord,
 } from '../../gateway/protocol/models';
-import { didYouMean } from '../../gateway/util/closestMatch';
+import { didYouMean } from '../../gateway/validation/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
 import { requestListing, ListingError } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';

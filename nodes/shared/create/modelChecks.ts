@@ -6,7 +6,7 @@ import type {
 	GenerationRequest,
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { didYouMean } from '../../../gateway/util/closestMatch';
+import { didYouMean } from '../../../gateway/validation/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { requestModels, ListingError } from '../methods/modelCache';
 import type { Run } from '../run/runContext';

@@ -5,7 +5,7 @@ import type {
 	ResourceMapperFields,
 } from 'n8n-workflow';
 import { makesVideos, type AllowedValue, type ModelRecord } from '../../../gateway/protocol/models';
-import { didYouMean } from '../../../gateway/util/closestMatch';
+import { didYouMean } from '../../../gateway/validation/closestMatch';
 import { isJsonObject } from '../../../gateway/util/json';
 import { loadModels } from './modelCache';
 

@@ -43,7 +43,7 @@ import {
 	readTurns,
 	refusalAdvice,
 } from '../../../gateway/messages/message.js';
-import { closestMatches } from '../../../gateway/util/closestMatch.js';
+import { closestMatches } from '../../../gateway/validation/closestMatch.js';
 import { faultOf, retryAfterMs, type HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { readProbe } from '../../../gateway/client/credentialProbe.js';
