@@ -11,7 +11,7 @@
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
 import { playSeed, warmUp } from './batch.mjs';
-import { bytesInUse, leak } from './memory.mjs';
+import { bytesBefore, leak } from './memory.mjs';
 import { inProcess } from './wire/in-process.mjs';
 import { openSockets } from './wire/sockets.mjs';
 
@@ -54,7 +54,7 @@ const wayOf = (seed: number) =>
 
 await warmUp(engine);
 
-const before = bytesInUse();
+const before = bytesBefore(count);
 const began = process.hrtime.bigint();
 const elapsed = (): number => Number(process.hrtime.bigint() - began) / 1e9;
 let played = 0;
