@@ -1,5 +1,6 @@
 import type { Clock } from '../util/clock';
 import type { GatewayError } from '../util/gatewayError';
+import { TimerQueue } from '../util/timerQueue';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 import type { Durations, TrackedTask } from './durations';
@@ -68,8 +69,7 @@ interface Entry<T> {
 	fail: (reason: unknown) => void;
 }
 
-interface ScheduledPoll<T> {
-	at: number;
+interface Appointment<T> {
 	entry: Entry<T>;
 	purpose: 'poll' | 'deadline' | 'end';
 }
@@ -83,8 +83,6 @@ const LATE_RESPONSE_MS = 3000;
 const LATE_TURN_MS = 30_000;
 /** The longest pause where a further poll is needed to tell whether a fault passes. */
 const SOON_MS = 2000;
-/** A timer of the platform cannot always be taken back: none is set for longer than this. */
-const LONGEST_SLEEP_MS = 5000;
 
 /** The number where it is not below the bound; also for what is no number at all. */
 const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
@@ -92,8 +90,36 @@ const atLeast = (bound: number, value: number): number => (value > bound ? value
 /** The moment itself, or the next one at which polls are put. */
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
-/** Waits for many tasks at once. */
-export interface Poller<T = TaskRef> {
+/**
+ * The one poller (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
+ * a thousand of them cost what a list of a thousand entries costs. Pauses are counted from the last
+ * response, be it the one to the submit, grow, and are jittered; the last poll comes just before
+ * the deadline; a status that is not in the table keeps the task open.
+ */
+export class Poller<T = TaskRef> {
+	/** Milliseconds. */
+	private readonly interval: number;
+
+	private readonly appointments: TimerQueue<Appointment<T>>;
+
+	private openTasks = 0;
+
+	private settled = 0;
+
+	constructor(private readonly options: PollerOptions<T>) {
+		this.interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
+		this.appointments = new TimerQueue(
+			options.clock,
+			(appointment) => this.keep(appointment),
+			({ entry }, reason) => this.drop(entry, reason),
+		);
+	}
+
+	/** How many tasks are still waited for. */
+	get open(): number {
+		return this.openTasks;
+	}
+
 	/**
 	 * Waits until the task is finished, cannot be polled, or is still open after `maxWaitMs`.
 	 * Rejects only if the clock does: when the run is stopped.
@@ -106,195 +132,154 @@ export interface Poller<T = TaskRef> {
 	 * is not polled. Where that is not known it is polled at once.
 	 * @param durations how long tasks like it take; a task of known age learns from it and adds to it
 	 */
-	wait(task: T, maxWaitMs: number, ageMs?: number, durations?: Durations): Promise<Settled>;
-	/** How many tasks are still waited for. */
-	readonly open: number;
-}
-
-/**
- * The one poller (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
- * a thousand of them cost what a list of a thousand entries costs. Pauses are counted from the last
- * response, be it the one to the submit, grow, and are jittered; the last poll comes just before
- * the deadline; a status that is not in the table keeps the task open.
- */
-export function createPoller<T = TaskRef>(options: PollerOptions<T>): Poller<T> {
-	const { clock, pollOnce } = options;
-	const interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
-	const range = pauseRange(interval);
-	/** Sorted by time, the earliest last, so that taking it away is cheap. */
-	const timeline: Array<ScheduledPoll<T>> = [];
-	let open = 0;
-	let settled = 0;
-	let wakeAt = Infinity;
+	async wait(
+		task: T,
+		maxWaitMs: number,
+		ageMs = Infinity,
+		durations?: Durations,
+	): Promise<Settled> {
+		const now = this.options.clock.now();
+		const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
+		const last = wait - LAST_POLL_LEAD_MS;
+		// Not jittered: what was submitted at different times is polled at different times.
+		const known = ageMs >= 0 && ageMs < Infinity;
+		const tracked = known ? durations?.track(now - ageMs, this.pausesNow()) : undefined;
+		const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? this.pauseBefore(0);
+		const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
+		const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
+		return await new Promise<Settled>((settle, fail) => {
+			const entry: Entry<T> = {
+				task,
+				deadline: now + wait,
+				open: true,
+				lastPoll: first === last,
+				isPolling: false,
+				hasResult: false,
+				polls: 0,
+				tracked,
+				settle,
+				fail,
+			};
+			this.openTasks += 1;
+			this.appointments.add(entry.deadline, { entry, purpose: 'deadline' });
+			this.appointments.add(now + first, { entry, purpose: 'poll' });
+			this.appointments.start();
+		});
+	}
 
 	/** How many tasks are waited for, or will be. */
-	const left = (): number => Math.max(open, (options.expected ?? 0) - settled);
+	private left(): number {
+		return Math.max(this.openTasks, (this.options.expected ?? 0) - this.settled);
+	}
+
+	/** @returns milliseconds @param polls how often the task was polled */
+	private pauseBefore(polls: number): number {
+		return usualPause(this.interval, this.left(), polls);
+	}
 
 	/** What the pauses of a task are chosen from that begins to be waited for now. */
-	function pausesNow(): Pauses {
-		const most = left();
-		return { ...range, usual: (polls, share) => usualPause(interval, most * share, polls) };
+	private pausesNow(): Pauses {
+		const { interval } = this;
+		const most = this.left();
+		return {
+			...pauseRange(interval),
+			usual: (polls, share) => usualPause(interval, most * share, polls),
+		};
 	}
 
-	function schedule(entry: Entry<T>, purpose: ScheduledPoll<T>['purpose'], at: number): void {
-		let low = 0;
-		let high = timeline.length;
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if ((timeline[middle]?.at ?? 0) > at) low = middle + 1;
-			else high = middle;
-		}
-		timeline.splice(low, 0, { at, entry, purpose });
-	}
-
-	function wake(): void {
-		const next = timeline.at(-1);
-		if (next === undefined || open === 0) return;
-		const now = clock.now();
-		const at = Math.min(Math.max(next.at, now), now + LONGEST_SLEEP_MS);
-		if (at >= wakeAt) return;
-		wakeAt = at;
-		clock.sleep(at - now).then(
-			() => {
-				if (wakeAt !== at) return;
-				wakeAt = Infinity;
-				runDue();
-			},
-			(reason) => {
-				wakeAt = Infinity;
-				timeline.splice(0).forEach(({ entry }) => drop(entry, reason));
-			},
-		);
-	}
-
-	function runDue(): void {
-		const now = clock.now();
-		for (let next = timeline.at(-1); next !== undefined && next.at <= now; next = timeline.at(-1)) {
-			timeline.pop();
-			if (!next.entry.open) continue;
-			if (next.purpose === 'poll') void poll(next.entry);
-			else if (next.purpose === 'deadline') becomeLate(next.entry);
-			else giveUp(next.entry);
-		}
-		wake();
+	private keep({ entry, purpose }: Appointment<T>): void {
+		if (!entry.open) return;
+		if (purpose === 'poll') void this.poll(entry);
+		else if (purpose === 'deadline') this.becomeLate(entry);
+		else this.giveUp(entry);
 	}
 
 	/** The deadline is over. */
-	function becomeLate(entry: Entry<T>): void {
-		const now = clock.now();
-		if (entry.hasResult && !entry.isPolling) return giveUp(entry);
+	private becomeLate(entry: Entry<T>): void {
+		const now = this.options.clock.now();
+		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
 		entry.lateUntil = now + LATE_TURN_MS;
-		schedule(entry, 'end', entry.lateUntil);
-		if (!entry.isPolling) void poll(entry);
+		this.appointments.add(entry.lateUntil, { entry, purpose: 'end' });
+		if (!entry.isPolling) void this.poll(entry);
 	}
 
-	function close(entry: Entry<T>, end: Settled): void {
-		entry.open = false;
+	private close(entry: Entry<T>, end: Settled): void {
+		this.leave(entry);
 		// The deadline's appointment still holds the entry: it need not hold the response as well.
 		entry.state = undefined;
-		entry.tracked?.end();
-		open -= 1;
-		settled += 1;
+		this.settled += 1;
 		entry.settle(end);
 	}
 
-	function giveUp(entry: Entry<T>): void {
-		close(entry, { kind: 'deadline', state: entry.state, error: entry.error });
+	private giveUp(entry: Entry<T>): void {
+		this.close(entry, { kind: 'deadline', state: entry.state, error: entry.error });
 	}
 
-	async function poll(entry: Entry<T>): Promise<void> {
+	private async poll(entry: Entry<T>): Promise<void> {
 		if (entry.isPolling) return;
 		entry.polls += 1;
 		entry.isPolling = true;
-		entry.tracked?.pollSent(clock.now());
+		entry.tracked?.pollSent(this.options.clock.now());
 		try {
-			const result = await pollOnce(entry.task, () => timeLeft(entry));
+			const result = await this.options.pollOnce(entry.task, () => this.timeLeft(entry));
 			entry.isPolling = false;
-			if (entry.open) take(entry, result);
+			if (entry.open) this.take(entry, result);
 		} catch (reason) {
 			if (reason instanceof TakenBack) entry.isPolling = false;
-			else drop(entry, reason);
+			else this.drop(entry, reason);
 		}
 	}
 
 	/** What a poll that is sent now may take, in milliseconds; 0 if it is too late for a response. */
-	function timeLeft({ open: isOpen, deadline, lateUntil }: Entry<T>): number {
-		const left = (lateUntil ?? deadline + LATE_RESPONSE_MS) - clock.now();
+	private timeLeft({ open: isOpen, deadline, lateUntil }: Entry<T>): number {
+		const left = (lateUntil ?? deadline + LATE_RESPONSE_MS) - this.options.clock.now();
 		return isOpen && left >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, left) : 0;
 	}
 
-	function drop(entry: Entry<T>, reason: unknown): void {
-		if (entry.open) open -= 1;
-		entry.open = false;
-		entry.tracked?.end();
+	private drop(entry: Entry<T>, reason: unknown): void {
+		this.leave(entry);
 		entry.fail(reason);
 	}
 
-	function take(entry: Entry<T>, result: PollResult): void {
-		if (result.kind === 'state') entry.tracked?.statusSeen(result.state.group, clock.now());
-		if (result.kind === 'final') return close(entry, { kind: 'problem', error: result.error });
-		if (result.kind === 'state' && isFinished(result.state.group)) {
-			return close(entry, { kind: 'finished', state: result.state });
+	private leave(entry: Entry<T>): void {
+		if (!entry.open) return;
+		entry.open = false;
+		entry.tracked?.end();
+		this.openTasks -= 1;
+		if (this.openTasks === 0) this.appointments.clear();
+	}
+
+	private take(entry: Entry<T>, result: PollResult): void {
+		if (result.kind === 'final') return this.close(entry, { kind: 'problem', error: result.error });
+		if (result.kind === 'state') {
+			const { state } = result;
+			entry.tracked?.statusSeen(state.group, this.options.clock.now());
+			if (isFinished(state.group)) return this.close(entry, { kind: 'finished', state });
+			entry.state = state;
 		}
-		if (result.kind === 'state') entry.state = result.state;
 		entry.error = result.kind === 'passing' ? result.error : undefined;
 		if (result.kind === 'state' || result.rateLimited !== true) entry.hasResult = true;
 		if (entry.hasResult && (entry.lastPoll || entry.lateUntil !== undefined)) {
-			return giveUp(entry);
+			return this.giveUp(entry);
 		}
 		// Refused for its rate only, the deadline brings another poll.
-		if (!entry.lastPoll || entry.lateUntil !== undefined) scheduleNext(entry, result);
-		wake();
+		if (!entry.lastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
+		this.appointments.start();
 	}
 
-	function scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
+	private scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
+		const { clock } = this.options;
 		const now = clock.now();
 		const { rateLimited = false, soon = false } = result.kind === 'passing' ? result : {};
 		const longest = soon ? SOON_MS : Infinity;
-		const own = rateLimited
-			? SHORTEST_PAUSE_MS
-			: Math.min(longest, usualPause(interval, left(), entry.polls));
+		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, this.pauseBefore(entry.polls));
 		const learned = result.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
 		const pause = Math.max(result.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
-		if (entry.lateUntil !== undefined) return schedule(entry, 'poll', together(now + pause));
+		const usual = together(now + pause);
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
-		const at = together(now + pause);
-		if (at + SHORTEST_PAUSE_MS <= last) return schedule(entry, 'poll', at);
-		entry.lastPoll = true;
-		schedule(entry, 'poll', Math.max(last, now + SHORTEST_PAUSE_MS));
+		const isLast = entry.lateUntil === undefined && usual + SHORTEST_PAUSE_MS > last;
+		entry.lastPoll ||= isLast;
+		const at = isLast ? Math.max(last, now + SHORTEST_PAUSE_MS) : usual;
+		this.appointments.add(at, { entry, purpose: 'poll' });
 	}
-
-	return {
-		get open() {
-			return open;
-		},
-		wait: async (task, maxWaitMs, ageMs = Infinity, durations) =>
-			await new Promise<Settled>((settle, fail) => {
-				const now = clock.now();
-				const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
-				const last = wait - LAST_POLL_LEAD_MS;
-				// Not jittered: what was submitted at different times is polled at different times.
-				const known = ageMs >= 0 && ageMs < Infinity;
-				const tracked = known ? durations?.track(now - ageMs, pausesNow()) : undefined;
-				const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? usualPause(interval, left(), 0);
-				const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
-				const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
-				const entry: Entry<T> = {
-					task,
-					deadline: now + wait,
-					open: true,
-					lastPoll: first === last,
-					isPolling: false,
-					hasResult: false,
-					polls: 0,
-					tracked,
-					settle,
-					fail,
-				};
-				open += 1;
-				schedule(entry, 'deadline', entry.deadline);
-				schedule(entry, 'poll', now + first);
-				wake();
-			}),
-	};
 }

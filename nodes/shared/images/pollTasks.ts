@@ -17,7 +17,7 @@ import {
 import { backoffMs, isTransient, isRateLimited } from '../../../gateway/client/retryPolicy';
 import { readTaskState, taskName, type TaskState } from '../../../gateway/protocol/task';
 import { taskError } from '../../../gateway/errors/taskErrors';
-import { createPoller, type PollResult, type Settled } from '../../../gateway/client/poller';
+import { Poller, type PollResult, type Settled } from '../../../gateway/client/poller';
 import type { Run } from '../run/runContext';
 import { durationsOf } from './durationMemory';
 
@@ -62,7 +62,7 @@ interface PolledTask extends TaskReference, Sightings {
  */
 export function createTaskPoller(run: Run, intervalMs: number, expected: number): TaskPoller {
 	const { clock, limits, client } = run;
-	const poller = createPoller<PolledTask>({
+	const poller = new Poller<PolledTask>({
 		clock,
 		intervalMs,
 		expected,

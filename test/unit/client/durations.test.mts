@@ -1,5 +1,5 @@
 import { Durations } from '../../../gateway/client/durations.js';
-import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
+import { Poller, type PollResult } from '../../../gateway/client/poller.js';
 import { estimateDurations } from '../../../gateway/client/survival.js';
 import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
 import { FakeClock } from '../fake-clock.mjs';
@@ -67,7 +67,7 @@ async function live(world: World): Promise<Result> {
 				answeredAt: born,
 			};
 		});
-		const poller = createPoller<TaskRef & (typeof tasks)[number]>({
+		const poller = new Poller<TaskRef & (typeof tasks)[number]>({
 			clock,
 			intervalMs,
 			expected: size,

@@ -5,7 +5,7 @@ import { planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError } from '../../../gateway/util/gatewayError.js';
 import { createClient } from '../../../gateway/client/client.js';
 import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
-import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
+import { Poller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
 	response,
@@ -29,7 +29,7 @@ type Ask = (task: TaskRef, timeLeftMs: () => number) => Promise<PollResult>;
 function pollerFor(ask: Ask, intervalMs = 3000, expected?: number) {
 	const clock = new FakeClock();
 	const polls: Array<{ taskId: string; at: number; timeoutMs: number }> = [];
-	const poller = createPoller({
+	const poller = new Poller({
 		clock,
 		intervalMs,
 		expected,
@@ -273,7 +273,7 @@ describe('the deadline', () => {
 				return response(200, { status: 'running' });
 			},
 		});
-		const poller = createPoller({
+		const poller = new Poller({
 			clock,
 			intervalMs: 3000,
 			pollOnce: async ({ taskId }, timeLeftMs) => {
@@ -439,7 +439,7 @@ describe('many tasks', () => {
 				return await gateway.receive(() => answerTo(clock, clock.now() >= finishedAt[index]));
 			},
 		});
-		const poller = createPoller({
+		const poller = new Poller({
 			clock,
 			intervalMs: 3000,
 			pollOnce: async (asked, timeLeftMs) => {

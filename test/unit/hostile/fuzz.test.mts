@@ -22,7 +22,7 @@ import { createClient } from '../../../gateway/client/client.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
 import { readTaskState } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
-import { createPoller, type PollResult } from '../../../gateway/client/poller.js';
+import { Poller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { FAULTS } from '../virtual-gateway.mjs';
 
@@ -359,7 +359,7 @@ check(
 			const clock = new FakeClock(seed);
 			const asked = new Map<string, number>();
 			let next = 0;
-			const poller = createPoller({
+			const poller = new Poller({
 				clock,
 				intervalMs,
 				expected,
