@@ -33,7 +33,7 @@ export interface ChatUsage {
 /**
  * Reads the response to a message of a chat.
  *
- * @param newId gives a tool call an ID that no other of the conversation has, its own if that will do
+ * @param newId gives a tool call an ID that no other has
  * @throws UnknownOutcomeError if the gateway took the message on and responded with an error, or if a
  *   tool call is only half there: it is not to be sent again by itself
  */

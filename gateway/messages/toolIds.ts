@@ -1,26 +1,23 @@
 import { digestOf } from '../protocol/fingerprint';
 import type { JsonObject } from '../util/json';
 
-/** An ID that everything between the gateway and the tool can take. */
-const PLAIN = /^[a-zA-Z0-9][\w-]{0,63}$/;
-
-/** Gives a tool call its ID. @param own the gateway's @param index among the calls of its response */
-export type IdGiver = (own: unknown, index: number) => string;
+/** Gives a tool call its ID. @param index among the calls of its response */
+export type IdGiver = (index: number) => string;
 
 /**
- * Makes IDs for tool calls that no other call of a conversation has. A gateway may count its calls
- * from 0 in each response, or leave the ID out; an agent, its memory and n8n find a call by nothing else.
+ * Makes IDs for tool calls that no other call has. A gateway may count its calls from 0 in each
+ * response, or leave the ID out; an agent, its memory and n8n find a call by nothing else. The
+ * gateway's own would do only within one conversation that one model leads: a call of a fallback
+ * model, or one that an agent's memory holds of another execution, could be taken for it.
  *
  * @param used the IDs of the conversation so far, and of others that the same agent leads
- * @param seed the same gives the same IDs: a response that is read again is the same response
- * @returns the gateway's own ID where it will do, else another
+ * @param seed tells the response from every other one; the same gives the same IDs
  */
 export function createIdGiver(used: ReadonlySet<string>, seed: string): IdGiver {
 	const given = new Set<string>();
-	const isFree = (id: string): boolean => !used.has(id) && !given.has(id) && !(id in {});
-	return (own, index) => {
-		let id = typeof own === 'string' ? own : '';
-		for (let round = 0; !PLAIN.test(id) || !isFree(id); round += 1) {
+	return (index) => {
+		let id = '';
+		for (let round = 0; id === '' || used.has(id) || given.has(id); round += 1) {
 			id = `call_${digestOf([seed, index, round]).slice(0, 24)}`;
 		}
 		given.add(id);
@@ -46,7 +43,7 @@ export function assignIds(
 	const content = blocks.map((block) => {
 		if (block.type !== 'tool_use') return block;
 		const own = block.id;
-		const id = newId(own, callIds.length);
+		const id = newId(callIds.length);
 		callIds.push(id);
 		return isId(own) && counts.get(String(own)) === 1 ? block : { ...block, id };
 	});

@@ -98,12 +98,13 @@ export class Messenger {
 		const before = paid.take(fingerprint);
 		if (before?.body !== undefined) {
 			onPaidBefore();
-			return readChatResponse(before.body, (_, index) => before.callIds[index] ?? '');
+			return readChatResponse(before.body, (index) => before.callIds[index] ?? '');
 		}
 		try {
 			const body = await this.send(plan, asking);
 			try {
-				const response = readChatResponse(body, createIdGiver(idsInUse(kept, given), fingerprint));
+				const seed = digestOf([fingerprint, body]);
+				const response = readChatResponse(body, createIdGiver(idsInUse(kept, given), seed));
 				const { content: blocks, callIds: ids } = response;
 				keepTurn(kept, { speaker, turns, blocks, ids });
 				paid.keep(fingerprint, body, ids);
