@@ -33,16 +33,17 @@ export interface Run {
 
 /**
  * What the runs of this process have found out about the limits of gateways, by account: the node
- * that waits need not be refused before it knows what the node that submitted has found out.
+ * that waits need not be refused before it knows what the node that submitted has found out. The
+ * public listing has limits of its own, often those of another host: its 429 holds back no image.
  */
 const rateStates = new Map<string, RateState>();
 
 /** Of more accounts than these, the one that was not used for longest is forgotten. */
 const MOST_ACCOUNTS = 200;
 
-function noteRateState(account: string, found: RateState): void {
-	rateStates.delete(account);
-	rateStates.set(account, found);
+function noteRateState(limited: string, found: RateState): void {
+	rateStates.delete(limited);
+	rateStates.set(limited, found);
 	const [oldest] = rateStates.keys();
 	if (rateStates.size > MOST_ACCOUNTS && oldest !== undefined) rateStates.delete(oldest);
 }
@@ -55,7 +56,11 @@ export function isTool(context: IExecuteFunctions): boolean {
 	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }
 
-/** Opens a run: one rate limiter, one clock and one stop for all items of an execution. */
+/**
+ * Opens a run: one rate limiter, one clock and one stop for all items of an execution.
+ *
+ * @param needsKey false where only the public listing is asked for
+ */
 export async function openRun(
 	context: IExecuteFunctions,
 	limits: RunLimits,
@@ -65,7 +70,8 @@ export async function openRun(
 	const requests = new Requests();
 	const tally = emptyTally();
 	const clock = new StoppableClock();
-	const rateState = rateStates.get(address.account);
+	const limited = needsKey ? address.account : `listing ${address.mediaUrl} ${address.account}`;
+	const rateState = rateStates.get(limited);
 	const limiter = new RateLimiter({ ...limits, clock, rateState });
 
 	const halt = (): void => {
@@ -110,7 +116,7 @@ export async function openRun(
 		end: () => {
 			halt();
 			const found = limiter.rateState();
-			if (found !== undefined) noteRateState(address.account, found);
+			if (found !== undefined) noteRateState(limited, found);
 			// A poll that nobody waits for any more: its task's deadline was reached before its response.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);

@@ -113,30 +113,35 @@ interface Source {
 	open: () => AsyncIterable<Uint8Array>;
 }
 
-async function openSource({ helpers }: IExecuteFunctions, binary: JsonObject): Promise<Source> {
+async function openSource(context: IExecuteFunctions, binary: JsonObject): Promise<Source> {
 	const id = nonEmptyString(binary.id);
 	if (id === undefined) {
 		const bytes = Buffer.from(nonEmptyString(binary.data) ?? '', 'base64');
 		const open = async function* (): AsyncIterable<Uint8Array> {
 			yield bytes;
 		};
-		return { ...(await inspect(open)), size: bytes.length, open };
+		return { ...(await inspect(context, open)), size: bytes.length, open };
 	}
+	const { helpers } = context;
 	const { fileSize } = await helpers.getBinaryMetadata(id);
 	const open = async function* (): AsyncIterable<Uint8Array> {
 		yield* (await helpers.getBinaryStream(id)) as unknown as ByteStream;
 	};
-	return { ...(await inspect(open)), size: fileSize, open };
+	return { ...(await inspect(context, open)), size: fileSize, open };
 }
 
 /** All items are looked at before the first one is sent: not all their files at once. */
 const MOST_OPEN = 8;
-const inTurn = createLimiter(MOST_OPEN);
+/** Of each run: a store that does not give out the files of one must not hold up all others. */
+const limiters = new WeakMap<IExecuteFunctions, ReturnType<typeof createLimiter>>();
 
 /** How a file begins, and the digest that tells it from every other one. */
 async function inspect(
+	context: IExecuteFunctions,
 	open: () => AsyncIterable<Uint8Array>,
 ): Promise<Pick<Source, 'start' | 'digest'>> {
+	const inTurn = limiters.get(context) ?? createLimiter(MOST_OPEN);
+	limiters.set(context, inTurn);
 	return await inTurn(async () => {
 		const hash = createHash('sha256');
 		let start: Uint8Array | undefined;

@@ -1,12 +1,16 @@
 /** Executions side by side in one process: what they share must not let one pay for the other. */
+import { createRequire } from 'node:module';
 import type { ServerResponse } from 'node:http';
 import type { RunOptions, RunResult } from '../../../harness/engine/host.mjs';
+import { Container, core } from '../../../harness/engine/n8n.mjs';
+import { filesNode, runChain } from '../one-node.mjs';
 import {
 	byName,
 	hostFor,
 	NODE,
 	sendJson,
 	serve,
+	TINY_PNG,
 	workflowOf,
 	type NodeName,
 	type OwnServer,
@@ -20,9 +24,27 @@ async function until(condition: () => boolean): Promise<void> {
 const servers: OwnServer[] = [];
 afterEach(async () => void (await Promise.all(servers.splice(0).map((server) => server.close()))));
 
+/** How long nodes sleep: what n8n's `sleep` is told, in milliseconds. */
+const sleeps: number[] = [];
+const fromN8n = createRequire(createRequire(import.meta.url).resolve('n8n-workflow'));
+const sleepModule = fromN8n('@n8n/utils/sleep') as {
+	sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+};
+const realSleep = sleepModule.sleep;
+beforeAll(() => {
+	sleepModule.sleep = async (ms, signal) => {
+		sleeps.push(ms);
+		await realSleep(ms, signal);
+	};
+});
+beforeEach(() => void sleeps.splice(0));
+afterEach(() => jest.restoreAllMocks());
+afterAll(() => void (sleepModule.sleep = realSleep));
+
+const image = { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] };
+
 describe('a model list that comes late', () => {
 	const models = { success: true, data: { items: [{ model: 'm', media_type: 'image' }] } };
-	const image = { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] };
 	const GENERATE = {
 		model: byName('m'),
 		prompt: 'a fox',
@@ -68,4 +90,51 @@ describe('a model list that comes late', () => {
 		held.forEach((response) => sendJson(response, models));
 		expect((await listing).json(NODE)).toHaveLength(1);
 	});
+});
+
+test('the Retry-After of the model list holds back no image of another execution', async () => {
+	const server = await serve(({ method }, response) => {
+		if (method !== 'GET') return sendJson(response, image);
+		response.setHeader('retry-after', '250');
+		sendJson(response, { error: { message: 'Slow down' } }, 429);
+	});
+	servers.push(server);
+	const host = await hostFor({ baseUrl: server.url });
+	const isPausing = (): boolean => sleeps.some((ms) => ms > 200_000);
+	const stop = new AbortController();
+	const listing = host.run(workflowOf('mediaModels', { returnAll: true }), { signal: stop.signal });
+	await until(isPausing);
+	stop.abort();
+	await listing;
+	sleeps.splice(0);
+	const parameters = { prompt: 'a fox', download: false, options: { checkLimits: false } };
+	const generating = host.start(workflowOf('imageGeneration', parameters));
+	const isSent = (): boolean => server.requests.some(({ method }) => method === 'POST');
+	await until(() => isSent() || isPausing());
+	expect(isPausing()).toBe(false);
+	expect((await generating.promise).json(NODE)).toHaveLength(1);
+});
+
+test('source files that never arrive hold up their own execution only', async () => {
+	const server = await serve((_, response) => sendJson(response, image));
+	servers.push(server);
+	const host = await hostFor({ baseUrl: server.url }, { extraNodeTypes: filesNode });
+	const file = { bytes: TINY_PNG, mimeType: 'image/png' };
+	const items = Array.from({ length: 9 }, () => ({ files: { data: file } }));
+	const options = { checkLimits: false };
+	const edit = {
+		type: 'imageEdit',
+		parameters: { model: byName('m'), prompt: 'a fox', download: false, options },
+	};
+	const store = Container.get(core.BinaryDataService);
+	const hang = async (): Promise<never> => await new Promise(() => undefined);
+	const asked = jest.spyOn(store, 'getAsStream').mockImplementation(hang);
+	const stop = new AbortController();
+	const stuck = runChain(host, items, [edit], { signal: stop.signal });
+	await until(() => asked.mock.calls.length === 8);
+	asked.mockRestore();
+	const other = await runChain(host, items.slice(1), [edit]);
+	expect(other.json(NODE)).toHaveLength(8);
+	stop.abort();
+	expect((await stuck).status).toBe('canceled');
 });
