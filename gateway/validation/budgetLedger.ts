@@ -8,6 +8,8 @@ export interface Spending {
 	/** `2026-11-22`, where the workflow is. */
 	day: string;
 	amount: number;
+	/** Of a manual execution: it counts for others only as long as it is running. */
+	isManual?: boolean;
 }
 
 /** What was spent in the current month. */

@@ -1,6 +1,5 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { isJsonObject } from '../../../gateway/util/json';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import {
 	nameOf,
@@ -15,6 +14,7 @@ import {
 import { rounded } from '../../../gateway/validation/pricing';
 import { readBudget, readChoice } from '../parameters/optionValues';
 import { localTime } from '../run/localTime';
+import { storeOf } from './budgetStore';
 
 /** What a run may spend, over its items. */
 export interface Budget {
@@ -78,9 +78,6 @@ function checkBudget(budget: number, costs: Array<number | undefined>): void {
 	});
 }
 
-/** In the static data of the node. */
-const KEY = 'mediaGatewayBudget';
-
 /**
  * What runs of this process have spent in this month, by ledger: an execution may wait for days with
  * the copy of its start, and then be the last one that is stored. An amount of 0 is what a run has set
@@ -96,7 +93,7 @@ const inFlight = new Map<string, Set<PeriodBudget>>();
 const first = new Map<string, { id: string; runs: number; endedAt: number }>();
 /** When a budget was last looked at, in milliseconds since 1970. */
 let lastSeen = 0;
-/** Of more ledgers than these, the one that was not used for longest is forgotten. */
+/** Of more ledgers than these, the one that was not used for longest, and is not in use, is forgotten. */
 const MOST_LEDGERS = 200;
 /** Of one ledger; where nothing is ever stored, the oldest are forgotten. */
 const MOST_RUNS = 500;
@@ -170,8 +167,12 @@ class PeriodBudget implements Budget {
 		}
 		this.write(this.read(this.now().date));
 		// n8n does not save it: to count it until the next restart would be a surprise.
-		if (this.context.getMode() === 'manual') this.forget();
+		if (this.isManual()) this.forget();
 		this.release();
+	}
+
+	private isManual(): boolean {
+		return this.context.getMode() === 'manual';
 	}
 
 	private now(): { date: string; timeZone: string } {
@@ -182,7 +183,9 @@ class PeriodBudget implements Budget {
 	private own(): Spending[] {
 		const sums = new Map<string, number>();
 		for (const { day, cost } of this.charges.values()) sums.set(day, (sums.get(day) ?? 0) + cost);
-		return [...sums].map(([day, sum]) => ({ run: this.run, day, amount: rounded(sum) }));
+		const { run } = this;
+		const isManual = this.isManual();
+		return [...sums].map(([day, sum]) => ({ run, day, amount: rounded(sum), isManual }));
 	}
 
 	/** Midnight has passed: what has not been spent yet can only be spent on the new day. */
@@ -223,7 +226,12 @@ class PeriodBudget implements Budget {
 
 	private write(ledger: BudgetLedger): void {
 		const { store, key } = storeOf(this.context);
-		const { stored, summedUp } = storedLedger(withSpendings(ledger, this.remember()));
+		const whole = withSpendings(ledger, this.remember());
+		// What n8n does not store of another execution is not stored with this one either.
+		const isStored = ({ run, isManual }: Spending): boolean =>
+			run === this.run || isManual !== true;
+		const spendings = whole.spendings.filter(isStored);
+		const { stored, summedUp } = storedLedger({ ...whole, spendings });
 		store[key] = stored as IDataObject;
 		const mine = recent.get(ledger.id);
 		// Listed as well, it would count twice.
@@ -256,7 +264,7 @@ class PeriodBudget implements Budget {
 		found.runs += 1;
 		first.delete(key);
 		first.set(key, found);
-		forgetOldest(first);
+		forgetOldest(first, ({ runs }) => runs > 0);
 		this.newLedgerOf = key;
 		return found.id;
 	}
@@ -271,26 +279,9 @@ class PeriodBudget implements Budget {
 	}
 }
 
-function forgetOldest(ledgers: Map<string, unknown>): void {
-	const [oldest] = ledgers.keys();
-	if (ledgers.size > MOST_LEDGERS && oldest !== undefined) ledgers.delete(oldest);
-}
-
-/**
- * Where the ledger of a node is kept. What stands in place of the node's static data may be no object
- * if somebody has edited it, and a node cannot replace it: then it is kept in that of the workflow.
- *
- * @throws GatewayError if that is no object either
- */
-function storeOf(context: IExecuteFunctions): { store: IDataObject; key: string } {
-	const own: unknown = context.getWorkflowStaticData('node');
-	if (isJsonObject(own)) return { store: own as IDataObject, key: KEY };
-	const common: unknown = context.getWorkflowStaticData('global');
-	const key = `${KEY}:${context.getNode().name}`;
-	if (isJsonObject(common)) return { store: common as IDataObject, key };
-	throw new GatewayError({
-		message: "The static data of the workflow can't be used to keep a budget",
-		description:
-			"It was edited and isn't a JSON object. Nothing was sent. Reset it, or set 'Budget Period' to 'Run'.",
-	});
+function forgetOldest<T>(ledgers: Map<string, T>, isInUse?: (ledger: T) => boolean): void {
+	if (ledgers.size <= MOST_LEDGERS) return;
+	for (const [key, ledger] of ledgers) {
+		if (isInUse?.(ledger) !== true) return void ledgers.delete(key);
+	}
 }

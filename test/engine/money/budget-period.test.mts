@@ -293,6 +293,21 @@ test('manual executions are held against the budget, and not counted afterwards'
 	expect((await run(json, 2)).error).toBeUndefined();
 });
 
+test('nor by an execution in production that ends while they are running', async () => {
+	const json = workflow({ budget: 0.2 });
+	await run(json, 1);
+	bench.gateway.reset();
+	bench.gateway.setFaults([{ call: 'sync', kind: 'latency', ms: 300, match: 'slow' }]);
+	const manual = run({ ...json }, ['slow', 'slow'], { mode: 'manual' });
+	await firstRequest();
+	// It is held against the budget as long as it is running.
+	expect((await run({ ...json }, 3)).error?.message).toContain('0.08 of 0.2');
+	await run(json, 1);
+	await manual;
+	expect(spent(json)).toBe(0.08);
+	expect((await run(json, 3)).error).toBeUndefined();
+});
+
 test('a run over midnight: each image counts on the day on which it was accepted', async () => {
 	const json = workflow({ budget: 0.2, concurrency: 1 });
 	setTime('2026-11-22T22:59:59Z');
