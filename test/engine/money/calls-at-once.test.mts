@@ -109,9 +109,10 @@ describe.each([
 			bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
 			const answers = await answersTo(prompts, 'wait', settings);
 			expect(paid()).toBe(3);
-			const named = answers.map((answer) => answer.match(/\btask_[0-9a-z]+/)?.[0]);
-			expect(new Set(named).size).toBe(3);
-			expect(named).not.toContain(undefined);
+			const named = answers.map((answer) => answer.match(/\btask_[0-9a-z]+/g) ?? []);
+			expect(named).not.toContainEqual([]);
+			// A try of an equal call may take the task that another has just let go of, and name its own too.
+			expect(new Set(named.flat()).size).toBe(3);
 		});
 	});
 });
