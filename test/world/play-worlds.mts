@@ -40,13 +40,17 @@ const { values } = parseArgs({
 const SIGN_OF_LIFE = 1000;
 
 const fresh = Math.floor(Math.random() * 1e9);
-const engine = await theEngine(values.package);
 const begin = Number(values.seed ?? fresh);
 const minutes = Number(values.minutes ?? Infinity);
 const count = Number(
 	values.worlds ?? (values.minutes !== undefined ? Infinity : values.seed === undefined ? 1000 : 1),
 );
 const most = Number(values.breaches ?? 5);
+
+// tsx has each stack traced back to the sources, and n8n and axios read many a stack. One world alone,
+// as `again` below, shows them as before.
+if (count > 1) process.setSourceMapsEnabled(false);
+const engine = await theEngine(values.package);
 
 const sockets = await openSockets();
 const wayOf = (seed: number) =>
