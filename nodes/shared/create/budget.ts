@@ -79,12 +79,12 @@ function checkBudget(budget: number, costs: Array<number | undefined>): void {
 }
 
 /**
- * What runs of this process have spent in this month, by ledger: an execution may wait for days with
- * the copy of its start, and then be the last one that is stored. An amount of 0 is what a run has set
- * aside and given back: a copy that was made meanwhile still has it.
+ * What runs of this process have spent in this month, by workflow and ledger: an execution may wait
+ * for days with the copy of its start, and then be the last one that is stored. An amount of 0 is what
+ * a run has set aside and given back: a copy that was made meanwhile still has it.
  */
 const recent = new Map<string, Map<string, Spending>>();
-/** Runs that have set something aside and have not ended, by ledger. */
+/** Runs that have set something aside and have not ended, by workflow and ledger. */
 const inFlight = new Map<string, Set<PeriodBudget>>();
 /**
  * Ledgers that were not stored when they were made, by workflow and node: how many runs are using
@@ -107,6 +107,8 @@ class PeriodBudget implements Budget {
 	/** What of this run others were told last. */
 	private written: Spending[] = [];
 	private ledgerId = '';
+	/** Under which runs of this process find each other. */
+	private place = '';
 	private newLedgerOf?: string;
 
 	constructor(
@@ -144,7 +146,7 @@ class PeriodBudget implements Budget {
 		}
 		if (known.length === 0) return;
 		this.write(ledger);
-		inFlight.set(ledger.id, (inFlight.get(ledger.id) ?? new Set()).add(this));
+		inFlight.set(this.place, (inFlight.get(this.place) ?? new Set()).add(this));
 	}
 
 	decided(itemIndex: number): void {
@@ -156,9 +158,9 @@ class PeriodBudget implements Budget {
 
 	settle(isPaid: (itemIndex: number) => boolean): void {
 		if (this.ledgerId === '') return;
-		const others = inFlight.get(this.ledgerId);
+		const others = inFlight.get(this.place);
 		others?.delete(this);
-		if (others?.size === 0) inFlight.delete(this.ledgerId);
+		if (others?.size === 0) inFlight.delete(this.place);
 		if (this.charges.size === 0) return void this.release();
 		for (const itemIndex of [...this.charges.keys()]) {
 			if (!isPaid(itemIndex)) this.charges.delete(itemIndex);
@@ -198,7 +200,7 @@ class PeriodBudget implements Budget {
 	/** Notes for all runs of this process what this one has spent or set aside, and no longer has. */
 	private remember(): Spending[] {
 		const own = this.own();
-		const mine = recent.get(this.ledgerId);
+		const mine = recent.get(this.place);
 		// What was set aside on a day on which nothing was spent in the end is taken out.
 		const changed = [...this.written.map((spending) => ({ ...spending, amount: 0 })), ...own];
 		for (const spending of changed) {
@@ -215,11 +217,13 @@ class PeriodBudget implements Budget {
 		const stored = readLedger(store[key], today, '');
 		const id = this.ledgerId || stored.id || this.adoptFirst();
 		this.ledgerId = id;
-		const mine = recent.get(id) ?? new Map<string, Spending>();
-		recent.delete(id);
-		recent.set(id, mine);
+		// A copy of a workflow may have been made with all that n8n had stored for it.
+		this.place = digestOf([this.context.getWorkflow().id, id]);
+		const mine = recent.get(this.place) ?? new Map<string, Spending>();
+		recent.delete(this.place);
+		recent.set(this.place, mine);
 		forgetOldest(recent);
-		for (const other of inFlight.get(id) ?? []) if (other !== this) other.moveOn();
+		for (const other of inFlight.get(this.place) ?? []) if (other !== this) other.moveOn();
 		for (const [name, { day }] of mine) if (!day.startsWith(today.slice(0, 7))) mine.delete(name);
 		return withSpendings({ ...stored, id }, [...mine.values()]);
 	}
@@ -233,7 +237,7 @@ class PeriodBudget implements Budget {
 		const spendings = whole.spendings.filter(isStored);
 		const { stored, summedUp } = storedLedger({ ...whole, spendings });
 		store[key] = stored as IDataObject;
-		const mine = recent.get(ledger.id);
+		const mine = recent.get(this.place);
 		// Listed as well, it would count twice.
 		for (const spending of summedUp) mine?.delete(nameOf(spending));
 		for (const name of mine?.keys() ?? []) {
@@ -244,7 +248,7 @@ class PeriodBudget implements Budget {
 
 	/** It stays in the copy of its own execution: the node may run again in that. */
 	private forget(): void {
-		const mine = recent.get(this.ledgerId);
+		const mine = recent.get(this.place);
 		for (const spending of this.own()) mine?.delete(nameOf(spending));
 	}
 

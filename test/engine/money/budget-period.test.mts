@@ -197,6 +197,16 @@ test('a workflow whose static data was deleted, or another of the same name, sta
 	expect((await run(workflow({ budget: 0.2 }), 5)).error).toBeUndefined();
 });
 
+test('a copy of a workflow, with what n8n had stored for it, counts for itself from then on', async () => {
+	const json = workflow({ budget: 0.2 });
+	await run(json, 1);
+	const copy = { ...json, id: 'copy', staticData: structuredClone(json.staticData) };
+	await run(json, 3);
+	expect((await run(copy, 4)).error).toBeUndefined();
+	expect([spent(json), spent(copy)]).toEqual([0.16, 0.2]);
+	expect((await run(json, 1)).error).toBeUndefined();
+});
+
 test.each([['x'], [5], [null], [[1]], [true]])(
 	'%j in place of the static data of the node: the budget holds all the same',
 	async (entry) => {
