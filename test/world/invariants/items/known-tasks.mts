@@ -83,6 +83,9 @@ function hopedFor(
 const TO_BE_HAD = /have finished or are still running[^\n]*\n((?:item \d+: [^\n]*(?:\n|$))+)/g;
 const LINE = /item \d+: (generation|edit|image) task (.+)/g;
 
+/** What the execution that checks is told in its last round ends with it. */
+const CHECKED_IN_VAIN = /that checked the image tasks was stopped|while checking the image tasks/;
+
 /** An error does not promise a task that has failed, or that it says itself is not there. */
 function denied(played: Played, step: Step, earlier: Step | undefined): Breach[] {
 	const { books } = played.service;
@@ -92,6 +95,7 @@ function denied(played: Played, step: Step, earlier: Step | undefined): Breach[]
 		const promised = [...lines.join('\n').matchAll(LINE)];
 		// What it was told in an earlier try or act, a node that only waits does not remember.
 		if (promised.length === 0 || (node === COLLECT && step.flow.tries > 1)) return [];
+		if (CHECKED_IN_VAIN.test(textOf([error]))) return [];
 		// At its deadline a task is given up, whatever was said of it last.
 		const text = textOf([error]).replaceAll(/status check failed: The gateway has no/g, '');
 		return promised.flatMap(([, kind = '', id = '']): Breach[] => {
