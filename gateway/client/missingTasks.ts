@@ -33,3 +33,22 @@ export function isGone(task: Sightings, now: number): boolean {
 	// A clock that is wrong elsewhere does not keep anybody waiting.
 	return isSure && (now - task.bornAt >= YOUNG_MS || missingMs >= YOUNG_MS);
 }
+
+/** When a task was submitted, on the clock of the run; undefined if that is not known. */
+export function birth(now: number, ageMs: number | undefined, heldMs = 0): number | undefined {
+	if (ageMs !== undefined) return now - Math.max(0, ageMs, heldMs);
+	// It may be older, which matters only for a young one.
+	return heldMs >= YOUNG_MS ? now - heldMs : undefined;
+}
+
+/**
+ * What the next wait for a task has to know of this one: of a task that was seen, a single 404 is not
+ * final there either. One that was never seen is judged anew by its age.
+ *
+ * @param shiftMs from the clock of these sightings to the one of the result
+ */
+export function carried({ seen, misses, missingSince }: Sightings, shiftMs: number): Sightings {
+	if (seen !== true) return {};
+	const since = missingSince === undefined ? undefined : missingSince + shiftMs;
+	return { seen, misses, missingSince: since };
+}

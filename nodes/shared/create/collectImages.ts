@@ -45,11 +45,13 @@ export async function collectImages(
 			maxWaitMs,
 			deadlineAt: Date.now() + maxWaitMs,
 			status,
+			sightings: {},
 		};
 		// Nothing that takes time before the execution is suspended.
 		if (windowMs === 0) return toWaitFor;
 		const isPart = windowMs < maxWaitMs;
 		const limits = {
+			sightings: toWaitFor.sightings,
 			maxWaitMs: Math.min(windowMs, maxWaitMs),
 			chosenMs: maxWaitMs,
 			ageMs: ageOf(submittedAt),

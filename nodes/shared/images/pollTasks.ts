@@ -1,6 +1,6 @@
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import { quote } from '../../../gateway/util/text';
-import { isGone, YOUNG_MS, type Sightings } from '../../../gateway/client/missingTasks';
+import { birth, carried, isGone, type Sightings } from '../../../gateway/client/missingTasks';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody';
 import { isGood, retryAfterMs, type Outcome } from '../../../gateway/protocol/outcome';
 import {
@@ -37,6 +37,8 @@ export interface WaitLimits {
 	heldMs?: number;
 	/** What the user chose, where `maxWaitMs` is only a part of it. */
 	chosenMs?: number;
+	/** What earlier waits have seen of it, by the wall clock; this one adds to it. */
+	sightings?: Sightings;
 }
 
 /** Waits for the tasks of one run. */
@@ -77,24 +79,19 @@ export function createTaskPoller(run: Run, intervalMs: number, expected: number)
 	return {
 		wait: async (
 			{ taskId, taskType },
-			{ maxWaitMs, ageMs, heldMs, chosenMs = maxWaitMs },
+			{ maxWaitMs, ageMs, heldMs, chosenMs = maxWaitMs, sightings = {} },
 			model,
 		) => {
 			const bornAt = birth(clock.now(), ageMs, heldMs);
-			const task: PolledTask = { taskId, taskType, bornAt };
+			const wallMs = Date.now() - clock.now();
+			const task: PolledTask = { taskId, taskType, bornAt, ...carried(sightings, -wallMs) };
 			const durations = durationsOf(run, model, taskType);
 			const settled = await poller.wait(task, maxWaitMs, ageMs, durations);
+			Object.assign(sightings, carried(task, wallMs));
 			const known = task.foundAs ?? (taskType === 'auto' ? undefined : taskType);
 			return stateOf(settled, taskId, known, chosenMs);
 		},
 	};
-}
-
-/** When a task was submitted, on the clock of the run; undefined if that is not known. */
-function birth(now: number, ageMs: number | undefined, heldMs = 0): number | undefined {
-	if (ageMs !== undefined) return now - Math.max(0, ageMs, heldMs);
-	// It may be older, which matters only for a young one.
-	return heldMs >= YOUNG_MS ? now - heldMs : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { DeadlineError, NotCheckedError } from '../../../gateway/util/gatewayError';
+import type { Sightings } from '../../../gateway/client/missingTasks';
 import { hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { costShare, imageItems, readTarget, type ImageFacts, type ImageTarget } from './imageItems';
@@ -30,6 +31,8 @@ export interface WaitJob {
 	ended?: boolean;
 	/** There was no time to ask about it in the last window. */
 	unasked?: boolean;
+	/** What was seen of it in earlier windows. */
+	sightings?: Sightings;
 	/** It was polled in the last window, and others were not: they go first in this one. */
 	rests?: boolean;
 }
@@ -153,7 +156,9 @@ async function waitForJob(
 	}
 	const { task, facts, target } = job;
 	const left = Math.max(1000, job.deadlineAt - Date.now());
+	job.sightings ??= {};
 	const limits = {
+		sightings: job.sightings,
 		maxWaitMs: Math.min(left, windowMs),
 		chosenMs: job.maxWaitMs,
 		ageMs: ageOf(job.submittedAt),

@@ -89,7 +89,12 @@ async function nextRound(
 	notes.known = entries.map(({ job, done }) =>
 		done !== undefined || job === undefined
 			? null
-			: { task: job.task, status: job.status, unasked: job.unasked },
+			: {
+					task: job.task,
+					status: job.status,
+					unasked: job.unasked,
+					sightings: job.sightings,
+				},
 	);
 	notes.settled = pack(
 		plan,

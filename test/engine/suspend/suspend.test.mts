@@ -168,6 +168,24 @@ describe('while it is suspended', () => {
 		expect(bench.gateway.count('poll')).toBe(2);
 	});
 
+	test.each([
+		[1, 'success'],
+		[1000, 'error'],
+	])('a task that was there before gets a 404 %i times: %s', async (times, end) => {
+		const [taskId] = await bench.submit('a fox [slow 200]');
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 404, after: 1, times }]);
+		const submittedAt = new Date(Date.now() - 60_000).toISOString();
+		const parameters = { download: false, maxWait: 3600, options: { parkAfter: 0 } };
+		const result = await runToEnd(workflow('imageWait', parameters), [
+			{ taskId, taskType: 'generation', submittedAt },
+		]);
+		expect(result.status).toBe(end);
+		if (end === 'success') return expect(result.json('Done')).toMatchObject([{ taskId }]);
+		expect(errorOf(result).message).toBe(`The gateway has no generation task ${taskId} (404)`);
+		// Not until its deadline: after a few in a row, each also as the other kind.
+		expect(bench.gateway.count('poll')).toBeLessThan(15);
+	});
+
 	test('the watcher of a keeper that was deleted ends with an error that names the tasks', async () => {
 		const ids = await bench.submit('a fox [slow 300]');
 		const waiting = await suspended(workflow('imageWait'), asItems(ids));

@@ -1,4 +1,4 @@
-import { isGone, type Sightings } from '../../../gateway/client/missingTasks.js';
+import { carried, isGone, type Sightings } from '../../../gateway/client/missingTasks.js';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
 import { response, fault, page } from '../virtual-gateway.mjs';
 
@@ -43,4 +43,14 @@ test.each<[string, Sightings, number]>([
 	['that is old but was seen', { bornAt: 0, seen: true }, 5],
 ])('for a task %s it is final after so many seconds', (_, task, seconds) => {
 	expect(secondsUntilGone(task)).toBe(seconds);
+});
+
+test('the next wait, on another clock, goes on where this one has stopped, if the task was seen', () => {
+	const task: Sightings = { bornAt: 0, seen: true, misses: 0 };
+	expect(isGone(task, 100_000)).toBe(false);
+	const later: Sightings = { bornAt: 0, ...carried(task, 900_000) };
+	expect(later).toEqual({ bornAt: 0, seen: true, misses: 1, missingSince: 1_000_000 });
+	expect([1, 2].map((round) => isGone(later, 1_000_000 + 60_000 * round))).toEqual([false, false]);
+	expect(isGone(later, 1_180_000)).toBe(true);
+	expect(carried({ bornAt: 0, misses: 3, missingSince: 5 }, 0)).toEqual({});
 });

@@ -20,7 +20,11 @@ export function knownTasks(played: Played): Breach[] {
 				const polls = requests.filter(
 					({ call, taskId }) => call === 'poll' && isOne(books, taskId),
 				);
-				return [...byAnotherKind(polls), ...hopedFor(played, step, polls)];
+				return [
+					...byAnotherKind(polls),
+					...hopedFor(played, step, polls),
+					...givenUpAtOnce(played, step, polls),
+				];
 			}),
 			...denied(played, step, earlier),
 		];
@@ -76,6 +80,25 @@ function hopedFor(
 		const seconds = Math.round((before.at - bornAt) / 1000);
 		const text = `the ${name} was polled again, though it was unknown ${seconds} s after its submit`;
 		return [{ invariant: 7, text }];
+	});
+}
+
+/** From one round of checks to the next, and then some. */
+const ROUND_MS = 70_000;
+
+/** What was there a moment ago is not gone because of one 404, in an execution that is suspended either. */
+function givenUpAtOnce({ input }: Played, step: Step, polls: Received[]): Breach[] {
+	const { flow, parks, ended } = step;
+	const isAlone = flow.onError !== 'stopWorkflow' || input.length === 1;
+	if (parks === 0 || ended !== 'done' || !isAlone) return [];
+	const names = new Set(polls.map(({ kind, taskId }) => `${kind} task ${taskId}`));
+	return [...names].flatMap((name): Breach[] => {
+		const own = polls.filter(({ kind, taskId }) => `${kind} task ${taskId}` === name);
+		const [before, last] = own.slice(-2);
+		if (last === undefined) return [];
+		const isOver = last.at - own[0]!.at > flow.maxWait * 1000 - ROUND_MS;
+		if (before?.meaning !== 'open' || last.meaning !== 'missing' || isOver) return [];
+		return [{ invariant: 4, text: `the ${name} was given up after a single 404` }];
 	});
 }
 
