@@ -5,7 +5,7 @@ import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { MOVED } from '../service/spoilt-responses.mjs';
-import { concurrencyOf, runsOf, type Breach, type NodeRun } from './evidence.mjs';
+import { concurrencyOf, isRetry, runsOf, type Breach, type NodeRun } from './evidence.mjs';
 import { waits } from './waiting.mjs';
 
 const SHORTEST_PAUSE_MS = 1000;
@@ -26,6 +26,7 @@ export function manners(played: Played): Breach[] {
 			...(step.parks > 0 ? tooFastInRounds(step, own) : []),
 			...runs.flatMap((run) => ofRun(played, step, run, own)),
 			...tooLate(step, own),
+			...inVain(step, own),
 		];
 	});
 	return texts.map((text) => ({ invariant: 4, text }));
@@ -135,6 +136,14 @@ function tooLate({ flow }: Step, own: Received[]): string[] {
 	const late = own.find(({ at, goneAt = at }) => goneAt - at > timeoutMs + TOLERANCE_MS);
 	if (late === undefined) return [];
 	return [`a ${late.call} was given up after ${late.goneAt! - late.at} ms, of ${timeoutMs} ms`];
+}
+
+/** An agent gets addresses: what was downloaded for it would be dropped. */
+function inVain(step: Step, own: Received[]): string[] {
+	// n8n's Retry runs the tool on its own, without its agent.
+	if (!isTool(step.flow) || isRetry(step)) return [];
+	const loaded = own.find(({ call, path }) => call === 'download' && path.includes('/pictures/'));
+	return loaded === undefined ? [] : [`a tool downloaded ${loaded.path}`];
 }
 
 /** A task is polled once a second at the most. */
