@@ -225,8 +225,10 @@ export class Poller<T = TaskRef> {
 			entry.isPolling = false;
 			if (entry.open) this.take(entry, result);
 		} catch (reason) {
-			if (reason instanceof TakenBack) entry.isPolling = false;
-			else this.drop(entry, reason);
+			if (!(reason instanceof TakenBack)) return this.drop(entry, reason);
+			entry.isPolling = false;
+			// Its deadline was over meanwhile, which gives it time for another one.
+			if (this.timeLeft(entry) > 0) void this.poll(entry);
 		}
 	}
 

@@ -172,20 +172,21 @@ type CheckResult =
 
 /** One poll, and where the endpoint of one kind knows nothing, one to the other (specification, 4.2, rule 1). */
 async function checkTask(
-	{ taskId, taskType: wanted, foundAs = 'generation' }: PolledTask,
+	{ taskId, taskType: wanted, foundAs }: PolledTask,
 	query: (plan: RequestPlan) => Promise<Outcome>,
 ): Promise<CheckResult> {
-	const taskType = wanted === 'auto' ? foundAs : wanted;
+	const known = wanted === 'auto' ? foundAs : wanted;
+	const taskType = known ?? 'generation';
 	const plan = planTaskQuery(taskType, taskId);
 	const outcome = await query(plan);
-	const own = readResult(plan, outcome, { taskId, taskType });
+	const own = readResult(plan, outcome, { taskId, taskType }, known);
 	const isForeign = isNotFound(outcome) && !isUnknownTask(outcome);
 	// Where the kind is known, only the gateway's own 404 is a reason to look for it as the other.
 	if (!isNotFound(outcome) || (isForeign && wanted !== 'auto')) return own;
 	const otherType = taskType === 'generation' ? 'edit' : 'generation';
 	const otherPlan = planTaskQuery(otherType, taskId);
 	const other = await query(otherPlan);
-	const found = readResult(otherPlan, other, { taskId, taskType: otherType });
+	const found = readResult(otherPlan, other, { taskId, taskType: otherType }, known);
 	if (isForeign) return found.kind === 'state' ? found : own;
 	if (wanted === 'auto' && !isUnknownTask(other)) return found;
 	const error =
@@ -227,12 +228,14 @@ function readResult(
 	plan: RequestPlan,
 	outcome: Outcome,
 	task: { taskId: string; taskType: TaskType },
+	known: TaskType | undefined,
 ): CheckResult {
 	if (isGood(outcome)) {
 		const state = readTaskState(task, outcome.json);
 		if (state.status !== '') return { kind: 'state', state, pauseMs: askedPause(outcome) };
 	}
-	const error = withDetails(errorFor(plan, outcome), task);
+	// Not the kind that was only tried first: who takes it from the error would look for no other.
+	const error = withDetails(errorFor(plan, outcome), { taskId: task.taskId, taskType: known });
 	if (isNotFound(outcome)) {
 		return { kind: 'passing', error, pauseMs: askedPause(outcome), soon: true };
 	}

@@ -102,6 +102,26 @@ describe('a 404', () => {
 		expect(paths).toEqual(Array(5).fill('/v1/images/edits/t'));
 	});
 
+	test('or a refusal names no kind that nobody knows', async () => {
+		// What takes the kind from the error would not look for the task as an edit.
+		const refusals: Reply[] = [
+			(response) => sendJson(response, { error: { message: 'no key' } }, 401),
+			(response, { url }) =>
+				url?.includes('edits') === true
+					? sendJson(response, { error: { message: 'no access' } }, 403)
+					: sendJson(response, UNKNOWN, 404),
+		];
+		for (const refuse of refusals) {
+			for (const ask of [wait, query]) {
+				const { failed } = await ask(refuse);
+				expect(failed[0]?.details).toMatchObject({ taskId: 't' });
+				expect(failed[0]?.details).not.toHaveProperty('taskType');
+				const [edit] = (await ask(refuse, [{ taskId: 't', taskType: 'edit' }])).failed;
+				expect(edit?.details).toMatchObject({ taskId: 't', taskType: 'edit' });
+			}
+		}
+	});
+
 	test.each([
 		['submitted just now', 0, {}, 3],
 		['submitted just now, of known kind', 0, { taskType: 'generation' }, 3],

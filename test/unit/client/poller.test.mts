@@ -293,6 +293,27 @@ describe('the deadline', () => {
 		expect(sent).toEqual(['late at 45000 for 15000']);
 	});
 
+	test('a poll that is put too late by a process that was blocked is sent all the same', async () => {
+		const clock = new FakeClock();
+		const late = {
+			now: clock.now,
+			random: clock.random,
+			sleep: async (ms: number) => await clock.sleep(ms + 7000),
+		};
+		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const sendOnce = async () => response(200, { status: 'completed' });
+		const client = createClient({ limiter, clock, wallClock: clock.now, sendOnce });
+		const poller = new Poller({
+			clock: late,
+			intervalMs: 3000,
+			pollOnce: async ({ taskId }, timeLeftMs) => {
+				await client.sendOnce(planTaskQuery('generation', taskId), timeLeftMs);
+				return state(taskId, 'completed');
+			},
+		});
+		expect(await clock.run(poller.wait(task('a'), 1000))).toMatchObject({ kind: 'finished' });
+	});
+
 	test('no turn is waited for longer than half a minute', async () => {
 		const { clock, poller } = pollerFor(async () => {
 			if (clock.now() > 15_000) await clock.sleep(500_000);

@@ -55,16 +55,14 @@ interface Details {
 }
 
 /** An error names a task by its kind. */
-function ofKind({ service, input }: Played, { node, outputs, error }: NodeRun): string[] {
+function ofKind({ service }: Played, { node, outputs, error }: NodeRun): string[] {
 	const { books } = service;
 	const context = (error as { context?: { details?: Details } } | undefined)?.context;
 	const failed = outputs.flat().filter(isFailed);
 	const all = [context?.details, ...failed.map(({ json }) => json.details as Details | undefined)];
 	return all.flatMap((details) => {
 		const { taskId, taskType } = details ?? {};
-		// Where nobody has said of which kind it is, it is asked about as a generation first.
-		const isOpen = input.some((one) => one.taskId === taskId && one.taskType === undefined);
-		const isKnown = isOpen || taskType === undefined || !isOne(books, String(taskId));
+		const isKnown = taskType === undefined || !isOne(books, String(taskId));
 		if (isKnown || books.task(String(taskType), String(taskId)) !== undefined) return [];
 		return [`${node}: an error calls ${String(taskId)} a task of the kind ${String(taskType)}`];
 	});
