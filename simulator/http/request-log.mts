@@ -12,6 +12,8 @@ export class RequestLog {
 	inFlight = 0;
 	maxInFlight = 0;
 	private counts = new Map<string, number>();
+	/** Records since the last reset. */
+	private current = new WeakSet<ReceivedRequest>();
 
 	/** Opens the record of a request; its call may be corrected once the body is known. */
 	receive(request: FastifyRequest, at: number, call: string): ReceivedRequest {
@@ -31,6 +33,7 @@ export class RequestLog {
 		};
 		this.counts.set(call, this.count(call) + 1);
 		this.requests.push(record);
+		this.current.add(record);
 		// In big steps: taking the oldest out one by one would move the whole array each time.
 		if (this.requests.length > kept * 1.1) this.requests.splice(0, this.requests.length - kept);
 		this.inFlight += 1;
@@ -40,7 +43,7 @@ export class RequestLog {
 
 	/** Says what a request turned out to be. */
 	classify(record: ReceivedRequest, call: string): void {
-		if (record.call === call) return;
+		if (record.call === call || !this.current.has(record)) return;
 		this.counts.set(record.call, this.count(record.call) - 1);
 		record.call = call;
 		this.counts.set(call, this.count(call) + 1);
@@ -49,6 +52,8 @@ export class RequestLog {
 	/** One payment for one accepted request, however many images it asks for. */
 	charge(record: ReceivedRequest, prompt: string): void {
 		record.paid = true;
+		// Received before a reset, it is none of those that are counted now.
+		if (!this.current.has(record)) return;
 		this.paid += 1;
 		this.paidByPrompt[prompt] = (this.paidByPrompt[prompt] ?? 0) + 1;
 	}
@@ -69,6 +74,7 @@ export class RequestLog {
 	/** Forgets everything; what is still in flight stays in flight. */
 	reset(): void {
 		this.requests.length = 0;
+		this.current = new WeakSet();
 		this.counts.clear();
 		this.paid = 0;
 		this.paidByPrompt = {};

@@ -464,4 +464,13 @@ describe('the admin endpoints', () => {
 		expect(await stats()).toMatchObject({ requests: 0, paid: 0, maxInFlight: 0 });
 		expect((await ask('/v1/media/models')).status).toBe(200);
 	});
+
+	test('what was received before a reset is not counted after it', async () => {
+		gateway.setFaults([{ call: 'sync', kind: 'latency', ms: 50 }]);
+		const drawn = draw('a fox');
+		while (gateway.count('sync') === 0) await new Promise(setImmediate);
+		gateway.reset();
+		await drawn;
+		expect([gateway.paid, gateway.paidByPrompt, gateway.count('sync')]).toEqual([0, {}, 0]);
+	});
 });
