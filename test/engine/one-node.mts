@@ -126,7 +126,7 @@ export interface Tap {
 /**
  * Stands before a gateway, notes every byte that is sent to it, and hands on request and answer.
  *
- * @param target the gateway's address; undefined: the answer is one image for whatever was asked
+ * @param target the gateway's address; undefined: the response is one image for whatever was asked
  * @param instead answers some requests itself: a status, or `reset` to cut the connection
  */
 export async function openTap(

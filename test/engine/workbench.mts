@@ -156,9 +156,9 @@ export interface OwnServer {
 	close(): Promise<void>;
 }
 
-/** A server of one's own: another host, or a gateway that answers what no gateway should. */
+/** A server of one's own: another host, or a gateway that responds with what no gateway should. */
 export async function serve(
-	answer: (request: IncomingMessage, response: ServerResponse, url: string) => void,
+	respond: (request: IncomingMessage, response: ServerResponse, url: string) => void,
 ): Promise<OwnServer> {
 	const requests: OwnServer['requests'] = [];
 	let url = '';
@@ -166,7 +166,7 @@ export async function serve(
 		const { method = '', url: path = '', headers } = request;
 		requests.push({ method, url: path, headers });
 		request.resume();
-		request.once('end', () => answer(request, response, url));
+		request.once('end', () => respond(request, response, url));
 	});
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -22,7 +22,7 @@ interface Init {
 	method?: string;
 }
 
-/** A request with the first account's key, and its answer as JSON. */
+/** A request with the first account's key, and its response as JSON. */
 async function ask(path: string, { body, headers, key = gateway.keys[0], method }: Init = {}) {
 	const form = body instanceof FormData;
 	const response = await fetch(gateway.url + path, {

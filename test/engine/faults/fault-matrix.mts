@@ -23,7 +23,7 @@ export interface MatrixFault {
 	name: string;
 	/** What the embedded gateway is told to do. */
 	fault?: Omit<Fault, 'call'>;
-	/** Nothing answers at the address. */
+	/** Nothing responds at the address. */
 	dead?: true;
 	/** The certificate is signed by nobody. */
 	selfSigned?: true;

@@ -85,7 +85,7 @@ export async function runCell(
 				.map(({ message: hint }) => hint),
 			items: items.filter(({ json }) => json.error === undefined).length,
 			onErrorOutput: result.json(NODE, 1),
-			// At an address where nothing answers there is nobody but the client to count.
+			// At an address where nothing responds there is nobody but the client to count.
 			sentAgain: arranged.dead === true && call !== 'download' ? attempts.to(dead) > 1 : again,
 			paid: bench.gateway.paid - before,
 			taskId,

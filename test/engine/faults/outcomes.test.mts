@@ -22,12 +22,12 @@ const KEY = 'sk-embedded-gateway-one';
 
 /** Runs one node against a server of one's own, and gives the failed item and the requests. */
 async function runAgainst(
-	answer: Parameters<typeof serve>[0],
+	respond: Parameters<typeof serve>[0],
 	type: NodeName,
 	parameters: Record<string, unknown>,
 	items: N8n.IDataObject[] = [{}],
 ) {
-	const server = await serve(answer);
+	const server = await serve(respond);
 	try {
 		const host = await hostFor({ baseUrl: server.url });
 		const settings = { onError: 'continueErrorOutput' as const };
@@ -40,7 +40,7 @@ async function runAgainst(
 	}
 }
 
-describe('an answer of which only the beginning arrives', () => {
+describe('a response of which only the beginning arrives', () => {
 	const begin = '{"created":1,"id":"task_half_1","status":"queued","key":"' + KEY + '",';
 	const send = (response: ServerResponse, then: (response: ServerResponse) => void): void => {
 		response.writeHead(200, { 'content-type': 'application/json', 'content-length': '90000' });

@@ -240,7 +240,7 @@ async function parrot(say: (path: string, method: string) => [status: number, te
 	});
 }
 
-describe('what a gateway answers', () => {
+describe('what a gateway responds with', () => {
 	let gateway: OwnServer;
 	let say: (path: string, method: string) => [number, string];
 	let host: Host;
@@ -375,7 +375,7 @@ describe('what a gateway answers', () => {
 		expect(all).not.toContain(KEY.slice(-8));
 	});
 
-	test.each(['[', '{"a":'])('100,000 times %j is no answer', async (opening) => {
+	test.each(['[', '{"a":'])('100,000 times %j is no response', async (opening) => {
 		const closing = opening === '[' ? ']' : '}';
 		const deep = `${opening.repeat(100_000)}1${closing.repeat(100_000)}`;
 		for (const text of [

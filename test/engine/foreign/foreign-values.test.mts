@@ -20,10 +20,10 @@ import {
 const BASE64 = TINY_PNG.toString('base64');
 
 let server: OwnServer;
-let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let respond: (request: IncomingMessage, response: ServerResponse) => void;
 
 beforeEach(async () => {
-	server = await serve((request, response) => answer(request, response));
+	server = await serve((request, response) => respond(request, response));
 });
 afterEach(async () => await server.close());
 
@@ -49,7 +49,7 @@ describe('a choice in another case, or none', () => {
 		['={{ null }}', 'generations'],
 		['={{ $json.nothing }}', 'generations'],
 	])('Task Type %j', async (taskType, place) => {
-		answer = (_, response) =>
+		respond = (_, response) =>
 			sendJson(response, { status: 'completed', data: [{ url: `${server.url}/1.png` }] });
 		for (const type of ['imageTask', 'imageWait'] as const) {
 			const result = await run(type, { taskId: 't1', taskType, download: false });
@@ -59,7 +59,7 @@ describe('a choice in another case, or none', () => {
 	});
 
 	test('a Task Type that is none is refused', async () => {
-		answer = (_, response) => response.end();
+		respond = (_, response) => response.end();
 		const result = await run('imageWait', { taskId: 't1', taskType: 'video' });
 		expect(result.error?.message).toMatch(/'Task Type' must be one of auto, generation, edit/);
 		expect(server.requests).toEqual([]);
@@ -68,7 +68,7 @@ describe('a choice in another case, or none', () => {
 	test.each(['Output', '={{ "OUTPUT " }}', 'output'])(
 		'On Timeout %j: no open task is lost',
 		async (onTimeout) => {
-			answer = (_, response) => sendJson(response, { status: 'queued' });
+			respond = (_, response) => sendJson(response, { status: 'queued' });
 			const items = [{ taskId: 't1' }, { taskId: 't2' }];
 			const parameters = {
 				taskId: '={{ $json.taskId }}',
@@ -82,7 +82,7 @@ describe('a choice in another case, or none', () => {
 	);
 
 	test('Image Source and Image Field Name', async () => {
-		answer = ({ url }, response) =>
+		respond = ({ url }, response) =>
 			url === '/v1/images/edits'
 				? sendJson(response, { data: [{ url: `${server.url}/1.png` }] })
 				: void response.end(TINY_PNG);
@@ -103,7 +103,7 @@ describe('the Models node', () => {
 	const names = ['image', 'video'];
 	beforeEach(() => {
 		const items = names.map((media_type) => ({ model: media_type, media_type }));
-		answer = (_, response) => sendJson(response, { success: true, data: { items, total: 2 } });
+		respond = (_, response) => sendJson(response, { success: true, data: { items, total: 2 } });
 	});
 
 	test.each(['Image', ' IMAGE ', '={{ "Image" }}'])('Media Type %j', async (mediaType) => {
@@ -133,7 +133,7 @@ describe('the address of a task that was made', () => {
 		[303, '/v1/images/edits/task_9#now', 'task_9'],
 		[302, '/v1/images/generations/task_9', 'task_9'],
 	])('%d with Location: %s', async (status, location, taskId) => {
-		answer = (_, response) => void response.writeHead(status, { location }).end();
+		respond = (_, response) => void response.writeHead(status, { location }).end();
 		const result = await run(
 			'imageGeneration',
 			{ prompt: 'a fox', options: { checkLimits: false } },
@@ -148,7 +148,7 @@ describe('the address of a task that was made', () => {
 });
 
 test('a message whose content is a text is not lost', async () => {
-	answer = (_, response) => sendJson(response, { content: 'a fox', stop_reason: 'end_turn' });
+	respond = (_, response) => sendJson(response, { content: 'a fox', stop_reason: 'end_turn' });
 	const result = await run('message', { model: 'reason-large', prompt: 'what is it?' });
 	const content = [{ type: 'text', text: 'a fox' }];
 	expect(result.json(NODE)).toMatchObject([
@@ -167,7 +167,7 @@ describe('what a listing says', () => {
 		preview: { b64_json: BASE64 },
 	};
 	beforeEach(() => {
-		answer = ({ method, url = '' }, response) => {
+		respond = ({ method, url = '' }, response) => {
 			if (method === 'POST') return sendJson(response, { data: [{ url: `${server.url}/1.png` }] });
 			if (url.includes('jsonc')) return void response.end(`/* all */ ${JSON.stringify(record)}`);
 			const isOne = url.includes(MODEL);
@@ -214,7 +214,7 @@ describe('what a listing says', () => {
 	);
 
 	test('nor does a price below nothing', async () => {
-		answer = ({ method }, response) => {
+		respond = ({ method }, response) => {
 			if (method === 'POST') {
 				response.end();
 				return;
@@ -237,7 +237,7 @@ describe('the server of an image', () => {
 		[1, 5, 500].flatMap((first) => [[first, 'filesystem'] as const, [first, 'memory'] as const]),
 	)('that sends %d bytes at first, %s', async (first, binaryMode) => {
 		const image = Buffer.concat([TINY_PNG, Buffer.alloc(9000)]);
-		answer = ({ method }, response) => {
+		respond = ({ method }, response) => {
 			if (method === 'POST') return sendJson(response, { data: [{ url: `${server.url}/1` }] });
 			response.writeHead(200, { 'content-type': 'application/octet-stream' });
 			response.write(image.subarray(0, first));
@@ -254,7 +254,7 @@ describe('the server of an image', () => {
 
 	test.each(['filesystem', 'memory'] as const)('that sends a tiny one, %s', async (binaryMode) => {
 		const tiny = Buffer.from('GIF89a..');
-		answer = ({ method }, response) =>
+		respond = ({ method }, response) =>
 			method === 'POST'
 				? sendJson(response, { data: [{ url: `${server.url}/1` }, { url: `${server.url}/2` }] })
 				: void response.end(tiny);
@@ -269,7 +269,7 @@ describe('the server of an image', () => {
 
 	test('whose address fills a book', async () => {
 		const long = () => `${server.url}/${'x'.repeat(200_000)}.png`;
-		answer = ({ method }, response) =>
+		respond = ({ method }, response) =>
 			method === 'POST'
 				? sendJson(response, { data: [{ url: long() }] })
 				: void response.writeHead(404).end();
@@ -284,7 +284,7 @@ describe('the server of an image', () => {
 });
 
 test('an agent is given no image inside a message', async () => {
-	answer = (_, response) =>
+	respond = (_, response) =>
 		sendJson(response, {
 			content: [
 				{ type: 'text', text: `![a fox](data:image/png;base64,${BASE64})` },
@@ -306,7 +306,7 @@ test('an agent is given no image inside a message', async () => {
 });
 
 test('a hint shows no image', async () => {
-	answer = ({ method, url }, response) => {
+	respond = ({ method, url }, response) => {
 		if (method === 'POST') return sendJson(response, { data: [{ url: `${server.url}/1.png` }] });
 		if (url === '/1.png') return void response.end(TINY_PNG);
 		const message = `No: data:image/png;base64,${BASE64}`;

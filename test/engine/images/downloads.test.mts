@@ -104,7 +104,7 @@ describe('the image as binary data', () => {
 		);
 	});
 
-	/** A gateway whose one answer names these addresses, and that serves `file` for all others. */
+	/** A gateway whose one response names these addresses, and that serves `file` for all others. */
 	async function gatewayWith(
 		urls: (url: string) => string[],
 		file: (request: IncomingMessage, response: ServerResponse) => void,
@@ -264,7 +264,7 @@ describe('the image as binary data', () => {
 		]);
 	});
 
-	test('an image that comes inside the answer', async () => {
+	test('an image that comes inside the response', async () => {
 		const own = await opened(
 			serve((_, response) =>
 				sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] }),

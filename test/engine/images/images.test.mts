@@ -379,7 +379,7 @@ describe('which task', () => {
 });
 
 describe('the end of a task', () => {
-	test('failed and cancelled: an answer for Image Task, an error for Image Wait', async () => {
+	test('failed and cancelled: a result for Image Task, an error for Image Wait', async () => {
 		const ids = await bench.submit('a [fail]', 'a [cancel]');
 		const items = ids.map((taskId) => ({ taskId }));
 		const asked = await bench.run('imageTask', {}, items);
@@ -442,7 +442,7 @@ describe('the end of a task', () => {
 	});
 });
 
-describe('odd answers to a paid request', () => {
+describe('odd responses to a paid request', () => {
 	/** A gateway that takes one request, and knows the task in it as finished. */
 	async function answering(body: IDataObject): Promise<OwnServer> {
 		return await opened(

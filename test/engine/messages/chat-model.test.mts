@@ -43,7 +43,7 @@ const bodyOf = (request: ReceivedRequest | undefined) => request?.body as Record
 const bodies = () => gateway.requests.map((request) => bodyOf(request));
 const hello = [new HumanMessage('What is 17 * 3?')];
 
-describe('one answer', () => {
+describe('one response', () => {
 	test('brings text, thinking, usage and the stop reason', async () => {
 		const answer = await bench.with(THINKING, async (supply) => (await supply()).invoke(hello));
 		expect(answer.text).toContain('17 * 3 = 51');
@@ -167,7 +167,7 @@ describe('one answer', () => {
 });
 
 describe('a stream', () => {
-	test('brings the same as one answer, in pieces', async () => {
+	test('brings the same as one response, in pieces', async () => {
 		const [whole, streamed] = await bench.with(THINKING, async (supply) => {
 			const model = await supply();
 			return [await model.invoke(hello), await collect(await model.stream(hello))] as const;
@@ -182,7 +182,7 @@ describe('a stream', () => {
 		expect(bodies().map(({ stream }) => stream)).toEqual([undefined, true]);
 	});
 
-	test('is one answer where the gateway does not stream, tool calls included', async () => {
+	test('is one response where the gateway does not stream, tool calls included', async () => {
 		const plain = await opened(startGateway({ streaming: false }));
 		const own = await ChatBench.at(plain.url);
 		const { whole, chunks } = await own.with(THINKING, async (supply) => {
@@ -351,11 +351,11 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 	test.each<[string, Parameters<Gateway['setFaults']>[0][0]]>([
 		['a 500', { call: 'message', kind: 'status', status: 500, charged: true }],
 		['a 503', { call: 'message', kind: 'status', status: 503 }],
-		['a connection cut before the answer', { call: 'message', kind: 'cutAfter' }],
+		['a connection cut before the response', { call: 'message', kind: 'cutAfter' }],
 		['a web page', { call: 'message', kind: 'html' }],
 		['half a document', { call: 'message', kind: 'badJson' }],
 		['nothing', { call: 'message', kind: 'empty' }],
-		['no answer in time', { call: 'message', kind: 'silence' }],
+		['no response in time', { call: 'message', kind: 'silence' }],
 	])('%s: never sent again by itself', async (_, fault) => {
 		gateway.setFaults([fault]);
 		const error = await failure(bench, { options: { timeout: 1 } });
@@ -473,7 +473,7 @@ describe('a stream that fails on its way', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('an answer is whole with its last event, though the connection stays open', async () => {
+	test('a response is whole with its last event, though the connection stays open', async () => {
 		const { heard, result } = await streamed((response) => {
 			const delta = { stop_reason: 'end_turn' };
 			response.write(event('message_delta', { delta, usage: {} }) + event('message_stop', {}));

@@ -240,7 +240,7 @@ describe('a conversation over five turns', () => {
 				const result = await runChain(await hostAt(tap.url), [{}], steps);
 				expect(result.error).toBeUndefined();
 				expect(tap.posts).toHaveLength(5);
-				// The blocks as they stood in the text of the answer, not as someone has parsed them.
+				// The blocks as they stood in the text of the response, not as someone has parsed them.
 				const contents = tap.posts.map(({ answer }) => {
 					const content = /"content":(\[.*\]),"stop_reason"/s.exec(answer)![1]!;
 					expect(content).toMatch(/^\[\{"type":"thinking","thinking":".*","signature":"[^"]+"\}/);
@@ -366,7 +366,7 @@ describe('what comes out', () => {
 		expect(json!.thinking).toBe('');
 	});
 
-	test('the answer as it came', async () => {
+	test('the response as it came', async () => {
 		const tap = await openTap(gateway.url);
 		try {
 			const to = await hostAt(tap.url);
@@ -495,7 +495,7 @@ describe('money', () => {
 		['a connection cut before', { kind: 'cut' }, {}],
 		['a connection cut after', { kind: 'cutAfter' }, {}],
 		['a time-out', { kind: 'silence' }, { timeout: 1 }],
-		['half an answer', { kind: 'badJson', charged: true }, {}],
+		['half a response', { kind: 'badJson', charged: true }, {}],
 		['a web page', { kind: 'html' }, {}],
 	];
 	test.each(unknown)("%s: nobody knows, and it is n't sent again", async (_, fault, options) => {
@@ -506,7 +506,7 @@ describe('money', () => {
 		expect(gateway.count('message')).toBe(1);
 	});
 
-	test('an answer without content counts as unknown too', async () => {
+	test('a response without content counts as unknown too', async () => {
 		const server = await serve((_, response) => sendJson(response, { id: 'msg_1' }));
 		try {
 			const error = errorOf(await ask({}, {}, 1, await hostAt(server.url)));

@@ -27,14 +27,14 @@ const RECORD = {
 };
 const many = (records: unknown[] = [RECORD]) => ({ success: true, data: { items: records } });
 
-/** A listing whose answer a test may change; anything else is an image. */
+/** A listing whose response a test may change; anything else is an image. */
 async function open(
-	answer: (response: ServerResponse, path: string) => void = (response, path) =>
+	respond: (response: ServerResponse, path: string) => void = (response, path) =>
 		sendJson(response, path.endsWith('/m') ? { success: true, data: RECORD } : many()),
 ) {
 	const image = { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] };
 	const server = await serve(({ method, url }, response) =>
-		method === 'GET' ? answer(response, url ?? '') : sendJson(response, image),
+		method === 'GET' ? respond(response, url ?? '') : sendJson(response, image),
 	);
 	servers.push(server);
 	const asked = () => server.requests.filter(({ method }) => method === 'GET').length;
@@ -112,7 +112,7 @@ describe('items of the Models node', () => {
 	});
 });
 
-describe('an answer with status 200 that is no listing', () => {
+describe('a response with status 200 that is no listing', () => {
 	test.each<[string, unknown, RegExp]>([
 		[
 			'says that it failed',

@@ -1,4 +1,4 @@
-/** What a gateway answers to a paid request, in whatever form: nothing of it is thrown away. */
+/** What a gateway sends in response to a paid request, in whatever form: nothing of it is thrown away. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import {

@@ -105,7 +105,7 @@ describe('the test behind the button', () => {
 		},
 	);
 
-	test('an address at which nothing answers, and none at all', async () => {
+	test('an address at which nothing responds, and none at all', async () => {
 		const dead = await deadAddress();
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: dead })).message).toMatch(
 			/connection to the gateway was refused/i,
@@ -123,7 +123,7 @@ describe('the test behind the button', () => {
 		['nothing', 200, '', /it isn't a media gateway/],
 		['an error', 503, '{"error":{"message":"busy"}}', /can't check the API key now \(503\)/],
 		['too often', 429, '{"error":{"message":"slow"}}', /can't check the API key now \(429\)/],
-	])('an address that answers %s', async (_, status, body, message) => {
+	])('an address that responds with %s', async (_, status, body, message) => {
 		const own = await opened(serve((__, response) => void response.writeHead(status).end(body)));
 		const result = await withKey('sk-embedded-gateway-one', { baseUrl: own.url });
 		expect(result.status).toBe('Error');

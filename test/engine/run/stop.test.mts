@@ -119,7 +119,7 @@ const MOMENTS: Record<string, Moment> = {
 		faults: silent('message'),
 		when: () => count('message') >= 10,
 	},
-	'while an answer drips in': {
+	'while a response drips in': {
 		node: 'message',
 		parameters: MESSAGE,
 		faults: [{ call: 'message', kind: 'drip', ms: 20 }],
@@ -306,8 +306,8 @@ describe('while an image is uploaded', () => {
 
 describe('the chat model', () => {
 	const faults: Array<[string, Fault]> = [
-		['while it answers', { call: 'message', kind: 'silence' }],
-		['while its answer drips in', { call: 'message', kind: 'drip', ms: 20 }],
+		['while it responds', { call: 'message', kind: 'silence' }],
+		['while its response drips in', { call: 'message', kind: 'drip', ms: 20 }],
 		[
 			'in the pause before it is asked again',
 			{ call: 'message', kind: 'status', status: 429, retryAfter: 290 },

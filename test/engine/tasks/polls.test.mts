@@ -19,7 +19,7 @@ const aged = (age: number | undefined): N8n.IDataObject =>
 
 type Reply = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
 
-/** Runs a node against a server that answers what it likes; `nth` counts the requests to a path. */
+/** Runs a node against a server that responds with what it likes; `nth` counts the requests to a path. */
 async function run(
 	reply: Reply,
 	type: NodeName,
@@ -306,9 +306,9 @@ describe('at the deadline', () => {
 		]);
 	});
 
-	test('an answer on its way is used', async () => {
+	test('a response on its way is used', async () => {
 		const seen: number[] = [];
-		// The 30 ms that an answer has left on the fast clock may be over on a busy machine.
+		// The 30 ms that a response has left on the fast clock may be over on a busy machine.
 		while (seen.length < 3 && !seen.includes(1)) {
 			const { items } = await wait(
 				(response, _, nth) => {

@@ -3,7 +3,7 @@ import type { Played, Step } from '../../execution/step.mjs';
 import { textOf } from '../../execution/text-of.mjs';
 import { COLLECT } from '../../execution/workflow.mjs';
 import type { Books, Received } from '../../service/books.mjs';
-import { runsOf, type Breach } from '../evidence.mjs';
+import { runsOf, shownBy, type Breach } from '../evidence.mjs';
 import { stretchesOf } from '../repeats.mjs';
 
 /** Older than that, a task that the gateway does not know is none. */
@@ -109,27 +109,26 @@ const LINE = /item \d+: (generation|edit|image) task (.+)/g;
 /** What the execution that checks is told in its last round ends with it. */
 const CHECKED_IN_VAIN = /that checked the image tasks was stopped|while checking the image tasks/;
 
-/** An error does not promise a task that has failed, or that it says itself is not there. */
+/** An error does not promise a task of which was said that it has failed, or that it is not there. */
 function denied(played: Played, step: Step, earlier: Step | undefined): Breach[] {
 	const { books } = played.service;
 	return runsOf(step, earlier).flatMap(({ node, error }) => {
+		// What was told in an earlier act, a node that only waits does not remember.
+		const known = played.steps.filter(({ number }) =>
+			node === COLLECT ? number === step.number : number <= step.number,
+		);
 		const { description = '' } = (error ?? {}) as { description?: string };
 		const lines = [...String(description).matchAll(TO_BE_HAD)].map(([, list = '']) => list);
 		const promised = [...lines.join('\n').matchAll(LINE)];
-		// What it was told in an earlier try or act, a node that only waits does not remember.
+		// Nor what was told in an earlier try.
 		if (promised.length === 0 || (node === COLLECT && step.flow.tries > 1)) return [];
 		if (CHECKED_IN_VAIN.test(textOf([error]))) return [];
 		// At its deadline a task is given up, whatever was said of it last.
 		const text = textOf([error]).replaceAll(/status check failed: The gateway has no/g, '');
 		return promised.flatMap(([, kind = '', id = '']): Breach[] => {
 			if (!isOne(books, id)) return [];
-			const last = books.requests.findLast(
-				({ call, taskId, step: of }) =>
-					call === 'poll' &&
-					taskId === id &&
-					(node === COLLECT ? of === step.number : of <= step.number),
-			);
-			const hasFailed = last?.meaning === 'failed' && last.status === 200 && hasArrived(last);
+			// What arrives when another item has just failed, nobody reads.
+			const hasFailed = known.some((one) => shownBy(one).includes(`task ${id} ended with`));
 			const names = [`${kind} task ${id}`, `task ${id}`];
 			const isUnknown = names.some((name) => text.includes(`has no ${name} (404)`));
 			if (!hasFailed && !isUnknown) return [];
