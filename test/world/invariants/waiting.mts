@@ -111,8 +111,10 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	const { charges, requests } = service.books;
 	const { requestsPerSecond = 20 } = world.flow.options;
 	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
-	// A poll waits for its turn behind others that take long, or that the gateway has asked to pause.
-	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
+	// A poll waits for its turn behind others that take long, or that the gateway has asked to pause:
+	// an execution knows of the limits that an earlier one has found.
+	const known = requests.filter(({ at }) => at <= run.endedAt);
+	const isSlow = Number(requestsPerSecond) % 20 > 0 || known.some(({ status }) => status === 429);
 	const isBehind = isSlow || step.mostOpen >= concurrencyOf(step.flow);
 	const lead = isBehind ? LATE_TURN_MS : LEAD_MS;
 	const late = own.find(({ call, at, taskId, kind }) => {

@@ -65,7 +65,7 @@ function moved(status: number, received: Received): Delivery | undefined {
 	if (received.call !== 'poll') return deliver(status, '', { location: `/moved${received.path}` });
 	// The key is shown only where tasks are asked about: it leads to the same place.
 	received.call = 'other';
-	return deliver(status, '', { location: `${received.path}?${MOVED_TASK}=1` });
+	return deliver(status, '', { location: `?${MOVED_TASK}=1` });
 }
 
 /** The other form of a Retry-After. */
