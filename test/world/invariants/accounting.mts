@@ -100,7 +100,10 @@ function summary(played: Played, step: Step, run: NodeRun, isTrue: boolean): str
 	);
 	// Where a redirect has led to, nobody can tell whose request it was.
 	const isDirect = requests.every(({ call }) => call !== 'other');
-	const repeated = refused.filter((one) => isOwn(one) && !one.fate.includes('quota')).length;
+	// A host of images has no quota, whatever it says.
+	const isRepeated = ({ call, fate }: Received): boolean =>
+		call === 'download' || !fate.includes('quota');
+	const repeated = refused.filter((one) => isOwn(one) && isRepeated(one)).length;
 	const isWell = failed.length === 0 && own.every(({ right, heard }) => right && heard);
 	const spent =
 		step.flow.extra === undefined && isMaker && isPriced ? told.estimatedCost : undefined;
