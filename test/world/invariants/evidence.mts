@@ -4,6 +4,7 @@ import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
+import type { Received } from '../service/books.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
 export type Item = N8n.INodeExecutionData;
@@ -109,3 +110,7 @@ export function concurrencyOf(flow: Flow): number {
 /** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
 export const isSpoilt = ({ books }: Played['service']): boolean =>
 	books.requests.some(({ fate }) => fate.includes('but one wrong byte'));
+
+/** Whether the response has arrived as it was sent, and in time. */
+export const hasArrived = ({ fate, goneAt }: Received): boolean =>
+	goneAt === undefined && !/, (but|late|byte)/.test(fate);

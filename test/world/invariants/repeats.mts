@@ -3,7 +3,7 @@ import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE, survives } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
-import { runsOf, type Breach } from './evidence.mjs';
+import { hasArrived, runsOf, type Breach } from './evidence.mjs';
 
 /** A request that is refused for its rate is sent so many times, any other one so many. */
 const MOST_RATE_LIMITED = 15;
@@ -46,10 +46,6 @@ export function timesOf({ as, rounds, tries, again }: Flow): number {
 }
 
 const isPaid = ({ call }: Received): boolean => ['submit', 'sync', 'message'].includes(call);
-
-/** Whether the response has arrived, whole and in time. */
-const hasArrived = ({ fate, goneAt }: Received): boolean =>
-	goneAt === undefined && !/, (but|late|byte)/.test(fate);
 
 /** Refused for good: whatever is sent again gets the same. */
 const isFinal = (request: Received): boolean => {

@@ -3,7 +3,7 @@ import type { Played, Step } from '../../execution/step.mjs';
 import { textOf } from '../../execution/text-of.mjs';
 import { COLLECT } from '../../execution/workflow.mjs';
 import type { Books, Received } from '../../service/books.mjs';
-import { runsOf, shownBy, type Breach } from '../evidence.mjs';
+import { hasArrived, runsOf, shownBy, type Breach } from '../evidence.mjs';
 import { stretchesOf } from '../repeats.mjs';
 
 /** Older than that, a task that the gateway does not know is none. */
@@ -34,10 +34,6 @@ export function knownTasks(played: Played): Breach[] {
 /** Where a generation and an edit have one ID, nobody can tell which one a poll is about. */
 export const isOne = (books: Books, taskId = ''): boolean =>
 	['edit', 'generation'].filter((kind) => books.task(kind, taskId)).length === 1;
-
-/** Whether the response has arrived as it was sent, and in time. */
-export const hasArrived = ({ fate, goneAt }: Received): boolean =>
-	goneAt === undefined && !/, (but|late|byte)/.test(fate);
 
 /** A task whose kind is known is looked for as the other kind only after a 404. */
 function byAnotherKind(polls: Received[]): Breach[] {

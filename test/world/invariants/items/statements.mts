@@ -2,9 +2,17 @@
 import type { Played, Step } from '../../execution/step.mjs';
 import { COLLECT } from '../../execution/workflow.mjs';
 import type { Received } from '../../service/books.mjs';
-import { isFailed, isRetry, runsOf, shownBy, type Breach, type NodeRun } from '../evidence.mjs';
+import {
+	hasArrived,
+	isFailed,
+	isRetry,
+	runsOf,
+	shownBy,
+	type Breach,
+	type NodeRun,
+} from '../evidence.mjs';
 import { pictureIn } from './held-images.mjs';
-import { hasArrived, isOne } from './known-tasks.mjs';
+import { isOne } from './known-tasks.mjs';
 
 export function statements(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
