@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../util/json';
 import { isGood, retryAfterMs, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
-import { NotSent, type RateLimiter } from './rateLimiter';
+import { NotSent, TakenBack, type Permit, type RateLimiter } from './rateLimiter';
 import {
 	decideRetry,
 	isLikelyWrongAddress,
@@ -19,6 +19,13 @@ export interface ClientOptions {
 	/** The usual way to make an attempt. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
+	/**
+	 * Of a foreign host on which images lie: what it refuses says nothing about the gateway. Undefined
+	 * where the gateway's own is meant.
+	 *
+	 * @param origin of the image's address
+	 */
+	hostLimiter?: (origin: string) => RateLimiter | undefined;
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
@@ -111,12 +118,16 @@ function addressOf({ call, path }: RequestPlan): string {
 export function createClient({
 	sendOnce: usualWay,
 	limiter,
+	hostLimiter,
 	clock,
 	wallClock,
 	onRepeat,
 }: ClientOptions): Client {
-	let lastRefusal: Outcome | undefined;
+	const lastRefusals = new WeakMap<RateLimiter, Outcome>();
 	const addresses = new KnownAddresses(wallClock);
+
+	const foreignLimiter = (plan: RequestPlan): RateLimiter | undefined =>
+		plan.call === 'download' ? hostLimiter?.(addressOf(plan)) : undefined;
 
 	async function sendOnce(
 		plan: RequestPlan,
@@ -126,7 +137,9 @@ export function createClient({
 		try {
 			return await sendInTurn(plan, timeLeftMs, way);
 		} catch (reason) {
-			// What the gateway said to the others holds for this one.
+			// What the gateway, or the host, said to the others holds for this one.
+			const ofHost = lastRefusals.get(foreignLimiter(plan) ?? limiter);
+			const lastRefusal = ofHost ?? lastRefusals.get(limiter);
 			if (reason instanceof NotSent && lastRefusal !== undefined) return lastRefusal;
 			return await Promise.reject(reason);
 		}
@@ -139,26 +152,41 @@ export function createClient({
 	): Promise<Outcome> {
 		let timeoutMs: number | undefined;
 		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
-		return await limiter.run(async (permit) => {
+		const foreign = foreignLimiter(plan);
+		const judge = foreign ?? limiter;
+		const send = async (permit: Permit): Promise<Outcome> => {
 			const outcome = await way(plan, timeoutMs);
 			addresses.note(plan, outcome);
 			if (isRateLimited(outcome) && outcome.kind === 'response') {
-				lastRefusal = outcome;
+				lastRefusals.set(judge, outcome);
 				// Polls are repeated until their deadline, by whoever waits.
 				if (plan.call === 'poll') onRepeat?.();
 				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
 				// A pause longer than that is no pause: the request fails and says so.
-				limiter.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
+				judge.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
 			} else if (
 				outcome.kind === 'response' &&
 				outcome.httpCode < 500 &&
 				outcome.httpCode !== 429
 			) {
 				// Good or not: it was not refused for its rate.
-				limiter.accepted(permit);
+				judge.accepted(permit);
 			}
 			return outcome;
-		}, isWanted);
+		};
+		if (foreign === undefined) return await limiter.run(send, isWanted);
+		// Numbers that the user has chosen hold for all requests of the run.
+		for (;;) {
+			try {
+				return await foreign.run(async (permit) => {
+					const mayStart = (): boolean => !foreign.isPausedSince(permit);
+					return await limiter.run(async () => await send(permit), mayStart);
+				});
+			} catch (reason) {
+				// The host has asked for a pause while this one was waiting for its turn.
+				if (!(reason instanceof TakenBack)) return await Promise.reject(reason);
+			}
+		}
 	}
 
 	async function sendWithRetry(
@@ -182,7 +210,8 @@ export function createClient({
 				nowMs,
 				nothingForMs,
 			});
-			if (!decision.again || (decision.rateLimited && limiter.circuitOpen)) {
+			const { circuitOpen } = foreignLimiter(plan) ?? limiter;
+			if (!decision.again || (decision.rateLimited && circuitOpen)) {
 				return { outcome, attempts };
 			}
 			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();

@@ -20,6 +20,34 @@ export interface RateState {
 	at: number;
 }
 
+/** A rate at which nothing waits, until a refusal says otherwise: of a host that is no gateway. */
+export function unlimitedRate(at: number): RateState {
+	const perSecond = 1000;
+	const unknown = { inSlowStart: true, wasRefused: false, elapsedS: 0, chance: 0 };
+	return { sendRate: { perSecond, lastMaxRate: perSecond, ...unknown }, nextStartAt: at, at };
+}
+
+/**
+ * Puts together what two limiters of one gateway and account have found out, of which one ended after
+ * the other: it may have met no limit, and know of no pause that the gateway asked the other for.
+ *
+ * @param known what was found out before, if anything
+ */
+export function mergeRateStates(known: RateState | undefined, found: RateState): RateState {
+	const age = found.at - (known?.at ?? NaN);
+	if (known === undefined || !(age >= 0 && age <= RATE_STATE_HOLDS_MS)) return found;
+	const isLess = isUnknown(found.sendRate) && !isUnknown(known.sendRate);
+	return {
+		...(isLess ? known : found),
+		nextStartAt: Math.max(known.nextStartAt, found.nextStartAt),
+	};
+}
+
+/** Whether no limit was given or met. */
+function isUnknown({ inSlowStart, wasRefused }: SendRateState): boolean {
+	return inSlowStart && !wasRefused;
+}
+
 /** What an earlier limiter has found out holds this long: test "is forgotten after a minute". */
 const RATE_STATE_HOLDS_MS = 60_000;
 /** What a timer of the platform may be late is made up for: test "are at most %d", with 400. */
@@ -78,6 +106,9 @@ export class RateLimiter {
 	private recent = 0;
 
 	private lastRefusalAt = -Infinity;
+
+	/** When a pause was last asked for. */
+	private pausedAt = -Infinity;
 
 	/** How many were sent in the second before that, less those of them that were refused as well. */
 	private sentAtRefusal = 0;
@@ -175,11 +206,17 @@ export class RateLimiter {
 		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
 	}
 
+	/** Whether a pause holds that was asked for after this permit was given. */
+	isPausedSince({ startedAt }: Permit): boolean {
+		return this.pausedAt >= startedAt && this.nextStartAt > this.options.clock.now();
+	}
+
 	private dismiss(reason: unknown): void {
 		this.queue.splice(0).forEach(({ refuse }) => refuse(reason));
 	}
 
 	private pauseUntil(at: number): void {
+		this.pausedAt = this.options.clock.now();
 		this.nextStartAt = Math.max(this.nextStartAt, at);
 	}
 

@@ -47,6 +47,11 @@ export class MessageStream {
 		return this.done || nonEmptyString(this.message.stop_reason) !== undefined;
 	}
 
+	/** What the gateway calls the response. */
+	get id(): string | undefined {
+		return nonEmptyString(this.message.id);
+	}
+
 	/** Whether the model has begun to call a tool. */
 	get callsTool(): boolean {
 		return this.blocks.some(({ fields }) => fields.type === 'tool_use');

@@ -16,6 +16,15 @@ export function withoutPreamble(text: string): string {
 }
 
 /**
+ * A body as far as it holds no events. Where events are sent as something else (inside a list, say),
+ * they are shown to nobody: a key that the gateway quotes may be spread over several of them.
+ */
+export function withoutEvents(text: string): string {
+	const at = text.search(/(?<![^\r\n])data:/);
+	return at < 0 ? text : text.slice(0, at);
+}
+
+/**
  * Whether a body is a stream of events, told from how it begins: not every gateway names the type
  * rightly.
  *

@@ -10,15 +10,28 @@ import type { RequestPlan } from './requestPlan';
  */
 export function requestFingerprint(plan: RequestPlan, account: string): string {
 	const { call, method, path, query, headers, body, form } = plan;
-	const files = form?.files.map(({ name, fileName, mimeType, size, digest }) => [
+	return digestOf([account, call, method, path, query, headers, body, form?.fields, filesOf(plan)]);
+}
+
+/**
+ * What stays the same of a paid request where an expression gives another prompt or seed: who pays, for
+ * what kind of request, and the contents of its files.
+ *
+ * @param account any text that tells accounts apart, key included
+ * @returns 64 hexadecimal digits
+ */
+export function requestBasis(plan: RequestPlan, account: string): string {
+	return digestOf([account, plan.call, filesOf(plan)]);
+}
+
+const filesOf = ({ form }: RequestPlan): unknown[] | undefined =>
+	form?.files.map(({ name, fileName, mimeType, size, digest }) => [
 		name,
 		fileName,
 		mimeType,
 		size,
 		digest,
 	]);
-	return digestOf([account, call, method, path, query, headers, body, form?.fields, files]);
-}
 
 /** The SHA-256 of a value as JSON, in hexadecimal digits; what is no JSON counts as nothing. */
 export function digestOf(value: unknown): string {

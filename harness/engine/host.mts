@@ -70,7 +70,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		});
 		options.onSubExecution?.(child);
 		if (child.status === 'waiting') parkedChildren.set(child.executionId, child);
-		else if (child.error) throw child.error;
+		// As n8n does it: what was stored of the error is made one again.
+		else if (child.error) throw Object.assign(new Error(child.error.message), child.error);
 		return {
 			executionId: child.executionId,
 			// A copy: the engine takes items out of what it gets, and the child is stored.

@@ -138,7 +138,7 @@ export class Messenger {
 		signal.addEventListener('abort', cancel, { once: true });
 		if (signal.aborted) cancel();
 
-		const arrived: Arrived = { start: '', callsTool: false };
+		const arrived: Arrived = { start: '', isStream: false, callsTool: false };
 		const sendOnce = createSendOnce({
 			...run,
 			requests,

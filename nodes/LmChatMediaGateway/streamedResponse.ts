@@ -3,7 +3,7 @@ import { MessageStream, type Piece } from '../../gateway/messages/messageStream'
 import { readServerEvents } from '../../gateway/messages/serverSentEvents';
 import { isJsonObject } from '../../gateway/util/json';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
-import { isEventStream, withoutPreamble } from '../../gateway/messages/streamStart';
+import { isEventStream, withoutEvents, withoutPreamble } from '../../gateway/messages/streamStart';
 import type { GatewayAddress } from '../shared/transport/gatewayAddress';
 import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
 import { plainHeaders, readJson, type ResponseBody } from '../shared/transport/http';
@@ -15,8 +15,10 @@ const LONGEST_START = 2048;
 
 /** What has arrived of a response, also where it is cut. */
 export interface Arrived {
-	/** How it began, without the key. */
+	/** How it began, without the key; of a stream, its ID and what was written. */
 	start: string;
+	/** Whether it is known to be a stream. */
+	isStream: boolean;
 	/** Whether the model has begun to call a tool. */
 	callsTool: boolean;
 }
@@ -50,13 +52,24 @@ export async function readStreamedResponse(
 	const all = rejoined(head, chunks);
 	if (!isStream) return await readJson({ ...response, body: await textOf(all) });
 
+	// A key may be split over several events, where nobody finds it: of those themselves nothing is told.
+	arrived.isStream = true;
+	arrived.start = '';
 	const stream = new MessageStream();
 	const filters = { text: keyFilter(), thinking: keyFilter() };
+	const note = (text: string): void => {
+		arrived.start = (arrived.start + text).slice(0, LONGEST_START);
+	};
 	const show = (type: Piece['type'], text: string): void => {
-		if (text !== '') onPiece({ type, text });
+		if (text === '') return;
+		onPiece({ type, text });
+		note(text);
 	};
 	for await (const event of readServerEvents(all)) {
-		for (const { type, text } of stream.add(event)) show(type, filters[type].add(text));
+		const pieces = stream.add(event);
+		const id = arrived.start === '' ? stream.id : undefined;
+		if (id !== undefined) note(`${withoutKey(id)}\n`);
+		for (const { type, text } of pieces) show(type, filters[type].add(text));
 		arrived.callsTool ||= stream.callsTool;
 		// Leaving the loop closes the connection: some gateways keep it open.
 		if (stream.done) break;
@@ -81,14 +94,16 @@ async function* noted(
 ): AsyncGenerator<Uint8Array, undefined> {
 	const decoder = new TextDecoder();
 	let size = 0;
+	let start = '';
 	for await (const chunk of body) {
 		size += chunk.length;
 		if (size > LARGEST_STREAM_BYTES) {
 			throw new TooLargeError(`More than ${LARGEST_STREAM_BYTES} bytes`);
 		}
-		if (arrived.start.length < LONGEST_START) {
+		if (!arrived.isStream && start.length < LONGEST_START) {
 			const text = decoder.decode(chunk.subarray(0, 4 * LONGEST_START), { stream: true });
-			arrived.start = (arrived.start + filter.add(text)).slice(0, LONGEST_START);
+			start += filter.add(text);
+			arrived.start = withoutEvents(start.slice(0, LONGEST_START));
 		}
 		yield chunk;
 	}
@@ -131,7 +146,7 @@ async function* rejoined(
 async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 	const list: Uint8Array[] = [];
 	for await (const chunk of chunks) list.push(chunk);
-	return withoutPreamble(new TextDecoder().decode(Buffer.concat(list)));
+	return withoutEvents(withoutPreamble(new TextDecoder().decode(Buffer.concat(list))));
 }
 
 /** A copy of JSON whose texts are without the key. */

@@ -16,7 +16,7 @@ export async function counted(
 ): Promise<Paid> {
 	try {
 		const paid = await pay();
-		addCost(tally, estimatedCost);
+		addCost(tally, paid.facts?.estimatedCost ?? estimatedCost);
 		if (paid.task !== undefined) tally.tasks += 1;
 		if (takenOver) tally.takenOverItems += 1;
 		// Those of a task, and those that have an address, are counted when they are handed out.

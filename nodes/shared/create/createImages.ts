@@ -1,17 +1,19 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import {
 	planUrl,
+	withoutUndefined,
 	type AsyncFlag,
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { openBudget, type Budget } from './budget';
+import type { Budget } from './budget';
 import { collectImages } from './collectImages';
 import { counted } from './counted';
 import { dryRunItem } from './dryRunItem';
 import { readItemSettings, type ItemSettings } from './itemSettings';
 import { createChecker, type Checker, type ImageRequest } from './modelChecks';
+import { openBudget } from './openBudget';
 import { readPaidResponse, taskItem } from './paidResponse';
 import { addHints } from '../run/hints';
 import { finishRun, readRunEnd } from '../images/runResult';
@@ -90,6 +92,7 @@ export async function createImages<R extends ImageRequest>(
 		const shared = { run, taskType, creation, budget, checker, paidRequests, poller, wanted };
 		const batch: Batch<R> = { ...shared, ...survival, asked: [], jobs: [] };
 
+		let failed = new Set<number>();
 		const items = await runItems(run, count, {
 			prepare: async (itemIndex) => await prepareItem(batch, itemIndex),
 			beforeFirst: () => {
@@ -100,12 +103,14 @@ export async function createImages<R extends ImageRequest>(
 				);
 			},
 			isPaid,
-			paidRequests,
+			// What was paid for has not left the node before the execution is suspended.
+			paidRequests: { ...paidRequests, settle: (indexes) => void (failed = indexes) },
 			knownOf: (itemIndex) => batch.asked[itemIndex],
 		});
 		addHints(context, checker.hints);
 		const { jobs } = batch;
-		const output = Object.values(jobs).some((job) => job !== undefined)
+		const isOpen = Object.values(jobs).some((job) => job !== undefined);
+		const output = isOpen
 			? await suspend(
 					context,
 					items.map((done, itemIndex) => {
@@ -113,8 +118,12 @@ export async function createImages<R extends ImageRequest>(
 						return job === undefined ? { done: { items: done } } : { job };
 					}),
 					run.tally,
+					paidRequests.inWords,
 				)
 			: [finishRun(context, { items, open: [] }, run.tally, end).items.flat()];
+		// It may not have been suspended: then its tasks are failed items.
+		const hasFailed = isOpen && output[0]?.some(({ json }) => json.error !== undefined) === true;
+		paidRequests.settle(hasFailed ? new Set(items.keys()) : failed);
 		safe = true;
 		return output;
 	} finally {
@@ -177,7 +186,8 @@ async function createItem<R extends ImageRequest>(
 			await paidRequests
 				.payOnce(paidRequest, plan, (body) => {
 					budget.decided(itemIndex);
-					return readPaidResponse(body, taskType, mode !== 'sync');
+					const found = readPaidResponse(body, taskType, mode !== 'sync');
+					return found && { ...found, facts };
 				})
 				.catch(async (error) => {
 					budget.decided(itemIndex);
@@ -185,10 +195,13 @@ async function createItem<R extends ImageRequest>(
 				}),
 	);
 	if (paid.items !== undefined) return paired(paid.items, itemIndex);
-	const submitted = paid.task && taskItem(paid.task, facts, itemIndex);
+	// Of what was paid for: this try may have asked for something else.
+	const known = { ...facts, ...(paid.facts && withoutUndefined(paid.facts)) };
+	batch.asked[itemIndex] = { model: known.model, prompt: known.prompt };
+	const submitted = paid.task && taskItem(paid.task, known, itemIndex);
 	if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
 	if (mode === 'submit' && submitted !== undefined) return [submitted];
-	const found = await collectImages(batch, paid, { facts, target, maxWaitMs, windowMs });
+	const found = await collectImages(batch, paid, { facts: known, target, maxWaitMs, windowMs });
 	if (Array.isArray(found)) return found;
 	batch.jobs[itemIndex] = found;
 	return [];

@@ -1,6 +1,9 @@
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { isJsonObject } from '../../../gateway/util/json';
 import type { PaidNote } from './paid';
+
+/** Under this name what was paid for lies in a node's context. */
+export const PAID_KEY = 'mediaGatewayPaid';
 
 /** Lists that runs of this process work on. */
 const live = new WeakSet<object>();
@@ -41,4 +44,14 @@ function readNotes(stored: unknown): PaidNote[] {
 		(note): note is PaidNote =>
 			isJsonObject(note) && typeof note.fingerprint === 'string' && isJsonObject(note.paid),
 	);
+}
+
+/** What earlier tries of a run have paid for, by input item: for a try that ends before it has begun. */
+export function notesOfRun(context: IExecuteFunctions): Map<number, PaidNote> {
+	const { $runIndex: runIndex = 0 } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
+	const executionId = context.getExecutionId() ?? '';
+	const notes = readNotes(context.getContext('node')[PAID_KEY]).filter(
+		(note) => note.executionId === executionId && note.runIndex === runIndex,
+	);
+	return new Map(notes.map((note) => [note.itemIndex, note]));
 }

@@ -94,14 +94,26 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 /**
  * The error that ends the node, out of whatever was thrown. One that was made for the user already
  * keeps everything, but for the word that the engine would take for a Stop.
+ *
+ * @param stillToBeHad what earlier tries have paid for, in words
  */
-export function finalError(node: INode, error: unknown): NodeApiError | NodeOperationError {
+export function finalError(
+	node: INode,
+	error: unknown,
+	stillToBeHad: string,
+): NodeApiError | NodeOperationError {
 	if (!(error instanceof NodeApiError || error instanceof NodeOperationError)) {
-		return nodeError(node, error, undefined, '');
+		return nodeError(node, error, undefined, stillToBeHad);
+	}
+	if (stillToBeHad !== '' && !complete.has(error)) {
+		return nodeError(node, error, undefined, stillToBeHad);
 	}
 	error.message = shown(error.message);
 	return error;
 }
+
+/** Errors that say what was paid for. */
+const complete = new WeakSet<Error>();
 
 /**
  * A description as the editor shows it, which is HTML: there a line break is a blank, and a part of
@@ -146,6 +158,7 @@ export function nodeError(
 	// The platform rewrites texts in which it sees an error code, and prefers its own for a status.
 	made.message = message;
 	made.description = advice;
+	complete.add(made);
 	Object.assign(made.context, {
 		details: withoutUndefined({ ...details, httpCode }),
 		...(html === advice ? {} : { descriptionTemplate: html }),

@@ -1,8 +1,16 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { deepCopy } from 'n8n-workflow';
+import { readMessage } from '../../../gateway/messages/message';
 import { quote } from '../../../gateway/util/text';
 import type { JsonObject } from '../../../gateway/util/json';
-import type { Problem } from '../../../gateway/util/gatewayError';
-import { isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	type Problem,
+} from '../../../gateway/util/gatewayError';
+import { withoutUndefined, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { idIn, isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
+import { problemOf } from './nodeErrors';
 
 /** What a paid request has brought so far. */
 export interface Paid {
@@ -17,6 +25,8 @@ export interface Paid {
 	items?: INodeExecutionData[];
 	/** The response to a message. */
 	message?: JsonObject;
+	/** What the request was: an expression may make another one of the same item later. */
+	facts?: { model: string; prompt: string; estimatedCost?: number };
 	/** Nobody knows whether the request was accepted. */
 	unknown?: Problem;
 	/** The task has failed. */
@@ -30,6 +40,8 @@ export interface PaidNote {
 	fingerprint: string;
 	/** Of the node's parameters and the input item. */
 	source: string;
+	/** Of the account and the files; in notes of earlier versions there is none. */
+	basis?: string;
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
@@ -112,6 +124,24 @@ function unknownOutcome(paid: Paid | undefined): string[] {
 	];
 }
 
+/**
+ * What an earlier try has paid for and nothing but its notes can give back, as items: a message has no
+ * address. What its item was to look like is not known where it can't be prepared any more: it is
+ * simplified, without the conversation.
+ *
+ * @returns copies, at the place where the item is now; undefined where an error leads to all of it
+ */
+export function itemsOfNote(
+	{ items, message }: Paid,
+	itemIndex: number,
+): INodeExecutionData[] | undefined {
+	if (items !== undefined) return paired(items, itemIndex);
+	const response = message && readMessage(message);
+	if (response === undefined) return undefined;
+	const json = deepCopy(withoutUndefined({ ...response, content: undefined })) as IDataObject;
+	return [{ json, pairedItem: { item: itemIndex } }];
+}
+
 /** Items of an earlier try, as copies, at the place where the item is now. */
 export function paired(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
 	return items.map(({ json, binary }) => ({
@@ -119,4 +149,41 @@ export function paired(items: INodeExecutionData[], itemIndex: number): INodeExe
 		...(binary === undefined ? {} : { binary: { ...binary } }),
 		pairedItem: { item: itemIndex },
 	}));
+}
+
+/** Of a request that a Stop has cut off. */
+export const STOPPED: Problem = {
+	message: 'The outcome is unknown: the execution was stopped before the response arrived',
+	description: "Check the usage log in the gateway's console before you send it again.",
+};
+
+/** Of a response with status 200 that brings nothing. */
+export const nothingUsable = (call: RequestPlan['call']): Problem => ({
+	message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}`,
+	description:
+		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
+});
+
+/** An error of an item that was paid for all the same. */
+export function withPayment(error: unknown, paid: Paid, itemIndex: number): GatewayError {
+	const problem = problemOf(error);
+	const had = paymentsInWords([{ itemIndex, paid }]);
+	const Kind = paid.unknown === undefined ? GatewayError : UnknownOutcomeError;
+	return new Kind({
+		...problem,
+		taskId: paid.task?.taskId ?? paid.unknown?.taskId,
+		taskType: paid.task?.taskType,
+		description: [problem.description, had].filter((text) => text !== '').join('\n'),
+	});
+}
+
+/** An unknown outcome whose response names an ID leads to the task, if there is one. */
+export function withId(problem: Problem): Problem {
+	const taskId = problem.taskId ?? idIn(problem.response ?? '');
+	if (taskId === undefined) return problem;
+	return {
+		...problem,
+		taskId,
+		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
+	};
 }

@@ -1,19 +1,22 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
+import { digestOf, requestBasis, requestFingerprint } from '../../../gateway/protocol/fingerprint';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import type { JsonObject } from '../../../gateway/util/json';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	type Problem,
-} from '../../../gateway/util/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
-import { idIn } from '../../../gateway/protocol/task';
 import { indexNotes, type EarlierNotes } from './earlierNotes';
-import { keepOnly, openNotes } from './liveNotes';
-import { problemOf } from './nodeErrors';
-import { paired, paymentsInWords, type Paid, type PaidNote as Note } from './paid';
+import { keepOnly, openNotes, PAID_KEY } from './liveNotes';
+import {
+	itemsOfNote,
+	nothingUsable,
+	paymentsInWords,
+	STOPPED,
+	withId,
+	withPayment,
+	type Paid,
+	type PaidNote as Note,
+} from './paid';
 import type { Run } from './runContext';
 
 /** A paid request of one item, before it is sent. */
@@ -21,6 +24,8 @@ export interface PaidRequest {
 	itemIndex: number;
 	/** Of the request as the user asked for it: what the listing makes of it may differ next time. */
 	fingerprint: string;
+	/** Of what it needs beside the parameters and the item: who pays, and the contents of its files. */
+	basis: string;
 }
 
 /** What the items of a run have paid for, kept over the tries of the node. */
@@ -60,8 +65,6 @@ export interface PaidRequests {
 	inWords(): string;
 }
 
-const KEY = 'mediaGatewayPaid';
-
 /** What runs of this process are using now: an agent may make the same tool call twice at once. */
 const inUse = new WeakSet<Note>();
 
@@ -75,8 +78,9 @@ const inUse = new WeakSet<Note>();
  * - In another try of the same run: also what was given out, which the engine throws away when it
  *   tries again; and what the same parameters made of the same item, though the request differs: an
  *   expression may put the time of day or a random seed into it.
- * - In another execution: what there is to be had. A person has looked, so what had an unknown
- *   outcome or has failed is sent again, and so is what was changed.
+ * - In another execution: what there is to be had, also of another request if the parameters and the
+ *   item are the same. A person has looked, so what had an unknown outcome or has failed is sent again,
+ *   and so is what was changed.
  */
 export function openPaidRequests(run: Run): PaidRequests {
 	const { context, isTool } = run;
@@ -87,7 +91,9 @@ export function openPaidRequests(run: Run): PaidRequests {
 		note.executionId === executionId && note.runIndex === runIndex;
 
 	const store = context.getContext('node');
-	const notes = openNotes(store, KEY, (note) => !note.delivered || isSameRun(note));
+	const notes = openNotes(store, PAID_KEY, (note) => !note.delivered || isSameRun(note));
+	// What an earlier try gave out the engine has thrown away.
+	if (!isTool) for (const note of notes) note.delivered = false;
 
 	const node = context.getNode();
 	let parameters: string | undefined;
@@ -98,6 +104,7 @@ export function openPaidRequests(run: Run): PaidRequests {
 
 	/** What each item asks for, and what it has: at first, or from an earlier try. */
 	const expected = new Map<number, string>();
+	const bases = new Map<number, string>();
 	const held = new Map<number, Note>();
 	const sending = new Map<number, RequestPlan>();
 
@@ -105,8 +112,15 @@ export function openPaidRequests(run: Run): PaidRequests {
 		if (note.executionId === executionId) return !note.delivered || !isTool;
 		return note.paid.unknown === undefined && note.paid.failed !== true;
 	};
+	/** Of an earlier execution: this one goes on where it has failed. */
+	const isRetried = (note: Note): boolean =>
+		!isTool &&
+		note.executionId !== executionId &&
+		note.runIndex === runIndex &&
+		note.basis !== undefined &&
+		note.basis === bases.get(note.itemIndex);
 	const isOwn = (note: Note): boolean =>
-		isSameRun(note) && note.source === sourceOf(note.itemIndex);
+		(isSameRun(note) || isRetried(note)) && note.source === sourceOf(note.itemIndex);
 	const isLeft = (note: Note): boolean => !inUse.has(note) && isToBeHad(note);
 	const index = (): EarlierNotes => indexNotes(notes.filter(isToBeHad), expected, isOwn, isLeft);
 	// Calls beside a tool's take notes, and leave others, after this one was opened.
@@ -120,19 +134,21 @@ export function openPaidRequests(run: Run): PaidRequests {
 		sameSource(itemIndex) ??
 		earlier().ofOthers(fingerprint, itemIndex);
 
-	/** What another try of this run has paid for the same item, by the same parameters. */
-	const sameSource = (itemIndex: number): Note | undefined => {
-		const before = earlier().ofPlace(itemIndex).filter(isSameRun);
-		if (before.length === 0) return undefined;
-		const source = sourceOf(itemIndex);
-		return before.find((note) => note.source === source);
+	/** What an earlier try has paid for the same item, by the same parameters. */
+	const sameSource = (itemIndex: number): Note | undefined =>
+		earlier().ofPlace(itemIndex).find(isOwn);
+
+	const requestOf = (itemIndex: number): PaidRequest | undefined => {
+		const fingerprint = expected.get(itemIndex);
+		const basis = bases.get(itemIndex) ?? '';
+		return fingerprint === undefined ? undefined : { itemIndex, fingerprint, basis };
 	};
 
 	/** What an earlier try has paid for an item for which this one has begun nothing. */
 	const notBegun = (itemIndex: number): Note | undefined => {
 		if (held.has(itemIndex) || sending.has(itemIndex)) return undefined;
-		const fingerprint = expected.get(itemIndex);
-		return fingerprint === undefined ? sameSource(itemIndex) : find({ itemIndex, fingerprint });
+		const request = requestOf(itemIndex);
+		return request === undefined ? sameSource(itemIndex) : find(request);
 	};
 
 	const hold = (itemIndex: number, note: Note): void => {
@@ -140,9 +156,9 @@ export function openPaidRequests(run: Run): PaidRequests {
 		inUse.add(note);
 	};
 
-	const add = ({ itemIndex, fingerprint }: PaidRequest, paid: Paid): void => {
-		const source = sourceOf(itemIndex);
-		const note: Note = { fingerprint, source, executionId, runIndex, itemIndex, paid };
+	const add = (request: PaidRequest, paid: Paid): void => {
+		const { itemIndex } = request;
+		const note: Note = { ...request, source: sourceOf(itemIndex), executionId, runIndex, paid };
 		notes.push(note);
 		hold(itemIndex, note);
 	};
@@ -166,9 +182,12 @@ export function openPaidRequests(run: Run): PaidRequests {
 
 	return {
 		expect: (itemIndex, asked) => {
-			const fingerprint = requestFingerprint(asked, run.address.account);
+			const { account } = run.address;
+			const fingerprint = requestFingerprint(asked, account);
+			const basis = requestBasis(asked, account);
 			expected.set(itemIndex, fingerprint);
-			return { itemIndex, fingerprint };
+			bases.set(itemIndex, basis);
+			return { itemIndex, fingerprint, basis };
 		},
 		has: (request) => find(request) !== undefined,
 		payOnce: async (request, plan, read) => {
@@ -211,9 +230,9 @@ export function openPaidRequests(run: Run): PaidRequests {
 		},
 		itemsOfEarlier: (itemIndex) => {
 			const note = notBegun(itemIndex);
-			if (note?.paid.items === undefined) return undefined;
-			hold(itemIndex, note);
-			return paired(note.paid.items, itemIndex);
+			const items = note && itemsOfNote(note.paid, itemIndex);
+			if (note !== undefined && items !== undefined) hold(itemIndex, note);
+			return items;
 		},
 		note: (itemIndex, paid) => {
 			const note = held.get(itemIndex);
@@ -236,8 +255,8 @@ export function openPaidRequests(run: Run): PaidRequests {
 		close: () => {
 			// A Stop ended these, and the engine tries the node again all the same: it must still know.
 			for (const [itemIndex, plan] of sending) {
-				const fingerprint = expected.get(itemIndex) ?? '';
-				add({ itemIndex, fingerprint }, { unknown: stopped(plan) });
+				const request = requestOf(itemIndex);
+				if (request !== undefined) add(request, { unknown: stopped(plan) });
 			}
 			held.forEach((note) => inUse.delete(note));
 		},
@@ -258,40 +277,5 @@ export function openPaidRequests(run: Run): PaidRequests {
 				}),
 			]);
 		},
-	};
-}
-
-const STOPPED: Problem = {
-	message: 'The outcome is unknown: the execution was stopped before the response arrived',
-	description: "Check the usage log in the gateway's console before you send it again.",
-};
-
-const nothingUsable = (call: RequestPlan['call']): Problem => ({
-	message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}`,
-	description:
-		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
-});
-
-/** An error of an item that was paid for all the same. */
-function withPayment(error: unknown, paid: Paid, itemIndex: number): GatewayError {
-	const problem = problemOf(error);
-	const had = paymentsInWords([{ itemIndex, paid }]);
-	const Kind = paid.unknown === undefined ? GatewayError : UnknownOutcomeError;
-	return new Kind({
-		...problem,
-		taskId: paid.task?.taskId ?? paid.unknown?.taskId,
-		taskType: paid.task?.taskType,
-		description: [problem.description, had].filter((text) => text !== '').join('\n'),
-	});
-}
-
-/** An unknown outcome whose response names an ID leads to the task, if there is one. */
-function withId(problem: Problem): Problem {
-	const taskId = problem.taskId ?? idIn(problem.response ?? '');
-	if (taskId === undefined) return problem;
-	return {
-		...problem,
-		taskId,
-		description: `${problem.description} The response contains the ID "${taskId}". Use Image Task to check whether it is a task.`,
 	};
 }

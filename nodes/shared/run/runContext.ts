@@ -1,6 +1,11 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import { createClient, type Client, type SendOnce } from '../../../gateway/client/client';
-import { RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
+import {
+	mergeRateStates,
+	RateLimiter,
+	unlimitedRate,
+	type RateState,
+} from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
 import { readAddress, type GatewayAddress, type RunLimits } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
@@ -42,8 +47,9 @@ const rateStates = new Map<string, RateState>();
 const MOST_ACCOUNTS = 200;
 
 function noteRateState(limited: string, found: RateState): void {
+	const known = rateStates.get(limited);
 	rateStates.delete(limited);
-	rateStates.set(limited, found);
+	rateStates.set(limited, mergeRateStates(known, found));
 	const [oldest] = rateStates.keys();
 	if (rateStates.size > MOST_ACCOUNTS && oldest !== undefined) rateStates.delete(oldest);
 }
@@ -73,6 +79,18 @@ export async function openRun(
 	const limited = needsKey ? address.account : `listing ${address.mediaUrl} ${address.account}`;
 	const rateState = rateStates.get(limited);
 	const limiter = new RateLimiter({ ...limits, clock, rateState });
+
+	// What a foreign host of images refuses says nothing about the gateway.
+	const home = new URL(address.baseUrl).origin;
+	const hosts = new Map<string, RateLimiter>();
+	const hostLimiter = (origin: string): RateLimiter | undefined => {
+		if (origin === home) return undefined;
+		const { concurrency } = limits;
+		const rateState = unlimitedRate(clock.now());
+		const known = hosts.get(origin) ?? new RateLimiter({ concurrency, clock, rateState });
+		hosts.set(origin, known);
+		return known;
+	};
 
 	const halt = (): void => {
 		const reason = new RunEnded('The run has ended');
@@ -107,6 +125,7 @@ export async function openRun(
 		client: createClient({
 			sendOnce,
 			limiter,
+			hostLimiter,
 			clock,
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),

@@ -1,13 +1,20 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type {
+	ExecuteWorkflowData,
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+} from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
-import { readRunEnd } from '../images/runResult';
+import { finishRun, readRunEnd } from '../images/runResult';
 import { hasSecondOutput, readOptions } from '../parameters/optionValues';
 import { readParameter } from '../parameters/reader';
+import { nodeError, problemOf } from '../run/nodeErrors';
 import { pack, type WaitPlan } from './parcels';
 import type { Tally } from '../run/tally';
 import { keeperWorkflow } from './subWorkflows';
-import type { WaitEntry } from '../images/waitJobs';
+import { tasksInWords, type WaitEntry } from '../images/waitJobs';
+import { failOpen } from './watcher';
 
 /*
  * How waiting survives a crash (docs/architecture.md): the user's execution is suspended until a
@@ -56,18 +63,60 @@ export function assertCanSuspend(context: IExecuteFunctions): void {
  *
  * @param entries one for each input item
  * @param tally of what the run has done so far
- * @returns what the node returns; n8n shows it while the execution waits
+ * @param inWords what the run leaves behind if the execution cannot be suspended
+ * @returns what the node returns; n8n shows it while the execution waits. Where it cannot be suspended
+ *   and the node goes on: a failed item for each open task
+ * @throws NodeApiError or NodeOperationError that names all tasks, where the node stops
  */
 export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
 	tally: Tally,
+	inWords = () => tasksInWords(entries),
 ): Promise<INodeExecutionData[][]> {
+	const toOutput = hasSecondOutput(context);
+	let result: ExecuteWorkflowData;
+	try {
+		result = await startKeeper(context, entries, tally);
+	} catch (error) {
+		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
+		if (isStopped || !context.continueOnFail()) {
+			const left = inWords();
+			const isSaid = problemOf(error).description.includes(left);
+			throw nodeError(context.getNode(), error, undefined, isSaid ? '' : left);
+		}
+		const failed = failOpen(context, entries, error);
+		const found = failed.map(({ done }) => done?.items ?? []);
+		const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
+		const end = readRunEnd(context);
+		const { items, open } = finishRun(context, { items: found, open: stillOpen }, tally, end);
+		return toOutput ? [items.flat(), open] : [items.flat()];
+	}
+	const [items, open] = result.data;
+	const output = toOutput ? [items ?? [], open ?? []] : [items ?? []];
+	// It has failed at once: Retry On Fail needs the input again.
+	if (!result.waitTill) return output;
+	// Without the first n8n replaces the links of what comes back, without the second it hands on only
+	// the first output.
+	context.setMetadata({
+		preserveSourceOverwrite: true,
+		...(toOutput ? { forwardAllOutputs: true } : {}),
+	});
+	// The result takes the place of the input. Where there is none (n8n's Retry of an execution that
+	// was stopped here), n8n would hand on the input as if it were images.
+	context.getExecuteData().data = { main: [[]] };
+	return output;
+}
+
+/** @throws whatever n8n throws, such as the error of its database */
+async function startKeeper(
+	context: IExecuteFunctions,
+	entries: WaitEntry[],
+	tally: Tally,
+): Promise<ExecuteWorkflowData> {
 	const executionId = context.getExecutionId();
 	const { id, name } = context.getWorkflow();
 	const { name: nodeName, onError } = context.getNode();
-	const options = readOptions(context, 0);
-	const toOutput = hasSecondOutput(context);
 	const plan: WaitPlan = {
 		parentExecutionId: executionId,
 		nodeName,
@@ -78,9 +127,9 @@ export async function suspend(
 		errorOutput: onError === 'continueErrorOutput',
 		end: readRunEnd(context),
 		tally,
-		parameters: valuesOf(context, options),
+		parameters: valuesOf(context, readOptions(context, 0)),
 	};
-	const result = await context.executeWorkflow(
+	return await context.executeWorkflow(
 		keeperWorkflow(context, plan),
 		pack(plan, entries),
 		undefined,
@@ -89,17 +138,6 @@ export async function suspend(
 			parentExecution: { executionId, workflowId: String(id), shouldResume: true },
 		},
 	);
-	// Without the first n8n replaces the links of what comes back, without the second it hands on only
-	// the first output.
-	context.setMetadata({
-		preserveSourceOverwrite: true,
-		...(toOutput ? { forwardAllOutputs: true } : {}),
-	});
-	// The result takes the place of the input. Where there is none (n8n's Retry of an execution that
-	// was stopped here), n8n would hand on the input as if it were images.
-	context.getExecuteData().data = { main: [[]] };
-	const [items, open] = result.data;
-	return toOutput ? [items ?? [], open ?? []] : [items ?? []];
 }
 
 /** The parameters of the waiting as values: in a sub-execution no expression of the user works. */

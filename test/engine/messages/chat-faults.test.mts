@@ -449,6 +449,29 @@ describe('what arrives', () => {
 		expect(details.response).toContain('"id":"msg_7"');
 		expect(everythingIn(error)).not.toContain(KEY);
 	});
+
+	test.each([
+		['before a cut', '', 'msg_7\nIt is ***. And'],
+		['inside a list', '[', '[event: message_start\n'],
+	])('what arrived of a stream %s shows no part of a key', async (_, before, shown) => {
+		const pieces = ['It is ', KEY.slice(0, 8), KEY.slice(8), '. And'];
+		const event = (type: string, fields: object): string =>
+			`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+		scene.reply = (response) => {
+			response.writeHead(200, { 'content-type': 'text/event-stream' });
+			response.write(before);
+			response.write(event('message_start', { message: { id: 'msg_7', content: [] } }));
+			for (const piece of pieces) {
+				const delta = { type: 'text_delta', text: piece };
+				response.write(event('content_block_delta', { index: 0, delta }));
+			}
+			setImmediate(() => response.destroy());
+		};
+		const error = await scene.retry('stream');
+		const { details } = error?.context as { details: { response: string } };
+		expect(details.response).toBe(shown);
+		expect(everythingIn(error)).not.toContain(KEY.slice(0, 8));
+	});
 });
 
 describe('Extra Fields', () => {

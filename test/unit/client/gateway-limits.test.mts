@@ -1,6 +1,11 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
-import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { RateLimiter, type RateState } from '../../../gateway/client/rateLimiter.js';
+import { planDownload, planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import {
+	mergeRateStates,
+	RateLimiter,
+	unlimitedRate,
+	type RateState,
+} from '../../../gateway/client/rateLimiter.js';
 import { createClient } from '../../../gateway/client/client.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
@@ -228,6 +233,20 @@ describe('what one run has found out', () => {
 		expect(gateway.acceptedAt).toHaveLength(125);
 	});
 
+	test('is not lost to one that ends later and knows less, and holds no longer for that', async () => {
+		const { clock, found } = await meetTheLimit();
+		const less = new RateLimiter({ concurrency: 10, clock }).rateState()!;
+		const pause = { ...found!, nextStartAt: clock.now() + 30_000 };
+		const merged = mergeRateStates(pause, less);
+		expect(merged).toEqual(pause);
+		// Who knows more, or something newer, replaces it, but for the pause.
+		expect(mergeRateStates(less, found!)).toEqual(found);
+		const newer = { ...found!, at: found!.at + 1000, nextStartAt: found!.at };
+		expect(mergeRateStates(pause, newer)).toEqual({ ...newer, nextStartAt: pause.nextStartAt });
+		const late = { ...less, at: less.at + 61_000 };
+		expect(mergeRateStates(merged, late)).toEqual(late);
+	});
+
 	test('is not handed on where the user has set the limit, nor used', async () => {
 		const { clock, found } = await meetTheLimit();
 		const limiter = new RateLimiter({
@@ -247,4 +266,27 @@ describe('what one run has found out', () => {
 		);
 		expect(starts.at(-1)! - starts[0]!).toBeLessThan(520);
 	});
+});
+
+test('a pause that a host of images asks for holds for downloads that wait for their turn as well', async () => {
+	const clock = new FakeClock();
+	const concurrency = 10;
+	const foreign = new RateLimiter({ concurrency, clock, rateState: unlimitedRate(0) });
+	const starts: number[] = [];
+	const client = createClient({
+		limiter: new RateLimiter({ concurrency, requestsPerSecond: 1, clock }),
+		hostLimiter: () => foreign,
+		clock,
+		wallClock: clock.now,
+		sendOnce: async () => {
+			starts.push(clock.now());
+			await clock.sleep(100);
+			return starts.length > 1 ? response(200) : response(429, {}, { 'retry-after': '5' });
+		},
+	});
+	const plan = planDownload('https://images.example.com/1.png');
+	await clock.run(Promise.all([0, 1, 2].map(async () => await client.sendOnce(plan))));
+	expect(starts[0]).toBe(0);
+	expect(starts).toHaveLength(3);
+	expect(starts[1]).toBeGreaterThanOrEqual(5100);
 });

@@ -2,7 +2,8 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { openBudget, type Budget } from '../../../nodes/shared/create/budget.js';
+import type { Budget } from '../../../nodes/shared/create/budget.js';
+import { openBudget } from '../../../nodes/shared/create/openBudget.js';
 
 /** Opens the budget of a node for one execution, which has static data of its own. */
 function open(workflow: string): Budget {

@@ -1,0 +1,261 @@
+/** Later tries of Retry On Fail and n8n's Retry: what was paid for stays known, and is told as it was. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { errorOf } from '../one-node.mjs';
+import { opened } from '../opened.mjs';
+import {
+	hostFor,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type Settings,
+} from '../workbench.mjs';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await openBench();
+});
+beforeEach(() => bench.gateway.reset());
+afterAll(async () => await bench.close());
+
+const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
+const GO_ON = { onError: 'continueRegularOutput' } as const;
+const RANDOM = '={{ $json.prompt }} {{ Math.random() }}';
+const INPUT = ['number 0.', 'number 1.'].map((prompt) => ({ json: { prompt } }));
+const ITEMS = INPUT.map(({ json }) => json);
+
+/** The first item is refused at first; then it is drawn, or there is no response. */
+const refuseFirst = (then?: 'silence') =>
+	bench.gateway.setFaults([
+		{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		...(then === undefined
+			? []
+			: [{ call: 'sync', kind: then, match: 'number 0.', after: 1 } as const]),
+	]);
+
+const waitFor = async (holds: () => boolean): Promise<void> => {
+	while (!holds()) await new Promise((wake) => setImmediate(wake));
+};
+
+describe.each([{}, GO_ON])('a Stop in the second try, %j', (settings) => {
+	test('names what the first has paid for', async () => {
+		refuseFirst('silence');
+		const stop = new AbortController();
+		const running = bench.run(
+			'imageGeneration',
+			{ prompt: '={{ $json.prompt }}', download: false },
+			ITEMS,
+			{ ...RETRY, ...settings },
+			{ signal: stop.signal },
+		);
+		await waitFor(() => bench.gateway.count('sync') === 3);
+		stop.abort();
+		const stopped = await running;
+		expect(stopped.status).toBe('canceled');
+		const { description } = stopped.runData[NODE]![0]!.error as { description?: string };
+		expect(description).toMatch(/^Finished images:\nitem 1: http/);
+		bench.gateway.setFaults([]);
+		expect(stopped.data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
+			mediaGatewayPaid: [{ itemIndex: 1 }, { itemIndex: 0, paid: { unknown: {} } }],
+		});
+		expect(bench.gateway.paidByPrompt['number 1.']).toBe(1);
+	});
+});
+
+describe('an expression that gives another prompt and number in each try', () => {
+	const random = {
+		prompt: RANDOM,
+		download: false,
+		options: {
+			n: '={{ 1 + Math.floor(Math.random() * 4) }}',
+			addSummary: true,
+		},
+	};
+
+	test.each(['sync', 'submit', 'wait'] as const)(
+		'what comes out says what was sent and what it costs (%s)',
+		async (mode) => {
+			bench.gateway.setFaults([
+				{
+					call: mode === 'sync' ? 'sync' : 'submit',
+					kind: 'status',
+					status: 400,
+					match: 'number 0.',
+					times: 1,
+				},
+			]);
+			const result = await bench.run('imageGeneration', { ...random, mode }, ITEMS, RETRY);
+			const items = result.json(NODE);
+			expect(new Set(items.map(({ prompt }) => prompt))).toEqual(
+				new Set(Object.keys(bench.gateway.paidByPrompt)),
+			);
+			const cost = items.reduce((sum, { estimatedCost }) => sum + Number(estimatedCost), 0);
+			const { estimatedCost } = items.at(-1)!.summary as IDataObject;
+			expect(estimatedCost).toBeCloseTo(cost, 4);
+			if (mode !== 'submit') expect(cost).toBeCloseTo(items.length * 0.04, 4);
+			expect(Object.values(bench.gateway.paidByPrompt)).toEqual([1, 1]);
+		},
+	);
+
+	test('a failed item too', async () => {
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 403 }]);
+		const parameters = { ...random, mode: 'wait' };
+		const result = await bench.run('imageGeneration', parameters, ITEMS, { ...RETRY, ...GO_ON });
+		expect(
+			result.json(NODE).map(({ details }) => (details as IDataObject).prompt as string),
+		).toEqual(Object.keys(bench.gateway.paidByPrompt));
+	});
+
+	test('n8n’s Retry pays only for what is missing', async () => {
+		refuseFirst();
+		const failed = await bench.run('imageGeneration', random, ITEMS);
+		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+		const [sent] = Object.keys(bench.gateway.paidByPrompt);
+		const result = await bench.host.retry(failed);
+		expect(result.json(NODE).at(-1)?.prompt).toBe(sent);
+		expect(bench.gateway.count('sync')).toBe(3);
+	});
+
+	test('n8n’s Retry of a changed parameter, of another file or of another account is a new request', async () => {
+		const [one, other] = bench.gateway.keys;
+		const credential = { baseUrl: bench.gateway.url, apiKey: one };
+		const credentials = { mediaGatewayApi: credential };
+		const host = await hostFor({}, { credentials });
+		const workflow = (prompt: string) => workflowOf('imageEdit', { ...random, prompt });
+		const input = INPUT.map((item) => ({
+			...item,
+			binary: { data: { data: TINY_PNG.toString('base64'), mimeType: 'image/png' } },
+		}));
+		bench.gateway.setFaults([
+			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+		const failed = await host.run(workflow(RANDOM), { input });
+		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+		const paidBy = async (retry: () => Promise<unknown>): Promise<number> => {
+			const before = bench.gateway.paid;
+			await retry();
+			return bench.gateway.paid - before;
+		};
+		expect(await paidBy(async () => await host.retry(failed))).toBe(1);
+		expect(await paidBy(async () => await host.retry(failed, workflow(`${RANDOM}!`)))).toBe(2);
+		credential.apiKey = other;
+		expect(await paidBy(async () => await host.retry(failed))).toBe(2);
+		credential.apiKey = one;
+		const entry = failed.data.executionData!.nodeExecutionStack[0]!;
+		entry.data.main![0]![1]!.binary!.data!.data = Buffer.concat([
+			TINY_PNG,
+			Buffer.from([0]),
+		]).toString('base64');
+		expect(await paidBy(async () => await host.retry(failed))).toBe(2);
+	});
+});
+
+/** A host whose credential holds a placeholder from its second reading on. */
+async function hostThatForgets(baseUrl: string) {
+	let reads = 0;
+	const credentials = {
+		get mediaGatewayApi() {
+			reads += 1;
+			const apiKey = reads === 1 ? 'sk-embedded-gateway-one' : '<API_KEY>';
+			return { apiKey, baseUrl };
+		},
+	};
+	const host = await hostFor({}, { credentials });
+	reads = 0;
+	return host;
+}
+
+describe('a second try that ends before its first item keeps what the first has paid for', () => {
+	const parameters = { prompt: '={{ $json.prompt }}', download: false };
+	const options = { checkLimits: false, concurrency: 1 };
+
+	describe.each(['sync', 'submit'] as const)('%s', (mode) => {
+		const words = mode === 'sync' ? /http:\S+png/ : /generation task task_/;
+		test.each([{}, GO_ON])('%j', async (settings: Settings) => {
+			bench.gateway.setFaults([
+				{ call: mode, kind: 'status', status: 400, match: 'number 0.', times: 1 },
+			]);
+			const host = await hostThatForgets(bench.gateway.url);
+			const workflow = workflowOf(
+				'imageGeneration',
+				{ ...parameters, mode, options: { checkLimits: false } },
+				{ ...RETRY, ...settings },
+			);
+			const result = await host.run(workflow, { input: INPUT });
+			expect(bench.gateway.paid).toBe(1);
+			if (settings.onError === undefined) {
+				expect(errorOf(result).message).toMatch(/placeholder/);
+				expect(errorOf(result).description).toMatch(words);
+				return;
+			}
+			const [first, second] = result.json(NODE) as [IDataObject, IDataObject];
+			expect(first.error).toMatch(/placeholder/);
+			expect(first.details).not.toHaveProperty('prompt');
+			const description = expect.stringMatching(words);
+			expect(second.details).toMatchObject({ prompt: 'number 1.', description });
+		});
+	});
+
+	test('an image inside the response comes out', async () => {
+		const own = await opened(
+			serve((_, response) => {
+				if (own.requests.length === 1) return sendJson(response, { error: 'no' }, 400);
+				return sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] });
+			}),
+		);
+		const host = await hostThatForgets(own.url);
+		const workflow = workflowOf(
+			'imageGeneration',
+			{ ...parameters, options },
+			{ ...RETRY, ...GO_ON },
+		);
+		const result = await host.run(workflow, { input: INPUT });
+		expect(own.requests).toHaveLength(2);
+		const [failed, image] = result.output(NODE);
+		expect(failed?.json.error).toMatch(/placeholder/);
+		expect(image).toMatchObject({
+			binary: { data: { mimeType: 'image/png' } },
+			json: { prompt: 'number 1.' },
+			pairedItem: { item: 1 },
+		});
+	});
+});
+
+describe('the response to a message that an earlier try has paid for comes out', () => {
+	const parameters = { model: 'reason-large', prompt: '={{ $json.prompt }}' };
+	const settings = { ...RETRY, ...GO_ON };
+	beforeEach(() => {
+		bench.gateway.setFaults([
+			{ call: 'message', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+	});
+
+	function expectResponse(items: IDataObject[]): void {
+		expect(items).toEqual([
+			expect.objectContaining({ error: expect.any(String) }),
+			expect.objectContaining({ text: expect.stringContaining('number 1.') }),
+		]);
+		expect(bench.gateway.count('message')).toBe(2);
+	}
+
+	test('though the next try ends before its first item', async () => {
+		const host = await hostThatForgets(bench.gateway.url);
+		const workflow = workflowOf('message', parameters, settings);
+		expectResponse((await host.run(workflow, { input: INPUT })).json(NODE));
+	});
+
+	test("though the next try can't prepare its item", async () => {
+		const now = Date.now;
+		const tomorrow = now() + 86_400_000;
+		const prompt = `={{ $now.toMillis() < ${tomorrow} ? $json.prompt : "" }}`;
+		const running = bench.run('message', { ...parameters, prompt }, ITEMS, settings);
+		await waitFor(() => bench.gateway.count('message') === 2);
+		Date.now = () => now() + 2 * 86_400_000;
+		const result = await running.finally(() => (Date.now = now));
+		expectResponse(result.json(NODE));
+	});
+});
