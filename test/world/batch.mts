@@ -105,7 +105,8 @@ function overSockets(world: World): World {
 		({ kind }) => kind !== 'refused' && kind !== 'unknownHost',
 	);
 	const acts = world.acts.map((act) => ({ ...act, crashAfter: undefined }));
-	return { ...world, service: { ...world.service, faults }, acts };
+	// And its sockets tell nobody which of two executions has opened them.
+	return { ...world, beside: undefined, service: { ...world.service, faults }, acts };
 }
 
 /** What kind of breach it is: its text without what differs from world to world. */

@@ -29,6 +29,7 @@ export function storyOf(played: Played, breaches: Breach[], most = MOST_LINES): 
 		`  items: ${JSON.stringify(played.input)}`,
 		`  gateway: ${JSON.stringify(world.service)}`,
 		...shortened(lines, most).map((line) => `  ${line.slice(0, 300)}`),
+		...(played.beside === undefined ? [] : [`Beside it:\n${storyOf(played.beside, [], most)}`]),
 	]
 		.join('\n')
 		.replace(PORT, '$1');

@@ -37,6 +37,7 @@ test('200 worlds from a fresh seed break nothing', async () => {
 }, 600_000);
 
 test('a seed makes the very same world again, alone as after others', () => {
-	expect(alone).toMatch(/charged/);
+	// Whatever happens in it: another world is made of the seed when the generators change.
+	expect(alone).toMatch(/ s run\n/);
 	expect(stories).toContain(alone);
 });

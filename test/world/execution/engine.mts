@@ -1,13 +1,16 @@
 /** n8n's engine with the package under test: loaded once, for all worlds of this process. */
+import { currentSide, type Side } from '../time/sides.mjs';
 import { clock, takeOver } from '../time/take-over.mjs';
 import type { Host, HostOptions } from '../../../harness/engine/host.mjs';
 
 export interface Engine {
 	host: Host;
-	/** The fields of the credential; to be set before each world. */
+	/** The fields of the credential; to be set before each world, where one execution runs at a time. */
 	credential: Record<string, unknown>;
 	/** What is told of sub-executions, and what becomes of them; to be set for each act. */
 	subExecutions: Pick<HostOptions, 'onResume' | 'whileResumed' | 'onSubProgress'>;
+	/** Is told of each try of a node of the package; to be set for each act. */
+	tries: Pick<Side, 'onBegin'>;
 }
 
 let engine: Promise<Engine> | undefined;
@@ -24,9 +27,14 @@ async function load(packageFolder?: string): Promise<Engine> {
 	const { worldNodes } = await import('./nodes.mjs');
 	const credential: Record<string, unknown> = {};
 	const subExecutions: Engine['subExecutions'] = {};
+	const tries: Engine['tries'] = {};
 	const host = await createHost({
 		packageFolder,
-		credentials: { mediaGatewayApi: credential },
+		credentials: {
+			get mediaGatewayApi() {
+				return currentSide()?.credential ?? credential;
+			},
+		},
 		binaryMode: 'memory',
 		extraNodeTypes: worldNodes,
 		onResume: (parked) => subExecutions.onResume?.(parked),
@@ -40,5 +48,20 @@ async function load(packageFolder?: string): Promise<Engine> {
 			}
 		},
 	});
-	return { host, credential, subExecutions };
+	for (const name of WATCHED) watch(host.nodeType(`n8n-nodes-media-gateway.${name}`), tries);
+	return { host, credential, subExecutions, tries };
+}
+
+/** Nodes whose summaries tell of their last try only. */
+const WATCHED = ['imageGeneration', 'imageEdit', 'imageWait', 'imageTask'];
+
+type NodeType = ReturnType<Host['nodeType']>;
+
+function watch(type: NodeType, tries: Engine['tries']): void {
+	const execute = type.execute!;
+	type.execute = async function (...given) {
+		const { $runIndex } = this.getWorkflowDataProxy(0) as { $runIndex?: number };
+		(currentSide() ?? tries).onBegin?.(this.getNode().name, $runIndex ?? 0);
+		return await execute.apply(this, given);
+	};
 }

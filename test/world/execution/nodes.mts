@@ -1,4 +1,5 @@
 /** Nodes that a world's workflows need beside the package's: items, rounds, and an agent. */
+import { createRequire } from 'node:module';
 import type {
 	EngineRequest,
 	EngineResponse,
@@ -10,7 +11,6 @@ import type {
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { DynamicStructuredTool } from '@langchain/core/tools';
-import { z } from 'zod';
 import { LOOKED_UP } from '../plan/odd-settings.mjs';
 import { fileOf } from '../service/one-pixel-pictures.mjs';
 
@@ -177,6 +177,7 @@ async function answerOf(tool: Tool, args: IDataObject): Promise<Answer> {
 interface Response {
 	text: string;
 	tool_calls?: Array<{ id?: string; name: string; args: unknown }>;
+	usage_metadata?: { input_tokens: number; output_tokens: number; total_tokens: number };
 	concat(more: Response): Response;
 }
 
@@ -186,6 +187,9 @@ interface ChatModel {
 	stream(turns: unknown[]): Promise<AsyncIterable<Response>>;
 	bindTools(tools: DynamicStructuredTool[]): ChatModel;
 }
+
+/** The copy that n8n's nodes have: a schema of another one counts as none. */
+const { z } = createRequire(import.meta.url)('zod') as typeof import('zod');
 
 const TOOL = new DynamicStructuredTool({
 	name: 'look_up',
@@ -219,7 +223,9 @@ async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 			);
 			const next =
 				results.length > 0 ? await ask(asked, [...turns, whole, ...results], streams) : undefined;
-			const json = { text: whole.text, calls, ...(next && { next: next.text }) };
+			const { input_tokens, output_tokens, total_tokens } = whole.usage_metadata ?? {};
+			const usage = [input_tokens, output_tokens, total_tokens];
+			const json = { text: whole.text, calls, usage, ...(next && { next: next.text }) };
 			items.push({ json: json as IDataObject, pairedItem: { item } });
 		} catch (error) {
 			if (!this.continueOnFail()) throw error;

@@ -1,10 +1,12 @@
-/** Performs one act of a world: a run or a retry, with whatever happens to it. */
+/** Performs one act of a world, or of two at once: a run or a retry, with whatever happens to it. */
 import type { Crash, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { textOf } from './text-of.mjs';
 import type { World } from '../plan/world.mjs';
 import type { Service } from '../service/service.mjs';
+import { onSide, type Side } from '../time/sides.mjs';
 import { clock, real } from '../time/take-over.mjs';
 import type { Destination, Way } from '../wire/messages.mjs';
+import type { Ended } from '../time/virtual-clock.mjs';
 import type { Engine } from './engine.mjs';
 import type { Step } from './step.mjs';
 import { isProduction, survives } from './workflow.mjs';
@@ -12,12 +14,24 @@ import { isProduction, survives } from './workflow.mjs';
 export interface Stage {
 	world: World;
 	engine: Engine;
-	way: Way;
 	service: Service;
 	workflow: WorkflowJson;
 	/** What is retried. */
 	earlier?: RunResult;
-	precisely: boolean;
+	/** Where another one is performed at the same time. */
+	side?: Side;
+}
+
+/** An act that is under way. */
+interface Performance {
+	/** Whether it is over; what it has left behind is noted at that moment. */
+	isDone(): boolean;
+	/** Whether it came to an end by itself. */
+	hasEnded(): boolean;
+	/** What was sent after it, some time later. */
+	noteLate(): void;
+	/** It is given up, if it isn't done. */
+	close(ended: Ended): void;
 }
 
 const MOST_REQUESTS = 4000;
@@ -34,10 +48,47 @@ const isWatcher = ({ workflow }: RunResult): boolean =>
 	workflow.name?.endsWith('(checking images)') === true;
 
 /** @returns real milliseconds that one event has kept the event loop at the most */
-export async function perform(step: Step, stage: Stage): Promise<number> {
-	const { world, engine, way, service, workflow, earlier, precisely } = stage;
+export async function perform(
+	acts: Array<[Step, Stage]>,
+	way: Way,
+	precisely: boolean,
+): Promise<number> {
+	const performances = acts.map(([step, stage]) =>
+		stage.side === undefined
+			? begin(step, stage, way)
+			: onSide(stage.side, () => begin(step, stage, way)),
+	);
+	let blocked = 0;
+	const settle = async (): Promise<void> => {
+		const began = real.now();
+		const cpu = precisely ? process.cpuUsage() : undefined;
+		await way.settled();
+		const took = real.now() - began;
+		if (took < SUSPICIOUS_MS) return;
+		// On a busy machine a process waits for its turn: only its own work counts.
+		const used = cpu && process.cpuUsage(cpu);
+		const worked = used === undefined ? took : (used.user + used.system) / 1000;
+		blocked = Math.max(blocked, Math.min(took, worked));
+	};
+	const deadline = clock.now + LONGEST_MS;
+	// Of each, as what it leaves behind is noted when it is done.
+	const done = (): boolean => performances.map((one) => one.isDone()).every((isDone) => isDone);
+	const ended = await clock.run({ done, deadline, settle });
+	if (ended === 'done' && performances.every((one) => one.hasEnded())) {
+		await clock.run({ done: () => false, deadline: clock.now + AFTERWARDS_MS, settle });
+		for (const one of performances) one.noteLate();
+	}
+	for (const one of performances) one.close(ended);
+	clock.forget();
+	way.reset();
+	// Over sockets most of it is waiting for the wire.
+	return way.name === 'sockets' ? 0 : blocked;
+}
+
+function begin(step: Step, stage: Stage, way: Way): Performance {
+	const { world, engine, service, workflow, earlier, side } = stage;
 	const { act, flow } = step;
-	const { host, subExecutions } = engine;
+	const { host, subExecutions, tries } = engine;
 	const stop = new AbortController();
 	const { requests } = service.books;
 	const before = requests.length;
@@ -110,6 +161,7 @@ export async function perform(step: Step, stage: Stage): Promise<number> {
 			running.then(resolve, reject);
 		}).finally(() => (onDeath = undefined));
 	};
+	(side ?? tries).onBegin = (node, run) => void step.tries.push({ node, run, at: clock.now });
 	subExecutions.onSubProgress = ({ type, output }) => {
 		if (type === 'nodeFinished') step.saved.push(textOf(output));
 	};
@@ -150,33 +202,29 @@ export async function perform(step: Step, stage: Stage): Promise<number> {
 		},
 	);
 
-	let blocked = 0;
-	const settle = async (): Promise<void> => {
-		const began = real.now();
-		const cpu = precisely ? process.cpuUsage() : undefined;
-		await way.settled();
-		const took = real.now() - began;
-		if (took < SUSPICIOUS_MS) return;
-		// On a busy machine a process waits for its turn: only its own work counts.
-		const used = cpu && process.cpuUsage(cpu);
-		const worked = used === undefined ? took : (used.user + used.system) / 1000;
-		blocked = Math.max(blocked, Math.min(took, worked));
+	let sent: number | undefined;
+	const note = (): void => {
+		if (sent !== undefined) return;
+		step.endedAt = clock.now;
+		step.leftTimers = clock.pending;
+		step.leftRequests = way.inFlight();
+		sent = requests.length;
 	};
-	const deadline = clock.now + LONGEST_MS;
-	const done = (): boolean => settledAct || isOver();
-	const ended = await clock.run({ done, deadline, settle });
-	if (ended !== 'done') step.ended = ended;
-	step.endedAt = clock.now;
-	step.leftTimers = clock.pending;
-	step.leftRequests = way.inFlight();
-	const { length } = requests;
-	if (!isOver() && ended === 'done') {
-		await clock.run({ done: () => false, deadline: clock.now + AFTERWARDS_MS, settle });
-		step.lateRequests = requests.length - length;
-	}
-	life.alive = false;
-	clock.forget();
-	way.reset();
-	// Over sockets most of it is waiting for the wire.
-	return way.name === 'sockets' ? 0 : blocked;
+	const noted = (): void => (side === undefined ? note() : onSide(side, note));
+	return {
+		isDone: () => {
+			const isDone = settledAct || isOver();
+			if (isDone) noted();
+			return isDone;
+		},
+		hasEnded: () => !isOver(),
+		noteLate: () => {
+			step.lateRequests = requests.length - (sent ?? 0);
+		},
+		close: (ended) => {
+			if (!settledAct && !isOver()) step.ended = ended;
+			noted();
+			life.alive = false;
+		},
+	};
 }

@@ -25,6 +25,8 @@ export interface Step {
 	leftTimers: number;
 	leftRequests: number;
 	lateRequests: number;
+	/** When the package's nodes were begun, each try of each run. */
+	tries: Array<{ node: string; run: number; at: number }>;
 	/** How often the execution was parked. */
 	parks: number;
 	/** How often the process was killed and came back, and how many checks of tasks died in all. */
@@ -45,4 +47,8 @@ export interface Played {
 	unhandled: string[];
 	/** Real milliseconds that the event loop was kept by one event. */
 	blockedMs: number;
+	/** The other execution, where two ran at once. */
+	beside?: Played;
+	/** The same world once more, without the other execution. */
+	alone?: Played;
 }

@@ -3,7 +3,7 @@ import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'requi
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from '../plan/odd-settings.mjs';
-import type { MoreSettings } from '../plan/more-settings.mjs';
+import { BY_PROMPT, type MoreSettings } from '../plan/more-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 
 /** Names of the nodes that are looked at afterwards. */
@@ -115,6 +115,19 @@ function packageNode(flow: Flow, name: string, edited: string): Node {
 	return { name, type, parameters: parameters as never, ...settings };
 }
 
+/** Items have fields of their own, where it is by their prompts. An agent's tool has no items. */
+const fieldIn = (flow: Flow, { field }: MoreSettings): string => {
+	if (field !== BY_PROMPT) return field;
+	return isTool(flow) ? 'data' : `={{ $json.prompt.startsWith("a ") ? "picture" : "data" }}`;
+};
+
+/** The field that the file of an image of a prompt goes into. */
+export function fieldFor(flow: Flow, prompt: unknown): string {
+	const { field = 'data' } = flow.more ?? {};
+	if (field !== BY_PROMPT) return field;
+	return !isTool(flow) && String(prompt).startsWith('a ') ? 'picture' : 'data';
+}
+
 /** What an item says of itself: an agent gives it as the arguments of its call. */
 const given = (flow: Flow, field: string): string =>
 	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
@@ -148,7 +161,7 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 		prompt,
 		mode,
 		download,
-		...(more && { binaryPropertyName: more.field, modelParameters: formOf(more) }),
+		...(more && { binaryPropertyName: fieldIn(flow, more), modelParameters: formOf(more) }),
 		...(make === 'edit' && (isTool(flow) ? fileByAddress : fileOfItem(flow))),
 		options: {
 			...own,
@@ -223,7 +236,7 @@ function collectParameters(flow: Flow): IDataObject {
 		maxWait,
 		pollInterval: flow.trouble === 'badPollInterval' ? 'abc' : pollInterval,
 		download,
-		...(more && { binaryPropertyName: more.field }),
+		...(more && { binaryPropertyName: fieldIn(flow, more) }),
 		options: { ...troubled(flow, options), ...survive } as IDataObject,
 	};
 }

@@ -1,13 +1,14 @@
 /** Of invariants 3 and 4: what is said of costs and counts is what the gateway's books say. */
 import type { Played, Step } from '../execution/step.mjs';
-import { isTool, MAKE } from '../execution/workflow.mjs';
+import { textOf } from '../execution/text-of.mjs';
+import { isProduction, isTool, MAKE } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { extraOf } from './wanted.mjs';
 import { pictureIn } from './items/held-images.mjs';
+import { ofSummary } from './items/summaries.mjs';
 import {
 	isFailed,
-	isRetry,
 	isSpoilt,
 	runsOf,
 	shownBy,
@@ -24,24 +25,27 @@ const isNear = (one: number, other: number): boolean => Math.abs(one - other) < 
 
 export function accounting(played: Played): Breach[] {
 	const { flow, service } = played.world;
-	const isImage = flow.make === 'generation' || flow.make === 'edit';
+	const isImage = ['generation', 'edit', 'nothing'].includes(flow.make);
 	if (!isImage || flow.dryRun) return [];
 	const isTrue = pricesAreTrue(service);
 	const texts = played.steps.flatMap((step, index) => {
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
 			...(isTrue ? runs.flatMap((run) => costs(played, run)) : []),
-			...(isTrue ? claims(played, step) : []),
-			...runs.flatMap((run) => summary(played, step, run, isTrue)),
+			...(isTrue ? claims(played, step, runs) : []),
+			...runs.flatMap((run) => {
+				const most = isTrue ? unknownCost(played, step) : undefined;
+				return ofSummary(played, step, run, (item) => chargeOf(played, item), most);
+			}),
 			...codes(played, step, runs),
 		];
 	});
 	return texts.map((text) => ({ invariant: 4, text }));
 }
 
-function chargeOf({ service: { books } }: Played, { json }: Item) {
-	const url = String(json.url ?? '');
-	const picture = books.pictures.get(url.slice(Math.max(0, url.indexOf('/pictures/'))));
+function chargeOf({ service: { books } }: Played, item: Item) {
+	const { json } = item;
+	const picture = books.pictures.get(pictureIn(item) ?? '');
 	const task = books.task(String(json.taskType), String(json.taskId));
 	return picture?.charge ?? task?.charge;
 }
@@ -64,74 +68,6 @@ function costs(played: Played, { node, outputs }: NodeRun): string[] {
 	});
 }
 
-/** The counts that a run gives of itself. */
-function summary(played: Played, step: Step, run: NodeRun, isTrue: boolean): string[] {
-	const { books } = played.service;
-	const { flow, parks, number, restarts, ended } = step;
-	const { startedAt, endedAt } = run;
-	if (ended !== 'done' || restarts > 0 || isRetry(step)) return [];
-	if (flow.tries > 1 || isTool(flow) || flow.as === 'loop') return [];
-	const items = run.outputs.flat();
-	// By an error output the engine also hands on what the item had before.
-	const told = items.flatMap((item) => {
-		const { details, summary: own } = item.json as { details?: Details; summary?: unknown };
-		return (isFailed(item) ? details?.summary : own) ?? [];
-	})[0] as Summary | undefined;
-	if (told === undefined) return [];
-	const failed = items.filter(isFailed);
-	const isMaker = run.node === MAKE;
-	// A node that only waits counts what it was given.
-	const given = run.input.flatMap(({ json }) => books.taskOf(json)?.charge ?? []);
-	const own = isMaker ? books.charges.filter((charge) => charge.step === number) : given;
-	const images = items.filter((item) => !isFailed(item) && pictureIn(item) !== undefined).length;
-	const tasks = own.filter(({ taskId }) => taskId !== undefined).length;
-	const isPriced = own.every(({ model }) => PRICE.has(model));
-	const cost = own.reduce((sum, { model, count }) => sum + count * (PRICE.get(model) ?? 0), 0);
-	// Links are lost where the execution was suspended.
-	const failures = new Set(failed.map(({ pairedItem }) => JSON.stringify(pairedItem))).size;
-	const requests = books.requests.filter(({ at }) => at >= startedAt && at <= endedAt);
-	// The node that waits may begin in the millisecond in which the one that submits ends.
-	const isOwn = ({ call, path }: Received): boolean =>
-		['submit', 'sync'].includes(call) || path.includes('/sources/')
-			? isMaker
-			: !isMaker || flow.mode !== 'submit';
-	const refused = requests.filter(
-		({ call, status, goneAt }) => call !== 'listing' && status === 429 && goneAt === undefined,
-	);
-	// Where a redirect has led to, nobody can tell whose request it was.
-	const isDirect = requests.every(({ call }) => call !== 'other');
-	// A host of images has no quota, whatever it says.
-	const isRepeated = ({ call, fate }: Received): boolean =>
-		call === 'download' || !fate.includes('quota');
-	const repeated = refused.filter((one) => isOwn(one) && isRepeated(one)).length;
-	const isWell = failed.length === 0 && own.every(({ right, heard }) => right && heard);
-	const spent =
-		step.flow.extra === undefined && isMaker && isPriced ? told.estimatedCost : undefined;
-	const isTooMuch = spent !== undefined && spent > cost + unknownCost(played, step) + 1e-6;
-	// What was sent and not answered may have been charged, and counts as well.
-	const isSpentWrong = spent !== undefined && (spent < cost - 1e-6 || isTooMuch);
-	const differs = (what: keyof Summary, real: number): string[] =>
-		Math.abs((told[what] ?? 0) - real) < 1e-6 ? [] : [`${told[what]} ${what} instead of ${real}`];
-	const wrong = [
-		...(isWell ? [...differs('images', images), ...differs('tasks', tasks)] : []),
-		...(isWell && isDirect && parks === 0 ? differs('rateLimitedRequests', repeated) : []),
-		...(isWell && isMaker && isPriced && told.estimatedCost !== undefined
-			? differs('estimatedCost', cost)
-			: []),
-		...(isSpentWrong && isTrue ? [`${spent} estimatedCost, and ${cost} was charged`] : []),
-		...(failed.length === 0 || parks === 0 ? differs('failedItems', failures) : []),
-	];
-	return wrong.map((text) => `the summary of ${run.node} says ${text}`);
-}
-
-interface Summary {
-	images?: number;
-	tasks?: number;
-	failedItems?: number;
-	rateLimitedRequests?: number;
-	estimatedCost?: number;
-}
-
 const LATE = /, (but|late|byte)/;
 
 /** The requests up to an act that may have been charged: a refusal has cost nothing, if it has arrived. */
@@ -144,6 +80,24 @@ export function mayHaveCost({ service: { books } }: Played, { number }: Step): R
 	);
 }
 
+/**
+ * Of requests, those that count for a budget. What a manual execution has spent, n8n does not keep; a
+ * run counts its own tries, and each call of a tool is a run with one request.
+ *
+ * @param from when the run began
+ */
+export function countedAmong(
+	{ steps }: Played,
+	requests: Received[],
+	{ flow, number }: Step,
+	from: number,
+): Received[] {
+	const isForRun = (flow.options.budgetPeriod ?? 'run') === 'run';
+	if (isForRun && isTool(flow)) return [];
+	if (isForRun) return requests.filter(({ step, at }) => step === number && at >= from);
+	return requests.filter(({ step }) => step === number || isProduction(steps[step]!.flow));
+}
+
 /** What was not charged, and whoever sent it cannot know. */
 export function unknownCost(played: Played, step: Step): number {
 	const { input } = played;
@@ -152,15 +106,25 @@ export function unknownCost(played: Played, step: Step): number {
 	return unknown.length * most * Math.max(...PRICE.values());
 }
 
-/** What a run says that it would cost, and that is left. */
-function claims(played: Played, step: Step): string[] {
-	const shown = shownBy(step);
-	const price = PRICE.get(step.flow.model) ?? 0.04;
+/** What is said that it would cost, and that is left. */
+function claims(played: Played, step: Step, runs: NodeRun[]): string[] {
+	// A tool has no runs that are stored.
+	if (isTool(step.flow)) return claimsIn(played, step, shownBy(step), step.startedAt);
+	return runs.flatMap((run) => {
+		const text = run.node === MAKE ? textOf([run.error, run.outputs]) : '';
+		return claimsIn(played, step, text, run.startedAt);
+	});
+}
+
+function claimsIn(played: Played, step: Step, text: string, from: number): string[] {
+	const { flow } = step;
+	const price = PRICE.get(flow.model) ?? 0.04;
 	const all = played.input.reduce((sum, { n }) => sum + Math.max(Number(n ?? 1), 2), 0) * price;
-	const most = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), 2))) * price;
+	const least = extraOf(flow)?.count ?? 1;
+	const most = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), least))) * price;
 	// At the most: what may have been charged, each time as much as the dearest item.
-	const sent = mayHaveCost(played, step).length;
-	const known = [...shown.matchAll(CLAIM)];
+	const sent = countedAmong(played, mayHaveCost(played, step), step, from).length;
+	const known = [...text.matchAll(CLAIM)];
 	const open = unpaid(played, step);
 	return known.flatMap(([, needed, left, budget]) => {
 		const rest = left === undefined ? Number(budget) : Number(left);
@@ -168,7 +132,8 @@ function claims(played: Played, step: Step): string[] {
 		if (Number(needed) > open + 1e-6) return [`it estimates ${needed}, and ${open} is unpaid`];
 		if (Number(needed) <= rest) return [`it refuses ${needed}, of ${rest} that are left`];
 		// Calls that are made at once set aside what they need.
-		if (left === undefined || isTool(step.flow)) return [];
+		const isForRun = (flow.options.budgetPeriod ?? 'run') === 'run';
+		if (left === undefined || (isTool(flow) && !isForRun)) return [];
 		if (rest >= Number(budget) - sent * most - 1e-6) return [];
 		return [`it says that ${left} is left of ${budget}, after ${sent} requests`];
 	});
@@ -203,5 +168,4 @@ function codes({ service: { books } }: Played, step: Step, runs: NodeRun[]): str
 
 interface Details {
 	httpCode?: unknown;
-	summary?: unknown;
 }

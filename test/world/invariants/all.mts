@@ -1,6 +1,7 @@
 /** Everything that has to hold of a world, by the gateway's own books. */
 import type { Played } from '../execution/step.mjs';
 import { accounting } from './accounting.mjs';
+import { asAlone } from './items/as-alone.mjs';
 import { budgets } from './budgets.mjs';
 import type { Breach } from './evidence.mjs';
 import { knownTasks } from './items/known-tasks.mjs';
@@ -12,11 +13,15 @@ import { repeats } from './repeats.mjs';
 import { statements } from './items/statements.mjs';
 import { settings } from './settings.mjs';
 import { waiting } from './waiting.mjs';
+import { words } from './items/words.mjs';
 
 export type { Breach } from './evidence.mjs';
 
 export function breachesOf(played: Played): Breach[] {
 	return [
+		// What runs beside another one behaves as if it were alone.
+		...(played.beside === undefined ? [] : breachesOf(played.beside)),
+		...asAlone(played),
 		...money(played),
 		...output(played),
 		...status(played),
@@ -26,6 +31,7 @@ export function breachesOf(played: Played): Breach[] {
 		...repeats(played),
 		...knownTasks(played),
 		...statements(played),
+		...words(played),
 		...accounting(played),
 		...budgets(played),
 		...afterwards(played),

@@ -4,7 +4,7 @@ import { isProduction, isTool } from '../execution/workflow.mjs';
 import type { Charge, Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { dayOf, ZONES } from '../time/calendar.mjs';
-import { mayHaveCost, pricesAreTrue, unknownCost } from './accounting.mjs';
+import { countedAmong, mayHaveCost, pricesAreTrue, unknownCost } from './accounting.mjs';
 import { shownBy, type Breach } from './evidence.mjs';
 
 export function budgets(played: Played): Breach[] {
@@ -51,6 +51,9 @@ function costOf(played: Played, charges: Charge[], period: Period, name: string)
 const isListed = (requests: Received[]): boolean =>
 	requests.every(({ call, fate }) => call !== 'listing' || fate === 'answered');
 
+/** A person who tries it out in the editor spends nothing of the day's budget. */
+const isBooked = ({ steps }: Played, step: number): boolean => isProduction(steps[step]!.flow);
+
 /** No period costs more than its budget, in all tries and rounds. */
 function tooDear(played: Played, step: Step): string[] {
 	const { books } = played.service;
@@ -58,11 +61,9 @@ function tooDear(played: Played, step: Step): string[] {
 	const budget = Number(flow.options.budget);
 	const period = periodOf(step);
 	if (period === 'run' && (flow.as === 'loop' || isTool(flow))) return [];
-	// A person who tries it out in the editor spends nothing of the day's budget.
-	const isBooked = period !== 'run' && isProduction(flow);
-	if (isTool(flow) && !isBooked) return [];
+	if (isTool(flow) && (period === 'run' || !isProduction(flow))) return [];
 	const isCounted = (one: { step: number }): boolean =>
-		isBooked ? one.step <= number : one.step === number;
+		one.step === number || (period !== 'run' && one.step < number && isBooked(played, one.step));
 	if (!isListed(books.requests.filter(isCounted))) return [];
 	const charges = books.charges.filter((charge) => charge.step >= 0 && isCounted(charge));
 	const names = new Set(charges.map(({ at }) => nameOf(period, played.world, at)));
@@ -91,7 +92,9 @@ function ledger(played: Played, step: Step): string[] {
 	const rows = nodes.flatMap((node) => Object.values(node).flatMap(({ runs = [] }) => runs));
 	const keptOn = (isDay: (day: string) => boolean): number =>
 		rows.filter(({ day }) => isDay(day)).reduce((sum, { amount }) => sum + amount, 0);
-	const charges = books.charges.filter((charge) => charge.step >= 0 && charge.step <= number);
+	const charges = books.charges.filter(
+		({ step: of }) => of >= 0 && of <= number && isBooked(played, of),
+	);
 	const days = new Set(charges.map(({ at }) => dayOf(world.begins, at)));
 	const wrong = [...days].flatMap((name) => {
 		const cost = sumOf(costOf(played, charges, 'day', name));
@@ -135,11 +138,13 @@ function refusals(played: Played, step: Step): string[] {
 	const [end = ''] = days;
 	const isThere = (at: number): boolean => endsBetween(played, at, at, period).includes(end!);
 	const dearest = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), 2)));
-	const sent = mayHaveCost(played, step).filter((request) => {
-		const { at, step: of, fate } = request;
-		const isQuick = !/, (but|late|byte)/.test(fate);
-		return isThere(at) || isThere(isQuick ? at + SLOWEST_MS : (steps[of]?.endedAt ?? at));
-	});
+	const sent = countedAmong(played, mayHaveCost(played, step), step, step.startedAt).filter(
+		(request) => {
+			const { at, step: of, fate } = request;
+			const isQuick = !/, (but|late|byte)/.test(fate);
+			return isThere(at) || isThere(isQuick ? at + SLOWEST_MS : (steps[of]?.endedAt ?? at));
+		},
+	);
 	const most = sent.length * dearest * Math.max(...PRICE.values());
 	return [...text.matchAll(REFUSAL)].flatMap(([, left, budget]) =>
 		Number(left) >= Number(budget) - most - 1e-6

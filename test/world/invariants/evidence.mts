@@ -62,6 +62,15 @@ export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 	});
 }
 
+/** When the last try of a run began, and how many there were. */
+export function triesOf(
+	{ tries }: Step,
+	{ node, run }: NodeRun,
+): { count: number; lastAt: number } {
+	const own = tries.filter((one) => one.node === node && one.run === run);
+	return { count: own.length, lastAt: own.at(-1)?.at ?? Infinity };
+}
+
 function givenItems({ result }: Step, run: number): Item[] {
 	const given = result?.runData[run === 0 ? 'Give' : 'Again'];
 	return given?.[run === 0 ? 0 : run - 1]?.data?.main?.[0] ?? [];

@@ -6,6 +6,7 @@ import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { MOVED } from '../service/spoilt-responses.mjs';
 import { concurrencyOf, isRetry, runsOf, type Breach, type NodeRun } from './evidence.mjs';
+import { offRhythm } from './items/rhythm.mjs';
 import { waits } from './waiting.mjs';
 
 const SHORTEST_PAUSE_MS = 1000;
@@ -27,6 +28,7 @@ export function manners(played: Played): Breach[] {
 			...runs.flatMap((run) => ofRun(played, step, run, own)),
 			...tooLate(step, own),
 			...inVain(step, own),
+			...postedAgain(own),
 		];
 	});
 	return texts.map((text) => ({ invariant: 4, text }));
@@ -41,33 +43,40 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 	if (flow.tries > 1 || parks > 0 || isTool(flow)) return [];
 	// What is sent in the millisecond in which it ends is of the next round: it waits for no response.
 	const requests = own.filter(({ at }) => at >= run.startedAt && at < run.endedAt);
+	// Of two waits for one task, neither knows of the other.
+	const { books } = played.service;
+	const ofOne = requests.filter((request) => !books.isShared(request));
 	// Each item of a chain has a model of its own, which does not hear what another one was told.
 	const hasSeveral = flow.make === 'chat' && run.input.length > 1;
 	return [
 		...(hasSeveral ? [] : tooSoon(requests)),
-		...tooSoonAgain(run.startedAt + longestWaitMs(flow), requests),
+		...tooSoonAgain(run.startedAt + longestWaitMs(flow), ofOne),
 		...tooFast(flow, requests),
-		...(waits(flow, run) ? tooOften(requests) : []),
+		...(waits(flow, run) ? [...tooOften(ofOne), ...offRhythm(played, run, flow, ofOne)] : []),
 		...tooDear(played, step, run, requests),
 	];
 }
 
 /** Until a deadline, or until the execution is suspended: just before either, a task is polled once more. */
-const longestWaitMs = (flow: Flow): number =>
+export const longestWaitMs = (flow: Flow): number =>
 	Math.min(flow.maxWait, survives(flow) ? flow.parkAfter! : Infinity) * 1000;
 
 /** Where a redirect leads: the rest of a request that is under way. */
 const isRedirected = ({ call, path }: Received): boolean => call === 'other' || MOVED.test(path);
 
-/** After a 429 with Retry-After the whole run waits for so long. */
+/** After a 429 with Retry-After the whole run waits for so long; after that of an image, who asks its host. */
 function tooSoon(requests: Received[]): string[] {
 	const inTurn = requests.filter((request) => !isListing(request) && !isRedirected(request));
-	return inTurn.flatMap(({ pause, goneAt }) => {
+	return inTurn.flatMap(({ pause, goneAt, origin }) => {
 		// Whoever has given up a request does not hear what it says.
 		if (pause === undefined || goneAt !== undefined || pause.to - pause.from > LONGEST_PAUSE_MS)
 			return [];
 		const early = inTurn.find(
-			({ at }) => at > pause.from + TOLERANCE_MS && at < pause.to - TOLERANCE_MS,
+			(one) =>
+				one.at > pause.from + TOLERANCE_MS &&
+				one.at < pause.to - TOLERANCE_MS &&
+				// A host of images asks for itself, and so does the gateway.
+				one.origin === origin,
 		);
 		if (early === undefined) return [];
 		return [`a ${early.call} was sent within the time of a Retry-After`];
@@ -130,12 +139,29 @@ function tooFastInRounds({ flow, restarts }: Step, own: Received[]): string[] {
 	return early === undefined ? [] : [`over ${most} requests were sent within one round`];
 }
 
+/** A run can do without the list of models: it doesn't wait for it any longer. */
+const LISTING_MS = 10_000 + TOLERANCE_MS;
+
 /** A request that a user does not want to wait for any longer is given up. */
 function tooLate({ flow }: Step, own: Received[]): string[] {
 	const timeoutMs = Number(flow.options.timeout ?? Infinity) * 1000;
 	const late = own.find(({ at, goneAt = at }) => goneAt - at > timeoutMs + TOLERANCE_MS);
+	const held = own.find((one) => isListing(one) && (one.goneAt ?? one.at) - one.at > LISTING_MS);
+	if (held !== undefined && flow.make !== 'models') {
+		return [`the list of models was waited for ${held.goneAt! - held.at} ms`];
+	}
 	if (late === undefined) return [];
 	return [`a ${late.call} was given up after ${late.goneAt! - late.at} ms, of ${timeoutMs} ms`];
+}
+
+/** By these redirects the same request is meant; by the others, a page to look at. */
+const SAME_REQUEST = /^30[78] to/;
+
+/** What is paid for is not sent to another place by a redirect that does not mean it. */
+function postedAgain(own: Received[]): string[] {
+	const again = own.filter(({ call, method }) => call === 'other' && method === 'POST');
+	const meant = own.filter(({ method, fate }) => method === 'POST' && SAME_REQUEST.test(fate));
+	return again.length <= meant.length ? [] : ['a request was sent again after a 301 or 302'];
 }
 
 /** An agent gets addresses: what was downloaded for it would be dropped. */

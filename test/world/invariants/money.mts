@@ -6,7 +6,7 @@ import type { Charge } from '../service/books.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
 import { historyOf, isFailed, isRetry, runsOf, shownBy, type Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
-import { costs, keyOf, wantedBy } from './wanted.mjs';
+import { costs, isPlain, keyOf, wantedBy } from './wanted.mjs';
 
 /** So much of what was submitted a crash may take along. */
 const LAST_MOMENTS_MS = 2500;
@@ -30,7 +30,8 @@ function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): M
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
 	const asksAgain = flow.make === 'chat' && flow.calls;
-	const once = played.input.flatMap((item) => [
+	const plain = played.input.filter((item) => isPlain(step, item));
+	const once = plain.flatMap((item) => [
 		nameOf(step, item),
 		...(asksAgain ? [nameOf(step, { ...item, prompt: `${LOOKED_UP}${String(item.prompt)}` })] : []),
 	]);

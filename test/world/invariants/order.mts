@@ -1,9 +1,10 @@
 /** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool } from '../execution/workflow.mjs';
-import { KEYS } from '../service/accounts-of-world.mjs';
+import { keyFor, keyIn, SECRETS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
-import { isFailed, runsOf, type Breach } from './evidence.mjs';
+import { ELSEWHERE } from '../service/spoilt-responses.mjs';
+import { isFailed, isSpoilt, runsOf, type Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
 
 const LONGEST_BLOCK_MS = 100;
@@ -96,30 +97,51 @@ function afterNextCheck({ number, stoppedAt = 0 }: Step, requests: Received[]): 
 	return isSlow || late.length === 0 ? [] : [`act ${number} still polled long after its Stop`];
 }
 
+/** Calls that the key is shown to, where they are made at the gateway itself. */
+const WITH_KEY = ['submit', 'sync', 'poll', 'message'];
+/** What may be at another place than the gateway. */
+const ANYWHERE = ['download', 'listing'];
+
 /** Invariant 6. */
 export function secrets(played: Played): Breach[] {
 	const { service, steps } = played;
-	const home = new URL(service.origin).host;
-	const sent = service.books.requests.flatMap(({ host, call, headers, number, fate }) => {
+	const { requests } = service.books;
+	const home = new URL(service.origin).origin;
+	// Where the list of models lies apart, it may send its readers on.
+	const lists = requests.filter(({ call }) => call === 'listing').map(({ origin }) => origin);
+	const sent = requests.flatMap((request) => {
+		const { origin, call, path, headers, number, fate, spills } = request;
 		const names = Object.entries(headers)
-			.filter(([, value]) => KEYS.some((key) => value.includes(key)))
+			.filter(([, value]) => SECRETS.some((key) => value.includes(key)))
 			.map(([name]) => name);
+		const isHome = origin === home;
 		const allowed =
-			host === home && (['submit', 'sync', 'poll', 'message'].includes(call) || fate === 'moved')
-				? ['authorization', 'x-api-key']
-				: [];
-		const wrong = names.filter((name) => !allowed.includes(name));
-		return wrong.length === 0 ? [] : [`request ${number} (${call} to ${host}) carries a key`];
+			isHome && (WITH_KEY.includes(call) || fate === 'moved') ? ['authorization', 'x-api-key'] : [];
+		const { flow } = steps.find((step) => step.number === request.step)!;
+		const mayLeave =
+			ANYWHERE.includes(call) || path === ELSEWHERE || (call === 'other' && lists.includes(origin));
+		const wrong = [
+			...(names.every((name) => allowed.includes(name)) ? [] : ['carries a key']),
+			...(names.length === 0 || keyIn(headers) === keyFor(flow) ? [] : ['has the key of another']),
+			...(spills ? ['has a key in its address or body'] : []),
+			...(isHome || mayLeave ? [] : ['has left the gateway']),
+		];
+		return wrong.map((what) => `request ${number} (${call} to ${origin}) ${what}`);
 	});
-	const shown = steps.flatMap((step) => (showsKey(step) ? [`act ${step.number} shows a key`] : []));
+	const shown = steps.flatMap((step) =>
+		showsKey(step, isSpoilt(service)) ? [`act ${step.number} shows a key`] : [],
+	);
 	return [...sent, ...shown].map((text) => ({ invariant: 6, text }));
 }
 
-function showsKey({ result }: Step): boolean {
-	if (result === undefined) return false;
-	const text = textOf([result.data, result.error]).replace(
-		/\\+u([0-9a-f]{4})/gi,
-		(_, code: string) => String.fromCharCode(parseInt(code, 16)),
-	);
-	return KEYS.some((key) => text.includes(key));
+/** How the keys begin: a text that was cut may show no more of one. */
+const BEGINNINGS = ['sk-world-', 'sk-nobody-'];
+
+/** Whether a key stands in what is shown of an act, or stored. @param isSpoilt whether one of its letters may be another */
+function showsKey({ result, saved }: Step, isSpoilt: boolean): boolean {
+	const { data, error, workflow } = result ?? {};
+	const text = [textOf([data, error, workflow?.staticData]), ...saved]
+		.join('\n')
+		.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+	return [...SECRETS, ...(isSpoilt ? [] : BEGINNINGS)].some((key) => text.includes(key));
 }

@@ -5,16 +5,18 @@ import type { Charge } from '../service/books.mjs';
 import { MODELS } from '../service/published-models.mjs';
 import { isFailed, isSpoilt, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import {
+	ofDryRun,
 	ofFile,
 	ofOutputs,
 	ofTask,
 	notLost,
-	sameNames,
 	pathOf,
 	pictureIn,
 	urlsIn,
 } from './items/held-images.mjs';
+import { fileNames } from './items/file-names.mjs';
 import { failedBefore, ofError, ofFailure, sentInVain } from './items/failures.mjs';
+import { lostFact } from './items/words.mjs';
 import { ofParked } from './items/parked.mjs';
 import { ofReply, replyIn } from './items/replies.mjs';
 import { ofCalls } from './items/agent-answers.mjs';
@@ -122,7 +124,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 			breaches.push(`${where}: nothing came out for item ${index}`);
 	});
 	breaches.push(...ofOutputs(played, run, step).map((text) => `${where}: ${text}`));
-	breaches.push(...sameNames(run, flow).map((text) => `${where}: ${text}`));
+	breaches.push(...fileNames(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...notLost(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
@@ -169,24 +171,6 @@ function ofItem(
 	}
 	const { prompt, model } = charge;
 	return lostFact(item, { prompt, model }) ?? ofFile(item, flow);
-}
-
-/** What the item of a task says of it stays with its image, and with the task while it is open. */
-function lostFact(item: Item, given: Item['json']): string | undefined {
-	const isOpen = pictureIn(item) === undefined && item.json.images === undefined;
-	const facts = ['model', 'prompt', 'estimatedCost', ...(isOpen ? ['submittedAt'] : [])];
-	const lost = facts.find((fact) => given[fact] !== undefined && item.json[fact] === undefined);
-	return lost === undefined ? undefined : `its ${lost} is lost`;
-}
-
-function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | undefined {
-	if (dryRun !== true) return 'it is not only shown';
-	const { body, form } = (request ?? {}) as {
-		body?: { prompt?: unknown };
-		form?: { fields?: { prompt?: unknown } };
-	};
-	const shown = body?.prompt ?? form?.fields?.prompt;
-	return shown === prompt ? undefined : `it shows the prompt ${JSON.stringify(shown)}`;
 }
 
 /** The charge that an item's picture or task belongs to, or what is wrong. */

@@ -23,10 +23,14 @@ const CRASH_MS = 90_000;
 const LONGEST_GAP_MS = 60_000;
 
 export function repeats(played: Played): Breach[] {
+	const { books } = played.service;
 	return played.steps.flatMap((step, index) => {
-		const own = played.service.books.requests.filter((request) => request.step === step.number);
+		const own = books.requests.filter((request) => request.step === step.number);
 		return [
-			...tooManyTimes(step, own),
+			...tooManyTimes(
+				step,
+				own.filter((request) => !books.isShared(request)),
+			),
 			...waitedOut(step, own),
 			...stretchesOf(step, played.steps[index - 1], own).flatMap((stretch) => [
 				...afterItsEnd(played, stretch),
@@ -123,10 +127,7 @@ function afterItsEnd({ service: { books } }: Played, requests: Received[]): Brea
 		const { call, kind, taskId, at, meaning } = request;
 		if (call !== 'poll' || taskId === undefined) return [];
 		const task = books.task(String(kind), taskId);
-		// One that is unknown under its kind is looked for under the other, where it may be another's.
-		const isAmbiguous =
-			books.task('edit', taskId) !== undefined && books.task('generation', taskId) !== undefined;
-		if (task === undefined || isAmbiguous) return [];
+		if (task === undefined || books.isAmbiguous(taskId)) return [];
 		const name = `${kind} ${taskId}`;
 		const before = misses.get(name) ?? { since: at, count: 0 };
 		if (meaning !== 'missing') misses.delete(name);
@@ -146,9 +147,9 @@ function afterItsRefusal({ service: { books } }: Played, requests: Received[]): 
 	const refused = new Map<string, Received>();
 	return requests.flatMap((request): Breach[] => {
 		const { call, kind, taskId, status = 0 } = request;
-		// One that is unknown under its kind is looked for under the other, where it may be another's.
-		const isAmbiguous = ['edit', 'generation'].every((one) => books.task(one, String(taskId)));
-		if (call !== 'poll' || isAmbiguous) return [];
+		// What is refused where a task was only looked for says nothing about it.
+		const isItsKind = books.kindsOf(taskId).join() === kind;
+		if (call !== 'poll' || !isItsKind || books.isAmbiguous(taskId)) return [];
 		const name = `${kind} task ${taskId}`;
 		const before = refused.get(name);
 		if (isFinal(request) && status !== 404) refused.set(name, request);

@@ -1,4 +1,5 @@
 /** Of invariant 3: what a user has set arrives, and a listing has what was asked for. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
 import { MESSAGE_FIELDS, UNPUBLISHED } from '../plan/more-settings.mjs';
@@ -25,7 +26,10 @@ export function settings(played: Played): Breach[] {
 			.filter((request) => request.step === step.number)
 			.flatMap((request) => ofCredential(request, step.flow, home)),
 		...(step.flow.make === 'models' && isListed && step.ended === 'done'
-			? runsOf(step, played.steps[index - 1]).flatMap((run) => inListing(run, step))
+			? runsOf(step, played.steps[index - 1]).flatMap((run) => [
+					...inListing(run, step),
+					...old(played, run),
+				])
 			: []),
 	]);
 	return texts.map((text) => ({ invariant: 3, text }));
@@ -46,6 +50,8 @@ function inCharge(charge: Charge, flow: Flow): string[] {
 			...differs('thinking', wanted, thinking?.type),
 			...differs('budget', wanted === 'enabled' ? 1024 : undefined, thinking?.budget_tokens),
 			...differs('number of tokens', 4096, asked.max_tokens),
+			...(flow.make === 'chat' && flow.calls ? differs('tool', TOOL, toolIn(asked)) : []),
+			...extraLost(charge, flow),
 			...Object.entries(MESSAGE_FIELDS).flatMap(([name, sent]) =>
 				name === 'system' && flow.make === 'chat'
 					? []
@@ -54,6 +60,7 @@ function inCharge(charge: Charge, flow: Flow): string[] {
 		];
 	}
 	const extra = JSON.stringify(extraOf(flow)?.value ?? '');
+	const added = extraLost(charge, flow);
 	const named = flow.options.parametersByName as { parameter?: Named[] } | undefined;
 	// The form comes before the list of names.
 	const form = more?.size === undefined ? [] : [{ name: 'size', value: more.size }];
@@ -61,6 +68,7 @@ function inCharge(charge: Charge, flow: Flow): string[] {
 		form.every((one) => one.name !== name),
 	);
 	return [
+		...added,
 		...[...byName, ...form].flatMap(({ name, value }) =>
 			extra.includes(name) ? [] : differs(name, value, asked[name]),
 		),
@@ -78,6 +86,34 @@ function inCharge(charge: Charge, flow: Flow): string[] {
 			? []
 			: differs('mode', flow.mode === 'sync' ? 'sync' : 'submit', call)),
 	];
+}
+
+/** The tool of the chain. */
+const TOOL = 'look_up: Looks something up (query: string)';
+
+/** A tool as it has arrived. */
+function toolIn({ tools }: Record<string, unknown>): string {
+	const [tool] = (Array.isArray(tools) ? tools : []) as Array<Record<string, unknown> | undefined>;
+	const { properties = {} } = (tool?.input_schema ?? {}) as {
+		properties?: Record<string, { type?: unknown }>;
+	};
+	const inputs = Object.entries(properties).map(([name, { type }]) => `${name}: ${String(type)}`);
+	return `${String(tool?.name)}: ${String(tool?.description)} (${inputs.join()})`;
+}
+
+/** What the world does not hold against its own settings: they are read elsewhere, or are no fields. */
+const ELSEWHERE = ['n', 'model', 'async', '__proto__', 'constructor'];
+
+/** Which extra field has not arrived as it is; a form has texts only. */
+function extraLost({ asked, kind, number }: Charge, flow: Flow): string[] {
+	const value = extraOf(flow)?.value ?? {};
+	const fields = (typeof value === 'string' ? JSON.parse(value || '{}') : value) as object;
+	const inForm = (one: unknown): unknown => (typeof one === 'string' ? one : JSON.stringify(one));
+	return Object.entries(fields).flatMap(([name, set]) => {
+		const right = kind === 'edit' ? inForm(set) : set;
+		if (ELSEWHERE.includes(name) || isDeepStrictEqual(asked[name], right)) return [];
+		return [`#${number} was sent with the extra field ${name} ${JSON.stringify(asked[name])}`];
+	});
 }
 
 /** The files of an edit, after the first one: each in the field that is set for it. */
@@ -119,6 +155,18 @@ function ofCredential({ call, host, headers, number }: Received, { more }: Flow,
 interface Named {
 	name: string;
 	value: string;
+}
+
+/** For so long a listing may be kept. */
+const KEPT_MS = 60_000;
+
+/** A listing that is older than it may be; one that failed is not kept at all. */
+function old({ service }: Played, { outputs, startedAt, endedAt }: NodeRun): string[] {
+	if (outputs.flat().length === 0 || outputs.flat().some(isFailed)) return [];
+	const isFresh = service.books.requests.some(
+		({ call, at }) => call === 'listing' && at >= startedAt - KEPT_MS && at <= endedAt,
+	);
+	return isFresh ? [] : ['a listing is older than a minute'];
 }
 
 /** Whether each item has brought the models that it asked for, in order and whole. */

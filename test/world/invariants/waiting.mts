@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import { UNPUBLISHED } from '../plan/more-settings.mjs';
-import { passes } from '../plan/passing.mjs';
+import { passes } from '../plan/special/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import {
@@ -13,10 +13,12 @@ import {
 	isRetry,
 	runsOf,
 	shownBy,
+	triesOf,
 	type Breach,
 	type NodeRun,
 } from './evidence.mjs';
 import { extraOf, isSound } from './wanted.mjs';
+import { neverTold } from './items/rhythm.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
@@ -33,6 +35,10 @@ export function waiting(played: Played): Breach[] {
 				...tooShort(played, step, run),
 				...tooLong(played, step, run),
 				...notAtTheEnd(played, step, run),
+				...(waits(step.flow, run) ? neverTold(played, step, run) : []).map((text) => ({
+					invariant: 4,
+					text,
+				})),
 			]),
 			...withoutReason(played, step, runs),
 			...neverAgain(played, step),
@@ -51,18 +57,22 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 	if (!waits(world.flow, run) || wasParked(played, step)) return [];
 	const deadline = run.startedAt + world.flow.maxWait * 1000 - LEAD_MS;
 	if (run.endedAt >= deadline) return [];
+	// What an earlier try has seen of a task, a later one does not know.
+	const { count, lastAt } = triesOf(step, run);
+	const since = count > 1 ? lastAt : run.startedAt;
 	const failed = run.outputs.flat().filter(isFailed);
 	const details = failed.map(({ json }) => json.details as Details | undefined);
 	const context = (run.error as { context?: { details?: Details } } | undefined)?.context;
 	return [...details, context?.details].flatMap((one): Breach[] => {
 		const { taskId, taskType } = one ?? {};
-		if (taskId === undefined) return [];
+		if (taskId === undefined || service.books.isAmbiguous(taskId)) return [];
 		const polls = service.books.requests.filter(
 			(request) =>
 				request.call === 'poll' &&
 				request.taskId === taskId &&
+				request.step === step.number &&
 				(taskType === undefined || request.kind === taskType) &&
-				request.at >= run.startedAt &&
+				request.at >= since &&
 				request.at <= run.endedAt,
 		);
 		const last = polls.at(-1);
@@ -110,7 +120,9 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	if (!waits(world.flow, run) || wasParked(played, step) || world.flow.tries > 1) return [];
 	const { charges, requests } = service.books;
 	const { requestsPerSecond = 20 } = world.flow.options;
-	const own = requests.filter(({ at }) => at >= run.startedAt && at <= run.endedAt);
+	const own = requests.filter(
+		({ at, step: of }) => of === step.number && at >= run.startedAt && at <= run.endedAt,
+	);
 	// A poll waits for its turn behind others that take long, or that the gateway has asked to pause:
 	// an execution knows of the limits that an earlier one has found.
 	const known = requests.filter(({ at }) => at <= run.endedAt);
@@ -150,8 +162,12 @@ function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Brea
 		const isOpen = isFailed(item) ? details?.taskId !== undefined : item.json.url === undefined;
 		const { taskId } = { ...item.json, ...details } as Details;
 		const polls = service.books.requests.filter(
-			({ call, taskId: of, at }) =>
-				call === 'poll' && of === taskId && at >= run.startedAt && at <= run.endedAt,
+			({ call, taskId: of, at, step: when }) =>
+				call === 'poll' &&
+				of === taskId &&
+				when === step.number &&
+				at >= run.startedAt &&
+				at <= run.endedAt,
 		);
 		const last = polls.at(-1);
 		if (!isOpen || last?.meaning !== 'open' || last.at >= lastFrom) return [];
@@ -181,7 +197,8 @@ function withoutReason({ world, input }: Played, step: Step, runs: NodeRun[]): B
 		service.taskSeconds[1] < flow.maxWait &&
 		(timeout === undefined || Number(timeout) >= 30) &&
 		(budget === undefined || budget === 0 || budget === 100) &&
-		(requestsPerSecond === undefined || requestsPerSecond === 0 || requestsPerSecond === 20);
+		// Who sets a higher rate than the gateway's is refused again and again.
+		(!requestsPerSecond || (requestsPerSecond === 20 && service.perSecond === 0));
 	if (!calm || result === undefined) return [];
 	const failed = runs.flatMap(({ outputs }) => outputs.flat().filter(isFailed));
 	const isCalm = service.faults.length === 0;

@@ -24,6 +24,13 @@ export function wantedBy({ flow, edited }: Step, item: IDataObject): string {
 	return inWords(`account ${account + 1}`, kind, model, file, count, `${item.prompt}${edited}`);
 }
 
+/** What sets its number of images in two ways is refused: nobody could tell which of them is meant. */
+export function isPlain({ flow }: Step, { n }: IDataObject): boolean {
+	const count = extraOf(flow)?.count;
+	const isImage = flow.make === 'generation' || flow.make === 'edit';
+	return !isImage || isTool(flow) || count === undefined || count === Number(n);
+}
+
 export const extraOf = ({ extra }: Flow): ExtraFields | undefined =>
 	extra === undefined ? undefined : EXTRA_FIELDS[extra];
 

@@ -5,9 +5,12 @@ import { likelier } from './likelier.mjs';
 import { moreSettings } from './more-settings.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import { next, retry } from './acts.mjs';
-import { beginning, overMidnight } from './midnight.mjs';
-import { calmed } from './passing.mjs';
-import { LOST, outOfSight } from './out-of-sight.mjs';
+import { besideAnother } from './special/two-at-once.mjs';
+import { laterTries } from './special/later-tries.mjs';
+import { beginning, overMidnight } from './special/midnight.mjs';
+import { crowded } from './special/crowded.mjs';
+import { calmed } from './special/passing.mjs';
+import { LOST, outOfSight } from './special/out-of-sight.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 export const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -229,7 +232,17 @@ export const parts: fc.Arbitrary<World> = fc
 	)
 	.map(([one, more]) => ({ ...one, flow: { ...one.flow, more } }));
 
-export const world: fc.Arbitrary<World> = parts.map(fitting).map(outOfSight).map(calmed);
+const single: fc.Arbitrary<World> = parts
+	.map(fitting)
+	.map(outOfSight)
+	.map(crowded)
+	.map(laterTries)
+	.map(calmed);
+
+export const world: fc.Arbitrary<World> = fc.oneof(
+	{ weight: 31, arbitrary: single },
+	{ weight: 1, arbitrary: fc.tuple(single, single).map(besideAnother) },
+);
 
 /** The same world, with faults that strike, and changes that matter. */
 export function fitting(one: World): World {

@@ -1,9 +1,12 @@
 /** What few users set. It has to arrive all the same, and nobody notices if it does not. */
 import fc from 'fast-check';
 
+/** Of some items one field, of others the other. */
+export const BY_PROMPT = 'by prompt';
+
 export interface MoreSettings {
 	/** The field that files of images go into. */
-	field: 'data' | 'picture';
+	field: 'data' | 'picture' | typeof BY_PROMPT;
 	/** A second image is edited together with the first one. */
 	second: boolean;
 	/** A file that goes into a field of another name. */
@@ -41,7 +44,7 @@ export const MESSAGE_FIELDS: Record<string, (body: Record<string, unknown>) => u
 
 const settings: fc.Arbitrary<MoreSettings> = fc.record(
 	{
-		field: fc.constantFrom('data' as const, 'picture' as const),
+		field: fc.constantFrom('data' as const, 'picture' as const, BY_PROMPT),
 		second: fc.boolean(),
 		mask: fc.boolean(),
 		size: fc.constantFrom(undefined, undefined, '512x512' as const, UNPUBLISHED),

@@ -13,6 +13,8 @@ export interface PlannedItem {
 	kind: 'generation' | 'edit';
 	/** Which of three files it brings along to edit. */
 	file: number;
+	/** It's about the same task as the first item. */
+	isTwin?: boolean;
 }
 
 export interface Flow {
@@ -78,6 +80,8 @@ export interface Act {
 	kind: 'run' | 'retry' | 'retryEdited' | 'next';
 	/** Seconds until then. */
 	pause?: number;
+	/** Started in the editor, though the workflow is in production. */
+	inEditor?: boolean;
 	/** What a person changes before the retry. */
 	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file';
 	/** Pressed after so many requests of this act. */
@@ -98,4 +102,6 @@ export interface World {
 	acts: Act[];
 	/** Of the checks, in order; those beyond end well. */
 	checks: CheckEnd[];
+	/** Another execution that runs at the same time, of another account of the same gateway. */
+	beside?: World;
 }

@@ -13,8 +13,12 @@ export interface Received {
 	call: Call;
 	method: string;
 	host: string;
+	/** With its protocol. */
+	origin: string;
 	path: string;
 	headers: Record<string, string>;
+	/** A key stands elsewhere than in its headers. */
+	spills: boolean;
 	account?: string;
 	prompt?: string;
 	taskId?: string;
@@ -29,6 +33,8 @@ export interface Received {
 	again?: number;
 	/** When the caller gave it up, in milliseconds since 1970. */
 	goneAt?: number;
+	/** When its response is due, in milliseconds since 1970. */
+	dueAt?: number;
 	/** What a poll of a task was told: it is over, it may pass, or the task is still open. */
 	meaning?: Meaning;
 }
@@ -52,7 +58,11 @@ export interface Charge {
 	taskId?: string;
 	/** Addresses of its images, or the text of its reply. */
 	images: string[];
+	/** As it has to come out: its text without the key, and as it was sent. */
 	reply?: string;
+	sent?: string;
+	/** All of its body, without the key. */
+	body?: { content: unknown[]; [name: string]: unknown };
 	/** The blocks of its reply, and the turns before its question, as they arrived. */
 	content?: unknown[];
 	before?: unknown[];
@@ -98,6 +108,8 @@ export class Books {
 	readonly tasks = new Map<string, Task>();
 	/** Which charge an image belongs to, by its path. */
 	readonly pictures = new Map<string, { charge: Charge; index: number }>();
+	/** Tasks that two items of a world are about: nobody can tell whose poll or download it was. */
+	readonly shared = new Set<string>();
 	/** The step that is under way. */
 	step = 0;
 
@@ -117,6 +129,27 @@ export class Books {
 		const kinds = taskType === undefined ? ['generation', 'edit'] : [String(taskType)];
 		const [found] = kinds.flatMap((kind) => this.task(kind, String(taskId)) ?? []);
 		return found;
+	}
+
+	/**
+	 * As what an ID exists. One that is a generation's and an edit's tells nobody which of them a poll
+	 * is about: a task that is unknown under its kind is looked for under the other.
+	 */
+	kindsOf(id: unknown): string[] {
+		return ['generation', 'edit'].filter((kind) => this.task(kind, String(id)) !== undefined);
+	}
+
+	/** Whether it cannot be told which task, or which item, a poll of this ID is about. */
+	isAmbiguous(id: unknown): boolean {
+		return this.kindsOf(id).length > 1 || this.shared.has(String(id));
+	}
+
+	/** Whether a poll or a download is that of a task which two items are about. */
+	isShared({ taskId, path }: Pick<Received, 'taskId' | 'path'>): boolean {
+		const id =
+			taskId ??
+			this.pictures.get(path.slice(Math.max(0, path.indexOf('/pictures/'))))?.charge.taskId;
+		return id !== undefined && this.shared.has(id);
 	}
 
 	task(kind: string, id: string): Task | undefined {

@@ -5,6 +5,9 @@ import { accountOf, refuse } from './accounts-of-world.mjs';
 import type { Charge, Received } from './books.mjs';
 import { fieldsOf, lastText } from './requests.mjs';
 
+/** What a model thinks before it replies. */
+export const THOUGHT = 'Let me see.';
+
 export type ChargeMessage = (account: string, prompt: string, model: string) => Charge;
 
 export function answerMessage(
@@ -13,23 +16,25 @@ export function answerMessage(
 	charged: ChargeMessage,
 ): Delivery {
 	const { headers } = received;
-	const account = accountOf(headers.authorization ?? headers['x-api-key']);
+	const key = headers.authorization ?? headers['x-api-key'];
+	const account = accountOf(key);
 	if (account === undefined) return refuse(401, 'invalid key');
 	received.account = account;
 	const fields = fieldsOf(request);
 	if (fields === undefined) return refuse(400, 'the body cannot be read');
-	const { messages, stream } = fields.raw;
+	const { messages, stream: streams } = fields.raw;
 	received.kind = 'message';
 	const prompt = lastText(messages);
 	received.prompt = prompt;
 	const charge = charged(account, prompt, fields.model);
-	charge.reply = `reply ${charge.number} to: ${prompt}`;
+	const quoted = charge.number % QUOTES_KEY === 1 ? ` with ${key}` : '';
+	const text = `reply ${charge.number} to: ${prompt}${quoted}`;
 	charge.asked = fields.raw;
 	charge.before = Array.isArray(messages) ? messages.slice(0, -1) : [];
-	charge.content = [
-		{ type: 'thinking', thinking: 'Let me see.', signature: `sig${charge.number}` },
-		{ type: 'text', text: charge.reply },
-		...callsIn(fields.raw, charge),
+	const content = [
+		{ type: 'thinking', thinking: THOUGHT, signature: `sig${charge.number}` },
+		{ type: 'text', text },
+		...callsIn(fields.raw, charge.number, text),
 	];
 	received.fate = `charged, #${charge.number}`;
 	const reply = {
@@ -37,19 +42,43 @@ export function answerMessage(
 		type: 'message',
 		role: 'assistant',
 		model: fields.model,
-		content: charge.content,
-		stop_reason: charge.content.length > 2 ? 'tool_use' : 'end_turn',
+		content,
+		stop_reason: content.length > 2 ? 'tool_use' : 'end_turn',
 		stop_sequence: null,
 		usage: { input_tokens: 5, output_tokens: 7 },
 	};
-	if (stream !== true) return deliverJson(reply);
-	const text = [...events(reply as never)].join('');
-	return deliver(200, text, { 'content-type': 'text/event-stream' });
+	charge.sent = text;
+	charge.reply = withoutKey(text, key);
+	charge.body = withoutKey(reply, key);
+	charge.content = charge.body.content;
+	if (streams !== true) return deliverJson(reply);
+	const stream = [...events(reply as never)].join('');
+	const told = deliver(200, stream, { 'content-type': 'text/event-stream' });
+	// Some gateways leave the connection open behind the last event.
+	return charge.number % STAYS_OPEN === 2 ? { ...told, end: 'never' } : told;
 }
 
-/** Where the caller has tools, the first one is called about the reply. */
-function callsIn({ tools }: Record<string, unknown>, { number, reply }: Charge): unknown[] {
+/** One reply in so many quotes the key. */
+const QUOTES_KEY = 4;
+
+/** One stream in so many. */
+const STAYS_OPEN = 3;
+
+/** As it has to come out. */
+function withoutKey<T>(value: T, key = ''): T {
+	return JSON.parse(JSON.stringify(value).replaceAll(key, '***')) as T;
+}
+
+/** Where the caller has tools, the first one is called about the reply; some gateways count calls anew. */
+function callsIn({ tools }: Record<string, unknown>, number: number, text: string): unknown[] {
 	const [tool] = Array.isArray(tools) ? (tools as Array<{ name?: unknown }>) : [];
 	if (tool === undefined) return [];
-	return [{ type: 'tool_use', id: `toolu_${number}`, name: tool.name, input: { query: reply } }];
+	return [
+		{
+			type: 'tool_use',
+			id: `toolu_${number % 3 === 0 ? 0 : number}`,
+			name: tool.name,
+			input: { query: text },
+		},
+	];
 }

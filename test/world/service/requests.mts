@@ -1,5 +1,6 @@
 /** Reads what arrived at the gateway. */
 import type { FormPart, WireRequest } from '../wire/messages.mjs';
+import { SECRETS } from './accounts-of-world.mjs';
 
 export interface Fields {
 	model: string;
@@ -9,7 +10,7 @@ export interface Fields {
 	/** The bytes of the first one. */
 	file?: Buffer;
 	/** All files, each with the name of its field. */
-	parts: Array<{ name: string; value: Buffer; type?: string }>;
+	parts: Array<Pick<FormPart, 'name' | 'fileName' | 'type' | 'value'>>;
 	raw: Record<string, unknown>;
 }
 
@@ -43,6 +44,12 @@ export function asksAsync({ url, headers }: WireRequest, { raw }: Fields): boole
 function textIn({ text, content }: Record<string, unknown>): string {
 	if (Array.isArray(content)) return content.map(textIn).join('\n');
 	return [text, content].find((one) => typeof one === 'string') ?? '';
+}
+
+/** Whether a key stands in the address of a request, or in its body. */
+export function hasKey({ url, body = [] }: WireRequest): boolean {
+	const values = Array.isArray(body) ? body.map(({ value }) => value) : [body];
+	return SECRETS.some((key) => url.href.includes(key) || values.some((one) => one.includes(key)));
 }
 
 /** The last text of the user in a conversation. */

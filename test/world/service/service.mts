@@ -5,12 +5,18 @@ import { Books, type Call, type Charge, type Received, type Task } from './books
 import { dateIn, MOVED, MOVED_TASK, spoil, shaped } from './spoilt-responses.mjs';
 import { listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
-import { asksAsync, fieldsOf, lastText } from './requests.mjs';
+import { asksAsync, fieldsOf, hasKey, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
 import { accountOf, refuse } from './accounts-of-world.mjs';
-import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
+import {
+	deliver,
+	deliverJson,
+	type Delivery,
+	type FormPart,
+	type WireRequest,
+} from '../wire/messages.mjs';
 
 export class Service {
 	readonly books = new Books();
@@ -24,6 +30,8 @@ export class Service {
 		/** By which the caller knows the gateway. */
 		readonly origin: string,
 		private readonly foreignOrigin: string,
+		/** The number of the first charge: images and replies have it in their names. */
+		private readonly firstCharge = 0,
 	) {
 		this.tasks = new Tasks(setup, random, this.books);
 	}
@@ -34,6 +42,8 @@ export class Service {
 		const fault = this.faultFor(received.call);
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
+		const isWhole = delivery.end === 'whole' && delivery.dripMs === undefined;
+		if (isWhole) received.dueAt = clock.now + delivery.afterMs;
 		delivery.onGone = () => (received.goneAt = clock.now);
 		const after = Number(delivery.status === 503 ? delivery.headers['retry-after'] : NaN);
 		if (after > 0) received.again = clock.now + delivery.afterMs + after * 1000;
@@ -73,8 +83,10 @@ export class Service {
 			call,
 			method,
 			host: url.host,
+			origin: url.origin,
 			path: url.searchParams.has(MOVED_TASK) ? `/moved${url.pathname}` : url.pathname,
 			headers,
+			spills: hasKey(request),
 		});
 	}
 
@@ -179,11 +191,7 @@ export class Service {
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
 		charge.asked = fields.raw;
 		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
-		charge.parts = fields.parts.map(({ name, value, type }) =>
-			[`${nameOfFile(value)} as ${name}`, ...(type === 'image/png' ? [] : [type])].join(
-				' of the type ',
-			),
-		);
+		charge.parts = fields.parts.map(partInWords);
 		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
 			received.fate = `charged, #${charge.number}`;
@@ -208,7 +216,7 @@ export class Service {
 		model: string,
 		count: number,
 	): Charge {
-		const number = this.books.charges.length;
+		const number = this.firstCharge + this.books.charges.length;
 		const host = this.setup.foreignHost ? this.foreignOrigin : this.origin;
 		const charge: Charge = {
 			number,
@@ -255,6 +263,13 @@ export class Service {
 			this.charge('message', 'message', account, prompt, model, 1);
 		return answerMessage(request, received, charge);
 	}
+}
+
+/** A file of a form; what it is called and of what type it is only where that is wrong. */
+function partInWords({ name, fileName = '', value, type }: FormPart): string {
+	const what = `${nameOfFile(value)} as ${name}`;
+	const isRight = type === 'image/png' && fileName.endsWith('.png');
+	return isRight ? what : `${what} of the type ${type}, called ${fileName}`;
 }
 
 /** Whether a poll of a task that has finished shows no image, or may show none. */

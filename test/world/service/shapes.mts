@@ -21,12 +21,12 @@ const alter =
 
 /** One byte is another, but not in what nobody could know to be wrong. */
 const flip: Change = (body, random, charge) => {
-	const { taskId, images = [], inline, reply } = charge ?? {};
+	const { taskId, images = [], inline, sent } = charge ?? {};
 	const pictures = inline ? images.map(base64Of) : images;
 	const text = body.toString('latin1');
 	// Of a stream nobody could know it anywhere: each piece counts.
 	if (text.startsWith('event:')) return body;
-	const spans = [taskId, reply, ...pictures].flatMap((value) => {
+	const spans = [taskId, sent, ...pictures].flatMap((value) => {
 		const mark = Buffer.from(JSON.stringify(value ?? '').slice(1, -1)).toString('latin1');
 		const from = mark === '' ? -1 : text.indexOf(mark);
 		return from < 0 ? [] : [[from - 8, from + mark.length]];

@@ -1,5 +1,6 @@
 /** What goes wrong: before a request is handled, and with the answer to one that was. */
 import type { Random } from '../../../simulator/seed.mjs';
+import { keyIn } from './accounts-of-world.mjs';
 import type { Charge, Received } from './books.mjs';
 import {
 	REASONS,
@@ -38,10 +39,10 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 			return deliver(status, page, { 'content-type': 'text/html' });
 		}
 		case 'redirect': {
-			const status = pick([307, 302, 308, 301], variant);
+			const status = pick([307, 302, 308, 301], Math.floor(variant / 3));
 			const isMovable = received.call === 'download' || received.call === 'poll';
 			if (isMovable && variant % 3 < 2) return moved(status, received);
-			const target = pick(['https://login.foreign.test/', '/v1/elsewhere'], variant >> 2);
+			const target = pick(targetsFor(received), variant >> 2);
 			received.fate = `${status} to ${target}`;
 			received.meaning = 'final';
 			return deliver(status, '', { location: target });
@@ -49,6 +50,26 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 		default:
 			return undefined;
 	}
+}
+
+/** Where there is no image. */
+export const ELSEWHERE = '/image';
+
+/** Where nobody may follow to with a key; the key that was sent may stand there as well. */
+function targetsFor({ call, host, origin, path, headers }: Received): string[] {
+	// An image may lie anywhere.
+	if (call === 'download' || path === ELSEWHERE) {
+		return [`https://login.foreign.test${ELSEWHERE}`, ELSEWHERE];
+	}
+	const [name] = host.split(':');
+	return [
+		'https://login.foreign.test/',
+		'/v1/elsewhere',
+		`http://${name}:8443${path}`,
+		`https://${host}${path}`,
+		`${origin}.foreign.test${path}`,
+		`https://login.foreign.test/?key=${keyIn(headers) ?? 'none'}`,
+	];
 }
 
 /** By which a task is asked about that has moved. */
@@ -86,7 +107,7 @@ function refused(variant: number, received: Received): Delivery {
 		const isDate = headers['retry-after'] === '7' && received.number % 2 === 1;
 		return deliverJson(body, 429, isDate ? { 'retry-after': dateIn(7) } : headers);
 	}
-	const key = (received.headers.authorization ?? 'none').replace(/^Bearer /, '');
+	const key = keyIn(received.headers) ?? 'none';
 	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
 	const reasons = [
 		...REASONS.map((reason) => JSON.stringify(reason)),
@@ -114,13 +135,14 @@ export function shaped(
 	const tell = (what: string, delivery: Partial<Delivery>): Delivery => {
 		received.fate += `, but ${what}`;
 		received.meaning = 'passing';
-		return { ...right, ...delivery };
+		const end = right.end === 'never' ? 'whole' : right.end;
+		return { ...right, end, ...delivery };
 	};
 	switch (kind) {
 		case 'reset':
 			return tell('the connection was reset', { end: 'cut', sent: 0 });
 		case 'cut': {
-			const sent = Math.floor(right.body.length * pick([0.5, 0.9, 0.2, 0.99], variant));
+			const sent = Math.floor(right.body.length * pick([0.5, 0.9, 0.2, 0.99, 0.6], variant));
 			return tell(`the answer was cut after ${sent} bytes`, { end: 'cut', sent });
 		}
 		case 'silence':

@@ -4,6 +4,7 @@
  * time of day are all read from the names that are replaced here.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
+import { currentSide } from './sides.mjs';
 import { VirtualClock } from './virtual-clock.mjs';
 
 type Random = () => number;
@@ -17,11 +18,13 @@ export const real = {
 	now: performance.now.bind(performance),
 };
 
-let random: Random = Math.random;
+let ofWorld: Random = Math.random;
+
+const random: Random = () => (currentSide()?.random ?? ofWorld)();
 
 /** The chance of a world; to be set before each. */
 export function setRandom(next: Random): void {
-	random = next;
+	ofWorld = next;
 }
 
 /** What Node.js gives back for a timer, as far as anybody looks at it. */
@@ -104,7 +107,7 @@ export function takeOver(): void {
 	});
 	replace(performance, { now: () => clock.now });
 	replace(AbortSignal, { timeout: aborted });
-	replace(Math, { random: () => random() });
+	replace(Math, { random });
 	const crypto = createRequire(import.meta.url)('node:crypto') as Record<string, unknown>;
 	replace(crypto, { randomUUID: uuid, randomBytes: bytes });
 	syncBuiltinESMExports();

@@ -1,4 +1,5 @@
 /** One discrete-event clock for the node, the engine and the gateway: time passes from event to event. */
+import { bound, currentSide, type Side } from './sides.mjs';
 
 interface Timer {
 	id: number;
@@ -8,6 +9,8 @@ interface Timer {
 	owner: 'process' | 'gateway';
 	/** Does not keep the process alive, as `AbortSignal.timeout`. */
 	weak: boolean;
+	/** For which of two executions. */
+	side?: Side;
 }
 
 export interface RunUntil {
@@ -36,7 +39,9 @@ export class VirtualClock {
 	schedule(ms: number, act: () => void, owner: Timer['owner'] = 'process', weak = false): number {
 		// As Node.js: whole milliseconds, at least one, and what does not fit fires at once.
 		const after = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
-		const timer = { id: this.nextId++, at: this.now + after, act, owner, weak };
+		const side = currentSide();
+		const id = this.nextId++;
+		const timer = { id, at: this.now + after, act: bound(act), owner, weak, side };
 		if (owner === 'process' && this.isKilled) return timer.id;
 		this.alive.set(timer.id, timer);
 		this.push(timer);
@@ -47,10 +52,12 @@ export class VirtualClock {
 		this.alive.delete(id);
 	}
 
-	/** How many timers of the process would keep it alive. */
+	/** How many timers of the process would keep it alive; of two executions, those of the current one. */
 	get pending(): number {
-		return [...this.alive.values()].filter(({ owner, weak }) => owner === 'process' && !weak)
-			.length;
+		const current = currentSide();
+		return [...this.alive.values()].filter(
+			({ owner, weak, side }) => owner === 'process' && !weak && side === current,
+		).length;
 	}
 
 	/** The process is killed, in the middle of what it does: what it still sets never fires either. */

@@ -10,6 +10,7 @@ export interface AxiosConfig {
 	data?: unknown;
 	responseType?: string;
 	signal?: AbortSignal;
+	maxRedirects?: number;
 	validateStatus?: (status: number) => boolean;
 }
 

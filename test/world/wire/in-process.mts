@@ -5,20 +5,35 @@
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
+import { currentSide, type Side } from '../time/sides.mjs';
 import { clock, real } from '../time/take-over.mjs';
 import { axiosOfN8n, type AxiosConfig } from './axios-of-n8n.mjs';
 import type { Delivery, Destination, FormPart, Way, WireRequest } from './messages.mjs';
 
-let destination: Destination | undefined;
-/** What is under way; another one for each process. */
-let underWay = { count: 0 };
+/** A wire of its own for each of two executions: its gateway is not the other's. */
+interface Wire {
+	destination?: Destination;
+	/** What is under way; another one for each process. */
+	underWay: { count: number };
+}
+
+const common: Wire = { underWay: { count: 0 } };
+const wires = new WeakMap<Side, Wire>();
+
+function wire(): Wire {
+	const side = currentSide();
+	if (side === undefined) return common;
+	const own = wires.get(side) ?? { underWay: { count: 0 } };
+	wires.set(side, own);
+	return own;
+}
 
 export const inProcess: Way = {
 	name: 'inProcess',
 	origin: (world) => `http://gateway-${String(world).padStart(8, '0')}.test`,
 	foreignOrigin: 'http://pictures.foreign.test',
 	connect: (to) => {
-		destination = to;
+		wire().destination = to;
 		axiosOfN8n.defaults.adapter = send;
 	},
 	settled: async () => {
@@ -26,9 +41,9 @@ export const inProcess: Way = {
 			await new Promise<void>((resolve) => real.setImmediate(resolve));
 		}
 	},
-	inFlight: () => underWay.count,
+	inFlight: () => wire().underWay.count,
 	reset: () => {
-		underWay = { count: 0 };
+		wire().underWay = { count: 0 };
 	},
 };
 
@@ -47,10 +62,10 @@ async function send(config: AxiosConfig): Promise<unknown> {
 	const fail = (message: string, code: string): Error =>
 		new axiosOfN8n.AxiosError(message, code, config, {});
 	if (config.signal?.aborted) throw new axiosOfN8n.CanceledError(undefined, config, {});
+	const { destination, underWay: own } = wire();
 	const to = destination!;
 	// A killed process sends nothing, and hears nothing of it.
 	if (!to.isAlive()) return await new Promise(() => undefined);
-	const own = underWay;
 	own.count += 1;
 	try {
 		const body = await bodyOf(config.data);
@@ -67,7 +82,12 @@ async function send(config: AxiosConfig): Promise<unknown> {
 			const answer = () => {
 				if (!to.isAlive() || config.signal?.aborted) return;
 				config.signal?.removeEventListener('abort', onAbort);
-				if (delivery.refusal !== undefined) {
+				const { status, headers: told } = delivery;
+				// As long as nobody has said that it must not, the library follows by itself.
+				if (config.maxRedirects !== 0 && status >= 300 && status < 400 && told.location) {
+					const target = new URL(told.location, url).href;
+					resolve(send({ ...config, url: target, baseURL: undefined, params: {} }));
+				} else if (delivery.refusal !== undefined) {
 					reject(fail(`connect ${delivery.refusal} ${url.host}`, delivery.refusal));
 				} else if (delivery.end === 'cut' && delivery.sent === 0) {
 					reject(fail('socket hang up', 'ECONNRESET'));
@@ -125,7 +145,7 @@ function streamOf(
 	to: Destination,
 	signal: AxiosConfig['signal'],
 ): Readable {
-	const own = underWay;
+	const own = wire().underWay;
 	own.count += 1;
 	// Whoever has read it to the end, or thrown it away, goes on before it is closed.
 	let isOpen = true;
@@ -163,6 +183,8 @@ function streamOf(
 		else if (end === 'cut') {
 			stream.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
 		}
+		// All has come, and nothing says so.
+		else onArrival?.(sent, true);
 	};
 	if (dripMs === undefined) {
 		if (sent > 0) stream.push(body.subarray(0, sent));

@@ -140,7 +140,8 @@ function send(response: ServerResponse, delivery: Delivery, keep: Keep): void {
 	const finish = (): void => {
 		if (socket.destroyed) return;
 		if (end === 'cut') socket.destroy();
-		else if (end === 'whole') {
+		// An open connection would be closed by the caller, which takes its time on a wire.
+		else if (end === 'whole' || sent > 0) {
 			onArrival?.(sent, true);
 			response.end();
 		}

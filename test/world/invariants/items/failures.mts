@@ -1,7 +1,15 @@
 /** Of invariant 3: an error is that of its item, and a task that has failed is not waited for again. */
 import type { Played, Step } from '../../execution/step.mjs';
 import { COLLECT, isTool, MAKE, nodesOf } from '../../execution/workflow.mjs';
-import { isFailed, isRetry, isSpoilt, runsOf, type Item, type NodeRun } from '../evidence.mjs';
+import {
+	hasArrived,
+	isFailed,
+	isRetry,
+	isSpoilt,
+	runsOf,
+	type Item,
+	type NodeRun,
+} from '../evidence.mjs';
 import { pathOf } from './held-images.mjs';
 
 interface Details {
@@ -13,8 +21,12 @@ interface Details {
 
 /** What a failed item says of its prompt. */
 export function ofFailure({ json }: Item, given: Item, node: string, step: Step): string[] {
-	const { prompt } = (json.details ?? {}) as Details;
+	const { prompt, taskId } = (json.details ?? {}) as Details;
 	const own = `${String(given.json.prompt)}${node === MAKE ? step.edited : ''}`;
+	// Whoever knows its task knows what it was about, but where it can't be prepared any more.
+	const isFirst = node !== MAKE || (step.flow.tries === 1 && !isRetry(step));
+	if (prompt === undefined && taskId !== undefined && isFirst)
+		return ['its error does not tell its prompt'];
 	if (prompt === undefined || prompt === own) return [];
 	return [`its error says that its prompt is ${JSON.stringify(prompt)}`];
 }
@@ -76,7 +88,7 @@ export function failedBefore(played: Played, step: Step): string[] {
 					request.call === 'poll' && request.taskId === taskId && request.kind === taskType,
 			);
 			const had = polls.findLast(({ step: of }) => of < number);
-			const hasFailed = had?.meaning === 'failed' && had.goneAt === undefined;
+			const hasFailed = had?.meaning === 'failed' && hasArrived(had);
 			if (!hasFailed || polls.every(({ step: of }) => of !== number)) return [];
 			return [`act ${number} waits again for task ${String(taskId)}, which had failed`];
 		});

@@ -1,8 +1,9 @@
 /** Of invariant 3: which image an item holds, and by which output it leaves. */
 import type { Played, Step } from '../../execution/step.mjs';
 import { textOf } from '../../execution/text-of.mjs';
-import { COLLECT, survives } from '../../execution/workflow.mjs';
+import { COLLECT, fieldFor, survives } from '../../execution/workflow.mjs';
 import type { Flow } from '../../plan/world.mjs';
+import type { Received } from '../../service/books.mjs';
 import { pathIn } from '../../service/one-pixel-pictures.mjs';
 import { isFailed, type Item, type NodeRun } from '../evidence.mjs';
 
@@ -22,9 +23,9 @@ export function urlsIn(images: unknown): string[] {
 }
 
 export function ofFile({ json, binary }: Item, flow: Flow): string | undefined {
-	const { download, more } = flow;
+	const { download } = flow;
 	// Without Download nobody is asked for a field, and what came inside a response has the usual one.
-	const field = (download ? more?.field : undefined) ?? 'data';
+	const field = download ? fieldFor(flow, json.prompt) : 'data';
 	const other = Object.keys(binary ?? {}).find((name) => name.replace(/_\d+$/, '') !== field);
 	if (other !== undefined) return `its file is in the field ${other}, not in ${field}`;
 	// Image Task gives one item for all images of a task.
@@ -47,7 +48,10 @@ export function ofTask(
 	{ startedAt, endedAt }: NodeRun,
 	{ json }: Item,
 ): string | undefined {
-	const { taskId, taskType, finished, succeeded } = json;
+	const { taskId, taskType, finished, succeeded, error } = json;
+	if (finished === true && succeeded !== true && typeof error !== 'string') {
+		return 'it does not say why its task has failed';
+	}
 	const polls = service.books.requests.filter(
 		(one) => one.call === 'poll' && one.taskId === taskId && one.kind === taskType,
 	);
@@ -59,18 +63,10 @@ export function ofTask(
 	return `it says ${told} of a task that is ${said.at(-1)?.meaning}`;
 }
 
-/** No two files of a run have one name, where a user has chosen how they are called. */
-export function sameNames({ outputs }: NodeRun, { options }: Flow): string[] {
-	if (options.fileName === undefined) return [];
-	const files = outputs.flat().flatMap(({ binary = {} }) => Object.values(binary));
-	const names = files.map(({ fileName }) => String(fileName));
-	const twice = names.find((name, place) => names.indexOf(name) !== place);
-	return twice === undefined ? [] : [`two files are called ${twice}`];
-}
-
 /** What arrived whole is not called lost, and a picture that has moved is fetched where it is now. */
 export function notLost({ service }: Played, run: NodeRun, step: Step): string[] {
 	const { outputs, startedAt, endedAt } = run;
+	const { flow } = step;
 	const own = service.books.requests.filter(
 		// The next round of a loop may well get it; one that was suspended has others download.
 		({ step: of, at }) =>
@@ -83,7 +79,12 @@ export function notLost({ service }: Played, run: NodeRun, step: Step): string[]
 			const { url } = (json.details ?? {}) as { url?: unknown };
 			const path = pathOf(String(url ?? ''));
 			if (!path.startsWith('/pictures/')) return [];
+			if (service.books.isShared({ path })) return [];
 			const last = own.findLast(({ call, path: of }) => call === 'download' && of.endsWith(path));
+			if (last !== undefined && step.parks === 0 && flow.tries === 1) {
+				const wrong = ofReason(String(json.error), own, path);
+				if (wrong !== undefined) return [wrong];
+			}
 			if (last === undefined || !['answered', 'moved'].includes(last.fate)) return [];
 			return [`the image ${path} is called lost, and its last request was ${last.fate}`];
 		});
@@ -91,6 +92,18 @@ export function notLost({ service }: Played, run: NodeRun, step: Step): string[]
 
 /** What is said of a task that is over its deadline. */
 const OPEN = /was still open after|couldn't be checked within/;
+
+/** Whether the error of a download tells how often it was tried, and what its server has responded. */
+function ofReason(error: string, own: Received[], path: string): string | undefined {
+	const all = own.filter(({ call, path: of }) => call === 'download' && of === path);
+	const [, times = '1'] = /\(tried (\d+) times\)/.exec(error) ?? [];
+	if (Number(times) !== all.length) return `${path} was tried ${all.length} times: ${error}`;
+	const last = all.at(-1)!;
+	const [, status] = /its server responded with (\d+)/.exec(error) ?? [];
+	// Where it was redirected, another server has the last word.
+	const isSame = status === undefined || Number(status) === last.status;
+	return isSame || /moved| to /.test(last.fate) ? undefined : `${path}: ${last.fate}, and ${error}`;
+}
 
 /** Of Image Wait's two outputs: what has finished leaves by the first one, what is open by the second. */
 export function ofOutputs(
@@ -116,14 +129,14 @@ export function ofOutputs(
 	if (survives(flow) || parks > 0) return [];
 	const [finished = [], open = []] = outputs.map((items) => items.filter((one) => !isFailed(one)));
 	const isOver = ({ json }: Item): boolean => {
-		// One that is unknown under its kind is looked for under the other, where it may be another's.
-		const isAmbiguous = ['edit', 'generation'].every((kind) =>
-			service.books.task(kind, String(json.taskId)),
-		);
-		if (isAmbiguous) return false;
+		if (service.books.isAmbiguous(json.taskId)) return false;
 		const last = service.books.requests.findLast(
-			({ call, taskId, kind, at }) =>
-				call === 'poll' && taskId === json.taskId && kind === json.taskType && at <= endedAt,
+			({ call, taskId, kind, at, step: of }) =>
+				call === 'poll' &&
+				taskId === json.taskId &&
+				kind === json.taskType &&
+				of === step.number &&
+				at <= endedAt,
 		);
 		if (last === undefined) return false;
 		// A late response may have come after the deadline.
@@ -138,4 +151,15 @@ export function ofOutputs(
 			? ['a task that has finished left by the output of what is open']
 			: []),
 	];
+}
+
+/** Whether a dry run shows its request. */
+export function ofDryRun({ dryRun, request }: Item['json'], prompt: string): string | undefined {
+	if (dryRun !== true) return 'it is not only shown';
+	const { body, form } = (request ?? {}) as {
+		body?: { prompt?: unknown };
+		form?: { fields?: { prompt?: unknown } };
+	};
+	const shown = body?.prompt ?? form?.fields?.prompt;
+	return shown === prompt ? undefined : `it shows the prompt ${JSON.stringify(shown)}`;
 }

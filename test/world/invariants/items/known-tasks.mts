@@ -2,7 +2,7 @@
 import type { Played, Step } from '../../execution/step.mjs';
 import { textOf } from '../../execution/text-of.mjs';
 import { COLLECT } from '../../execution/workflow.mjs';
-import type { Books, Received } from '../../service/books.mjs';
+import type { Received } from '../../service/books.mjs';
 import { hasArrived, runsOf, shownBy, type Breach } from '../evidence.mjs';
 import { stretchesOf } from '../repeats.mjs';
 
@@ -18,7 +18,8 @@ export function knownTasks(played: Played): Breach[] {
 		return [
 			...stretches.flatMap((requests) => {
 				const polls = requests.filter(
-					({ call, taskId }) => call === 'poll' && isOne(books, taskId),
+					({ call, taskId }) =>
+						call === 'poll' && books.kindsOf(taskId).length === 1 && !books.isAmbiguous(taskId),
 				);
 				return [
 					...byAnotherKind(polls),
@@ -30,10 +31,6 @@ export function knownTasks(played: Played): Breach[] {
 		];
 	});
 }
-
-/** Where a generation and an edit have one ID, nobody can tell which one a poll is about. */
-export const isOne = (books: Books, taskId = ''): boolean =>
-	['edit', 'generation'].filter((kind) => books.task(kind, taskId)).length === 1;
 
 /** A task whose kind is known is looked for as the other kind only after a 404. */
 function byAnotherKind(polls: Received[]): Breach[] {
@@ -116,13 +113,14 @@ function denied(played: Played, step: Step, earlier: Step | undefined): Breach[]
 		const { description = '' } = (error ?? {}) as { description?: string };
 		const lines = [...String(description).matchAll(TO_BE_HAD)].map(([, list = '']) => list);
 		const promised = [...lines.join('\n').matchAll(LINE)];
-		// Nor what was told in an earlier try.
-		if (promised.length === 0 || (node === COLLECT && step.flow.tries > 1)) return [];
+		// Nor what was told in an earlier try, or in an earlier round of a loop.
+		const isAnew = node === COLLECT && (step.flow.tries > 1 || step.flow.as === 'loop');
+		if (promised.length === 0 || isAnew) return [];
 		if (CHECKED_IN_VAIN.test(textOf([error]))) return [];
 		// At its deadline a task is given up, whatever was said of it last.
 		const text = textOf([error]).replaceAll(/status check failed: The gateway has no/g, '');
 		return promised.flatMap(([, kind = '', id = '']): Breach[] => {
-			if (!isOne(books, id)) return [];
+			if (books.kindsOf(id).length !== 1 || books.isAmbiguous(id)) return [];
 			// What arrives when another item has just failed, nobody reads.
 			const hasFailed = known.some((one) => shownBy(one).includes(`task ${id} ended with`));
 			const names = [`${kind} task ${id}`, `task ${id}`];

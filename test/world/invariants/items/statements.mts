@@ -12,7 +12,6 @@ import {
 	type NodeRun,
 } from '../evidence.mjs';
 import { pictureIn } from './held-images.mjs';
-import { isOne } from './known-tasks.mjs';
 
 export function statements(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
@@ -22,6 +21,7 @@ export function statements(played: Played): Breach[] {
 		return [
 			...runs.flatMap((run) => [...ofStatus(played, step, run), ...ofKind(played, run)]),
 			...ofTime(step),
+			...ofPaid(step),
 		];
 	});
 	return texts.map((text) => ({ invariant: 4, text }));
@@ -36,7 +36,7 @@ function ofStatus({ service: { books } }: Played, step: Step, run: NodeRun): str
 	return outputs.flat().flatMap((item) => {
 		const { taskId, taskType, status } = item.json;
 		const task = books.task(String(taskType), String(taskId));
-		if (task === undefined || isFailed(item) || !isOne(books, task.id)) return [];
+		if (task === undefined || isFailed(item) || books.isAmbiguous(task.id)) return [];
 		const said = books.requests.filter(
 			(one) =>
 				isOf(one, task) && one.step === number && (parks > 0 || isWithin(one, startedAt, endedAt)),
@@ -70,10 +70,19 @@ function ofKind({ service }: Played, { node, outputs, error }: NodeRun): string[
 	const all = [context?.details, ...failed.map(({ json }) => json.details as Details | undefined)];
 	return all.flatMap((details) => {
 		const { taskId, taskType } = details ?? {};
-		const isKnown = taskType === undefined || !isOne(books, String(taskId));
+		const isKnown = taskType === undefined || books.kindsOf(taskId).length !== 1;
 		if (isKnown || books.task(String(taskType), String(taskId)) !== undefined) return [];
 		return [`${node}: an error calls ${String(taskId)} a task of the kind ${String(taskType)}`];
 	});
+}
+
+const PAID = /finished and paid for. You can download it from (\S+)/g;
+
+/** Only an image of the gateway's own is called paid for. */
+function ofPaid(step: Step): string[] {
+	const all = [...shownBy(step).matchAll(PAID)].map(([, address]) => address!);
+	const wrong = all.find((address) => address.includes('/sources/'));
+	return wrong === undefined ? [] : [`it says that ${wrong} is paid for`];
 }
 
 const WAITED = /(?:was still open after|couldn't be checked within) (\d+) s/g;

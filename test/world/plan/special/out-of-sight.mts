@@ -1,6 +1,6 @@
 /** Worlds whose gateway does not know its own tasks: now and then, or not any more. */
-import { SAYS_404 } from './likelier.mjs';
-import type { Flow, World } from './world.mjs';
+import { SAYS_404 } from '../likelier.mjs';
+import type { Flow, World } from '../world.mjs';
 
 /** One world in so many is of either kind. */
 const ONE_IN = 16;
@@ -36,7 +36,7 @@ export function outOfSight(one: World): World {
 }
 
 /** Whether a node of the flow waits for tasks. */
-const waits = ({ make, mode, collect }: Flow): boolean =>
+export const waits = ({ make, mode, collect }: Flow): boolean =>
 	make === 'nothing'
 		? collect === 'imageWait'
 		: (make === 'generation' || make === 'edit') &&

@@ -1,7 +1,7 @@
 /** Worlds that begin shortly before midnight, or the end of a month. */
 import fc from 'fast-check';
-import type { Beginning } from '../time/calendar.mjs';
-import type { Act, Flow, World } from './world.mjs';
+import type { Beginning } from '../../time/calendar.mjs';
+import type { Act, Flow, World } from '../world.mjs';
 
 /** Shortly before midnight, or hours. */
 export const beginning = (weight: number): fc.Arbitrary<Beginning> =>
@@ -58,8 +58,10 @@ function inTheMiddle(one: World): World {
 
 const VARIANTS = 200;
 
-/** And only where more is spent after it. */
+/** And only where more is spent after it; what is spent in the editor is no part of that. */
 function withNext([first, ...others]: Act[], seed: number): Act[] {
 	const pauses = [0, 10, 300];
-	return [first!, { kind: 'next', edit: 'prompt', pause: pauses[seed % 3] }, ...others];
+	const next: Act = { kind: 'next', edit: 'prompt', pause: pauses[seed % 3] };
+	const isTried = seed % 5 > 2;
+	return [first!, ...(isTried ? [{ ...next, inEditor: true }, next] : [next, ...others])];
 }

@@ -1,6 +1,11 @@
 /** Worlds in which nothing goes wrong but what passes, so that nothing has to fail. */
-import type { Act, Flow, World } from './world.mjs';
-import { PASSING, REFUSALS_429, STATUSES, type ServiceFault } from '../service/service-setup.mjs';
+import type { Act, Flow, World } from '../world.mjs';
+import {
+	PASSING,
+	REFUSALS_429,
+	STATUSES,
+	type ServiceFault,
+} from '../../service/service-setup.mjs';
 
 /** A request is sent more often than that, whatever was the matter. */
 const MOST_TIMES = 4;

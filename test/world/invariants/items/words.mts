@@ -1,0 +1,101 @@
+/** Of invariants 2 and 4: what is known of a task, of an item and of a run is told. */
+import type { Played, Step } from '../../execution/step.mjs';
+import { COLLECT, isTool, MAKE } from '../../execution/workflow.mjs';
+import type { Received } from '../../service/books.mjs';
+import { REASONS } from '../../service/service-setup.mjs';
+import {
+	hasArrived,
+	isFailed,
+	runsOf,
+	shownBy,
+	type Breach,
+	type Item,
+	type NodeRun,
+} from '../evidence.mjs';
+import { pictureIn } from './held-images.mjs';
+import { waits } from '../waiting.mjs';
+
+export function words(played: Played): Breach[] {
+	const texts = played.steps.flatMap((step, index) => {
+		if (step.ended !== 'done' || isTool(step.flow)) return [];
+		const runs = runsOf(step, played.steps[index - 1]);
+		return [
+			...withoutReason(played, step),
+			...runs.flatMap((run) => [...withoutSummary(step, run), ...passedOver(played, step, run)]),
+		];
+	});
+	return texts.map((text) => ({ invariant: 4, text }));
+}
+
+/** A poll that has told that its task has failed. */
+const saysFailed = (one: Received): boolean =>
+	one.call === 'poll' && one.meaning === 'failed' && one.status === 200 && hasArrived(one);
+
+/** So much of a reason stands in every text, whatever is made of the rest. */
+const KEPT = 7;
+
+/** Whoever says that a task has failed says why. */
+function withoutReason({ service: { books }, world }: Played, step: Step): string[] {
+	const reason = REASONS[world.service.spelling % REASONS.length]!.slice(0, KEPT);
+	const own = books.requests.filter((one) => one.step === step.number && one.call === 'poll');
+	const ids = new Set(own.filter(saysFailed).map(({ taskId = '' }) => taskId));
+	return [...ids].flatMap((id) => {
+		// Of a response that was changed on its way, nobody knows what is left.
+		const isSure = own.every((one) => one.taskId !== id || hasArrived(one));
+		if (!isSure || books.kindsOf(id).length > 1) return [];
+		const told = shownBy(step).split(`task ${id} ended with the status "`).slice(1);
+		const bare = told.find((text) => !text.slice(text.indexOf('"') + 1).startsWith(`: ${reason}`));
+		return bare === undefined ? [] : [`it does not say why task ${id} has failed`];
+	});
+}
+
+/** Where a user wants a summary, there is one. */
+function withoutSummary({ flow, parks }: Step, { node, outputs }: NodeRun): string[] {
+	const isMaker = node === MAKE && ['generation', 'edit'].includes(flow.make) && !flow.dryRun;
+	const isWaiter = node === COLLECT && flow.collect === 'imageWait';
+	if (flow.options.addSummary !== true || !(isMaker || isWaiter)) return [];
+	// There the engine merges what failed with what entered, and may lose it.
+	if (parks > 0 && flow.onError === 'continueErrorOutput') return [];
+	const items = outputs.flat().map(({ json }) => json as { details?: Details; summary?: unknown });
+	const isWhole = outputs.flat().some((item) => !isFailed(item));
+	if (!isWhole && items.every(({ details }) => details?.taskId === undefined)) return [];
+	const isThere = items.some(({ summary, details }) => (summary ?? details?.summary) !== undefined);
+	return isThere ? [] : [`${node} has no summary`];
+}
+
+interface Details {
+	taskId?: unknown;
+	summary?: unknown;
+}
+
+/** Where one task ends the run of a node that only waits, its error names all that can still be had. */
+function passedOver({ service: { books } }: Played, step: Step, run: NodeRun): string[] {
+	const context = (run.error as { context?: { details?: Details } } | undefined)?.context;
+	const isOfTask = context?.details?.taskId !== undefined && run.outputs.flat().length === 0;
+	if (run.node !== COLLECT || !isOfTask || !waits(step.flow, run)) return [];
+	const text = shownBy(step);
+	return run.input.flatMap(({ json: { taskId } }) => {
+		const polls = books.requests.filter((one) => one.call === 'poll' && one.taskId === taskId);
+		// What is over has nothing to give; of what a changed response makes of it nobody knows.
+		const mayBeHad = polls.every(
+			(one) => one.meaning === 'passing' || one.meaning === 'open' || one.meaning === 'success',
+		);
+		return !mayBeHad || text.includes(String(taskId))
+			? []
+			: [`${run.node} has failed, and does not name task ${String(taskId)}`];
+	});
+}
+
+/** What the item of a task says of it stays with its image, and with the task while it is open. */
+export function lostFact(item: Item, given: Item['json']): string | undefined {
+	const isOpen = pictureIn(item) === undefined && item.json.images === undefined;
+	const facts = [
+		'model',
+		'prompt',
+		'estimatedCost',
+		'taskType',
+		...(isOpen ? ['submittedAt'] : []),
+	];
+	const lost = facts.find((fact) => given[fact] !== undefined && item.json[fact] === undefined);
+	return lost === undefined ? undefined : `its ${lost} is lost`;
+}
