@@ -178,11 +178,7 @@ oldest('on n8n 1, which has no AI Node SDK', () => {
 	afterAll(close);
 
 	it('the package loads, and the chat model says what it needs', async () => {
-		const types: Json[] = await (
-			await fetch(`${server.url}/types/nodes.json`, {
-				headers: { cookie: server.cookie, 'browser-id': server.browserId },
-			})
-		).json();
+		const types = await server.types('nodes');
 		const own = types
 			.map(({ name }) => name)
 			.filter((name) => /^n8n-nodes-media-gateway\./.test(name));

@@ -21,9 +21,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 		packed = await packPackage();
 		gateway = await startGateway();
 		server = await startServer({ version, package: packed.tarball });
-		types = (await (
-			await fetch(`${server.url}/types/nodes.json`, { headers: { cookie: server.cookie } })
-		).json()) as Json[];
+		types = await server.types('nodes');
 	});
 
 	afterAll(async () => {
@@ -54,9 +52,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 	});
 
 	it('serves the drawings of every node and of the credential', async () => {
-		const credentials = (await (
-			await fetch(`${server.url}/types/credentials.json`, { headers: { cookie: server.cookie } })
-		).json()) as Json[];
+		const credentials = await server.types('credentials');
 		const own = [
 			...types.filter(({ name }) => name.startsWith(`${packed.name}.`)),
 			...credentials.filter(({ name }) => name === 'mediaGatewayApi'),
