@@ -133,9 +133,10 @@ export function createClient({
 		plan: RequestPlan,
 		timeLeftMs?: () => number,
 		way?: SendOnce,
+		first?: boolean,
 	): Promise<Outcome> {
 		try {
-			return await sendInTurn(plan, timeLeftMs, way);
+			return await sendInTurn(plan, timeLeftMs, way, first);
 		} catch (reason) {
 			// What the gateway, or the host, said to the others holds for this one.
 			const ofHost = lastRefusals.get(foreignLimiter(plan) ?? limiter);
@@ -149,6 +150,7 @@ export function createClient({
 		plan: RequestPlan,
 		timeLeftMs?: () => number,
 		way: SendOnce = usualWay,
+		first?: boolean,
 	): Promise<Outcome> {
 		let timeoutMs: number | undefined;
 		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
@@ -174,14 +176,15 @@ export function createClient({
 			}
 			return outcome;
 		};
-		if (foreign === undefined) return await limiter.run(send, isWanted);
+		if (foreign === undefined) return await limiter.run(send, isWanted, first);
 		// Numbers that the user has chosen hold for all requests of the run.
 		for (;;) {
 			try {
-				return await foreign.run(async (permit) => {
+				const inTurn = async (permit: Permit): Promise<Outcome> => {
 					const mayStart = (): boolean => !foreign.isPausedSince(permit);
-					return await limiter.run(async () => await send(permit), mayStart);
-				});
+					return await limiter.run(async () => await send(permit), mayStart, first);
+				};
+				return await foreign.run(inTurn, undefined, first);
 			} catch (reason) {
 				// The host has asked for a pause while this one was waiting for its turn.
 				if (!(reason instanceof TakenBack)) return await Promise.reject(reason);
@@ -195,8 +198,9 @@ export function createClient({
 		isForPaid = plan.call === 'poll' || plan.call === 'download',
 	): Promise<Sent> {
 		let quotaRefusals = 0;
+		let first = false;
 		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await sendOnce(plan, undefined, way);
+			const outcome = await sendOnce(plan, undefined, way, first);
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const random = clock.random();
 			const nowMs = wallClock();
@@ -215,6 +219,7 @@ export function createClient({
 				return { outcome, attempts };
 			}
 			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();
+			first = decision.first === true;
 			// The rate limiter itself holds back what was sent too fast.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}

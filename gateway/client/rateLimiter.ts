@@ -89,6 +89,7 @@ export class RateLimiter {
 		enter: (permit: Permit) => void;
 		refuse: (reason: unknown) => void;
 		isWanted: () => boolean;
+		first: boolean;
 	}> = [];
 
 	private closed?: { reason: unknown };
@@ -147,12 +148,19 @@ export class RateLimiter {
 	 *
 	 * @param send gets a permit, to be shown at `refused`
 	 * @param isWanted whether it is still to be sent, when its turn has come
+	 * @param first whether it goes before those that wait, except for others that do
 	 * @throws NotSent if the gateway has been refusing everything for minutes; TakenBack
 	 */
-	async run<T>(send: (permit: Permit) => Promise<T>, isWanted = () => true): Promise<T> {
+	async run<T>(
+		send: (permit: Permit) => Promise<T>,
+		isWanted = () => true,
+		first = false,
+	): Promise<T> {
 		const permit = await new Promise<Permit>((enter, refuse) => {
 			if (this.closed !== undefined) return refuse(this.closed.reason);
-			this.queue.push({ enter, refuse, isWanted });
+			const place = first ? this.queue.findIndex((waiting) => !waiting.first) : -1;
+			const entry = { enter, refuse, isWanted, first };
+			this.queue.splice(place < 0 ? this.queue.length : place, 0, entry);
 			this.admit();
 		});
 		try {

@@ -8,6 +8,12 @@ const MOST_ATTEMPTS = 6;
 /** A request over the rate limit is tried again for longer: the send rate adapts to the gateway. */
 const MOST_RATE_LIMITED_ATTEMPTS = 15;
 
+/**
+ * After so many it goes before others, such as status checks, which would take what the gateway
+ * accepts each time. Not from the first: where everything is refused, each try is to be another one.
+ */
+const ATTEMPTS_IN_TURN = 7;
+
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 20_000;
 
@@ -20,8 +26,11 @@ export const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }
-	/** `rateLimited`: the pause is for the whole run, not for this request alone. */
-	| { again: true; afterMs: number; rateLimited: boolean };
+	/**
+	 * `rateLimited`: the pause is for the whole run, not for this request alone. `first`: the request
+	 * goes before those that wait.
+	 */
+	| { again: true; afterMs: number; rateLimited: boolean; first?: boolean };
 
 /** Whether an outcome is a 429 for sending too often. */
 export function isRateLimited(outcome: Outcome): boolean {
@@ -122,7 +131,12 @@ export function decideRetry({
 	}
 	if (isRateLimited(outcome)) {
 		return attempts < MOST_RATE_LIMITED_ATTEMPTS
-			? { again: true, afterMs: asked ?? 0, rateLimited: true }
+			? {
+					again: true,
+					afterMs: asked ?? 0,
+					rateLimited: true,
+					first: attempts >= ATTEMPTS_IN_TURN,
+				}
 			: { again: false };
 	}
 	if (attempts >= MOST_ATTEMPTS) return { again: false };

@@ -1,5 +1,9 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
-import { planDownload, planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import {
+	planDownload,
+	planGeneration,
+	planTaskQuery,
+} from '../../../gateway/protocol/requestPlan.js';
 import {
 	mergeRateStates,
 	RateLimiter,
@@ -179,6 +183,31 @@ test.each<[string, Omit<Load, 'limit' | 'seed'>, (seed: number) => RateLimit, nu
 	expect(Math.max(...all.map(({ failed }) => failed))).toBe(0);
 	expect(Math.max(...all.map((report) => report.seconds))).toBeLessThan(seconds);
 	expect(Math.max(...all.map((report) => report.refused))).toBeLessThan(refused);
+});
+
+test('status checks do not keep a refused request from its turn', async () => {
+	const clock = new FakeClock(1);
+	let last = -Infinity;
+	const oneAfterAPause = (now: number): boolean => {
+		const accepts = now - last > 500;
+		last = now;
+		return accepts;
+	};
+	const gateway = new VirtualGateway(clock, oneAfterAPause, () => 20);
+	const client = createClient({
+		limiter: new RateLimiter({ concurrency: 2, requestsPerSecond: 20, clock }),
+		clock,
+		wallClock: clock.now,
+		sendOnce: async () => await gateway.receive(() => response(200, { id: '1', status: 'queued' })),
+	});
+	let sent = false;
+	const polls = (async () => {
+		while (!sent) await client.sendOnce(planTaskQuery('generation', '1'));
+	})();
+	const submit = client.send(planGeneration({ model: 'm', prompt: 'p' }, 'query')).finally(() => {
+		sent = true;
+	});
+	await expect(clock.run(Promise.all([polls, submit]))).resolves.toBeDefined();
 });
 
 describe('without a limit', () => {

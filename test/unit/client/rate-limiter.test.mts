@@ -69,6 +69,24 @@ describe('what may be under way', () => {
 		await clock.run(Promise.all(requests));
 		expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
 	});
+
+	test('is let out before what waits where it goes first, in the order of arrival', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const order: string[] = [];
+		const run = async (name: string, first?: boolean): Promise<void> =>
+			await limiter.run(
+				async () => {
+					order.push(name);
+					await clock.sleep(10);
+				},
+				undefined,
+				first,
+			);
+		const sent = [run('a'), run('b'), run('c', true), run('d'), run('e', true)];
+		await clock.run(Promise.all(sent));
+		expect(order).toEqual(['a', 'c', 'e', 'b', 'd']);
+	});
 });
 
 describe('requests per second', () => {
