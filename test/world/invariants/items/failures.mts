@@ -89,7 +89,12 @@ export function failedBefore(played: Played, step: Step): string[] {
 			);
 			const had = polls.findLast(({ step: of }) => of < number);
 			const hasFailed = had?.meaning === 'failed' && hasArrived(had);
-			if (!hasFailed || polls.every(({ step: of }) => of !== number)) return [];
+			// The new one may have the same ID, as the other kind of task or of another account.
+			const isAnother = requests.some(
+				(request) =>
+					request.step === number && request.call === 'submit' && request.taskId === taskId,
+			);
+			if (!hasFailed || isAnother || polls.every(({ step: of }) => of !== number)) return [];
 			return [`act ${number} waits again for task ${String(taskId)}, which had failed`];
 		});
 	});

@@ -59,19 +59,23 @@ function hopedFor(
 	const gone = new Map<string, Received>();
 	return polls.flatMap((poll): Breach[] => {
 		const { taskId = '', kind, meaning, at } = poll;
-		const name = `${kind} task ${taskId}`;
 		const task = books.task(String(kind), taskId);
-		const item = input.find((one) => one.taskId === taskId);
-		if (task === undefined || (flow.make === 'nothing' && item?.submittedAt === undefined))
+		if (task === undefined) {
+			// Looked for as the other kind, but nothing certain came of it.
+			if (meaning !== 'missing' || !hasArrived(poll)) gone.delete(taskId);
 			return [];
-		const before = gone.get(name);
+		}
+		const item = input.find((one) => one.taskId === taskId);
+		if (flow.make === 'nothing' && item?.submittedAt === undefined) return [];
+		const before = gone.get(taskId);
 		const bornAt = Math.max(task.createdAt, task.charge.heardAt ?? 0);
 		const isOld = at - bornAt > OLD_MS;
-		if (!seen.has(name) && isOld && meaning === 'missing' && hasArrived(poll)) gone.set(name, poll);
-		seen.add(name);
+		const isFirst = !seen.has(taskId);
+		seen.add(taskId);
+		if (isFirst && isOld && meaning === 'missing' && hasArrived(poll)) gone.set(taskId, poll);
 		if (before === undefined) return [];
 		const seconds = Math.round((before.at - bornAt) / 1000);
-		const text = `the ${name} was polled again, though it was unknown ${seconds} s after its submit`;
+		const text = `the ${kind} task ${taskId} was polled again, though it was unknown ${seconds} s after its submit`;
 		return [{ invariant: 7, text }];
 	});
 }
