@@ -89,10 +89,13 @@ export function failedBefore(played: Played, step: Step): string[] {
 			);
 			const had = polls.findLast(({ step: of }) => of < number);
 			const hasFailed = had?.meaning === 'failed' && hasArrived(had);
-			// The new one may have the same ID, as the other kind of task or of another account.
+			// The new one may have the same ID, as the other kind of task or of another account; so may one
+			// that is still waited for, and is looked for as this kind after a 404.
 			const isAnother = requests.some(
-				(request) =>
-					request.step === number && request.call === 'submit' && request.taskId === taskId,
+				({ step: of, call, taskId: id, kind }) =>
+					of === number &&
+					id === taskId &&
+					(call === 'submit' || (call === 'poll' && kind !== taskType)),
 			);
 			if (!hasFailed || isAnother || polls.every(({ step: of }) => of !== number)) return [];
 			return [`act ${number} waits again for task ${String(taskId)}, which had failed`];

@@ -57,8 +57,12 @@ function hopedFor(
 ): Breach[] {
 	const seen = new Set<string>();
 	const gone = new Map<string, Received>();
+	const lookedFrom = new Map<string, number>();
 	return polls.flatMap((poll): Breach[] => {
 		const { taskId = '', kind, meaning, at } = poll;
+		// A look that is repeated counts from its first request, and that may be one as the other kind.
+		const from = lookedFrom.get(taskId) ?? at;
+		lookedFrom.set(taskId, from);
 		const task = books.task(String(kind), taskId);
 		if (task === undefined) {
 			// Looked for as the other kind, but nothing certain came of it.
@@ -69,7 +73,7 @@ function hopedFor(
 		if (flow.make === 'nothing' && item?.submittedAt === undefined) return [];
 		const before = gone.get(taskId);
 		const bornAt = Math.max(task.createdAt, task.charge.heardAt ?? 0);
-		const isOld = at - bornAt > OLD_MS;
+		const isOld = from - bornAt > OLD_MS;
 		const isFirst = !seen.has(taskId);
 		seen.add(taskId);
 		if (isFirst && isOld && meaning === 'missing' && hasArrived(poll)) gone.set(taskId, poll);
