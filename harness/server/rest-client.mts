@@ -267,7 +267,7 @@ export class RestClient extends RestSession {
 	 * @param are the test of what is waited for. Default: anything whole
 	 * @param withinMs milliseconds for both. Default 30 000
 	 * @returns the descriptions, also those that are not what was waited for when the time is over
-	 * @throws SyntaxError if no whole file came within the time
+	 * @throws what the last attempt threw, if no whole file came within the time
 	 */
 	async types(
 		kind: 'nodes' | 'credentials',
@@ -275,11 +275,16 @@ export class RestClient extends RestSession {
 		withinMs = 30_000,
 	): Promise<Json[]> {
 		const headers = { cookie: this.cookie, 'browser-id': this.browserId };
+		const read = async (): Promise<Json[]> => {
+			const response = await fetch(`${this.url}/types/${kind}.json`, { headers });
+			return (await response.json()) as Json[];
+		};
 		for (const deadline = Date.now() + withinMs; ; await sleep(200)) {
-			const text = await (await fetch(`${this.url}/types/${kind}.json`, { headers })).text();
-			const late = Date.now() > deadline;
-			const types = late ? (JSON.parse(text) as Json[]) : (parseJson(text) as unknown);
-			if (Array.isArray(types) && (late || are(types))) return types;
+			// A file that is emptied while it is served ends too early: that throws as well.
+			const types = await read().catch((error: unknown) => error as Error);
+			const isLate = Date.now() > deadline;
+			if (Array.isArray(types) && (isLate || are(types))) return types;
+			if (isLate) throw types;
 		}
 	}
 
