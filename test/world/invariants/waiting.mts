@@ -8,6 +8,7 @@ import type { Received } from '../service/books.mjs';
 import {
 	callsOf,
 	concurrencyOf,
+	hasArrived,
 	historyOf,
 	isFailed,
 	isRetry,
@@ -76,8 +77,10 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 				request.at <= run.endedAt,
 		);
 		const last = polls.at(-1);
-		// What was there a moment ago is not gone because of one 404.
-		const wasThere = taskType !== undefined && polls.at(-2)?.meaning === 'open';
+		// What was there a moment ago, as far as the node could hear, is not gone because of one 404.
+		const before = polls.at(-2);
+		const wasHeard = before?.meaning === 'open' && hasArrived(before);
+		const wasThere = taskType !== undefined && wasHeard;
 		const task = service.books.task(String(taskType ?? last?.kind), taskId);
 		if (last?.meaning === undefined || task === undefined) return [];
 		// Where it is missing as what it was asked for, the error names the kind as which it was found.

@@ -58,6 +58,7 @@ function hopedFor(
 	const seen = new Set<string>();
 	const gone = new Map<string, Received>();
 	const lookedFrom = new Map<string, number>();
+	const unsure = new Set<string>();
 	return polls.flatMap((poll): Breach[] => {
 		const { taskId = '', kind, meaning, at } = poll;
 		// A look that is repeated counts from its first request, and that may be one as the other kind.
@@ -65,8 +66,10 @@ function hopedFor(
 		lookedFrom.set(taskId, from);
 		const task = books.task(String(kind), taskId);
 		if (task === undefined) {
-			// Looked for as the other kind, but nothing certain came of it.
-			if (meaning !== 'missing' || !hasArrived(poll)) gone.delete(taskId);
+			// Looked for as the other kind: where nothing certain came of it, a 404 as its own says little.
+			if (meaning === 'missing' && hasArrived(poll)) unsure.delete(taskId);
+			else unsure.add(taskId);
+			if (unsure.has(taskId)) gone.delete(taskId);
 			return [];
 		}
 		const item = input.find((one) => one.taskId === taskId);
@@ -76,7 +79,8 @@ function hopedFor(
 		const isOld = from - bornAt > OLD_MS;
 		const isFirst = !seen.has(taskId);
 		seen.add(taskId);
-		if (isFirst && isOld && meaning === 'missing' && hasArrived(poll)) gone.set(taskId, poll);
+		const isSure = hasArrived(poll) && !unsure.has(taskId);
+		if (isFirst && isOld && meaning === 'missing' && isSure) gone.set(taskId, poll);
 		if (before === undefined) return [];
 		const seconds = Math.round((before.at - bornAt) / 1000);
 		const text = `the ${kind} task ${taskId} was polled again, though it was unknown ${seconds} s after its submit`;
@@ -99,6 +103,9 @@ function givenUpAtOnce({ input }: Played, step: Step, polls: Received[]): Breach
 		if (last === undefined) return [];
 		const isOver = last.at - own[0]!.at > flow.maxWait * 1000 - ROUND_MS;
 		if (before?.meaning !== 'open' || last.meaning !== 'missing' || isOver) return [];
+		// An answer that nobody has heard tells nothing, and a look as the other kind may be refused for good.
+		const looks = polls.filter(({ taskId, at }) => taskId === last.taskId && at >= last.at);
+		if (!hasArrived(before) || looks.some(({ meaning }) => meaning === 'final')) return [];
 		return [{ invariant: 4, text: `the ${name} was given up after a single 404` }];
 	});
 }
