@@ -85,8 +85,9 @@ function ledger(played: Played, step: Step): string[] {
 	const { books } = service;
 	const { flow, number, result, ended, endedAt } = step;
 	const isKept = periodOf(step) !== 'run' && isProduction(flow);
-	// What is stored is that of the last act.
-	if (!isKept || step !== steps.at(-1) || result === undefined || ended !== 'done') return [];
+	// What is stored is that of the last act; a Stop ends it too.
+	const isEnded = ended === 'done' || ended === 'stopped';
+	if (!isKept || step !== steps.at(-1) || result === undefined || !isEnded) return [];
 	if (isTool(flow) || !isListed(books.requests)) return [];
 	const nodes = Object.values(result.workflow.staticData ?? {}) as Array<Record<string, Kept>>;
 	const rows = nodes.flatMap((node) => Object.values(node).flatMap(({ runs = [] }) => runs));
@@ -103,8 +104,9 @@ function ledger(played: Played, step: Step): string[] {
 		if (name.slice(0, 7) !== nameOf('month', world, endedAt) || kept >= cost - 1e-6) return [];
 		return [`${shown(cost)} was charged on ${name}, and ${shown(kept)} is kept for the budget`];
 	});
-	// Estimated is what the form says, and charged what the extra fields say.
-	if (flow.extra !== undefined) return wrong;
+	// Estimated is what the form says, and charged what the extra fields say. What a Stop has cut off
+	// may not have reached the gateway.
+	if (flow.extra !== undefined || ended === 'stopped') return wrong;
 	const most = sumOf(charges) + unknownCost(played, step);
 	const kept = keptOn(() => true);
 	if (kept <= most + 1e-6) return wrong;
