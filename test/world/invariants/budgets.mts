@@ -88,7 +88,7 @@ function ledger(played: Played, step: Step): string[] {
 	// What is stored is that of the last act; a Stop ends it too.
 	const isEnded = ended === 'done' || ended === 'stopped';
 	if (!isKept || step !== steps.at(-1) || result === undefined || !isEnded) return [];
-	if (isTool(flow) || !isListed(books.requests)) return [];
+	if (!isListed(books.requests)) return [];
 	const nodes = Object.values(result.workflow.staticData ?? {}) as Array<Record<string, Kept>>;
 	const rows = nodes.flatMap((node) => Object.values(node).flatMap(({ runs = [] }) => runs));
 	const keptOn = (isDay: (day: string) => boolean): number =>
@@ -105,8 +105,8 @@ function ledger(played: Played, step: Step): string[] {
 		return [`${shown(cost)} was charged on ${name}, and ${shown(kept)} is kept for the budget`];
 	});
 	// Estimated is what the form says, and charged what the extra fields say. What a Stop has cut off
-	// may not have reached the gateway.
-	if (flow.extra !== undefined || ended === 'stopped') return wrong;
+	// may not have reached the gateway. Of a tool only what is missing is looked for.
+	if (flow.extra !== undefined || ended === 'stopped' || isTool(flow)) return wrong;
 	const most = sumOf(charges) + unknownCost(played, step);
 	const kept = keptOn(() => true);
 	if (kept <= most + 1e-6) return wrong;
