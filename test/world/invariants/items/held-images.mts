@@ -68,9 +68,11 @@ export function notLost({ service }: Played, run: NodeRun, step: Step): string[]
 	const { outputs, startedAt, endedAt } = run;
 	const { flow } = step;
 	const own = service.books.requests.filter(
-		// The next round of a loop may well get it; one that was suspended has others download.
+		// The next round of a loop may well get it; one that was suspended has others download, before.
 		({ step: of, at }) =>
-			of === step.number && (step.parks > 0 || (at >= startedAt && at <= endedAt)),
+			of === step.number &&
+			(step.parks > 0 || at >= startedAt) &&
+			(at <= endedAt || (step.parks > 0 && flow.as !== 'loop')),
 	);
 	return outputs
 		.flat()
