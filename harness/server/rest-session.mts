@@ -76,6 +76,34 @@ export class RestSession {
 		return parsed?.data ?? parsed;
 	}
 
+	/**
+	 * The descriptions that the editor loads. n8n writes them into a file after each change, and
+	 * responds before the file is whole: half a file, or one from before, is asked for again.
+	 * @param kind which file
+	 * @param are the test of what is waited for. Default: anything whole
+	 * @param withinMs milliseconds for both. Default 30 000
+	 * @returns the descriptions, also those that are not what was waited for when the time is over
+	 * @throws what the last attempt threw, if no whole file came within the time
+	 */
+	async types(
+		kind: 'nodes' | 'credentials',
+		are: (types: Json[]) => boolean = () => true,
+		withinMs = 30_000,
+	): Promise<Json[]> {
+		const headers = { cookie: this.cookie, 'browser-id': this.browserId };
+		const read = async (): Promise<Json[]> => {
+			const response = await fetch(`${this.url}/types/${kind}.json`, { headers });
+			return (await response.json()) as Json[];
+		};
+		for (const deadline = Date.now() + withinMs; ; await sleep(200)) {
+			// A file that is emptied while it is served ends too early: that throws as well.
+			const types = await read().catch((error: unknown) => error as Error);
+			const isLate = Date.now() > deadline;
+			if (Array.isArray(types) && (isLate || are(types))) return types;
+			if (isLate) throw types;
+		}
+	}
+
 	/** Sets the owner up on an empty database, and logs in unless the session still holds. */
 	async login(): Promise<void> {
 		const settings = await this.rest('GET', '/settings');
