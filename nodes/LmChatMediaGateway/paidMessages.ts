@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
 import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
+import { runIndexOf } from '../shared/run/runContext';
 
 /** What is kept in the node's context: JSON that n8n stores with the execution. */
 interface Notes {
@@ -145,7 +146,7 @@ function notesOf(context: IExecuteFunctions): Notes {
 
 /** What is noted of the run that asks. What an earlier run was given has left its node. */
 function runOf(context: IExecuteFunctions, { runs }: Notes): AskingRun {
-	const { $runIndex: runIndex = 0 } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
+	const runIndex = runIndexOf(context);
 	// Within an agent that is a tool of another agent, the engine runs the outer one.
 	const { parentNode } = context as { parentNode?: Partial<INode> };
 	const asking = `by ${context.getExecuteData().node.name} ${parentNode?.name ?? ''}`;

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
-import { isTool } from '../run/runContext';
+import { isTool, runIndexOf } from '../run/runContext';
 import type { Budget } from './budget';
 
 /** In the node's context, which outlives the tries of Retry On Fail. */
@@ -47,8 +47,7 @@ export class RunBudget implements Budget {
 
 	/** n8n's Retry of a failed execution is another one: a person has looked, and starts anew. */
 	private run(): string {
-		const { $runIndex } = this.context.getWorkflowDataProxy(0) as { $runIndex?: number };
-		return `${this.context.getExecutionId()} ${$runIndex ?? 0}`;
+		return `${this.context.getExecutionId()} ${runIndexOf(this.context)}`;
 	}
 
 	private spentBefore(): number {

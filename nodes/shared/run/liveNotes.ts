@@ -1,6 +1,7 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { isJsonObject } from '../../../gateway/util/json';
 import type { PaidNote } from './paid';
+import { runIndexOf } from './runContext';
 
 /** Under this name what was paid for lies in a node's context. */
 export const PAID_KEY = 'mediaGatewayPaid';
@@ -48,7 +49,7 @@ function readNotes(stored: unknown): PaidNote[] {
 
 /** What earlier tries of a run have paid for, by input item: for a try that ends before it has begun. */
 export function notesOfRun(context: IExecuteFunctions): Map<number, PaidNote> {
-	const { $runIndex: runIndex = 0 } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
+	const runIndex = runIndexOf(context);
 	const executionId = context.getExecutionId() ?? '';
 	const notes = readNotes(context.getContext('node')[PAID_KEY]).filter(
 		(note) => note.executionId === executionId && note.runIndex === runIndex,

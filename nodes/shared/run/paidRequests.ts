@@ -17,7 +17,7 @@ import {
 	type Paid,
 	type PaidNote as Note,
 } from './paid';
-import type { Run } from './runContext';
+import { runIndexOf, type Run } from './runContext';
 
 /** A paid request of one item, before it is sent. */
 export interface PaidRequest {
@@ -84,8 +84,7 @@ const inUse = new WeakSet<Note>();
  */
 export function openPaidRequests(run: Run): PaidRequests {
 	const { context, isTool } = run;
-	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
-	const runIndex = $runIndex ?? 0;
+	const runIndex = runIndexOf(context);
 	const executionId = context.getExecutionId() ?? '';
 	const isSameRun = (note: Note): boolean =>
 		note.executionId === executionId && note.runIndex === runIndex;

@@ -62,6 +62,12 @@ export function isTool(context: IExecuteFunctions): boolean {
 	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }
 
+/** How often the engine has run this node before in this execution, as in a loop: 0 the first time. */
+export function runIndexOf(context: IExecuteFunctions): number {
+	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
+	return $runIndex ?? 0;
+}
+
 /**
  * Opens a run: one rate limiter, one clock and one stop for all items of an execution.
  *
