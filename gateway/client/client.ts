@@ -1,16 +1,12 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
-import { isJsonObject, type JsonObject } from '../util/json';
+import type { JsonObject } from '../util/json';
 import { isGood, retryAfterMs, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
+import { addressOf, KnownAddresses } from './knownAddresses';
 import { NotSent, TakenBack, type Permit, type RateLimiter } from './rateLimiter';
-import {
-	decideRetry,
-	isLikelyWrongAddress,
-	isRateLimited,
-	LONGEST_RETRY_AFTER_MS,
-} from './retryPolicy';
+import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
@@ -40,8 +36,34 @@ export interface Sent {
 	attempts: number;
 }
 
+export interface RequestOptions {
+	/** How to make the attempts, if not in the usual way. */
+	sendOnce?: SendOnce;
+	/**
+	 * Whether the request leads to something that was paid for: then an address that does not respond
+	 * is waited for, even if it has never responded in this run. Status checks and downloads do,
+	 * unless told otherwise.
+	 */
+	isForPaid?: boolean;
+}
+
+/** @see Client */
+export const createClient = (options: ClientOptions): Client => new Client(options);
+
 /** Sends plans through the rate limiter, again where the rules allow it. */
-export interface Client {
+export class Client {
+	private readonly addresses: KnownAddresses;
+
+	/** What was last refused for its rate. */
+	private lastRefusal?: Outcome;
+
+	/** A refusal of a paid request for so long that the others need not be sent, and until when. */
+	private longRefusal?: { outcome: Outcome; until: number };
+
+	constructor(private readonly options: ClientOptions) {
+		this.addresses = new KnownAddresses(options.wallClock);
+	}
+
 	/**
 	 * One attempt, in turn.
 	 *
@@ -49,187 +71,127 @@ export interface Client {
 	 *   not sent
 	 * @throws TakenBack if it was not sent for that reason
 	 */
-	sendOnce(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome>;
-	/**
-	 * @param way how to make the attempts, if not in the usual way
-	 * @param isForPaid whether it leads to something that was paid for: then an address that does not
-	 *   respond is waited for, even if it has never responded in this run
-	 */
-	sendWithRetry(plan: RequestPlan, way?: SendOnce, isForPaid?: boolean): Promise<Sent>;
+	async attempt(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome> {
+		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
+	}
+
+	/** As many attempts in turn as the rules allow (`decideRetry`), until a response is good. */
+	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
+		const { clock, limiter, onRepeat, sendOnce, wallClock } = this.options;
+		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
+		let quotaRefusals = 0;
+		for (let attempts = 1; ; attempts += 1) {
+			const outcome = await this.attemptInTurn(plan, options.sendOnce ?? sendOnce);
+			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
+			const decision = decideRetry({
+				plan,
+				outcome,
+				attempts,
+				quotaRefusals,
+				random: clock.random(),
+				nowMs: wallClock(),
+				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),
+			});
+			const { circuitOpen } = this.hostLimiter(plan) ?? limiter;
+			if (!decision.again || (decision.rateLimited && circuitOpen)) return { outcome, attempts };
+			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();
+			// The rate limiter itself holds back what was sent too fast.
+			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
+		}
+	}
+
 	/**
 	 * The same for who can only work with a good response.
 	 *
 	 * @returns the JSON of the response
 	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
 	 */
-	send(plan: RequestPlan, way?: SendOnce): Promise<JsonObject>;
-}
-
-/** What a run has found out about the addresses that it sends requests to. */
-class KnownAddresses {
-	/** From these something has come that only the right server sends. */
-	private readonly proven = new Set<string>();
-
-	/** When a request to the others first came to nothing. */
-	private readonly failingSince = new Map<string, number>();
-
-	/** @param now milliseconds */
-	constructor(private readonly now: () => number) {}
-
-	note(plan: RequestPlan, outcome: Outcome): void {
-		const address = addressOf(plan);
-		const isResponse = outcome.kind === 'response' && outcome.httpCode < 500;
-		if (isResponse && isJsonObject(outcome.json)) {
-			this.proven.add(address);
-			this.failingSince.delete(address);
-		} else if (isLikelyWrongAddress(outcome) && !this.failingSince.has(address)) {
-			this.failingSince.set(address, this.now());
-		}
+	async send(plan: RequestPlan, options?: RequestOptions): Promise<JsonObject> {
+		const { outcome, attempts } = await this.request(plan, options);
+		if (isGood(outcome)) return outcome.json;
+		throw errorFor(plan, outcome, attempts);
 	}
 
-	/**
-	 * For how long nothing of use has come from an address that is likely to be wrong, in
-	 * milliseconds; undefined where it is worth waiting for.
-	 *
-	 * @param isForPaid whether the request leads to something that was paid for
-	 */
-	nothingForMs(plan: RequestPlan, outcome: Outcome, isForPaid: boolean): number | undefined {
-		if (!isLikelyWrongAddress(outcome)) return undefined;
-		const address = addressOf(plan);
-		// A server that gives a web page in place of an image goes on giving it.
-		const isPage =
-			plan.call === 'download' && outcome.kind === 'response' && /^\s*</.test(outcome.text);
-		if (!isPage && (isForPaid || this.proven.has(address))) return undefined;
-		return this.now() - (this.failingSince.get(address) ?? this.now());
-	}
-}
-
-/** What is on one server: images may lie on any. */
-function addressOf({ call, path }: RequestPlan): string {
-	if (call !== 'download') return call === 'listing' ? 'listing' : 'gateway';
-	try {
-		return new URL(path).origin;
-	} catch {
-		return path;
-	}
-}
-
-/** @see Client */
-export function createClient({
-	sendOnce: usualWay,
-	limiter,
-	hostLimiter,
-	clock,
-	wallClock,
-	onRepeat,
-}: ClientOptions): Client {
-	const lastRefusals = new WeakMap<RateLimiter, Outcome>();
-	const addresses = new KnownAddresses(wallClock);
-
-	const foreignLimiter = (plan: RequestPlan): RateLimiter | undefined =>
-		plan.call === 'download' ? hostLimiter?.(addressOf(plan)) : undefined;
-
-	async function sendOnce(
+	/** One attempt in turn; what was said to other requests may hold for this one, which is not sent. */
+	private async attemptInTurn(
 		plan: RequestPlan,
+		sendOnce: SendOnce,
 		timeLeftMs?: () => number,
-		way?: SendOnce,
-		first?: boolean,
 	): Promise<Outcome> {
-		try {
-			return await sendInTurn(plan, timeLeftMs, way, first);
-		} catch (reason) {
-			// What the gateway, or the host, said to the others holds for this one.
-			const ofHost = lastRefusals.get(foreignLimiter(plan) ?? limiter);
-			const lastRefusal = ofHost ?? lastRefusals.get(limiter);
-			if (reason instanceof NotSent && lastRefusal !== undefined) return lastRefusal;
-			return await Promise.reject(reason);
-		}
-	}
-
-	async function sendInTurn(
-		plan: RequestPlan,
-		timeLeftMs?: () => number,
-		way: SendOnce = usualWay,
-		first?: boolean,
-	): Promise<Outcome> {
+		const { limiter } = this.options;
+		const host = this.hostLimiter(plan);
 		let timeoutMs: number | undefined;
-		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
-		const foreign = foreignLimiter(plan);
-		const judge = foreign ?? limiter;
+		const isWanted = (): boolean => {
+			timeoutMs = timeLeftMs?.();
+			return timeoutMs !== 0 && this.longRefusalOf(plan) === undefined;
+		};
 		const send = async (permit: Permit): Promise<Outcome> => {
-			const outcome = await way(plan, timeoutMs);
-			addresses.note(plan, outcome);
-			if (isRateLimited(outcome) && outcome.kind === 'response') {
-				lastRefusals.set(judge, outcome);
-				// Polls are repeated until their deadline, by whoever waits.
-				if (plan.call === 'poll') onRepeat?.();
-				const asked = retryAfterMs(outcome.headers['retry-after'], wallClock()) ?? 0;
-				// A pause longer than that is no pause: the request fails and says so.
-				judge.refused(permit, asked > LONGEST_RETRY_AFTER_MS ? 0 : asked);
-			} else if (
-				outcome.kind === 'response' &&
-				outcome.httpCode < 500 &&
-				outcome.httpCode !== 429
-			) {
-				// Good or not: it was not refused for its rate.
-				judge.accepted(permit);
-			}
+			const outcome = await sendOnce(plan, timeoutMs);
+			this.note(plan, outcome, permit);
 			return outcome;
 		};
-		if (foreign === undefined) return await limiter.run(send, isWanted, first);
-		// Numbers that the user has chosen hold for all requests of the run.
+		try {
+			if (host === undefined) return await limiter.run(send, isWanted);
+			return await this.sendInBothTurns(host, send);
+		} catch (reason) {
+			let known: Outcome | undefined;
+			if (reason instanceof NotSent) known = this.lastRefusal;
+			if (reason instanceof TakenBack) known = this.longRefusalOf(plan);
+			return known ?? (await Promise.reject(reason));
+		}
+	}
+
+	/** Sends to a foreign host: in its turn, and in that of the run, whose limits hold for all requests. */
+	private async sendInBothTurns(
+		host: RateLimiter,
+		send: (permit: Permit) => Promise<Outcome>,
+	): Promise<Outcome> {
+		const { limiter } = this.options;
 		for (;;) {
 			try {
-				const inTurn = async (permit: Permit): Promise<Outcome> => {
-					const mayStart = (): boolean => !foreign.isPausedSince(permit);
-					return await limiter.run(async () => await send(permit), mayStart, first);
-				};
-				return await foreign.run(inTurn, undefined, first);
+				return await host.run(async (permit) => {
+					// The host may ask for a pause while this request waits for the run's turn.
+					return await limiter.run(
+						async () => await send(permit),
+						() => !host.isPaused,
+					);
+				});
 			} catch (reason) {
-				// The host has asked for a pause while this one was waiting for its turn.
 				if (!(reason instanceof TakenBack)) return await Promise.reject(reason);
 			}
 		}
 	}
 
-	async function sendWithRetry(
-		plan: RequestPlan,
-		way?: SendOnce,
-		isForPaid = plan.call === 'poll' || plan.call === 'download',
-	): Promise<Sent> {
-		let quotaRefusals = 0;
-		let first = false;
-		for (let attempts = 1; ; attempts += 1) {
-			const outcome = await sendOnce(plan, undefined, way, first);
-			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
-			const random = clock.random();
-			const nowMs = wallClock();
-			const nothingForMs = addresses.nothingForMs(plan, outcome, isForPaid);
-			const decision = decideRetry({
-				plan,
-				outcome,
-				attempts,
-				quotaRefusals,
-				random,
-				nowMs,
-				nothingForMs,
-			});
-			const { circuitOpen } = foreignLimiter(plan) ?? limiter;
-			if (!decision.again || (decision.rateLimited && circuitOpen)) {
-				return { outcome, attempts };
-			}
-			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();
-			first = decision.first === true;
-			// The rate limiter itself holds back what was sent too fast.
-			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
+	/** What an outcome says about the rate, about the address, and to other requests. */
+	private note(plan: RequestPlan, outcome: Outcome, permit: Permit): void {
+		const { limiter, onRepeat, wallClock } = this.options;
+		const judge = this.hostLimiter(plan) ?? limiter;
+		this.addresses.note(plan, outcome);
+		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
+		if (!isRateLimited(outcome)) {
+			// Good or not: it was not refused for its rate.
+			if (outcome.httpCode !== 429) judge.accepted();
+			return;
 		}
+		this.lastRefusal = outcome;
+		// Polls are repeated until their deadline, by whoever waits.
+		if (plan.call === 'poll') onRepeat?.();
+		const now = wallClock();
+		const asked = retryAfterMs(outcome.headers['retry-after'], now) ?? 0;
+		// A pause longer than that is no pause: the request fails and says so, and so do the others.
+		const isTooLong = asked > LONGEST_RETRY_AFTER_MS;
+		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + asked };
+		judge.refused(permit, isTooLong ? 0 : asked);
 	}
 
-	async function send(plan: RequestPlan, way?: SendOnce): Promise<JsonObject> {
-		const { outcome, attempts } = await sendWithRetry(plan, way);
-		if (isGood(outcome)) return outcome.json;
-		throw errorFor(plan, outcome, attempts);
+	private longRefusalOf(plan: RequestPlan): Outcome | undefined {
+		const { longRefusal } = this;
+		if (!plan.paid || longRefusal === undefined) return undefined;
+		return this.options.wallClock() < longRefusal.until ? longRefusal.outcome : undefined;
 	}
 
-	return { sendOnce, sendWithRetry, send };
+	/** The limiter of a foreign host of images, if that is where a plan leads. */
+	private hostLimiter(plan: RequestPlan): RateLimiter | undefined {
+		return plan.call === 'download' ? this.options.hostLimiter?.(addressOf(plan)) : undefined;
+	}
 }

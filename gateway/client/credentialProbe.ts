@@ -1,7 +1,7 @@
 import { isJsonObject } from '../util/json';
 import { needsHttps } from '../protocol/errorBody';
 import { holdsModels, planModelList } from '../protocol/models';
-import type { HttpResponse, Fault, Outcome } from '../protocol/outcome';
+import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
 import { faultTexts, GATEWAY, LISTING, type Place } from '../errors/faultTexts';
 
@@ -21,113 +21,67 @@ export function planProbe(): RequestPlan {
 
 /** What the response to the probe says about address and key. */
 export function readProbe(outcome: Outcome): Verdict {
-	if (outcome.kind === 'fault') return { ok: false, message: faultMessage(outcome, GATEWAY) };
-	const { httpCode, json } = outcome;
-	const wrongPlace = readWrongPlace(outcome, GATEWAY);
-	if (wrongPlace !== undefined) return wrongPlace;
+	const problem = addressProblem(outcome, GATEWAY) ?? keyProblem(outcome as HttpResponse);
+	return verdict(problem, 'The gateway accepts the API key');
+}
+
+/** What the response of the listing (specification, 4.7) says about its address. */
+export function readListingProbe(outcome: Outcome): Verdict {
+	const problem = addressProblem(outcome, LISTING) ?? listingProblem(outcome as HttpResponse);
+	return verdict(problem, 'The model list is available');
+}
+
+const verdict = (problem: string | undefined, good: string): Verdict => ({
+	ok: problem === undefined,
+	message: problem ?? good,
+});
+
+function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 	const looksLikeGateway = isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
-	if (looksLikeGateway && (httpCode === 404 || (httpCode >= 200 && httpCode < 300))) {
-		return { ok: true, message: 'The gateway accepts the API key' };
-	}
+	const isGood = httpCode === 404 || (httpCode >= 200 && httpCode < 300);
+	if (looksLikeGateway && isGood) return undefined;
 	if (httpCode === 401 || httpCode === 403) {
-		return {
-			ok: false,
-			message: `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`,
-		};
+		return `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`;
 	}
 	if (httpCode === 429 || httpCode >= 500) {
-		return {
-			ok: false,
-			message: `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`,
-		};
+		return `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`;
 	}
-	return {
-		ok: false,
-		message: `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`,
-	};
+	return `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`;
 }
 
-/** Plans the test of the listing's address (specification, 4.7). It needs no key. */
-export function planListingProbe(): RequestPlan {
-	return planModelList();
-}
-
-/** What the response of the listing says about its address. */
-export function readListingProbe(outcome: Outcome): Verdict {
-	if (outcome.kind === 'fault') return { ok: false, message: faultMessage(outcome, LISTING) };
-	const { httpCode, json } = outcome;
-	const wrongPlace = readWrongPlace(outcome, LISTING);
-	if (wrongPlace !== undefined) return wrongPlace;
-	// Held back for a moment, it is there.
-	const isThere = httpCode === 200 ? holdsModels(planModelList(), json) : httpCode === 429;
-	if (isThere) return { ok: true, message: 'The model list is available' };
+function listingProblem({ httpCode, json }: HttpResponse): string | undefined {
+	// With 429 it is there, but receives too many requests for now.
+	if (httpCode === 429 || (httpCode === 200 && holdsModels(planModelList(), json)))
+		return undefined;
 	if (httpCode >= 500) {
-		return {
-			ok: false,
-			message: `The model list at 'Media URL' isn't available now (${httpCode}). Try again in a moment.`,
-		};
+		return `The model list at 'Media URL' isn't available now (${httpCode}). Try again in a moment.`;
 	}
-	return {
-		ok: false,
-		message: `There is no model list at 'Media URL' (${httpCode}). Check 'Media URL', or leave it empty if the list is at 'Base URL'.`,
-	};
+	return `There is no model list at 'Media URL' (${httpCode}). Check 'Media URL', or leave it empty if the list is at 'Base URL'.`;
 }
 
-/** What to tell where only the other of http and https is spoken at an address. */
-export function wrongProtocol(address: string, { name, field }: Place): Verdict {
-	const isHttps = address.startsWith('https:');
-	return {
-		ok: false,
-		message: `The server of ${name} uses ${isHttps ? 'http' : 'https'} at this address. ${field} must begin with ${isHttps ? 'http' : 'https'}://`,
-	};
-}
-
-/** Whether it may be that only the other of http and https is spoken at an address. */
-export function mayBeWrongProtocol(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault') return OF_THE_CONNECTION.includes(outcome.fault);
-	return needsHttps(outcome);
-}
-
-const OF_THE_CONNECTION: readonly Fault[] = [
-	'refused',
-	'unconnected',
-	'invalidAddress',
-	'reset',
-	'timeout',
-	'other',
-];
-
-/** Whether an outcome shows that something at an address speaks its protocol. */
-export function speaksProtocol(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault') return ['certificate', 'tlsMismatch'].includes(outcome.fault);
-	return !needsHttps(outcome);
-}
-
-function readWrongPlace(
-	{ httpCode, text, headers }: HttpResponse,
-	{ field }: Place,
-): Verdict | undefined {
+/** What is wrong with an address at which nothing of the gateway can be; undefined for a response that may be its own. */
+function addressProblem(outcome: Outcome, place: Place): string | undefined {
+	if (outcome.kind === 'fault') return faultProblem(outcome, place);
+	const { httpCode, text, headers } = outcome;
+	const { field } = place;
 	if (httpCode >= 300 && httpCode < 400) {
 		const secure = /^https:/i.test(headers.location ?? '')
 			? ` If it only asks for https, ${field} must begin with https://`
 			: '';
-		return {
-			ok: false,
-			message: `The address redirects to another one. Enter that one as ${field}.${secure}`,
-		};
+		return `The address redirects to another one. Enter that one as ${field}.${secure}`;
+	}
+	if (needsHttps(outcome)) {
+		return `The server uses https at this address. ${field} must begin with https://`;
 	}
 	if (!/^\s*</.test(text)) return undefined;
-	return {
-		ok: false,
-		message: `The address returned a web page (${httpCode}). Check ${field}: enter the address of the API, not of the console.`,
-	};
+	return `The address returned a web page (${httpCode}). Check ${field}: enter the address of the API, not of the console.`;
 }
 
-function faultMessage(
-	{ fault, detail }: Extract<Outcome, { kind: 'fault' }>,
-	place: Place,
-): string {
-	const { happened, adviceOfTest } = faultTexts({ fault, detail }, place);
-	const code = detail === '' ? '' : ` (${detail})`;
-	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${adviceOfTest}${code}`;
+function faultProblem(outcome: FaultOutcome, place: Place): string {
+	const { happened, advice } = faultTexts(outcome, place);
+	const check = advice.includes(place.field)
+		? ''
+		: ` Check ${place.field}, and whether it must begin with http:// or https://`;
+	const code = outcome.detail === '' ? '' : ` (${outcome.detail})`;
+	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${advice}${check}${code}`;
 }

@@ -1,221 +1,100 @@
-import type { StatusGroup } from '../protocol/status';
-import { isExplorable, planPolls, type NextPoll, type Pauses } from './pollPlan';
-import { estimateDurations, type Interval, type Lump, type Observation } from './survival';
+import { isFinished, type StatusGroup } from '../protocol/status';
 
-/*
- * How long the tasks of a model take, learned from polls, and when to poll next because of it.
- *
- * A poll shows a duration only as an interval: still open at the last poll, finished at this one.
- * The distribution is estimated from such interval-censored observations by Turnbull's estimator
- * (B. W. Turnbull, "The empirical distribution function with arbitrarily grouped, censored and
- * truncated data", J. R. Statist. Soc. B 38, 1976), which is the Kaplan-Meier estimator of the
- * survival function where durations are known exactly. The poll times then minimize the expected
- * delay plus a price per poll, by dynamic programming over that distribution (the optimal
- * inspection policy of R. E. Barlow and F. Proschan, "Mathematical Theory of Reliability", 1965,
- * chapter 4). Nothing is reduced to a mean: tasks of 3 s and of 9 s stay two kinds.
- */
-
-/** A task that is waited for, and that learns from others like it and teaches them. Times as those of a `Clock`. */
+/** A task that is waited for: polled by how long earlier ones took, and remembered itself. Times in milliseconds, by one clock. */
 export interface TrackedTask {
-	/** The pause that follows a moment, in milliseconds; undefined where nothing is known. */
+	/** The pause after a moment (the submit, a response); undefined where no earlier task took so long. */
 	pauseFrom(from: number): number | undefined;
-	/** A poll goes out. */
+	/** A poll is sent. */
 	pollSent(now: number): void;
-	/** It has told the status. Only a success tells a duration: a failure says nothing of the others. */
-	statusSeen(group: StatusGroup, now: number): void;
-	/** Nobody waits for it any more. */
+	/** Its response told the status. */
+	statusSeen(group: StatusGroup): void;
+	/** Nobody waits for the task anymore. */
 	end(): void;
 }
 
-interface Dated extends Interval {
-	seenAt: number;
-}
-
-/** What was seen longer ago is forgotten, and of more than these the oldest. */
-const MOST_OBSERVATIONS = 60;
-const LONGEST_MEMORY_MS = 6 * 3_600_000;
-/** So many tasks among the shortest or longest tenth of those before: the model has changed. */
-const CHANGE_RUN = 4;
-const CHANGE_SHARE = 0.1;
-/** One task in so many explores, and no more than so many at a time. */
-const TASKS_PER_EXPLORER = 25;
-const MOST_EXPLORERS = 4;
-/** Of the tasks that wait alone, one in so many explores where a wrong guess costs more than a right one gains at once. */
-const BOLD_EVERY = 2;
-/** An interval so many times the longest pause is no result of ordinary polls, and tells nothing. */
-const WIDEST = 1.5;
-/** A plan is made anew once so large a share of the observations is new, and no sooner than this. */
-const NEW_SHARE = 0.1;
-const REPLAN_MS = 500;
-/** Of more kinds of pauses than these, the plans that were not used for longest are forgotten. */
-const MOST_PLANS = 8;
-/** The ages of open tasks are rounded down to this: a few groups stand for thousands of tasks. */
-const OPEN_STEP_MS = 500;
-/** A response that comes so soon says how things stood when it was asked for; a later one may have waited anywhere. */
-const PROMPT_MS = 1000;
-
-interface OpenTask {
-	submittedAt: number;
-	/** When it was last seen open. */
+/** The age at which a task was last seen open, and the one at which it was seen finished. */
+interface Observation {
 	openAt: number;
+	finishedAt: number;
 }
 
-interface Plans {
-	madeAt: number;
-	/** How much had been seen by then. */
-	seen: number;
-	lumps: Lump[];
-	/** Whether explorers poll elsewhere than others. */
-	isExplorable: boolean;
-	byPlace: Map<number, NextPoll>;
-}
+/** So many tasks are remembered. Of those that wait at a time no more are, or only the longest of a large batch would be. */
+const REMEMBERED = 40;
+/** A poll comes where this share of the tasks that took longer than the present age was finished. */
+const SHARE = 0.1;
+/** After the first tasks, one waiting task in so many narrows a duration down; of those that wait alone, every second one. */
+const TASKS_PER_PROBE = 10;
+/** Durations that differ by less, in milliseconds, count as the same. */
+const EXACT_MS = 300;
+/** A poll to see whether tasks became faster comes so many shortest pauses before the one that matters. */
+const LEAD = 1.1;
+/** After a pause of more shortest pauses, the poll came too late to tell the duration. */
+const WIDEST = 2.5;
 
-/** What is known of how long one kind of task takes: shared by all that are waited for, and by later ones. */
+/** How long the last tasks of one model took, and when to poll the next ones because of it. */
 export class Durations {
-	private observations: Dated[] = [];
-	/** How many of the last tasks have failed. */
-	private failed = 0;
-	/** Grows with every observation. */
-	private seen = 0;
+	private observations: Observation[] = [];
+	/** How long each remembered task took at most, as far as all of them tell; ascending. */
+	private durations: number[] = [];
 	private begun = 0;
-	private readonly waiting = new Set<OpenTask>();
-	private readonly explorers = new Set<number>();
-	/**
-	 * By what the pauses are chosen from: runs side by side, of different intervals and numbers of tasks,
-	 * would otherwise make the plan anew with every poll, for milliseconds each.
-	 */
-	private readonly plans = new Map<string, Plans>();
+	private waiting = 0;
+	private observed = 0;
+	private probing = 0;
 
-	/**
-	 * Begins to wait for a task. The first, and then one in so many, explores: where a duration is
-	 * only known to lie between two polls, it is polled between them.
-	 *
-	 * @param submittedAt on the same clock as all other times here
-	 * @param pauses what its pauses are chosen from
-	 */
-	track(submittedAt: number, pauses: Pauses): TrackedTask {
-		const most = Math.min(MOST_EXPLORERS, Math.ceil((this.waiting.size + 1) / TASKS_PER_EXPLORER));
-		let explorer = 1;
-		while (this.explorers.has(explorer)) explorer += 1;
-		if (explorer <= most) this.explorers.add(explorer);
-		// One after another, not each of them: a wrong guess is what somebody waits for.
+	/** Begins to wait for a task. @param pace its shortest pause, in milliseconds: longer the more tasks wait */
+	track(submittedAt: number, pace: { readonly shortest: number }): TrackedTask {
 		this.begun += 1;
-		const isBold = explorer > 1 || this.begun % BOLD_EVERY === 0;
-		const place = explorer > most ? 0 : isBold ? explorer + 1 : 1;
-		const task: OpenTask = { submittedAt, openAt: submittedAt };
-		this.waiting.add(task);
-		let sentAt = submittedAt;
+		this.waiting += 1;
+		const isTurn = this.begun % 2 === 0 && this.probing < this.waiting / TASKS_PER_PROBE;
+		const isProbe = isTurn || this.begun <= 2 * REMEMBERED;
+		const isObserved = this.observed < REMEMBERED;
+		this.probing += Number(isProbe);
+		this.observed += Number(isObserved);
+		let [openAt, polledAt] = [0, 0];
 		return {
-			pauseFrom: (from) => {
-				const next = this.plan(pauses, from, place)(from - submittedAt);
-				if (next === undefined) return undefined;
-				const { shortest, longest } = pauses;
-				return Math.min(longest, Math.max(shortest, next + submittedAt - from));
-			},
-			pollSent: (now) => {
-				sentAt = now;
-			},
-			statusSeen: (group, now) => {
-				if (group === 'success') {
-					// Until the plan is made anew, the next explorer would guess the same.
-					const isExplored = this.plans.get(keyOf(pauses))?.isExplorable === true;
-					if (place > 0 && isExplored) this.seen += MOST_OBSERVATIONS;
-					const by = now - sentAt <= PROMPT_MS ? sentAt : now;
-					this.observe(task.openAt - submittedAt, by - submittedAt, WIDEST * pauses.longest, now);
-				} else if (group === 'unsuccessful') this.noteFailure();
-				else task.openAt = sentAt;
+			pauseFrom: (from) => this.pauseAt(from - submittedAt, pace.shortest, isProbe),
+			pollSent: (now) => void (polledAt = now - submittedAt),
+			statusSeen: (group) => {
+				if (!isFinished(group)) openAt = polledAt;
+				else if (isObserved) this.observe({ openAt, finishedAt: polledAt }, pace.shortest);
 			},
 			end: () => {
-				if (this.waiting.delete(task) && place > 0) this.explorers.delete(explorer);
+				this.waiting -= 1;
+				this.probing -= Number(isProbe);
+				this.observed -= Number(isObserved);
 			},
 		};
 	}
 
-	private noteFailure(): void {
-		this.failed = Math.min(MOST_OBSERVATIONS, this.failed + 1);
+	private observe(task: Observation, shortest: number): void {
+		const ends = this.observations.map(({ finishedAt }) => finishedAt);
+		const isWide = task.finishedAt - task.openAt > WIDEST * shortest;
+		if (isWide && task.finishedAt > Math.max(0, ...ends)) return;
+		// Two in a row that were faster than all before: the model has changed.
+		const fastest = Math.min(...ends.slice(0, -1)) - EXACT_MS;
+		const isFaster = Math.max(task.finishedAt, ends.at(-1) ?? 0) < fastest;
+		const known = isFaster ? this.observations.slice(-1) : this.observations;
+		this.observations = [...known, task].slice(-REMEMBERED);
+		// A task that was polled sooner narrows down all that may have taken as long.
+		const all = this.observations.map(({ finishedAt }) => finishedAt);
+		this.durations = this.observations
+			.map(({ openAt }) => Math.min(...all.filter((end) => end > openAt)))
+			.sort((a, b) => a - b);
 	}
 
-	private observe(after: number, by: number, widest: number, now: number): void {
-		if (!(after >= 0 && by > after && by - after <= widest)) return;
-		const { observations } = this;
-		observations.push({ after, by, seenAt: now });
-		if (observations.length > MOST_OBSERVATIONS) observations.shift();
-		const since = changedAt(observations, this.waiting.size - 1);
-		if (since !== undefined) {
-			this.observations = observations.filter(({ seenAt }) => seenAt > since);
-		}
-		this.failed *= 1 - 1 / MOST_OBSERVATIONS;
-		this.seen += 1;
+	private pauseAt(age: number, shortest: number, isProbe: boolean): number | undefined {
+		const longer = this.durations.filter((duration) => duration > age);
+		const first = longer[Math.floor(SHARE * longer.length)];
+		const last = longer[Math.ceil((1 - SHARE) * longer.length) - 1];
+		if (first === undefined || last === undefined) return undefined;
+		// What lies closer together than two polls is found soonest by one poll after it.
+		const target = last - first < shortest ? last : first;
+		const opens = this.observations.map(({ openAt }) => openAt).filter((at) => at < target);
+		const open = Math.max(age, shortest, ...opens);
+		const lead = target - LEAD * shortest;
+		let next = lead < age + shortest ? target : lead;
+		if (isProbe && target - open > EXACT_MS) next = (open + target) / 2;
+		// Few tasks may have been exceptions.
+		return Math.max(shortest, Math.min(next - age, (1 + longer.length) * shortest));
 	}
-
-	private plan(pauses: Pauses, now: number, place: number): NextPoll {
-		const key = keyOf(pauses);
-		const known = this.plans.get(key);
-		const isKept =
-			known !== undefined &&
-			(this.seen - known.seen < this.observations.length * NEW_SHARE ||
-				now < known.madeAt + REPLAN_MS);
-		const current = isKept ? known : this.estimate(now, pauses);
-		this.plans.delete(key);
-		this.plans.set(key, current);
-		const [oldest] = this.plans.keys();
-		if (this.plans.size > MOST_PLANS && oldest !== undefined) this.plans.delete(oldest);
-		const used = current.isExplorable ? place : 0;
-		const next =
-			current.byPlace.get(used) ??
-			planPolls(current.lumps, this.observations.length, pauses, used, this.failed);
-		current.byPlace.set(used, next);
-		return next;
-	}
-
-	private estimate(now: number, pauses: Pauses): Plans {
-		this.observations = this.observations.filter(({ seenAt }) => seenAt > now - LONGEST_MEMORY_MS);
-		const seen: Observation[] = this.observations.map((each) => ({ ...each, count: 1 }));
-		// Tasks that are still open count as well, else a batch would seem to take what its first tasks took.
-		const stillOpen = new Map<number, number>();
-		for (const { submittedAt, openAt } of this.waiting) {
-			const age = Math.floor((openAt - submittedAt) / OPEN_STEP_MS) * OPEN_STEP_MS;
-			if (age > 0) stillOpen.set(age, (stillOpen.get(age) ?? 0) + 1);
-		}
-		for (const [after, count] of stillOpen) seen.push({ after, by: Infinity, count });
-		const lumps = estimateDurations(seen);
-		return {
-			madeAt: now,
-			seen: this.seen,
-			lumps,
-			isExplorable: isExplorable(lumps, pauses),
-			byPlace: new Map(),
-		};
-	}
-}
-
-/** The usual pauses change with each task that finishes: not every change is worth a new plan. */
-const keyOf = ({ shortest, longest, usual }: Pauses): string =>
-	[shortest, longest, 500 * Math.ceil(usual(0, 1) / 500)].join(' ');
-
-const middleOf = ({ after, by }: Interval): number => (after + by) / 2;
-const submittedAt = ({ seenAt, by }: Dated): number => seenAt - by;
-
-/**
- * Since when tasks take another time than before: at least half of those submitted since were seen
- * finished sooner, or open later, than all but a tenth of those that had finished by then. That the
- * middle of an interval lies elsewhere is no sign: polls at other times do that too. Those still open count
- * against it: of tasks submitted together the shortest are the first to finish.
- *
- * @returns what was seen until then is out of date; undefined if nothing has changed
- */
-function changedAt(observations: readonly Dated[], open: number): number | undefined {
-	const starts = observations.map(submittedAt).sort((one, other) => other - one);
-	const since = starts[CHANGE_RUN - 1] ?? 0;
-	const before = observations.filter(({ seenAt }) => seenAt <= since).map(middleOf);
-	if (before.length < CHANGE_RUN) return undefined;
-	before.sort((one, other) => one - other);
-	const rank = Math.floor(before.length * CHANGE_SHARE);
-	const low = before[rank] as number;
-	const high = before[before.length - 1 - rank] as number;
-	const recent = observations.filter((each) => submittedAt(each) >= since);
-	const fewest = Math.max(CHANGE_RUN, (recent.length + open) / 2);
-	const isFaster = recent.filter(({ by }) => by < low).length >= fewest;
-	const isSlower = recent.filter(({ after }) => after > high).length >= fewest;
-	return isFaster || isSlower ? since : undefined;
 }

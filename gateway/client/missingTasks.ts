@@ -14,6 +14,8 @@ export interface Sightings {
 	misses?: number;
 	/** Whether the gateway has told its status before. */
 	seen?: boolean;
+	/** When it was said for the first time to be completed, without an image. */
+	emptySince?: number;
 }
 
 /**
@@ -34,6 +36,15 @@ export function isGone(task: Sightings, now: number): boolean {
 	return isSure && (now - task.bornAt >= YOUNG_MS || missingMs >= YOUNG_MS);
 }
 
+/** So long after it was completed a task may list its image, in milliseconds. */
+const LISTED_AFTER_MS = 5000;
+
+/** Notes that a task is completed without an image. @returns whether that is final */
+export function staysEmpty(task: Sightings, now: number): boolean {
+	task.emptySince ??= now;
+	return now - task.emptySince >= LISTED_AFTER_MS;
+}
+
 /** When a task was submitted, on the clock of the run; undefined if that is not known. */
 export function birth(now: number, ageMs: number | undefined, heldMs = 0): number | undefined {
 	if (ageMs !== undefined) return now - Math.max(0, ageMs, heldMs);
@@ -47,8 +58,11 @@ export function birth(now: number, ageMs: number | undefined, heldMs = 0): numbe
  *
  * @param shiftMs from the clock of these sightings to the one of the result
  */
-export function carried({ seen, misses, missingSince }: Sightings, shiftMs: number): Sightings {
+export function carried(
+	{ seen, misses, missingSince, emptySince }: Sightings,
+	shiftMs: number,
+): Sightings {
 	if (seen !== true) return {};
-	const since = missingSince === undefined ? undefined : missingSince + shiftMs;
-	return { seen, misses, missingSince: since };
+	const shifted = (at: number | undefined) => (at === undefined ? undefined : at + shiftMs);
+	return { seen, misses, missingSince: shifted(missingSince), emptySince: shifted(emptySince) };
 }

@@ -5,43 +5,25 @@ export const TOGETHER_MS = 100;
 /** A pause is made longer by up to this share of it, by chance. */
 export const JITTER = 0.1;
 
-/**
- * The pauses as shares of the interval: of 3 seconds it makes 2 to 5, as the specification
- * recommends (4.2, rule 5). They begin at the shortest where few tasks are left, whose polls
- * cost next to nothing, at about the interval itself for a hundred and at the longest for a
- * thousand, and they grow by a third.
- */
+/** Shares of the interval: of 3 seconds they make 2 to 5, as the gateway recommends. */
 const SHORTEST_SHARE = 2 / 3;
 const LONGEST_SHARE = 5 / 3;
-const FEW = 30;
-const GROWTH = 1.25;
-const MOST_GROWTH = 4 / 3;
-
-/** The pauses that an interval allows, in milliseconds. */
-export interface PauseRange {
-	shortest: number;
-	/** Less the jitter and the rounding, so that the pause itself is never longer than allowed. */
-	longest: number;
-}
-
-/** @param intervalMs about how often a task is polled */
-export function pauseRange(intervalMs: number): PauseRange {
-	const longest = (intervalMs * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
-	return {
-		shortest: Math.max(SHORTEST_PAUSE_MS, intervalMs * SHORTEST_SHARE),
-		longest: Math.max(SHORTEST_PAUSE_MS, longest),
-	};
-}
+/** So many tasks are polled once per interval. More are polled less often, fewer more often. */
+const TASKS_PER_INTERVAL = 150;
+/** The same for the first poll, which finds few tasks finished. */
+const FIRST_TASKS_PER_INTERVAL = 100;
 
 /**
- * The pause before the next poll of a task of which nothing is known, but for the jitter.
+ * The pause before the next poll of a task, but for the jitter.
  *
- * @param left how many tasks are waited for
- * @param polls how often the task was polled
+ * @param intervalMs about how often a task is polled
+ * @param tasks how many are waited for
  * @returns milliseconds
  */
-export function usualPause(intervalMs: number, left: number, polls: number): number {
-	const share = SHORTEST_SHARE * (1 + Math.log10(Math.max(1, left / FEW)));
-	const pause = intervalMs * share * Math.min(MOST_GROWTH, GROWTH ** polls);
-	return Math.max(SHORTEST_PAUSE_MS, Math.min(pauseRange(intervalMs).longest, pause));
+export function pauseOf(intervalMs: number, tasks: number, isFirst = false): number {
+	const perInterval = isFirst ? FIRST_TASKS_PER_INTERVAL : TASKS_PER_INTERVAL;
+	const pause = intervalMs * Math.max(SHORTEST_SHARE, tasks / perInterval);
+	// With jitter and rounding, it is still within the longest share.
+	const longest = (intervalMs * LONGEST_SHARE - TOGETHER_MS) / (1 + JITTER);
+	return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
 }

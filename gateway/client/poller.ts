@@ -4,9 +4,8 @@ import { TimerQueue } from '../util/timerQueue';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 import type { Durations, TrackedTask } from './durations';
-import type { Pauses } from './pollPlan';
 import { TakenBack } from './rateLimiter';
-import { JITTER, pauseRange, SHORTEST_PAUSE_MS, TOGETHER_MS, usualPause } from './pauses';
+import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pauses';
 
 /** What one poll about a task brought. */
 export type PollResult =
@@ -60,7 +59,6 @@ interface Entry<T> {
 	isPolling: boolean;
 	/** Whether a poll has told something about the task, if only a fault. */
 	hasResult: boolean;
-	polls: number;
 	/** Where it is known when it was submitted, and how long tasks like it take. */
 	tracked?: TrackedTask;
 	state?: TaskState;
@@ -69,9 +67,10 @@ interface Entry<T> {
 	fail: (reason: unknown) => void;
 }
 
-interface Appointment<T> {
+/** What is to be done about a task when its time comes. */
+interface Timer<T> {
 	entry: Entry<T>;
-	purpose: 'poll' | 'deadline' | 'end';
+	action: 'poll' | 'deadline' | 'giveUp';
 }
 
 /** How long before the deadline the last poll is put: time for a response to come. */
@@ -91,33 +90,31 @@ const atLeast = (bound: number, value: number): number => (value > bound ? value
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /**
- * The one poller (specification, 4.2, rules 4 and 5, and section 3). All tasks share one timer, so
- * a thousand of them cost what a list of a thousand entries costs. Pauses are counted from the last
- * response, be it the one to the submit, grow, and are jittered; the last poll comes just before
- * the deadline; a status that is not in the table keeps the task open.
+ * Waits for the tasks of a run. All share one timer, so a thousand of them cost what a list of a
+ * thousand entries costs. Pauses are counted from the last response, be it the one to the submit;
+ * the last poll comes just before the deadline; a status that is not in the table keeps the task open.
  */
 export class Poller<T = TaskRef> {
-	/** Milliseconds. */
-	private readonly interval: number;
+	private readonly intervalMs: number;
 
-	private readonly appointments: TimerQueue<Appointment<T>>;
+	private readonly timers: TimerQueue<Timer<T>>;
 
-	private openTasks = 0;
+	private waiting = 0;
 
 	private settled = 0;
 
 	constructor(private readonly options: PollerOptions<T>) {
-		this.interval = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
-		this.appointments = new TimerQueue(
+		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
+		this.timers = new TimerQueue(
 			options.clock,
-			(appointment) => this.keep(appointment),
-			({ entry }, reason) => this.drop(entry, reason),
+			(timer) => this.act(timer),
+			({ entry }, reason) => this.abort(entry, reason),
 		);
 	}
 
-	/** How many tasks are still waited for. */
-	get open(): number {
-		return this.openTasks;
+	/** The shortest pause between two polls of a task at the moment, in milliseconds: longer the more tasks wait. */
+	get shortest(): number {
+		return pauseOf(this.intervalMs, this.tasksLeft());
 	}
 
 	/**
@@ -143,8 +140,9 @@ export class Poller<T = TaskRef> {
 		const last = wait - LAST_POLL_LEAD_MS;
 		// Not jittered: what was submitted at different times is polled at different times.
 		const known = ageMs >= 0 && ageMs < Infinity;
-		const tracked = known ? durations?.track(now - ageMs, this.pausesNow()) : undefined;
-		const fromSubmit = tracked?.pauseFrom(now - ageMs) ?? this.pauseBefore(0);
+		const tracked = known ? durations?.track(now - ageMs, this) : undefined;
+		const fromSubmit =
+			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);
 		const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
 		const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
 		return await new Promise<Settled>((settle, fail) => {
@@ -155,42 +153,26 @@ export class Poller<T = TaskRef> {
 				lastPoll: first === last,
 				isPolling: false,
 				hasResult: false,
-				polls: 0,
 				tracked,
 				settle,
 				fail,
 			};
-			this.openTasks += 1;
-			this.appointments.add(entry.deadline, { entry, purpose: 'deadline' });
-			this.appointments.add(now + first, { entry, purpose: 'poll' });
-			this.appointments.start();
+			this.waiting += 1;
+			this.timers.add(entry.deadline, { entry, action: 'deadline' });
+			this.timers.add(now + first, { entry, action: 'poll' });
+			this.timers.start();
 		});
 	}
 
 	/** How many tasks are waited for, or will be. */
-	private left(): number {
-		return Math.max(this.openTasks, (this.options.expected ?? 0) - this.settled);
+	private tasksLeft(): number {
+		return atLeast(this.waiting, (this.options.expected ?? 0) - this.settled);
 	}
 
-	/** @returns milliseconds @param polls how often the task was polled */
-	private pauseBefore(polls: number): number {
-		return usualPause(this.interval, this.left(), polls);
-	}
-
-	/** What the pauses of a task are chosen from that begins to be waited for now. */
-	private pausesNow(): Pauses {
-		const { interval } = this;
-		const most = this.left();
-		return {
-			...pauseRange(interval),
-			usual: (polls, share) => usualPause(interval, most * share, polls),
-		};
-	}
-
-	private keep({ entry, purpose }: Appointment<T>): void {
+	private act({ entry, action }: Timer<T>): void {
 		if (!entry.open) return;
-		if (purpose === 'poll') void this.poll(entry);
-		else if (purpose === 'deadline') this.becomeLate(entry);
+		if (action === 'poll') void this.poll(entry);
+		else if (action === 'deadline') this.becomeLate(entry);
 		else this.giveUp(entry);
 	}
 
@@ -199,13 +181,13 @@ export class Poller<T = TaskRef> {
 		const now = this.options.clock.now();
 		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
 		entry.lateUntil = now + LATE_TURN_MS;
-		this.appointments.add(entry.lateUntil, { entry, purpose: 'end' });
+		this.timers.add(entry.lateUntil, { entry, action: 'giveUp' });
 		if (!entry.isPolling) void this.poll(entry);
 	}
 
 	private close(entry: Entry<T>, end: Settled): void {
 		this.leave(entry);
-		// The deadline's appointment still holds the entry: it need not hold the response as well.
+		// The timer of the deadline still holds the entry: it need not hold the response as well.
 		entry.state = undefined;
 		this.settled += 1;
 		entry.settle(end);
@@ -217,15 +199,14 @@ export class Poller<T = TaskRef> {
 
 	private async poll(entry: Entry<T>): Promise<void> {
 		if (entry.isPolling) return;
-		entry.polls += 1;
 		entry.isPolling = true;
 		entry.tracked?.pollSent(this.options.clock.now());
 		try {
 			const result = await this.options.pollOnce(entry.task, () => this.timeLeft(entry));
 			entry.isPolling = false;
-			if (entry.open) this.take(entry, result);
+			if (entry.open) this.handle(entry, result);
 		} catch (reason) {
-			if (!(reason instanceof TakenBack)) return this.drop(entry, reason);
+			if (!(reason instanceof TakenBack)) return this.abort(entry, reason);
 			entry.isPolling = false;
 			// Its deadline was over meanwhile, which gives it time for another one.
 			if (this.timeLeft(entry) > 0) void this.poll(entry);
@@ -238,7 +219,7 @@ export class Poller<T = TaskRef> {
 		return isOpen && left >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, left) : 0;
 	}
 
-	private drop(entry: Entry<T>, reason: unknown): void {
+	private abort(entry: Entry<T>, reason: unknown): void {
 		this.leave(entry);
 		entry.fail(reason);
 	}
@@ -247,15 +228,15 @@ export class Poller<T = TaskRef> {
 		if (!entry.open) return;
 		entry.open = false;
 		entry.tracked?.end();
-		this.openTasks -= 1;
-		if (this.openTasks === 0) this.appointments.clear();
+		this.waiting -= 1;
+		if (this.waiting === 0) this.timers.clear();
 	}
 
-	private take(entry: Entry<T>, result: PollResult): void {
+	private handle(entry: Entry<T>, result: PollResult): void {
 		if (result.kind === 'final') return this.close(entry, { kind: 'problem', error: result.error });
 		if (result.kind === 'state') {
 			const { state } = result;
-			entry.tracked?.statusSeen(state.group, this.options.clock.now());
+			entry.tracked?.statusSeen(state.group);
 			if (isFinished(state.group)) return this.close(entry, { kind: 'finished', state });
 			entry.state = state;
 		}
@@ -266,7 +247,7 @@ export class Poller<T = TaskRef> {
 		}
 		// Refused for its rate only, the deadline brings another poll.
 		if (!entry.lastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
-		this.appointments.start();
+		this.timers.start();
 	}
 
 	private scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
@@ -274,14 +255,18 @@ export class Poller<T = TaskRef> {
 		const now = clock.now();
 		const { rateLimited = false, soon = false } = result.kind === 'passing' ? result : {};
 		const longest = soon ? SOON_MS : Infinity;
-		const own = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, this.pauseBefore(entry.polls));
+		const usual = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, this.shortest);
 		const learned = result.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
-		const pause = Math.max(result.pauseMs ?? 0, learned ?? own * (1 + JITTER * clock.random()));
-		const usual = together(now + pause);
+		// Only the first poll may wait for longer than the interval, unless many tasks wait.
+		const pause =
+			learned === undefined
+				? usual * (1 + JITTER * clock.random())
+				: Math.min(learned, Math.max(this.intervalMs, this.shortest));
+		const next = together(now + Math.max(result.pauseMs ?? 0, pause));
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
-		const isLast = entry.lateUntil === undefined && usual + SHORTEST_PAUSE_MS > last;
+		const isLast = entry.lateUntil === undefined && next + SHORTEST_PAUSE_MS > last;
 		entry.lastPoll ||= isLast;
-		const at = isLast ? Math.max(last, now + SHORTEST_PAUSE_MS) : usual;
-		this.appointments.add(at, { entry, purpose: 'poll' });
+		const at = isLast ? Math.max(last, now + SHORTEST_PAUSE_MS) : next;
+		this.timers.add(at, { entry, action: 'poll' });
 	}
 }

@@ -1,6 +1,5 @@
-import { CircuitBreaker } from './circuitBreaker';
 import type { Clock } from '../util/clock';
-import { INITIAL_WINDOW, SendRate, type SendRateState } from './sendRate';
+import { INITIAL_WINDOW, SendRate } from './sendRate';
 
 export interface RateLimiterOptions {
 	/** How many requests may be in flight at the same time. */
@@ -12,51 +11,43 @@ export interface RateLimiterOptions {
 	rateState?: RateState;
 }
 
-/** What a limiter has found out about its gateway. Plain data. */
+/** What a limiter has found out about its gateway. Plain data; all times on the run's clock. */
 export interface RateState {
-	sendRate: SendRateState;
+	/** The limit that was met, if any, and until when the rate stays below it. */
+	limit?: { perSecond: number; holdsUntil: number };
+	/** The end of the pause that the gateway asked for by `Retry-After`. */
 	nextStartAt: number;
 	/** When it was found out. */
 	at: number;
 }
 
-/** A rate at which nothing waits, until a refusal says otherwise: of a host that is no gateway. */
-export function unlimitedRate(at: number): RateState {
-	const perSecond = 1000;
-	const unknown = { inSlowStart: true, wasRefused: false, elapsedS: 0, chance: 0 };
-	return { sendRate: { perSecond, lastMaxRate: perSecond, ...unknown }, nextStartAt: at, at };
-}
-
 /**
- * Puts together what two limiters of one gateway and account have found out, of which one ended after
- * the other: it may have met no limit, and know of no pause that the gateway asked the other for.
+ * Combines what two limiters of one gateway and account have found out, of which one ended after the
+ * other: the later one may have met no limit, and know of no pause that the gateway asked for.
  *
  * @param known what was found out before, if anything
  */
 export function mergeRateStates(known: RateState | undefined, found: RateState): RateState {
 	const age = found.at - (known?.at ?? NaN);
 	if (known === undefined || !(age >= 0 && age <= RATE_STATE_HOLDS_MS)) return found;
-	const isLess = isUnknown(found.sendRate) && !isUnknown(known.sendRate);
+	const isLess = found.limit === undefined && known.limit !== undefined;
 	return {
 		...(isLess ? known : found),
 		nextStartAt: Math.max(known.nextStartAt, found.nextStartAt),
 	};
 }
 
-/** Whether no limit was given or met. */
-function isUnknown({ inSlowStart, wasRefused }: SendRateState): boolean {
-	return inSlowStart && !wasRefused;
-}
-
-/** What an earlier limiter has found out holds this long: test "is forgotten after a minute". */
+/** What an earlier limiter has found out holds this long. */
 const RATE_STATE_HOLDS_MS = 60_000;
-/** What a timer of the platform may be late is made up for: test "are at most %d", with 400. */
+/** A timer of the platform may be late; up to this much is made up for. */
 const LATE_TIMER_MS = 10;
-/**
- * At a high rate what is due within this time starts with one timer: test "of a high number need few
- * timers".
- */
-const TOGETHER_MS = 5;
+
+/** The pause after a refusal, doubled with each one in a row. */
+const FIRST_PAUSE_MS = 400;
+/** It doubles up to this. */
+const LONGEST_PAUSE_MS = 30_000;
+/** After nothing but refusals for this long the circuit opens. */
+const OPEN_AFTER_MS = 300_000;
 
 /** The circuit is open: a request that was waiting for its turn was not sent. */
 export class NotSent extends Error {
@@ -73,74 +64,88 @@ export interface Permit {
 	startedAt: number;
 	/** How many requests started in the second up to this one, itself included. */
 	sentRate: number;
+	/** When the first of them started. */
+	secondBeganAt: number;
+}
+
+/** A request that waits for its turn. */
+interface Waiting {
+	enter: (permit: Permit) => void;
+	refuse: (reason: unknown) => void;
+	isWanted: () => boolean;
 }
 
 /**
  * All requests of a run go through it: bounded in flight and in requests per second. It spaces
- * them by a `SendRate`, halts the whole run for as long as `Retry-After` or the `CircuitBreaker`
- * says, and queues what cannot start yet.
+ * them by a `SendRate`, halts the whole run after a refusal, and queues what cannot start yet.
+ *
+ * After a halt it is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after
+ * pauses that double, until one is accepted; after minutes of refusals the circuit opens.
  */
 export class RateLimiter {
 	private readonly sendRate: SendRate;
 
-	private readonly breaker = new CircuitBreaker();
-
-	private readonly queue: Array<{
-		enter: (permit: Permit) => void;
-		refuse: (reason: unknown) => void;
-		isWanted: () => boolean;
-		first: boolean;
-	}> = [];
+	private readonly queue: Waiting[] = [];
 
 	private closed?: { reason: unknown };
 
 	private readonly inFlight = new Set<Permit>();
 
-	private nextStartAt = -Infinity;
+	/** When the next request may start: the send rate spaces them. */
+	private nextStartAt = 0;
+
+	/** Until when nothing starts, at whatever rate. */
+	private pauseEndsAt = 0;
+
+	/** The end of the last pause that the gateway asked for by `Retry-After`. */
+	private retryAfterEndsAt = 0;
 
 	private wakeAt = Infinity;
 
-	/** When the last requests started, the oldest first. */
+	/** When the requests of the last second started, the oldest first. */
 	private readonly starts: number[] = [];
 
-	/** Which of them is the first within the last second. */
-	private recent = 0;
+	/** When those requests started that were refused lately. */
+	private refusedStarts: number[] = [];
 
-	private lastRefusalAt = -Infinity;
+	/** When a refusal last halted the run. */
+	private lastHaltAt = -Infinity;
 
-	/** When a pause was last asked for. */
-	private pausedAt = -Infinity;
+	/** The request whose refusal halted it, if that has shown a limit. */
+	private lastLimit?: Permit;
 
-	/** How many were sent in the second before that, less those of them that were refused as well. */
-	private sentAtRefusal = 0;
+	/** How many halts there were since a request was accepted, and when the first of them was. */
+	private haltsInARow = 0;
 
-	private lastAcceptedAt: number;
+	private haltingSince = 0;
+
+	private isCircuitOpen = false;
 
 	constructor(private readonly options: RateLimiterOptions) {
 		const { clock, requestsPerSecond, rateState } = options;
-		const now = clock.now();
-		this.lastAcceptedAt = now;
-		const age = now - (rateState?.at ?? NaN);
+		const age = clock.now() - (rateState?.at ?? NaN);
 		const isKnown = requestsPerSecond === undefined && age >= 0 && age <= RATE_STATE_HOLDS_MS;
-		if (!isKnown || rateState === undefined) {
-			this.sendRate = new SendRate(requestsPerSecond);
-			return;
-		}
-		this.sendRate = new SendRate(undefined, { ...rateState.sendRate });
-		this.nextStartAt = rateState.nextStartAt;
+		const known = isKnown ? rateState : undefined;
+		this.sendRate = new SendRate(requestsPerSecond, known?.limit);
+		this.pauseEndsAt = this.retryAfterEndsAt = known?.nextStartAt ?? 0;
 	}
 
 	/** The gateway has refused everything for minutes: trying again is of no use. */
 	get circuitOpen(): boolean {
-		return this.breaker.isOpen;
+		return this.isCircuitOpen;
+	}
+
+	/** Whether nothing may start now, at whatever rate. */
+	get isPaused(): boolean {
+		return this.pauseEndsAt > this.options.clock.now();
 	}
 
 	/** What it has found out so far, for the next limiter of the same gateway and account. */
 	rateState(): RateState | undefined {
 		// A limit that the user has set says nothing about the gateway.
 		if (this.options.requestsPerSecond !== undefined) return undefined;
-		const at = this.options.clock.now();
-		return { sendRate: this.sendRate.snapshot(), nextStartAt: this.nextStartAt, at };
+		const { limit } = this.sendRate;
+		return { limit, nextStartAt: this.retryAfterEndsAt, at: this.options.clock.now() };
 	}
 
 	/**
@@ -148,19 +153,12 @@ export class RateLimiter {
 	 *
 	 * @param send gets a permit, to be shown at `refused`
 	 * @param isWanted whether it is still to be sent, when its turn has come
-	 * @param first whether it goes before those that wait, except for others that do
 	 * @throws NotSent if the gateway has been refusing everything for minutes; TakenBack
 	 */
-	async run<T>(
-		send: (permit: Permit) => Promise<T>,
-		isWanted = () => true,
-		first = false,
-	): Promise<T> {
+	async run<T>(send: (permit: Permit) => Promise<T>, isWanted = () => true): Promise<T> {
 		const permit = await new Promise<Permit>((enter, refuse) => {
 			if (this.closed !== undefined) return refuse(this.closed.reason);
-			const place = first ? this.queue.findIndex((waiting) => !waiting.first) : -1;
-			const entry = { enter, refuse, isWanted, first };
-			this.queue.splice(place < 0 ? this.queue.length : place, 0, entry);
+			this.queue.push({ enter, refuse, isWanted });
 			this.admit();
 		});
 		try {
@@ -178,45 +176,57 @@ export class RateLimiter {
 	}
 
 	/** The gateway accepted a request: the rate may rise. */
-	accepted(permit?: Permit): void {
-		const now = this.options.clock.now();
-		this.breaker.accepted();
-		const seconds = Math.max(0, Math.min(1, (now - this.lastAcceptedAt) / 1000));
-		this.lastAcceptedAt = Math.max(now, this.lastAcceptedAt);
-		this.sendRate.accepted(seconds, this.sentWithinASecond(now), permit?.sentRate);
+	accepted(): void {
+		this.haltsInARow = 0;
+		this.isCircuitOpen = false;
+		this.sendRate.accepted(this.options.clock.now(), this.queue.length > 0);
 	}
 
 	/**
-	 * The gateway refused a request for its rate: nothing starts for a moment, then more slowly.
+	 * The gateway refused a request for its rate. A refusal by chance concerns that request alone; any
+	 * other halts the run for a moment, and so does `Retry-After`.
 	 *
 	 * @param retryAfterMs what the gateway asked for by `Retry-After`, in milliseconds
 	 */
-	refused({ startedAt, sentRate }: Permit, retryAfterMs = 0): void {
-		const { clock } = this.options;
-		const now = clock.now();
-		if (retryAfterMs > 0) this.pauseUntil(now + retryAfterMs);
-		const isNew = startedAt >= this.lastRefusalAt;
-		if (isNew) {
-			// Who counts by the second accepts more when the first of them is a second old.
-			if (this.sendRate.inSlowStart && sentRate > 1) this.pauseUntil(this.firstOfSecond() + 1000);
-			this.pauseUntil(now + this.breaker.refused(now, clock.random()));
-			this.lastRefusalAt = now;
-			this.sentAtRefusal = this.sentWithinASecond(now);
-			// While nothing starts the rate does not rise either.
-			this.lastAcceptedAt = this.nextStartAt;
-		} else if (startedAt > this.lastRefusalAt - 1000) {
-			// Requests do not arrive in the order in which they start: only their number is certain.
-			this.sentAtRefusal -= 1;
+	refused(permit: Permit, retryAfterMs = 0): void {
+		const now = this.options.clock.now();
+		if (retryAfterMs > 0) {
+			this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
+			this.pauseUntil(this.retryAfterEndsAt);
 		}
-		this.sendRate.refused(this.sentAtRefusal, isNew, this.breaker.isHalfOpen);
+		this.judge(permit, now);
 		// With others in flight it may be their number that is too much, and that passes.
-		if (this.inFlight.size <= 1) this.breaker.openIfLasting(now);
-		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
+		const isLasting = this.haltsInARow > 0 && now - this.haltingSince > OPEN_AFTER_MS;
+		this.isCircuitOpen ||= isLasting && this.inFlight.size <= 1;
+		if (this.isCircuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
 	}
 
-	/** Whether a pause holds that was asked for after this permit was given. */
-	isPausedSince({ startedAt }: Permit): boolean {
-		return this.pausedAt >= startedAt && this.nextStartAt > this.options.clock.now();
+	private judge(permit: Permit, now: number): void {
+		const { lastLimit, sendRate } = this;
+		const { startedAt, secondBeganAt } = permit;
+		this.refusedStarts.push(startedAt);
+		if (startedAt < this.lastHaltAt) {
+			// Sent before the halt, it only tells more exactly how many were accepted until then.
+			if (lastLimit) sendRate.lowerTo(this.acceptedUpTo(lastLimit));
+			return;
+		}
+		this.refusedStarts = this.refusedStarts.filter((at) => at > startedAt - 1000);
+		const shown = sendRate.refused(now, this.acceptedUpTo(permit), this.queue.length > 0);
+		if (shown === 'chance') return;
+		this.lastLimit = shown === 'limit' ? permit : undefined;
+		if (this.haltsInARow === 0) this.haltingSince = now;
+		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.haltsInARow);
+		this.haltsInARow += 1;
+		this.lastHaltAt = now;
+		// Who counts by the second accepts more when the first of them is a second old.
+		this.pauseUntil(secondBeganAt + 1000);
+		this.pauseUntil(now + pause * (0.75 + this.options.clock.random() / 2));
+	}
+
+	/** How many requests of the second up to this one were accepted, as far as is known. */
+	private acceptedUpTo({ startedAt, sentRate }: Permit): number {
+		const isOfSecond = (at: number): boolean => at > startedAt - 1000 && at <= startedAt;
+		return sentRate - this.refusedStarts.filter(isOfSecond).length;
 	}
 
 	private dismiss(reason: unknown): void {
@@ -224,8 +234,7 @@ export class RateLimiter {
 	}
 
 	private pauseUntil(at: number): void {
-		this.pausedAt = this.options.clock.now();
-		this.nextStartAt = Math.max(this.nextStartAt, at);
+		this.pauseEndsAt = Math.max(this.pauseEndsAt, at);
 	}
 
 	private admit(): void {
@@ -237,45 +246,41 @@ export class RateLimiter {
 			}
 			const now = this.options.clock.now();
 			const spacing = 1000 / this.sendRate.perSecond;
-			if (this.isInInitialWindow()) {
-				// Not added up: it would keep those waiting that come when more are in flight.
-				this.nextStartAt = Math.max(this.nextStartAt, now + spacing);
-			} else if (this.nextStartAt > now) {
-				this.wake(this.nextStartAt + Math.max(0, TOGETHER_MS - spacing), now);
+			const mayStartAt = Math.max(
+				this.pauseEndsAt,
+				this.isInInitialWindow() ? 0 : this.nextStartAt,
+			);
+			if (mayStartAt > now) {
+				this.wake(mayStartAt, now);
 				return;
-			} else {
-				this.nextStartAt = Math.max(this.nextStartAt, now - LATE_TIMER_MS) + spacing;
 			}
-			this.starts.push(now);
-			const permit = { startedAt: now, sentRate: this.sentWithinASecond(now) };
-			this.inFlight.add(permit);
+			// In the initial window not added up: those would wait that come when more are in flight.
+			const from = this.isInInitialWindow() ? now : Math.max(mayStartAt, now - LATE_TIMER_MS);
+			this.nextStartAt = Math.max(this.nextStartAt, from + spacing);
 			this.queue.shift();
-			next.enter(permit);
+			next.enter(this.permit(now));
 		}
+	}
+
+	private permit(now: number): Permit {
+		const { starts } = this;
+		starts.push(now);
+		while (starts[0]! <= now - 1000) starts.shift();
+		const permit = { startedAt: now, sentRate: starts.length, secondBeganAt: starts[0]! };
+		this.inFlight.add(permit);
+		return permit;
 	}
 
 	private hasRoom(): boolean {
 		if (this.inFlight.size >= this.options.concurrency) return false;
-		if (!this.breaker.isHalfOpen) return true;
-		// What was sent before the refusal may take long; it says nothing about now.
-		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.lastRefusalAt);
+		if (this.haltsInARow === 0) return true;
+		// What was sent before the halt may take long; it says nothing about now.
+		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.lastHaltAt);
 	}
 
 	/** Whether a request may start at any rate, because so few are in flight and none was refused. */
 	private isInInitialWindow(): boolean {
-		return this.sendRate.isUnknown && this.inFlight.size < INITIAL_WINDOW;
-	}
-
-	private sentWithinASecond(now: number): number {
-		while ((this.starts[this.recent] ?? Infinity) <= now - 1000) this.recent += 1;
-		// What is over is taken away now and then: each time would move all the others.
-		if (this.recent > 1000) this.starts.splice(0, this.recent);
-		if (this.recent > 1000) this.recent = 0;
-		return this.starts.length - this.recent;
-	}
-
-	private firstOfSecond(): number {
-		return this.starts[this.recent] ?? -Infinity;
+		return this.sendRate.isGuess && this.inFlight.size < INITIAL_WINDOW;
 	}
 
 	private wake(at: number, now: number): void {

@@ -2,18 +2,6 @@ import { isGood, retryAfterMs, type Fault, type Outcome } from '../protocol/outc
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 
-/** How often one request is tried at the most; waiting for tasks has its own deadline instead. */
-const MOST_ATTEMPTS = 6;
-
-/** A request over the rate limit is tried again for longer: the send rate adapts to the gateway. */
-const MOST_RATE_LIMITED_ATTEMPTS = 15;
-
-/**
- * After so many it goes before others, such as status checks, which would take what the gateway
- * accepts each time. Not from the first: where everything is refused, each try is to be another one.
- */
-const ATTEMPTS_IN_TURN = 7;
-
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 20_000;
 
@@ -26,34 +14,62 @@ export const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }
-	/**
-	 * `rateLimited`: the pause is for the whole run, not for this request alone. `first`: the request
-	 * goes before those that wait.
-	 */
-	| { again: true; afterMs: number; rateLimited: boolean; first?: boolean };
+	/** `rateLimited`: the pause is for the whole run, not for this request alone. */
+	| { again: true; afterMs: number; rateLimited: boolean };
 
 /** Whether an outcome is a 429 for sending too often. */
 export function isRateLimited(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
 
-const PASSING_FAULTS: readonly Fault[] = [
-	'refused',
-	'notFound',
-	'unconnected',
-	'reset',
-	'timeout',
-	'other',
+const isFault =
+	(...faults: Fault[]) =>
+	(outcome: Outcome): boolean =>
+		outcome.kind === 'fault' && faults.includes(outcome.fault);
+
+const isStatus =
+	(matches: (httpCode: number) => boolean) =>
+	(outcome: Outcome): boolean =>
+		outcome.kind === 'response' && matches(outcome.httpCode);
+
+interface RetryRule {
+	/** How many attempts a paid request gets in all, and how many any other; 0: it is not sent again. */
+	paid: number;
+	free: number;
+	/** Which outcomes the rule is about. */
+	after: (outcome: Outcome) => boolean;
+	/** What the attempts are counted by, if not by all. */
+	counted?: 'quotaRefusals';
+	/** Whether the pause is for the whole run. */
+	rateLimited?: true;
+}
+
+/**
+ * What is sent again: the first rule that fits an outcome holds. A paid request is repeated only
+ * where the gateway cannot have accepted it; a status check, a listing or a download wherever the
+ * same request may succeed a little later.
+ */
+// prettier-ignore
+const RETRY_RULES: readonly RetryRule[] = [
+	{ paid: 0,  free: 0,  after: isGood },
+	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
+	// The send rate adapts to the gateway, and more attempts help.
+	{ paid: 15, free: 15, after: isRateLimited, rateLimited: true },
+	{ paid: 6,  free: 6,  after: isFault('refused', 'notFound') },
+	{ paid: 0,  free: 6,  after: isFault('unconnected', 'reset', 'timeout', 'other') },
+	{ paid: 0,  free: 6,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
+	// A page or half a document with status 200 comes from something between us and the gateway.
+	{ paid: 0,  free: 6,  after: isStatus((code) => code >= 200 && code < 300) },
+	// The same request gets the same again: other statuses, certificates, too large a response.
+	{ paid: 0,  free: 0,  after: () => true },
 ];
+
+const ruleFor = (outcome: Outcome): RetryRule =>
+	RETRY_RULES.find(({ after }) => after(outcome)) as RetryRule;
 
 /** Whether the same request may succeed a little later. For requests that cost nothing. */
 export function isTransient(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault') {
-		return PASSING_FAULTS.includes(outcome.fault);
-	}
-	if (outcome.httpCode >= 500 || [408, 425, 429].includes(outcome.httpCode)) return true;
-	// A page or half a document with status 200 comes from something between us and the gateway.
-	return outcome.httpCode >= 200 && outcome.httpCode < 300 && !isGood(outcome);
+	return ruleFor(outcome).free > 0;
 }
 
 /**
@@ -106,43 +122,19 @@ const OF_WRONG_ADDRESSES: readonly Fault[] = [
 ];
 
 /**
- * Whether a plan is sent again after an outcome: the table of the design, section 4, in code. A
- * paid request is repeated only where the gateway cannot have accepted it.
+ * Whether a plan is sent again after an outcome, as `RETRY_RULES` say, and after which pause. A
+ * `Retry-After` of more than five minutes, and a wrong address for five seconds, end it early.
  */
-export function decideRetry({
-	plan,
-	outcome,
-	attempts,
-	quotaRefusals,
-	random,
-	nowMs,
-	nothingForMs,
-}: Attempted): Decision {
-	if (isGood(outcome)) return { again: false };
-	const asked =
-		outcome.kind === 'response' ? retryAfterMs(outcome.headers['retry-after'], nowMs) : undefined;
-	if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return { again: false };
-	const isQuick = nothingForMs !== undefined;
-	const firstMs = isQuick ? FIRST_QUICK_PAUSE_MS : FIRST_PAUSE_MS;
-	const afterMs = Math.max(asked ?? 0, backoffMs(attempts, random, firstMs));
-
-	if (isQuotaRefusal(outcome)) {
-		return quotaRefusals <= 1 ? { again: true, afterMs, rateLimited: false } : { again: false };
-	}
-	if (isRateLimited(outcome)) {
-		return attempts < MOST_RATE_LIMITED_ATTEMPTS
-			? {
-					again: true,
-					afterMs: asked ?? 0,
-					rateLimited: true,
-					first: attempts >= ATTEMPTS_IN_TURN,
-				}
-			: { again: false };
-	}
-	if (attempts >= MOST_ATTEMPTS) return { again: false };
-	if (isQuick && nothingForMs + afterMs > MOST_QUICK_MS) return { again: false };
-	const mayBeSentAgain = plan.paid
-		? outcome.kind === 'fault' && (outcome.fault === 'refused' || outcome.fault === 'notFound')
-		: isTransient(outcome);
-	return mayBeSentAgain ? { again: true, afterMs, rateLimited: false } : { again: false };
+export function decideRetry(attempted: Attempted): Decision {
+	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;
+	const { paid, free, counted = 'attempts', rateLimited = false } = ruleFor(outcome);
+	if (attempted[counted] >= (plan.paid ? paid : free)) return { again: false };
+	const header = outcome.kind === 'response' ? outcome.headers['retry-after'] : undefined;
+	const asked = retryAfterMs(header, nowMs) ?? 0;
+	if (asked > LONGEST_RETRY_AFTER_MS) return { again: false };
+	if (rateLimited) return { again: true, afterMs: asked, rateLimited };
+	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
+	const afterMs = Math.max(asked, backoffMs(attempts, random, firstMs));
+	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
+	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
 }

@@ -1,26 +1,17 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
-import { excerpt, firstText, quote } from '../util/text';
+import { excerpt, quote } from '../util/text';
 import { wasNotAccepted, type HttpResponse, type Outcome } from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
-import { isGatewayError, needsHttps } from '../protocol/errorBody';
+import { afterColon, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
 import { isQuotaRefusal } from '../protocol/quota';
 import { checkAddress, faultTexts, placeOf } from './faultTexts';
 
-/**
- * The gateway's own words in an error body: `error.message` (specification, 2.5), `message` of the
- * listing, a plain `error` string, or a body that is nothing but text. It is made fit to be shown,
- * and what looks like a key is taken out, because some gateways quote the key that they refuse.
- */
+/** The gateway's own words in an error body: its reason, or a body that is nothing but text. */
 export function gatewayMessage(response: HttpResponse): string | undefined {
-	const body = response.json;
-	if (isJsonObject(body)) {
-		const error = body.error;
-		return firstText([isJsonObject(error) ? error.message : error, body.message]);
-	}
-	const isText = body === undefined && !/^\s*[<{[]/.test(response.text);
-	return firstText([isText ? response.text : body]);
+	const isText = response.json === undefined && !/^\s*[<{[]/.test(response.text);
+	return reasonIn(isText ? response.text : response.json);
 }
 
 const NAMES: Record<Call, string> = {
@@ -57,12 +48,8 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 			httpCode: outcome.httpCode,
 		});
 	}
-	const known = problemFor(plan, outcome);
-	return new GatewayError({
-		...known,
-		message: known.message + tried,
-		httpCode: outcome.httpCode,
-	});
+	const { message, description } = problemFor(plan, outcome);
+	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
 
 /** In characters. */
@@ -88,7 +75,15 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
 		return `the gateway responded with ${outcome.httpCode} and redirected to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
 	}
-	return `the gateway responded with ${outcome.httpCode} and ${describeBody(outcome)}`;
+	return `the gateway responded with ${outcome.httpCode} and ${bodyInWords(outcome)}`;
+}
+
+/** What came in place of what was asked for, with the words of an error that comes as a success. */
+function bodyInWords(response: HttpResponse): string {
+	const { json } = response;
+	if (!isJsonObject(json)) return describeBody(response);
+	const isError = json.error !== undefined && json.error !== null;
+	return `${isError ? 'an error' : describeBody(response)}${afterColon(reasonIn(json))}`;
 }
 
 function describeBody(response: HttpResponse): string {
@@ -98,96 +93,100 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
+/** What a status means and what to do, where nothing but the status decides. */
+const STATUSES: Record<number, Problem> = {
+	401: {
+		message: 'The gateway rejected the API key (401)',
+		description: 'Check the API key in the Media Gateway credential.',
+	},
+	403: {
+		message: "The gateway doesn't allow this request (403)",
+		description: "Check the key's permissions in the gateway's console.",
+	},
+	413: {
+		message: 'The request is too large for the gateway (413)',
+		description: 'Shorten the text, or send smaller images or fewer fields.',
+	},
+};
+
 function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
-	const said = gatewayMessage(response);
-	const words = said === undefined ? '' : `: ${said}`;
 	const { httpCode } = response;
-	if (httpCode >= 200 && httpCode < 300 && saysFailure(response.json)) {
+	if (httpCode < 400) return unexpectedResponse(plan, response);
+	const said = gatewayMessage(response);
+	const { message, description } =
+		(plan.call === 'message' ? messageProblem(plan, httpCode, said ?? '') : undefined) ??
+		STATUSES[httpCode] ??
+		refusal(plan, response);
+	return { message: message + afterColon(said), description };
+}
+
+/** A success that holds nothing of use, or a redirect that is not followed. */
+function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem {
+	const { httpCode, headers, json } = response;
+	const place = placeOf(plan);
+	if (httpCode >= 300) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway reported an error${words}`,
+			message: `While ${NAMES[plan.call]}, the gateway redirected to another address (${httpCode})`,
+			description: `The API key isn't sent to other addresses. If ${quote(headers.location ?? 'it')} is your gateway's address, enter it as ${place.field} in the Media Gateway credential.`,
+		};
+	}
+	if (saysFailure(json)) {
+		return {
+			message: `While ${NAMES[plan.call]}, the gateway reported an error${afterColon(reasonIn(json))}`,
 			description: "Try again later, or ask the gateway's operator.",
 		};
 	}
-	if (httpCode >= 200 && httpCode < 300) {
-		return {
-			message: `While ${NAMES[plan.call]}, the gateway responded with ${describeBody(response)}`,
-			description: checkAddress(placeOf(plan)),
-		};
-	}
-	if (httpCode >= 300 && httpCode < 400) {
-		return {
-			message: `While ${NAMES[plan.call]}, the gateway redirected to another address (${httpCode})`,
-			description: `The API key isn't sent to other addresses. If ${quote(response.headers.location ?? 'it')} is your gateway's address, enter it as ${placeOf(plan).field} in the Media Gateway credential.`,
-		};
-	}
-	if (plan.call === 'message') {
-		const special = messageProblem(plan, httpCode, said ?? '');
-		if (special !== undefined) return special;
-	}
-	if (httpCode === 401) {
-		return {
-			message: `The gateway rejected the API key (401)${words}`,
-			description: 'Check the API key in the Media Gateway credential.',
-		};
-	}
-	if (httpCode === 403) {
-		return {
-			message: `The gateway doesn't allow this request (403)${words}`,
-			description: "Check the key's permissions in the gateway's console.",
-		};
-	}
+	return {
+		message: `While ${NAMES[plan.call]}, the gateway responded with ${bodyInWords(response)}`,
+		description: checkAddress(place),
+	};
+}
+
+function refusal(plan: RequestPlan, response: HttpResponse): Problem {
+	const { httpCode } = response;
+	const place = placeOf(plan);
 	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(response)) {
 		return {
-			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}${words}`,
-			description: `This says nothing about the task. ${checkAddress(placeOf(plan))}`,
+			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}`,
+			description: `This says nothing about the task. ${checkAddress(place)}`,
 		};
 	}
 	if (httpCode === 404) {
 		return {
-			message: `Not found on the gateway (404)${words}`,
+			message: 'Not found on the gateway (404)',
 			description:
 				plan.call === 'poll'
 					? "The task doesn't exist, or it belongs to another account. Use the credential that submitted it."
-					: checkAddress(placeOf(plan)),
+					: checkAddress(place),
 		};
 	}
 	if (needsHttps(response)) {
-		const { field } = placeOf(plan);
 		return {
-			message: `The server uses https at this address (400)${words}`,
-			description: `Change "http://" to "https://" in ${field} of the Media Gateway credential.`,
-		};
-	}
-	if (httpCode === 413) {
-		return {
-			message: `The request is too large for the gateway (413)${words}`,
-			description:
-				plan.form === undefined
-					? 'Shorten the text, or send fewer fields.'
-					: 'Send a smaller image.',
+			message: 'The server uses https at this address (400)',
+			description: `Change "http://" to "https://" in ${place.field} of the Media Gateway credential.`,
 		};
 	}
 	if (isQuotaRefusal(response)) {
 		return {
-			message: `Insufficient quota (429)${words}`,
+			message: 'Insufficient quota (429)',
 			description:
 				"Top up the account in the gateway's console. You weren't charged for this request.",
 		};
 	}
 	if (httpCode === 429) {
 		return {
-			message: `Rate limit exceeded (429)${words}`,
+			message: 'Rate limit exceeded (429)',
 			description: `${howLongToWait(response)}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.`,
 		};
 	}
 	if (httpCode >= 500 || httpCode === 408) {
 		return {
-			message: `While ${NAMES[plan.call]}, the gateway was unavailable (${httpCode})${words}`,
+			message: `While ${NAMES[plan.call]}, the gateway was unavailable (${httpCode})`,
 			description: 'Try again later.',
 		};
 	}
 	return {
-		message: `The gateway rejected the request (${httpCode})${words}`,
+		message: `The gateway rejected the request (${httpCode})`,
 		description: plan.paid
 			? "Check the model, the prompt and the parameters. You weren't charged for this request."
 			: 'Check the parameters.',
@@ -200,46 +199,48 @@ function howLongToWait({ headers }: HttpResponse): string {
 	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }
 
-/** The cases that the specification lists for the message endpoint (section 7, second table). */
+/** The errors that the specification lists for the message endpoint (section 7, second table). */
+const MESSAGE_ERRORS: Array<{ httpCode: number; said: RegExp } & Problem> = [
+	{
+		httpCode: 401,
+		said: /no token/i,
+		message: 'The message endpoint received no API key (401)',
+		description:
+			'Change \'Message Authentication\' in the Media Gateway credential. Some gateways accept the key only in the header "x-api-key".',
+	},
+	{
+		httpCode: 401,
+		said: /not enabled/i,
+		message: 'The API key is disabled, expired or out of quota (401)',
+		description: "Enable, renew or top up the key in the gateway's console.",
+	},
+	{
+		httpCode: 401,
+		said: /^invalid key/i,
+		message: "The gateway doesn't recognize the API key (401)",
+		description: "Copy the key again from the gateway's console into the Media Gateway credential.",
+	},
+	{
+		httpCode: 400,
+		said: /incorrect model id/i,
+		message: "The model isn't available to this API key (400)",
+		description:
+			"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
+	},
+];
+
 function messageProblem(plan: RequestPlan, httpCode: number, said: string): Problem | undefined {
-	if (httpCode === 401) {
-		if (/no token/i.test(said)) {
-			return {
-				message: `The message endpoint received no API key (401): ${said}`,
-				description:
-					'Change \'Message Authentication\' in the Media Gateway credential. Some gateways accept the key only in the header "x-api-key".',
-			};
-		}
-		if (/not enabled/i.test(said)) {
-			return {
-				message: `The API key is disabled, expired or out of quota (401): ${said}`,
-				description: "Enable, renew or top up the key in the gateway's console.",
-			};
-		}
-		if (/^invalid key/i.test(said)) {
-			return {
-				message: `The gateway doesn't recognize the API key (401): ${said}`,
-				description:
-					"Copy the key again from the gateway's console into the Media Gateway credential.",
-			};
-		}
-	}
-	if (httpCode === 400 && /incorrect model id/i.test(said)) {
-		return {
-			message: `The model isn't available to this API key (400): ${said}`,
-			description:
-				"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
-		};
-	}
+	const known = MESSAGE_ERRORS.find(
+		(error) => error.httpCode === httpCode && error.said.test(said),
+	);
+	if (known !== undefined || httpCode !== 400) return known;
 	const sampling = ['temperature', 'top_p', 'top_k'].filter(
 		(name) => plan.body?.[name] !== undefined,
 	);
 	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
-	if (httpCode === 400 && sampling.length > 0 && aboutSampling) {
-		return {
-			message: `The gateway rejected the message (400)${said === '' ? '' : `: ${said}`}`,
-			description: `Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} from the options and try again.`,
-		};
-	}
-	return undefined;
+	if (sampling.length === 0 || !aboutSampling) return undefined;
+	return {
+		message: 'The gateway rejected the message (400)',
+		description: `Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} from the options and try again.`,
+	};
 }

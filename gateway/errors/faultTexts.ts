@@ -30,89 +30,58 @@ export function checkAddress({ name, field }: Place): string {
 	return `Check ${field} in the Media Gateway credential, and that the n8n server can reach ${name}.`;
 }
 
-interface Texts {
-	/** In the middle of a sentence. */
-	happened: string;
-	advice: string;
-	/** What the test of the credential advises: it has no options, and always names a field. */
-	adviceOfTest: string;
-}
-
-/** What a fault means, and what to do about it. */
+/** What a fault means, in the middle of a sentence, and what to do about it. */
 export function faultTexts(
 	{ fault, detail }: Pick<FaultOutcome, 'fault' | 'detail'>,
 	place: Place,
-): Texts {
+): { happened: string; advice: string } {
 	if (fault === 'invalidAddress' && /^(EPROTO$|ERR_SSL_)/.test(detail)) {
-		const advice = `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`;
 		return {
 			happened: `${place.name}'s server doesn't use https at this address`,
-			advice,
-			adviceOfTest: advice,
+			advice: `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`,
 		};
 	}
-	const { happened, advice: own, adviceOfTest = own } = TEXTS[fault];
-	const inPlace = (text: string | undefined): string =>
-		text?.replace('{field}', place.field) ?? checkAddress(place);
+	const [happened, advice] = TEXTS[fault];
 	return {
 		happened: happened.replace('{name}', place.name),
-		advice: inPlace(own),
-		adviceOfTest: inPlace(adviceOfTest),
+		advice: advice?.replace('{field}', place.field) ?? checkAddress(place),
 	};
 }
 
-interface Template {
-	happened: string;
-	/** Default: to check the address. */
-	advice?: string;
-	/** Default: the same. */
-	adviceOfTest?: string;
-}
+const LATER = 'Try again later.';
 
-const LATER = { advice: 'Try again later.', adviceOfTest: 'Try again later. Check {field}.' };
-const ALLOW =
-	"Ask your n8n administrator to allow the host in n8n's protection against server-side request forgery (SSRF) and in the credential's allowed domains.";
-const NO_GATEWAY = 'Check that the address belongs to a media gateway.';
-
-const TEXTS: Record<Fault, Template> = {
-	refused: { happened: 'the connection to {name} was refused' },
-	notFound: { happened: 'the host name of {name} was not found' },
-	invalidAddress: { happened: 'the address is invalid' },
-	unconnected: { happened: "a secure connection to {name} couldn't be established" },
-	tlsMismatch: {
-		happened: "n8n and the server couldn't agree on a secure connection (TLS)",
-		advice:
-			"Ask the gateway's operator which TLS versions, ciphers and client certificates it requires, and check {field} in the Media Gateway credential.",
-	},
-	invalidHeader: {
-		happened: 'a request header is invalid',
-		advice:
-			"Check 'API Key', 'Version Header Name' and 'Version Header Value' in the Media Gateway credential. A header name can't contain spaces, colons or special characters.",
-	},
-	invalidBody: {
-		happened: "the request body can't be sent",
-		advice: "Check the prompt, the files and 'Extra Fields'.",
-	},
-	blocked: {
-		happened: 'n8n blocked the request to this address',
-		advice: ALLOW,
-		adviceOfTest: `${ALLOW} Check {field}.`,
-	},
-	certificate: {
-		happened: "the server's certificate isn't trusted",
-		advice:
-			"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' in the Media Gateway credential.",
-	},
-	reset: { happened: 'the connection was closed before the response was complete', ...LATER },
-	timeout: {
-		happened: 'the request timed out',
-		...LATER,
-		advice: "Try again later, or increase 'Timeout' in the options.",
-	},
-	tooLarge: {
-		happened: 'the response is too large',
-		advice: NO_GATEWAY,
-		adviceOfTest: `${NO_GATEWAY} Check {field}.`,
-	},
-	other: { happened: 'the connection failed', ...LATER },
+/** Where there is no advice, it is to check the address. */
+const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
+	refused: ['the connection to {name} was refused'],
+	notFound: ['the host name of {name} was not found'],
+	invalidAddress: ['the address is invalid'],
+	unconnected: ["a secure connection to {name} couldn't be established"],
+	tlsMismatch: [
+		"n8n and the server couldn't agree on a secure connection (TLS)",
+		"Ask the gateway's operator which TLS versions, ciphers and client certificates it requires, and check {field} in the Media Gateway credential.",
+	],
+	invalidHeader: [
+		'a request header is invalid',
+		"Check 'API Key', 'Version Header Name' and 'Version Header Value' in the Media Gateway credential. A header name can't contain spaces, colons or special characters.",
+	],
+	invalidBody: [
+		"the request body can't be sent",
+		"Check the prompt, the files and 'Extra Fields'.",
+	],
+	blocked: [
+		'n8n blocked the request to this address',
+		"Ask your n8n administrator to allow the host in n8n's protection against server-side request forgery (SSRF) and in the credential's allowed domains.",
+	],
+	certificate: [
+		"the server's certificate isn't trusted",
+		"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' in the Media Gateway credential.",
+	],
+	reset: ['the connection was closed before the response was complete', LATER],
+	timeout: [
+		'the request timed out',
+		"Try again later, or increase 'Timeout' in the node's options.",
+	],
+	tooLarge: ['the response is too large', 'Check that the address belongs to a media gateway.'],
+	diskFull: ['the n8n server had no disk space left', 'Free up disk space on the n8n server.'],
+	other: ['the connection failed', LATER],
 };

@@ -1,6 +1,8 @@
-import { DeadlineError, GatewayError } from '../util/gatewayError';
+import { GatewayError } from '../util/gatewayError';
+import { withoutInlineImages } from '../util/inlineImages';
+import { afterColon } from '../protocol/errorBody';
 import { isFinished, statusGroup } from '../protocol/status';
-import { taskName, type TaskState } from '../protocol/task';
+import { taskName, type KnownTask, type TaskRef, type TaskState } from '../protocol/task';
 
 /**
  * The error of a finished task that has no image to show for it, or undefined if it has.
@@ -9,24 +11,35 @@ import { taskName, type TaskState } from '../protocol/task';
 export function taskError(state: TaskState): GatewayError | undefined {
 	if (!isFinished(state.group)) return undefined;
 	const { taskId, taskType, status } = state;
+	const ended = `The ${taskName(state)} ended with the status "${status}"`;
+	const known = { taskId, taskType, status };
 	if (state.group === 'unsuccessful') {
 		return new GatewayError({
-			message: `The ${taskName(state)} ended with the status "${status}"${state.reason === undefined ? '' : `: ${state.reason}`}`,
+			...known,
+			message: ended + afterColon(state.reason),
 			description:
 				"The gateway couldn't create the image. Change the prompt or the parameters, and submit it again.",
-			taskId,
-			taskType,
-			status,
 		});
 	}
 	if (state.images.length > 0) return undefined;
 	return new GatewayError({
-		message: `The ${taskName(state)} ended with the status "${status}" but without an image`,
+		...known,
+		message: `${ended} but without an image`,
 		description: "Ask the gateway's operator about this task. You may have been charged.",
-		taskId,
-		taskType,
-		status,
+		// The image may stand in a field that is not known here.
+		response: JSON.stringify(withoutInlineImages(state.response)).slice(0, LONGEST_RESPONSE),
 	});
+}
+
+/** In characters. */
+const LONGEST_RESPONSE = 2048;
+
+/** The error of a task whose submit was answered by a failure and its reason: polling tells no more. */
+export function failedAtOnce(
+	task: KnownTask & { status: string; reason?: string },
+): GatewayError | undefined {
+	if (task.reason === undefined) return undefined;
+	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
 }
 
 /** Whether a task has ended as unsuccessful. @param error of waiting for it */
@@ -39,11 +52,11 @@ export function hasFailed(error: unknown): boolean {
  * the gateway does not know it. One of the other kind is there all the same.
  *
  * @param error of waiting for it
- * @param taskType under which it was polled
+ * @param task as it was polled
  */
-export function hasNothingToGive(error: unknown, taskType: string): boolean {
-	if (!(error instanceof GatewayError) || error instanceof DeadlineError) return false;
+export function hasNothingToGive(error: unknown, { taskType }: TaskRef): boolean {
+	if (!(error instanceof GatewayError)) return false;
 	const { status, httpCode, taskType: found } = error.problem;
-	const isOfOtherKind = found !== undefined && taskType !== 'auto' && found !== taskType;
+	const isOfOtherKind = found !== undefined && taskType !== undefined && found !== taskType;
 	return isFinished(statusGroup(status)) || (httpCode === 404 && !isOfOtherKind);
 }

@@ -5,7 +5,7 @@ import { planMessage, type MessageRequest, type Turn } from './message';
 import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../util/gatewayError';
 
-/** A part of what is said in a chat, in the words of whoever talks to the model. */
+/** A part of a message in the terms of the AI Node SDK. */
 export type ChatPart =
 	| { type: 'text'; text: string }
 	/** `providerMetadata.url` where the file is only pointed to. */
@@ -18,7 +18,7 @@ export type ChatPart =
 	/** `input` is JSON. */
 	| { type: 'tool-call'; toolCallId?: string; toolName: string; input: string }
 	| { type: 'tool-result'; toolCallId: string; result: unknown; isError?: boolean }
-	/** For show only: what the gateway gets back of its thinking is kept beside the chat. */
+	/** For display only: the gateway gets its own thinking blocks back, which are stored beside the chat. */
 	| { type: 'reasoning'; text: string }
 	| { type: 'invalid-tool-call' | 'citation' | 'provider' };
 
@@ -45,10 +45,10 @@ export interface Conversation {
 	turns: ChatTurn[];
 }
 
-/** What holds for all messages of a chat. */
+/** The settings that all messages of a chat share. */
 export type ChatSettings = Omit<MessageRequest, 'messages' | 'system'>;
 
-/** What is special about one message of a chat. */
+/** The settings of one message of a chat. */
 export interface ChatCall {
 	tools?: ChatTool[];
 	stopSequences?: string[];
@@ -64,7 +64,7 @@ export interface ChatCall {
 export function toConversation(messages: ChatMessage[]): Conversation {
 	const system = messages
 		.filter(({ role }) => role === 'system')
-		.map(({ content }) => textOf(content))
+		.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
 		.filter((text) => text.trim() !== '')
 		.join('\n\n');
 	const turns = messages
@@ -81,10 +81,6 @@ export function toConversation(messages: ChatMessage[]): Conversation {
 		});
 	}
 	return { system: system === '' ? undefined : system, turns };
-}
-
-function textOf(content: ChatPart[]): string {
-	return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 function blockOf(part: ChatPart): JsonObject[] {
@@ -121,56 +117,42 @@ function blockOf(part: ChatPart): JsonObject[] {
 function resultContent(result: unknown): string | JsonObject[] {
 	if (typeof result === 'string') return result;
 	const isPart = (part: unknown): part is ChatPart =>
-		isJsonObject(part) && (part.type === 'text' ? typeof part.text === 'string' : isFile(part));
+		isJsonObject(part) &&
+		(part.type === 'text' ? typeof part.text === 'string' : part.type === 'file');
 	if (Array.isArray(result) && result.length > 0 && result.every(isPart)) {
 		return result.flatMap(blockOf);
 	}
 	return JSON.stringify(result) ?? '';
 }
 
-function isFile({ type, data, providerMetadata }: JsonObject): boolean {
-	return type === 'file' && (data !== undefined || isJsonObject(providerMetadata));
-}
-
-function fileBlock(file: Extract<ChatPart, { type: 'file' }>): JsonObject {
-	const url = nonEmptyString(file.providerMetadata?.url) ?? '';
-	const { mediaType, base64 } = bytesOf(file, url);
-	const address = /^https?:/i.test(url) && base64 === undefined ? url : undefined;
-	const source =
-		address === undefined
-			? { type: 'base64', media_type: mediaType, data: base64 ?? '' }
-			: { type: 'url', url: address };
-	// Nothing but its name tells what lies at an address; most are pictures.
-	const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(address ?? '');
-	if (isPdf) return { type: 'document', source };
-	if (mediaType.startsWith('image/') || address !== undefined) return { type: 'image', source };
-	if (mediaType.startsWith('text/') && base64 !== undefined) {
+function fileBlock({
+	data,
+	mediaType,
+	providerMetadata,
+}: Extract<ChatPart, { type: 'file' }>): JsonObject {
+	const url = nonEmptyString(providerMetadata?.url) ?? '';
+	const given = typeof data === 'string' ? data : data && Buffer.from(data).toString('base64');
+	const inline = readDataUrl(given ?? url);
+	const base64 = inline?.base64 ?? nonEmptyString(given) ?? '';
+	if (base64 === '' && /^https?:/i.test(url)) {
+		// Only its name tells the type of a file at an address; most are images.
+		const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(url);
+		return { type: isPdf ? 'document' : 'image', source: { type: 'url', url } };
+	}
+	const named = (nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType))?.toLowerCase();
+	const isNamed = named !== undefined && named !== 'application/octet-stream';
+	const detected = detectImageType(Buffer.from(base64.slice(0, 400), 'base64'));
+	const type = isNamed ? named : (detected ?? 'unknown');
+	const source = { type: 'base64', media_type: type, data: base64 };
+	if (type === 'application/pdf') return { type: 'document', source };
+	if (type.startsWith('image/')) return { type: 'image', source };
+	if (type.startsWith('text/')) {
 		return { type: 'text', text: Buffer.from(base64, 'base64').toString('utf8') };
 	}
 	throw new GatewayError({
-		message: `Files of the type "${mediaType}" can't be sent to the model`,
+		message: `Files of the type "${type}" can't be sent to the model`,
 		description: 'Use images, PDF documents or text files. Nothing was sent.',
 	});
-}
-
-function bytesOf(
-	{ mediaType, data }: Extract<ChatPart, { type: 'file' }>,
-	url: string,
-): { mediaType: string; base64?: string } {
-	const given = typeof data === 'string' ? data : data && Buffer.from(data).toString('base64');
-	const inline = readDataUrl(given ?? url);
-	const base64 = inline?.base64 ?? nonEmptyString(given);
-	const named = nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType);
-	if (named !== undefined && named !== 'application/octet-stream') {
-		return { mediaType: named.toLowerCase(), base64 };
-	}
-	// Not everyone who hands on a file says what it is.
-	const start = Buffer.from((base64 ?? '').slice(0, 400), 'base64');
-	const isPdf = start.subarray(0, 5).toString('latin1') === '%PDF-';
-	return {
-		mediaType: detectImageType(start) ?? (isPdf ? 'application/pdf' : (named ?? 'unknown')),
-		base64,
-	};
 }
 
 /** Turns of the same role that follow each other, as one: not every gateway takes two. */

@@ -1,9 +1,9 @@
 import { jsonObjectIn, type ChatPart } from './chat';
-import { firstText, quote } from '../util/text';
+import { digestOf } from '../protocol/fingerprint';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { reasonIn } from '../protocol/errorBody';
 import { readMessage } from './message';
 import { UnknownOutcomeError, type Problem } from '../util/gatewayError';
-import { assignIds, createIdGiver, type IdGiver } from './toolIds';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
 
@@ -24,32 +24,33 @@ export interface ChatUsage {
 	promptTokens: number;
 	completionTokens: number;
 	totalTokens: number;
-	cacheRead?: number;
-	thinkingTokens?: number;
+	inputTokenDetails?: { cacheRead: number };
+	outputTokenDetails?: { reasoning: number };
 	/** As the gateway sent it. */
-	sent: JsonObject;
+	additionalMetadata: JsonObject;
 }
 
 /**
  * Reads the response to a message of a chat.
  *
- * @param newId gives a tool call an ID that no other has
- * @throws UnknownOutcomeError if the gateway took the message on and responded with an error, or if a
- *   tool call is only half there: it is not to be sent again by itself
+ * @param seed tells the response apart from all others; the same seed gives its tool calls the same IDs
+ * @throws UnknownOutcomeError if the gateway accepted the message and responded with an error, or if a
+ *   tool call is incomplete: the message must not be sent again automatically
  */
-export function readChatResponse(
-	body: JsonObject,
-	newId: IdGiver = createIdGiver(new Set(), ''),
-): ChatResponse {
+export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	const response = readMessage(body);
 	if (response === undefined) throw brokenOff(body);
-	const came = response.content.filter(isJsonObject);
+	const blocks = response.content.filter(isJsonObject);
 	const { stopReason } = response;
-	const half = halfToolCall(came, stopReason);
-	if (half !== undefined) {
-		throw new UnknownOutcomeError({ ...half, response: JSON.stringify(came).slice(0, 2048) });
+	const problem = toolCallProblem(blocks.filter(isCall), stopReason);
+	if (problem !== undefined) {
+		throw new UnknownOutcomeError({ ...problem, response: JSON.stringify(blocks).slice(0, 2048) });
 	}
-	const { content, callIds } = assignIds(came.map(withInput), newId);
+	// A gateway may count its calls from 0 in each response, but an agent finds a call only by its ID.
+	const callIds = blocks
+		.filter(isCall)
+		.map((_, index) => `call_${digestOf([seed, index]).slice(0, 24)}`);
+	const content = withUniqueIds(blocks.map(withInput), callIds.values());
 	const ids = callIds.values();
 	return {
 		id: nonEmptyString(body.id),
@@ -63,61 +64,69 @@ export function readChatResponse(
 }
 
 function brokenOff(body: JsonObject): UnknownOutcomeError {
-	const { error } = body;
-	const said = firstText([isJsonObject(error) ? error.message : error, body.message]);
+	const reason = reasonIn(body);
 	return new UnknownOutcomeError({
 		message:
-			said === undefined
+			reason === undefined
 				? 'The gateway accepted the message, but its response contains no message'
-				: `The gateway interrupted its response: ${said}`,
+				: `The gateway interrupted its response: ${reason}`,
 		description:
 			"You may have been charged for what it had generated, so the message wasn't sent again. Try again later, or check the usage log in the gateway's console.",
 	});
 }
 
-const NOT_CALLED =
-	"The tool wasn't called. You may have been charged, so the message wasn't sent again.";
-const TRY_AGAIN =
-	"Run the workflow again. If it happens again, use another model, or ask the gateway's operator.";
-
-/** The model had not finished when these came: its last block may be only half there. */
-const CUT = ['max_tokens', 'model_context_window_exceeded', 'stop_sequence'];
-/** What came before these is not to be acted on. */
-const NOT_MEANT = ['pause_turn', 'refusal'];
+/** Stop reasons before the end of a response, or without an intention to call the tools in it. */
+const UNFINISHED: unknown[] = [
+	undefined,
+	'max_tokens',
+	'model_context_window_exceeded',
+	'stop_sequence',
+	'pause_turn',
+	'refusal',
+];
 
 /**
- * Why a tool must not be called: half a prompt would be painted, and charged. Only a stop reason says
- * that a response has come to its end; without one it was cut somewhere on its way.
+ * The reason why the tools in a response must not be called: an image would be made, and charged, of
+ * half a prompt. Only a stop reason says that a response is complete.
  */
-function halfToolCall(content: JsonObject[], stopReason: string | undefined): Problem | undefined {
-	const calls = content.filter(({ type }) => type === 'tool_use');
-	if (calls.length === 0) return undefined;
-	const last = content.findLast(
-		({ type, text }) => type !== 'text' || nonEmptyString(text) !== undefined,
+function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): Problem | undefined {
+	const isBroken = calls.some(
+		(call) => nonEmptyString(call.name) === undefined || inputOf(call) === undefined,
 	);
-	const endsInCall = last?.type === 'tool_use';
-	if (stopReason === 'max_tokens' && endsInCall) {
-		return {
-			message: "The response reached 'Max Tokens' in the middle of a tool call",
-			description: `${NOT_CALLED} Increase 'Max Tokens' in the chat model.`,
-		};
+	if (calls.length === 0 || !(isBroken || UNFINISHED.includes(stopReason))) return undefined;
+	const isTooLong = stopReason === 'max_tokens';
+	const advice = isTooLong
+		? "Increase 'Max Tokens' in the chat model."
+		: "Run the workflow again. If it happens again, use another model, or ask the gateway's operator.";
+	return {
+		message: isTooLong
+			? "The response reached 'Max Tokens' in the middle of a tool call"
+			: 'The response ended in the middle of a tool call',
+		description: `The tool wasn't called. You may have been charged, so the message wasn't sent again. ${advice}`,
+	};
+}
+
+const isCall = ({ type }: JsonObject): boolean => type === 'tool_use';
+
+const isId = (id: unknown): boolean =>
+	(typeof id === 'string' && id.trim() !== '') || Number.isFinite(id);
+
+/**
+ * Blocks as they go back to the gateway: with its own IDs of tool calls, unless one is missing or
+ * stands for two calls, so that it would be unknown which call a result belongs to.
+ *
+ * @param newIds an ID for each tool call
+ */
+function withUniqueIds(blocks: JsonObject[], newIds: Iterator<string>): JsonObject[] {
+	const counts = new Map<string, number>();
+	for (const { id } of blocks.filter((block) => isCall(block) && isId(block.id))) {
+		counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
 	}
-	const description = `${NOT_CALLED} ${TRY_AGAIN}`;
-	if (stopReason === undefined) {
-		return { message: 'The response ended in the middle of a tool call', description };
-	}
-	if (NOT_MEANT.includes(stopReason) || (CUT.includes(stopReason) && endsInCall)) {
-		return {
-			message: `The response stopped in the middle of a tool call ("${stopReason}")`,
-			description,
-		};
-	}
-	const nameless = calls.some(({ name }) => nonEmptyString(name) === undefined);
-	if (nameless) return { message: 'The response calls a tool without naming it', description };
-	const broken = calls.find((call) => inputOf(call) === undefined);
-	if (broken === undefined) return undefined;
-	const name = quote(String(broken.name));
-	return { message: `The arguments for the tool '${name}' are incomplete`, description };
+	return blocks.map((block) => {
+		if (!isCall(block)) return block;
+		const id = newIds.next().value;
+		return isId(block.id) && counts.get(String(block.id)) === 1 ? block : { ...block, id };
+	});
 }
 
 /** The input of a tool call; undefined if it is not whole. Some gateways send it as text. */
@@ -126,7 +135,7 @@ function inputOf({ input }: JsonObject): JsonObject | undefined {
 }
 
 function withInput(block: JsonObject): JsonObject {
-	const isText = block.type === 'tool_use' && typeof block.input === 'string';
+	const isText = isCall(block) && typeof block.input === 'string';
 	return isText ? { ...block, input: inputOf(block) } : block;
 }
 
@@ -166,10 +175,10 @@ function partsOf({ type, ...block }: JsonObject, ids: Iterator<string>): ChatPar
 }
 
 function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatUsage {
-	// It is handed on, and what is handed on may be changed.
-	const sent = JSON.parse(JSON.stringify(given)) as JsonObject;
-	const count = (name: string): number => Math.max(0, finiteNumber(sent[name]) ?? 0);
-	const cacheRead = finiteNumber(sent.cache_read_input_tokens);
+	// A copy: what n8n gets may be changed.
+	const usage = JSON.parse(JSON.stringify(given)) as JsonObject;
+	const count = (name: string): number => Math.max(0, finiteNumber(usage[name]) ?? 0);
+	const cacheRead = finiteNumber(usage.cache_read_input_tokens);
 	// What comes from the cache or goes into it is not among the input tokens.
 	const promptTokens =
 		count('input_tokens') + (cacheRead ?? 0) + count('cache_creation_input_tokens');
@@ -178,8 +187,8 @@ function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatU
 		promptTokens,
 		completionTokens,
 		totalTokens: promptTokens + completionTokens,
-		cacheRead,
-		thinkingTokens,
-		sent,
+		inputTokenDetails: cacheRead === undefined ? undefined : { cacheRead },
+		outputTokenDetails: thinkingTokens === undefined ? undefined : { reasoning: thinkingTokens },
+		additionalMetadata: usage,
 	};
 }

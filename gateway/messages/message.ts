@@ -35,7 +35,24 @@ export interface MessageRequest {
  * @throws GatewayError if the thinking may take as many tokens as the whole response
  */
 export function planMessage(request: MessageRequest): RequestPlan {
-	const body = bodyOf(request);
+	const { thinking, budgetTokens, display, effort } = request;
+	const thinkingField = {
+		type: thinking,
+		budget_tokens: budgetTokens,
+		display: thinking === 'disabled' ? undefined : display,
+	};
+	const body = withoutUndefined({
+		model: request.model,
+		max_tokens: request.maxTokens,
+		system: request.system,
+		messages: request.messages,
+		thinking: thinking === 'default' ? undefined : withoutUndefined(thinkingField),
+		output_config: effort === undefined ? undefined : { effort },
+		temperature: request.temperature,
+		top_p: request.topP,
+		top_k: request.topK,
+		...request.extraFields,
+	});
 	refuseLargeBudget(body);
 	return {
 		call: 'message',
@@ -46,21 +63,6 @@ export function planMessage(request: MessageRequest): RequestPlan {
 		body,
 		paid: true,
 	};
-}
-
-function bodyOf(request: MessageRequest): JsonObject {
-	return withoutUndefined({
-		model: request.model,
-		max_tokens: request.maxTokens,
-		system: request.system,
-		messages: request.messages,
-		thinking: thinkingField(request),
-		output_config: request.effort === undefined ? undefined : { effort: request.effort },
-		temperature: request.temperature,
-		top_p: request.topP,
-		top_k: request.topK,
-		...request.extraFields,
-	});
 }
 
 /**
@@ -78,27 +80,6 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 	});
 }
 
-function thinkingField({
-	thinking,
-	budgetTokens,
-	display,
-}: MessageRequest): JsonObject | undefined {
-	if (thinking === 'default') return undefined;
-	if (thinking === 'disabled') return { type: thinking };
-	return withoutUndefined({
-		type: thinking,
-		budget_tokens: thinking === 'enabled' ? budgetTokens : undefined,
-		display,
-	});
-}
-
-const THINKING_LABELS: Record<Thinking, string> = {
-	default: 'Model Default',
-	adaptive: 'Adaptive',
-	disabled: 'Disabled',
-	enabled: 'Enabled with Budget (Legacy)',
-};
-
 /**
  * What is odd about a request that is sent all the same, as sentences for the user: a model suffix
  * that says the opposite of the switch (specification, 4.6), and the legacy form of thinking (9).
@@ -112,7 +93,7 @@ export function messageHints({
 	const switchedOn = thinking === 'adaptive' || thinking === 'enabled';
 	if (suffix !== null && thinking !== 'default' && switchedOn !== (suffix[1] === undefined)) {
 		hints.push(
-			`The model name ends in "${suffix[0]}", but 'Thinking' is set to '${THINKING_LABELS[thinking]}'. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
+			`The model name ends in "${suffix[0]}", but 'Thinking' says the opposite. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
 		);
 	}
 	if (thinking === 'enabled') {
@@ -127,23 +108,21 @@ export function messageHints({
  * What may have led to a 400, as sentences for the user: whatever is odd about the request, and
  * thinking blocks that came back changed (specification, 2.7).
  *
- * @param said the words in which the request was refused
+ * @param refusal the gateway's reason
  */
-export function refusalAdvice(request: MessageRequest, said: string): string[] {
-	const thoughtful = request.messages.some(
+export function refusalAdvice(request: MessageRequest, refusal: string): string[] {
+	const advice = messageHints(request);
+	const hasThinking = request.messages.some(
 		({ content }) =>
 			Array.isArray(content) &&
 			content.some((block) => isJsonObject(block) && block.type === 'thinking'),
 	);
-	const changed = thoughtful && /thinking|signature/i.test(said);
-	return [
-		...messageHints(request),
-		...(changed
-			? [
-					'Thinking blocks must be sent back unchanged. Use the output "messages" of the earlier Message node as \'History\' without editing it.',
-				]
-			: []),
-	];
+	if (hasThinking && /thinking|signature/i.test(refusal)) {
+		advice.push(
+			'Thinking blocks must be sent back unchanged. Use the output "messages" of the earlier Message node as \'History\' without editing it.',
+		);
+	}
+	return advice;
 }
 
 /** What a message brought (specification, 2.7). */
@@ -188,43 +167,32 @@ export function readMessage(body: JsonObject): MessageResponse | undefined {
 /**
  * Reads turns of a conversation that a user or an earlier node gave. They are checked, not changed.
  *
+ * @param areNew turns that are added now must not be empty; in a history the gateway decides
  * @returns the turns, or a sentence that says what is wrong with them
  */
-export function readTurns(value: unknown): Turn[] | string {
+export function readTurns(value: unknown, areNew = false): Turn[] | string {
 	if (!Array.isArray(value)) return 'it must be a list of messages';
+	if (areNew && value.length === 0) return 'it is empty';
 	for (const [index, turn] of value.entries()) {
+		const name = `Message ${index + 1}`;
 		if (!isJsonObject(turn) || nonEmptyString(turn.role) === undefined) {
-			return `Message ${index + 1} has no "role"`;
+			return `${name} has no "role"`;
 		}
-		if (typeof turn.content !== 'string' && !Array.isArray(turn.content)) {
-			return `Message ${index + 1} has no "content" that is a text or a list of blocks`;
+		const { role, content } = turn;
+		if (typeof content !== 'string' && !Array.isArray(content)) {
+			return `${name} has no "content" that is a text or a list of blocks`;
 		}
+		// An empty turn of the assistant at the end is one that the model goes on with.
+		const mayBeEmpty = role === 'assistant' && index > 0 && index === value.length - 1;
+		if (areNew && !mayBeEmpty && isBlank(content)) return `${name} is empty`;
 	}
 	return value as Turn[];
 }
 
-/**
- * Which turn says nothing. Only the last one may, if it is the assistant's: the model goes on from it.
- *
- * @returns its position, from 1; undefined if each turn says something
- */
-export function emptyTurn(turns: readonly Turn[]): number | undefined {
-	const empty = turns.findIndex(
-		({ role, content }, index) =>
-			saysNothing(content) && !(role === 'assistant' && index > 0 && index === turns.length - 1),
-	);
-	return empty < 0 ? undefined : empty + 1;
-}
-
-function saysNothing(content: unknown): boolean {
+function isBlank(content: string | unknown[]): boolean {
 	if (typeof content === 'string') return content.trim() === '';
-	return (
-		Array.isArray(content) &&
-		content.every(
-			(block) =>
-				isJsonObject(block) &&
-				block.type === 'text' &&
-				(typeof block.text !== 'string' || block.text.trim() === ''),
-		)
+	return content.every(
+		(block) =>
+			isJsonObject(block) && block.type === 'text' && nonEmptyString(block.text) === undefined,
 	);
 }

@@ -1,3 +1,4 @@
+import { trimBy } from '../util/text';
 import { normalizeUrl, pathBelow } from './url';
 
 /** The part of the credential that decides which headers a request carries. */
@@ -9,43 +10,15 @@ export interface KeySettings {
 	versionHeaderValue?: string;
 }
 
-/** Marks that stand for a key, where a template leaves room for it. */
-const TEMPLATES = [/[<>]/, /^\$?\{.*\}$/, /^\[.*\]$/, /^\$[a-z_]+$/i, /^%[a-z_]+%$/i];
-
-/** Words that stand for a key in an example, alone or joined to one word. */
-const EXAMPLE_WORDS =
-	/^(?:your|api|keys|key|here|insert|paste|enter|replace|placeholder|changeme|example|sample|dummy|redacted)+$/;
-
-/** Letters that fill the room of a key. */
-const FILLER = /^[x*.\u2026]+$/;
-
-/** Words that stand beside those; a key may have them too. */
-const OTHER_WORDS =
-	/^(?:sk|pk|my|mykey|myapikey|the|this|own|real|actual|a|an|in|with|me|proj|ant|live|secret|token|goes|it|put|\d{1,2})$/;
-
-/** Whether a key is made of nothing but words that an example has in the place of one. */
-function isPlaceholder(key: string): boolean {
-	if (TEMPLATES.some((template) => template.test(key))) return true;
-	const words = key
-		.toLowerCase()
-		.split(/[-_ ]/)
-		.filter((word) => word !== '');
-	const stands = (word: string): boolean => EXAMPLE_WORDS.test(word) || FILLER.test(word);
-	if (!words.every((word) => stands(word) || OTHER_WORDS.test(word))) return false;
-	const isAddressed = words.some((word) => /^(?:my|mykey|myapikey|the)$/.test(word));
-	return words.some(stands) || words.includes('mykey') || (words[0] === 'sk' && isAddressed);
-}
+/** Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`. */
+const PLACEHOLDERS = [
+	/[<>]|^\$?[{[].*[}\]]$|^[$%][a-z_]+%?$/i,
+	/^(sk[-_])?((your|my|the|insert|paste)[-_ ]?){0,2}(api|secret)?[-_ ]?key([-_ ](goes[-_ ])?here)?$/i,
+	/(^|[-_ ])([x*.]{3,}|\u2026|placeholder|example|changeme)$/i,
+];
 
 /** What copying adds around a key: blanks, invisible characters, quotes. */
-const AROUND = /^[\s\u200b\ufeff"']$/;
-
-function withoutAround(text: string): string {
-	let start = 0;
-	let end = text.length;
-	while (start < end && AROUND.test(text.charAt(start))) start += 1;
-	while (end > start && AROUND.test(text.charAt(end - 1))) end -= 1;
-	return text.slice(start, end);
-}
+const AROUND = /[\s\u200b\ufeff"']/;
 
 /**
  * A key without what copying adds: blanks around it, quotes, a pasted `Bearer `. The image
@@ -54,8 +27,8 @@ function withoutAround(text: string): string {
  */
 export function cleanApiKey(apiKey: unknown): string {
 	if (typeof apiKey !== 'string') return '';
-	const pasted = withoutAround(apiKey);
-	return withoutAround(pasted.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, ''));
+	const pasted = trimBy(apiKey, AROUND);
+	return trimBy(pasted.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, ''), AROUND);
 }
 
 /**
@@ -68,7 +41,7 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
 	if (key === '' || /^bearer$/i.test(key)) {
 		return "The API key is empty. Enter the key from your gateway's console in the Media Gateway credential.";
 	}
-	if (isPlaceholder(key)) {
+	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
 		return 'The API key is still a placeholder. In the Media Gateway credential, replace it with the key from your gateway\'s console, which usually starts with "sk-".';
 	}
 	// A header can hold nothing else; n8n would fail later with a text about characters.
@@ -103,25 +76,20 @@ export function authHeaders(url: string, settings: KeySettings): Record<string, 
 }
 
 /**
- * A request as n8n hands it to a credential: its helpers name the address `url`, the HTTP Request
- * node and other older nodes name it `uri`.
- */
-export interface AddressedRequest {
-	url?: unknown;
-	uri?: unknown;
-	baseURL?: unknown;
-}
-
-/**
- * The full address to which a request goes, joined as the HTTP library of n8n joins it.
+ * The full address to which a request goes, joined as the HTTP library of n8n joins it. Its helpers
+ * name the address `url`, the HTTP Request node and other older nodes name it `uri`.
  *
  * @returns undefined where that is not certain: no address, one that is neither a text nor a URL, or
  *   two that differ. Such a request must not carry the key.
  */
-export function requestAddress({ url, uri, baseURL }: AddressedRequest): string | undefined {
+export function requestAddress(request: {
+	url?: unknown;
+	uri?: unknown;
+	baseURL?: unknown;
+}): string | undefined {
+	const { url, uri, baseURL } = request;
 	const given = [url, uri].filter((part) => part !== undefined && part !== null);
-	const base = baseURL === undefined || baseURL === null ? '' : textOf(baseURL);
-	const targets = given.map((part) => joined(base, textOf(part)));
+	const targets = given.map((part) => joined(textOf(baseURL ?? ''), textOf(part)));
 	const [target] = targets;
 	return targets.every((other) => other === target) ? target : undefined;
 }

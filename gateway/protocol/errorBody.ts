@@ -1,5 +1,29 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
+import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
+
+/** Fields in which gateways say why something failed; the specification's own first (2.5). */
+const REASON_FIELDS = ['message', 'detail', 'reason', 'fail_reason', 'failure_reason'];
+
+/**
+ * Why a request or a task failed, in the gateway's own words: out of `error`, be it an object or a
+ * text, or beside it, or the same in `data`. It is made fit to be shown, and what looks like a key is
+ * taken out, because some gateways quote the key that they refuse.
+ */
+export function reasonIn(body: unknown): string | undefined {
+	if (!isJsonObject(body)) return firstText([body]);
+	const data = isJsonObject(body.data) ? body.data : {};
+	const places = [body.error, body, data.error, data];
+	return firstText(
+		places.flatMap((place) =>
+			isJsonObject(place) ? REASON_FIELDS.map((field) => place[field]) : [place],
+		),
+	);
+}
+
+/** The gateway's own words as the end of a sentence; empty where there are none. */
+export const afterColon = (said: string | undefined): string =>
+	said === undefined ? '' : `: ${said}`;
 
 /** Whether a response is an error in the gateway's own form (specification, 2.5). */
 export function isGatewayError(outcome: Outcome): boolean {

@@ -3,35 +3,15 @@ import type { RequestPlan } from './requestPlan';
 
 /**
  * What tells one paid request from every other: who pays, and everything that is sent, files by
- * their contents. It is a hash, so neither key nor prompt can be read from it.
+ * their contents. It is a hash, so no prompt can be read from it.
  *
- * @param account any text that tells accounts apart, key included
+ * @param account any text that tells accounts apart
  * @returns 64 hexadecimal digits
  */
 export function requestFingerprint(plan: RequestPlan, account: string): string {
 	const { call, method, path, query, headers, body, form } = plan;
-	return digestOf([account, call, method, path, query, headers, body, form?.fields, filesOf(plan)]);
+	return digestOf([account, call, method, path, query, headers, body, form]);
 }
-
-/**
- * What stays the same of a paid request where an expression gives another prompt or seed: who pays, for
- * what kind of request, and the contents of its files.
- *
- * @param account any text that tells accounts apart, key included
- * @returns 64 hexadecimal digits
- */
-export function requestBasis(plan: RequestPlan, account: string): string {
-	return digestOf([account, plan.call, filesOf(plan)]);
-}
-
-const filesOf = ({ form }: RequestPlan): unknown[] | undefined =>
-	form?.files.map(({ name, fileName, mimeType, size, digest }) => [
-		name,
-		fileName,
-		mimeType,
-		size,
-		digest,
-	]);
 
 /** The SHA-256 of a value as JSON, in hexadecimal digits; what is no JSON counts as nothing. */
 export function digestOf(value: unknown): string {

@@ -1,94 +1,27 @@
 /** How much of a file is looked at: what stands before the `<svg` of a drawing may be long. */
 export const FIRST_BYTES = 4096;
 
-/** Image formats by their first bytes, with the extension that a file of the kind gets. */
-const FORMATS: Array<{ mimeType: string; extension: string; is: (bytes: Uint8Array) => boolean }> =
-	[
-		{
-			mimeType: 'image/png',
-			extension: 'png',
-			is: (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47]),
-		},
-		{
-			mimeType: 'image/jpeg',
-			extension: 'jpg',
-			is: (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff]),
-		},
-		{ mimeType: 'image/gif', extension: 'gif', is: (bytes) => text(bytes, 0, 4) === 'GIF8' },
-		{
-			mimeType: 'image/webp',
-			extension: 'webp',
-			is: (bytes) => text(bytes, 0, 4) === 'RIFF' && text(bytes, 8, 12) === 'WEBP',
-		},
-		{
-			mimeType: 'image/avif',
-			extension: 'avif',
-			is: (bytes) => text(bytes, 4, 8) === 'ftyp' && /^avi[fs]/.test(text(bytes, 8, 12)),
-		},
-		{
-			mimeType: 'image/heic',
-			extension: 'heic',
-			is: (bytes) => text(bytes, 4, 8) === 'ftyp' && /^(hei[cx]|mif1)/.test(text(bytes, 8, 12)),
-		},
-		{ mimeType: 'image/bmp', extension: 'bmp', is: (bytes) => text(bytes, 0, 2) === 'BM' },
-		{
-			mimeType: 'image/tiff',
-			extension: 'tiff',
-			is: (bytes) => ['II*\0', 'MM\0*'].includes(text(bytes, 0, 4)),
-		},
-		{
-			mimeType: 'image/svg+xml',
-			extension: 'svg',
-			is: (bytes) => isSvg(text(bytes, 0, FIRST_BYTES)),
-		},
-	];
-
-function startsWith(bytes: Uint8Array, start: number[]): boolean {
-	return start.every((byte, index) => bytes[index] === byte);
-}
-
-function text(bytes: Uint8Array, from: number, to: number): string {
-	return Buffer.from(bytes.subarray(from, to)).toString('latin1');
-}
-
-/** What may stand before the first element of an XML file, by how it begins and ends. */
-const BEFORE_ROOT: Array<[start: string, end: string]> = [
-	['<?', '?>'],
-	['<!--', '-->'],
+/** Image formats with the extension of their files, by their first bytes read as Latin-1; a drawing (SVG) by its first element. */
+const FORMATS: Array<{ mimeType: string; extension: string; start: RegExp }> = [
+	{ mimeType: 'image/png', extension: 'png', start: /^\x89PNG/ },
+	{ mimeType: 'image/jpeg', extension: 'jpg', start: /^\xff\xd8\xff/ },
+	{ mimeType: 'image/gif', extension: 'gif', start: /^GIF8/ },
+	{ mimeType: 'image/webp', extension: 'webp', start: /^RIFF[^]{4}WEBP/ },
+	{ mimeType: 'image/avif', extension: 'avif', start: /^[^]{4}ftypavi[fs]/ },
+	{ mimeType: 'image/heic', extension: 'heic', start: /^[^]{4}ftyp(hei[cx]|mif1)/ },
+	{ mimeType: 'image/bmp', extension: 'bmp', start: /^BM/ },
+	{ mimeType: 'image/tiff', extension: 'tiff', start: /^(II\*\0|MM\0\*)/ },
+	{ mimeType: 'image/svg+xml', extension: 'svg', start: /^<svg[\s>/]/ },
 ];
 
-/**
- * Whether the first element of an XML file is `<svg`. Each character is looked at a bounded number
- * of times: a pattern for this takes exponential time on a file made for it.
- */
-function isSvg(start: string): boolean {
-	const isBlank = (at: number): boolean => /\s/.test(start.charAt(at));
-	// The byte order mark, read byte by byte.
-	let at = start.startsWith('\xef\xbb\xbf') ? 3 : 0;
-	for (;;) {
-		while (isBlank(at)) at += 1;
-		const known = BEFORE_ROOT.find(([opening]) => start.startsWith(opening, at));
-		if (known === undefined && !/^<!doctype$/i.test(start.slice(at, at + 9))) break;
-		const end = known === undefined ? endOfDoctype(start, at) : endOf(start, known, at);
-		if (end === undefined) return false;
-		at = end;
-	}
-	return start.startsWith('<svg', at) && /[\s>/]/.test(start.charAt(at + 4));
-}
+/** One of what may stand before the first element of an XML file; a DOCTYPE may hold declarations. */
+const BEFORE_ROOT =
+	/^(?:\s+|\xef\xbb\xbf|<\?[^]*?\?>|<!--[^]*?-->|<!doctype[^[>]*(?:\[[^\]]*\][^>]*)?>)/i;
 
-function endOf(text: string, [opening, closing]: [string, string], at: number): number | undefined {
-	const end = text.indexOf(closing, at + opening.length);
-	return end < 0 ? undefined : end + closing.length;
-}
-
-/** It may hold declarations of its own in brackets, as those that drawing programs write do. */
-function endOfDoctype(text: string, at: number): number | undefined {
-	const end = text.indexOf('>', at);
-	const bracket = text.indexOf('[', at);
-	if (bracket < 0 || (end >= 0 && end < bracket)) return end < 0 ? undefined : end + 1;
-	const closing = text.indexOf(']', bracket);
-	const behind = closing < 0 ? -1 : text.indexOf('>', closing);
-	return behind < 0 ? undefined : behind + 1;
+/** What follows all of that. One by one: a pattern for any number takes exponential time on some files. */
+function fromRoot(start: string): string {
+	const rest = start.replace(BEFORE_ROOT, '');
+	return rest === start ? rest : fromRoot(rest);
 }
 
 /**
@@ -96,7 +29,9 @@ function endOfDoctype(text: string, at: number): number | undefined {
  * for most; of a drawing (SVG) 4096 are looked at.
  */
 export function detectImageType(bytes: Uint8Array): string | undefined {
-	return FORMATS.find((format) => format.is(bytes))?.mimeType;
+	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
+	const isImage = (text: string) => FORMATS.find((format) => format.start.test(text))?.mimeType;
+	return isImage(start) ?? isImage(fromRoot(start));
 }
 
 /** The file extension for an image's MIME type, without a dot; `bin` for what is not known. */
@@ -152,15 +87,19 @@ export function imageFileName(
 	fallback: string,
 	chosen?: string,
 ): string {
-	if (chosen !== undefined && chosen !== '') return `${chosen}.${extensionFor(mimeType)}`;
-	let stem = '';
+	const extension = extensionFor(mimeType);
+	if (chosen !== undefined && chosen !== '') return `${chosen}.${extension}`;
+	return `${safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image'}.${extension}`;
+}
+
+/** The last part of the path of an address, without an extension; empty where there is none. */
+function lastPartOf(url: string): string {
 	try {
 		const { pathname, protocol } = new URL(url);
-		if (protocol !== 'data:')
-			stem = decodeURIComponent(pathname.slice(pathname.lastIndexOf('/') + 1));
+		if (protocol === 'data:') return '';
+		const part = decodeURIComponent(pathname.slice(pathname.lastIndexOf('/') + 1));
+		return part.replace(/\.[A-Za-z0-9]{1,5}$/, '');
 	} catch {
-		stem = '';
+		return '';
 	}
-	const withoutExtension = stem.replace(/\.[A-Za-z0-9]{1,5}$/, '');
-	return `${safeFileStem(withoutExtension) || safeFileStem(fallback) || 'image'}.${extensionFor(mimeType)}`;
 }

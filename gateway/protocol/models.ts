@@ -1,5 +1,5 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
-import { pathPart, type RequestPlan } from './requestPlan';
+import { pathPart, planGet, type RequestPlan } from './requestPlan';
 
 /** A value that a parameter of a model may have. */
 export type AllowedValue = string | number | boolean;
@@ -59,14 +59,9 @@ export function planModel(model: string, format: ListingFormat = 'json'): Reques
 }
 
 function planListing(path: string, format: ListingFormat): RequestPlan {
-	return {
-		call: 'listing',
-		method: 'GET',
-		path,
-		query: format === 'jsonc' ? { format } : {},
-		headers: { Accept: format === 'jsonc' ? 'application/jsonc' : 'application/json' },
-		paid: false,
-	};
+	return format === 'jsonc'
+		? planGet('listing', path, 'application/jsonc', { format })
+		: planGet('listing', path);
 }
 
 function strings(value: unknown): string[] | undefined {

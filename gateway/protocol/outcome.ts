@@ -19,6 +19,7 @@ export type Fault =
 	| 'reset'
 	| 'timeout'
 	| 'tooLarge'
+	| 'diskFull'
 	| 'other';
 
 const NEVER_SENT: readonly Fault[] = [
@@ -80,14 +81,14 @@ export function wasNotAccepted(outcome: Outcome): boolean {
 }
 
 /**
- * Whether a status says that a request was not taken on. 408 is the gateway's own time-out: it may
- * have begun. 303 is how a server responds after it has done what it was asked to (RFC 9110, section
+ * Whether a status says that a request was not taken on. 408 is the gateway's own time-out, and 499
+ * that somebody on the way to it gave up: it may have begun. 303 is how a server responds after it has done what it was asked to (RFC 9110, section
  * 15.4.4). The other redirects say that the request belongs elsewhere, or are no response to a POST
  * (304); only where they lead to something below the endpoint, a task that was made, is that not
  * certain.
  */
 function isRefusal(httpCode: number, location = ''): boolean {
-	if (httpCode === 408 || httpCode === 303) return false;
+	if ([303, 408, 499].includes(httpCode)) return false;
 	if (httpCode >= 300 && httpCode < 400) return !LEADS_TO_A_RESULT.test(location.slice(0, 2000));
 	return httpCode >= 400 && httpCode < 500;
 }
@@ -116,111 +117,33 @@ const FAULTS_BY_CODE: Record<string, Fault> = {
 	ERR_INVALID_HTTP_TOKEN: 'invalidHeader',
 	ERR_INVALID_CHAR: 'invalidHeader',
 	ERR_HTTP_INVALID_HEADER_VALUE: 'invalidHeader',
-	// What Node.js and OpenSSL have against a certificate (X509_V_ERR_…).
-	DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate',
-	SELF_SIGNED_CERT_IN_CHAIN: 'certificate',
-	UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate',
-	UNABLE_TO_GET_ISSUER_CERT: 'certificate',
-	UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate',
-	UNABLE_TO_GET_CRL: 'certificate',
-	UNABLE_TO_DECRYPT_CERT_SIGNATURE: 'certificate',
-	UNABLE_TO_DECRYPT_CRL_SIGNATURE: 'certificate',
-	UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY: 'certificate',
-	CERT_SIGNATURE_FAILURE: 'certificate',
-	CRL_SIGNATURE_FAILURE: 'certificate',
-	CERT_HAS_EXPIRED: 'certificate',
-	CERT_NOT_YET_VALID: 'certificate',
-	CRL_HAS_EXPIRED: 'certificate',
-	CRL_NOT_YET_VALID: 'certificate',
-	ERROR_IN_CERT_NOT_BEFORE_FIELD: 'certificate',
-	ERROR_IN_CERT_NOT_AFTER_FIELD: 'certificate',
-	ERROR_IN_CRL_LAST_UPDATE_FIELD: 'certificate',
-	ERROR_IN_CRL_NEXT_UPDATE_FIELD: 'certificate',
-	CERT_CHAIN_TOO_LONG: 'certificate',
-	CERT_REVOKED: 'certificate',
-	CERT_UNTRUSTED: 'certificate',
-	CERT_REJECTED: 'certificate',
-	INVALID_CA: 'certificate',
-	INVALID_PURPOSE: 'certificate',
-	PATH_LENGTH_EXCEEDED: 'certificate',
-	HOSTNAME_MISMATCH: 'certificate',
-	ERR_TLS_CERT_ALTNAME_INVALID: 'certificate',
-	ERR_TLS_CERT_ALTNAME_FORMAT: 'certificate',
+	ENOSPC: 'diskFull',
+	EDQUOT: 'diskFull',
 };
+
+/** The codes that Node.js gives for a certificate that it does not trust. */
+const CERTIFICATE_CODE =
+	/CERT|CRL|^UNABLE_TO_|^(HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/;
 
 /**
- * What OpenSSL says of a handshake and of nothing later, without the name of the protocol before
- * it. The alerts come from the other side, which sends them before it reads a request, that about a
- * client's certificate too. A bad record or an internal error is not among them: it also happens
- * later.
+ * The reasons that OpenSSL gives where two sides cannot agree in a handshake, and for nothing later.
+ * The other side sends its alerts before it reads a request, those about a client's certificate too.
  */
-const TLS_REASONS: Record<string, Fault> = {
-	CERTIFICATE_VERIFY_FAILED: 'certificate',
-	// Whoever balances the load may say these two for a moment.
-	HANDSHAKE_FAILURE: 'unconnected',
-	UNRECOGNIZED_NAME: 'unconnected',
-	...Object.fromEntries(
-		[
-			'PROTOCOL_VERSION',
-			'INSUFFICIENT_SECURITY',
-			'INAPPROPRIATE_FALLBACK',
-			'NO_APPLICATION_PROTOCOL',
-			'MISSING_EXTENSION',
-			'UNSUPPORTED_EXTENSION',
-			'UNKNOWN_PSK_IDENTITY',
-			'CERTIFICATE_REQUIRED',
-			'NO_CERTIFICATE',
-			'BAD_CERTIFICATE',
-			'UNSUPPORTED_CERTIFICATE',
-			'CERTIFICATE_REVOKED',
-			'CERTIFICATE_EXPIRED',
-			'CERTIFICATE_UNKNOWN',
-			'UNKNOWN_CA',
-			'ACCESS_DENIED',
-			'UNSUPPORTED_PROTOCOL',
-			'UNKNOWN_PROTOCOL',
-			'UNSUPPORTED_SSL_VERSION',
-			'WRONG_SSL_VERSION',
-			'VERSION_TOO_LOW',
-			'NO_PROTOCOLS_AVAILABLE',
-			'NO_CIPHERS_AVAILABLE',
-			'NO_SHARED_CIPHER',
-			'WRONG_CIPHER_RETURNED',
-			'UNKNOWN_CIPHER_RETURNED',
-			'NO_SUITABLE_KEY_SHARE',
-			'NO_SUITABLE_SIGNATURE_ALGORITHM',
-			'WRONG_SIGNATURE_TYPE',
-			'UNSAFE_LEGACY_RENEGOTIATION_DISABLED',
-			'DH_KEY_TOO_SMALL',
-			'EE_KEY_TOO_SMALL',
-			'CA_KEY_TOO_SMALL',
-			'CA_MD_TOO_WEAK',
-		].map((reason): [string, Fault] => [reason, 'tlsMismatch']),
-	),
-};
-
-/** Something responds to https that does not speak it: the first bytes are none of TLS. */
-const NO_TLS = ['WRONG_VERSION_NUMBER', 'PACKET_LENGTH_TOO_LONG'];
-
-/** The reason that OpenSSL gives, from the code or, in a handshake, from the text of the error. */
-function tlsReason(code: string, message: string): string | undefined {
-	const start = message.indexOf('SSL routines:');
-	const inText = start < 0 ? undefined : message.slice(start, start + 300).split(':')[2];
-	const reason = code.startsWith('ERR_SSL_') ? code.slice('ERR_SSL_'.length) : inText;
-	return reason
-		?.trim()
-		.toUpperCase()
-		.replace(/ /g, '_')
-		.replace(/^(SSL|TLS)V[0-9]+_/, '')
-		.replace(/^ALERT_/, '');
-}
+const TLS_MISMATCH =
+	/(APPLICATION|SUPPORTED|UNKNOWN)_PROTOCOL|PROTOCOLS_AVAILABLE|VERSION|CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|INSUFFICIENT_SECURITY|FALLBACK|EXTENSION|PSK_IDENTITY|CIPHERS_AVAILABLE|SHARED_CIPHER|CIPHER_RETURNED|NO_SUITABLE|SIGNATURE_TYPE|TOO_SMALL|TOO_WEAK|LEGACY_RENEGOTIATION/;
 
 function tlsFault(code: string, message: string, connection?: Connection): Fault | undefined {
-	const reason = tlsReason(code, message);
+	const inText = /SSL routines:[^:]{0,200}:([^:]{1,200})/.exec(message)?.[1];
+	const reason = code.startsWith('ERR_SSL_') ? code : inText?.toUpperCase().replace(/ /g, '_');
 	if (reason === undefined) return undefined;
-	// Known to be open, it was TLS at first: what came later is none.
-	if (NO_TLS.includes(reason)) return connection === 'open' ? 'other' : 'invalidAddress';
-	return TLS_REASONS[reason];
+	// Something responds that does not speak TLS; known to be open, the connection did at first.
+	if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(reason)) {
+		return connection === 'open' ? 'other' : 'invalidAddress';
+	}
+	if (reason.includes('CERTIFICATE_VERIFY_FAILED')) return 'certificate';
+	// A load balancer may respond with these two for a moment.
+	if (/HANDSHAKE_FAILURE|UNRECOGNIZED_NAME/.test(reason)) return 'unconnected';
+	return TLS_MISMATCH.test(reason) ? 'tlsMismatch' : undefined;
 }
 
 /** Texts of Node.js, of n8n and of its HTTP library for what is never sent; some come without a code. */
@@ -248,13 +171,18 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	const text = message.slice(0, 4000);
 	const tls = tlsFault(name, text, connection);
 	if (tls !== undefined) return tls;
-	const known = name.startsWith('EAI_') ? 'notFound' : FAULTS_BY_CODE[name];
+	const known = faultOfCode(name);
 	// An open connection can lose its way too; then the request may have arrived.
 	const isOpen = known === 'refused' && connection !== 'pending' && /\b(read|write) E/.test(text);
 	const fault = isOpen ? 'reset' : (known ?? faultOfText(text));
 	if (NEVER_SENT.includes(fault)) return fault;
 	if (connection === 'pending' || /\bconnect E[A-Z]/.test(text)) return 'unconnected';
 	return faultOfText(text) === 'unconnected' ? 'unconnected' : fault;
+}
+
+function faultOfCode(name: string): Fault | undefined {
+	if (name.startsWith('EAI_')) return 'notFound';
+	return CERTIFICATE_CODE.test(name) ? 'certificate' : FAULTS_BY_CODE[name];
 }
 
 function faultOfText(text: string): Fault {

@@ -8,75 +8,33 @@ const LONGEST_MESSAGE = 2000;
 const RATE_LIMIT_CODE =
 	/rate.?limit|too.?many|throttl|slow.?down|concurren|overload|frequen|^(requests?|tokens?|rate|rpm|tpm|qps)$/i;
 
-/** Only about the rate: a span of time, or a moment after which to try again. */
-const HASTE = [
-	/\b(per|each|every|this|requests?|calls?|tokens?|images?|a|#) (second|sec|minute|min|hour|day)s?\b/,
-	/\b(rpm|tpm|ipm|rps|qps|qpm|rpd|tpd)\b/,
-	/\b(retry|again|wait|resets?|retrying) ((in|after|for|at least|about|approximately) ){0,2}#/,
-	/\b(concurren|parallel|simultaneous)/,
-	/\bquota of # (requests?|calls?|tokens?|images?)\b/,
-	/\b(requests?|calls?|rate|burst|concurrency) quota\b/,
-	/频率|频繁|限流|限速|限频|并发|每分钟|每秒|请求过多|请求太多/,
+/** Words of the rate, which win: a span of time, a moment after which to try again, haste. */
+const RATE =
+	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour|day)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
+
+/** Words of a lack of money. */
+const MONEY = [
+	/\b(insufficient|not enough|no|0|out of) ([a-z]{1,20} ){0,2}(funds?|balance|credits?|quota)\b/,
+	/\b(funds?|balance|credits?|quota) ([a-z#]{1,20} ){0,4}(insufficient|not enough|not sufficient|too low|exhausted|depleted|empty|used up|0|exceeded|reached)\b/,
+	/\bexceeded your ([a-z]{1,20} )?quota\b|\b(billing|spending) (hard )?limit\b|\btop up\b|\bpayment required\b/,
+	/(余额|额度|配额)已?(不足|用尽|用完)|欠费|saldo insuficiente|solde insuffisant/,
 ];
 
-/** Who names these speaks of the rate, unless a lack of money is said in as many words. */
-const MAYBE_HASTE =
-	/\brate limit|\btoo many requests|\btoo (frequent|often|fast|quickly)|\bslow down|\bthrottl|\bcapacity\b|\boverload|\bbusy\b/;
-
-const LACK = '(insufficient|not enough|no|zero|0|low|negative|exhausted|depleted|out of|lack of)';
-const LACKING =
-	'(insufficient|not enough|not sufficient|too low|low|negative|exhausted|depleted|empty|0|zero|gone|run out|used up|overdrawn)';
-const MONEY = '(funds?|balance|credits?)';
-const OWNER = '((your|any|more|account|user|token|wallet|credit|remaining|available|api) ){0,3}';
-const FILLER =
-	'((is|are|was|has|have|been|of|at|already|currently|now|left|remaining|for|this|request|account|#) ){0,4}';
-
-/** A lack of money. */
-const SURELY_MONEY = [
-	new RegExp(`\\b${LACK} ${OWNER}${MONEY}\\b`),
-	new RegExp(`\\b${MONEY} ${FILLER}${LACKING}\\b`),
-	new RegExp(`\\b(insufficient|not enough) ${OWNER}quota\\b`),
-	new RegExp(`\\bquota ${FILLER}(insufficient|not enough|not sufficient)\\b`),
-	/\bexceeded your current quota\b|\bplan and billing\b/,
-	/余额不足|余额为|余额已|额度不足|额度已用|额度用尽|额度失败|配额不足|配额已用|欠费|残高不足|잔액 ?부족/,
-	/\bsaldo insuficiente\b|\bsolde insuffisant\b/,
-];
-
-/** A lack of quota, where nothing speaks of the rate. */
-const MAYBE_MONEY = [
-	new RegExp(`\\bquota ${FILLER}(exceeded|exhausted|reached|used up|depleted|spent)\\b`),
-	/\b(exceeds?|exceeded|exceeding|reached|exhausted|used up|over) ((your|the|all|of|current|daily|monthly|account|api|key|free|available) ){0,4}quota\b/,
-	/\b(billing|spending|spend|budget|usage|monthly) ((hard|soft|usage) )?(limit|cap)\b/,
-	/\btop up\b|\brecharge\b|\bpayment required\b|\bin arrears\b|充值/,
-];
-
-/** Addresses out: what they are called says nothing. Then words with single blanks between them. */
+/** Words with single blanks between them, numbers as `#` or `0`; addresses say nothing and are left out. */
 function wordsOf(message: string): string {
 	const tokens = message.slice(0, LONGEST_MESSAGE).toLowerCase().split(/\s+/);
 	return tokens
-		.map((token) => {
-			const start = token.search(/https?:|www\./);
-			if (start >= 0) return token.slice(0, start);
-			const isPath = token.startsWith('/') || (token.includes('/') && /\w\.[a-z]/.test(token));
-			return isPath ? '' : token;
-		})
+		.filter((token) => !/\/\/|^\/|\.\w+\//.test(token))
 		.join(' ')
 		.replace(/\d[\d.,]*/g, (number) => (/[1-9]/.test(number) ? '#' : '0'))
-		.replace(/[.;!?,]/g, ' | ')
-		.replace(/[^\p{L}\p{N}#|]+/gu, ' ')
-		.replace(/\bload balanc\w*/g, 'load')
-		.replace(/#([a-z])/g, '# $1');
+		.replace(/[^\p{L}#0]+/gu, ' ')
+		.replace(/load balanc/g, 'load');
 }
 
 /** Whether a message says that quota or money is lacking, and not that somebody is in a hurry. */
 export function speaksOfMoney(message: string): boolean {
 	const words = wordsOf(message);
-	const says = (patterns: RegExp[]): boolean => patterns.some((pattern) => pattern.test(words));
-	if (says(HASTE)) return false;
-	const maybeHaste = MAYBE_HASTE.test(words);
-	// "Too many requests, or insufficient quota" names both.
-	if (maybeHaste && /\bor\b/.test(words)) return false;
-	return says(SURELY_MONEY) || (!maybeHaste && says(MAYBE_MONEY));
+	return MONEY.some((pattern) => pattern.test(words)) && !RATE.test(words);
 }
 
 /**

@@ -74,28 +74,28 @@ export function withoutUndefined(fields: JsonObject): JsonObject {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-interface AsyncParts {
-	query: Record<string, string>;
-	headers: Record<string, string>;
-	body: JsonObject;
-}
-
-function asyncParts(flag: AsyncFlag | undefined): AsyncParts {
+/** What the plans of both kinds of task have in common. @param asyncFlag undefined means synchronous */
+function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): RequestPlan {
 	return {
-		query: flag === 'query' ? { async: 'true' } : {},
-		headers: flag === 'header' ? { 'X-Async': 'true' } : {},
-		body: flag === 'body' ? { async: true } : {},
+		call: asyncFlag === undefined ? 'sync' : 'submit',
+		method: 'POST',
+		path: PATHS[taskType],
+		query: asyncFlag === 'query' ? { async: 'true' } : {},
+		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
+		paid: true,
 	};
 }
 
-function bodyOf(request: GenerationRequest, asked: JsonObject): JsonObject {
+const JSON_ONLY = { Accept: 'application/json' };
+
+function bodyOf(request: GenerationRequest, asyncFlag: AsyncFlag | undefined): JsonObject {
 	const { model, prompt, n, responseFormat } = request;
 	return {
 		...request.modelParameters,
 		// What is left out here may stand in the model's own form.
 		...withoutUndefined({ model, prompt, n, response_format: responseFormat }),
 		...request.extraFields,
-		...asked,
+		...(asyncFlag === 'body' ? { async: true } : {}),
 	};
 }
 
@@ -105,16 +105,9 @@ function bodyOf(request: GenerationRequest, asked: JsonObject): JsonObject {
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
 export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag): RequestPlan {
-	const asked = asyncParts(asyncFlag);
-	return {
-		call: asyncFlag === undefined ? 'sync' : 'submit',
-		method: 'POST',
-		path: PATHS.generation,
-		query: asked.query,
-		headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...asked.headers },
-		body: bodyOf(request, asked.body),
-		paid: true,
-	};
+	const plan = planImages('generation', asyncFlag);
+	const headers = { ...plan.headers, 'Content-Type': 'application/json' };
+	return { ...plan, headers, body: bodyOf(request, asyncFlag) };
 }
 
 /**
@@ -123,22 +116,12 @@ export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
 export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPlan {
-	const asked = asyncParts(asyncFlag);
-	return {
-		call: asyncFlag === undefined ? 'sync' : 'submit',
-		method: 'POST',
-		path: PATHS.edit,
-		query: asked.query,
-		headers: { Accept: 'application/json', ...asked.headers },
-		form: {
-			fields: Object.entries(bodyOf(request, asked.body)).flatMap(([name, value]) => {
-				const text = fieldText(name, value);
-				return text === undefined ? [] : [[name, text] as [string, string]];
-			}),
-			files: request.files,
-		},
-		paid: true,
-	};
+	const fields: FormBody['fields'] = [];
+	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
+		const text = fieldText(name, value);
+		if (text !== undefined) fields.push([name, text]);
+	}
+	return { ...planImages('edit', asyncFlag), form: { fields, files: request.files } };
 }
 
 /**
@@ -188,32 +171,29 @@ export function pathPart(name: string, kind: string, details: Partial<Problem> =
 	return encodeURIComponent(name.replace(/\p{Cs}/gu, '\ufffd'));
 }
 
+/** Plans a request that costs nothing and changes nothing. */
+export function planGet(
+	call: Call,
+	path: string,
+	accept = 'application/json',
+	query: Record<string, string> = {},
+): RequestPlan {
+	return { call, method: 'GET', path, query, headers: { Accept: accept }, paid: false };
+}
+
 /**
  * Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2).
  *
  * @throws GatewayError if the ID would lead to another path
  */
 export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
-	return {
-		call: 'poll',
-		method: 'GET',
-		path: `${PATHS[taskType]}/${pathPart(taskId, 'task ID', { taskId, taskType })}`,
-		query: {},
-		headers: { Accept: 'application/json' },
-		paid: false,
-	};
+	const id = pathPart(taskId, 'task ID', { taskId, taskType });
+	return planGet('poll', `${PATHS[taskType]}/${id}`);
 }
 
 /** Plans the download of a finished image. It goes to whatever host the gateway named, without a key. */
 export function planDownload(url: string): RequestPlan {
-	return {
-		call: 'download',
-		method: 'GET',
-		path: url,
-		query: {},
-		headers: { Accept: 'image/*,*/*;q=0.5' },
-		paid: false,
-	};
+	return planGet('download', url, 'image/*,*/*;q=0.5');
 }
 
 /** The full address of a plan. */

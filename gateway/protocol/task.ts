@@ -1,14 +1,20 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { INLINE_FIELDS } from '../util/inlineImages';
 import type { TaskType } from './requestPlan';
 import { firstText, quote } from '../util/text';
+import { reasonIn } from './errorBody';
 import { detectImageType } from './imageType';
 import { statusGroup, type StatusGroup } from './status';
 
 /** A task that was paid for: the thing that must never be lost. */
 export interface TaskRef {
 	taskId: string;
-	taskType: TaskType;
+	/** Undefined where it has to be found out: each kind is queried through its own endpoint. */
+	taskType?: TaskType;
 }
+
+/** A task by the name under which its own endpoint knows it. */
+export type KnownTask = Required<TaskRef>;
 
 /** One image of a result (specification, 2.1). */
 export interface ImageResult {
@@ -19,7 +25,7 @@ export interface ImageResult {
 export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
 
 /** What a task query says (specification, 2.1, 2.2 and section 3). */
-export interface TaskState extends TaskRef {
+export interface TaskState extends KnownTask {
 	status: string;
 	group: StatusGroup;
 	images: ImageResult[];
@@ -31,9 +37,6 @@ export interface TaskState extends TaskRef {
 	/** The whole response. */
 	response: JsonObject;
 }
-
-/** Fields of an image that comes inside a response, the usual one first. */
-const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
 
 /**
  * The images of a response: every `data[].url` (specification, 2.1), in order. Also takes a single
@@ -79,12 +82,20 @@ const ID_FIELDS = ['id', 'task_id', 'taskId'];
 export function readTaskId(body: JsonObject): string | undefined {
 	const { data, task, result } = body;
 	const wrapped = [data, Array.isArray(data) ? data[0] : undefined, task, result];
-	for (const place of [body, ...wrapped]) {
-		if (!isJsonObject(place)) continue;
-		const id = ID_FIELDS.map((field) => asId(place[field])).find((found) => found !== undefined);
-		if (id !== undefined) return id;
-	}
-	return undefined;
+	return [body, ...wrapped].flatMap(idsOf)[0];
+}
+
+/**
+ * The ID of the task that the response to a task query is about, where it names another one than the
+ * one that was asked about. An object may have an ID of its own beside that of its task.
+ */
+export function otherTaskId(taskId: string, body: JsonObject): string | undefined {
+	const ids = [body, stateIn(body), body.task].flatMap(idsOf);
+	return ids.includes(taskId) ? undefined : ids[0];
+}
+
+function idsOf(place: unknown): string[] {
+	return isJsonObject(place) ? ID_FIELDS.flatMap((field) => asId(place[field]) ?? []) : [];
 }
 
 function asId(value: unknown): string | undefined {
@@ -113,9 +124,9 @@ function stateIn(body: JsonObject): JsonObject {
 }
 
 /** Reads the response to a task query. Nothing in it is required: what is missing is left out. */
-export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
+export function readTaskState(task: KnownTask, body: JsonObject): TaskState {
 	const state = stateIn(body);
-	const { error, status } = state;
+	const { status } = state;
 	const images = readImages(state);
 	return {
 		...task,
@@ -124,17 +135,12 @@ export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
 		images: images.length > 0 ? images : readImages(body),
 		created: finiteNumber(state.created),
 		model: firstText([state.model]),
-		reason: firstText([
-			isJsonObject(error) ? error.message : error,
-			state.message,
-			state.reason,
-			body.message,
-		]),
+		reason: reasonIn(state) ?? reasonIn(body),
 		response: body,
 	};
 }
 
 /** How a task is called in a sentence: always with its ID, so that it can be found again. */
 export function taskName({ taskType, taskId }: TaskRef): string {
-	return `${taskType} task ${quote(taskId)}`;
+	return `${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)}`;
 }

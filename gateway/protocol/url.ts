@@ -1,19 +1,10 @@
 /**
  * The endpoints below `/v1` (specification, 4.1): people paste the address of one where that of the
- * gateway is meant. A star is a task ID or a model name.
+ * gateway is meant. Behind some stands
+ * a task ID or a model name.
  */
-const ENDPOINTS = [
-	'v1',
-	'v1/images',
-	'v1/images/generations',
-	'v1/images/generations/*',
-	'v1/images/edits',
-	'v1/images/edits/*',
-	'v1/messages',
-	'v1/media',
-	'v1/media/models',
-	'v1/media/models/*',
-].map((endpoint) => endpoint.split('/'));
+const ENDPOINT =
+	/\/v1(?:\/messages|\/images(?:\/(?:generations|edits)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)?$/;
 
 /**
  * The address of a gateway as the plans expect it: no trailing slash, no `/v1` at its end (the
@@ -35,24 +26,14 @@ export function normalizeUrl(address: unknown): string | undefined {
 		return undefined;
 	}
 	if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
-	const parts = withoutTrailingSlashes(url.pathname.split('/'));
-	const endpoint = ENDPOINTS.find((known) => endsIn(parts, known));
-	const own = parts.slice(0, parts.length - (endpoint?.length ?? 0));
-	return url.origin + withoutTrailingSlashes(own).join('/');
+	const own = withoutTrailingSlashes(url.pathname).replace(ENDPOINT, '');
+	return url.origin + withoutTrailingSlashes(own);
 }
 
-/** Parts of a path without the empty ones at its end; the first one is always empty. */
-function withoutTrailingSlashes(parts: string[]): string[] {
-	let count = parts.length;
-	while (count > 1 && parts[count - 1] === '') count -= 1;
-	return parts.slice(0, count);
-}
-
-function endsIn(parts: string[], endpoint: string[]): boolean {
-	const start = parts.length - endpoint.length;
-	return (
-		start > 0 && endpoint.every((part, index) => part === '*' || part === parts[start + index])
-	);
+function withoutTrailingSlashes(path: string): string {
+	let end = path.length;
+	while (path[end - 1] === '/') end -= 1;
+	return path.slice(0, end);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { trimBy } from './text';
+
 /** What the placeholders of a file name stand for; what is not known leaves nothing behind. */
 export interface FileNameValues {
 	/** Position of the input item, from 0. */
@@ -41,21 +43,17 @@ const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)$/i;
  * @returns a name without extension, safe on every file system; empty where nothing is left
  */
 export function fillFileName(template: string, values: FileNameValues): string {
-	const texts: Record<string, (digits: number) => string> = {
-		item: (digits) => String(values.item).padStart(digits, '0'),
-		index: (digits) => String(values.index).padStart(digits, '0'),
-		model: () => (values.model ?? '').slice(0, LONGEST_VALUE),
-		taskid: () => (values.taskId ?? '').slice(0, LONGEST_VALUE),
-		prompt: () => inShort(values.prompt ?? ''),
-		date: () => values.date,
-		time: () => values.time,
-	};
+	const { model = '', taskId: taskid = '', prompt = '', ...others } = values;
+	const known = new Map<string, string | number>(
+		Object.entries({ ...others, model, taskid, prompt: inShort(prompt) }),
+	);
 	const filled = template
 		.slice(0, LONGEST_TEMPLATE)
-		.replace(PLACEHOLDER, (whole, name: string, digits: string | undefined) => {
-			const key = name.toLowerCase();
-			const text = Object.hasOwn(texts, key) ? texts[key] : undefined;
-			return text?.(Math.min(MOST_DIGITS, Number(digits ?? 0))) ?? whole;
+		.replace(PLACEHOLDER, (whole, name: string, digits = '0') => {
+			const value = known.get(name.toLowerCase()) ?? whole;
+			return typeof value === 'number'
+				? String(value).padStart(Math.min(MOST_DIGITS, Number(digits)), '0')
+				: value.slice(0, LONGEST_VALUE);
 		});
 	return portableStem(filled);
 }
@@ -66,20 +64,12 @@ function inShort(prompt: string): string {
 		.slice(0, LONGEST_VALUE)
 		.normalize('NFC')
 		.replace(IGNORED, '')
-		.split(/[^\p{L}\p{M}\p{N}]+/u)
-		.filter((word) => word !== '');
-	let short = '';
-	for (const word of words) {
-		const longer = short === '' ? word : `${short}-${word}`;
-		if (Array.from(longer).length > LONGEST_PROMPT) break;
-		short = longer;
-	}
-	return (
-		short ||
-		Array.from(words[0] ?? '')
-			.slice(0, LONGEST_PROMPT)
-			.join('')
-	);
+		.split(/[^\p{L}\p{M}\p{N}]+/u);
+	const all = Array.from(words.filter((word) => word !== '').join('-'));
+	const short = all.slice(0, LONGEST_PROMPT).join('');
+	const end = short.lastIndexOf('-');
+	const isWhole = (all[LONGEST_PROMPT] ?? '-') === '-';
+	return isWhole || end < 0 ? short : short.slice(0, end);
 }
 
 /**
@@ -97,31 +87,13 @@ export function portableStem(text: string): string {
 			.replace(/\.{2,}/g, '.')
 			.replace(/-{2,}/g, '-'),
 	).replace(IMAGE_EXTENSION, '');
-	const stem = trimmed(cut(plain, LONGEST_STEM_BYTES - 1));
-	return stem.replace(DEVICE, '$1_');
+	const bytes = Buffer.from(plain).subarray(0, LONGEST_STEM_BYTES - 1);
+	// A character that was cut in two is read as this one, which no name holds.
+	return trimmed(bytes.toString().replace(/\ufffd$/, '')).replace(DEVICE, '$1_');
 }
 
 /** Without what hides a file or looks like an option at the start, and what Windows drops at the end. */
-function trimmed(text: string): string {
-	const characters = Array.from(text);
-	let from = 0;
-	let to = characters.length;
-	while (from < to && /^[\p{M} .-]$/u.test(characters[from] ?? '')) from += 1;
-	while (to > from && /^[ .-]$/.test(characters[to - 1] ?? '')) to -= 1;
-	return characters.slice(from, to).join('');
-}
-
-/** As many whole characters as fit into so many bytes of UTF-8. */
-function cut(text: string, most: number): string {
-	let bytes = 0;
-	let end = 0;
-	for (const character of text) {
-		bytes += Buffer.byteLength(character);
-		if (bytes > most) break;
-		end += character.length;
-	}
-	return text.slice(0, end);
-}
+const trimmed = (text: string): string => trimBy(text, /[\p{M} .-]/u, /[ .-]/);
 
 /**
  * Makes file names differ, in the order in which they come: one that was given before

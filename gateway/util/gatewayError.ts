@@ -13,7 +13,7 @@ export interface Problem {
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
-	/** How the response begins whose outcome is unknown: the ID of a paid task may stand in it. */
+	/** How the response begins in which the ID of a paid task, or the image of one, may stand. */
 	response?: string;
 }
 
@@ -32,16 +32,6 @@ export class GatewayError extends Error {
  */
 export class UnknownOutcomeError extends GatewayError {
 	override name = 'UnknownOutcomeError';
-}
-
-/** A task was still open when the time to wait for it was over. It goes on at the gateway. */
-export class DeadlineError extends GatewayError {
-	override name = 'DeadlineError';
-}
-
-/** The gateway said nothing about a task before its deadline: other requests took all the time. */
-export class NotCheckedError extends DeadlineError {
-	override name = 'NotCheckedError';
 }
 
 /** The same error with more known about it, for example the task it belongs to. */

@@ -6,8 +6,8 @@ const DATA_URL = /\bdata:[^\s"'<>]*/gi;
 const LONGEST_TYPE = 500;
 /** In characters: an image in Base64 is longer, and hardly anything else is that long without a blank. */
 const SHORTEST_BASE64 = 1000;
-/** Fields of an image that comes inside a response (specification, 2.3, `response_format`). */
-const IMAGE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
+/** Fields of an image that comes inside a response, the usual one first. */
+export const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
 /** What a response of the gateway is nested at the most; below that nothing is looked at. */
 const DEEPEST = 50;
 
@@ -25,7 +25,7 @@ export function withoutInlineImages(value: unknown, depth = 0): unknown {
 	return Object.fromEntries(
 		Object.entries(value).map(([name, field]) => [
 			name,
-			typeof field === 'string' && IMAGE_FIELDS.includes(name.toLowerCase())
+			typeof field === 'string' && INLINE_FIELDS.includes(name.toLowerCase())
 				? removed(field)
 				: withoutInlineImages(field, depth + 1),
 		]),

@@ -29,6 +29,16 @@ const MOST_LEVELS = 128;
 export function parseJson(given: string): unknown {
 	// A reader may ignore a byte order mark before JSON (RFC 8259, section 8.1).
 	const text = given.startsWith('\ufeff') ? given.slice(1) : given;
+	const value = readJson(text);
+	const isOfPython = value === undefined && /^\s*[[{]/.test(text) && /NaN|Infinity/.test(text);
+	return isOfPython ? readJson(withoutNaN(text)) : value;
+}
+
+/** Python writes `NaN` and `Infinity` for numbers that JSON does not have: they come as null. */
+const withoutNaN = (text: string): string =>
+	betweenStrings(text, (part) => part.replace(/\bNaN\b|-?\bInfinity\b/g, 'null'));
+
+function readJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text);
 		if (isTooDeep(text, value)) return undefined;
@@ -54,13 +64,17 @@ const isContainer = (value: unknown): value is object =>
 	typeof value === 'object' && value !== null;
 
 /** @param text is JSON, so that what stands outside its strings needs no further check */
-function withLongIntegersAsText(text: string): string {
+const withLongIntegersAsText = (text: string): string =>
+	betweenStrings(text, (part) => part.replace(/-?\d[\d.eE+-]*/g, textIfLong));
+
+/** JSON in which what stands outside of strings was changed. */
+function betweenStrings(text: string, change: (part: string) => string): string {
 	const pieces: string[] = [];
 	for (let at = 0; at < text.length; ) {
 		const quote = text.indexOf('"', at);
 		const start = quote < 0 ? text.length : quote;
 		const end = quote < 0 ? text.length : endOfString(text, quote);
-		pieces.push(text.slice(at, start).replace(/-?\d[\d.eE+-]*/g, textIfLong));
+		pieces.push(change(text.slice(at, start)));
 		pieces.push(text.slice(start, end));
 		at = end;
 	}

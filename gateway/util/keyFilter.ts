@@ -20,7 +20,7 @@ export function createKeyFilter(key: string, withoutKey: (text: string) => strin
 	return {
 		add: (piece) => {
 			const text = withoutKey(held + piece);
-			const length = lengthOfBeginning(text, key, 1, Math.min(key.length - 1, text.length));
+			const length = lengthOfBeginning(text, key.slice(0, -1));
 			held = text.slice(text.length - length);
 			return text.slice(0, text.length - length);
 		},
@@ -30,22 +30,4 @@ export function createKeyFilter(key: string, withoutKey: (text: string) => strin
 			return text;
 		},
 	};
-}
-
-/** Parts of a response of which a key may be spread over several, without it. */
-export function withoutSplitKey<Part extends { type: string }>(
-	parts: Part[],
-	newFilter: () => KeyFilter,
-): Part[] {
-	const shown = parts.map((part) => ({ ...part }));
-	for (const type of ['text', 'reasoning']) {
-		const filter = newFilter();
-		const own = shown.filter((part): part is Part & { text: string } => {
-			return part.type === type && 'text' in part && typeof part.text === 'string';
-		});
-		for (const part of own) part.text = filter.add(part.text);
-		const last = own.at(-1);
-		if (last !== undefined) last.text += filter.rest();
-	}
-	return shown;
 }

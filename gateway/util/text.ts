@@ -31,6 +31,19 @@ export function quote(text: string): string {
 		: plain;
 }
 
+/** A text without the characters at its start, and at its end, that the patterns match; in linear time. */
+export function trimBy(text: string, start: RegExp, end = start): string {
+	const characters = Array.from(text);
+	const from = characters.findIndex((character) => !start.test(character));
+	const to = characters.findLastIndex((character) => !end.test(character));
+	return from < 0 ? '' : characters.slice(from, to + 1).join('');
+}
+
+/** A text for where HTML is rendered, whose markup is shown instead of rendered. */
+export function escapeHtml(text: string): string {
+	return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
 /** As much of a response is kept as may hold an ID, in characters. */
 const LONGEST_EXCERPT = 2048;
 /** No ID is longer than this, in characters; images that come inside a response are. */

@@ -3,25 +3,25 @@ import type { Clock } from './clock';
 /** A timer of the platform cannot always be taken back: none is set for longer than this. */
 const LONGEST_SLEEP_MS = 5000;
 
-/** Many appointments on one timer: a thousand of them cost what a list of a thousand costs. */
+/** Many events on one timer of the clock: a thousand of them cost what a list of a thousand costs. */
 export class TimerQueue<T> {
 	/** Sorted by time, the earliest last, so that taking it away is cheap. */
-	private readonly timeline: Array<{ at: number; appointment: T }> = [];
+	private readonly timeline: Array<{ at: number; event: T }> = [];
 
 	private wakeAt = Infinity;
 
 	/**
-	 * @param keep called with each appointment when it is due
-	 * @param drop called with those that are left, and the reason, if the clock rejects
+	 * @param onDue called with each event when its time comes
+	 * @param onReject called with the events that are left, and the reason, if the clock rejects
 	 */
 	constructor(
 		private readonly clock: Clock,
-		private readonly keep: (appointment: T) => void,
-		private readonly drop: (appointment: T, reason: unknown) => void,
+		private readonly onDue: (event: T) => void,
+		private readonly onReject: (event: T, reason: unknown) => void,
 	) {}
 
-	/** Adds an appointment, in milliseconds of the clock. It needs `start` to be kept. */
-	add(at: number, appointment: T): void {
+	/** Adds an event at a time of the clock, in milliseconds. The timer runs after `start` only. */
+	add(at: number, event: T): void {
 		let low = 0;
 		let high = this.timeline.length;
 		while (low < high) {
@@ -29,10 +29,10 @@ export class TimerQueue<T> {
 			if ((this.timeline[middle]?.at ?? 0) > at) low = middle + 1;
 			else high = middle;
 		}
-		this.timeline.splice(low, 0, { at, appointment });
+		this.timeline.splice(low, 0, { at, event });
 	}
 
-	/** Sets the timer to the first appointment, after all that are made together were added. */
+	/** Sets the timer to the first event. Called once after all that are added together. */
 	start(): void {
 		const next = this.timeline.at(-1);
 		if (next === undefined) return;
@@ -42,29 +42,29 @@ export class TimerQueue<T> {
 		this.wakeAt = at;
 		this.clock.sleep(at - now).then(
 			() => {
-				// Another one was set meanwhile, for an earlier appointment.
+				// The timer was set to an earlier event meanwhile.
 				if (this.wakeAt !== at) return;
 				this.wakeAt = Infinity;
-				this.keepDue();
+				this.runDue();
 			},
 			(reason) => {
 				this.wakeAt = Infinity;
-				for (const { appointment } of this.timeline.splice(0)) this.drop(appointment, reason);
+				for (const { event } of this.timeline.splice(0)) this.onReject(event, reason);
 			},
 		);
 	}
 
-	/** Forgets all appointments. */
+	/** Forgets all events. */
 	clear(): void {
 		this.timeline.length = 0;
 	}
 
-	private keepDue(): void {
+	private runDue(): void {
 		const now = this.clock.now();
 		const isDue = (at: number | undefined): boolean => at !== undefined && at <= now;
 		while (isDue(this.timeline.at(-1)?.at)) {
 			const due = this.timeline.pop();
-			if (due !== undefined) this.keep(due.appointment);
+			if (due !== undefined) this.onDue(due.event);
 		}
 		this.start();
 	}

@@ -11,35 +11,36 @@ const LONGEST_MS = 60_000;
 export class TtlCache<T> {
 	private readonly kept = new Map<string, { until: number; value: T }>();
 
-	/** By policy and key. */
-	private readonly onTheirWay = new Map<string, { until: number; value: Promise<T> }>();
+	/** By asker, and key. */
+	private readonly onTheirWay = new WeakMap<
+		object,
+		Map<string, { until: number; value: Promise<T> }>
+	>();
 
 	/** @param now milliseconds since an arbitrary start */
 	constructor(private readonly now: () => number) {}
 
 	/**
-	 * The response that is kept under a key, else a new one. Who asks while it is on its way shares it,
-	 * its failure too, if both would wait as long for it; a failure is not kept. All get the very same
-	 * response: what is handed on of it must be a copy.
+	 * The response that is kept under a key, else a new one. Who asks again while it is on its way
+	 * shares it, its failure too; a failure is not kept. All get the very same response: what is handed
+	 * on of it must be a copy.
 	 *
-	 * @param policy how long `load` waits and how often it tries, in any words: nobody is to give up
-	 *   sooner, or later, because of whoever happened to ask first
+	 * @param asker those who share a request on its way: others may wait longer for it, or be stopped
 	 */
-	async get(key: string, load: () => Promise<Kept<T>>, policy = ''): Promise<T> {
+	async get(key: string, load: () => Promise<Kept<T>>, asker: object = this): Promise<T> {
 		const now = this.now();
-		for (const entries of [this.kept, this.onTheirWay]) {
+		const onTheirWay = this.onTheirWay.get(asker) ?? new Map();
+		this.onTheirWay.set(asker, onTheirWay);
+		for (const entries of [this.kept, onTheirWay]) {
 			for (const [known, { until }] of entries) if (until <= now) entries.delete(known);
 		}
-		const kept = this.kept.get(key);
-		if (kept !== undefined) return kept.value;
-		const way = `${policy} ${key}`;
-		const shared = this.onTheirWay.get(way);
-		if (shared !== undefined) return await shared.value;
+		const known = this.kept.get(key) ?? onTheirWay.get(key);
+		if (known !== undefined) return await known.value;
 		// Longer than that nobody waits for what another has asked.
 		const entry = { until: now + LONGEST_MS, value: this.load(key, load, now) };
-		this.onTheirWay.set(way, entry);
+		onTheirWay.set(key, entry);
 		const end = (): void => {
-			if (this.onTheirWay.get(way) === entry) this.onTheirWay.delete(way);
+			if (onTheirWay.get(key) === entry) onTheirWay.delete(key);
 		};
 		entry.value.then(end, end);
 		return await entry.value;

@@ -17,17 +17,15 @@ function pairs(name: string): Map<string, number> {
 	return counts;
 }
 
-const sum = (counts: Iterable<number>): number => {
-	let total = 0;
-	for (const count of counts) total += count;
-	return total;
-};
-
 /** How alike two names are, from 0 to 1: the share of letter pairs that they have in common. */
 function likeness(left: Map<string, number>, right: Map<string, number>): number {
-	const total = sum(left.values()) + sum(right.values());
+	let total = 0;
 	let common = 0;
-	for (const [pair, count] of left) common += Math.min(count, right.get(pair) ?? 0);
+	for (const count of right.values()) total += count;
+	for (const [pair, count] of left) {
+		total += count;
+		common += Math.min(count, right.get(pair) ?? 0);
+	}
 	return total === 0 ? 0 : (2 * common) / total;
 }
 

@@ -51,13 +51,8 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;
 		violations.push({ field: 'The requested operation', value: mode, allowed: listed(offered) });
 	}
-	const { generationModes } = record;
-	const wanted = asynchronous ? 'async' : 'sync';
-	if (
-		generationModes !== undefined &&
-		generationModes.length > 0 &&
-		!generationModes.includes(wanted)
-	) {
+	const { generationModes = [] } = record;
+	if (generationModes.length > 0 && !generationModes.includes(asynchronous ? 'async' : 'sync')) {
 		violations.push({
 			field: "'Mode'",
 			value: asynchronous ? "asynchronous ('Submit and Wait' or 'Submit Only')" : "'Synchronous'",
@@ -85,47 +80,28 @@ function checkImages(
 	limits: ReferenceLimits,
 	images: NonNullable<CheckedRequest['images']>,
 ): Violation[] {
-	const { maxCount, maxSizeMb, formats, sourceTypes } = limits;
+	const { maxCount = Infinity, maxSizeMb = Infinity, formats = [], sourceTypes = [] } = limits;
 	const violations: Violation[] = [];
-	if (maxCount !== undefined && images.length > maxCount) {
-		violations.push({
-			field: 'The number of images to edit',
-			value: String(images.length),
-			allowed: `at most ${maxCount}`,
-		});
-	}
+	const check = (isAllowed: boolean, field: string, value: string, allowed: string): void => {
+		if (!isAllowed) violations.push({ field, value, allowed });
+	};
+	const { length } = images;
+	check(length <= maxCount, 'The number of images to edit', String(length), `at most ${maxCount}`);
+	const known = formats.map(format);
 	for (const { size, mimeType, fileName } of images) {
-		if (maxSizeMb !== undefined && size > maxSizeMb * MB) {
-			violations.push({
-				field: `The size of ${fileName}`,
-				value: `${(size / MB).toFixed(2)} MB`,
-				allowed: `at most ${maxSizeMb} MB`,
-			});
-		}
-		if (
-			formats !== undefined &&
-			formats.length > 0 &&
-			!formats.map(format).includes(format(mimeType))
-		) {
-			violations.push({
-				field: `The format of ${fileName}`,
-				value: mimeType,
-				allowed: listed(formats),
-			});
-		}
+		const sizeMb = size / MB;
+		const isFormat = known.length === 0 || known.includes(format(mimeType));
+		check(
+			sizeMb <= maxSizeMb,
+			`The size of ${fileName}`,
+			`${sizeMb.toFixed(2)} MB`,
+			`at most ${maxSizeMb} MB`,
+		);
+		check(isFormat, `The format of ${fileName}`, mimeType, listed(formats));
 	}
 	// An edit uploads a file (specification, 2.4). Whoever takes addresses only, takes no file.
-	if (
-		sourceTypes !== undefined &&
-		sourceTypes.length > 0 &&
-		sourceTypes.every((type) => /^url$/i.test(type))
-	) {
-		violations.push({
-			field: 'The source of the image',
-			value: 'a file',
-			allowed: listed(sourceTypes),
-		});
-	}
+	const takesFiles = sourceTypes.length === 0 || sourceTypes.some((type) => !/^url$/i.test(type));
+	check(takesFiles, 'The source of the image', 'a file', listed(sourceTypes));
 	return violations;
 }
 

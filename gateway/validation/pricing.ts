@@ -8,6 +8,7 @@ import type { Billing } from '../protocol/models';
  */
 export function estimateCost(billing: Billing | undefined, images: number): number | undefined {
 	if (billing?.mode !== 'price' || billing.value === undefined) return undefined;
+	if (billing.value < 0) return undefined;
 	if (billing.unit === 'image') return rounded(billing.value * images);
 	return billing.unit === 'request' ? rounded(billing.value) : undefined;
 }

@@ -46,6 +46,10 @@ export class HostCredentials extends n8nWorkflow.ICredentialsHelper {
 		_additionalData: unknown,
 		_nodeCredentials: unknown,
 		type: string,
+		mode: N8n.WorkflowExecuteMode,
+		executeData?: N8n.IExecuteData,
+		_raw?: boolean,
+		expressions?: N8n.ICredentialsExpressionResolveValues,
 	): Promise<N8n.ICredentialDataDecryptedObject> {
 		const values = this.values[type];
 		if (!values) throw new Error(`The host was given no credential of the type "${type}".`);
@@ -58,7 +62,21 @@ export class HostCredentials extends n8nWorkflow.ICredentialsHelper {
 			null,
 			null,
 		);
-		return { ...values, ...filled } as N8n.ICredentialDataDecryptedObject;
+		const decrypted = { ...values, ...filled } as N8n.ICredentialDataDecryptedObject;
+		if (expressions === undefined) return decrypted;
+		const { workflow, runExecutionData, runIndex, itemIndex, node, connectionInputData } =
+			expressions;
+		return workflow.expression.getParameterValue(
+			decrypted as N8n.INodeParameters,
+			runExecutionData,
+			runIndex,
+			itemIndex,
+			node.name,
+			connectionInputData,
+			mode,
+			{},
+			executeData,
+		) as N8n.ICredentialDataDecryptedObject;
 	}
 
 	getCredentialsProperties(type: string): N8n.INodeProperties[] {

@@ -8,20 +8,14 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
 import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import {
-	downloadFieldsFor,
-	modeFieldFor,
-	modeNotices,
-	modelField,
-	modelParametersField,
-} from '../shared/descriptions/imageFields';
-import { optionsField } from '../shared/descriptions/optionFields';
-import { getModelParameters } from '../shared/methods/resourceMapping';
-import { searchModelsFor } from '../shared/methods/listSearch';
-import { readRequest } from '../shared/parameters/imageRequest';
-import { runNode } from '../shared/run/runNode';
-import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
-import { readFiles, refuseImageAsText } from './editFiles';
+import { creationFields } from '../shared/descriptions/imageFields';
+import { IMAGE_OPTIONS, optionsField } from '../shared/descriptions/optionFields';
+import { getModelParameters, searchModelsFor } from '../shared/methods/modelChoice';
+import { readRequest } from '../shared/parameters/requestFields';
+import { PaidRequests } from '../shared/payments/paidRequests';
+import { runNode } from '../shared/run/itemRunner';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { readFiles } from './editFiles';
 
 export class ImageEdit implements INodeType {
 	description: INodeTypeDescription = {
@@ -41,138 +35,109 @@ export class ImageEdit implements INodeType {
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
-		properties: [
-			modelField,
+		properties: creationFields(
 			{
-				displayName: 'Prompt',
-				name: 'prompt',
-				type: 'string',
-				typeOptions: { rows: 3 },
-				default: '',
-				required: true,
 				placeholder: 'e.g. Make it night, and let the windows glow',
 				description: 'Instructions for editing the image',
+				actions: {
+					sync: 'Edit image',
+					wait: 'Submit edit task and wait',
+					submit: 'Submit edit task',
+				},
 			},
-			{
-				displayName: 'Image Source',
-				name: 'imageSource',
-				type: 'options',
-				default: 'binary',
-				required: true,
-				description: 'Where the image to edit comes from',
-				options: [
-					{
-						name: 'Binary Field',
-						value: 'binary',
-						description: 'A file in the input item, for example from a form or a download',
-					},
-					{
-						name: 'URL',
-						value: 'url',
-						description: 'A web address. n8n downloads the image without sending the API key.',
-					},
-				],
-			},
-			{
-				displayName: 'Input Binary Field',
-				name: 'imageBinaryProperty',
-				type: 'string',
-				default: 'data',
-				required: true,
-				placeholder: 'e.g. data, reference',
-				hint: 'The name of the input binary field containing the image. Separate several names with commas.',
-				displayOptions: { show: { imageSource: ['binary'] } },
-			},
-			{
-				displayName: 'Image URL',
-				name: 'imageUrl',
-				type: 'string',
-				typeOptions: { rows: 2 },
-				default: '',
-				required: true,
-				placeholder: 'e.g. https://example.com/photo.jpg',
-				description:
-					'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
-				displayOptions: { show: { imageSource: ['url'] } },
-			},
-			modeFieldFor({
-				sync: 'Edit image',
-				wait: 'Submit edit task and wait',
-				submit: 'Submit edit task',
-			}),
-			...modeNotices,
-			modelParametersField,
-			...downloadFieldsFor(['sync', 'wait']),
-			optionsField(
-				[
-					'addSummary',
-					'asyncFlag',
-					'budget',
-					'budgetPeriod',
-					'checkLimits',
-					'concurrency',
-					'dryRun',
-					'extraFields',
-					'fileName',
-					'maxDownloadMb',
-					'maxWait',
-					'n',
-					'parametersByName',
-					'pollInterval',
-					'requestsPerSecond',
-					'responseFormat',
-					'timeout',
-				],
-				[
-					...survivalFields(['wait', 'submit']),
-					{
-						displayName: 'Additional Files',
-						name: 'extraFiles',
-						type: 'fixedCollection',
-						typeOptions: { multipleValues: true },
-						placeholder: 'Add File',
-						default: {},
-						description: 'Additional files for the model, such as a mask',
-						options: [
-							{
-								name: 'file',
-								displayName: 'File',
-								values: [
-									{
-										displayName: 'Form Field Name',
-										name: 'field',
-										type: 'string',
-										default: 'mask',
-										placeholder: 'e.g. mask',
-										description: 'Name of the form field in which the model expects the file',
-									},
-									{
-										displayName: 'Input Binary Field',
-										name: 'binaryProperty',
-										type: 'string',
-										default: 'mask',
-										placeholder: 'e.g. mask',
-										description: 'The name of the input binary field containing the file',
-									},
-								],
-							},
-						],
-					},
-					{
-						displayName: 'Image Field Name',
-						name: 'imageFieldName',
-						type: 'options',
-						default: 'image',
-						description:
-							'Name of the form field that contains the image. Some gateways require brackets if there are several images.',
-						options: [
-							{ name: 'Image', value: 'image' },
-							{ name: 'Image[]', value: 'image[]' },
-						],
-					},
-				],
-			),
-		],
+			[
+				{
+					displayName: 'Image Source',
+					name: 'imageSource',
+					type: 'options',
+					default: 'binary',
+					required: true,
+					description: 'Where the image to edit comes from',
+					options: [
+						{
+							name: 'Binary Field',
+							value: 'binary',
+							description: 'A file in the input item, for example from a form or a download',
+						},
+						{
+							name: 'URL',
+							value: 'url',
+							description: 'A web address. n8n downloads the image without sending the API key.',
+						},
+					],
+				},
+				{
+					displayName: 'Input Binary Field',
+					name: 'imageBinaryProperty',
+					type: 'string',
+					default: 'data',
+					required: true,
+					placeholder: 'e.g. data, reference',
+					hint: 'The name of the input binary field containing the image. Separate several names with commas.',
+					displayOptions: { show: { imageSource: ['binary'] } },
+				},
+				{
+					displayName: 'Image URL',
+					name: 'imageUrl',
+					type: 'string',
+					typeOptions: { rows: 2 },
+					default: '',
+					required: true,
+					placeholder: 'e.g. https://example.com/photo.jpg',
+					description:
+						'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
+					displayOptions: { show: { imageSource: ['url'] } },
+				},
+			],
+			optionsField(IMAGE_OPTIONS, [
+				...survivalFields(['wait', 'submit']),
+				{
+					displayName: 'Additional Files',
+					name: 'extraFiles',
+					type: 'fixedCollection',
+					typeOptions: { multipleValues: true },
+					placeholder: 'Add File',
+					default: {},
+					description: 'Additional files for the model, such as a mask',
+					options: [
+						{
+							name: 'file',
+							displayName: 'File',
+							values: [
+								{
+									displayName: 'Form Field Name',
+									name: 'field',
+									type: 'string',
+									default: 'mask',
+									placeholder: 'e.g. mask',
+									description: 'Name of the form field in which the model expects the file',
+								},
+								{
+									displayName: 'Input Binary Field',
+									name: 'binaryProperty',
+									type: 'string',
+									default: 'mask',
+									placeholder: 'e.g. mask',
+									description: 'The name of the input binary field containing the file',
+								},
+							],
+						},
+					],
+				},
+				{
+					displayName: 'Image Field Name',
+					name: 'imageFieldName',
+					type: 'options',
+					default: 'image',
+					description:
+						'Name of the form field that contains the image. Some gateways require brackets if there are several images.',
+					options: [
+						{ name: 'Image', value: 'image' },
+						{ name: 'Image[]', value: 'image[]' },
+					],
+				},
+			]),
+		),
 	};
 
 	methods = {
@@ -186,17 +151,13 @@ export class ImageEdit implements INodeType {
 			this,
 			async () =>
 				await createImages(this, 'edit', {
-					read: async (run, itemIndex) => {
-						const request = readRequest(
-							this,
-							itemIndex,
-							'Enter instructions for editing the image.',
-						);
-						refuseImageAsText(this, request, itemIndex);
-						return { ...request, files: await readFiles(run, itemIndex) };
+					read: async (item, run) => {
+						const request = readRequest(item, 'Enter instructions for editing the image.');
+						return { ...request, files: await readFiles(item, run, request) };
 					},
 					plan: planEdit,
 				}),
+			() => new PaidRequests(this),
 		);
 	}
 }

@@ -1,12 +1,32 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import { createHash } from 'crypto';
+import {
+	detectImageType,
+	extensionFor,
+	FIRST_BYTES,
+	safeFileStem,
+	safeMimeType,
+} from '../../gateway/protocol/imageType';
 import type { FormFile, GenerationRequest } from '../../gateway/protocol/requestPlan';
-import { downloadImage } from '../shared/transport/download';
-import { inRange, readChoice, readOptions, readText } from '../shared/parameters/optionValues';
-import { readParameter } from '../shared/parameters/reader';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
-import { binaryFrom, uploadFrom } from '../shared/transport/upload';
+import { downloadImage } from '../shared/transport/download';
+import type { ByteStream } from '../shared/transport/responseBody';
+
+/** A file of n8n that becomes a part of the form. */
+interface Upload {
+	/** As `binaryFrom` gives it. */
+	binary: unknown;
+	/** As the user calls it, for an error. */
+	label: string;
+	/** Name of the part in the form. */
+	part: string;
+	/** Whether only an image will do. */
+	imageOnly: boolean;
+}
+
+/** What a parameter names: a field of the item, or by an expression the binary data itself. */
+type FileRef = string | JsonObject;
 
 /**
  * The files that an edit sends, in order: the images, then whatever goes with them.
@@ -14,152 +34,243 @@ import { binaryFrom, uploadFrom } from '../shared/transport/upload';
  * @throws NodeOperationError if one is missing, empty or no image; GatewayError if one cannot be
  *   downloaded
  */
-export async function readFiles(run: Run, itemIndex: number): Promise<FormFile[]> {
-	const { context } = run;
-	const options = readOptions(context, itemIndex);
-	const field = options.imageFieldName;
-	const part = readChoice(context, 'Image Field Name', field, ['image', 'image[]'], itemIndex);
-	const chosen = readParameter(context, 'imageSource', itemIndex, 'binary');
-	const source = readChoice(context, 'Image Source', chosen, ['binary', 'url'], itemIndex);
-	const images =
-		source === 'url'
-			? await filesFromUrls(run, part, itemIndex)
-			: await filesFromFields(context, part, itemIndex);
-	return [...images, ...(await additionalFiles(context, options.extraFiles, itemIndex))];
-}
-
-/**
- * The form has a field for the image: a second one of its name, with a text in it, would be taken for
- * the image or be lost, and the edit paid for.
- *
- * @throws NodeOperationError that names the parameter
- */
-export function refuseImageAsText(
-	context: IExecuteFunctions,
-	{ modelParameters = {} }: GenerationRequest,
-	itemIndex: number,
-): void {
-	const name = ['image', 'image[]'].find((field) => Object.hasOwn(modelParameters, field));
-	if (name === undefined) return;
-	throw new NodeOperationError(
-		context.getNode(),
-		`A parameter must not be called '${name}': the image to edit has this name`,
-		{ description: "Use 'Image Source'. Nothing was sent for this item.", itemIndex },
-	);
-}
-
-async function filesFromFields(
-	context: IExecuteFunctions,
-	part: string,
-	itemIndex: number,
+export async function readFiles(
+	item: ItemParameters,
+	run: Run,
+	request: GenerationRequest,
 ): Promise<FormFile[]> {
-	const name = 'Input Binary Field';
-	const files = filesNamedBy(readParameter(context, 'imageBinaryProperty', itemIndex, ''));
-	// Nothing but commas, as an expression may leave them.
-	if (files.length === 0) {
-		throw new NodeOperationError(context.getNode(), `'${name}' is empty`, {
-			description:
-				'Enter the name of the input binary field that contains the image, usually "data".',
-			itemIndex,
-		});
-	}
-	return await Promise.all(
-		files
-			.map((file) => ({ file, binary: binaryFrom(context, file, itemIndex) }))
-			.map(
-				async ({ file, binary }) =>
-					await uploadFrom(
-						context,
-						binary,
-						{ part, label: labelOf(file, name), imageOnly: true },
-						itemIndex,
-					),
-			),
-	);
+	const part = item.options.choice('imageFieldName', 'Image Field Name', ['image', 'image[]']);
+	const source = item.choice('imageSource', 'Image Source', ['binary', 'url']);
+	const additional = readAdditionalFiles(item);
+	const parts = additional.map((file) => file.part);
+	refuseSameNames(item, request, parts);
+	const images = source === 'url' ? await imagesFromUrls(item, run) : imagesFromFields(item);
+	const uploads: Upload[] = [
+		...images.map((image) => ({ ...image, part, imageOnly: true })),
+		...additional.map(({ file, ...upload }) => ({
+			...upload,
+			binary: binaryFrom(item, file),
+			label: labelOf(file, 'Additional Files'),
+			imageOnly: false,
+		})),
+	];
+	return await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
 }
 
 /**
- * What a parameter names: fields separated by commas, or the binary data itself, as an expression
- * gives it; also several of them as a list.
+ * Refuses what would give a form two fields of one name, of which the gateway takes one: a text in
+ * place of the image, or one of the 'Additional Files' in place of a text or the image.
+ *
+ * @throws NodeOperationError that names the field
  */
-function filesNamedBy(value: unknown): Array<string | JsonObject> {
-	const given: unknown[] = Array.isArray(value) ? value : [value];
-	return given.flatMap((entry): Array<string | JsonObject> => {
-		const file = fileNamedBy(entry);
-		if (file === undefined) return [];
+function refuseSameNames(item: ItemParameters, request: GenerationRequest, files: string[]): void {
+	const { modelParameters = {}, extraFields = {} } = request;
+	const texts = { ...modelParameters, ...extraFields };
+	const asText = ['image', 'image[]'].find((name) => Object.hasOwn(texts, name));
+	if (asText !== undefined) {
+		throw item.error(
+			`A parameter must not be called '${asText}': the image to edit has this name`,
+			"Use 'Image Source'. Nothing was sent for this item.",
+		);
+	}
+	const taken = ['model', 'prompt', 'n', 'response_format', 'async', 'image', 'image[]'];
+	const twice = files.find((name) => taken.includes(name) || Object.hasOwn(texts, name));
+	if (twice === undefined) return;
+	throw item.error(
+		`One of the 'Additional Files' has the name of another field: '${twice}'`,
+		"Enter the form field in which the model expects this file. Several images to edit belong in 'Input Binary Field', separated by commas. Nothing was sent.",
+	);
+}
+
+type Image = Pick<Upload, 'binary' | 'label'>;
+
+function imagesFromFields(item: ItemParameters): Image[] {
+	const given = item.value('imageBinaryProperty');
+	const files = [given].flat().flatMap((entry): FileRef[] => {
+		const file = fileNamedBy(entry) ?? '';
 		if (typeof file !== 'string') return [file];
 		const fields = file.split(',').map((field) => field.trim());
 		return fields.filter((field) => field !== '');
 	});
+	// Nothing but commas, as an expression may leave them.
+	if (files.length === 0) {
+		throw item.error(
+			"'Input Binary Field' is empty",
+			'Enter the name of the input binary field that contains the image, usually "data".',
+		);
+	}
+	return files.map((file) => ({
+		binary: binaryFrom(item, file),
+		label: labelOf(file, 'Input Binary Field'),
+	}));
 }
 
-function fileNamedBy(value: unknown): string | JsonObject | undefined {
+function fileNamedBy(value: unknown): FileRef | undefined {
 	if (isJsonObject(value)) return value;
 	return typeof value === 'number' ? String(value) : nonEmptyString(value)?.trim();
 }
 
-const labelOf = (file: string | JsonObject, parameter: string): string =>
+const labelOf = (file: FileRef, parameter: string): string =>
 	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
-async function filesFromUrls(run: Run, part: string, itemIndex: number): Promise<FormFile[]> {
-	const { context } = run;
-	const advice = 'Enter the web address of the image to edit.';
-	const given = readParameter(context, 'imageUrl', itemIndex, '');
+async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> {
+	const given = item.value('imageUrl');
 	const listed: unknown[] = Array.isArray(given) ? given : [];
 	const lines = listed.flatMap((url) => nonEmptyString(url) ?? []);
 	const typed =
 		lines.length > 0 && lines.length === listed.length
 			? lines.join('\n')
-			: readText(context, 'imageUrl', 'Image URL', itemIndex, advice);
+			: item.text('imageUrl', 'Image URL', 'Enter the web address of the image to edit.');
 	const urls = typed.split(/\s+/).filter((url) => url !== '');
-	const maxMb = inRange(
-		context,
-		'maxDownloadMb',
-		readOptions(context, itemIndex).maxDownloadMb,
-		itemIndex,
-	);
+	const maxMb = item.options.number('maxDownloadMb');
 	if (!urls.every((url) => /^(https?:\/\/|data:image\/)/i.test(url))) {
-		throw new NodeOperationError(context.getNode(), "'Image URL' is not a web address", {
-			description: 'It must begin with https:// or http://. Nothing was sent.',
-			itemIndex,
-		});
+		throw item.error(
+			"'Image URL' is not a web address",
+			'It must begin with https:// or http://. Nothing was sent.',
+		);
 	}
 	return await Promise.all(
-		urls.map(async (url) => {
-			const binary = await downloadImage(run, url, maxMb, { fallback: 'image' }, 'source');
-			return await uploadFrom(
-				context,
-				binary,
-				{ part, label: "The image at 'Image URL'", imageOnly: true },
-				itemIndex,
-			);
-		}),
+		urls.map(async (url) => ({
+			binary: await downloadImage(run, { url, maxMb, name: { fallback: 'image' }, isInput: true }),
+			label: "The image at 'Image URL'",
+		})),
 	);
 }
 
-async function additionalFiles(
-	context: IExecuteFunctions,
-	option: unknown,
-	itemIndex: number,
-): Promise<FormFile[]> {
+/** The option "Additional Files": the form field of each, and what names its file. */
+function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: FileRef }> {
+	const option = item.options.value('extraFiles');
 	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];
-	return await Promise.all(
-		entries.filter(isJsonObject).map(async (entry) => {
-			const part = nonEmptyString(entry.field);
-			const file = fileNamedBy(entry.binaryProperty);
-			if (part === undefined || file === undefined) {
-				throw new NodeOperationError(
-					context.getNode(),
-					"One of the 'Additional Files' has no form field name or no binary field name",
-					{ itemIndex },
-				);
-			}
-			return await uploadFrom(
-				context,
-				binaryFrom(context, file, itemIndex),
-				{ part: part.trim(), label: labelOf(file, 'Additional Files'), imageOnly: false },
-				itemIndex,
-			);
-		}),
+	return entries.filter(isJsonObject).map((entry) => {
+		const part = nonEmptyString(entry.field)?.trim();
+		const file = fileNamedBy(entry.binaryProperty);
+		if (part !== undefined && file !== undefined) return { part, file };
+		throw item.error(
+			"One of the 'Additional Files' has no form field name or no binary field name",
+		);
+	});
+}
+
+/**
+ * The file that a parameter means: a field of the item by its name, or, by an expression, the binary
+ * data itself, as n8n's own nodes allow.
+ *
+ * @throws NodeOperationError if there is no such file
+ */
+function binaryFrom(item: ItemParameters, value: FileRef): unknown {
+	if (typeof value === 'string') return item.file(value);
+	if (nonEmptyString(value.id) !== undefined || typeof value.data === 'string') return value;
+	// `$binary` gives everything of a file but its bytes, where they lie in memory.
+	const files = Object.values(item.input?.binary ?? {});
+	const known = Object.entries(value);
+	const own = files.find((file) =>
+		known.every(([name, part]) => (file as unknown as JsonObject)[name] === part),
 	);
+	if (known.length > 0 && own !== undefined) return own;
+	throw item.error(
+		"The expression doesn't return a file",
+		'Enter the name of an input binary field, or use an expression that returns the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',
+	);
+}
+
+/**
+ * A file of n8n's binary store as a part of a form, with its real MIME type: gateways refuse
+ * `application/octet-stream`, and n8n does not always know better. It is streamed from the disk
+ * where it lies there. Other nodes say what a file is called and of what type it is: nothing of it
+ * is taken over that could begin a header of its own.
+ *
+ * @throws NodeOperationError if it is empty, or no image where there must be one
+ */
+async function openFile(
+	item: ItemParameters,
+	run: Run,
+	{ binary, label, part, imageOnly }: Upload,
+): Promise<FormFile> {
+	const { helpers } = run;
+	const known = isJsonObject(binary) ? binary : {};
+	const id = nonEmptyString(known.id);
+	const bytes = Buffer.from(nonEmptyString(known.data) ?? '', 'base64');
+	const open = async function* (): AsyncIterable<Uint8Array> {
+		if (id === undefined) yield bytes;
+		else yield* (await helpers.getBinaryStream(id)) as unknown as ByteStream;
+	};
+	const size = id === undefined ? bytes.length : (await helpers.getBinaryMetadata(id)).fileSize;
+	const { start, digest } = await inspect(run, open);
+	const detected = detectImageType(start);
+	if (size === 0) {
+		throw item.error(
+			`${label} is an empty file`,
+			'Check the node that creates the file. Nothing was sent.',
+		);
+	}
+	const mimeType = detected ?? safeMimeType(known.mimeType) ?? 'application/octet-stream';
+	const givenName = nonEmptyString(known.fileName)?.slice(-LONGEST_FILE_NAME);
+	if (imageOnly && detected === undefined) {
+		throw item.error(
+			`${label} is not an image`,
+			`It is "${givenName ?? 'a file'}" of the type ${mimeType}. Use an image, such as PNG, JPEG or WebP. Nothing was sent.`,
+		);
+	}
+	const fileName = fileNameFor(givenName ?? '', mimeType);
+	return { name: part, fileName, mimeType, size, digest, open };
+}
+
+/** More than any file system allows. */
+const LONGEST_FILE_NAME = 500;
+
+/** The file's own name where it has one, with an extension that fits what it is. */
+function fileNameFor(given: string, mimeType: string): string {
+	const stem = safeFileStem(given.replace(/\.[A-Za-z0-9]{1,5}$/, '')) || 'image';
+	const extension = mimeType.startsWith('image/')
+		? extensionFor(mimeType)
+		: (/\.([A-Za-z0-9]{1,5})$/.exec(given)?.[1] ?? 'bin');
+	return `${stem}.${extension}`;
+}
+
+/** All items are looked at before the first one is sent: not all their files at once. */
+const MOST_OPEN = 8;
+/** Of each run: a store that does not give out the files of one must not hold up all others. */
+const limiters = new WeakMap<Run, ReturnType<typeof createLimiter>>();
+
+/** How a file begins, and its SHA-256 in hexadecimal digits, which tells it from every other one. */
+async function inspect(
+	run: Run,
+	open: () => AsyncIterable<Uint8Array>,
+): Promise<{ start: Uint8Array; digest: string }> {
+	const inTurn = limiters.get(run) ?? createLimiter(MOST_OPEN);
+	limiters.set(run, inTurn);
+	return await inTurn(async () => {
+		const hash = createHash('sha256');
+		let start: Uint8Array | undefined;
+		for await (const chunk of open()) {
+			start ??= chunk.subarray(0, FIRST_BYTES);
+			hash.update(chunk);
+		}
+		return { start: start ?? new Uint8Array(), digest: hash.digest('hex') };
+	});
+}
+
+/**
+ * Lets at most so many acts run at the same time; the others wait in the order in which they came.
+ *
+ * @returns what an act returns, or throws
+ */
+function createLimiter(most: number): <T>(act: () => Promise<T>) => Promise<T> {
+	const waiting = new Set<() => void>();
+	let running = 0;
+	return async (act) => {
+		if (running >= most) await new Promise<void>((enter) => waiting.add(enter));
+		else running += 1;
+		try {
+			return await act();
+		} finally {
+			const [next] = waiting;
+			// Whoever is let in takes over the place.
+			if (next === undefined) running -= 1;
+			else {
+				waiting.delete(next);
+				next();
+			}
+		}
+	};
 }

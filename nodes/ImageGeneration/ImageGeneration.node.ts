@@ -8,19 +8,13 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
 import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import {
-	downloadFieldsFor,
-	modeFieldFor,
-	modeNotices,
-	modelField,
-	modelParametersField,
-} from '../shared/descriptions/imageFields';
-import { optionsField } from '../shared/descriptions/optionFields';
-import { getModelParameters } from '../shared/methods/resourceMapping';
-import { searchModelsFor } from '../shared/methods/listSearch';
-import { readRequest } from '../shared/parameters/imageRequest';
-import { runNode } from '../shared/run/runNode';
-import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
+import { creationFields } from '../shared/descriptions/imageFields';
+import { IMAGE_OPTIONS, optionsField } from '../shared/descriptions/optionFields';
+import { getModelParameters, searchModelsFor } from '../shared/methods/modelChoice';
+import { readRequest } from '../shared/parameters/requestFields';
+import { PaidRequests } from '../shared/payments/paidRequests';
+import { runNode } from '../shared/run/itemRunner';
+import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -40,49 +34,19 @@ export class ImageGeneration implements INodeType {
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
-		properties: [
-			modelField,
+		properties: creationFields(
 			{
-				displayName: 'Prompt',
-				name: 'prompt',
-				type: 'string',
-				typeOptions: { rows: 3 },
-				default: '',
-				required: true,
 				placeholder: 'e.g. A fox in the morning mist, watercolor',
 				description: 'Text prompt describing the image to generate',
+				actions: {
+					sync: 'Generate image',
+					wait: 'Submit generation task and wait',
+					submit: 'Submit generation task',
+				},
 			},
-			modeFieldFor({
-				sync: 'Generate image',
-				wait: 'Submit generation task and wait',
-				submit: 'Submit generation task',
-			}),
-			...modeNotices,
-			modelParametersField,
-			...downloadFieldsFor(['sync', 'wait']),
-			optionsField(
-				[
-					'addSummary',
-					'asyncFlag',
-					'budget',
-					'budgetPeriod',
-					'checkLimits',
-					'concurrency',
-					'dryRun',
-					'extraFields',
-					'fileName',
-					'maxDownloadMb',
-					'maxWait',
-					'n',
-					'parametersByName',
-					'pollInterval',
-					'requestsPerSecond',
-					'responseFormat',
-					'timeout',
-				],
-				survivalFields(['wait', 'submit']),
-			),
-		],
+			[],
+			optionsField(IMAGE_OPTIONS, survivalFields(['wait', 'submit'])),
+		),
 	};
 
 	methods = {
@@ -96,10 +60,10 @@ export class ImageGeneration implements INodeType {
 			this,
 			async () =>
 				await createImages(this, 'generation', {
-					read: (_run, itemIndex) =>
-						readRequest(this, itemIndex, 'Enter a text prompt describing the image.'),
+					read: (item) => readRequest(item, 'Enter a text prompt describing the image.'),
 					plan: planGeneration,
 				}),
+			() => new PaidRequests(this),
 		);
 	}
 }

@@ -18,16 +18,16 @@ import {
 	imageBinaries,
 	readTarget,
 	shownImage,
-	type ImageFacts,
 	type ImageTarget,
 } from '../shared/images/imageItems';
-import { runItems } from '../shared/run/itemRunner';
+import { runItems, runNode } from '../shared/run/itemRunner';
+import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import { openRun, type Run } from '../shared/run/runContext';
-import { runNode } from '../shared/run/runNode';
-import { queryTask } from '../shared/images/pollTasks';
-import { hasFileNames, withUniqueFileNames } from '../shared/images/fileNames';
-import { ageOf, knownFacts, readTaskReference } from '../shared/images/taskReference';
+import { addHints, openRun, type Run } from '../shared/run/runContext';
+import type { RequestFacts } from '../shared/run/nodeErrors';
+import { withUniqueFileNames } from '../shared/images/runResult';
+import { queryTask } from '../shared/tasks/pollTask';
+import { knownFacts, readTaskReference, taskKey } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -63,21 +63,32 @@ export class ImageTask implements INodeType {
 }
 
 async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const run = await openRun(context, readLimits(context));
+	const first = new ItemParameters(context, 0);
+	const run = await openRun(context, readLimits(first));
 	try {
-		const facts: ImageFacts[] = [];
+		const facts: RequestFacts[] = [];
+		/** Several items may name one task: it is queried once for all of them. */
+		const states = new Map<string, Promise<TaskState>>();
+		const taskIds = new Set<string>();
 		const items = await runItems(run, context.getInputData().length, {
 			knownOf: (itemIndex) => facts[itemIndex],
 			prepare: (itemIndex) => {
-				const task = readTaskReference(context, itemIndex);
-				const target = readTarget(context, itemIndex);
-				const ageMs = ageOf(context.getInputData()[itemIndex]?.json.submittedAt);
-				const known = knownFacts(context, itemIndex);
+				const item = new ItemParameters(context, itemIndex);
+				const task = readTaskReference(item);
+				const target = readTarget(item);
+				const known = knownFacts(item);
 				facts[itemIndex] = known;
-				return async () => [await taskItem(run, await queryTask(run, task, ageMs), known, target)];
+				taskIds.add(task.taskId);
+				return async () => {
+					const state =
+						states.get(taskKey(task)) ?? queryTask(run, task, (taskId) => taskIds.has(taskId));
+					states.set(taskKey(task), state);
+					return [await taskItem(run, await state, known, target)];
+				};
 			},
 		});
-		return [(hasFileNames(context) ? withUniqueFileNames(items) : items).flat()];
+		addHints(context, run.hints);
+		return [withUniqueFileNames(items).flat()];
 	} finally {
 		run.end();
 	}
@@ -86,29 +97,25 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 async function taskItem(
 	run: Run,
 	state: TaskState,
-	known: ImageFacts,
+	known: RequestFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData> {
 	const error = taskError(state);
 	// That a task failed is a result; that a finished one has nothing to show is an error.
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, status, group, images, response } = state;
-	const binary =
-		group === 'success'
-			? await imageBinaries(run, images, { ...known, taskId }, target)
-			: undefined;
+	const shown = group === 'success' ? images : [];
+	const binary = await imageBinaries(run, shown, { ...known, taskId }, target);
 	return {
 		json: withoutUndefined({
 			taskId,
 			taskType,
 			status,
 			statusGroup: group,
-			model: known.model,
-			prompt: known.prompt,
-			estimatedCost: known.estimatedCost,
+			...known,
 			finished: isFinished(group),
 			succeeded: group === 'success',
-			images: group === 'success' ? images.map(shownImage) : [],
+			images: shown.map(shownImage),
 			error: error?.message,
 			// An agent pays for every word that it reads, and has read these already.
 			response: run.isTool ? undefined : withoutInlineImages(response),

@@ -8,21 +8,18 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
 import { optionAsField, optionsField } from '../shared/descriptions/optionFields';
-import {
-	hasSecondOutput,
-	inRange,
-	readOptions,
-	readSwitch,
-} from '../shared/parameters/optionValues';
+import { ItemParameters } from '../shared/parameters/itemParameters';
+import { hasSecondOutput, readLimits } from '../shared/parameters/optionValues';
 import { finishRun, readRunEnd } from '../shared/images/runResult';
-import { isTool } from '../shared/run/runContext';
-import { addCost, emptyTally } from '../shared/run/tally';
-import { runNode } from '../shared/run/runNode';
+import { addHints, openRun } from '../shared/run/runContext';
+import { addCost } from '../shared/run/tally';
+import { runNode } from '../shared/run/itemRunner';
 import { playRole } from '../shared/suspend/roles';
+import { resultOf } from '../shared/suspend/storedWaits';
 import { ROLES } from '../shared/suspend/subWorkflows';
-import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/survivalFields';
-import { assertCanSuspend, suspend } from '../shared/suspend/suspend';
-import { readJob, taskKey, waitForJobs } from '../shared/images/waitJobs';
+import { readParkAfter, survivalFields, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { taskKey } from '../shared/tasks/taskReference';
+import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {
@@ -93,39 +90,42 @@ export class ImageWait implements INodeType {
 		const given = this.getNodeParameter('role', 0, 'wait');
 		const role = ROLES.find((known) => known === given) ?? 'wait';
 		if (role !== 'wait') return await playRole(this, role);
-		return await runNode(this, async () => await waitForTasks(this));
+		return await runNode(this, async () => await waitForImages(this));
 	}
 }
 
-async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const options = readOptions(context, 0);
-	const chosen = readSwitch(context, 'Survive Restarts', options.surviveRestarts, false, 0);
-	const survives = chosen && !isTool(context);
-	if (survives) assertCanSuspend(context);
-	const windowMs = survives
-		? inRange(context, 'parkAfter', options.parkAfter, 0) * 1000
-		: Number.MAX_SAFE_INTEGER;
-	const count = context.getInputData().length;
-	const end = readRunEnd(context);
-	const tally = emptyTally();
+async function waitForImages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const first = new ItemParameters(context, 0);
+	const parkAfterMs = readParkAfter(context, first);
+	const end = readRunEnd(first);
+	const toOutput = hasSecondOutput(first);
+	const intervalMs = first.milliseconds('pollInterval');
+	const run = await openRun(context, readLimits(first));
+	const { tally } = run;
 	const known = new Set<string>();
 	const read = (itemIndex: number) => {
-		const job = readJob(context, itemIndex);
+		const wait = readWait(new ItemParameters(context, itemIndex));
 		// Several items may name one task: it was made, and paid for, once.
-		const key = taskKey(job.task);
+		const key = taskKey(wait.task);
 		if (!known.has(key)) {
 			known.add(key);
 			tally.tasks += 1;
-			addCost(tally, job.facts.estimatedCost);
+			addCost(tally, wait.facts.estimatedCost);
 		}
-		return { job };
+		return { wait };
 	};
-	const entries = await waitForJobs(context, count, read, windowMs, tally);
-	if (entries.some(({ done }) => done === undefined)) return await suspend(context, entries, tally);
-	const found = entries.map(({ done }) => done?.items ?? []);
-	const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
-	const { items, open } = finishRun(context, { items: found, open: stillOpen }, tally, end);
-	return hasSecondOutput(context) ? [items.flat(), open] : [items.flat()];
+	try {
+		const forMs = () => parkAfterMs ?? Infinity;
+		const count = context.getInputData().length;
+		const entries = await waitForTasks(run, count, read, { intervalMs, toOutput, forMs });
+		addHints(context, run.hints);
+		const isOpen = entries.some(({ done }) => done === undefined);
+		if (isOpen) return await suspend(context, entries, tally);
+		const { items, open } = finishRun(context, resultOf(entries, tally), end);
+		return toOutput ? [items.flat(), open] : [items.flat()];
+	} finally {
+		run.end();
+	}
 }
 
 /**
@@ -135,8 +135,8 @@ async function waitForTasks(context: IExecuteFunctions): Promise<INodeExecutionD
 function outputsFor(parameters: { role?: string; options?: { onTimeout?: string } }) {
 	const { role = 'wait' } = parameters;
 	const names = {
-		keep: ['Resume', 'Result', 'Failure'],
-		watch: ['Check Again', 'Result', 'Failure'],
+		supervise: ['Resume', 'Result', 'Failure'],
+		check: ['Check Again', 'Result', 'Failure'],
 		progress: ['Tasks', 'Next'],
 		result: ['Finished', 'Still Open'],
 	}[role];

@@ -8,19 +8,26 @@ import type {
 	SupplyData,
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
-import type { KeptTurn } from '../../gateway/messages/thinkingHistory';
+import type { ChatSettings } from '../../gateway/messages/chat';
+import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { messageHints } from '../../gateway/messages/message';
+import {
+	lengthFields,
+	messageModelField,
+	modelOptions,
+} from '../shared/descriptions/messageFields';
+import { optionsField } from '../shared/descriptions/optionFields';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import { addHints } from '../shared/run/hints';
+import { ItemParameters } from '../shared/parameters/itemParameters';
+import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
-import { openRun } from '../shared/run/runContext';
-import { chatModelFields } from './chatModelFields';
+import { refusedField, withoutFields, type Refusals } from '../shared/parameters/requestFields';
+import { addHints, openRun } from '../shared/run/runContext';
 import { Messenger } from './messenger';
 import { GatewayChatModel } from './gatewayChatModel';
-import { openPaidMessages } from './paidMessages';
-import { readSettings } from './chatSettings';
+import { PaidMessages } from './paidMessages';
 
-const KEPT = 'mediaGatewayChat';
+const STORED_TURNS = 'mediaGatewayChat';
 
 export class LmChatMediaGateway implements INodeType {
 	description: INodeTypeDescription = {
@@ -39,7 +46,13 @@ export class LmChatMediaGateway implements INodeType {
 		outputs: [NodeConnectionTypes.AiLanguageModel],
 		outputNames: ['Model'],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
-		properties: chatModelFields,
+		properties: [
+			messageModelField,
+			...lengthFields(
+				'Maximum number of tokens in one response, including thinking and tool calls',
+			),
+			optionsField(['extraFields', 'timeout'], modelOptions),
+		],
 	};
 
 	methods = { credentialTest: { testMediaGateway } };
@@ -48,26 +61,23 @@ export class LmChatMediaGateway implements INodeType {
 		const sdk = await loadSdk(this);
 		// It has everything of an executing node that is used here, but for the type.
 		const context = this as unknown as IExecuteFunctions;
-		const settings = readSettings(context, itemIndex);
-		addHints(context, messageHints(settings));
-		const run = await openRun(context, readLimits(context));
+		const settings = readSettings(new ItemParameters(context, itemIndex));
+		const hints = new Set<string>();
+		const addHint = (hint: string): void => {
+			if (!hints.has(hint)) addHints(context, [hint]);
+			hints.add(hint);
+		};
+		messageHints(settings).forEach(addHint);
+		const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
 		const messenger = new Messenger({
 			run,
-			kept: keptTurns(context),
-			paid: openPaidMessages(context),
-			onPaidBefore: hintOnce(context, PAID_BEFORE),
+			model: settings.model,
+			storedTurns: storedTurns(context),
+			payments: new PaidMessages(context),
+			addHint,
 		});
-		const cutOff = hintOnce(context, "A response was cut off at 'Max Tokens' of the chat model.");
-		const model = new GatewayChatModel({
-			run,
-			settings,
-			messenger,
-			schemaOf: sdk.getParametersJsonSchema,
-			itemIndex,
-			onResponse: ({ finishReason }) => {
-				if (finishReason === 'length') cutOff();
-			},
-		});
+		const { getParametersJsonSchema: schemaOf } = sdk;
+		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may bring types of another n8n.
 		const owner = this as unknown as Parameters<typeof sdk.supplyModel>[0];
 		const closeFunction = async (): Promise<void> => {
@@ -78,25 +88,51 @@ export class LmChatMediaGateway implements INodeType {
 	}
 }
 
-const PAID_BEFORE =
-	'An earlier try had already paid for a message, so its response was used again. To get another response, run the workflow again.';
+/** Fields that belong to the agent, or change the form of the response. */
+const OF_THE_AGENT: Refusals = {
+	stream: {
+		named: '"stream"',
+		advice:
+			'The agent or chain decides whether the response is streamed. Remove "stream", or set it to false to get each response in one piece.',
+	},
+	messages: {
+		named: '"messages"',
+		advice: 'The agent or chain writes the messages. Enter instructions in its own fields.',
+	},
+	tools: {
+		named: '"tools"',
+		advice: 'The agent can call only the tools connected to it. Remove "tools".',
+	},
+	n: {
+		named: '"n"',
+		advice: 'Only one response can be read, and each one is charged. Remove "n".',
+	},
+};
 
-function hintOnce(context: IExecuteFunctions, hint: string): () => void {
-	let isGiven = false;
-	return () => {
-		if (!isGiven) addHints(context, [hint]);
-		isGiven = true;
-	};
+/**
+ * What holds for all messages of the model.
+ *
+ * @throws NodeOperationError that names the parameter to correct, or the field to remove
+ */
+function readSettings(item: ItemParameters): ChatSettings {
+	const given = item.options.json('extraFields', 'Extra Fields');
+	const isOne = String(given.n).slice(0, 20).trim() === '1';
+	const judged = isOne ? withoutFields(given, ['n']) : given;
+	const error = refusedField(item, 'Extra Fields', judged, OF_THE_AGENT);
+	// Shown as it is, instead of as the cause of an error of the agent.
+	if (error !== undefined) throw Object.assign(error, { functionality: 'configuration-node' });
+	const fields = Object.hasOwn(given, 'stream') ? { ...given, stream: false } : given;
+	return { ...readMessageSettings(item, fields), extraFields: withoutFields(fields, ['model']) };
 }
 
 /**
- * What has to go back to the gateway as it came. It lies with the execution and not in the model:
- * an agent of n8n 2 makes a new model after every round of tools.
+ * The turns that have to go back to the gateway as they came. They are stored with the execution: an
+ * agent of n8n 2 makes a new model after every round of tools.
  */
-function keptTurns(context: IExecuteFunctions): KeptTurn[] {
-	const store = context.getContext('node') as { [KEPT]?: KeptTurn[] };
-	store[KEPT] ??= [];
-	return store[KEPT];
+function storedTurns(context: IExecuteFunctions): StoredTurn[] {
+	const store = context.getContext('node') as { [STORED_TURNS]?: StoredTurn[] };
+	store[STORED_TURNS] ??= [];
+	return store[STORED_TURNS];
 }
 
 /**

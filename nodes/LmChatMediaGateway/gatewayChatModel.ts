@@ -5,18 +5,16 @@ import type {
 	Message,
 	MessageContent,
 	StreamChunk,
-	TokenUsage,
 	Tool,
 } from '@n8n/ai-node-sdk';
 import { NodeOperationError } from 'n8n-workflow';
 import {
 	planChat,
 	toConversation,
-	type ChatCall,
 	type ChatPart,
 	type ChatSettings,
 	type ChatTool,
-	type ChatTurn,
+	type Conversation,
 } from '../../gateway/messages/chat';
 import type { ChatResponse } from '../../gateway/messages/chatResponse';
 import type { Piece } from '../../gateway/messages/messageStream';
@@ -25,7 +23,6 @@ import { nodeError } from '../shared/run/nodeErrors';
 import { RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
 import type { Messenger } from './messenger';
-import { Queue } from './pieceQueue';
 
 /** What all copies of a model share, with whatever tools each of them has. */
 export interface Session {
@@ -35,7 +32,6 @@ export interface Session {
 	/** The JSON schema of a tool's input. */
 	schemaOf: (tool: FunctionTool) => unknown;
 	itemIndex: number;
-	onResponse: (response: ChatResponse) => void;
 }
 
 type FunctionTool = Extract<Tool, { type: 'function' }>;
@@ -62,21 +58,17 @@ export class GatewayChatModel implements ChatModel {
 
 	/** Sends a message and gives its response in one piece. */
 	async generate(messages: Message[], config: CallConfig = {}): Promise<GenerateResult> {
-		const response = await this.ask(messages, config);
+		const { id, finishReason, stopReason, usage, parts } = await this.respond(messages, config);
 		return {
-			id: response.id,
-			finishReason: response.finishReason,
-			usage: usageOf(response),
-			message: {
-				role: 'assistant',
-				content: response.parts as MessageContent[],
-				id: response.id,
-			},
+			id,
+			finishReason,
+			usage,
+			message: { role: 'assistant', content: parts as MessageContent[], id },
 			providerMetadata: {
-				id: response.id,
-				stop_reason: response.stopReason,
-				finish_reason: response.finishReason,
-				usage: response.usage?.sent,
+				id,
+				stop_reason: stopReason,
+				finish_reason: finishReason,
+				usage: usage?.additionalMetadata,
 			},
 		};
 	}
@@ -88,68 +80,55 @@ export class GatewayChatModel implements ChatModel {
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
 		const queue = new Queue<Piece>();
 		const left = new AbortController();
-		const asking = this.ask(messages, config, (piece) => queue.put(piece), left.signal);
+		const responding = this.respond(messages, config, (piece) => queue.put(piece), left.signal);
 		// It is awaited below; until then its failure must not count as unhandled.
-		asking.catch(() => undefined).finally(() => queue.close());
+		responding.catch(() => undefined).finally(() => queue.close());
 		let streamed = false;
 		try {
 			for await (const { type, text } of queue) {
 				streamed = true;
 				yield textChunk(type, text);
 			}
-			const response = await asking;
+			const response = await responding;
 			// Tool calls come last and whole: n8n's adapter would make half a call of half its pieces.
 			const rest = response.parts.filter(({ type }) => !streamed || type === 'tool-call');
 			yield* rest.flatMap(chunksOf);
-			yield { type: 'finish', finishReason: response.finishReason, usage: usageOf(response) };
+			yield { type: 'finish', finishReason: response.finishReason, usage: response.usage };
 		} finally {
 			left.abort();
 		}
 	}
 
 	/** @throws NodeApiError or NodeOperationError */
-	private async ask(
+	private async respond(
 		messages: Message[],
 		config: CallConfig,
 		onPiece?: (piece: Piece) => void,
 		left?: AbortSignal,
 	): Promise<ChatResponse> {
-		const { run, settings, messenger, itemIndex, onResponse } = this.session;
+		const { run, messenger, itemIndex } = this.session;
 		const signals = [config.abortSignal, config.signal, left];
 		try {
 			const conversation = toConversation(messages);
-			const response = await messenger.ask(conversation.turns, {
-				plan: (turns) => this.plan(conversation.system, turns, config, onPiece !== undefined),
-				model: String(settings.extraFields?.model ?? settings.model),
+			return await messenger.send(conversation.turns, {
+				plan: (turns) => this.plan({ ...conversation, turns }, config, onPiece !== undefined),
 				signals: signals.filter((signal) => signal !== undefined),
 				onPiece,
 			});
-			onResponse(response);
-			return response;
 		} catch (error) {
 			if (error instanceof RunEnded) {
 				// By this word, and by nothing else, the engine knows that the user has stopped it.
-				throw new NodeOperationError(run.context.getNode(), 'The execution was canceled', {
+				throw new NodeOperationError(run.node, 'The execution was canceled', {
 					description: 'You may have been charged for a message that was being sent.',
 					itemIndex,
 				});
 			}
-			throw nodeError(run.context.getNode(), error, itemIndex, '');
+			throw nodeError(run.node, error, itemIndex, '');
 		}
 	}
 
-	private plan(
-		system: string | undefined,
-		turns: ChatTurn[],
-		config: CallConfig,
-		stream: boolean,
-	): RequestPlan {
+	private plan(conversation: Conversation, config: CallConfig, stream: boolean): RequestPlan {
 		const { settings } = this.session;
-		const call: ChatCall = {
-			tools: this.tools.flatMap((tool) => this.chatTool(tool)),
-			stopSequences: config.stopSequences ?? config.stop,
-			stream,
-		};
 		return planChat(
 			{
 				...settings,
@@ -158,8 +137,12 @@ export class GatewayChatModel implements ChatModel {
 				topP: config.topP ?? settings.topP,
 				topK: config.topK ?? settings.topK,
 			},
-			{ system, turns },
-			call,
+			conversation,
+			{
+				tools: this.tools.flatMap((tool) => this.chatTool(tool)),
+				stopSequences: config.stopSequences ?? config.stop,
+				stream,
+			},
 		);
 	}
 
@@ -169,19 +152,6 @@ export class GatewayChatModel implements ChatModel {
 		const { name, description } = tool;
 		return [{ name, description, inputSchema: this.session.schemaOf(tool) }];
 	}
-}
-
-function usageOf({ usage }: ChatResponse): TokenUsage | undefined {
-	if (usage === undefined) return undefined;
-	const { promptTokens, completionTokens, totalTokens, cacheRead, thinkingTokens } = usage;
-	return {
-		promptTokens,
-		completionTokens,
-		totalTokens,
-		inputTokenDetails: cacheRead === undefined ? undefined : { cacheRead },
-		outputTokenDetails: thinkingTokens === undefined ? undefined : { reasoning: thinkingTokens },
-		additionalMetadata: usage.sent,
-	};
 }
 
 function textChunk(type: Piece['type'], text: string): StreamChunk {
@@ -194,4 +164,39 @@ function chunksOf(part: ChatPart): StreamChunk[] {
 	if (part.type !== 'tool-call') return [];
 	const { toolCallId, toolName, input } = part;
 	return [{ type: 'tool-call-delta', id: toolCallId, name: toolName, argumentsDelta: input }];
+}
+
+/** Hands on what one side puts in to the other side that waits for it, in order. */
+class Queue<T> implements AsyncIterable<T> {
+	private entries: T[] = [];
+
+	private closed = false;
+
+	private wake: () => void = () => undefined;
+
+	put(entry: T): void {
+		this.entries.push(entry);
+		this.wake();
+	}
+
+	/** Nothing more will come; what is there can still be taken out. */
+	close(): void {
+		this.closed = true;
+		this.wake();
+	}
+
+	async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+		for (;;) {
+			while (this.entries.length > 0) {
+				// All at once: taking them out one by one moves all others each time.
+				const taken = this.entries;
+				this.entries = [];
+				yield* taken;
+			}
+			if (this.closed) return;
+			await new Promise<void>((resolve) => {
+				this.wake = resolve;
+			});
+		}
+	}
 }

@@ -1,15 +1,8 @@
-import type { ChatTurn } from '../../gateway/messages/chat';
+import type { ChatPart, ChatTurn } from '../../gateway/messages/chat';
 import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
-import type { Piece } from '../../gateway/messages/messageStream';
+import { MessageStream, type Piece } from '../../gateway/messages/messageStream';
+import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
-import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
-import { createKeyFilter, withoutSplitKey, type KeyFilter } from '../../gateway/util/keyFilter';
-import {
-	idsInUse,
-	keepTurn,
-	restoreTurns,
-	type KeptTurn,
-} from '../../gateway/messages/thinkingHistory';
 import { wasNotAccepted } from '../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import {
@@ -18,50 +11,40 @@ import {
 	withDetails,
 	type Problem,
 } from '../../gateway/util/gatewayError';
-import { createIdGiver } from '../../gateway/messages/toolIds';
-import { cleanApiKey } from '../../gateway/protocol/auth';
-import { Requests, RunEnded } from '../shared/transport/inFlight';
+import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
 import type { Run } from '../shared/run/runContext';
-import { createSendOnce } from '../shared/transport/http';
-import { readStreamedResponse, type Arrived } from './streamedResponse';
+import { Requests, RunEnded } from '../shared/transport/inFlight';
 import type { PaidMessages } from './paidMessages';
+import { readStreamedResponse } from './streamedResponse';
 
 /** One message of a chat. */
-export interface Asking {
-	/** The request, once it is known what of the conversation goes back as it came. */
+export interface MessageCall {
+	/** Plans the request from the conversation in which the stored turns are put back. */
 	plan: (turns: ChatTurn[]) => RequestPlan;
-	model: string;
-	/** Any of them ends it. */
+	/** Any of them ends the call. */
 	signals: AbortSignal[];
-	/** Gets what is written as soon as it is there. */
+	/** Gets the text as soon as it arrives. */
 	onPiece?: (piece: Piece) => void;
 }
 
 export interface MessengerOptions {
 	run: Run;
+	model: string;
 	/** Turns that have to go back as they came; they outlive the model. */
-	kept: KeptTurn[];
-	paid: PaidMessages;
-	/** Called when a response is handed out that an earlier try has paid for. */
-	onPaidBefore: () => void;
+	storedTurns: StoredTurn[];
+	payments: PaidMessages;
+	/** Shows a remark to the user, once. */
+	addHint: (hint: string) => void;
 }
 
 /** Sends the messages of a chat, each of them once. */
 export class Messenger {
-	/** What is under way ends with the model: nobody listens any more. */
+	/** Ends the calls in progress with the model: nobody waits for them any more. */
 	private readonly closing = new AbortController();
 
-	private readonly asked = new Set<Promise<ChatResponse>>();
+	private readonly inProgress = new Set<Promise<ChatResponse>>();
 
-	private readonly key: string;
-
-	private readonly keyFilter = (): KeyFilter =>
-		createKeyFilter(this.key, this.options.run.address.withoutKey);
-
-	constructor(private readonly options: MessengerOptions) {
-		const { authentication } = options.run.address;
-		this.key = cleanApiKey(authentication.credentialsDecrypted?.data?.apiKey);
-	}
+	constructor(private readonly options: MessengerOptions) {}
 
 	/**
 	 * Sends a message, unless an earlier try has paid for it.
@@ -69,136 +52,127 @@ export class Messenger {
 	 * @throws GatewayError, UnknownOutcomeError where it may have been charged, or RunEnded when the
 	 *   execution was stopped
 	 */
-	async ask(given: ChatTurn[], asking: Asking): Promise<ChatResponse> {
-		const receiving = this.receive(given, asking);
-		this.asked.add(receiving);
+	async send(turns: ChatTurn[], call: MessageCall): Promise<ChatResponse> {
+		const sending = this.sendOrReuse(turns, call);
+		this.inProgress.add(sending);
 		try {
-			const response = await receiving;
-			return { ...response, parts: withoutSplitKey(response.parts, this.keyFilter) };
+			const response = await sending;
+			if (response.finishReason === 'length') {
+				this.options.addHint("A response was cut off at 'Max Tokens' of the chat model.");
+			}
+			const { withoutKey } = this.options.run.address;
+			return { ...response, parts: withoutSplitKey(response.parts, withoutKey) };
 		} finally {
-			this.asked.delete(receiving);
+			this.inProgress.delete(sending);
 		}
 	}
 
 	/** To be called when the model is not needed any more. */
 	async close(): Promise<void> {
 		this.closing.abort();
-		// What became of them is noted before anybody can ask again.
-		await Promise.allSettled(this.asked);
-		this.options.paid.close();
+		// Their outcomes are recorded before the next try.
+		await Promise.allSettled(this.inProgress);
+		this.options.payments.close();
 	}
 
-	private async receive(given: ChatTurn[], asking: Asking): Promise<ChatResponse> {
-		const { kept, paid, onPaidBefore, run } = this.options;
+	private async sendOrReuse(given: ChatTurn[], call: MessageCall): Promise<ChatResponse> {
+		const { run, storedTurns, payments, addHint } = this.options;
 		const { account } = run.address;
-		const speaker = digestOf([account, asking.model]);
-		const turns = restoreTurns(kept, given, speaker);
-		const plan = asking.plan(turns);
-		const fingerprint = requestFingerprint(withoutStream(plan), account);
-		const before = paid.take(fingerprint);
-		if (before?.body !== undefined) {
-			onPaidBefore();
-			return readChatResponse(before.body, (index) => before.callIds[index] ?? '');
+		const model = digestOf([account, this.options.model]);
+		const turns = restoreTurns(storedTurns, given, model);
+		const plan = call.plan(turns);
+		// The same message costs the same, whether its response is streamed or not.
+		const unstreamed = { ...plan, body: { ...plan.body, stream: undefined } };
+		const fingerprint = requestFingerprint(unstreamed, account);
+		const read = (body: JsonObject): ChatResponse =>
+			readChatResponse(body, digestOf([fingerprint, body]));
+		const before = payments.take(fingerprint)?.message;
+		if (before !== undefined) {
+			addHint(PAID_BEFORE);
+			return read(before);
 		}
 		try {
-			const body = await this.send(plan, asking);
-			try {
-				const seed = digestOf([fingerprint, body]);
-				const response = readChatResponse(body, createIdGiver(idsInUse(kept, given), seed));
-				const { content: blocks, callIds: ids } = response;
-				keepTurn(kept, { speaker, turns, blocks, ids });
-				paid.keep(fingerprint, body, ids);
-				return response;
-			} catch (error) {
-				// Whatever is wrong with it (it may be nested too deep, say), it was paid for.
-				return await Promise.reject(
-					error instanceof UnknownOutcomeError ? error : new UnknownOutcomeError(UNREADABLE),
-				);
-			}
+			const message = await this.request(plan, call);
+			const response = read(message);
+			keepTurn(storedTurns, { model, turns, blocks: response.content, ids: response.callIds });
+			payments.add(fingerprint, { message });
+			return response;
 		} catch (error) {
-			if (error instanceof UnknownOutcomeError) paid.refuse(fingerprint, error.problem);
-			return await Promise.reject(error);
+			// Whatever else is wrong with a response, it was paid.
+			const isExpected = error instanceof GatewayError || error instanceof RunEnded;
+			const failure = isExpected ? error : new UnknownOutcomeError(UNREADABLE);
+			if (failure instanceof UnknownOutcomeError) {
+				payments.add(fingerprint, { unknown: failure.problem });
+			}
+			return await Promise.reject(failure);
 		}
 	}
 
-	private async send(plan: RequestPlan, { signals, onPiece }: Asking): Promise<JsonObject> {
+	private async request(plan: RequestPlan, { signals, onPiece }: MessageCall): Promise<JsonObject> {
 		const { run } = this.options;
-		const { withoutKey } = run.address;
+		const { createKeyFilter } = run.address;
 		const requests = new Requests();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);
-		let cancel = (): void => undefined;
-		const cancelled = new Promise<never>((_, reject) => {
-			cancel = () => {
+		const ended = new Promise<never>((_, reject) => {
+			const end = (): void => {
 				reject(new RunEnded('The call was ended'));
 				requests.abort();
 			};
+			run.stopped.catch(end);
+			signal.addEventListener('abort', end, { once: true });
+			if (signal.aborted) end();
 		});
-		cancelled.catch(() => undefined);
-		run.stopped.catch(cancel);
-		signal.addEventListener('abort', cancel, { once: true });
-		if (signal.aborted) cancel();
-
-		const arrived: Arrived = { start: '', isStream: false, callsTool: false };
-		const sendOnce = createSendOnce({
-			...run,
+		ended.catch(() => undefined);
+		let stream = new MessageStream();
+		const sendOnce = run.createSendOnce({
 			requests,
-			read: async (response) =>
-				await readStreamedResponse(response, {
-					onPiece: onPiece ?? (() => undefined),
-					withoutKey,
-					keyFilter: this.keyFilter,
-					arrived,
-				}),
+			read: async (response, chunks) => {
+				stream = new MessageStream();
+				return await readStreamedResponse(response, { stream, onPiece, createKeyFilter, chunks });
+			},
 		});
 		let mayBeCharged = false;
 		try {
 			return await Promise.race([
-				run.client.send(plan, async (...args) => {
-					// Between two attempts nothing is under way that could be aborted.
-					if (signal.aborted) return await cancelled;
-					mayBeCharged = true;
-					const outcome = await sendOnce(...args);
-					mayBeCharged = !wasNotAccepted(outcome);
-					return outcome;
+				run.client.send(plan, {
+					sendOnce: async (...args) => {
+						// Between two attempts there is no request that could be aborted.
+						if (signal.aborted) return await ended;
+						mayBeCharged = true;
+						const outcome = await sendOnce(...args);
+						mayBeCharged = !wasNotAccepted(outcome);
+						return outcome;
+					},
 				}),
-				cancelled,
+				ended,
 			]);
 		} catch (error) {
-			return await Promise.reject(this.explain(error, mayBeCharged, arrived));
-		} finally {
-			signal.removeEventListener('abort', cancel);
+			if (!(error instanceof RunEnded)) {
+				const explained = stream.callsTool ? withoutToolCall(error) : error;
+				return await Promise.reject(explained);
+			}
+			if (run.isStopped()) return await Promise.reject(error);
+			if (!mayBeCharged) return await Promise.reject(new GatewayError(NOT_SENT));
+			const response = nonEmptyString(requests.arriving.get(plan)?.());
+			return await Promise.reject(new UnknownOutcomeError({ ...GIVEN_UP, response }));
 		}
-	}
-
-	/** What a failure means: only a Stop of the execution stays the end of the run. */
-	private explain(error: unknown, mayBeCharged: boolean, arrived: Arrived): unknown {
-		const { context } = this.options.run;
-		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
-		if (error instanceof RunEnded && isStopped) return error;
-		const explained = !(error instanceof RunEnded)
-			? error
-			: mayBeCharged
-				? new UnknownOutcomeError(GIVEN_UP)
-				: new GatewayError(NOT_SENT);
-		if (!(explained instanceof UnknownOutcomeError)) return explained;
-		const { description, response } = explained.problem;
-		return withDetails(explained, {
-			description: arrived.callsTool ? `The tool wasn't called. ${description}` : description,
-			response: response ?? nonEmptyString(arrived.start),
-		});
 	}
 }
 
+const PAID_BEFORE =
+	'An earlier try had already paid for a message, so its response was used again. To get another response, run the workflow again.';
+
+const MAY_BE_CHARGED =
+	"You may have been charged, so the message wasn't sent again. Check the usage log in the gateway's console before you send it again.";
+
 const GIVEN_UP: Problem = {
 	message: 'The outcome is unknown: the agent ended the call before the response arrived',
-	description:
-		"You may have been charged, so the message wasn't sent again. Check the usage log in the gateway's console before you send it again.",
+	description: MAY_BE_CHARGED,
 };
 
 const UNREADABLE: Problem = {
 	message: "The gateway accepted the message, but its response can't be read",
-	description:
-		"You may have been charged, so the message wasn't sent again. Check the usage log in the gateway's console before you send it again.",
+	description: MAY_BE_CHARGED,
 };
 
 const NOT_SENT: Problem = {
@@ -206,7 +180,21 @@ const NOT_SENT: Problem = {
 	description: "You weren't charged.",
 };
 
-/** The same message costs the same, whether its response is streamed or not. */
-function withoutStream(plan: RequestPlan): RequestPlan {
-	return { ...plan, body: { ...plan.body, stream: undefined } };
+/** The failure of a response in which a tool call had begun. */
+function withoutToolCall(error: unknown): unknown {
+	if (!(error instanceof UnknownOutcomeError)) return error;
+	const description = `The tool wasn't called. ${error.problem.description}`;
+	return withDetails(error, { description });
+}
+
+/** Parts of a response without the key, also where it is split over several of them. */
+function withoutSplitKey(parts: ChatPart[], withoutKey: (text: string) => string): ChatPart[] {
+	const textOf = (type: 'text' | 'reasoning'): string =>
+		parts.map((part) => (part.type === type ? part.text : '')).join('');
+	const shown = (['reasoning', 'text'] as const).map((type) => ({
+		type,
+		text: withoutKey(textOf(type)),
+	}));
+	const isSplit = shown.some(({ type, text }) => text !== textOf(type));
+	return isSplit ? [...shown, ...parts.filter(({ type }) => type === 'tool-call')] : parts;
 }

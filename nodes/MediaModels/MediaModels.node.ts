@@ -6,21 +6,14 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import type { ListingFormat } from '../../gateway/protocol/models';
+import { modelField } from '../shared/descriptions/imageFields';
+import { optionsField } from '../shared/descriptions/optionFields';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import { searchModelsFor } from '../shared/methods/listSearch';
-import { runItems } from '../shared/run/itemRunner';
-import {
-	readChoice,
-	readCount,
-	readLimits,
-	readOptions,
-	readSwitch,
-	readText,
-} from '../shared/parameters/optionValues';
-import { readParameter } from '../shared/parameters/reader';
+import { searchModelsFor } from '../shared/methods/modelChoice';
+import { runItems, runNode } from '../shared/run/itemRunner';
+import { ItemParameters } from '../shared/parameters/itemParameters';
+import { readLimits } from '../shared/parameters/optionValues';
 import { openRun } from '../shared/run/runContext';
-import { runNode } from '../shared/run/runNode';
-import { mediaModelsFields } from './modelFields';
 import { getModel, getModels, type ModelFilters } from './getModels';
 
 export class MediaModels implements INodeType {
@@ -41,7 +34,110 @@ export class MediaModels implements INodeType {
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
-		properties: mediaModelsFields,
+		properties: [
+			{
+				displayName: 'Operation',
+				name: 'operation',
+				type: 'options',
+				noDataExpression: true,
+				default: 'getMany',
+				hint: "No API key is sent. The credential only provides the gateway's address.",
+				options: [
+					{
+						name: 'Get',
+						value: 'get',
+						description: 'Get one model by its exact name',
+						action: 'Get model',
+					},
+					{
+						name: 'Get Many',
+						value: 'getMany',
+						description: 'Get all models available on the gateway',
+						action: 'Get many models',
+					},
+				],
+			},
+			{
+				...modelField,
+				description: 'The model to get',
+				displayOptions: { show: { operation: ['get'] } },
+			},
+			{
+				displayName: 'Return All',
+				name: 'returnAll',
+				type: 'boolean',
+				default: false,
+				description: 'Whether to return all results or only up to a given limit',
+				displayOptions: { show: { operation: ['getMany'] } },
+			},
+			{
+				displayName: 'Limit',
+				name: 'limit',
+				type: 'number',
+				typeOptions: { minValue: 1 },
+				default: 50,
+				description: 'Max number of results to return',
+				displayOptions: { show: { operation: ['getMany'], returnAll: [false] } },
+			},
+			{
+				displayName: 'Filters',
+				name: 'filters',
+				type: 'collection',
+				placeholder: 'Add filter',
+				default: {},
+				description: 'Return only models that match these filters',
+				displayOptions: { show: { operation: ['getMany'] } },
+				options: [
+					{
+						displayName: 'Generation Mode',
+						name: 'generationMode',
+						type: 'options',
+						default: 'async',
+						description: 'Request mode that the model supports',
+						options: [
+							{ name: 'Asynchronous', value: 'async' },
+							{ name: 'Synchronous', value: 'sync' },
+						],
+					},
+					{
+						displayName: 'Media Type',
+						name: 'mediaType',
+						type: 'options',
+						default: 'image',
+						description: 'Type of media that the model generates',
+						options: [
+							{ name: 'Image', value: 'image' },
+							{ name: 'Video', value: 'video' },
+						],
+					},
+					{
+						displayName: 'Mode',
+						name: 'mode',
+						type: 'string',
+						default: 'text_to_image',
+						placeholder: 'e.g. image_edit',
+						description: "What the model does, in the gateway's own terms",
+					},
+				],
+			},
+			optionsField(
+				['timeout'],
+				[
+					{
+						displayName: 'Format',
+						name: 'format',
+						type: 'options',
+						default: 'json',
+						description:
+							'JSON returns one item for each model. JSONC returns the original text with its comments.',
+						options: [
+							{ name: 'JSON', value: 'json' },
+							{ name: 'JSONC (With Comments)', value: 'jsonc' },
+						],
+					},
+				],
+			),
+		],
 	};
 
 	methods = {
@@ -54,30 +150,24 @@ export class MediaModels implements INodeType {
 	}
 }
 
-const OPERATIONS = ['getMany', 'get'] as const;
 const FORMATS: [ListingFormat, ...ListingFormat[]] = ['json', 'jsonc'];
 
 async function readModels(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const run = await openRun(context, readLimits(context), false);
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)), false);
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			prepare: (itemIndex) => {
-				const read = (name: string, fallback: unknown): unknown =>
-					readParameter(context, name, itemIndex, fallback);
-				const chosen = readOptions(context, itemIndex).format;
-				const format = readChoice(context, 'Format', chosen, FORMATS, itemIndex);
-				const operation = read('operation', 'getMany');
-				if (readChoice(context, 'Operation', operation, OPERATIONS, itemIndex) === 'get') {
+				const item = new ItemParameters(context, itemIndex);
+				const format = item.options.choice('format', 'Format', FORMATS);
+				if (item.choice('operation', 'Operation', ['getMany', 'get']) === 'get') {
 					const advice = "Enter the exact name of a model, as listed by 'Get Many'.";
-					const model = readText(context, 'model', 'Model', itemIndex, advice).trim();
+					const model = item.text('model', 'Model', advice).trim();
 					return async () => [await getModel(run, model, format, itemIndex)];
 				}
-				const filters = (read('filters', {}) ?? {}) as ModelFilters;
-				const all = readSwitch(context, 'Return All', read('returnAll', false), false, itemIndex);
-				const limit = all
-					? Infinity
-					: readCount(context, 'Limit', read('limit', 50), itemIndex, Infinity);
-				return async () => await getModels(run, filters, limit ?? 50, format, itemIndex);
+				const filters = (item.value('filters') ?? {}) as ModelFilters;
+				const all = item.switch('returnAll', 'Return All', false);
+				const limit = all ? Infinity : (item.count('limit', 'Limit', Infinity) ?? 50);
+				return async () => await getModels(run, { filters, limit }, format, itemIndex);
 			},
 		});
 		return [items.flat()];

@@ -11,7 +11,7 @@ import {
 } from '../../gateway/protocol/models';
 import { didYouMean } from '../../gateway/validation/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
-import { requestListing, ListingError } from '../shared/methods/modelCache';
+import { requestListing } from '../shared/methods/modelCache';
 import type { Run } from '../shared/run/runContext';
 
 /** What "Get Many" lets through; an empty filter lets everything through. */
@@ -24,20 +24,19 @@ export interface ModelFilters {
 /**
  * The published models, one item each, as the gateway sent them; as JSONC one item with the text.
  *
- * @param limit how many at the most
+ * @param wanted which of them, and how many at most
  */
 export async function getModels(
 	run: Run,
-	filters: ModelFilters,
-	limit: number,
+	wanted: { filters: ModelFilters; limit: number },
 	format: ListingFormat,
 	itemIndex: number,
 ): Promise<INodeExecutionData[]> {
-	const response = await requestListing(run, planModelList(format)).catch(rethrown);
+	const response = await requestListing(run, planModelList(format));
 	if (format === 'jsonc') return [textItem(response.text, itemIndex)];
 	return readModelList(response.json)
-		.filter((record) => passes(record, filters))
-		.slice(0, limit)
+		.filter((record) => passes(record, wanted.filters))
+		.slice(0, wanted.limit)
 		.map(({ raw }) => ({ json: copyOf(raw), pairedItem: { item: itemIndex } }));
 }
 
@@ -54,8 +53,8 @@ export async function getModel(
 ): Promise<INodeExecutionData> {
 	const response = await requestListing(run, planModel(model, format)).catch(
 		async (error: unknown) => {
-			if (!(error instanceof ListingError) || !isNotFound(error)) return await rethrown(error);
-			return await Promise.reject(await notPublished(run, model));
+			const isNotFound = error instanceof GatewayError && error.problem.httpCode === 404;
+			return await Promise.reject(isNotFound ? await notPublished(run, model) : error);
 		},
 	);
 	if (format === 'jsonc') return textItem(response.text, itemIndex);
@@ -63,9 +62,6 @@ export async function getModel(
 	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...response, json: undefined });
 	return { json: copyOf(record), pairedItem: { item: itemIndex } };
 }
-
-const isNotFound = ({ outcome }: ListingError): boolean =>
-	outcome.kind === 'response' && outcome.httpCode === 404;
 
 /** What a later node does to its items must not change what others are given. */
 const copyOf = (record: JsonObject): IDataObject =>
@@ -79,23 +75,15 @@ async function notPublished(run: Run, model: string): Promise<GatewayError> {
 	const near = didYouMean(model, published);
 	return new GatewayError({
 		message: `The gateway has no model '${model}' (404)`,
-		description:
-			near === ''
-				? "It may be disabled, or its name misspelled. 'Get Many' lists the available models."
-				: `It may be disabled, or its name misspelled. ${near}`,
+		description: `It may be disabled, or its name misspelled. ${near || "'Get Many' lists the available models."}`,
 		httpCode: 404,
 	});
 }
 
-async function rethrown(error: unknown): Promise<never> {
-	return await Promise.reject(
-		error instanceof ListingError ? errorFor(error.plan, error.outcome, error.attempts) : error,
-	);
-}
-
 function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
+	const mediaTypes = record.mediaType === undefined ? [] : [record.mediaType];
 	return (
-		isAmong(mediaType, record.mediaType === undefined ? [] : [record.mediaType]) &&
+		isAmong(mediaType, mediaTypes) &&
 		isAmong(mode, record.modes) &&
 		isAmong(generationMode, record.generationModes)
 	);

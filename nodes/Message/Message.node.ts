@@ -12,21 +12,20 @@ import {
 	readMessage,
 	refusalAdvice,
 	type MessageRequest,
+	type MessageResponse,
 	type Turn,
 } from '../../gateway/messages/message';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
 import { testMediaGateway } from '../shared/methods/credentialTest';
-import { addHints } from '../shared/run/hints';
-import { runItems } from '../shared/run/itemRunner';
-import { readLimits, readSwitch } from '../shared/parameters/optionValues';
-import { openPaidRequests } from '../shared/run/paidRequests';
-import { readParameter } from '../shared/parameters/reader';
-import { openRun } from '../shared/run/runContext';
-import { runNode } from '../shared/run/runNode';
-import { messageFields } from './messageNodeFields';
-import { readMessageRequest } from './messageRequest';
+import { ItemParameters } from '../shared/parameters/itemParameters';
+import { runItems, runNode } from '../shared/run/itemRunner';
+import { readLimits } from '../shared/parameters/optionValues';
+import { PaidRequests } from '../shared/payments/paidRequests';
+import { addHints, openRun } from '../shared/run/runContext';
+import { failedItems } from '../shared/run/nodeErrors';
+import { messageFields, readMessageRequest } from './messageParameters';
 
 export class Message implements INodeType {
 	description: INodeTypeDescription = {
@@ -51,38 +50,43 @@ export class Message implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runNode(this, async () => await sendMessages(this));
+		return await runNode(
+			this,
+			async () => await sendMessages(this),
+			() => new PaidRequests(this),
+		);
 	}
 }
 
 async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const run = await openRun(context, readLimits(context));
-	const paidRequests = openPaidRequests(run);
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
+	const paidRequests = new PaidRequests(context);
 	try {
-		const hints = new Set<string>();
 		const items = await runItems(run, context.getInputData().length, {
-			paidRequests,
+			payments: paidRequests,
 			prepare: (itemIndex) => {
-				const request = readMessageRequest(context, itemIndex);
-				messageHints(request).forEach((hint) => hints.add(hint));
+				const item = new ItemParameters(context, itemIndex);
+				const request = readMessageRequest(item);
+				messageHints(request).forEach((hint) => run.hints.add(hint));
 				const plan = planMessage(request);
-				const paidRequest = paidRequests.expect(itemIndex, plan);
-				const setting = readParameter(context, 'simplify', itemIndex, true);
-				const simplify = readSwitch(context, 'Simplify', setting, true, itemIndex);
+				const simplify = item.switch('simplify', 'Simplify', true);
+				paidRequests.expect(itemIndex, plan, run.address.account);
 				return async () => {
 					const { message = {} } = await paidRequests
-						.payOnce(paidRequest, plan, (body) =>
+						.pay(itemIndex, plan, run, (body) =>
 							readMessage(body) === undefined ? undefined : { message: body },
 						)
 						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
-					const whole = simplify ? simplified(message, request.messages, run.isTool) : message;
+					const response = simplify ? readMessage(message) : undefined;
+					const whole = response ? simplified(response, request.messages, run.isTool) : message;
 					const json = run.isTool ? (withoutInlineImages(whole) as IDataObject) : whole;
 					// A copy: the turns are those of the input, and the rest is noted for the next try.
 					return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 				};
 			},
 		});
-		addHints(context, hints);
+		addHints(context, run.hints);
+		paidRequests.settle(failedItems(items));
 		return [items.flat()];
 	} finally {
 		paidRequests.close();
@@ -100,13 +104,10 @@ function withAdvice(error: unknown, request: MessageRequest): unknown {
 
 /** The response as most workflows want it, with the conversation so far for the next turn. */
 function simplified(
-	body: Record<string, unknown>,
+	{ content, ...facts }: MessageResponse,
 	turns: Turn[],
 	forTool: boolean,
 ): Record<string, unknown> {
-	const response = readMessage(body);
-	if (response === undefined) return body;
-	const { content, ...facts } = response;
 	// An agent keeps the conversation itself, and pays for every word that it reads.
 	if (forTool) return withoutUndefined({ ...facts, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...facts, messages: [...turns, { role: 'assistant', content }] });

@@ -57,7 +57,9 @@ export function query(
 			if (task === undefined || task.kind !== kind || task.account !== record.account) {
 				throw refusal(404, `task ${id} does not exist`);
 			}
-			return json(taskBody(task, context.tasks.status(task), settled, origin(request)));
+			// By the same moment: its time may have ended since the request came.
+			const status = context.tasks.status(task, settled);
+			return json(taskBody(task, status, settled, origin(request)));
 		},
 	};
 }

@@ -63,11 +63,11 @@ export class TaskStore {
 	}
 
 	/** The spelling of its status at this moment (spec section 3). */
-	status(task: Task): string {
-		if (this.settled(task)) return task.final;
+	status(task: Task, settled = this.settled(task)): string {
+		if (settled) return task.final;
 		const open = this.options.statuses?.length ? this.options.statuses : defaultStatuses;
 		const share = Math.max(0, this.now() - task.createdAt) / task.lifetime;
-		return open[Math.floor(share * open.length)] ?? open[0]!;
+		return open[Math.floor(share * open.length)] ?? open.at(-1)!;
 	}
 
 	reset(): void {

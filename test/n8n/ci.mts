@@ -19,13 +19,13 @@ const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
 	{ name: 'run', seconds: 180 },
 	{ name: 'http-request', seconds: 60 },
 	{ name: 'recipes', seconds: 300 },
-	{ name: 'paying-examples', seconds: 150 },
+	{ name: 'paying-examples', seconds: 225 },
 	{ name: 'registry', seconds: 80 },
 	{ name: 'agent', seconds: 35 },
 	{ name: 'tools', seconds: 40 },
 	{ name: 'hundred', seconds: 120 },
 	{ name: 'editor', seconds: 450 },
-	{ name: 'queue', seconds: 620 },
+	{ name: 'queue', seconds: 700 },
 	{ name: 'survive', seconds: 500 },
 ];
 /** The servers are installed one after another: npm alone keeps a small machine busy. */

@@ -5,8 +5,10 @@ import {
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
+import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { spendDailyBudget } from './daily-budget.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
@@ -45,29 +47,15 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 	}
 
 	it('never-pay-twice is killed in the middle, and pays for each row once', async () => {
-		const { id: project } = await server.rest('GET', '/projects/personal');
 		const columns = ['sku', 'prompt', 'state', 'taskId', 'taskType', 'url', 'reason'];
-		const table = await server.rest('POST', `/projects/${project}/data-tables`, {
-			name: 'products',
-			columns: columns.map((name) => ({ name, type: 'string' })),
-		});
-		const path = `/projects/${project}/data-tables/${table.id}`;
+		const types = Object.fromEntries(columns.map((name) => [name, 'string']));
+		const table = await createDataTable(server, 'products', types);
+		const { rows } = table;
 		const prompts = ['a lamp', 'a teapot', 'a stool', 'a rug', 'a [fail] clock'];
-		await server.rest('POST', `${path}/insert`, {
-			data: prompts.map((prompt, index) => ({ sku: `A-${index}`, prompt, state: 'new' })),
-			returnType: 'count',
-		});
-		const rows = async (): Promise<Json[]> => {
-			const { data } = await server.rest('GET', `${path}/rows`);
-			return (data as Json[]).sort((one, other) => one.sku.localeCompare(other.sku));
-		};
-		const id = await store('never-pay-twice', ({ nodes }) => {
-			for (const { parameters } of nodes) {
-				if (parameters.dataTableId) {
-					parameters.dataTableId = { __rl: true, mode: 'list', value: table.id };
-				}
-			}
-		});
+		await table.insert(
+			prompts.map((prompt, index) => ({ sku: `A-${index}`, prompt, state: 'new' })),
+		);
+		const id = await store('never-pay-twice', (workflow) => selectTable(workflow, table));
 		// The gateway holds up the third row, and n8n dies while it is held up.
 		gateway.setFaults([{ call: 'submit', kind: 'status', status: 429, match: 'stool' }]);
 		await server.runManually(id, 'Every night at two');
@@ -101,6 +89,13 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 		// Another night finds nothing to do.
 		await server.settled(await server.runManually(id, 'Every night at two'));
 		expect(gateway.paid).toBe(prompts.length);
+	});
+
+	it.each([
+		['', false],
+		[', also where an execution waits in the database', true],
+	])('daily-budget spends no more than its limit%s', async (_, waits) => {
+		await spendDailyBudget(server, gateway, credentials, waits);
 	});
 
 	it('image-api answers at once, and has the result at its second address', async () => {
@@ -170,7 +165,12 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 	});
 
 	it('mcp-server offers both tools, and they give addresses', async () => {
-		const id = await store('mcp-server');
+		// Each call is an execution of its own, with a budget of its own: two images would be more.
+		const id = await store('mcp-server', ({ nodes }) => {
+			for (const { parameters } of nodes) {
+				if (parameters.options?.budget) parameters.options.budget = 0.07;
+			}
+		});
 		await server.activate(id);
 		const address = `${server.url}/mcp/media-gateway`;
 		let session: string | null = null;
@@ -208,6 +208,11 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 			await call('tools/call', { name: 'generate_image', arguments: { prompt: 'a fox' } }),
 		);
 		expect((await fetch(drawn!)).status).toBe(200);
+		const again = await call('tools/call', {
+			name: 'generate_image',
+			arguments: { prompt: 'an owl' },
+		});
+		expect(addressIn(again)).not.toBe(drawn);
 		const edited = addressIn(
 			await call('tools/call', {
 				name: 'edit_image',
@@ -216,7 +221,7 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 		);
 		expect(edited).not.toBe(drawn);
 		expect((await fetch(edited!)).status).toBe(200);
-		expect(gateway.paidByPrompt).toEqual({ 'a fox': 1, 'Make it night': 1 });
+		expect(gateway.paidByPrompt).toEqual({ 'a fox': 1, 'an owl': 1, 'Make it night': 1 });
 		await server.deactivate(id);
 	});
 });

@@ -5,6 +5,7 @@ import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
+import { spendDailyBudget } from './daily-budget.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
 
@@ -81,6 +82,11 @@ if (missing) console.warn(missing);
 				' on the other',
 		);
 		for (const share of shares) expect(share.length).toBeGreaterThanOrEqual(10);
+	});
+
+	it('the example of a limit for each day holds, also where an execution waits', async () => {
+		gateway.reset();
+		await spendDailyBudget(main, gateway, credentials, true);
 	});
 
 	/** Waits until so many executions of a workflow are over. */
@@ -185,7 +191,7 @@ if (missing) console.warn(missing);
 
 			await (await nextHolder(inner)).stop('SIGKILL');
 			const execution = await main.settled(outer, 300_000);
-			// The keeper starts a new watcher. Killed in the moment of its start, the IDs are in the error.
+			// The supervisor starts new checks. Killed in the moment of its start, the IDs are in the error.
 			if (execution.status === 'success') {
 				await expectPicture(execution, 0, prompt);
 			} else {

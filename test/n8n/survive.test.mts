@@ -55,7 +55,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		}
 	}
 
-	/** Waits until a watcher was started in the place of one that has crashed. */
+	/** Waits until checks were started in the place of some that have crashed. */
 	async function suspendedAgain(workflowId: string): Promise<void> {
 		for (const deadline = Date.now() + 150_000; ; await sleep(500)) {
 			const all = await executionsOf(workflowId);
@@ -86,7 +86,7 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		expect(killed).toHaveLength(1);
 		gateway.setFaults([]);
 
-		// And once more when all is suspended again: n8n's recovery looks at the keeper anew.
+		// And once more when all is suspended again: n8n's recovery looks at the supervisor anew.
 		await suspendedAgain(workflowId);
 		await server.restart('SIGKILL');
 		const execution = await server.settled(id, 400_000);
@@ -137,9 +137,9 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		const id = await suspended('stopped', workflowId, ['a lighthouse [slow 300]']);
 		await server.rest('POST', `/executions/${id}/stop`);
 		const before = gateway.count('poll');
-		const [outer, keeper, watcher] = await executionsOf(workflowId);
-		await server.settled(String(keeper?.id), 200_000);
-		expect((await server.execution(String(watcher?.id))).status).toBe('success');
+		const [outer, supervisor, checks] = await executionsOf(workflowId);
+		await server.settled(String(supervisor?.id), 200_000);
+		expect((await server.execution(String(checks?.id))).status).toBe('success');
 		expect(gateway.count('poll')).toBe(before);
 		// What a Stop leaves is what Image Wait takes.
 		const [task] = itemsOf(await server.execution(String(outer?.id)), 'Wait');

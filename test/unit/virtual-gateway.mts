@@ -15,6 +15,7 @@ export const FAULTS = Object.keys({
 	reset: 0,
 	timeout: 0,
 	tooLarge: 0,
+	diskFull: 0,
 	other: 0,
 } satisfies Record<Fault, 0>) as Fault[];
 

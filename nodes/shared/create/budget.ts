@@ -1,20 +1,112 @@
-/** What a run may spend, over its items. */
-export interface Budget {
-	/** Whether there is a limit: then the price of every item is needed. */
-	isSet: boolean;
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { GatewayError } from '../../../gateway/util/gatewayError';
+import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
+import { rounded } from '../../../gateway/validation/pricing';
+import type { Estimate } from './modelChecks';
+
+/** Where the node's context holds `{ executionId, spent }`. */
+const KEY = 'mediaGatewayBudget';
+
+/**
+ * The option Budget: the most that a node may spend in one execution, by the published prices.
+ *
+ * The sum lies in the node's context, which all tries of Retry On Fail, all rounds of a loop and all
+ * calls of a tool in an execution share, and which n8n stores with the execution. Costs are added
+ * before anything is sent, so that calls at once see each other, and what was not spent is taken off
+ * at the end. n8n's Retry of a failed execution is another execution, and starts at 0.
+ */
+export class Budget {
+	/** The estimated cost of each item whose request has been checked. */
+	private readonly costs = new Map<number, number>();
+
+	/** The items whose cost this run has added to the sum. */
+	private reserved: number[] = [];
+
+	/** @param amount in the gateway's currency; 0 sets no limit */
+	constructor(
+		private readonly context: IExecuteFunctions,
+		private readonly amount: number,
+	) {}
+
+	/** Whether there is a limit: then every request needs a known price. */
+	get isSet(): boolean {
+		return this.amount > 0;
+	}
+
+	/** @throws GatewayError if there is a limit, and no known price to hold against it */
+	assertPriced(model: string, { estimatedCost, noEstimate = '' }: Estimate): void {
+		if (!this.isSet || estimatedCost !== undefined) return;
+		throw new GatewayError({
+			message: `'Budget' is set, but the price of the model '${model.slice(0, 200)}' is unknown`,
+			description: `${noEstimate} Nothing was sent for this item. To send it without a limit, remove 'Budget' from the options.`,
+		});
+	}
+
+	/** Notes what an item will cost; without a price it counts as nothing. */
+	expect(itemIndex: number, cost = 0): void {
+		this.costs.set(itemIndex, cost);
+	}
+
 	/**
-	 * Sets aside what the run is going to pay for; to be called once all items are checked.
+	 * Adds the noted costs to what the execution has spent; to be called once all items are checked.
 	 *
-	 * @param costs by input item, without those that an earlier try has paid for; undefined where no
-	 *   price is published
-	 * @throws GatewayError if it is more than what is left
+	 * @param isPaid whether an earlier try has paid for an item
+	 * @throws GatewayError if the sum would be higher than the budget; then nothing is added
 	 */
-	reserve(costs: Map<number, number | undefined>): void;
+	reserve(isPaid: (itemIndex: number) => boolean): void {
+		if (!this.isSet) return;
+		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
+		const needed = this.costOf(due);
+		const spent = this.spent();
+		if (needed > rounded(this.amount - spent)) throw this.exceeded(needed, spent, due.length);
+		this.reserved = due;
+		this.store(spent + needed);
+	}
+
 	/**
-	 * The request of an item was accepted now, or it is known from now on that this stays unknown:
-	 * after midnight it counts for the new day.
+	 * Takes off what was reserved and not spent.
+	 *
+	 * @param isPaid whether the request of an item was accepted, or its outcome is unknown
 	 */
-	decided(itemIndex: number): void;
-	/** Gives back what was not spent. @param isPaid also where the outcome is unknown */
-	settle(isPaid: (itemIndex: number) => boolean): void;
+	settle(isPaid: (itemIndex: number) => boolean): void {
+		const unspent = this.costOf(this.reserved.filter((itemIndex) => !isPaid(itemIndex)));
+		this.reserved = [];
+		if (unspent > 0) this.store(this.spent() - unspent);
+	}
+
+	private costOf(items: number[]): number {
+		return rounded(items.reduce((sum, itemIndex) => sum + (this.costs.get(itemIndex) ?? 0), 0));
+	}
+
+	private spent(): number {
+		const stored: unknown = this.context.getContext('node')[KEY];
+		if (!isJsonObject(stored) || stored.executionId !== this.executionId()) return 0;
+		return Math.max(0, finiteNumber(stored.spent) ?? 0);
+	}
+
+	private store(spent: number): void {
+		this.context.getContext('node')[KEY] = {
+			executionId: this.executionId(),
+			spent: rounded(spent),
+		};
+	}
+
+	private executionId(): string {
+		return this.context.getExecutionId() ?? '';
+	}
+
+	private exceeded(needed: number, spent: number, count: number): GatewayError {
+		const requests = count === 1 ? 'this request' : `these ${count} requests`;
+		const left = Math.max(0, rounded(this.amount - spent));
+		const isFirst = spent === 0;
+		const advice = `Nothing was sent for ${requests}. Increase 'Budget' in the options, or send fewer items.`;
+		return new GatewayError({
+			message: isFirst
+				? `The estimated cost of ${needed} exceeds the budget of ${this.amount}`
+				: `The estimated cost of ${needed} exceeds the remaining budget for this execution: ${left} of ${this.amount}`,
+			description: isFirst
+				? advice
+				: `Spent in this execution, including requests in progress: ${spent}. ${advice}`,
+		});
+	}
 }

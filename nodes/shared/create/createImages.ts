@@ -1,4 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { failedAtOnce, hasFailed, hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import {
 	planUrl,
 	withoutUndefined,
@@ -6,33 +7,32 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { GatewayError } from '../../../gateway/util/gatewayError';
-import type { Budget } from './budget';
-import { collectImages } from './collectImages';
-import { counted } from './counted';
-import { dryRunItem } from './dryRunItem';
-import { readItemSettings, type ItemSettings } from './itemSettings';
-import { createChecker, type Checker, type ImageRequest } from './modelChecks';
-import { openBudget } from './openBudget';
-import { readPaidResponse, taskItem } from './paidResponse';
-import { addHints } from '../run/hints';
+import { isInline, readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task';
+import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError';
+import { withoutInlineImages } from '../../../gateway/util/inlineImages';
+import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
+import { quote } from '../../../gateway/util/text';
+import { imageItems, readTarget, type ImageTarget } from '../images/imageItems';
 import { finishRun, readRunEnd } from '../images/runResult';
+import { ItemParameters } from '../parameters/itemParameters';
+import { readBudget, readLimits } from '../parameters/optionValues';
+import { PaidRequests } from '../payments/paidRequests';
+import { copiesOf, type Paid } from '../payments/payment';
 import { runItems, type Job } from '../run/itemRunner';
-import type { KnownFacts } from '../run/nodeErrors';
-import { inRange, readLimits, readOptions, readSwitch } from '../parameters/optionValues';
-import { paired } from '../run/paid';
-import { openPaidRequests, type PaidRequest, type PaidRequests } from '../run/paidRequests';
-import { readParameter } from '../parameters/reader';
-import { isTool, openRun, type Run } from '../run/runContext';
+import { failedItems, isFailed, type RequestFacts } from '../run/nodeErrors';
+import { addHints, openRun, type Run } from '../run/runContext';
+import { addCost } from '../run/tally';
 import { openProgress, type Progress } from '../suspend/progress';
-import { assertCanSuspend, suspend } from '../suspend/suspend';
-import type { WaitJob } from '../images/waitJobs';
-import { createTaskPoller, type TaskPoller } from '../images/pollTasks';
+import { readParkAfter, suspend } from '../suspend/suspend';
+import { taskItem } from '../tasks/taskReference';
+import { createTaskWaiter, type TaskWait, type WaitForTask } from '../tasks/taskWaiter';
+import { Budget } from './budget';
+import { Checker, type Checked, type ImageRequest } from './modelChecks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
 	/** Reads the request of an item from its parameters; sends nothing that is paid for. */
-	read: (run: Run, itemIndex: number) => R | Promise<R>;
+	read: (item: ItemParameters, run: Run) => R | Promise<R>;
 	/** The paid request; `asyncFlag` undefined means synchronous. */
 	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
 }
@@ -45,26 +45,30 @@ interface Batch<R extends ImageRequest> {
 	budget: Budget;
 	checker: Checker;
 	paidRequests: PaidRequests;
-	poller: TaskPoller;
+	waitForTask: WaitForTask;
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
-	windowMs?: number;
+	parkAfterMs?: number;
 	progress?: Progress;
 	/** What each item asks for: its errors name it too. */
-	asked: KnownFacts[];
-	/** What each item pays for, unless an earlier try has. */
-	wanted: Array<{ request: PaidRequest; estimatedCost?: number }>;
+	asked: RequestFacts[];
+	/** The item that each task ID was first given to. */
+	itemOfTask: Map<string, number>;
 	/** What is still open, where the execution is suspended. */
-	jobs: Array<WaitJob | undefined>;
+	waits: Array<TaskWait | undefined>;
 }
 
 /** An item whose request has been checked, and can be sent. */
 interface PreparedItem {
 	itemIndex: number;
-	settings: ItemSettings;
+	mode: (typeof MODES)[number];
+	target: ImageTarget;
+	maxWaitMs: number;
 	plan: RequestPlan;
-	paidRequest: PaidRequest;
 	facts: { model: string; prompt: string; estimatedCost?: number };
 }
+
+const MODES = ['sync', 'wait', 'submit'] as const;
+const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
 
 /** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
 export async function createImages<R extends ImageRequest>(
@@ -72,88 +76,89 @@ export async function createImages<R extends ImageRequest>(
 	taskType: TaskType,
 	creation: Creation<R>,
 ): Promise<INodeExecutionData[][]> {
-	const common = readOptions(context, 0);
-	const survival = readSurvival(context, common);
-	const end = readRunEnd(context);
-	const budget = openBudget(context, common);
-	const run = await openRun(context, readLimits(context));
-	const paidRequests = openPaidRequests(run);
-	const wanted: Batch<R>['wanted'] = [];
-	const isPaid = (itemIndex: number): boolean => {
-		const { request } = wanted[itemIndex] ?? {};
-		return request !== undefined && paidRequests.has(request);
-	};
+	const first = new ItemParameters(context, 0);
+	// A synchronous request has nothing to wait for.
+	const isWaiting = first.value('mode', 'sync') !== 'sync';
+	const parkAfterMs = isWaiting ? readParkAfter(context, first) : undefined;
+	const progress = parkAfterMs === undefined ? undefined : openProgress(context);
+	const end = readRunEnd(first);
+	const budget = new Budget(context, readBudget(first.options));
+	const run = await openRun(context, readLimits(first));
+	const paidRequests = new PaidRequests(context);
 	let safe = false;
 	try {
-		const checker = createChecker(run, taskType);
-		const pollIntervalMs = inRange(context, 'pollInterval', common.pollInterval, 0) * 1000;
 		const count = context.getInputData().length;
-		const poller = createTaskPoller(run, pollIntervalMs, count);
-		const shared = { run, taskType, creation, budget, checker, paidRequests, poller, wanted };
-		const batch: Batch<R> = { ...shared, ...survival, asked: [], jobs: [] };
-
-		let failed = new Set<number>();
+		const batch: Batch<R> = {
+			run,
+			taskType,
+			creation,
+			budget,
+			checker: new Checker(run, taskType),
+			paidRequests,
+			waitForTask: createTaskWaiter(run, first.options.milliseconds('pollInterval'), count),
+			parkAfterMs,
+			progress,
+			asked: [],
+			itemOfTask: new Map(),
+			waits: [],
+		};
 		const items = await runItems(run, count, {
-			prepare: async (itemIndex) => await prepareItem(batch, itemIndex),
-			beforeFirst: () => {
-				// What an earlier try has paid for is not paid again.
-				const unpaid = Object.values(wanted).filter(({ request }) => !paidRequests.has(request));
-				budget.reserve(
-					new Map(unpaid.map(({ request, estimatedCost }) => [request.itemIndex, estimatedCost])),
-				);
-			},
-			isPaid,
-			// What was paid for has not left the node before the execution is suspended.
-			paidRequests: { ...paidRequests, settle: (indexes) => void (failed = indexes) },
+			prepare: async (itemIndex) =>
+				await prepareItem(batch, new ItemParameters(context, itemIndex)),
+			// What an earlier try has paid for is not paid again.
+			beforeFirst: () => budget.reserve((itemIndex) => paidRequests.has(itemIndex)),
+			payments: paidRequests,
 			knownOf: (itemIndex) => batch.asked[itemIndex],
 		});
-		addHints(context, checker.hints);
-		const { jobs } = batch;
-		const isOpen = Object.values(jobs).some((job) => job !== undefined);
+		addHints(context, run.hints);
+		const entries = items.map((done, itemIndex) => {
+			const wait = batch.waits[itemIndex];
+			return wait === undefined ? { done: { items: done } } : { wait };
+		});
+		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
-			? await suspend(
-					context,
-					items.map((done, itemIndex) => {
-						const job = jobs[itemIndex];
-						return job === undefined ? { done: { items: done } } : { job };
-					}),
-					run.tally,
-					paidRequests.inWords,
-				)
-			: [finishRun(context, { items, open: [] }, run.tally, end).items.flat()];
+			? await suspend(context, entries, run.tally, () => paidRequests.describeUnreturned())
+			: [finishRun(context, { items, open: [], tally: run.tally }, end).items.flat()];
 		// It may not have been suspended: then its tasks are failed items.
-		const hasFailed = isOpen && output[0]?.some(({ json }) => json.error !== undefined) === true;
-		paidRequests.settle(hasFailed ? new Set(items.keys()) : failed);
+		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
+		paidRequests.settle(hasFailed ? new Set(items.keys()) : failedItems(items));
 		safe = true;
 		return output;
 	} finally {
 		paidRequests.close();
-		budget.settle(isPaid);
+		budget.settle((itemIndex) => paidRequests.has(itemIndex));
 		run.end();
-		await survival?.progress.close(safe);
+		await progress?.close(safe);
 	}
 }
 
 /** Reads and checks an item; nothing that is paid for is sent. @returns what to do once all are checked */
 async function prepareItem<R extends ImageRequest>(
 	batch: Batch<R>,
-	itemIndex: number,
+	item: ItemParameters,
 ): Promise<Job> {
 	const { run, creation, budget, checker, paidRequests } = batch;
-	const settings = readItemSettings(run.context, itemIndex);
-	const { mode, asyncFlag, checkLimits, dryRun } = settings;
-	const asked = await creation.read(run, itemIndex);
+	const { itemIndex, options } = item;
+	const mode = item.choice('mode', 'Mode', MODES);
+	const chosenFlag = options.choice('asyncFlag', 'Asynchronous Flag', ASYNC_FLAGS);
+	const asyncFlag = mode === 'sync' ? undefined : chosenFlag;
+	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
+	const dryRun = options.switch('dryRun', 'Dry Run', false);
+	const target = readTarget(item);
+	const maxWaitMs = options.milliseconds('maxWait');
+	const asked = await creation.read(item, run);
 	batch.asked[itemIndex] = { model: asked.model, prompt: asked.prompt };
 
 	// Without any of these nobody needs to know what the gateway publishes of the model.
 	const needsListing = checkLimits || dryRun || budget.isSet;
-	const { request, violations, estimatedCost } = needsListing
+	const checked: Checked<R> = needsListing
 		? await checker.check(asked, mode !== 'sync')
-		: { request: asked, violations: [], estimatedCost: undefined };
+		: { request: asked, violations: [] };
+	const { request, violations, estimatedCost } = checked;
 	const plan = creation.plan(request, asyncFlag);
 	if (dryRun) {
 		const url = planUrl(plan, run.address.baseUrl);
-		return async () => [dryRunItem(plan, url, violations, estimatedCost, itemIndex)];
+		return async () => [dryRunItem(plan, url, checked, itemIndex)];
 	}
 	if (violations.length > 0 && checkLimits) {
 		throw new GatewayError({
@@ -161,61 +166,192 @@ async function prepareItem<R extends ImageRequest>(
 			description: 'Nothing was sent for this item.',
 		});
 	}
-	// What the listing makes of a request is no part of what the user asked for.
-	const askedPlan = request === asked ? plan : creation.plan(asked, asyncFlag);
-	const paidRequest = paidRequests.expect(itemIndex, askedPlan);
-	batch.wanted[itemIndex] = { request: paidRequest, estimatedCost };
-	const { model, prompt } = request;
-	const facts = { model, prompt, estimatedCost };
-	return async () => await createItem(batch, { itemIndex, settings, plan, paidRequest, facts });
+	// Neither what the listing makes of a request nor the mode changes what is bought.
+	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
+	if (!paidRequests.has(itemIndex)) budget.assertPriced(request.model, checked);
+	budget.expect(itemIndex, estimatedCost);
+	const facts = { model: request.model, prompt: request.prompt, estimatedCost };
+	return async () => await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
+}
+
+/** What would have been sent: the exact request, but for the key, and what was found out about it. */
+function dryRunItem(
+	{ method, headers, body, form }: RequestPlan,
+	url: string,
+	{ violations, estimatedCost }: { violations: string[]; estimatedCost?: number },
+	itemIndex: number,
+): INodeExecutionData {
+	const files = form?.files.map(({ name, fileName, mimeType, size }) => ({
+		name,
+		fileName,
+		mimeType,
+		size,
+	}));
+	const request = {
+		method,
+		url,
+		headers: { ...headers, Authorization: 'Bearer ***' },
+		body,
+		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
+	};
+	const checks = { passed: violations.length === 0, violations };
+	return {
+		json: withoutUndefined({
+			dryRun: true,
+			request: withoutInlineImages(withoutUndefined(request)),
+			checks,
+			estimatedCost,
+		}) as IDataObject,
+		pairedItem: { item: itemIndex },
+	};
 }
 
 /** Pays for an item, unless an earlier try has, and gets what was paid for. */
 async function createItem<R extends ImageRequest>(
 	batch: Batch<R>,
-	{ itemIndex, settings, plan, paidRequest, facts }: PreparedItem,
+	item: PreparedItem,
 ): Promise<INodeExecutionData[]> {
-	const { run, taskType, budget, checker, paidRequests, progress, windowMs } = batch;
-	const { mode, target, maxWaitMs } = settings;
-	const takenOver = paidRequests.has(paidRequest);
-	const paid = await counted(
-		run.tally,
-		facts.estimatedCost,
-		takenOver,
-		async () =>
-			await paidRequests
-				.payOnce(paidRequest, plan, (body) => {
-					budget.decided(itemIndex);
-					const found = readPaidResponse(body, taskType, mode !== 'sync');
-					return found && { ...found, facts };
-				})
-				.catch(async (error) => {
-					budget.decided(itemIndex);
-					return await Promise.reject(await checker.explain(error, facts.model));
-				}),
-	);
-	if (paid.items !== undefined) return paired(paid.items, itemIndex);
-	// Of what was paid for: this try may have asked for something else.
-	const known = { ...facts, ...(paid.facts && withoutUndefined(paid.facts)) };
-	batch.asked[itemIndex] = { model: known.model, prompt: known.prompt };
-	const submitted = paid.task && taskItem(paid.task, known, itemIndex);
-	if (submitted !== undefined && paid.images === undefined) progress?.add(submitted);
+	const { itemIndex, mode } = item;
+	const reused = batch.paidRequests.has(itemIndex);
+	const paid = await payForItem(batch, item, reused);
+	if (paid.items !== undefined) return copiesOf(paid.items, itemIndex);
+	// The facts recorded with the payment, which may differ from this try's request.
+	const facts = { ...item.facts, ...(paid.facts && withoutUndefined(paid.facts)) };
+	batch.asked[itemIndex] = { model: facts.model, prompt: facts.prompt };
+	const submitted = paid.task && taskItem(paid.task, facts, itemIndex);
+	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
 	if (mode === 'submit' && submitted !== undefined) return [submitted];
-	const found = await collectImages(batch, paid, { facts: known, target, maxWaitMs, windowMs });
-	if (Array.isArray(found)) return found;
-	batch.jobs[itemIndex] = found;
-	return [];
+	const known = { ...item, facts };
+	const isRecorded = reused && paid.task !== undefined && paid.images !== undefined;
+	if (isRecorded && batch.parkAfterMs === undefined) {
+		// A recorded address may have expired; the task gives a new one, unless the gateway has forgotten it.
+		try {
+			return await collectImages(batch, { ...paid, images: undefined }, known);
+		} catch {
+			return await collectImages(batch, paid, known);
+		}
+	}
+	return await collectImages(batch, paid, known);
 }
 
-/** How the run survives a crash; undefined if it does not. */
-function readSurvival(
-	context: IExecuteFunctions,
-	options: IDataObject,
-): { windowMs: number; progress: Progress } | undefined {
-	const chosen = readSwitch(context, 'Survive Restarts', options.surviveRestarts, false, 0);
-	const mode = readParameter(context, 'mode', 0, 'sync');
-	if (!chosen || mode === 'sync' || isTool(context)) return undefined;
-	assertCanSuspend(context);
-	const windowMs = inRange(context, 'parkAfter', options.parkAfter, 0) * 1000;
-	return { windowMs, progress: openProgress(context) };
+/**
+ * Pays for an item, unless an earlier try has, and counts what that costs. An unknown outcome may have
+ * been charged: it counts among the costs.
+ */
+async function payForItem<R extends ImageRequest>(
+	{ run, taskType, checker, paidRequests, itemOfTask }: Batch<R>,
+	{ itemIndex, mode, plan, facts }: PreparedItem,
+	reused: boolean,
+): Promise<Paid> {
+	const { tally } = run;
+	try {
+		const paid = await paidRequests.pay(itemIndex, plan, run, (body) => {
+			const found = readPaidResponse(body, taskType, mode !== 'sync');
+			return found && { ...found, facts };
+		});
+		addCost(tally, paid.facts?.estimatedCost ?? facts.estimatedCost);
+		if (reused) tally.reusedItems += 1;
+		// The images of a task, and those that have an address, are counted when they are returned.
+		if (paid.items !== undefined) tally.images += paid.items.length;
+		if (paid.task === undefined) return paid;
+		tally.tasks += 1;
+		const { taskId } = paid.task;
+		const first = itemOfTask.get(taskId) ?? itemIndex;
+		itemOfTask.set(taskId, first);
+		if (first !== itemIndex) {
+			run.hints.add(
+				`The gateway gave items ${first} and ${itemIndex} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
+			);
+		}
+		return paid;
+	} catch (error) {
+		if (error instanceof UnknownOutcomeError) addCost(tally, facts.estimatedCost);
+		return await Promise.reject(await checker.explain(error, facts.model));
+	}
+}
+
+/**
+ * What was bought: images, or a task that makes them. Where a task was asked for, its ID is enough:
+ * without it what was paid for would be out of reach.
+ */
+function readPaidResponse(
+	body: JsonObject,
+	taskType: TaskType,
+	asynchronous: boolean,
+): Paid | undefined {
+	const images = readImages(body);
+	if (images.length > 0) return { images, created: finiteNumber(body.created) };
+	const taskId = readTaskId(body);
+	const status = nonEmptyString(body.status)?.trim();
+	if (taskId === undefined || (status === undefined && !asynchronous)) return undefined;
+	const submittedAt = new Date().toISOString();
+	const { group, reason } = readTaskState({ taskId, taskType }, body);
+	const task = { taskId, taskType, status: status ?? 'queued', submittedAt };
+	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
+}
+
+/**
+ * Waits for the task where there is one, and gets the images.
+ *
+ * @returns the output items; none where the execution is to be suspended for what is still open
+ */
+async function collectImages<R extends ImageRequest>(
+	batch: Batch<R>,
+	paid: Paid,
+	item: PreparedItem,
+): Promise<INodeExecutionData[]> {
+	const { run, paidRequests } = batch;
+	const { itemIndex, facts, target, plan } = item;
+	let { task, images, created } = paid;
+	// A synchronous request whose response is a task is waited for as well: it is paid.
+	if (images === undefined && task !== undefined) {
+		// An earlier try was told that nothing is to be had: whether that is so is asked again now.
+		if (paid.lost === true) paidRequests.update(itemIndex, { lost: false });
+		const result = await waitFor(batch, task, item);
+		if (result.kind === 'open') {
+			batch.waits[itemIndex] = result.wait;
+			return [];
+		}
+		task = { ...task, status: result.state.status };
+		({ images, created } = result.state);
+		paidRequests.update(itemIndex, { task, images, created });
+	} else run.tally.images += images?.length ?? 0;
+	const asked = imagesAskedFor(plan);
+	const count = images?.length ?? 0;
+	if (count < asked)
+		run.hints.add(`Item ${itemIndex}: the gateway returned ${count} of ${asked} images.`);
+	const { taskId, taskType, status } = task ?? {};
+	const known = { ...facts, created, taskId, taskType, status };
+	const items = await imageItems(run, images ?? [], known, target);
+	if (!items.some(isFailed) && images?.some(isInline)) {
+		paidRequests.update(itemIndex, { items, images: undefined });
+	}
+	return items;
+}
+
+/** How many images a request asks for, by what is sent. */
+function imagesAskedFor({ body, form }: RequestPlan): number {
+	const [, field] = form?.fields.find(([name]) => name === 'n') ?? [];
+	return Number(body?.n ?? field ?? 1);
+}
+
+/** @throws GatewayError, which is noted, also where the task is still open at its deadline */
+async function waitFor<R extends ImageRequest>(
+	{ paidRequests, waitForTask, parkAfterMs }: Batch<R>,
+	task: NonNullable<Paid['task']>,
+	{ itemIndex, facts, target, maxWaitMs }: PreparedItem,
+): ReturnType<WaitForTask> {
+	const deadlineAt = Date.now() + maxWaitMs;
+	try {
+		const failed = failedAtOnce(task);
+		if (failed !== undefined) return await Promise.reject(failed);
+		const wait = { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt };
+		const result = await waitForTask(wait, parkAfterMs);
+		const isOverdue = result.kind === 'open' && result.error !== undefined;
+		return isOverdue ? await Promise.reject(result.error) : result;
+	} catch (error) {
+		if (hasFailed(error)) paidRequests.update(itemIndex, { failed: true });
+		else if (hasNothingToGive(error, task)) paidRequests.update(itemIndex, { lost: true });
+		return await Promise.reject(error);
+	}
 }

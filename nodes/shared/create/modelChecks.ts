@@ -8,125 +8,152 @@ import type {
 } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/validation/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
-import { requestModels, ListingError } from '../methods/modelCache';
+import { requestModels } from '../methods/modelCache';
 import type { Run } from '../run/runContext';
 
 /** What a node asks for one item: a generation, or an edit with its files. */
 export type ImageRequest = GenerationRequest & Partial<Pick<EditRequest, 'files'>>;
 
+/** What a request will cost, or why that is unknown. */
+export interface Estimate {
+	/** Undefined where no fixed price is published. */
+	estimatedCost?: number;
+	/** Why there is no estimate, as a sentence. */
+	noEstimate?: string;
+}
+
 /** A request after it was held against what the gateway publishes of its model. */
-export interface Checked<R extends ImageRequest> {
+export interface Checked<R extends ImageRequest> extends Estimate {
 	/** The same request with the types that the model publishes. */
 	request: R;
 	/** What the model does not take, one sentence each. */
 	violations: string[];
-	/** Undefined where no fixed price is published. */
-	estimatedCost?: number;
 }
 
-/** Holds requests against the listing, which is asked for once in a run. */
-export interface Checker {
-	check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>>;
+/** What the listing says of a model name. */
+interface Listed {
+	record?: ModelRecord;
+	/** The model has no other task than to make videos; also one whose name is only spelled another way. */
+	video?: string;
+	/** The nearest names, as a question, where the model is not listed; may be empty. */
+	suggestion: string;
+}
+
+/**
+ * Holds requests against the listing, which is asked for once in a run.
+ *
+ * The run never depends on the listing: where it cannot be had, or does not name the model, the
+ * request goes out as it is, with a hint.
+ */
+export class Checker {
+	private listing?: Promise<ModelRecord[] | undefined>;
+
+	private noListing = "The gateway doesn't list this model.";
+
+	/** By model name: thousands of items may name one. */
+	private readonly listed = new Map<string, Listed>();
+
+	constructor(
+		private readonly run: Run,
+		private readonly taskType: TaskType,
+	) {}
+
+	/** @throws GatewayError if the model makes videos */
+	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
+		this.listing ??= this.load();
+		const models = await this.listing;
+		if (models === undefined) return { request, violations: [], noEstimate: this.noListing };
+		const { model } = request;
+		const { record, video, suggestion } = this.find(models, model);
+		if (video !== undefined) {
+			throw new GatewayError({
+				message: `The model '${video}' generates videos, and the gateway has no endpoint for videos`,
+				description: 'Choose an image model from the list. Nothing was sent for this item.',
+			});
+		}
+		if (record === undefined) {
+			this.run.hints.add(
+				`The gateway doesn't list the model '${model}', so the request wasn't checked before sending. ${suggestion}`.trim(),
+			);
+			return { request, violations: [], noEstimate: this.noListing };
+		}
+		const given = request.modelParameters ?? {};
+		const modelParameters = withPublishedTypes(record, given);
+		const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
+		// What is not set in the options does not hide what the form of the model holds.
+		const n = request.n ?? modelParameters.n;
+		const parameters = { ...modelParameters, n, ...request.extraFields };
+		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
+		const { taskType } = this;
+		const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
+		return {
+			// The very same where nothing changes.
+			request: isSame ? request : { ...request, modelParameters },
+			violations: violations.map(inWords),
+			...estimateOf(record, parameters.n),
+		};
+	}
+
 	/**
 	 * The error of a request, which also names the nearest models where the gateway refused it and
 	 * does not publish its model.
 	 */
-	explain(error: unknown, model: string): Promise<unknown>;
-	/** What could not be checked, as sentences for the user. */
-	readonly hints: Set<string>;
-}
-
-/**
- * @see Checker
- * The run never depends on the listing: where it cannot be had, or does not name the model, the
- * request goes out as it is, with a hint.
- */
-export function createChecker(run: Run, taskType: TaskType): Checker {
-	const hints = new Set<string>();
-	let models: Promise<ModelRecord[] | undefined> | undefined;
-
-	const load = async (): Promise<ModelRecord[] | undefined> =>
-		await requestModels(run).catch(async (error: unknown) => {
-			if (!(error instanceof ListingError)) return await Promise.reject(error);
-			hints.add(`The requests weren't checked against the model's limits: ${error.message}.`);
-			return undefined;
+	async explain(error: unknown, model: string): Promise<unknown> {
+		if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
+		const { httpCode = 0, description } = error.problem;
+		const models = await this.listing?.catch(() => undefined);
+		if (models === undefined || ![400, 404, 422].includes(httpCode)) return error;
+		const { record, suggestion } = this.find(models, model);
+		if (record !== undefined) return error;
+		const advice = [`The gateway doesn't list the model '${model.slice(0, 100)}'.`, suggestion];
+		return withDetails(error, {
+			description: [...advice, description].filter((text) => text !== '').join(' '),
 		});
+	}
 
-	/** Those that can do what is asked for. */
-	const namesIn = (published: ModelRecord[]): string[] =>
-		published
-			.filter((record) => suits(record, taskType === 'edit' ? 'image_edit' : 'text_to_image'))
-			.map(({ model }) => model);
-
-	/** The names of the models that can do it, where the listing was had and lacks this one. */
-	const others = async (model: string): Promise<string[] | undefined> => {
-		const published = await models?.catch(() => undefined);
-		if (published === undefined || published.some((record) => record.model === model)) {
+	private async load(): Promise<ModelRecord[] | undefined> {
+		try {
+			return await requestModels(this.run);
+		} catch (error) {
+			if (!(error instanceof GatewayError)) return await Promise.reject(error);
+			const { message } = error;
+			this.run.hints.add(`The requests weren't checked against the model's limits: ${message}.`);
+			this.noListing = `The list of prices couldn't be read: ${message}.`;
 			return undefined;
 		}
-		return namesIn(published);
-	};
+	}
 
-	return {
-		hints,
-		explain: async (error, model) => {
-			if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
-			const { httpCode, description } = error.problem;
-			const isRefused = httpCode === 400 || httpCode === 404 || httpCode === 422;
-			if (!isRefused) return error;
-			const names = await others(model);
-			if (names === undefined) return error;
-			const question = didYouMean(model, names);
-			const advice = [`The gateway doesn't list the model '${model.slice(0, 100)}'.`, question];
-			return withDetails(error, {
-				description: [...advice, description].filter((text) => text !== '').join(' '),
-			});
-		},
-		check: async (request, asynchronous) => {
-			models ??= load();
-			const published = await models;
-			const record = published?.find(({ model }) => model === request.model);
-			const named = record ?? published?.find(({ model }) => isSameName(model, request.model));
-			if (named !== undefined && makesVideos(named)) {
-				throw new GatewayError({
-					message: `The model '${named.model}' generates videos, and the gateway has no endpoint for videos`,
-					description: 'Choose an image model from the list. Nothing was sent for this item.',
-				});
-			}
-			if (record === undefined) {
-				if (published !== undefined) {
-					const question = didYouMean(request.model, namesIn(published));
-					hints.add(
-						`The gateway doesn't list the model '${request.model}', so the request wasn't checked before sending. ${question}`.trim(),
-					);
-				}
-				return { request, violations: [] };
-			}
-			const given = request.modelParameters ?? {};
-			const modelParameters = withPublishedTypes(record, given);
-			const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
-			// What is not set in the options does not hide what the form of the model holds.
-			const n = request.n ?? modelParameters.n;
-			const parameters = { ...modelParameters, n, ...request.extraFields };
-			const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
-			const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
-			const count = Number(parameters.n ?? 1);
-			return {
-				// The very same where nothing changes.
-				request: isSame ? request : { ...request, modelParameters },
-				violations: violations.map(inWords),
-				estimatedCost: estimateCost(record.billing, count >= 1 && count < Infinity ? count : 1),
-			};
-		},
-	};
+	private find(models: ModelRecord[], name: string): Listed {
+		const known = this.listed.get(name);
+		if (known !== undefined) return known;
+		const record = models.find(({ model }) => model === name);
+		const plain = plainName(name);
+		const named = record ?? models.find(({ model }) => plainName(model) === plain);
+		const mode = this.taskType === 'edit' ? 'image_edit' : 'text_to_image';
+		const able = record === undefined ? models.filter((other) => suits(other, mode)) : [];
+		const names = able.map(({ model }) => model);
+		const found = {
+			record,
+			video: named !== undefined && makesVideos(named) ? named.model : undefined,
+			suggestion: didYouMean(name, names),
+		};
+		this.listed.set(name, found);
+		return found;
+	}
 }
 
-/** Whether two names are one but for case, blanks, hyphens and underscores. */
-const isSameName = (one: string, other: string): boolean => plainName(one) === plainName(other);
+/** What a request for a listed model will cost. @param n how many images it asks for */
+function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
+	const count = Number(n ?? 1);
+	const estimatedCost = estimateCost(billing, count >= 1 && count < Infinity ? count : 1);
+	if (estimatedCost !== undefined) return { estimatedCost };
+	return { noEstimate: 'The model list has no fixed price for each image or request.' };
+}
 
 /** No model has a longer name. */
 const LONGEST_NAME = 200;
 
+/** A name without what people spell in different ways: case, blanks, hyphens and underscores. */
 const plainName = (name: string): string =>
 	name
 		.slice(0, LONGEST_NAME)

@@ -27,18 +27,12 @@ export const modelField: INodeProperties = {
 	],
 };
 
-interface ModeActions {
-	sync: string;
-	wait: string;
-	submit: string;
-}
-
 /**
  * How a paid request is made: wait for it in one go, as a task, or only hand out the task.
  *
  * @param actions what the modes are called in n8n's nodes panel, which lists each as an action
  */
-export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
+const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 	displayName: 'Mode',
 	name: 'mode',
 	type: 'options',
@@ -67,36 +61,36 @@ export const modeFieldFor = (actions: ModeActions): INodeProperties => ({
 	],
 });
 
-/** What each mode means for the money, where the mode is chosen. */
-export const modeNotices: INodeProperties[] = [
-	{
-		displayName:
-			"If this request times out, you may be charged without receiving the image. For long jobs, use 'Submit and Wait'.",
-		name: 'syncNotice',
-		type: 'notice',
-		default: '',
-		displayOptions: { show: { mode: ['sync'] } },
-	},
-	{
-		displayName:
-			"Each item is a task that you're charged for. If n8n crashes or you stop the run while this node is running, the task IDs are lost unless the option 'Survive Restarts' is on.",
-		name: 'waitNotice',
-		type: 'notice',
-		default: '',
-		displayOptions: { show: { mode: ['wait'] } },
-	},
-	{
-		displayName:
-			"Each item is a task that you're charged for. After a crash or a stop, n8n keeps the task IDs only if 'Save execution progress' is on in the workflow settings.",
-		name: 'taskNotice',
-		type: 'notice',
-		default: '',
-		displayOptions: { show: { mode: ['submit'] } },
-	},
+/** What a mode means for the money, where it is chosen. */
+const modeNotice = (mode: string, name: string, displayName: string): INodeProperties => ({
+	displayName,
+	name,
+	type: 'notice',
+	default: '',
+	displayOptions: { show: { mode: [mode] } },
+});
+
+const CHARGED = "Each item is a task that you're charged for.";
+const modeNotices: INodeProperties[] = [
+	modeNotice(
+		'sync',
+		'syncNotice',
+		"If this request times out, you may be charged without receiving the image. For long jobs, use 'Submit and Wait'.",
+	),
+	modeNotice(
+		'wait',
+		'waitNotice',
+		`${CHARGED} If n8n crashes or you stop the run while this node is running, the task IDs are lost unless the option 'Survive Restarts' is on.`,
+	),
+	modeNotice(
+		'submit',
+		'taskNotice',
+		`${CHARGED} After a crash or a stop, n8n keeps the task IDs only if 'Save execution progress' is on in the workflow settings.`,
+	),
 ];
 
 /** The model's own parameters, as a form made from the listing. */
-export const modelParametersField: INodeProperties = {
+const modelParametersField: INodeProperties = {
 	displayName: 'Model Parameters',
 	name: 'modelParameters',
 	type: 'resourceMapper',
@@ -153,6 +147,44 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 		},
 	];
 }
+
+/** What the fields of Image Generation and Image Edit say differently. */
+interface CreationTexts {
+	/** Of the prompt. */
+	placeholder: string;
+	description: string;
+	actions: { sync: string; wait: string; submit: string };
+}
+
+/**
+ * The fields of a node that creates images.
+ *
+ * @param sources fields that only this node has, below the prompt
+ * @param options the options of the node
+ */
+export const creationFields = (
+	{ placeholder, description, actions }: CreationTexts,
+	sources: INodeProperties[],
+	options: INodeProperties,
+): INodeProperties[] => [
+	modelField,
+	{
+		displayName: 'Prompt',
+		name: 'prompt',
+		type: 'string',
+		typeOptions: { rows: 3 },
+		default: '',
+		required: true,
+		placeholder,
+		description,
+	},
+	...sources,
+	modeFieldFor(actions),
+	...modeNotices,
+	modelParametersField,
+	...downloadFieldsFor(['sync', 'wait']),
+	options,
+];
 
 /** Which task is meant. */
 export const taskFields: INodeProperties[] = [

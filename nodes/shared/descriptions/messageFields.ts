@@ -17,8 +17,21 @@ export const messageModelField: INodeProperties = {
 		'Exact name of a message model. On some models "-thinking" or "-nothinking" at the end turns thinking on or off.',
 };
 
-/** The switch for thinking (specification, 2.6 and 4.4). */
-export const thinkingFields: INodeProperties[] = [
+/**
+ * The length of a response, and the switch for thinking (specification, 2.6 and 4.4).
+ *
+ * @param description of the length
+ */
+export const lengthFields = (description: string): INodeProperties[] => [
+	{
+		displayName: 'Max Tokens',
+		name: 'maxTokens',
+		type: 'number',
+		typeOptions: { minValue: 1 },
+		default: 4096,
+		required: true,
+		description,
+	},
 	{
 		displayName: 'Thinking',
 		name: 'thinking',
@@ -43,14 +56,6 @@ export const thinkingFields: INodeProperties[] = [
 				description: 'Send no setting. The model, or the suffix of its name, decides.',
 			},
 		],
-	},
-	{
-		displayName:
-			"Newer models reject the legacy form. Use 'Adaptive' with the option 'Effort' if the model supports it.",
-		name: 'legacyNotice',
-		type: 'notice',
-		default: '',
-		displayOptions: { show: { thinking: ['enabled'] } },
 	},
 	{
 		displayName: 'Budget (Tokens)',

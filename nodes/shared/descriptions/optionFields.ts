@@ -1,11 +1,10 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
 import { NOT_IN_TOOLS } from './imageFields';
 
-/** The options that a node may offer, each written once. */
+/** The options that a node may offer, by name, each written once. */
 const OPTIONS = {
 	addSummary: {
 		displayName: 'Add Summary',
-		name: 'addSummary',
 		type: 'boolean',
 		default: false,
 		description:
@@ -13,7 +12,6 @@ const OPTIONS = {
 	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
-		name: 'asyncFlag',
 		type: 'options',
 		default: 'query',
 		description:
@@ -26,36 +24,20 @@ const OPTIONS = {
 	},
 	budget: {
 		displayName: 'Budget',
-		name: 'budget',
 		type: 'number',
 		typeOptions: { minValue: 0, numberPrecision: 4 },
 		default: 0,
 		description:
-			"Maximum estimated cost, in the gateway's currency. If the estimate is higher, nothing is sent. 0 means no limit. Works with models that publish a fixed price.",
-	},
-	budgetPeriod: {
-		displayName: 'Budget Period',
-		name: 'budgetPeriod',
-		type: 'options',
-		default: 'run',
-		description:
-			"How long the budget lasts. Days and months follow the workflow's time zone and count this node's estimated costs, including requests with an unknown outcome. n8n saves them only when a production execution ends, so manual executions and those lost in a crash don't count later. If you rename the node, the count starts at 0. In queue mode, parallel executions on different workers don't see each other's costs.",
-		options: [
-			{ name: 'Day', value: 'day' },
-			{ name: 'Month', value: 'month' },
-			{ name: 'Run', value: 'run' },
-		],
+			"Maximum estimated cost of this node in one execution, in the gateway's currency. If the estimate is higher, nothing is sent. 0 means no limit. Requires a model with a published fixed price.",
 	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',
-		name: 'checkLimits',
 		type: 'boolean',
 		default: true,
 		description: "Whether to check all items against the model's limits before sending any",
 	},
 	concurrency: {
 		displayName: 'Concurrency',
-		name: 'concurrency',
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: 100 },
 		default: 10,
@@ -63,7 +45,6 @@ const OPTIONS = {
 	},
 	dryRun: {
 		displayName: 'Dry Run',
-		name: 'dryRun',
 		type: 'boolean',
 		default: false,
 		description:
@@ -71,7 +52,6 @@ const OPTIONS = {
 	},
 	extraFields: {
 		displayName: 'Extra Fields',
-		name: 'extraFields',
 		type: 'json',
 		default: '{}',
 		placeholder: 'e.g. { "seed": 42 }',
@@ -79,7 +59,6 @@ const OPTIONS = {
 	},
 	fileName: {
 		displayName: 'File Name',
-		name: 'fileName',
 		type: 'string',
 		default: '',
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
@@ -89,7 +68,6 @@ const OPTIONS = {
 	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
-		name: 'maxDownloadMb',
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: 2048 },
 		default: 100,
@@ -99,7 +77,6 @@ const OPTIONS = {
 	},
 	maxWait: {
 		displayName: 'Max Wait (Seconds)',
-		name: 'maxWait',
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 600,
@@ -108,7 +85,6 @@ const OPTIONS = {
 	},
 	n: {
 		displayName: 'Number of Images',
-		name: 'n',
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 1,
@@ -117,7 +93,6 @@ const OPTIONS = {
 	},
 	parametersByName: {
 		displayName: 'Parameters by Name',
-		name: 'parametersByName',
 		type: 'fixedCollection',
 		typeOptions: { multipleValues: true },
 		placeholder: 'Add Parameter',
@@ -152,7 +127,6 @@ const OPTIONS = {
 	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',
-		name: 'pollInterval',
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 3,
@@ -161,7 +135,6 @@ const OPTIONS = {
 	},
 	requestsPerSecond: {
 		displayName: 'Requests per Second',
-		name: 'requestsPerSecond',
 		type: 'number',
 		typeOptions: { minValue: 0, maxValue: 10_000 },
 		default: 0,
@@ -170,7 +143,6 @@ const OPTIONS = {
 	},
 	responseFormat: {
 		displayName: 'Response Format',
-		name: 'responseFormat',
 		type: 'options',
 		default: 'url',
 		description: 'How the gateway returns the image',
@@ -181,20 +153,22 @@ const OPTIONS = {
 	},
 	timeout: {
 		displayName: 'Timeout (Seconds)',
-		name: 'timeout',
 		type: 'number',
 		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 300,
 		description:
 			"How long one request may take. A paid request that takes longer has an unknown outcome and isn't sent again.",
 	},
-} satisfies Record<string, INodeProperties>;
+} satisfies Record<string, Omit<INodeProperties, 'name'>>;
 
 export type OptionName = keyof typeof OPTIONS;
 
+/** The options of the nodes that create images: all of them. */
+export const IMAGE_OPTIONS = Object.keys(OPTIONS) as OptionName[];
+
 /** An option of other nodes, where it is a parameter of its own. */
 export function optionAsField(name: OptionName): INodeProperties {
-	return OPTIONS[name];
+	return { ...OPTIONS[name], name };
 }
 
 /**
@@ -204,7 +178,7 @@ export function optionAsField(name: OptionName): INodeProperties {
  * @param own options that only this node has
  */
 export function optionsField(names: OptionName[], own: INodeProperties[] = []): INodeProperties {
-	const offered: INodeProperties[] = [...names.map((name) => OPTIONS[name]), ...own];
+	const offered: INodeProperties[] = [...names.map(optionAsField), ...own];
 	return {
 		displayName: 'Options',
 		name: 'options',

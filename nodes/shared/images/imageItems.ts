@@ -1,37 +1,32 @@
-import type {
-	IBinaryKeyData,
-	IDataObject,
-	IExecuteFunctions,
-	INodeExecutionData,
-} from 'n8n-workflow';
-import { NodeOperationError } from 'n8n-workflow';
+import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { fillFileName } from '../../../gateway/util/fileName';
 import { finiteNumber } from '../../../gateway/util/json';
-import { withoutUndefined, type TaskType } from '../../../gateway/protocol/requestPlan';
+import { LruMap } from '../../../gateway/util/lruMap';
+import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { rounded } from '../../../gateway/validation/pricing';
-import { isInline, type ImageResult } from '../../../gateway/protocol/task';
-import { downloadImage, type ImageName } from '../transport/download';
-import { failedItem } from '../run/nodeErrors';
-import { inRange, readOptions, readSwitch } from '../parameters/optionValues';
-import { readParameter } from '../parameters/reader';
+import { isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
+import { downloadImage } from '../transport/download';
+import { failedItem, type RequestFacts } from '../run/nodeErrors';
+import type { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
-import { chosenStem, readFileNaming, type FileNaming } from './fileNames';
 
 /** What is known about the images of one item. */
-export interface ImageFacts {
-	model?: string;
+export interface ImageFacts extends RequestFacts, Partial<TaskRef> {
 	/** Unix seconds. */
 	created?: number;
-	taskId?: string;
-	taskType?: TaskType;
 	status?: string;
-	prompt?: string;
-	/** In the gateway's currency. */
-	estimatedCost?: number;
 }
 
-/** What one image of several costs: the items add up to what the request costs. */
-export function costShare(cost: number | undefined, images: number): number | undefined {
-	return cost === undefined ? undefined : rounded(cost / images);
+/**
+ * What one image of a request costs. Shares differ by a millionth where the cost can't be divided
+ * evenly, so that they add up to it.
+ *
+ * @param index of the image among `count`
+ */
+function costShare(cost: number | undefined, index: number, count: number): number | undefined {
+	if (cost === undefined) return undefined;
+	const upTo = (images: number): number => rounded((cost * images) / count);
+	return rounded(upTo(index + 1) - upTo(index));
 }
 
 /** Where the images of one item go. */
@@ -40,46 +35,92 @@ export interface ImageTarget {
 	download: boolean;
 	binaryPropertyName: string;
 	maxMb: number;
+	/** How the files are called; undefined: as their addresses suggest. */
 	naming?: FileNaming;
 }
 
+/** How the files of an item are called. It can be stored with what is waited for. */
+interface FileNaming {
+	template: string;
+	/** When the item was read, in the time zone of the workflow. */
+	date: string;
+	time: string;
+}
+
 /** Reads where the images of an item go from its parameters. */
-export function readTarget(context: IExecuteFunctions, itemIndex: number): ImageTarget {
+export function readTarget(item: ItemParameters): ImageTarget {
 	return {
-		itemIndex,
-		download: readSwitch(
-			context,
-			'Download',
-			readParameter(context, 'download', itemIndex, true),
-			true,
-			itemIndex,
-		),
-		binaryPropertyName: readOutputField(context, itemIndex),
-		maxMb: inRange(
-			context,
-			'maxDownloadMb',
-			readOptions(context, itemIndex).maxDownloadMb,
-			itemIndex,
-		),
-		naming: readFileNaming(context, itemIndex),
+		itemIndex: item.itemIndex,
+		download: item.switch('download', 'Download', true),
+		binaryPropertyName: readOutputField(item),
+		maxMb: item.options.number('maxDownloadMb'),
+		naming: readFileNaming(item),
 	};
 }
 
 /** @throws NodeOperationError if an expression gives something that no field can be called */
-function readOutputField(context: IExecuteFunctions, itemIndex: number): string {
-	const value = readParameter(context, 'binaryPropertyName', itemIndex, 'data');
+function readOutputField(item: ItemParameters): string {
+	const value = item.value('binaryPropertyName', 'data');
 	const isName = typeof value === 'string' || finiteNumber(value) !== undefined;
 	if (isName) return String(value).trim() || 'data';
-	throw new NodeOperationError(
-		context.getNode(),
+	throw item.error(
 		"'Put Output File in Field' must be the name of a field",
-		{ description: 'Enter a name, usually "data". Nothing was sent.', itemIndex },
+		'Enter a name, usually "data". Nothing was sent.',
 	);
 }
 
+/** Nobody types a longer one; what is behind it would be stored with every task. */
+const LONGEST_TEMPLATE = 1000;
+
 /**
- * One item for each image, in the gateway's order (design, section 3). Where the node goes on after
- * errors, an image that cannot be downloaded does not take the others with it.
+ * The option "File Name" of an item.
+ *
+ * @returns undefined where it is not set: then files are called as their addresses suggest
+ * @throws NodeOperationError if it is no text
+ */
+function readFileNaming(item: ItemParameters): FileNaming | undefined {
+	const fileName = item.options.value('fileName');
+	if (fileName === undefined || fileName === null) return undefined;
+	if (typeof fileName !== 'string' && finiteNumber(fileName) === undefined) {
+		throw item.error(
+			"'File Name' must be text",
+			'Enter a name with placeholders, e.g. {item:3}-{prompt}. Nothing was sent.',
+		);
+	}
+	const template = String(fileName).slice(0, LONGEST_TEMPLATE);
+	if (template.trim() === '') return undefined;
+	const { date, time } = localTime(item.timeZone, new Date(Date.now()));
+	return { template, date, time };
+}
+
+/** By time zone: making one takes longer than everything else that is done with it. */
+const formats = new LruMap<string, Intl.DateTimeFormat>(50);
+
+/**
+ * The day and the time in a time zone, in a form that sorts and that a file can be called.
+ *
+ * @param zone of the workflow; UTC where it is none
+ */
+function localTime(zone: string, now: Date): { date: string; time: string } {
+	// The form of Sweden sorts: 2027-01-31 23:59:59.
+	const text = formats.getOrAdd(zone, () => formatFor(zone)).format(now);
+	const [date = '', time = ''] = text.replaceAll(':', '-').split(' ');
+	return { date, time };
+}
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+	const options: Intl.DateTimeFormatOptions = { dateStyle: 'short', timeStyle: 'medium' };
+	try {
+		return new Intl.DateTimeFormat('sv-SE', { ...options, timeZone });
+	} catch {
+		return new Intl.DateTimeFormat('sv-SE', { ...options, timeZone: 'UTC' });
+	}
+}
+
+/**
+ * One item for each image, in the gateway's order; their estimated costs add up to that of the
+ * request. Where the node goes on after errors, an image that cannot be downloaded does not take the
+ * others with it.
  */
 export async function imageItems(
 	run: Run,
@@ -87,17 +128,34 @@ export async function imageItems(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<INodeExecutionData[]> {
-	const goOn = run.context.continueOnFail();
-	return await Promise.all(
-		images.map(async ({ url }, index) => {
-			try {
-				return await imageItem(run, url, index, facts, target);
-			} catch (error) {
-				if (goOn) return failedItem(run.context.getNode(), error, target.itemIndex, facts);
-				return await Promise.reject(error);
-			}
-		}),
-	);
+	const { isTool } = run;
+	const { model, created, taskId, taskType, status, prompt } = facts;
+	const fileOf = fileGetter(run, facts, target);
+	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
+		try {
+			const file = await fileOf(image, index);
+			const shown = isInline(image) && !isTool ? {} : shownImage(image);
+			return {
+				json: withoutUndefined({
+					...shown,
+					index,
+					model,
+					created,
+					taskId,
+					taskType,
+					status,
+					prompt,
+					estimatedCost: costShare(facts.estimatedCost, index, images.length),
+				}) as IDataObject,
+				...(file === undefined ? {} : { binary: { [target.binaryPropertyName]: file } }),
+				pairedItem: { item: target.itemIndex },
+			};
+		} catch (error) {
+			if (run.continuesOnFail) return failedItem(run.node, error, target.itemIndex, facts);
+			return await Promise.reject(error);
+		}
+	};
+	return await Promise.all(images.map(itemOf));
 }
 
 /** An image as it stands in JSON, where megabytes of Base64 help neither a person nor an agent. */
@@ -109,37 +167,22 @@ export function shownImage({ url }: ImageResult): { url?: string; note?: string 
 }
 
 /**
- * An agent's tool result holds no binary data: it gets the address. What has none is kept all the
- * same: it is paid for, and nothing else leads to it.
+ * Gets the file of each image, where one is wanted. An agent's tool result holds no binary data: it
+ * gets the address. An image without an address is kept all the same: it is paid for, and nothing else
+ * leads to it.
  */
-const isDownloaded = (run: Run, { download }: ImageTarget, url: string): boolean =>
-	(download && !run.isTool) || isInline({ url });
-
-async function imageItem(
+function fileGetter(
 	run: Run,
-	url: string,
-	index: number,
-	facts: ImageFacts,
-	target: ImageTarget,
-): Promise<INodeExecutionData> {
-	const binary = isDownloaded(run, target, url)
-		? {
-				[target.binaryPropertyName]: await downloadImage(
-					run,
-					url,
-					target.maxMb,
-					nameOf(facts, index, target),
-				),
-			}
-		: undefined;
-	return {
-		json: withoutUndefined({
-			...(isInline({ url }) && !run.isTool ? {} : shownImage({ url })),
-			index,
-			...facts,
-		}) as IDataObject,
-		...(binary === undefined ? {} : { binary }),
-		pairedItem: { item: target.itemIndex },
+	{ taskId, model, prompt }: ImageFacts,
+	{ itemIndex: item, download, maxMb, naming }: ImageTarget,
+): (image: ImageResult, index: number) => Promise<IBinaryData | undefined> {
+	return async (image, index) => {
+		if (!isInline(image) && (!download || run.isTool)) return undefined;
+		const facts = { item, index, model, taskId, prompt };
+		const fallback = `${taskId ?? model ?? 'image'}-${index}`;
+		const chosen = naming && fillFileName(naming.template, { ...naming, ...facts });
+		const name = { fallback, chosen };
+		return await downloadImage(run, { url: image.url, maxMb, name });
 	};
 }
 
@@ -153,25 +196,10 @@ export async function imageBinaries(
 	facts: ImageFacts,
 	target: ImageTarget,
 ): Promise<IBinaryKeyData | undefined> {
-	const stored = await Promise.all(
-		images.map(async ({ url }, index) => {
-			if (!isDownloaded(run, target, url)) return [];
-			const { binaryPropertyName: name, maxMb } = target;
-			const data = await downloadImage(run, url, maxMb, nameOf(facts, index, target));
-			return [[index === 0 ? name : `${name}_${index}`, data] as const];
-		}),
+	const { binaryPropertyName: name } = target;
+	const files = await Promise.all(images.map(fileGetter(run, facts, target)));
+	const found = files.flatMap((file, index) =>
+		file === undefined ? [] : [[index === 0 ? name : `${name}_${index}`, file] as const],
 	);
-	const found = stored.flat();
 	return found.length === 0 ? undefined : Object.fromEntries(found);
-}
-
-function nameOf(
-	{ taskId, model, prompt }: ImageFacts,
-	index: number,
-	{ naming, itemIndex: item }: ImageTarget,
-): ImageName {
-	return {
-		fallback: `${taskId ?? model ?? 'image'}-${index}`,
-		chosen: chosenStem(naming, { item, index, model, taskId, prompt }),
-	};
 }

@@ -1,28 +1,54 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { readOptions, readSwitch } from '../parameters/optionValues';
-import { isTool } from '../run/runContext';
-import { summaryInWords, summaryOf, type Summary, type Tally } from '../run/tally';
-import { hasFileNames, withUniqueFileNames } from './fileNames';
+import { UniqueNames } from '../../../gateway/util/fileName';
+import type { ItemParameters } from '../parameters/itemParameters';
+import { failedItems, isFailed } from '../run/nodeErrors';
+import { addHints, isTool } from '../run/runContext';
+import type { Tally } from '../run/tally';
 
-/** What a run hands out, by input item; what is still open leaves by an output of its own. */
-export interface RunOutput {
+/** What a run hands out, and what it did. */
+export interface RunResult {
+	/** By input item. */
 	items: INodeExecutionData[][];
+	/** What is still open leaves by an output of its own. */
 	open: INodeExecutionData[];
+	tally: Tally;
+}
+
+/** What a run did, as a value for workflows. */
+interface Summary extends Tally {
+	/** Input items with at least one failure. */
+	failedItems: number;
 }
 
 /** What the user wants done with all items of a run. It can be stored. */
 export interface RunEnd {
-	uniqueNames: boolean;
 	addSummary: boolean;
 }
 
-/** @throws NodeOperationError if an option says neither yes nor no */
-export function readRunEnd(context: IExecuteFunctions): RunEnd {
-	const { addSummary } = readOptions(context, 0);
-	return {
-		uniqueNames: hasFileNames(context),
-		addSummary: readSwitch(context, 'Add Summary', addSummary, false, 0),
-	};
+/** @param item the first one @throws NodeOperationError if an option says neither yes nor no */
+export function readRunEnd(item: ItemParameters): RunEnd {
+	return { addSummary: item.options.switch('addSummary', 'Add Summary', false) };
+}
+
+/**
+ * The same items, of which no two have files of one name. By position and not in the order in which
+ * the images arrived, so that the same run gives the same names.
+ *
+ * @param items the output items of each input item
+ */
+export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecutionData[][] {
+	const names = new UniqueNames();
+	return items.map((list) =>
+		list.map((item) => {
+			if (item.binary === undefined) return item;
+			const files = Object.entries(item.binary).map(([field, data]) => {
+				const { fileName } = data;
+				if (fileName === undefined) return [field, data] as const;
+				return [field, { ...data, fileName: names.claim(fileName) }] as const;
+			});
+			return { ...item, binary: Object.fromEntries(files) };
+		}),
+	);
 }
 
 /** n8n 2.41 could no longer read executions of 300 files with 300 kB each. */
@@ -45,27 +71,24 @@ function bytesInside(items: INodeExecutionData[][]): number {
  */
 export function finishRun(
 	context: IExecuteFunctions,
-	{ items: given, open }: RunOutput,
-	tally: Tally,
-	{ uniqueNames, addSummary }: RunEnd,
+	result: RunResult,
+	{ addSummary }: RunEnd,
 	subExecutionOf?: string,
-): RunOutput {
-	const items = uniqueNames ? withUniqueFileNames(given) : given;
-	const summary = summaryOf(tally, items);
-	const message = summaryInWords(summary);
-	// A dry run has done nothing.
-	const isWorthIt = Object.values(summary).some((count) => count > 0);
+): RunResult {
+	const items = withUniqueFileNames(result.items);
+	const summary: Summary = { ...result.tally, failedItems: failedItems(items).size };
 	const isShown = subExecutionOf === undefined && !isTool(context);
-	const tell = (text: string, type: 'info' | 'warning'): void => {
+	const tell = (message: string, type: 'info' | 'warning'): void => {
 		if (isShown && context.addExecutionHints !== undefined) {
-			context.addExecutionHints({ message: text, type, location: 'outputPane' });
+			addHints(context, [message], type);
 		} else {
-			const level = type === 'info' ? 'info' : 'warn';
 			const name = subExecutionOf ?? context.getNode().name;
-			context.logger?.[level](`Media Gateway, "${name}": ${text}`);
+			context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
 		}
 	};
-	if (isWorthIt) tell(message, 'info');
+	// A dry run has done nothing.
+	const isWorthIt = Object.values(summary).some((count) => count > 0);
+	if (isWorthIt) tell(summaryInWords(summary), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tell(
@@ -73,46 +96,40 @@ export function finishRun(
 			'warning',
 		);
 	}
-	return addSummary ? withSummary({ items, open }, summary) : { items, open };
+	const finished = { ...result, items };
+	return addSummary ? withSummary(finished, summary) : finished;
 }
 
 /**
- * The same items with the summary as `summary` on the last one that has not failed. A failed item
- * may hold nothing but its error and `details`: where there is no other, it is in there.
+ * The same items with the summary as `summary` on the last one that has not failed, else on the last
+ * open one. A failed item may hold nothing but its error and `details`: where there is no other, it
+ * is in there.
  */
-function withSummary({ items, open }: RunOutput, summary: Summary): RunOutput {
-	const value = { ...summary } as unknown as IDataObject;
-	const isGood = ({ json }: INodeExecutionData): boolean => json.error === undefined;
-	const row = items.findLastIndex((list) => list.some(isGood));
-	if (row >= 0) {
-		const at = items[row]?.findLastIndex(isGood) ?? 0;
-		return { items: withChanged(items, row, at, (json) => ({ ...json, summary: value })), open };
-	}
-	if (open.length > 0) {
-		const [changed = []] = withChanged([open], 0, open.length - 1, (json) => ({
-			...json,
-			summary: value,
-		}));
-		return { items, open: changed };
-	}
-	const failed = items.findLastIndex((list) => list.length > 0);
-	const last = (items[failed]?.length ?? 0) - 1;
-	const intoDetails = (json: IDataObject): IDataObject => ({
-		...json,
-		details: { ...(json.details as IDataObject | undefined), summary: value },
-	});
-	return { items: withChanged(items, failed, last, intoDetails), open };
+function withSummary(result: RunResult, summary: Summary): RunResult {
+	const { items, open } = result;
+	const all = items.flat();
+	const holder = all.findLast((item) => !isFailed(item)) ?? open.at(-1) ?? all.at(-1);
+	const add = (item: INodeExecutionData): INodeExecutionData => {
+		if (item !== holder) return item;
+		const { json } = item;
+		const details = { ...(json.details as IDataObject | undefined), summary };
+		return { ...item, json: { ...json, ...(isFailed(item) ? { details } : { summary }) } };
+	};
+	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
-function withChanged(
-	items: INodeExecutionData[][],
-	row: number,
-	at: number,
-	change: (json: IDataObject) => IDataObject,
-): INodeExecutionData[][] {
-	return items.map((list, place) =>
-		place !== row
-			? list
-			: list.map((item, index) => (index === at ? { ...item, json: change(item.json) } : item)),
-	);
+/** The summary in one line. */
+function summaryInWords(summary: Summary): string {
+	const { images, tasks, estimatedCost, rateLimitedRequests, failedItems, reusedItems } = summary;
+	const told = (count: number, noun: string, what = ''): string =>
+		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
+	const parts = [
+		images + tasks > 0 ? told(images, 'image') : '0 images',
+		told(tasks, 'task'),
+		estimatedCost === undefined ? '' : `estimated cost ${estimatedCost}`,
+		told(rateLimitedRequests, 'request', ' retried after a rate limit'),
+		told(failedItems, 'item', ' failed'),
+		told(reusedItems, 'item', ' paid for by an earlier try'),
+	];
+	return `${parts.filter((part) => part !== '').join('; ')}.`;
 }

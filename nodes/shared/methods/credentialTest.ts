@@ -6,25 +6,19 @@ import type {
 } from 'n8n-workflow';
 import { normalizeUrl } from '../../../gateway/protocol/url';
 import { apiKeyProblem, authHeaders, type KeySettings } from '../../../gateway/protocol/auth';
-import { GATEWAY, LISTING, type Place } from '../../../gateway/errors/faultTexts';
+import { planModelList } from '../../../gateway/protocol/models';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import {
-	mayBeWrongProtocol,
-	planListingProbe,
 	planProbe,
 	readListingProbe,
 	readProbe,
-	speaksProtocol,
-	wrongProtocol,
 	type Verdict,
 } from '../../../gateway/client/credentialProbe';
 import { faultFrom, plainHeaders } from '../transport/http';
 
 const TIMEOUT_MS = 15_000;
-/** Whether the other protocol is spoken need not be known for sure. */
-const GUESS_TIMEOUT_MS = 5000;
 
 /**
  * The test behind the credential's button. It costs nothing: it queries a task that cannot exist, and
@@ -47,26 +41,10 @@ export async function testMediaGateway(
 	const mediaUrl = normalizeUrl(typed);
 	if (typed !== '' && mediaUrl === undefined) return asResult(noAddress('The Media URL'));
 
-	const test = async (
-		plan: RequestPlan,
-		address: string,
-		place: Place,
-		read: (outcome: Outcome) => Verdict,
-	): Promise<Verdict> => {
-		const outcome = await probe(this, credentials, plan, address);
-		const verdict = read(outcome);
-		if (verdict.ok || !mayBeWrongProtocol(outcome)) return verdict;
-		const isHttps = address.startsWith('https:');
-		const other = address.replace(/^https?:/, isHttps ? 'http:' : 'https:');
-		// Without the key: it is only a guess.
-		const guess = await probe(this, credentials, plan, other, GUESS_TIMEOUT_MS);
-		return speaksProtocol(guess) ? wrongProtocol(address, place) : verdict;
-	};
+	const probe = createProbe(this.helpers, credentials);
 	const [key, listing] = await Promise.all([
-		test(planProbe(), baseUrl, GATEWAY, readProbe),
-		mediaUrl === undefined
-			? undefined
-			: test(planListingProbe(), mediaUrl, LISTING, readListingProbe),
+		probe(planProbe(), baseUrl).then(readProbe),
+		mediaUrl === undefined ? undefined : probe(planModelList(), mediaUrl).then(readListingProbe),
 	]);
 	return asResult(key.ok && listing?.ok === false ? listing : key);
 }
@@ -81,37 +59,34 @@ const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({
 	message,
 });
 
-/** Asks once. The key goes along where it belongs to the address: to no other protocol, host or path. */
-async function probe(
-	{ helpers }: ICredentialTestFunctions,
+/**
+ * A way to ask once. The key goes along where it belongs to the address: to no other protocol, host
+ * or path.
+ */
+function createProbe(
+	helpers: ICredentialTestFunctions['helpers'],
 	credentials: ICredentialDataDecryptedObject,
-	plan: RequestPlan,
-	address: string,
-	timeout = TIMEOUT_MS,
-): Promise<Outcome> {
-	const uri = planUrl(plan, address);
-	try {
-		const response = (await helpers.request({
-			method: plan.method,
-			uri,
-			headers: { ...plan.headers, ...authHeaders(uri, credentials as unknown as KeySettings) },
-			rejectUnauthorized: credentials.allowUnauthorizedCerts !== true,
-			followRedirect: false,
-			followAllRedirects: false,
-			simple: false,
-			resolveWithFullResponse: true,
-			timeout,
-		})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
-		const { body, statusCode } = response;
-		const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
-		return {
-			kind: 'response',
-			httpCode: statusCode,
-			headers: plainHeaders(response.headers ?? {}),
-			text,
-			json: parseJson(text),
-		};
-	} catch (error) {
-		return faultFrom(error);
-	}
+) {
+	return async (plan: RequestPlan, address: string): Promise<Outcome> => {
+		const uri = planUrl(plan, address);
+		try {
+			const response = (await helpers.request({
+				method: plan.method,
+				uri,
+				headers: { ...plan.headers, ...authHeaders(uri, credentials as unknown as KeySettings) },
+				rejectUnauthorized: credentials.allowUnauthorizedCerts !== true,
+				followRedirect: false,
+				followAllRedirects: false,
+				simple: false,
+				resolveWithFullResponse: true,
+				timeout: TIMEOUT_MS,
+			})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
+			const { body, statusCode: httpCode } = response;
+			const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
+			const headers = plainHeaders(response.headers ?? {});
+			return { kind: 'response', httpCode, headers, text, json: parseJson(text) };
+		} catch (error) {
+			return faultFrom(error);
+		}
+	};
 }

@@ -9,20 +9,14 @@ import {
 	saysFailure,
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
-import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
+import type { HttpResponse } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import type { SendOnce } from '../../../gateway/client/client';
-import { Requests, RunEnded } from '../transport/inFlight';
-import { type Run } from '../run/runContext';
-import { readAddress, type GatewayAddress } from '../transport/gatewayAddress';
+import type { SendOnce, Sent } from '../../../gateway/client/client';
+import { problemOf } from '../run/nodeErrors';
+import type { Run } from '../run/runContext';
+import { Requests } from '../transport/inFlight';
+import { CREDENTIAL, readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
-
-/** One way to ask for a listing. */
-interface ListingRequest {
-	send: (plan: RequestPlan) => Promise<{ outcome: Outcome; attempts: number }>;
-	/** How long that may take and how often it is tried: only those share a request who wait alike. */
-	policy: string;
-}
 
 /** A listing that is slower is done without. */
 const RUN_TIMEOUT_MS = 10_000;
@@ -31,48 +25,31 @@ const EDITOR_TIMEOUT_MS = 15_000;
 
 const cache = new TtlCache<HttpResponse>(() => performance.now());
 
-/** A listing could not be had; the outcome says why. */
-export class ListingError extends Error {
-	override name = 'ListingError';
-
-	constructor(
-		readonly plan: RequestPlan,
-		readonly outcome: Outcome,
-		readonly attempts: number,
-	) {
-		super(errorFor(plan, outcome, attempts).message);
-	}
-
-	/** What to do about it. */
-	get advice(): string {
-		return errorFor(this.plan, this.outcome).problem.description;
-	}
-}
-
 /**
  * The response to a listing request, kept by its full address, format and account for as long as it
  * says (specification, 4.7: a change is visible within 60 s): a batch, and all nodes of this process,
- * ask once. By account, because a shared request waits for the rate limit of the account that sent it.
+ * ask once. By account, because the rate limits are those of the account that asks.
  *
+ * @param asker shares its requests that are under way with nobody: others may wait longer, or be stopped
  * @returns the cache's own: what is handed on of it must be a copy
- * @throws ListingError where there is no good response; that is not kept
+ * @throws GatewayError where there is no good response; that is not kept
  */
 async function cachedListing(
 	plan: RequestPlan,
-	address: GatewayAddress,
-	{ send, policy }: ListingRequest,
+	asker: { address: GatewayAddress },
+	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { mediaUrl, allowUnauthorizedCerts } = address;
+	const { mediaUrl, allowUnauthorizedCerts, accountAndKey } = asker.address;
 	const url = planUrl(plan, mediaUrl);
-	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, address.account].join(' ');
+	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
 	const load = async (): Promise<Kept<HttpResponse>> => {
-		const { outcome, attempts } = await send(plan);
+		const { outcome, attempts } = await send();
 		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
 			return { value: outcome, keepMs: keepMsOf(outcome.headers) };
 		}
-		throw new ListingError(plan, outcome, attempts);
+		throw errorFor(plan, outcome, attempts);
 	};
-	return await cache.get(key, load, policy);
+	return await cache.get(key, load, asker);
 }
 
 const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
@@ -85,56 +62,32 @@ function isListing(plan: RequestPlan, { json, text }: HttpResponse): boolean {
 
 const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
-/**
- * The usual way to send, for which JSONC is as good as JSON: half a document, which it would pass for,
- * is asked for again.
- */
-function createTextSendOnce(run: Run): SendOnce {
-	const sendOnce = createSendOnce(run);
-	return async (...request) => {
-		const outcome = await sendOnce(...request);
-		if (outcome.kind === 'fault' || !isCommented(outcome.text)) return outcome;
-		return { ...outcome, json: outcome.json ?? {} };
-	};
-}
-
-/** A listing request of a running workflow, again where a fault may pass. @throws ListingError */
+/** A listing request of a running workflow, again where a fault may pass. @throws GatewayError */
 export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
-	const sendOnce = asksForText(plan) ? createTextSendOnce(run) : undefined;
-	return await shared(run, plan, {
-		send: async (asked) => await run.client.sendWithRetry(asked, sendOnce),
-		policy: `again, each ${run.limits.timeoutMs} ms`,
-	});
+	// JSONC is as good as JSON, where that is asked for; half a document of JSON is asked for again.
+	const sendOnce: SendOnce = async (...request) => {
+		const outcome = await run.sendOnce(...request);
+		const isText = asksForText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
+		return isText ? { ...outcome, json: outcome.json ?? {} } : outcome;
+	};
+	return await cachedListing(plan, run, async () => await run.client.request(plan, { sendOnce }));
 }
 
 /**
  * The models for a run that can do without them: asked for once and not for long. Not in turn with
  * the other requests: a 429 of the listing must not hold them back.
  *
- * @throws ListingError
+ * @throws GatewayError
  */
 export async function requestModels(run: Run): Promise<ModelRecord[]> {
-	const sendOnce = createSendOnce(run);
+	const plan = planModelList();
 	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
-	const response = await shared(run, planModelList(), {
-		send: async (plan) => {
-			// Rejects if the run has ended meanwhile.
-			await run.clock.sleep(0);
-			return { outcome: await sendOnce(plan, timeoutMs), attempts: 1 };
-		},
-		policy: `once, ${timeoutMs} ms`,
+	const response = await cachedListing(plan, run, async () => {
+		// Rejects if the run has ended meanwhile.
+		await run.clock.sleep(0);
+		return { outcome: await run.sendOnce(plan, timeoutMs), attempts: 1 };
 	});
 	return readModelList(response.json);
-}
-
-/** A response may be on its way for another run; if that one is stopped, this one asks for itself. */
-async function shared(run: Run, plan: RequestPlan, request: ListingRequest): Promise<HttpResponse> {
-	return await cachedListing(plan, run.address, request).catch(async (error: unknown) => {
-		if (!(error instanceof RunEnded)) return await Promise.reject(error);
-		// Rejects if it is this run that has ended.
-		await run.clock.sleep(0);
-		return await shared(run, plan, request);
-	});
 }
 
 /**
@@ -143,22 +96,17 @@ async function shared(run: Run, plan: RequestPlan, request: ListingRequest): Pro
  * @throws NodeOperationError that says how to go on without the list
  */
 export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
-	const address = await readAddress(context, false);
-	const sendOnce = createSendOnce({
-		context,
-		address,
-		limits: { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS },
-		requests: new Requests(),
-	});
-	const response = await cachedListing(planModelList(), address, {
-		send: async (plan) => ({ outcome: await sendOnce(plan), attempts: 1 }),
-		// With others of its kind only: a run that is stopped would end the search of a person.
-		policy: 'editor',
-	}).catch((error: unknown) => {
-		const message = error instanceof Error ? error.message : String(error);
-		const advice = error instanceof ListingError ? `${error.advice} ` : '';
+	const credentials = await context.getCredentials(CREDENTIAL);
+	const address = readAddress(credentials, context.getNode(), false);
+	const limits = { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS };
+	const sendOnce = createSendOnce({ context, address, limits, requests: new Requests() });
+	const plan = planModelList();
+	const send = async () => ({ outcome: await sendOnce(plan), attempts: 1 });
+	const response = await cachedListing(plan, { address }, send).catch((error: unknown) => {
+		const { message, description } = problemOf(error);
 		throw new NodeOperationError(context.getNode(), message, {
-			description: `${advice}You can run the node without the model list: enter the model 'By Name'.`,
+			description:
+				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});
 	});
 	return readModelList(response.json);

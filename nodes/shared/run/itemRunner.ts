@@ -1,12 +1,11 @@
-import type { INodeExecutionData } from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import type { Clock } from '../../../gateway/util/clock';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { failedItem, nodeError, problemOf, type KnownFacts } from './nodeErrors';
-import type { PaidRequests } from './paidRequests';
+import { failedItem, finalError, nodeError, problemOf, type RequestFacts } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
 import type { Run } from './runContext';
-import { addTakenOver } from './tally';
+import { addReused } from './tally';
 
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
@@ -17,13 +16,29 @@ export interface Work {
 	prepare: (itemIndex: number) => Job | Promise<Job>;
 	/** Looks at the batch as a whole when all items are prepared; may throw. */
 	beforeFirst?: () => void;
-	/** Whether an earlier try has paid for an item: what is wrong with the batch is not its concern. */
-	isPaid?: (itemIndex: number) => boolean;
 	/** What is known of an item: a failed one keeps it as a successful one does. */
-	knownOf?: (itemIndex: number) => KnownFacts | undefined;
-	/** Where the node notes what it has paid for. */
-	paidRequests?: Pick<PaidRequests, 'inWords' | 'settle'> &
-		Partial<Pick<PaidRequests, 'withEarlier' | 'itemsOfEarlier'>>;
+	knownOf?: (itemIndex: number) => RequestFacts | undefined;
+	/** What the items have paid for. */
+	payments?: PaymentRecord;
+}
+
+/** What a node has paid for, as far as it matters when items fail or the run ends early. */
+export interface PaymentRecord {
+	/** Whether an item has been paid for: then a problem of the batch doesn't concern it. */
+	has?(itemIndex: number): boolean;
+	/**
+	 * What an earlier try has paid for an item that fails before this try has sent anything for it.
+	 *
+	 * @returns the error, which also names what was paid for, and the facts recorded with the payment,
+	 *   which may differ from this try's request; `items` are recorded output items, in place of the
+	 *   error: it couldn't lead to them
+	 */
+	recover?(
+		error: unknown,
+		itemIndex: number,
+	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
+	/** What was paid for and has not been returned, for the description of an error; may be empty. */
+	describeUnreturned(): string;
 }
 
 /** Items are begun for so long, in milliseconds, before others in n8n's process get their turn. */
@@ -51,50 +66,44 @@ interface Failure {
 export async function runItems(
 	run: Run,
 	count: number,
-	{ prepare, beforeFirst, isPaid, paidRequests, knownOf }: Work,
+	work: Work,
 ): Promise<INodeExecutionData[][]> {
-	const { context, clock } = run;
-	const goOn = context.continueOnFail();
+	const { node, clock, continuesOnFail: goOn } = run;
+	const { prepare, beforeFirst, payments, knownOf } = work;
 	const results: INodeExecutionData[][] = [];
 	const failures: Failure[] = [];
 
 	const fail = (error: unknown, itemIndex: number): void => {
-		if (goOn) {
-			const items = paidRequests?.itemsOfEarlier?.(itemIndex);
-			if (items !== undefined) {
-				addTakenOver(run.tally, items);
-				results[itemIndex] = items;
-				return;
-			}
-			const known = knownOf?.(itemIndex);
-			const whole = paidRequests?.withEarlier?.(error, itemIndex) ?? error;
-			results[itemIndex] = [failedItem(context.getNode(), whole, itemIndex, known)];
-		} else if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
-	};
-
-	/** Does something for every item; a failure in one does not keep the others from it. */
-	const forEach = async (
-		act: (itemIndex: number) => Promise<void>,
-		onFailure?: () => void,
-	): Promise<void> => {
-		const attempt = async (itemIndex: number): Promise<void> => {
-			try {
-				await act(itemIndex);
-			} catch (error) {
-				fail(error, itemIndex);
-				if (failures.length > 0) onFailure?.();
-			}
-		};
-		await inTurns(clock, count, attempt, () => isStopped);
+		if (!goOn) {
+			if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
+			return;
+		}
+		const recovered = payments?.recover?.(error, itemIndex) ?? { error };
+		const { items, facts = knownOf?.(itemIndex) } = recovered;
+		if (items !== undefined) addReused(run.tally, items);
+		results[itemIndex] = items ?? [failedItem(node, recovered.error, itemIndex, facts)];
 	};
 
 	const jobs: Job[] = [];
 	let prepared = false;
 	let isStopped = false;
+	/** Does something for every item; a failure in one does not keep the others from it. */
+	const forEach = async (act: (itemIndex: number) => Promise<void>): Promise<void> => {
+		const attempt = async (itemIndex: number): Promise<void> => {
+			try {
+				await act(itemIndex);
+			} catch (error) {
+				fail(error, itemIndex);
+				if (prepared && failures.length > 0) run.halt();
+			}
+		};
+		await inTurns(clock, count, attempt, () => isStopped);
+	};
+
 	const stopped = run.stopped.catch(() => {
 		isStopped = true;
 	});
-	const work = async (): Promise<void> => {
+	const runAll = async (): Promise<void> => {
 		await forEach(async (itemIndex) => {
 			jobs[itemIndex] = await prepare(itemIndex);
 		});
@@ -105,37 +114,29 @@ export async function runItems(
 			beforeFirst?.();
 		} catch (error) {
 			jobs.forEach((_, itemIndex) => {
-				if (goOn && isPaid?.(itemIndex)) return;
+				if (goOn && payments?.has?.(itemIndex)) return;
 				fail(error, itemIndex);
 				delete jobs[itemIndex];
 			});
 			if (!goOn) return;
 		}
-		await forEach(
-			async (itemIndex) => {
-				const job = jobs[itemIndex];
-				if (job !== undefined) results[itemIndex] = await job();
-			},
-			() => run.halt(),
-		);
+		await forEach(async (itemIndex) => {
+			const job = jobs[itemIndex];
+			if (job !== undefined) results[itemIndex] = await job();
+		});
 	};
-	await Promise.race([work(), stopped]);
+	await Promise.race([runAll(), stopped]);
 	if (isStopped) {
 		// The engine tells a stopped execution from a failed one by the word "canceled".
-		throw new NodeOperationError(context.getNode(), 'The execution was canceled', {
-			description: paidRequests?.inWords() ?? '',
+		throw new NodeOperationError(node, 'The execution was canceled', {
+			description: payments?.describeUnreturned() ?? '',
 		});
 	}
 	if (failures.length > 0) {
 		const { error, itemIndex } = summary(failures, prepared);
-		throw nodeError(context.getNode(), error, itemIndex, paidRequests?.inWords() ?? '');
+		throw nodeError(node, error, itemIndex, payments?.describeUnreturned() ?? '');
 	}
-	const output = Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
-	const failed = output.flatMap((items, itemIndex) =>
-		items.some(({ json }) => json.error !== undefined) ? [itemIndex] : [],
-	);
-	paidRequests?.settle(new Set(failed));
-	return output;
+	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
 }
 
 /**
@@ -172,23 +173,64 @@ const MOST_LINES = 100;
  */
 function summary(failures: Failure[], prepared: boolean): Failure {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
-	const [first, ...others] = failures as [Failure, ...Failure[]];
-	const { message, description } = problemOf(first.error);
-	const problems = others.map(({ error }) => problemOf(error));
-	const isOne = problems.every((other) => other.message === message);
-	if (others.length === 0 || (prepared && isOne)) return first;
+	const [first] = failures as [Failure, ...Failure[]];
+	const problem = problemOf(first.error);
+	const problems = failures.map(({ error }) => problemOf(error));
+	const isOne = problems.every(({ message }) => message === problem.message);
+	if (failures.length === 1 || (prepared && isOne)) return first;
 	// What to do next stands above the lines if it is the same for all.
-	const isOneAdvice = isOne && problems.every((other) => other.description === description);
-	const advice = isOneAdvice && description !== '' ? [description] : [];
-	const lines = failures.map(
-		({ error, itemIndex }) => `Item ${itemIndex}: ${problemOf(error).message}`,
-	);
+	const { description: advice } = problem;
+	const isOneAdvice = isOne && problems.every(({ description }) => description === advice);
+	const lines = problems.map(({ message }, at) => `Item ${failures[at]?.itemIndex}: ${message}`);
+	const shown = lines.slice(0, MOST_LINES);
 	return {
 		itemIndex: first.itemIndex,
 		error: new GatewayError({
-			...problemOf(first.error),
+			...problem,
 			message: `${failures.length} items failed. ${lines[0]}`,
-			description: [...advice, ...lines.slice(0, MOST_LINES)].join('\n'),
+			description: (isOneAdvice && advice !== '' ? [advice, ...shown] : shown).join('\n'),
 		}),
 	};
+}
+
+/** A record of payments that is opened for the end of a run. */
+interface Payments extends Required<PaymentRecord> {
+	/** @param failed indexes of the input items that failed */
+	settle(failed: Set<number>): void;
+	close(): void;
+}
+
+/**
+ * What every node's `execute` goes through. Whatever fails outside of the items (a credential that
+ * cannot work, an option that holds for the whole run) becomes a failed item for each input item
+ * where the node goes on: if it were thrown, the engine would hand on the input as a success. What
+ * earlier tries of Retry On Fail have paid for is not forgotten for that.
+ *
+ * @param openPayments opens the record of a node that pays; it is settled and closed here
+ * @throws NodeApiError or NodeOperationError where the node stops, and whenever the user stops it
+ */
+export async function runNode(
+	context: IExecuteFunctions,
+	execute: () => Promise<INodeExecutionData[][]>,
+	openPayments?: () => Payments,
+): Promise<INodeExecutionData[][]> {
+	try {
+		return await execute();
+	} catch (error) {
+		// What a Stop ends must keep the word by which the engine knows it.
+		if (context.getExecutionCancelSignal()?.aborted === true) return await Promise.reject(error);
+		const node = context.getNode();
+		const payments = openPayments?.();
+		if (!context.continueOnFail()) {
+			throw finalError(node, error, payments?.describeUnreturned() ?? '');
+		}
+		const items = context.getInputData().map((_, itemIndex) => {
+			const recovered = payments?.recover(error, itemIndex) ?? { error };
+			const { items, facts } = recovered;
+			return items ?? [failedItem(node, recovered.error, itemIndex, facts)];
+		});
+		payments?.settle(new Set(items.keys()));
+		payments?.close();
+		return [items.flat()];
+	}
 }

@@ -2,6 +2,7 @@ import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-wor
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { isJsonObject } from '../../../gateway/util/json';
+import { escapeHtml } from '../../../gateway/util/text';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import {
 	GatewayError,
@@ -9,54 +10,39 @@ import {
 	type Problem,
 } from '../../../gateway/util/gatewayError';
 
-/** What is wrong with any error, as a problem; errors of the platform keep their words. */
-export function problemOf(error: unknown): Problem {
-	const problem = asProblem(error);
-	return {
-		...problem,
-		message: shown(problem.message),
-		description: shown(problem.description),
-		url: problem.url?.startsWith('data:') === true ? undefined : problem.url,
-		response: problem.response?.slice(0, LONGEST_RESPONSE),
-	};
-}
-
-function asProblem(error: unknown): Problem {
-	if (error instanceof GatewayError) {
-		const { response } = error.problem;
-		return { ...error.problem, response: response && withoutDataUrls(response) };
-	}
-	if (error instanceof NodeOperationError || error instanceof NodeApiError) {
-		return {
-			message: String(error.message),
-			description: String(error.description ?? ''),
-			...detailsOf(error),
-		};
-	}
-	return { message: error instanceof Error ? error.message : String(error), description: '' };
-}
-
 /** In characters: enough to find an ID in it, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
 
-/** The engine books every error whose message has this word as a Stop by the user. */
-const WORD_OF_A_STOP = 'canceled';
+/** A text that the engine does not take for its own: one with this word is a Stop by the user. */
+const shown = (text: string): string => withoutDataUrls(text).replaceAll('canceled', 'Canceled');
 
-/** A text that the engine does not take for its own. */
-const shown = (text: string): string =>
-	withoutDataUrls(text).replaceAll(WORD_OF_A_STOP, 'Canceled');
-
-/** What `nodeError` has put there. */
-function detailsOf({ context }: NodeOperationError | NodeApiError): Partial<Problem> {
-	const { details } = context as { details?: unknown };
-	return isJsonObject(details) ? (details as Partial<Problem>) : {};
+/** What is wrong with any error, as a problem; errors of the platform keep their words. */
+export function problemOf(error: unknown): Problem {
+	let problem: Problem = { message: String(error), description: '' };
+	if (error instanceof GatewayError) ({ problem } = error);
+	else if (error instanceof NodeOperationError || error instanceof NodeApiError) {
+		const { message, description, context } = error;
+		// What `nodeError` has put there.
+		const details = isJsonObject(context.details) ? (context.details as Partial<Problem>) : {};
+		problem = { message, description: String(description ?? ''), ...details };
+	} else if (error instanceof Error) problem.message = error.message;
+	const { message, description, url, response } = problem;
+	return {
+		...problem,
+		message: shown(message),
+		description: shown(description),
+		url: url?.startsWith('data:') === true ? undefined : url,
+		response: response && withoutDataUrls(response).slice(0, LONGEST_RESPONSE),
+	};
 }
 
-/** What belongs to an item whatever becomes of it. */
-export interface KnownFacts {
+/** What is known of an image request. It belongs to its items whatever becomes of them. */
+export type RequestFacts = {
 	model?: string;
 	prompt?: string;
-}
+	/** In the gateway's currency. */
+	estimatedCost?: number;
+};
 
 /**
  * The item that stands for a failed one where the node goes on. The engine takes it for an error
@@ -66,7 +52,7 @@ export function failedItem(
 	node: INode,
 	error: unknown,
 	itemIndex: number,
-	{ model, prompt }: KnownFacts = {},
+	{ model, prompt }: RequestFacts = {},
 ): INodeExecutionData {
 	const { message, description, ...details } = problemOf(error);
 	const more = withoutUndefined({
@@ -81,6 +67,13 @@ export function failedItem(
 		pairedItem: { item: itemIndex },
 	};
 }
+
+/** Whether an output item stands for a failed one. */
+export const isFailed = ({ json }: INodeExecutionData): boolean => json.error !== undefined;
+
+/** The indexes of the input items that failed. @param output the output items of each */
+export const failedItems = (output: INodeExecutionData[][]): Set<number> =>
+	new Set(output.flatMap((items, itemIndex) => (items.some(isFailed) ? [itemIndex] : [])));
 
 /**
  * n8n 1.x knows only `error` and `message`: with `details` the item would not leave by the error
@@ -102,30 +95,13 @@ export function finalError(
 	error: unknown,
 	stillToBeHad: string,
 ): NodeApiError | NodeOperationError {
-	if (!(error instanceof NodeApiError || error instanceof NodeOperationError)) {
-		return nodeError(node, error, undefined, stillToBeHad);
-	}
-	if (stillToBeHad !== '' && !complete.has(error)) {
+	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
+	// Only what `nodeError` has made has details, and says what was paid for.
+	if (!isMade || (stillToBeHad !== '' && error.context.details === undefined)) {
 		return nodeError(node, error, undefined, stillToBeHad);
 	}
 	error.message = shown(error.message);
 	return error;
-}
-
-/** Errors that say what was paid for. */
-const complete = new WeakSet<Error>();
-
-/**
- * A description as the editor shows it, which is HTML: there a line break is a blank, and a part of
- * an address can be read as a letter. The text itself stays as it is for whoever reads it elsewhere.
- */
-function asHtml(description: string): string {
-	return description
-		.replaceAll('&', '&amp;')
-		.replaceAll('<', '&lt;')
-		.replaceAll('>', '&gt;')
-		.replaceAll('%%', '&#37;&#37;')
-		.replaceAll('\n', '<br>');
 }
 
 /**
@@ -141,24 +117,18 @@ export function nodeError(
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
 	const advice = [description, stillToBeHad].filter((text) => text !== '').join('\n');
-	const html = asHtml(advice);
+	// The editor shows HTML: there a line break is a blank, and a part of an address can be read as a
+	// letter. The text itself stays as it is for whoever reads it elsewhere.
+	const html = escapeHtml(advice).replaceAll('%%', '&#37;&#37;').replaceAll('\n', '<br>');
+	const texts = { description: advice, itemIndex };
+	const data = { message, ...withoutUndefined(details) } as JsonObject;
 	const made =
 		error instanceof GatewayError
-			? new NodeApiError(
-					node,
-					{ message, ...(withoutUndefined(details) as JsonObject) },
-					{
-						message,
-						description: advice,
-						httpCode: httpCode === undefined ? undefined : String(httpCode),
-						itemIndex,
-					},
-				)
-			: new NodeOperationError(node, message, { description: advice, itemIndex });
+			? new NodeApiError(node, data, { ...texts, message, httpCode: httpCode?.toString() })
+			: new NodeOperationError(node, message, texts);
 	// The platform rewrites texts in which it sees an error code, and prefers its own for a status.
 	made.message = message;
 	made.description = advice;
-	complete.add(made);
 	Object.assign(made.context, {
 		details: withoutUndefined({ ...details, httpCode }),
 		...(html === advice ? {} : { descriptionTemplate: html }),

@@ -1,35 +1,51 @@
-import type { IExecuteFunctions } from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IExecuteFunctions, INode } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
 import { createClient, type Client, type SendOnce } from '../../../gateway/client/client';
-import {
-	mergeRateStates,
-	RateLimiter,
-	unlimitedRate,
-	type RateState,
-} from '../../../gateway/client/rateLimiter';
+import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
-import { readAddress, type GatewayAddress, type RunLimits } from '../transport/gatewayAddress';
-import { createSendOnce } from '../transport/http';
+import { cleanApiKey } from '../../../gateway/protocol/auth';
+import { withoutDataUrls } from '../../../gateway/util/inlineImages';
+import { LruMap } from '../../../gateway/util/lruMap';
+import { escapeHtml } from '../../../gateway/util/text';
+import {
+	CREDENTIAL,
+	readAddress,
+	type GatewayAddress,
+	type RunLimits,
+} from '../transport/gatewayAddress';
+import type { Helpers } from '../transport/download';
+import { createSendOnce, type TransportOptions } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { StoppableClock } from './stoppableClock';
-import { emptyTally, type Tally } from './tally';
+import type { Tally } from './tally';
 
 /** What all requests of one execution of a node share. */
 export interface Run {
-	context: IExecuteFunctions;
+	/** The node of the user, for its errors. */
+	node: INode;
+	/** On Error is set to continue: a failed item is an item of the output, not the end of the run. */
+	continuesOnFail: boolean;
+	/** n8n's ways to download, and to read and store files. */
+	helpers: Helpers;
 	address: GatewayAddress;
 	limits: RunLimits;
 	clock: Clock;
 	client: Client;
 	/** One attempt of a request, out of turn; the client makes them in turn. */
 	sendOnce: SendOnce;
+	/** The same with a time limit, or a way to read the response, of its own. */
+	createSendOnce(own: Pick<TransportOptions, 'requests' | 'read'>): SendOnce;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
 	/** What the run has done so far. */
 	tally: Tally;
+	/** Remarks for the user that change nothing of the result. */
+	hints: Set<string>;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
 	/** Rejects when the user presses Stop. */
 	stopped: Promise<never>;
+	isStopped(): boolean;
 	/** No further request, no further wait: what is under way may end. */
 	halt(): void;
 	/** To be called at the end: takes back what timers are left. */
@@ -41,18 +57,7 @@ export interface Run {
  * that waits need not be refused before it knows what the node that submitted has found out. The
  * public listing has limits of its own, often those of another host: its 429 holds back no image.
  */
-const rateStates = new Map<string, RateState>();
-
-/** Of more accounts than these, the one that was not used for longest is forgotten. */
-const MOST_ACCOUNTS = 200;
-
-function noteRateState(limited: string, found: RateState): void {
-	const known = rateStates.get(limited);
-	rateStates.delete(limited);
-	rateStates.set(limited, mergeRateStates(known, found));
-	const [oldest] = rateStates.keys();
-	if (rateStates.size > MOST_ACCOUNTS && oldest !== undefined) rateStates.delete(oldest);
-}
+const rateStates = new LruMap<string, RateState>(200);
 
 /**
  * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
@@ -68,6 +73,42 @@ export function runIndexOf(context: IExecuteFunctions): number {
 	return $runIndex ?? 0;
 }
 
+/** A rate limiter for each foreign host of images: what it refuses says nothing about the gateway. */
+function hostLimiters(home: string, concurrency: number, clock: Clock) {
+	const hosts = new LruMap<string, RateLimiter>(1000);
+	// Nothing waits at this rate, until a refusal says otherwise.
+	const open = () => new RateLimiter({ concurrency, requestsPerSecond: 1000, clock });
+	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
+}
+
+/**
+ * The values of the credential, which hold for all items of a run.
+ *
+ * @throws NodeOperationError if an expression takes another key from another item: everything would be
+ *   sent with the first item's key
+ */
+async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
+	const first = await context.getCredentials(CREDENTIAL, 0);
+	const items = context.getInputData();
+	const holdsKey = JSON.stringify(items[0]?.json ?? {}).includes(String(first.apiKey));
+	// Reading the credential is slow: the other items' are read only where an item may have given the key.
+	if (!holdsKey || cleanApiKey(first.apiKey) === '') return first;
+	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
+		const other = await context.getCredentials(CREDENTIAL, itemIndex);
+		if (other.apiKey === first.apiKey && other.baseUrl === first.baseUrl) continue;
+		throw new NodeOperationError(
+			context.getNode(),
+			'An expression in the Media Gateway credential gives different values for different items',
+			{
+				description:
+					"A run uses one key and address for all items. Nothing was sent. Put the node into a 'Loop Over Items' with one item at a time.",
+				itemIndex,
+			},
+		);
+	}
+	return first;
+}
+
 /**
  * Opens a run: one rate limiter, one clock and one stop for all items of an execution.
  *
@@ -78,25 +119,15 @@ export async function openRun(
 	limits: RunLimits,
 	needsKey = true,
 ): Promise<Run> {
-	const address = await readAddress(context, needsKey);
+	const credentials = await readCredential(context);
+	const address = readAddress(credentials, context.getNode(), needsKey);
 	const requests = new Requests();
-	const tally = emptyTally();
+	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
 	const clock = new StoppableClock();
-	const limited = needsKey ? address.account : `listing ${address.mediaUrl} ${address.account}`;
+	const { accountAndKey, mediaUrl } = address;
+	const limited = needsKey ? accountAndKey : `listing ${mediaUrl} ${accountAndKey}`;
 	const rateState = rateStates.get(limited);
 	const limiter = new RateLimiter({ ...limits, clock, rateState });
-
-	// What a foreign host of images refuses says nothing about the gateway.
-	const home = new URL(address.baseUrl).origin;
-	const hosts = new Map<string, RateLimiter>();
-	const hostLimiter = (origin: string): RateLimiter | undefined => {
-		if (origin === home) return undefined;
-		const { concurrency } = limits;
-		const rateState = unlimitedRate(clock.now());
-		const known = hosts.get(origin) ?? new RateLimiter({ concurrency, clock, rateState });
-		hosts.set(origin, known);
-		return known;
-	};
 
 	const halt = (): void => {
 		const reason = new RunEnded('The run has ended');
@@ -118,33 +149,68 @@ export async function openRun(
 	// It is waited for in a race; without this a Stop after the race would count as unhandled.
 	stopped.catch(() => undefined);
 
-	const sendOnce = createSendOnce({ context, address, limits, requests });
+	const transport = { context, address, limits, requests };
+	const sendOnce = createSendOnce(transport);
 	return {
-		context,
+		node: context.getNode(),
+		continuesOnFail: context.continueOnFail(),
+		helpers: context.helpers,
 		address,
 		limits,
 		clock,
 		requests,
 		isTool: isTool(context),
 		stopped,
+		isStopped: () => signal?.aborted === true,
 		sendOnce,
+		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
 		client: createClient({
 			sendOnce,
 			limiter,
-			hostLimiter,
+			hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
 			clock,
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),
 		}),
 		tally,
+		hints: new Set(),
 		halt,
 		end: () => {
 			halt();
 			const found = limiter.rateState();
-			if (found !== undefined) noteRateState(limited, found);
+			if (found !== undefined) {
+				rateStates.set(limited, mergeRateStates(rateStates.get(limited), found));
+			}
 			// A poll that nobody waits for any more: its task's deadline was reached before its response.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);
 		},
 	};
+}
+
+/** More hints than these nobody reads; the editor would show a thousand. */
+const MOST_HINTS = 10;
+/** In characters: a hint may name a model that came with an item, of any length. */
+const LONGEST_HINT = 1000;
+
+/**
+ * Shows remarks at the node's output; they change nothing of the result. n8n renders hints as HTML, so
+ * markup in them (a model's name may come with an item) is escaped.
+ *
+ * @param type how n8n marks them
+ */
+export function addHints(
+	context: IExecuteFunctions,
+	hints: Iterable<string>,
+	type: 'info' | 'warning' = 'warning',
+): void {
+	const all = [...hints];
+	const shown = all.slice(0, MOST_HINTS);
+	const more = all.length - shown.length;
+	if (more > 0) shown.push(`There are ${more} more hints like these.`);
+	for (const hint of shown) {
+		const text = withoutDataUrls(hint);
+		const cut = text.length > LONGEST_HINT ? `${text.slice(0, LONGEST_HINT)}…` : text;
+		context.addExecutionHints?.({ message: escapeHtml(cut), type, location: 'outputPane' });
+	}
 }

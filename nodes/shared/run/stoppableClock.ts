@@ -6,10 +6,7 @@ const LONGEST_SLEEP_MS = 2 ** 31 - 1;
 
 /** The platform's time, all of whose sleeps end at once when it is closed. */
 export class StoppableClock implements Clock {
-	private readonly sleeping = new Set<{
-		reject: (reason: unknown) => void;
-		timer: AbortController;
-	}>();
+	private readonly sleeping = new Map<AbortController, (reason: unknown) => void>();
 
 	private closed?: { reason: unknown };
 
@@ -23,25 +20,19 @@ export class StoppableClock implements Clock {
 
 	async sleep(ms: number): Promise<void> {
 		if (this.closed !== undefined) return await Promise.reject(this.closed.reason);
+		// Each sleep has its own signal: n8n before 2.34 ignores it, and many listeners on one signal
+		// make Node.js warn of a leak.
+		const timer = new AbortController();
 		await new Promise<void>((resolve, reject) => {
-			const timer = new AbortController();
-			const sleeper = { reject, timer };
-			this.sleeping.add(sleeper);
-			// Each sleep has its own signal: n8n before 2.34 ignores it, and many listeners on one
-			// signal make Node.js warn of a leak.
-			sleep(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(
-				() => {
-					this.sleeping.delete(sleeper);
-					resolve();
-				},
-				() => undefined,
-			);
+			this.sleeping.set(timer, reject);
+			sleep(Math.min(ms, LONGEST_SLEEP_MS), timer.signal).then(resolve, () => undefined);
 		});
+		this.sleeping.delete(timer);
 	}
 
 	close(reason: unknown): void {
 		this.closed ??= { reason };
-		for (const { reject, timer } of this.sleeping) {
+		for (const [timer, reject] of this.sleeping) {
 			reject(reason);
 			timer.abort();
 		}

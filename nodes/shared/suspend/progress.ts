@@ -1,7 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import { digestOf } from '../../../gateway/protocol/fingerprint';
-import { progressWorkflow } from './subWorkflows';
+import { progressWorkflow, startSubWorkflow } from './subWorkflows';
 
 /*
  * While a batch is submitted, n8n knows nothing of the tasks that were accepted: a crash or a Stop
@@ -15,9 +14,10 @@ const ROUND_MS = 1000;
 /** Between the node that submits and the one that puts out, which run in the same process. */
 interface Channel {
 	tasks: INodeExecutionData[];
-	/** `lost`: the node ends without having given out the tasks. */
-	end?: 'done' | 'lost';
-	onEnd?: () => void;
+	/** Aborted when the node that submits has ended. */
+	ended: AbortController;
+	/** Whether that node has given out all tasks. */
+	safe: boolean;
 }
 
 const channels = new Map<string, Channel>();
@@ -35,27 +35,14 @@ export interface Progress {
  * Begins to keep task IDs. What fails here must not keep anybody from submitting, and is passed over.
  */
 export function openProgress(context: IExecuteFunctions): Progress {
-	const key = digestOf([context.getExecutionId(), context.getNode().name, Date.now(), opened++]);
-	const channel: Channel = { tasks: [] };
+	const key = `${context.getExecutionId()} ${(opened += 1)}`;
+	const channel: Channel = { tasks: [], ended: new AbortController(), safe: false };
 	let running: Promise<unknown> | undefined;
 
 	const start = async (): Promise<void> => {
-		const { id, name } = context.getWorkflow();
 		channels.set(key, channel);
 		try {
-			await context.executeWorkflow(
-				progressWorkflow(context, name ?? 'Workflow'),
-				[{ json: { key } }],
-				undefined,
-				{
-					doNotWaitToFinish: false,
-					parentExecution: {
-						executionId: context.getExecutionId(),
-						workflowId: String(id),
-						shouldResume: false,
-					},
-				},
-			);
+			await startSubWorkflow(context, progressWorkflow(context), [{ json: { key } }], false);
 		} catch {
 			// It ends with an error where the tasks are to be kept.
 		} finally {
@@ -69,8 +56,8 @@ export function openProgress(context: IExecuteFunctions): Progress {
 			running ??= start();
 		},
 		close: async (safe) => {
-			channel.end = safe ? 'done' : 'lost';
-			channel.onEnd?.();
+			channel.safe = safe;
+			channel.ended.abort();
 			await running;
 		},
 	};
@@ -83,30 +70,16 @@ export function openProgress(context: IExecuteFunctions): Progress {
  * @throws NodeOperationError at the end, where the tasks are to stay in n8n's list
  */
 export async function reportProgress(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const input = context.getInputData();
-	const channel = channels.get(String(input[0]?.json.key));
+	const json = context.getInputData()[0]?.json ?? {};
+	const channel = channels.get(String(json.key));
 	if (channel === undefined) return [[], []];
-	if (channel.end === undefined) await pause(context, channel);
+	const { signal } = channel.ended;
+	await sleep(ROUND_MS, signal).catch(() => undefined);
 	const tasks = channel.tasks.splice(0);
-	if (tasks.length > 0 || channel.end === undefined) {
-		return [tasks, [{ json: input[0]?.json ?? {}, pairedItem: { item: 0 } }]];
-	}
-	if (channel.end === 'done') return [[], []];
+	if (tasks.length > 0 || !signal.aborted) return [tasks, [{ json, pairedItem: { item: 0 } }]];
+	if (channel.safe) return [[], []];
 	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks has ended', {
 		description:
 			'The tasks continue at the gateway. Their IDs are in the output of this node: give them to Image Wait or Image Task.',
 	});
-}
-
-async function pause(context: IExecuteFunctions, channel: Channel): Promise<void> {
-	const timer = new AbortController();
-	const stop = context.getExecutionCancelSignal();
-	await new Promise<void>((resolve) => {
-		channel.onEnd = resolve;
-		// Taken away with the timer: the signal lives as long as the execution.
-		stop?.addEventListener('abort', () => resolve(), { once: true, signal: timer.signal });
-		sleep(ROUND_MS, timer.signal).then(resolve, () => undefined);
-	});
-	timer.abort();
-	channel.onEnd = undefined;
 }

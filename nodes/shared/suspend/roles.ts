@@ -1,67 +1,325 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type {
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+	IRunExecutionData,
+} from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { nodeError } from '../run/nodeErrors';
 import { finishRun } from '../images/runResult';
-import { readTally } from '../run/tally';
-import { keep } from './keeper';
-import { unpack } from './parcels';
+import { ItemParameters } from '../parameters/itemParameters';
+import { readLimits } from '../parameters/optionValues';
+import { isFailed, nodeError } from '../run/nodeErrors';
+import { openRun } from '../run/runContext';
+import { waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
 import { reportProgress } from './progress';
-import type { Role } from './subWorkflows';
-import { inPlace, linked } from './inPlace';
-import { watch } from './watcher';
+import {
+	fromItems,
+	openItems,
+	resultOf,
+	toItems,
+	withFailure,
+	type StoredWaits,
+} from './storedWaits';
+import { CHECKS, checkWorkflow, MOST_RESTARTS, startSubWorkflow } from './subWorkflows';
 
-/** Under this name an execution can be found in n8n's list, where all have the workflow's name. */
-const LABEL = 'mediaGateway';
+/** What each role does. */
+const ACTS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
 
 /** What Image Wait does in a sub-execution. */
 export async function playRole(
 	context: IExecuteFunctions,
-	role: Exclude<Role, 'wait'>,
+	role: keyof typeof ACTS,
 ): Promise<INodeExecutionData[][]> {
-	switch (role) {
-		case 'keep':
-			label(context, 'waits for image tasks');
-			return await keep(context);
-		case 'watch':
-			label(context, 'checks image tasks');
-			return await watch(context);
-		case 'progress':
-			label(context, 'keeps the IDs of submitted image tasks');
-			return await reportProgress(context);
-		case 'result':
-			return results(context);
-		case 'fail':
-			return fail(context);
-	}
-}
-
-function label(context: IExecuteFunctions, text: string): void {
-	const { $execution } = context.getWorkflowDataProxy(0) as {
-		$execution?: { customData?: { set?: (key: string, value: string) => void } };
-	};
-	$execution?.customData?.set?.(LABEL, text);
+	return await ACTS[role](context);
 }
 
 /** The items for the user, for each output of the node that waits. */
 function results(context: IExecuteFunctions): INodeExecutionData[][] {
-	const { plan, entries } = unpack(context.getInputData());
-	const found = entries.map(({ done }) => done?.items ?? []);
-	const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
-	const { items, open } = finishRun(
-		context,
-		{ items: found, open: stillOpen },
-		readTally(plan?.tally),
-		plan?.end ?? { uniqueNames: false, addSummary: false },
-		plan?.nodeName ?? '',
-	);
-	const errorOutput = plan?.errorOutput === true;
-	return [linked(errorOutput ? inPlace(items) : items.flat(), errorOutput), open];
+	const waits = fromItems(context.getInputData());
+	if (waits === undefined) return [[], []];
+	const { plan, entries } = waits;
+	const ended = resultOf(entries, plan.tally);
+	const { items, open } = finishRun(context, ended, plan.end, plan.nodeName);
+	return [linked(plan.errorOutput ? inPlace(items) : items.flat(), plan.errorOutput), open];
 }
 
 /** @throws NodeApiError: the failure that ends the run */
 function fail(context: IExecuteFunctions): never {
-	const { failure = { message: 'The image tasks failed', description: '' } } = unpack(
-		context.getInputData(),
-	);
-	throw nodeError(context.getNode(), new GatewayError(failure), undefined, '');
+	const { failure } = fromItems(context.getInputData()) ?? {};
+	const problem = failure ?? { message: 'The image tasks failed', description: '' };
+	throw nodeError(context.getNode(), new GatewayError(problem), undefined, '');
+}
+
+/* The supervisor. */
+
+/** A batch that brings n8n down whenever it is checked is not tried for ever. */
+const MOST_CRASHES = 5;
+
+/** What the supervisor keeps while it is suspended. */
+interface SupervisorNotes {
+	/** The waits as they came at first, as items. */
+	stored?: INodeExecutionData[];
+	/** The execution that checks the tasks. */
+	checksId?: string;
+	/** How many waits had ended at the last crash. */
+	ended?: number;
+	/** Crashes in a row, without any wait ending in between. */
+	crashes?: number;
+	/** In all. */
+	restarts?: number;
+}
+
+/**
+ * One round of the supervisor: starts the checks at first, and looks at what became of them when n8n
+ * resumes it.
+ *
+ * @returns on output 0 nothing, but what n8n shows while it is suspended; on output 1 the results; on
+ *   output 2 the failure that ends the run. Never throws: the engine would send the input through
+ *   output 0, to the next round.
+ */
+async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	// Of the whole sub-execution: each round is run by a node of its own.
+	const notes = context.getContext('flow') as SupervisorNotes;
+	const input = context.getInputData();
+	notes.stored ??= input;
+	const waits = fromItems(notes.stored);
+	if (waits === undefined) return [[], [], []];
+	try {
+		if (notes.checksId === undefined) return await startChecks(context, notes, waits);
+		const ended = fromItems(input);
+		return ended === undefined ? await restart(context, notes, waits) : leave(ended);
+	} catch (error) {
+		return leave(withFailure(context, waits, error));
+	}
+}
+
+const leave = (waits: StoredWaits): INodeExecutionData[][] =>
+	waits.failure === undefined ? [[], toItems(waits), []] : [[], [], toItems(waits)];
+
+async function startChecks(
+	context: IExecuteFunctions,
+	notes: SupervisorNotes,
+	{ plan, entries }: StoredWaits,
+): Promise<INodeExecutionData[][]> {
+	const given = toItems({ plan: { ...plan, supervisorId: context.getExecutionId() }, entries });
+	const started = await startSubWorkflow(context, checkWorkflow(context, plan), given, true);
+	notes.checksId = started.executionId;
+	return [openItems(entries), [], []];
+}
+
+/** After checks that brought no result: they crashed, or somebody stopped or deleted them. */
+async function restart(
+	context: IExecuteFunctions,
+	notes: SupervisorNotes,
+	waits: StoredWaits,
+): Promise<INodeExecutionData[][]> {
+	const data = await context.getExecutionDataById(notes.checksId ?? '');
+	const parent = await context.getExecutionDataById(waits.plan.parentExecutionId);
+	if (parent === undefined || parent.resultData.error !== undefined) return [[], [], []];
+	// Here too an error has to name all tasks, and to keep what has ended.
+	Object.assign(waits, lastChecked(data));
+	const giveUp = (message: string): never => {
+		const description =
+			'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.';
+		throw new GatewayError({ message, description });
+	};
+	if (isStopped(context.getInputData(), data)) {
+		giveUp('The execution that checked the image tasks was stopped');
+	}
+	const ended = waits.entries.filter(({ done }) => done !== undefined).length;
+	notes.crashes = ended > (notes.ended ?? 0) ? 1 : (notes.crashes ?? 0) + 1;
+	notes.ended = ended;
+	notes.restarts = (notes.restarts ?? 0) + 1;
+	if (notes.crashes > MOST_CRASHES) {
+		giveUp(`n8n crashed ${MOST_CRASHES} times in a row while checking the image tasks`);
+	}
+	if (notes.restarts > MOST_RESTARTS) {
+		giveUp(`n8n crashed ${MOST_RESTARTS} times while checking the image tasks`);
+	}
+	return await startChecks(context, notes, waits);
+}
+
+/** The waits as they were after the last check that was not interrupted, else as it was given them. */
+function lastChecked(data: IRunExecutionData | undefined): StoredWaits | undefined {
+	const { nodeExecutionStack = [], contextData = {} } = data?.executionData ?? {};
+	const notes = contextData[`node:${CHECKS}`] as CheckNotes | undefined;
+	return fromItems(notes?.stored ?? nodeExecutionStack[0]?.data.main?.[0] ?? []);
+}
+
+/**
+ * Whether somebody stopped the checks: then they are not started again. Whatever fails within them is
+ * a result; an error is n8n's own, such as that of an execution that it resumes before it has started
+ * itself, and may pass.
+ */
+function isStopped(input: INodeExecutionData[], data: IRunExecutionData | undefined): boolean {
+	const { name = '', message = input[0]?.json.error } = data?.resultData.error ?? {};
+	return /cancel/i.test(`${name} ${String(message)}`);
+}
+
+/* The checks. */
+
+/**
+ * A wait that is due so soon is taken up at the next round of n8n, which comes every 60 s: that is
+ * earlier than any later date would be. Long enough that all executions are stored by then.
+ */
+const SUSPEND_MS = 5000;
+/**
+ * Each open task is polled once, and all responses are waited for. A task whose deadline comes
+ * between two rounds is polled after it, and only then called open.
+ */
+const CHECK_MS = 1000;
+/** For so long after its deadline a task that could not be polled is not given up. */
+const LONGEST_BACKLOG_MS = 1_800_000;
+
+/** What the checks keep while they are suspended. */
+interface CheckNotes {
+	/** The waits after the last check, as items. */
+	stored?: INodeExecutionData[];
+	/** Input items whose tasks the last check had no time to poll: these go first. */
+	unpolled?: number[];
+	/** Whether the user's execution was seen suspended. */
+	sawParent?: boolean;
+}
+
+/**
+ * One round of the checks: suspends at first, polls every open task after each resume.
+ *
+ * @returns nothing on output 0 and the results on output 1 once there is nothing left to wait for; on
+ *   output 2 the failure that nobody is left to hand to. Never throws, but when it is stopped: what
+ *   fails is a result.
+ */
+async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const notes = context.getContext('node') as CheckNotes;
+	const waits = fromItems(notes.stored ?? context.getInputData());
+	if (waits === undefined) return [[], []];
+	try {
+		return await nextRound(context, notes, waits);
+	} catch (error) {
+		if (context.getExecutionCancelSignal()?.aborted === true) return await Promise.reject(error);
+		return [[], toItems(withFailure(context, waits, error))];
+	}
+}
+
+async function nextRound(
+	context: IExecuteFunctions,
+	notes: CheckNotes,
+	waits: StoredWaits,
+): Promise<INodeExecutionData[][]> {
+	if (notes.stored !== undefined) {
+		const { parentExecutionId, supervisorId = '' } = waits.plan;
+		if (await hasEnded(context, parentExecutionId, notes)) return [[], []];
+		if ((await context.getExecutionDataById(supervisorId)) === undefined) {
+			// Nobody is left to hand a result to: n8n resumes the user's execution after that one only.
+			const ending = { ...waits, plan: { ...waits.plan, goOn: false } };
+			return [[], [], toItems(withFailure(context, ending, supervisorDeleted(waits)))];
+		}
+		waits.entries = await pollOnce(context, notes, waits);
+	}
+	const open = openItems(waits.entries);
+	if (open.length === 0) {
+		delete notes.stored;
+		return [[], toItems(waits)];
+	}
+	notes.stored = toItems(waits);
+	await context.putExecutionToWait(new Date(Date.now() + SUSPEND_MS));
+	return [open, []];
+}
+
+/** The ordinary wait for a moment; what is open afterwards stays for the next round. */
+async function pollOnce(
+	context: IExecuteFunctions,
+	notes: CheckNotes,
+	{ plan, entries }: StoredWaits,
+): Promise<WaitEntry[]> {
+	const first = new Set(notes.unpolled);
+	const isDue = (itemIndex: number): boolean => first.size === 0 || first.has(itemIndex);
+	const unpolled: number[] = [];
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
+	plan.tally = Object.assign(run.tally, plan.tally);
+	try {
+		return await waitForTasks(run, entries.length, (itemIndex) => entries[itemIndex] ?? {}, {
+			intervalMs: CHECK_MS,
+			toOutput: plan.toOutput,
+			forMs: (itemIndex) => (isDue(itemIndex) ? CHECK_MS : 0),
+			keepsOpen: ({ wait, polled }, itemIndex) => {
+				if (polled || !isDue(itemIndex)) return false;
+				unpolled.push(itemIndex);
+				return Date.now() - wait.deadlineAt < LONGEST_BACKLOG_MS;
+			},
+		});
+	} finally {
+		notes.unpolled = unpolled;
+		run.end();
+	}
+}
+
+/** Whether nobody waits for these tasks any more: the user's execution was stopped or deleted. */
+async function hasEnded(
+	context: IExecuteFunctions,
+	executionId: string,
+	notes: CheckNotes,
+): Promise<boolean> {
+	const data = await context.getExecutionDataById(executionId);
+	if (data === undefined || data.resultData.error !== undefined) return true;
+	// At first it may not be stored yet.
+	if (data.waitTill !== undefined) notes.sawParent = true;
+	return notes.sawParent === true && data.waitTill === undefined;
+}
+
+const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
+	new GatewayError({
+		message: 'The execution that held these image tasks was deleted',
+		description: `Execution ${plan.parentExecutionId} is waiting for it and won't continue. Stop that execution, and use Image Wait or Image Task to get the images.`,
+	});
+
+/* The results. */
+
+/**
+ * Puts each failed item at the position of its own input item. After a suspension n8n pairs items by
+ * position, and merges the columns of the input item into what leaves by the error output: at
+ * another position these would be the columns, and the task ID, of another item. The two kinds keep
+ * their order, and they leave by different outputs, so nobody sees what stood between them.
+ *
+ * @param items the output items of each input item
+ * @returns all of them; several failed ones of one input item as one, which names the others
+ */
+function inPlace(items: INodeExecutionData[][]): INodeExecutionData[] {
+	const failed = items.map((list) => combined(list.filter(isFailed)));
+	const rest = items.flat().filter((item) => !isFailed(item));
+	const output: INodeExecutionData[] = [];
+	// Input items without any output leave gaps, which move the rest up: better there than nowhere.
+	for (let position = 0; position < failed.length || rest.length > 0; position += 1) {
+		const next = failed[position] ?? rest.shift();
+		if (next !== undefined) output.push(next);
+	}
+	return output;
+}
+
+function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData | undefined {
+	if (first === undefined || others.length === 0) return first;
+	const { details, ...rest } = first.json;
+	const more = others.map(({ json }) => ({ error: json.error, ...(json.details as IDataObject) }));
+	return { ...first, json: { ...rest, details: { ...(details as IDataObject), more } } };
+}
+
+/** n8n shows it as the name of a node, in the error of an expression that follows the link. */
+const NO_LINK = '(n8n keeps no links of several images for each task while an execution is stored)';
+
+/**
+ * After a suspension n8n links each item to the input item at its own position. That is right for one
+ * image for each task; the other items are linked to nothing, so that an expression such as
+ * `$('Prompts').item` fails there rather than give the values of another input item.
+ *
+ * @param items in their final order, each paired with its input item
+ * @param errorOutput whether failed items leave by an output of their own: n8n follows their links
+ *   itself, and would fail
+ */
+function linked(items: INodeExecutionData[], errorOutput: boolean): INodeExecutionData[] {
+	return items.map((item, position) => {
+		const { pairedItem } = item;
+		if (errorOutput && isFailed(item)) return item;
+		if (typeof pairedItem !== 'object' || Array.isArray(pairedItem)) return item;
+		if (pairedItem.item === position) return item;
+		return { ...item, pairedItem: { ...pairedItem, sourceOverwrite: { previousNode: NO_LINK } } };
+	});
 }

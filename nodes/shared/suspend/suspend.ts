@@ -3,57 +3,108 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
+	INodeProperties,
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
-import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { NOT_IN_TOOLS } from '../descriptions/imageFields';
 import { finishRun, readRunEnd } from '../images/runResult';
-import { hasSecondOutput, readOptions } from '../parameters/optionValues';
-import { readParameter } from '../parameters/reader';
-import { nodeError, problemOf } from '../run/nodeErrors';
-import { pack, type WaitPlan } from './parcels';
+import { ItemParameters } from '../parameters/itemParameters';
+import { hasSecondOutput } from '../parameters/optionValues';
+import { finalError } from '../run/nodeErrors';
+import { isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
-import { keeperWorkflow } from './subWorkflows';
-import { tasksInWords, type WaitEntry } from '../images/waitJobs';
-import { failOpen } from './watcher';
+import { tasksInWords, type WaitEntry } from '../tasks/taskWaiter';
+import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
+import { startSubWorkflow, supervisorWorkflow, workflowName } from './subWorkflows';
 
 /*
  * How waiting survives a crash (docs/architecture.md): the user's execution is suspended until a
- * sub-execution, the keeper, has ended, and goes on with its result.
+ * sub-execution has ended, and goes on with its result.
  */
 
 /**
- * Refuses to wait where a suspended execution would come back with nothing. Known by features: an
- * n8n that hands the result of a sub-execution to the one that waits has a date of its own for that
- * wait; one that hands on more than the first output also knows when an execution is terminal.
+ * The options that make waiting survive a crash.
+ *
+ * @param modes in which modes of the node there is something to survive; undefined where it has none
+ */
+export function survivalFields(modes?: string[]): INodeProperties[] {
+	// It has no effect in an agent's tool.
+	const show = modes && { show: { '/mode': modes } };
+	const displayOptions = { ...show, hide: NOT_IN_TOOLS };
+	return [
+		{
+			displayName: 'Park After (Seconds)',
+			name: 'parkAfter',
+			type: 'number',
+			typeOptions: { minValue: 0, maxValue: 3600 },
+			default: 0,
+			description:
+				"With 'Survive Restarts': how long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.",
+			displayOptions,
+		},
+		{
+			displayName: 'Survive Restarts',
+			name: 'surviveRestarts',
+			type: 'boolean',
+			default: false,
+			description:
+				"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and tasks are checked about once a minute, for the first time after half a minute on average. To get quick tasks sooner, set 'Park After'. Requires n8n 2 and a saved workflow.",
+			displayOptions,
+		},
+	];
+}
+
+/** What the editor shows beside a node whose execution is stored. */
+export const WAITING_TOOLTIP =
+	'Waiting for image tasks. They are checked about once a minute, even after n8n restarts.';
+
+/**
+ * The options "Survive Restarts" and "Park After" of a run.
+ *
+ * @returns how long to wait in memory before the execution is suspended, in milliseconds; undefined
+ *   where it is not: not chosen, or without effect in an agent's tool
+ * @throws NodeOperationError where a suspended execution would come back with nothing
+ */
+export function readParkAfter(
+	context: IExecuteFunctions,
+	first: ItemParameters,
+): number | undefined {
+	const isChosen = first.options.switch('surviveRestarts', 'Survive Restarts', false);
+	if (!isChosen || isTool(context)) return undefined;
+	assertCanSuspend(context, hasSecondOutput(first));
+	return first.options.milliseconds('parkAfter');
+}
+
+/**
+ * Known by features: an n8n that hands the result of a sub-execution to the one that waits has a date
+ * of its own for that wait; one that hands on more than the first output also knows when an execution
+ * is terminal.
  *
  * @throws NodeOperationError that says what to do instead
  */
-export function assertCanSuspend(context: IExecuteFunctions): void {
-	if (n8n.WAIT_FOR_SUB_EXECUTION === undefined || context.getExecutionId() === undefined) {
-		throw new n8n.NodeOperationError(context.getNode(), "'Survive Restarts' requires n8n 2", {
-			description:
-				'Nothing is lost: the tasks continue at the gateway. Turn the option off, or submit in one workflow and collect with Image Task in a scheduled one.',
+function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
+	const refuse = (message: string, advice: string): never => {
+		throw new n8n.NodeOperationError(context.getNode(), message, {
+			description: `Nothing is lost: the tasks continue at the gateway. ${advice}`,
 		});
+	};
+	if (n8n.WAIT_FOR_SUB_EXECUTION === undefined || context.getExecutionId() === undefined) {
+		refuse(
+			"'Survive Restarts' requires n8n 2",
+			'Turn the option off, or submit in one workflow and collect with Image Task in a scheduled one.',
+		);
 	}
-	if (!hasSecondOutput(context)) return;
+	if (!toOutput) return;
 	if (context.getNode().onError === 'continueErrorOutput') {
-		throw new n8n.NodeOperationError(
-			context.getNode(),
+		refuse(
 			"'Survive Restarts' can't be combined with both a second output and an error output",
-			{
-				description:
-					"Set 'On Timeout' to 'Error', or 'On Error' to 'Continue'. Nothing is lost: the tasks continue at the gateway.",
-			},
+			"Set 'On Timeout' to 'Error', or 'On Error' to 'Continue'.",
 		);
 	}
 	if (n8n.isTerminalExecutionStatus === undefined) {
-		throw new n8n.NodeOperationError(
-			context.getNode(),
+		refuse(
 			"This version of n8n can't combine 'Survive Restarts' with a second output",
-			{
-				description:
-					"Update n8n, or set 'On Timeout' to 'Error'. Nothing is lost: the tasks continue at the gateway.",
-			},
+			"Update n8n, or set 'On Timeout' to 'Error'.",
 		);
 	}
 }
@@ -74,22 +125,19 @@ export async function suspend(
 	tally: Tally,
 	inWords = () => tasksInWords(entries),
 ): Promise<INodeExecutionData[][]> {
-	const toOutput = hasSecondOutput(context);
+	const plan = planOf(context, tally);
+	const { toOutput } = plan;
 	let result: ExecuteWorkflowData;
 	try {
-		result = await startKeeper(context, entries, tally);
+		const supervisor = supervisorWorkflow(context, plan);
+		result = await startSubWorkflow(context, supervisor, toItems({ plan, entries }), true);
 	} catch (error) {
 		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
 		if (isStopped || !context.continueOnFail()) {
-			const left = inWords();
-			const isSaid = problemOf(error).description.includes(left);
-			throw nodeError(context.getNode(), error, undefined, isSaid ? '' : left);
+			throw finalError(context.getNode(), error, inWords());
 		}
-		const failed = failOpen(context, entries, error);
-		const found = failed.map(({ done }) => done?.items ?? []);
-		const stillOpen = entries.flatMap(({ done }) => done?.open ?? []);
-		const end = readRunEnd(context);
-		const { items, open } = finishRun(context, { items: found, open: stillOpen }, tally, end);
+		const failed = resultOf(failOpen(context, entries, error), tally);
+		const { items, open } = finishRun(context, failed, plan.end);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}
 	const [items, open] = result.data;
@@ -108,50 +156,23 @@ export async function suspend(
 	return output;
 }
 
-/** @throws whatever n8n throws, such as the error of its database */
-async function startKeeper(
-	context: IExecuteFunctions,
-	entries: WaitEntry[],
-	tally: Tally,
-): Promise<ExecuteWorkflowData> {
-	const executionId = context.getExecutionId();
-	const { id, name } = context.getWorkflow();
+/** What the sub-executions have to know. */
+function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 	const { name: nodeName, onError } = context.getNode();
-	const plan: WaitPlan = {
-		parentExecutionId: executionId,
+	const first = new ItemParameters(context, 0);
+	// As values: in a sub-execution no expression of the user works.
+	const names = ['concurrency', 'requestsPerSecond', 'timeout'];
+	const options = names.map((name) => [name, first.options.value(name)]);
+	return {
+		parentExecutionId: context.getExecutionId(),
 		nodeName,
-		workflowName: name ?? 'Workflow',
+		workflowName: workflowName(context),
 		errorWorkflow: context.getWorkflowSettings?.().errorWorkflow,
-		count: entries.length,
 		goOn: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
-		end: readRunEnd(context),
+		toOutput: hasSecondOutput(first),
+		end: readRunEnd(first),
 		tally,
-		parameters: valuesOf(context, readOptions(context, 0)),
-	};
-	return await context.executeWorkflow(
-		keeperWorkflow(context, plan),
-		pack(plan, entries),
-		undefined,
-		{
-			doNotWaitToFinish: false,
-			parentExecution: { executionId, workflowId: String(id), shouldResume: true },
-		},
-	);
-}
-
-/** The parameters of the waiting as values: in a sub-execution no expression of the user works. */
-function valuesOf(context: IExecuteFunctions, options: IDataObject): IDataObject {
-	const { concurrency, requestsPerSecond, timeout, maxDownloadMb, onTimeout } = options;
-	const pollInterval = readParameter(context, 'pollInterval', 0, options.pollInterval ?? 3);
-	return {
-		pollInterval: pollInterval as number,
-		options: withoutUndefined({
-			concurrency,
-			requestsPerSecond,
-			timeout,
-			maxDownloadMb,
-			onTimeout,
-		}) as IDataObject,
+		options: Object.fromEntries(options) as IDataObject,
 	};
 }

@@ -1,9 +1,15 @@
-import type { IAdditionalCredentialOptions, IExecuteFunctions } from 'n8n-workflow';
+import type {
+	IAdditionalCredentialOptions,
+	ICredentialDataDecryptedObject,
+	INode,
+} from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
+import { nonEmptyString } from '../../../gateway/util/json';
 import { normalizeUrl } from '../../../gateway/protocol/url';
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
+import { createKeyFilter, type KeyFilter } from '../../../gateway/util/keyFilter';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
@@ -14,8 +20,10 @@ export interface GatewayAddress {
 	/** Of the model listing, without `/v1`. */
 	mediaUrl: string;
 	allowUnauthorizedCerts: boolean;
-	/** Tells accounts of all gateways apart. A hash, which gives no key away. */
+	/** Who pays: a digest of the credential's ID and address, which stays the same when its key is renewed. */
 	account: string;
+	/** Tells apart what a process remembers for a while: also by the key, as another may have other limits. */
+	accountAndKey: string;
 	/**
 	 * The credential for n8n's own helper, which puts the key into a request: given what was read
 	 * once, it need not read and decrypt it anew for each of a thousand polls.
@@ -25,6 +33,8 @@ export interface GatewayAddress {
 	withoutKey(text: string): string;
 	/** Takes the beginning of the key away from the end of a text that was cut there. */
 	withoutCutKey(text: string): string;
+	/** Makes what takes the key out of a text that arrives in pieces. */
+	createKeyFilter(): KeyFilter;
 }
 
 /** Limits of a run; they hold for all its items together. */
@@ -33,25 +43,28 @@ export interface RunLimits {
 	requestsPerSecond?: number;
 	/** For one request, in milliseconds. */
 	timeoutMs: number;
+	/** Of a response that images may come inline in. */
+	maxResponseBytes?: number;
 }
 
 /**
  * Reads where the gateway is, and refuses a credential that cannot work before anything is sent.
  *
+ * @param node for its errors
  * @param needsKey false for the public listing, which takes none (specification, section 5)
  * @throws NodeOperationError that names the field to correct
  */
-export async function readAddress(
-	context: Pick<IExecuteFunctions, 'getCredentials' | 'getNode'>,
+export function readAddress(
+	credentials: ICredentialDataDecryptedObject,
+	node: INode,
 	needsKey = true,
-): Promise<GatewayAddress> {
-	const credentials = await context.getCredentials(CREDENTIAL);
+): GatewayAddress {
 	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
-	if (problem !== undefined) throw new NodeOperationError(context.getNode(), problem);
+	if (problem !== undefined) throw new NodeOperationError(node, problem);
 	const baseUrl = normalizeUrl(credentials.baseUrl);
 	if (baseUrl === undefined) {
 		throw new NodeOperationError(
-			context.getNode(),
+			node,
 			"'Base URL' in the Media Gateway credential is not a web address",
 			{
 				description:
@@ -63,20 +76,27 @@ export async function readAddress(
 	const mediaUrl = typed === '' ? baseUrl : normalizeUrl(typed);
 	if (mediaUrl === undefined) {
 		throw new NodeOperationError(
-			context.getNode(),
+			node,
 			"'Media URL' in the Media Gateway credential is not a web address",
 			{ description: 'Leave it empty if the model list is at the Base URL.' },
 		);
 	}
+	const key = cleanApiKey(credentials.apiKey);
+	const withoutKey = createKeyEraser(key);
+	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
+	const known = nonEmptyString(id) ?? nonEmptyString(name);
+	const identity = known === undefined ? ['key', key] : ['credential', known];
 	return {
 		baseUrl,
 		mediaUrl,
 		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
-		account: digestOf([baseUrl, cleanApiKey(credentials.apiKey)]),
+		account: digestOf([baseUrl, identity]),
+		accountAndKey: digestOf([baseUrl, identity, key]),
 		authentication: {
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
-		withoutKey: createKeyEraser(cleanApiKey(credentials.apiKey)),
-		withoutCutKey: createCutKeyEraser(cleanApiKey(credentials.apiKey)),
+		withoutKey,
+		withoutCutKey: createCutKeyEraser(key),
+		createKeyFilter: () => createKeyFilter(key, withoutKey),
 	};
 }

@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { isBelow } from '../../../gateway/protocol/url';
 import { isJsonObject, parseJson } from '../../../gateway/util/json';
+import { eraseInJson } from '../../../gateway/util/keyEraser';
 import {
 	faultOf,
 	wasNotAccepted,
@@ -14,16 +15,18 @@ import {
 	type FaultOutcome,
 	type Outcome,
 } from '../../../gateway/protocol/outcome';
-import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
-import { multipart, type MultipartBody } from './multipart';
+import { InvalidBodyError, multipart } from './multipart';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
-import { arrivedBefore, beginningOf, readBody, TooLargeError } from './responseBody';
+import { beginningOf, readBody, TooLargeError } from './responseBody';
 
-/** A response of the gateway is JSON; images that come inline in it are the largest there is. */
+/** A response of the gateway is JSON: this is plenty where no images come inline in it. */
 const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** Responses that images may come inline in: their limit is that of the run. */
+const WITH_IMAGES: readonly Call[] = ['sync', 'submit', 'poll'];
 const MOST_REDIRECTS = 3;
 /** As much is kept of a response that broke off, in characters. */
 const LONGEST_RECEIVED = 2048;
@@ -51,86 +54,94 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 	const { address, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
-		let url = planUrl(plan, home);
-		const send = async (signal: AbortSignal): Promise<Outcome> => {
-			for (let hop = 0; ; hop += 1) {
-				const outcome = await sendHop(options, plan, url, signal);
-				const target = redirectTarget(plan, outcome, url, home);
-				if (target === undefined || hop >= MOST_REDIRECTS) return outcome;
-				url = target;
+		const hop: Hop = { plan, url: planUrl(plan, home) };
+		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
+			for (let redirects = 0; ; redirects += 1) {
+				const outcome = await requestAndRead(options, hop, signal);
+				const target = redirectTarget(plan, outcome, hop.url, home);
+				if (target === undefined || redirects >= MOST_REDIRECTS) {
+					return withoutKeyIn(outcome, address);
+				}
+				hop.url = target;
 			}
 		};
-		return await requests.run(timeoutMs, send, faultFrom);
+		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
+		return outcome.kind === 'fault' ? { ...outcome, ...hop.cut } : outcome;
 	};
 }
 
-/** Reads the body of a response to its end: its text, and the JSON in it. @param chunks gets what arrives */
+/**
+ * Reads the body of a response to its end: its text, and the JSON in it.
+ *
+ * @param chunks gets what arrives
+ * @param limit in bytes
+ */
 export async function readJson(
 	{ body }: IN8nHttpFullResponse,
 	chunks?: Uint8Array[],
+	limit = LARGEST_RESPONSE_BYTES,
 ): Promise<ResponseBody> {
-	const text = (await readBody(body, LARGEST_RESPONSE_BYTES, chunks)).toString('utf8');
+	const text = (await readBody(body, limit, chunks)).toString('utf8');
 	return { text, json: parseJson(text) };
 }
 
-async function sendHop(
+/** One request of a plan at one address: redirects may lead to others. */
+interface Hop {
+	plan: RequestPlan;
+	url: string;
+	/** Of a response that broke off: its status, and the beginning of what had arrived. */
+	cut?: { httpCode: number; received: string };
+}
+
+/** Makes one request and reads its response. */
+async function requestAndRead(
 	options: TransportOptions,
-	plan: RequestPlan,
-	url: string,
+	hop: Hop,
 	signal: AbortSignal,
 ): Promise<Outcome> {
-	const form = await openForm(plan);
+	const { plan } = hop;
+	const { withoutKey, withoutCutKey } = options.address;
+	const { arriving } = options.requests;
+	const limit = WITH_IMAGES.includes(plan.call) ? options.limits.maxResponseBytes : undefined;
+	const form = plan.form && (await multipart(plan.form));
 	try {
 		const body = form?.body ?? plan.body;
-		const response = await request(options, plan, url, body, signal).catch(
-			async (error: unknown) =>
-				await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError()),
-		);
-		const { withoutKey, withoutCutKey } = options.address;
+		const response = await callHelper(options, hop, { body, abortSignal: signal });
 		const httpCode = response.statusCode;
-		const received = (arrived: string): string =>
-			withoutCutKey(withoutKey(arrived)).slice(0, LONGEST_RECEIVED);
 		const chunks: Uint8Array[] = [];
-		const { arriving } = options.requests;
+		const received = (): string =>
+			withoutCutKey(withoutKey(beginningOf(chunks))).slice(0, LONGEST_RECEIVED);
 		if (!wasNotAccepted({ kind: 'fault', fault: 'other', detail: '', httpCode })) {
-			arriving.set(plan, () => received(beginningOf(chunks)));
+			arriving.set(plan, received);
 		}
-		const { text, json } = await (options.read ?? readJson)(response, chunks).catch(
-			async (error: unknown) => {
-				const arrived = received(arrivedBefore(error) ?? '');
-				if (arriving.has(plan)) arriving.set(plan, () => arrived);
-				return await Promise.reject(new CutResponse(httpCode, arrived, error));
-			},
-		);
-		// Whole, it would stay in memory as long as the plan does: images can be in it.
-		arriving.delete(plan);
-		const erased = withoutKey(text);
-		return {
-			kind: 'response',
-			httpCode,
-			headers: plainHeaders(response.headers, withoutKey),
-			// What is no JSON may be JSON that was cut.
-			text: json === undefined ? withoutCutKey(erased) : erased,
-			json: erased === text ? json : parseJson(erased),
-		};
+		try {
+			const { text, json } = await (options.read ?? readJson)(response, chunks, limit);
+			// Whole, it would stay in memory as long as the plan does: images can be in it.
+			arriving.delete(plan);
+			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
+		} catch (error) {
+			const cut = { httpCode, received: received() };
+			hop.cut = cut;
+			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
+			return await Promise.reject(error);
+		}
 	} finally {
 		form?.close();
 	}
 }
 
-/** The body of a request could not be made: nothing was sent. */
-class InvalidBodyError extends Error {
-	override name = 'InvalidBodyError';
-}
-
-/** The form of a plan, each of whose files can be read: what cannot is found before it is sent. */
-async function openForm({ form }: RequestPlan): Promise<MultipartBody | undefined> {
-	if (form === undefined) return undefined;
-	try {
-		return await multipart(form);
-	} catch {
-		return await Promise.reject(new InvalidBodyError());
-	}
+/** A response without the key in what people read: some gateways quote the key that they refuse. */
+function withoutKeyIn(outcome: Outcome, { withoutKey, withoutCutKey }: GatewayAddress): Outcome {
+	if (outcome.kind === 'fault') return outcome;
+	const { text, json, headers } = outcome;
+	const erased = withoutKey(text);
+	return {
+		...outcome,
+		headers: plainHeaders(headers, withoutKey),
+		// What is no JSON may be JSON that was cut.
+		text: json === undefined ? withoutCutKey(erased) : erased,
+		json: erased === text ? json : eraseInJson(json, withoutKey),
+	};
 }
 
 /** Whether the HTTP library can have made JSON of a body: not of circles and of large integers. */
@@ -143,41 +154,47 @@ function canBeSerialized(body: unknown): boolean {
 	}
 }
 
-async function request(
+/** Hands a request to n8n's HTTP helper, which adds the key. */
+async function callHelper(
 	{ context, address }: TransportOptions,
-	plan: RequestPlan,
-	url: string,
-	body: IHttpRequestOptions['body'],
-	signal: AbortSignal,
+	{ plan, url }: Hop,
+	own: Pick<IHttpRequestOptions, 'body' | 'abortSignal'>,
 ): Promise<IN8nHttpFullResponse> {
+	// The deadline is the signal's: a time-out beside it would be one more timer for each request.
 	const options: IHttpRequestOptions = {
+		...own,
+		...STREAMED,
 		method: plan.method,
 		url,
 		headers: { ...plan.headers },
-		body,
-		encoding: 'stream',
-		returnFullResponse: true,
-		ignoreHttpStatusErrors: true,
-		disableFollowRedirect: true,
 		skipSslCertificateValidation: address.allowUnauthorizedCerts,
-		// The deadline is the signal's: a time-out beside it would be one more timer for each request.
-		abortSignal: signal,
 	};
-	if (plan.call === 'listing') {
-		return (await context.helpers.httpRequest(options)) as IN8nHttpFullResponse;
-	}
 	// The helper attaches the execution's own stop signal, which knows nothing of our deadline: in
 	// the context that it sees, the signal is this request's.
-	const own = Object.create(context, {
-		getExecutionCancelSignal: { value: () => signal },
+	const seen = Object.create(context, {
+		getExecutionCancelSignal: { value: () => own.abortSignal },
 	}) as IExecuteFunctions;
-	return (await context.helpers.httpRequestWithAuthentication.call(
-		own,
-		CREDENTIAL,
-		options,
-		address.authentication,
-	)) as IN8nHttpFullResponse;
+	try {
+		return (await (plan.call === 'listing'
+			? context.helpers.httpRequest(options)
+			: context.helpers.httpRequestWithAuthentication.call(
+					seen,
+					CREDENTIAL,
+					options,
+					address.authentication,
+				))) as IN8nHttpFullResponse;
+	} catch (error) {
+		return await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError());
+	}
 }
+
+/** How n8n's HTTP helper hands over every response: as it came, redirects and errors too. */
+export const STREAMED = {
+	encoding: 'stream',
+	returnFullResponse: true,
+	ignoreHttpStatusErrors: true,
+	disableFollowRedirect: true,
+} as const;
 
 /**
  * Whether a certificate that nobody vouches for is accepted at this address: only where the user
@@ -200,28 +217,11 @@ export function plainHeaders(
 	return plain;
 }
 
-/** A response that broke off, with what had come of it. */
-class CutResponse extends Error {
-	override name = 'CutResponse';
-
-	constructor(
-		readonly httpCode: number,
-		readonly received: string,
-		override readonly cause: unknown,
-	) {
-		super('The response was interrupted');
-	}
-}
-
 /**
  * The fault behind what the platform threw. Its helper wraps the error of the network in one of its
  * own; only code and text are taken over, because the original holds the request with the key.
  */
 export function faultFrom(error: unknown): FaultOutcome {
-	if (error instanceof CutResponse) {
-		const { httpCode, received, cause } = error;
-		return { ...faultFrom(cause), httpCode, received };
-	}
 	if (error instanceof InvalidBodyError) return { kind: 'fault', fault: 'invalidBody', detail: '' };
 	if (error instanceof TooLargeError) return { kind: 'fault', fault: 'tooLarge', detail: '' };
 	const chain: Array<Record<string, unknown>> = [];

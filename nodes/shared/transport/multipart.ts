@@ -32,19 +32,22 @@ class StreamedForm {
 	}
 }
 
-/** The body of one attempt of a multipart request. */
-export interface MultipartBody {
-	body: FormData;
-	/** To be called when the attempt is over: closes the files that were not read to their end. */
-	close: () => void;
+/** The body of a request could not be made: nothing was sent. */
+export class InvalidBodyError extends Error {
+	override name = 'InvalidBodyError';
 }
 
 /**
  * Makes the body of a multipart request (specification, 4.2); anew for each attempt.
  *
- * @throws the error of a file that cannot be read: it is opened before anything is sent
+ * @returns `close` is to be called when the attempt is over: it closes the files that were not read
+ *   to their end
+ * @throws InvalidBodyError where a file can't be read: each is opened before anything is sent
  */
-export async function multipart({ fields, files }: FormBody): Promise<MultipartBody> {
+export async function multipart({
+	fields,
+	files,
+}: FormBody): Promise<{ body: FormData; close: () => void }> {
 	const readers = files.map(({ open }) => new FileReader(open()));
 	const close = (): void => readers.forEach((reader) => reader.close());
 	const fileParts = files.map(({ name, fileName, mimeType, size }, index): Part => {
@@ -53,9 +56,9 @@ export async function multipart({ fields, files }: FormBody): Promise<MultipartB
 	});
 	try {
 		await Promise.all(readers.map(async (reader) => await reader.open()));
-	} catch (error) {
+	} catch {
 		close();
-		return await Promise.reject(error);
+		return await Promise.reject(new InvalidBodyError());
 	}
 	return { body: new StreamedForm([...fields, ...fileParts]) as unknown as FormData, close };
 }

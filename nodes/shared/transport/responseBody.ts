@@ -33,28 +33,10 @@ export class TooLargeError extends Error {
 /** As much is kept of a body that was cut as may hold an ID, in bytes. */
 const KEPT_BYTES = 16 * 1024;
 
-const arrived = new WeakMap<object, string>();
-
 /** The beginning of a body, of which these chunks have arrived. */
 export function beginningOf(chunks: Uint8Array[]): string {
-	const first: Uint8Array[] = [];
-	let size = 0;
-	for (const chunk of chunks) {
-		if (size >= KEPT_BYTES) break;
-		first.push(chunk.subarray(0, KEPT_BYTES - size));
-		size += chunk.length;
-	}
-	return Buffer.concat(first).toString('utf8');
-}
-
-/** Keeps what had arrived of a body, beside the error that cut it. */
-function noteArrived(error: unknown, chunks: Uint8Array[]): void {
-	if (typeof error === 'object' && error !== null) arrived.set(error, beginningOf(chunks));
-}
-
-/** The beginning of what had arrived of a body when reading it failed with this error. */
-export function arrivedBefore(error: unknown): string | undefined {
-	return typeof error === 'object' && error !== null ? arrived.get(error) : undefined;
+	const size = chunks.reduce((sum, { length }) => sum + length, 0);
+	return Buffer.concat(chunks, Math.min(size, KEPT_BYTES)).toString('utf8');
 }
 
 /**
@@ -62,7 +44,7 @@ export function arrivedBefore(error: unknown): string | undefined {
  *
  * @param limit in bytes; beyond it the stream is destroyed
  * @param chunks gets what arrives, for whoever has to know it before the end
- * @throws TooLargeError, or the error of the stream; `arrivedBefore` has what came before it
+ * @throws TooLargeError, or the error of the stream
  */
 export async function readBody(
 	body: unknown,
@@ -85,9 +67,6 @@ export async function readBody(
 		body.once('close', () => reject(new Error(PREMATURE_CLOSE)));
 		// What has closed already tells nobody any more.
 		if (body.destroyed) reject(new Error(PREMATURE_CLOSE));
-	}).catch(async (error: unknown) => {
-		noteArrived(error, chunks);
-		return await Promise.reject(error);
 	});
 	return Buffer.concat(chunks);
 }
@@ -99,32 +78,15 @@ export async function readBody(
  */
 export async function peek(stream: ByteStream): Promise<Uint8Array> {
 	stream.pause();
-	return await new Promise<Uint8Array>((resolve, reject) => {
-		let done = false;
-		const finish = (act: () => void) => () => {
-			if (done) return;
-			done = true;
-			act();
-		};
-		stream.once(
-			'readable',
-			finish(() => {
-				const chunk = stream.read();
-				if (chunk === null) return resolve(new Uint8Array());
-				stream.unshift(chunk);
-				resolve(chunk);
-			}),
-		);
-		stream.once(
-			'end',
-			finish(() => resolve(new Uint8Array())),
-		);
-		stream.once('error', (reason) => finish(() => reject(reason))());
-		stream.once(
-			'close',
-			finish(() => reject(new Error(PREMATURE_CLOSE))),
-		);
+	await new Promise<void>((resolve, reject) => {
+		stream.once('readable', () => resolve());
+		stream.once('end', () => resolve());
+		stream.once('error', reject);
+		stream.once('close', () => reject(new Error(PREMATURE_CLOSE)));
 	});
+	const chunk = stream.read();
+	if (chunk !== null) stream.unshift(chunk);
+	return chunk ?? new Uint8Array();
 }
 
 /** Destroys the stream as soon as more than `limit` bytes were read from it by whoever reads it. */

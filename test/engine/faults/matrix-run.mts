@@ -142,7 +142,7 @@ async function runCall(
 	switch (call) {
 		case 'poll': {
 			const task = { taskId, taskType: 'generation', pollInterval: 2, maxWait };
-			return await run('imageWait', { ...task, download: false });
+			return await run('imageWait', { ...task, download: false }, { maxDownloadMb: 1 });
 		}
 		case 'listing':
 			return await run('mediaModels', { limit: 1 });

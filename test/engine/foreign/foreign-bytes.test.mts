@@ -375,6 +375,58 @@ describe('what a gateway responds with', () => {
 		expect(all).not.toContain(KEY.slice(-8));
 	});
 
+	test.each([
+		[{ error: { message: 'no more foxes' } }],
+		[{ error: { detail: 'no more foxes' } }],
+		[{ data: { fail_reason: 'no more foxes' } }],
+	])('a success that holds %j tells its reason, and may have been charged', async (body) => {
+		say = () => [200, JSON.stringify(body)];
+		const message = { type: 'message', parameters: { model: 'm', prompt: 'a fox' } };
+		for (const node of [generation(), message]) {
+			const result = await runChain(host, [{}], [{ ...node, settings: go }]);
+			const [item] = result.json('Node');
+			expect(item!.error).toMatch(/: no more foxes$/);
+			expect(item!.details).toMatchObject({ outcome: 'unknown' });
+		}
+		expect(gateway.requests).toHaveLength(2);
+	});
+
+	test('a submit that says at once that the task has failed is not polled', async () => {
+		say = () => [200, '{"id":"t1","status":"failed","failure_reason":"no more foxes"}'];
+		const node = { ...generation({ mode: 'wait' }), settings: go };
+		const [item] = (await runChain(host, [{}], [node])).json('Node');
+		expect(item!.error).toBe(
+			'The generation task t1 ended with the status "failed": no more foxes',
+		);
+		expect(item!.details).toMatchObject({ taskId: 't1', status: 'failed' });
+		expect(polled()).toEqual([]);
+	});
+
+	test('NaN in a response, as Python writes it, loses no image', async () => {
+		say = () => [200, '{"data":[{"url":"http://h/a.png","score":NaN}],"cost":-Infinity}'];
+		const result = await runChain(host, [{}], [generation()]);
+		expect(result.json('Node')).toMatchObject([{ url: 'http://h/a.png' }]);
+	});
+
+	test('a key that is a word of an address is erased in what is read, not in what is fetched', async () => {
+		const word = 'sunflower';
+		const to = await hostFor(
+			{ baseUrl: gateway.url, apiKey: word },
+			{ binaryMode: 'memory', extraNodeTypes: filesNode },
+		);
+		const url = `/img/${word}/1.png`;
+		say = (path, method) => {
+			if (path.endsWith('.png')) return [200, '<svg xmlns="http://www.w3.org/2000/svg"/>'];
+			return method === 'GET'
+				? [200, '{"success":true,"data":{"items":[]}}']
+				: [200, JSON.stringify({ data: [{ url, note: word }], status: 'completed' })];
+		};
+		const result = await runChain(to, [{}], [generation({ download: true })]);
+		expect(result.error).toBeUndefined();
+		expect(result.json('Node')).toMatchObject([{ url }]);
+		expect(gateway.requests.at(-1)!.url).toBe(url);
+	});
+
 	test.each(['[', '{"a":'])('100,000 times %j is no response', async (opening) => {
 		const closing = opening === '[' ? ']' : '}';
 		const deep = `${opening.repeat(100_000)}1${closing.repeat(100_000)}`;

@@ -227,7 +227,7 @@ describe('what a listing says', () => {
 			{ model: byName('={{ $json.model }}'), prompt: 'a fox', options: { budget: 0.5 } },
 			[{ model: MODEL }, { model: 'other' }],
 		);
-		expect(result.error?.message).toMatch(/estimated cost of 1 exceeds/);
+		expect(result.error?.message).toMatch(/price of the model 'other' is unknown/);
 		expect(posts()).toEqual([]);
 	});
 });

@@ -119,10 +119,12 @@ describe('the image as binary data', () => {
 		);
 	}
 
-	const generate = async (baseUrl: string, options: HostOptions = {}) =>
+	const generate = async (baseUrl: string, options: HostOptions = {}, more = {}) =>
 		await (
 			await hostFor({ baseUrl }, options)
-		).run(workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false } }));
+		).run(
+			workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false, ...more } }),
+		);
 
 	test('a file name from the gateway cannot leave its place', async () => {
 		const hostile = [
@@ -273,5 +275,30 @@ describe('the image as binary data', () => {
 		const [item] = (await generate(own.url)).output(NODE);
 		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);
 		expect(JSON.stringify(item!.json)).not.toContain('base64');
+	});
+
+	test('a web page in place of an image is kept, but not as a web page: it was paid for', async () => {
+		const page = '<html><script>alert(1)</script></html>';
+		const own = await opened(
+			serve((_, response) =>
+				sendJson(response, { data: [{ url: `data:text/html,${encodeURIComponent(page)}` }] }),
+			),
+		);
+		const [item] = (await generate(own.url)).output(NODE);
+		expect((await bench.host.binary(item!)).toString()).toBe(page);
+		expect(item!.binary!.data).toMatchObject({
+			mimeType: 'application/octet-stream',
+			fileName: expect.stringMatching(/\.bin$/),
+		});
+	});
+
+	test('a response may be longer than 64 MB where Max Download Size allows its images', async () => {
+		const bytes = Buffer.concat([TINY_PNG, Buffer.alloc(51 * 1024 * 1024)]);
+		const body = JSON.stringify({ data: [{ b64_json: bytes.toString('base64') }] });
+		const own = await opened(serve((_, response) => void response.end(body)));
+		const [item] = (await generate(own.url)).output(NODE);
+		expect((await bench.host.binary(item!)).equals(bytes)).toBe(true);
+		const small = await generate(own.url, {}, { maxDownloadMb: 1 });
+		expect(messageOf(small)).toMatch(/the response is too large/);
 	});
 });

@@ -205,6 +205,19 @@ describe.each(WAYS)('Retry On Fail, by %s', (way) => {
 		expect(hints).toContainEqual(expect.stringContaining('already paid'));
 	});
 
+	test.each([
+		['is recorded for another try', TRIES, true],
+		['is not stored a second time where there is none', {}, false],
+	])('a response %s', async (_, settings, isRecorded) => {
+		const { data } = await scene.bench.run(
+			{},
+			async (supply) => void (await ask(await supply(), way, hello)),
+			settings,
+		);
+		const stored = JSON.stringify(data.executionData?.contextData ?? {});
+		expect(stored.includes('"text":"51"')).toBe(isRecorded);
+	});
+
 	test('in a loop the same message is a new one', async () => {
 		let runs = 0;
 		await scene.bench.run({}, async (supply) => {
@@ -452,7 +465,7 @@ describe('what arrives', () => {
 
 	test.each([
 		['before a cut', '', 'msg_7\nIt is ***. And'],
-		['inside a list', '[', '[event: message_start\n'],
+		['inside a list', '[', 'msg_7\nIt is ***. And'],
 	])('what arrived of a stream %s shows no part of a key', async (_, before, shown) => {
 		const pieces = ['It is ', KEY.slice(0, 8), KEY.slice(8), '. And'];
 		const event = (type: string, fields: object): string =>

@@ -109,3 +109,24 @@ test('a failed item names them too', async () => {
 		/the model 'Aurora Image 2'.*Did you mean 'aurora/,
 	);
 });
+
+test('n8n renders hints as HTML: the markup of a foreign name is shown as text', async () => {
+	const link = '<a href="https://attacker.example">Sign in again</a>';
+	const { hints } = await failing({ model: byName(link), options: { dryRun: true } });
+	const texts = hints.map(({ message }) => message).join('\n');
+	expect(texts).toContain('&lt;a href="https://attacker.example"&gt;Sign in again&lt;/a&gt;');
+	expect(texts).not.toContain('<a');
+});
+
+test('a batch with many unlisted models shows a few hints, not one for each', async () => {
+	const items = Array.from({ length: 40 }, (_, index) => ({ name: `unlisted-${index}` }));
+	const result = await bench.run(
+		'imageGeneration',
+		{ model: byName('={{ $json.name }}'), prompt: 'a fox' },
+		items,
+		{ onError: 'continueRegularOutput' },
+	);
+	const hints = result.hints(NODE).map(({ message }) => message);
+	expect(hints.length).toBeLessThan(15);
+	expect(hints.some((hint) => /^There are 30 more hints/.test(hint))).toBe(true);
+});

@@ -67,6 +67,21 @@ const MODELS = [
 		media_type: 'image',
 		billing: { unit: 'second', mode: 'price', value: 9 },
 	},
+	{
+		model: 'in words',
+		media_type: 'image',
+		billing: { unit: 'image', mode: 'price', value: '0.03' },
+	},
+	{
+		model: 'below zero',
+		media_type: 'image',
+		billing: { unit: 'image', mode: 'price', value: -1 },
+	},
+	{
+		model: 'thirds',
+		media_type: 'image',
+		billing: { unit: 'request', mode: 'price', value: 0.05 },
+	},
 ];
 
 let gateway: Gateway;
@@ -404,13 +419,24 @@ describe('a run does not depend on the listing', () => {
 
 	test.each(bad)('%s: all go through with one hint', async (_, fault, message) => {
 		const own = await another({ faults: [{ call: 'listing', ...fault }] });
-		const options = { timeout: fault.kind === 'silence' ? 3 : 60, budget: 0.000_1 };
+		const options = { timeout: fault.kind === 'silence' ? 3 : 60 };
 		const result = await make(SLASH, { options }, times(20), {}, own.host);
 		expect(result.error).toBeUndefined();
 		expect(result.output(NODE)).toHaveLength(20);
 		expect([own.gateway.paid, own.gateway.count('listing')]).toEqual([20, 1]);
 		expect(hintsOf(result)).toEqual([expect.stringMatching(message)]);
 		expect(hintsOf(result)[0]).toMatch(/^The requests weren't checked/);
+	});
+
+	test.each(bad)('%s: with a budget nothing is sent, and the error says why', async (...row) => {
+		const [, fault, message] = row;
+		const own = await another({ faults: [{ call: 'listing', ...fault }] });
+		const options = { timeout: fault.kind === 'silence' ? 3 : 60, budget: 100 };
+		const error = errorOf(await make(SLASH, { options }, [{}], {}, own.host));
+		expect(error.message).toBe(`'Budget' is set, but the price of the model '${SLASH}' is unknown`);
+		expect(error.description).toMatch(message);
+		expect(error.description).toMatch(/remove 'Budget' from the options/);
+		expect(paidRequests(own.gateway)).toEqual([]);
 	});
 
 	const UNPUBLISHED = /^The gateway doesn't list the model 'Haus.*', so the request wasn't checked/;
@@ -463,11 +489,12 @@ describe('a run does not depend on the listing', () => {
 			),
 		);
 		const to = await hostAt(own.url);
-		const parameters = { ...form({ size: '1x1', steps: 3 }), options: { n: 2, budget: 1 } };
+		const parameters = { ...form({ size: '1x1', steps: 3 }), options: { n: 2 } };
 		for (const type of ['imageGeneration', 'imageEdit']) {
 			const items = [{ files: { data: { bytes: TINY_PNG } } }];
 			const result = await make('odd', parameters, items, {}, to, type);
-			expect([result.error, hintsOf(result)]).toEqual([undefined, []]);
+			const hints = ['Item 0: the gateway returned 1 of 2 images.'];
+			expect([result.error, hintsOf(result)]).toEqual([undefined, hints]);
 			expect(result.json(NODE)[0]).not.toHaveProperty('estimatedCost');
 		}
 	});
@@ -542,6 +569,16 @@ describe('the cost', () => {
 		expect(costs(result)).toEqual(wanted);
 	});
 
+	test.each(['sync', 'wait'])('%s: what the images cost adds up to the price', async (mode) => {
+		const parameters = { mode, options: { n: 3, pollInterval: 1 } };
+		const result = await make('thirds', parameters, times(100));
+		const found = costs(result) as number[];
+		expect(found).toHaveLength(300);
+		const sum = found.reduce((total, cost) => total + cost, 0);
+		expect(Math.abs(sum - 5)).toBeLessThan(1e-9);
+		expect(new Set(found)).toEqual(new Set([0.016667, 0.016666]));
+	});
+
 	test('of an edit', async () => {
 		const result = await edit('strict', { data: { bytes: TINY_PNG } });
 		expect(costs(result)).toEqual([0.1]);
@@ -583,13 +620,30 @@ describe('the cost', () => {
 		expect(gateway.paid).toBe(1);
 	});
 
-	test.each(['multiple', 'by the second', 'bare'])(
-		'a budget does not stop what has no price: %s',
-		async (model) => {
-			const result = await make(model, { options: { budget: 0.001 } });
-			expect([result.error, gateway.paid]).toEqual([undefined, 1]);
-		},
-	);
+	test.each([
+		['a multiplier', 'multiple', 'no fixed price'],
+		['a price by the second', 'by the second', 'no fixed price'],
+		['a price as text', 'in words', 'no fixed price'],
+		['a negative price', 'below zero', 'no fixed price'],
+		['no price', 'bare', 'no fixed price'],
+		['an unlisted model', 'nobody knows it', "doesn't list this model"],
+	])('with a budget, %s is an error before anything is sent', async (_, model, why) => {
+		const { message, description } = errorOf(await make(model, { options: { budget: 100 } }));
+		expect(message).toBe(`'Budget' is set, but the price of the model '${model}' is unknown`);
+		expect(description).toContain(why);
+		expect(description).toContain("remove 'Budget' from the options");
+		expect(paidRequests()).toEqual([]);
+	});
+
+	test('without a fixed price an item fails alone where the node goes on', async () => {
+		const go = { onError: 'continueErrorOutput' } as const;
+		const items = [{ json: { model: SLASH } }, { json: { model: 'bare' } }];
+		const parameters = { model: byName('={{ $json.model }}'), options: { budget: 0.03 } };
+		const result = await make(SLASH, parameters, items, go);
+		expect([result.json(NODE, 0).length, result.json(NODE, 1).length]).toEqual([1, 1]);
+		expect(result.json(NODE, 1)[0]?.error).toMatch(/price of the model 'bare' is unknown/);
+		expect(gateway.paid).toBe(1);
+	});
 
 	test('a second try counts only what has not been paid', async () => {
 		gateway.setFaults([

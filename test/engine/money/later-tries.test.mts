@@ -120,12 +120,48 @@ describe('an expression that gives another prompt and number in each try', () =>
 		expect(bench.gateway.count('sync')).toBe(3);
 	});
 
-	test('n8n’s Retry of a changed parameter, of another file or of another account is a new request', async () => {
+	test.each<[string, object]>([
+		['Max Wait', { options: { ...random.options, maxWait: 900 } }],
+		['Poll Interval', { options: { ...random.options, pollInterval: 4 } }],
+		['Add Summary', { options: { n: random.options.n } }],
+		['File Name', { options: { ...random.options, fileName: 'another' } }],
+		['Concurrency and Timeout', { options: { ...random.options, concurrency: 3, timeout: 60 } }],
+		['Asynchronous Flag', { options: { ...random.options, asyncFlag: 'header' } }],
+		['Download', { download: true }],
+		['Mode', { mode: 'wait' }],
+	])('n8n’s Retry with another %s pays only for what is missing', async (_, change) => {
+		refuseFirst();
+		const failed = await bench.run('imageGeneration', random, ITEMS);
+		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+		const [sent] = Object.keys(bench.gateway.paidByPrompt);
+		const result = await bench.host.retry(
+			failed,
+			workflowOf('imageGeneration', { ...random, ...change }),
+		);
+		expect(result.json(NODE).at(-1)?.prompt).toBe(sent);
+		expect(bench.gateway.paid).toBe(2);
+	});
+
+	test('n8n’s Retry with a renewed key pays only for what is missing', async () => {
+		const [one, other] = bench.gateway.keys;
+		const credential = { baseUrl: bench.gateway.url, apiKey: one };
+		const host = await hostFor({}, { credentials: { mediaGatewayApi: credential } });
+		refuseFirst();
+		const failed = await host.run(workflowOf('imageGeneration', random), { input: INPUT });
+		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+		credential.apiKey = other;
+		const result = await host.retry(failed);
+		expect([result.error, bench.gateway.paid]).toEqual([undefined, 2]);
+	});
+
+	test('n8n’s Retry of a changed parameter, of another file or of another credential is a new request', async () => {
 		const [one, other] = bench.gateway.keys;
 		const credential = { baseUrl: bench.gateway.url, apiKey: one };
 		const credentials = { mediaGatewayApi: credential };
 		const host = await hostFor({}, { credentials });
-		const workflow = (prompt: string) => workflowOf('imageEdit', { ...random, prompt });
+		const workflow = (prompt: string, settings: Settings = {}) =>
+			workflowOf('imageEdit', { ...random, prompt }, settings);
+		const elsewhere = { credentials: { mediaGatewayApi: { id: 'other', name: 'Other' } } };
 		const input = INPUT.map((item) => ({
 			...item,
 			binary: { data: { data: TINY_PNG.toString('base64'), mimeType: 'image/png' } },
@@ -143,7 +179,7 @@ describe('an expression that gives another prompt and number in each try', () =>
 		expect(await paidBy(async () => await host.retry(failed))).toBe(1);
 		expect(await paidBy(async () => await host.retry(failed, workflow(`${RANDOM}!`)))).toBe(2);
 		credential.apiKey = other;
-		expect(await paidBy(async () => await host.retry(failed))).toBe(2);
+		expect(await paidBy(async () => await host.retry(failed, workflow(RANDOM, elsewhere)))).toBe(2);
 		credential.apiKey = one;
 		const entry = failed.data.executionData!.nodeExecutionStack[0]!;
 		entry.data.main![0]![1]!.binary!.data!.data = Buffer.concat([

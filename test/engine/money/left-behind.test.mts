@@ -1,6 +1,6 @@
 /** What a run that ends early says of what it leaves behind: only what is true, a line each. */
 import '../fast-time.mjs';
-import { paymentsInWords, type Payment } from '../../../nodes/shared/run/paid.js';
+import { describePayments, type ItemPayment } from '../../../nodes/shared/payments/payment.js';
 import { opened } from '../opened.mjs';
 import {
 	byName,
@@ -61,7 +61,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		submittedAt: '',
 	});
 	const url = (nth: number) => ({ url: `https://images.example/${nth}.png?a=1&copy=2` });
-	const payments: Payment[] = [
+	const payments: ItemPayment[] = [
 		{ itemIndex: 6, paid: { task: task('t6'), images: [url(1), url(2)] } },
 		{ itemIndex: 5, paid: undefined },
 		{ itemIndex: 4, paid: { task: task('t4'), failed: true } },
@@ -70,7 +70,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		{ itemIndex: 1, paid: { unknown: { message: '', description: '', taskId: 't1' } } },
 		{ itemIndex: 0, paid: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
 	];
-	expect(paymentsInWords(payments).split('\n')).toEqual([
+	expect(describePayments(payments).split('\n')).toEqual([
 		'Image tasks that have finished or are still running. Image Wait gets their images:',
 		'item 2: edit task t2',
 		'Finished images:',
@@ -81,7 +81,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		'item 1: the outcome of the request is unknown; its response contains the ID t1',
 		'item 5: the request was in progress',
 	]);
-	expect(paymentsInWords([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');
+	expect(describePayments([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');
 });
 
 test('an image without an address is had by its task, which outlives the data of the execution', () => {
@@ -90,7 +90,8 @@ test('an image without an address is had by its task, which outlives the data of
 	const other = { url: 'https://images.example/2.png' };
 	const heading =
 		'Image tasks that have finished or are still running. Image Wait gets their images:';
-	const words = (paid: Payment['paid']) => paymentsInWords([{ itemIndex: 0, paid }]).split('\n');
+	const words = (paid: ItemPayment['paid']) =>
+		describePayments([{ itemIndex: 0, paid }]).split('\n');
 	const byTask = [heading, 'item 0: generation task t'];
 	expect(words({ task, images: [inside] })).toEqual(byTask);
 	expect(words({ task, items: [{ json: {} }, { json: {} }] })).toEqual(byTask);

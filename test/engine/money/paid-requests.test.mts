@@ -2,12 +2,14 @@
 import '../fast-time.mjs';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { opened } from '../opened.mjs';
 import {
 	byName,
 	hostFor,
 	MODEL,
 	NODE,
 	openBench,
+	sendJson,
 	serve,
 	TINY_PNG,
 	workflowOf,
@@ -166,25 +168,54 @@ describe('Retry On Fail', () => {
 		expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 1, 'number 1.': 1 });
 	});
 
-	test('the price is known only in the next try: what was paid for comes out, the rest fails', async () => {
+	test('with a budget and no listing nothing is sent; the next try has the prices', async () => {
 		// At another address: the listing is kept for a while.
 		const own = await openBench();
-		own.gateway.setFaults([
-			{ call: 'listing', kind: 'status', status: 403, times: 1 },
-			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
-		]);
-		const options = { budget: 0.000001, budgetPeriod: 'run' };
+		own.gateway.setFaults([{ call: 'listing', kind: 'status', status: 403, times: 1 }]);
 		const result = await own.run(
 			'imageGeneration',
-			{ prompt: PROMPT, download: false, options },
+			{ prompt: PROMPT, download: false, options: { budget: 0.08 } },
 			asItems('number 0.', 'number 1.'),
 			{ ...RETRY, onError: 'continueRegularOutput' },
 		);
 		await own.close();
-		const [unpaid, paid] = result.json(NODE);
-		expect(unpaid!.error).toMatch(/exceeds the budget/);
-		expect(paid).toMatchObject({ prompt: 'number 1.', url: expect.stringMatching(/^http/) });
-		expect(own.gateway.paidByPrompt).toEqual({ 'number 1.': 1 });
+		expect(promptsOf(result)).toEqual(['number 0.', 'number 1.']);
+		expect(own.gateway.requests.map(({ call }) => call)).toEqual([
+			...['listing', 'listing'],
+			...['sync', 'sync'],
+		]);
+	});
+
+	test('the listing is down in the next try: what was paid for comes out all the same', async () => {
+		// The listing is kept for a while.
+		let asked = 0;
+		const prices = await opened(
+			serve((_, response) => {
+				asked += 1;
+				response.setHeader('cache-control', 'no-store');
+				const billing = { unit: 'image', mode: 'price', value: 0.04 };
+				if (asked > 1) return sendJson(response, {}, 403);
+				const items = [{ model: MODEL, media_type: 'image', billing }];
+				sendJson(response, { success: true, data: { items, total: 1 } });
+			}),
+		);
+		const to = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: prices.url });
+		bench.gateway.setFaults([
+			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+		const result = await to.run(
+			workflowOf(
+				'imageGeneration',
+				{ prompt: PROMPT, download: false, options: { budget: 1 } },
+				{ ...RETRY, onError: 'continueRegularOutput' },
+			),
+			{ input: asItems('number 0.', 'number 1.').map((json) => ({ json })) },
+		);
+		expect(result.json(NODE).map(({ error, prompt }) => error ?? prompt)).toEqual([
+			expect.stringMatching(/price of the model 'aurora-image-1' is unknown/),
+			'number 1.',
+		]);
+		expect(bench.gateway.paidByPrompt).toEqual({ 'number 1.': 1 });
 	});
 });
 
@@ -239,7 +270,7 @@ describe("n8n's Retry of a failed execution", () => {
 			'imageGeneration',
 			{
 				prompt: '={{ $itemIndex === 2 ? "number 0." : "number 2." }}',
-				options: { budget: 0.000001, budgetPeriod: 'run' },
+				options: { budget: 0.000001 },
 			},
 			{ onError: 'continueRegularOutput' },
 		);
@@ -254,7 +285,6 @@ describe("n8n's Retry of a failed execution", () => {
 
 	test.each([
 		['the model', { model: byName('plain-image') }],
-		['the mode', WAIT],
 		['an extra field', { options: { extraFields: '{"seed":7}' } }],
 		['the number of images', { options: { n: 2 } }],
 	])('with %s changed: everything is sent', async (_, change) => {
@@ -266,6 +296,55 @@ describe("n8n's Retry of a failed execution", () => {
 			workflowOf('imageGeneration', { prompt: PROMPT, ...change, options }),
 		);
 		expect(bench.gateway.paid).toBe(before + 3);
+	});
+
+	test.each<[from: 'sync' | 'submit', parameters: object, to: object]>([
+		['sync', {}, WAIT],
+		['submit', WAIT, { mode: 'sync' }],
+		['submit', WAIT, { mode: 'submit' }],
+		['submit', { mode: 'submit' }, WAIT],
+		['submit', { mode: 'submit', options: { asyncFlag: 'header' } }, { mode: 'sync' }],
+	])('in another mode: what was paid for comes out (%s, %j, %j)', async (call, parameters, to) => {
+		const failed = await failing(call, { kind: 'status', status: 400 }, parameters);
+		const result = await bench.host.retry(
+			failed,
+			workflowOf('imageGeneration', { prompt: PROMPT, ...to }),
+		);
+		expect(promptsOf(result)).toEqual(['number 0.', 'number 1.', 'number 2.']);
+		expect(bench.gateway.paidByPrompt).toEqual({
+			'number 0.': 1,
+			'number 1.': 1,
+			'number 2.': 1,
+		});
+		if ((to as typeof WAIT).mode === 'submit') return;
+		expect(result.json(NODE).every(({ url }) => String(url).startsWith('http'))).toBe(true);
+	});
+
+	test.each([
+		['has expired: its task gives a new one', '/second.png'],
+		['is all that is left of its task: it is used', '/first.png'],
+	])('the address of an image %s', async (_, there) => {
+		let isRetry = false;
+		const own = await serve(({ method, url }, response) => {
+			if (method === 'POST') return sendJson(response, { id: 'task' });
+			if (url === there && isRetry) {
+				return response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
+			}
+			if (url?.endsWith('.png')) return sendJson(response, {}, 403);
+			const address = isRetry ? '/second.png' : '/first.png';
+			if (isRetry && address !== there) return sendJson(response, { error: { message: '' } }, 403);
+			return sendJson(response, { id: 'task', status: 'completed', data: [{ url: address }] });
+		});
+		const host = await hostFor({ baseUrl: own.url });
+		const parameters = { model: byName(MODEL), prompt: 'a fox', ...WAIT };
+		const failed = await host.run(workflowOf('imageGeneration', parameters));
+		expect(failed.status).toBe('error');
+		isRetry = true;
+		const result = await host.retry(failed).finally(async () => await own.close());
+		const [item] = result.output(NODE);
+		expect(item?.json.url).toBe(there);
+		expect(item?.binary?.data?.mimeType).toBe('image/png');
+		expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 	});
 
 	test('an unknown outcome was looked at by a person, and is sent again', async () => {
@@ -294,7 +373,9 @@ describe("n8n's Retry of a failed execution", () => {
 		const before = bench.gateway.paid;
 		const [, second] = bench.gateway.keys;
 		const other = await openBench({ credential: { baseUrl: bench.gateway.url, apiKey: second } });
-		const result = await other.host.retry(failed).finally(async () => await other.close());
+		const credentials = { mediaGatewayApi: { id: 'other', name: 'Other' } };
+		const edited = workflowOf('imageGeneration', { prompt: PROMPT }, { credentials });
+		const result = await other.host.retry(failed, edited).finally(async () => await other.close());
 		expect(result.error).toBeUndefined();
 		expect(bench.gateway.paid).toBe(before + 3);
 	});

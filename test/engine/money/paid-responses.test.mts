@@ -54,11 +54,11 @@ beforeEach(() => {
 });
 afterAll(async () => await server.close());
 
-async function run(type: NodeName, parameters: object, settings = {}) {
+async function run(type: NodeName, parameters: object, settings = {}, items = 1) {
 	const host = await hostFor({ baseUrl: server.url });
 	const model = type === 'message' ? {} : { model: byName(MODEL) };
 	const workflow = workflowOf(type, { ...model, ...parameters }, settings);
-	return await host.run(workflow, { input: [{ json: {} }] });
+	return await host.run(workflow, { input: Array.from({ length: items }, () => ({ json: {} })) });
 }
 
 describe('a task ID is found wherever it stands', () => {
@@ -80,6 +80,28 @@ describe('a task ID is found wherever it stands', () => {
 		const waited = await run('imageGeneration', { ...PROMPT, mode: 'wait' });
 		expect(waited.output(NODE)[0]?.binary).toBeDefined();
 		expect(posts).toBe(2);
+	});
+});
+
+describe('what came is not what was asked for: a hint says so', () => {
+	const warnings = (result: Awaited<ReturnType<typeof run>>): string[] =>
+		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? [message] : []));
+	const options = { ...PROMPT.options, n: 4 };
+
+	test.each(['sync', 'wait'])('fewer images (%s)', async (mode) => {
+		reply = mode === 'sync' ? { data: [{ url: '/one.png' }] } : { id: 'task_1' };
+		const fewer = await run('imageGeneration', { ...PROMPT, mode, options });
+		expect(warnings(fewer)).toEqual(['Item 0: the gateway returned 1 of 4 images.']);
+		expect(warnings(await run('imageGeneration', { ...PROMPT, mode }))).toEqual([]);
+	});
+
+	test('one task ID for two items', async () => {
+		reply = { id: 'task_1' };
+		const twice = await run('imageGeneration', { ...PROMPT, mode: 'submit' }, {}, 2);
+		expect(warnings(twice)).toEqual([
+			'The gateway gave items 0 and 1 the same task ID, task_1. Check whether the images match their prompts.',
+		]);
+		expect(warnings(await run('imageGeneration', { ...PROMPT, mode: 'submit' }))).toEqual([]);
 	});
 });
 
@@ -247,7 +269,7 @@ test('they come out even if the next try cannot prepare the item any more', asyn
 	const [failed, item] = result.output(NODE);
 	expect(failed?.json.error).toMatch(/404/);
 	expect(item?.pairedItem).toEqual({ item: 1 });
-	expect(item?.json.summary).toMatchObject({ images: 1, takenOverItems: 1, failedItems: 1 });
+	expect(item?.json.summary).toMatchObject({ images: 1, reusedItems: 1, failedItems: 1 });
 	expect(await host.binary(item!)).toEqual(TINY_PNG);
 });
 

@@ -40,7 +40,7 @@ test.each(['sync', 'wait'])('%s: images, tasks, cost; a hint without being asked
 		tasks: mode === 'sync' ? 0 : 3,
 		estimatedCost: cost(6),
 		rateLimitedRequests: 0,
-		takenOverItems: 0,
+		reusedItems: 0,
 		failedItems: 0,
 	});
 	const tasks = mode === 'sync' ? '' : '3 tasks; ';
@@ -86,7 +86,7 @@ test('failed items: refused, failed at the gateway, of unknown outcome, not down
 		tasks: 3,
 		estimatedCost: cost(4),
 		rateLimitedRequests: 0,
-		takenOverItems: 0,
+		reusedItems: 0,
 		failedItems: 5,
 	});
 });
@@ -117,7 +117,7 @@ test('Retry On Fail: what an earlier try has paid for counts once, and is named'
 	expect(summaryIn(result)).toMatchObject({
 		images: 3,
 		estimatedCost: cost(3),
-		takenOverItems: 2,
+		reusedItems: 2,
 		failedItems: 0,
 	});
 });
@@ -137,7 +137,7 @@ test('Submit Only and Image Wait: the tasks of the one are the images of the oth
 		tasks: 2,
 		estimatedCost: cost(2),
 		rateLimitedRequests: 0,
-		takenOverItems: 0,
+		reusedItems: 0,
 		failedItems: 0,
 	});
 	expect(waited.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual([PRICE, PRICE]);
@@ -191,7 +191,7 @@ test('an edit says the same; a dry run has done nothing', async () => {
 		images: 0,
 		tasks: 0,
 		rateLimitedRequests: 0,
-		takenOverItems: 0,
+		reusedItems: 0,
 		failedItems: 0,
 	});
 	expect(hintsOf(dry)).toEqual([]);

@@ -122,7 +122,7 @@ describe('submitted and waited for in one node', () => {
 			images: 4,
 			tasks: 3,
 			estimatedCost: 0.24,
-			takenOverItems: 0,
+			reusedItems: 0,
 			failedItems: 1,
 		});
 		// A check may end while the response to one of its polls is on its way.

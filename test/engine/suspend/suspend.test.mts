@@ -77,7 +77,7 @@ describe('killed in a check', () => {
 		for (const item of result.output('Done')) expect(item.binary).toHaveProperty('data');
 		expect(result.json('Failed')).toMatchObject([{ taskId: ids[2], details: { taskId: ids[2] } }]);
 		expect(bench.gateway.paid).toBe(3);
-		// What was finished before the second crash was in the watcher's notes.
+		// What was finished before the second crash was in the notes of the checks.
 		expect(bench.gateway.count('download')).toBe(4);
 	});
 
@@ -103,17 +103,17 @@ describe('killed in a check', () => {
 		expect(checks()).toBe(6);
 	});
 
-	test('no way of the keeper leads back: an error of the engine itself cannot go round', async () => {
+	test('no way of the supervisor leads back: an error of the engine itself cannot go round', async () => {
 		const ids = await bench.submit('a fox');
 		await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
-		const keeper = children.find((child) => child.workflow.name?.includes('waiting'))!;
+		const supervisor = children.find((child) => child.workflow.name?.includes('waiting'))!;
 		const next = (name: string): string[] =>
-			(keeper.workflow.connections[name]?.main ?? []).flat().flatMap((to) => to?.node ?? []);
+			(supervisor.workflow.connections[name]?.main ?? []).flat().flatMap((to) => to?.node ?? []);
 		const longest = (name: string, before: string[]): number => {
 			expect(before).not.toContain(name);
 			return 1 + Math.max(0, ...next(name).map((node) => longest(node, [...before, name])));
 		};
-		// The start, one for each watcher, one that gives up, and what follows.
+		// The start, one for each start of the checks, one that gives up, and what follows.
 		expect(longest('Start', [])).toBe(1 + 21 + 1 + 1);
 	});
 
@@ -128,7 +128,7 @@ describe('killed in a check', () => {
 		for (const id of ids) expect(description).toContain(id);
 	});
 
-	test('the keeper itself ends as what n8n makes of it: an error, or tasks to wait for', async () => {
+	test('the supervisor itself ends as what n8n makes of it: an error, or tasks to wait for', async () => {
 		crashIn = 'waiting';
 		for (const crash of ['error', 'output'] as const) {
 			const ids = await bench.submit('a fox');
@@ -150,9 +150,9 @@ describe('while it is suspended', () => {
 		const items = ids.map((taskId) => ({ taskId, taskType: 'generation', model: 'aurora' }));
 		const waiting = await suspended(workflow('imageWait'), items);
 		expect(waiting.json(NODE)).toEqual(items);
-		const { waitingChildExecutionIds: [keeper] = [] } =
+		const { waitingChildExecutionIds: [supervisor] = [] } =
 			waiting.data.executionData!.nodeExecutionStack[0]!.metadata!;
-		expect(keeper).toEqual(expect.any(String));
+		expect(supervisor).toEqual(expect.any(String));
 	});
 
 	test.each([
@@ -186,12 +186,12 @@ describe('while it is suspended', () => {
 		expect(bench.gateway.count('poll')).toBeLessThan(15);
 	});
 
-	test('the watcher of a keeper that was deleted ends with an error that names the tasks', async () => {
+	test('the checks of a supervisor that was deleted end with an error that names the tasks', async () => {
 		const ids = await bench.submit('a fox [slow 300]');
 		const waiting = await suspended(workflow('imageWait'), asItems(ids));
-		const [keeper] = waiting.data.executionData!.nodeExecutionStack[0]!.metadata!
+		const [supervisor] = waiting.data.executionData!.nodeExecutionStack[0]!.metadata!
 			.waitingChildExecutionIds as [string];
-		onCheck = (check) => void (check === 3 && bench.host.delete(keeper));
+		onCheck = (check) => void (check === 3 && bench.host.delete(supervisor));
 		await bench.host.resume(waiting);
 		const { message, description } = errorOf(children.find(({ error }) => error !== undefined)!);
 		expect(message).toBe('The execution that held these image tasks was deleted');

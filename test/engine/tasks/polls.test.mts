@@ -48,6 +48,7 @@ async function run(
 		return {
 			items: result.json(NODE, 0),
 			failed: result.json(NODE, 1),
+			hints: result.hints(NODE).map(({ message }) => message),
 			paths: server.requests.map(({ url }) => url),
 			seconds: (performance.now() - before) / 1000,
 		};
@@ -253,6 +254,96 @@ test('one ID as generation, as edit, as both and twice in a batch', async () => 
 			`http://h.example/${kind}`,
 		]),
 	);
+});
+
+describe('completed', () => {
+	const EMPTY = { status: 'completed', data: [] };
+
+	test('with an empty list, a task may list its image a moment later', async () => {
+		for (const ask of [wait, query]) {
+			const { items, failed } = await ask((response, _, nth) =>
+				sendJson(response, nth === 1 ? EMPTY : done()),
+			);
+			expect(failed).toEqual([]);
+			expect(items).toHaveLength(1);
+		}
+	});
+
+	test('without an image for a few seconds, it fails, and the error has its response', async () => {
+		const picture = 'http://h.example/elsewhere.png';
+		const body = { status: 'completed', result: { picture, preview: 'iVBORw0K'.repeat(400) } };
+		for (const ask of [wait, query]) {
+			const { failed, paths, seconds } = await ask(
+				(response) => sendJson(response, body),
+				[{ taskId: 't', taskType: 'edit' }],
+			);
+			const [{ error, details } = {}] = failed;
+			expect(error).toMatch(
+				/^The edit task t ended with the status "completed" but without an image/,
+			);
+			const { response } = details as { response: string };
+			expect(response).toContain(picture);
+			expect(response).not.toContain('iVBORw0KiVBORw0K');
+			expect(seconds).toBeGreaterThanOrEqual(5);
+			expect(paths.length).toBeLessThan(10);
+		}
+	});
+
+	test('without an image at the deadline is not called open', async () => {
+		const { failed } = await wait((response) => sendJson(response, EMPTY), undefined, {
+			maxWait: 3,
+		});
+		expect(failed[0]?.error).toMatch(/but without an image/);
+	});
+});
+
+describe('a response that names another task', () => {
+	const body = (id: string) => ({ id, ...done(id) });
+
+	const both = [{ taskId: 't' }, { taskId: 'other' }].map((item) => ({
+		...item,
+		taskType: 'generation',
+	}));
+
+	test('of the same run is not taken for the one that was asked about', async () => {
+		for (const ask of [wait, query]) {
+			const { items, failed } = await ask((response) => sendJson(response, body('other')), both);
+			expect(items).toMatchObject([{ taskId: 'other' }]);
+			expect(failed[0]?.error).toContain("The gateway's response is about task other, not task t");
+			expect(failed[0]?.details).toMatchObject({ taskId: 't' });
+		}
+	});
+
+	test('that nobody asked about is taken, with a hint: a gateway may have two IDs', async () => {
+		for (const ask of [wait, query]) {
+			const { items, hints } = await ask((response) => sendJson(response, body('upstream')));
+			expect(items).toMatchObject([{ taskId: 't' }]);
+			expect(hints.join()).toContain('task t names another task, upstream');
+		}
+	});
+
+	test('beside its own is taken', async () => {
+		for (const ask of [wait, query]) {
+			const { items, hints } = await ask((response) =>
+				sendJson(response, { task_id: 't', ...body('upstream') }),
+			);
+			expect(items).toMatchObject([{ taskId: 't' }]);
+			expect(hints.join()).not.toContain('another task');
+		}
+	});
+});
+
+test('a task that many items name is polled once for all of them', async () => {
+	const items = Array.from({ length: 300 }, () => ({ taskId: 't', taskType: 'generation' }));
+	const reply: Reply = (response, _, nth) =>
+		sendJson(response, nth < 3 ? { status: 'queued' } : done());
+	const waited = await wait(reply, items);
+	expect(waited.items).toHaveLength(300);
+	// Items are begun in turns: at worst one more poll for those that are begun after the last.
+	expect(waited.paths.length).toBeLessThan(6);
+	const queried = await query(reply, items);
+	expect(queried.items).toHaveLength(300);
+	expect(queried.paths).toHaveLength(1);
 });
 
 describe('at the deadline', () => {

@@ -166,7 +166,7 @@ describe('a free request is sent again', () => {
 
 	test('but not where asking again is of no use', async () => {
 		const { clock, client, sent } = clientFor([response(404), accepted]);
-		const { outcome, attempts } = await clock.run(client.sendWithRetry(free));
+		const { outcome, attempts } = await clock.run(client.request(free));
 		expect([outcome, attempts, sent.length]).toEqual([response(404), 1, 1]);
 	});
 });
@@ -183,16 +183,29 @@ describe('Retry-After', () => {
 		expect(sent[1].at).toBeGreaterThanOrEqual(ms);
 	});
 
-	test('of an hour ends this request, and does not hold back the others', async () => {
+	describe('of an hour', () => {
 		const refusal = response(429, TOO_OFTEN, { 'retry-after': '3600' });
-		const { clock, client, sent } = clientFor([refusal, accepted], 1);
-		const refused = client.send(paid).catch((error: GatewayError) => error.problem.httpCode);
-		await expect(clock.run(Promise.all([refused, client.send(paid)]))).resolves.toEqual([
-			429,
-			{ id: 't1', status: 'queued' },
-		]);
-		expect(sent).toHaveLength(2);
-		expect(clock.now()).toBeLessThan(5000);
+
+		test('ends the other paid requests as well: what was said to the first is said to them', async () => {
+			const { clock, client, sent } = clientFor([refusal, accepted], 1);
+			const codes = Array.from({ length: 50 }, async () =>
+				client.send(paid).catch((error: GatewayError) => error.problem.httpCode),
+			);
+			await expect(clock.run(Promise.all(codes))).resolves.toEqual(codes.map(() => 429));
+			expect(sent).toHaveLength(1);
+			expect(clock.now()).toBeLessThan(2000);
+		});
+
+		test('does not hold back what was paid for, and is over after that hour', async () => {
+			const { clock, client, sent } = clientFor([refusal, accepted], 1);
+			const refused = client.send(paid).catch((error: GatewayError) => error.problem.httpCode);
+			const ends = await clock.run(Promise.all([refused, client.send(free)]));
+			expect(ends).toEqual([429, { id: 't1', status: 'queued' }]);
+			expect(clock.now()).toBeLessThan(5000);
+			await clock.pass(3_600_000);
+			await expect(clock.run(client.send(paid))).resolves.toMatchObject({ id: 't1' });
+			expect(sent).toHaveLength(3);
+		});
 	});
 });
 
@@ -202,7 +215,7 @@ test.each([
 ])('between two 429, %s', async (_name, between, least, most) => {
 	const refusal = response(429, TOO_OFTEN);
 	const { clock, client } = clientFor(Array.from({ length: 9 }, () => [refusal, between]).flat());
-	for (let times = 0; times < 18; times += 1) await clock.run(client.sendOnce(free));
+	for (let times = 0; times < 18; times += 1) await clock.run(client.attempt(free));
 	expect(clock.now()).toBeGreaterThan(least);
 	expect(clock.now()).toBeLessThan(most);
 });
@@ -213,13 +226,15 @@ test('another way to make the attempts is used for each of them', async () => {
 		.fn<Promise<Outcome>, []>()
 		.mockResolvedValueOnce(response(502))
 		.mockResolvedValueOnce(response(200, { fileName: 'boat.png' }));
-	await expect(clock.run(client.send(free, another))).resolves.toEqual({ fileName: 'boat.png' });
+	await expect(clock.run(client.send(free, { sendOnce: another }))).resolves.toEqual({
+		fileName: 'boat.png',
+	});
 	expect(sent).toHaveLength(0);
 });
 
 test('one attempt is one attempt, with its own time-out', async () => {
 	const { clock, client, sent } = clientFor([response(502), accepted]);
-	await expect(clock.run(client.sendOnce(free, () => 1234))).resolves.toEqual(response(502));
+	await expect(clock.run(client.attempt(free, () => 1234))).resolves.toEqual(response(502));
 	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
 });
 
@@ -270,10 +285,10 @@ describe('an address from which nothing of use has come in this run', () => {
 	): Promise<{ ms: number; attempts: number; outcome: Outcome }> {
 		const { clock, client, sent } = clientFor(outcomes);
 		const [plan, ...before] = [...plans].reverse() as [RequestPlan, ...RequestPlan[]];
-		for (const earlier of before) await clock.run(client.sendWithRetry(earlier));
+		for (const earlier of before) await clock.run(client.request(earlier));
 		const from = clock.now();
 		const already = sent.length;
-		const { outcome } = await clock.run(client.sendWithRetry(plan, undefined, isForPaid));
+		const { outcome } = await clock.run(client.request(plan, { isForPaid }));
 		return { ms: clock.now() - from, attempts: sent.length - already, outcome };
 	}
 
@@ -298,7 +313,7 @@ describe('an address from which nothing of use has come in this run', () => {
 				return fault('notFound');
 			},
 		});
-		const all = Array.from({ length: 50 }, async () => await client.sendWithRetry(paid));
+		const all = Array.from({ length: 50 }, async () => await client.request(paid));
 		await clock.run(Promise.all(all));
 		// Fifty of them, ten at a time.
 		expect(clock.now()).toBeLessThanOrEqual(2000 + 4800 + 2000 * 5);

@@ -1,4 +1,9 @@
-import { carried, isGone, type Sightings } from '../../../gateway/client/missingTasks.js';
+import {
+	carried,
+	isGone,
+	staysEmpty,
+	type Sightings,
+} from '../../../gateway/client/missingTasks.js';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
 import { response, fault, page } from '../virtual-gateway.mjs';
 
@@ -53,4 +58,15 @@ test('the next wait, on another clock, goes on where this one has stopped, if th
 	expect([1, 2].map((round) => isGone(later, 1_000_000 + 60_000 * round))).toEqual([false, false]);
 	expect(isGone(later, 1_180_000)).toBe(true);
 	expect(carried({ bornAt: 0, misses: 3, missingSince: 5 }, 0)).toEqual({});
+});
+
+test('a completed task has a few seconds to list its image, also over two waits', () => {
+	const task: Sightings = { seen: true };
+	expect([0, 4, 5].map((seconds) => staysEmpty(task, 1000 * seconds))).toEqual([
+		false,
+		false,
+		true,
+	]);
+	const later = carried({ seen: true, emptySince: 0 }, 900_000);
+	expect(staysEmpty(later, 960_000)).toBe(true);
 });

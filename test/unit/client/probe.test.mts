@@ -1,11 +1,4 @@
-import {
-	mayBeWrongProtocol,
-	planListingProbe,
-	planProbe,
-	readListingProbe,
-	readProbe,
-	speaksProtocol,
-} from '../../../gateway/client/credentialProbe.js';
+import { planProbe, readListingProbe, readProbe } from '../../../gateway/client/credentialProbe.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { response, fault, page } from '../virtual-gateway.mjs';
 
@@ -57,7 +50,12 @@ test.each<[string, Outcome, RegExp]>([
 	],
 	['no such host', fault('notFound'), /host name of the gateway was not found.*Check 'Base URL'/],
 	['a certificate', fault('certificate'), /certificate.*'Allow Self-Signed Certificates'/],
-	['silence', fault('timeout'), /timed out\. Try again later\. Check 'Base URL'\.$/],
+	['silence', fault('timeout'), /timed out\. Try again later.*Check 'Base URL', and whether/],
+	[
+		'plain http where https is spoken',
+		page(400, 'Client sent an HTTP request to an HTTPS server.\n'),
+		/uses https at this address\. 'Base URL' must begin with https/,
+	],
 	['a cut connection', fault('reset'), /closed.*Check 'Base URL'/],
 	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in 'Base URL'/],
 ])('%s is told in a sentence of its own', (_name, outcome, expected) => {
@@ -68,10 +66,6 @@ test.each<[string, Outcome, RegExp]>([
 });
 
 describe('the address of the listing', () => {
-	test('is asked for without a key, and costs nothing', () => {
-		expect(planListingProbe()).toMatchObject({ method: 'GET', paid: false, call: 'listing' });
-	});
-
 	test.each<[string, Outcome]>([
 		['models', response(200, { success: true, data: { items: [{ model: 'm' }], total: 1 } })],
 		['no models yet', response(200, { success: true, data: { items: [], total: 0 } })],
@@ -102,19 +96,4 @@ describe('the address of the listing', () => {
 			/Base URL|\{|undefined/,
 		);
 	});
-});
-
-test('only what a wrong protocol can lead to is reason to try the other', () => {
-	const plain = page(400, 'Client sent an HTTP request to an HTTPS server.\n');
-	for (const outcome of [plain, fault('reset'), fault('invalidAddress', 'EPROTO')]) {
-		expect(mayBeWrongProtocol(outcome)).toBe(true);
-	}
-	for (const outcome of [response(400, { error: {} }), GATEWAY_404, fault('notFound')]) {
-		expect(mayBeWrongProtocol(outcome)).toBe(false);
-	}
-	expect([plain, fault('certificate'), response(404, {})].map(speaksProtocol)).toEqual([
-		false,
-		true,
-		true,
-	]);
 });

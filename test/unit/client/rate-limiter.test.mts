@@ -69,24 +69,6 @@ describe('what may be under way', () => {
 		await clock.run(Promise.all(requests));
 		expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
 	});
-
-	test('is let out before what waits where it goes first, in the order of arrival', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1, clock });
-		const order: string[] = [];
-		const run = async (name: string, first?: boolean): Promise<void> =>
-			await limiter.run(
-				async () => {
-					order.push(name);
-					await clock.sleep(10);
-				},
-				undefined,
-				first,
-			);
-		const sent = [run('a'), run('b'), run('c', true), run('d'), run('e', true)];
-		await clock.run(Promise.all(sent));
-		expect(order).toEqual(['a', 'c', 'e', 'b', 'd']);
-	});
 });
 
 describe('requests per second', () => {
@@ -100,17 +82,6 @@ describe('requests per second', () => {
 		const lateness = Math.ceil(requestsPerSecond / 100);
 		expect(mostWithin(starts, span)).toBeLessThanOrEqual(Math.max(1, requestsPerSecond) + lateness);
 		expect(starts.at(-1)).toBeLessThanOrEqual(20_000);
-	});
-
-	test('of a high number need few timers', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1000, requestsPerSecond: 2000, clock });
-		const sleep = jest.spyOn(clock, 'sleep');
-		const count = 1000;
-		await clock.run(
-			Promise.all(Array.from({ length: count }, async () => await limiter.run(async () => 'sent'))),
-		);
-		expect(sleep.mock.calls.length).toBeLessThan(count / 5);
 	});
 
 	test('are not saved up while there is nothing to do', async () => {
@@ -175,6 +146,44 @@ describe('a 429', () => {
 		const [first] = await startTimes(clock, limiter, 5, 1);
 		expect(first).toBeGreaterThanOrEqual(42_000);
 		expect(first).toBeLessThan(43_000);
+	});
+
+	test('by chance halts nothing: that request alone is refused', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await startTimes(clock, limiter, 20, 5);
+		// The circuit opens after minutes of refusals, not of use.
+		await clock.pass(600_000);
+		const refusedAt = clock.now();
+		await refuseOne(clock, limiter);
+		expect(limiter.circuitOpen).toBe(false);
+		const starts = await startTimes(clock, limiter, 5, 1);
+		expect(starts).toEqual(starts.map(() => refusedAt));
+	});
+
+	test('by chance halts the run where it asks for a pause, and the next run', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await startTimes(clock, limiter, 20, 5);
+		const until = clock.now() + 7000;
+		await refuseOne(clock, limiter, 7000);
+		const next = new RateLimiter({ concurrency: 10, clock, rateState: limiter.rateState() });
+		const [own, others] = await Promise.all([
+			startTimes(clock, limiter, 5, 1),
+			startTimes(clock, next, 5, 1),
+		]);
+		expect(Math.min(...own, ...others)).toBeGreaterThanOrEqual(until);
+	});
+
+	test('of an outage teaches the next run no rate, and no pause that nobody asked for', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		for (let times = 0; times < 8; times += 1) await refuseOne(clock, limiter);
+		const rateState = limiter.rateState();
+		const next = new RateLimiter({ concurrency: 10, clock, rateState });
+		const from = clock.now();
+		const starts = await startTimes(clock, next, 50, 5);
+		expect(starts.at(-1)! - from).toBeLessThan(100);
 	});
 
 	test('with a Retry-After counts also from a request that was sent earlier', async () => {

@@ -54,6 +54,7 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['425', response(425), false, true, true],
 		['429', response(429, TOO_OFTEN), true, true, true],
 		['429 without a body', page(429, ''), true, true, true],
+		['499', response(499), false, false, false],
 		['500', response(500), false, true, false],
 		['501', response(501), false, true, false],
 		['502', page(502, '<html>Bad Gateway'), false, true, false],

@@ -1,168 +1,163 @@
 import { SendRate } from '../../../gateway/client/sendRate.js';
 
-/** The constants of the algorithm, as docs/scaling.md has them. */
-const BETA = 0.94;
-const PLATEAU = (1 + BETA) / 2;
-const C = 0.0003;
-
-/** Accepts so many seconds' worth of requests, all that the rate allows. */
-function accept(rate: SendRate, seconds: number): void {
-	for (let step = 0; step < seconds * 10; step += 1) rate.accepted(0.1, rate.perSecond);
+/** A rate that rises with each accepted request of a busy run. */
+function accept(rate: SendRate, times: number, now = 0): void {
+	for (let request = 0; request < times; request += 1) rate.accepted(now, true);
 }
 
-/** A rate that has met a limit of so many requests per second. */
-function atLimit(limit: number): SendRate {
+/** Refusals in a row; what the last one shows. */
+function refuse(rate: SendRate, times: number, accepted: number, now = 0) {
+	const shown = Array.from({ length: times }, () => rate.refused(now, accepted, true));
+	return shown.at(-1);
+}
+
+test('each accepted request raises the rate by the same, until a limit is met', () => {
 	const rate = new SendRate();
-	while (rate.perSecond < limit) rate.accepted(0.01, rate.perSecond);
-	rate.refused(limit + 1, true);
-	return rate;
-}
-
-describe('in slow start', () => {
-	test('each accepted request raises the rate by the same', () => {
-		const rate = new SendRate();
-		const first = rate.perSecond;
-		rate.accepted(0.001, first);
-		const gain = rate.perSecond - first;
-		expect(gain).toBeGreaterThan(0);
-		rate.accepted(5, rate.perSecond);
-		expect(rate.perSecond).toBe(first + 2 * gain);
-	});
-
-	test('the first refusal shows the limit', () => {
-		const rate = atLimit(200);
-		expect(rate.inSlowStart).toBe(false);
-		expect(rate.perSecond).toBeCloseTo(200 * BETA);
-	});
-
-	test('within the initial window a refusal does not end it, a second one does', () => {
-		const rate = new SendRate();
-		rate.refused(1, true);
-		expect(rate.perSecond).toBeCloseTo(BETA);
-		expect([rate.inSlowStart, rate.isUnknown]).toEqual([true, false]);
-		rate.refused(3, true);
-		expect(rate.inSlowStart).toBe(false);
-	});
-
-	test('other refusals of the same event tell the limit more exactly', () => {
-		const rate = atLimit(60);
-		rate.refused(51, false);
-		rate.refused(56, false);
-		expect(rate.perSecond).toBeCloseTo(50 * BETA);
-		expect(rate.inSlowStart).toBe(false);
-	});
+	const first = rate.perSecond;
+	accept(rate, 1);
+	const gain = rate.perSecond - first;
+	accept(rate, 9);
+	expect(rate.perSecond).toBe(first + 10 * gain);
+	expect([rate.isGuess, rate.limit]).toEqual([true, undefined]);
 });
 
-describe('after a refusal the rate follows the cubic', () => {
-	test.each([60, 200, 1000])('of %d requests per second: concave, flat, convex', (limit) => {
-		const rate = atLimit(limit);
-		const plateau = limit * PLATEAU;
-		const k = Math.cbrt((plateau - limit * BETA) / C);
-		const seen = Array.from({ length: 4 }, () => {
-			accept(rate, k * 0.45);
-			return rate.perSecond;
-		});
-		const [half, full, late, later] = seen as [number, number, number, number];
-		const at = (share: number) => plateau + C * ((share - 1) * k) ** 3;
-		expect(half / at(0.45)).toBeCloseTo(1, 2);
-		expect(full / at(0.9)).toBeCloseTo(1, 2);
-		expect(late / at(1.35)).toBeCloseTo(1, 2);
-		expect(full - half).toBeLessThan(half - limit * BETA);
-		expect(later - late).toBeGreaterThan(late - full);
-	});
-
-	test('twice as long as to the plateau without a refusal, and it is slow start again', () => {
-		const rate = atLimit(100);
-		const k = Math.cbrt((100 * (PLATEAU - BETA)) / C);
-		accept(rate, 1.9 * k);
-		expect([rate.inSlowStart, rate.isUnknown]).toEqual([false, false]);
-		accept(rate, 0.2 * k);
-		expect([rate.inSlowStart, rate.isUnknown]).toEqual([true, false]);
-		const before = rate.perSecond;
-		rate.accepted(0.01, before);
-		expect(rate.perSecond).toBeGreaterThan(before + 1);
-		// A burst after a quiet time is refused at once: it does not show the limit.
-		rate.refused(2, true);
-		expect(rate.perSecond).toBeCloseTo(100 * BETA);
-	});
-
-	test('half way up to the plateau, one refusal says nothing, two in a row do', () => {
-		const rate = atLimit(100);
-		rate.refused(95, true);
-		expect(rate.perSecond).toBeCloseTo(100 * BETA);
-		rate.refused(95, true, true);
-		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
-	});
-
-	test('a share that is refused at any rate is no limit, more than that is', () => {
-		const rate = atLimit(100);
-		for (let round = 0; round < 40; round += 1) {
-			for (const sent of [20, 40, 60, 80]) rate.accepted(0.01, 90, sent);
-			rate.refused(21, true);
-			accept(rate, 5);
-		}
-		expect(rate.perSecond).toBeGreaterThan(94);
-		const before = rate.perSecond;
-		for (let times = 0; times < 10; times += 1) rate.refused(before, true, times > 0);
-		expect(rate.perSecond).toBeLessThan(0.9 * before);
-	});
-
-	test('one event lowers it once, the next one again', () => {
-		const rate = atLimit(100);
-		rate.refused(101, false);
-		expect(rate.perSecond).toBeCloseTo(100 * BETA);
-		rate.refused(96, true, true);
-		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
-	});
-
-	test('it does not rise unused, and rises as before when it is used again', () => {
-		const rate = atLimit(100);
-		const before = rate.perSecond;
-		for (let times = 0; times < 1000; times += 1) rate.accepted(1, before / 3);
-		expect(rate.perSecond).toBe(before);
-		accept(rate, 5);
-		expect(rate.perSecond).toBeGreaterThan(before);
-		expect(rate.perSecond).toBeLessThan(100);
-	});
-
-	test('the first requests after a quiet time say nothing of the limit when they are refused', () => {
-		const rate = atLimit(100);
-		rate.refused(2, true, true);
-		rate.refused(3, false);
-		rate.refused(1, false);
-		expect(rate.perSecond).toBeCloseTo(100 * BETA ** 2);
-	});
+test('a single refusal is chance: the rate falls a little, and the run goes on', () => {
+	const rate = new SendRate();
+	accept(rate, 30);
+	const before = rate.perSecond;
+	expect(rate.refused(0, 29, true)).toBe('chance');
+	expect(rate.perSecond).toBeCloseTo(0.95 * before);
+	expect([rate.isGuess, rate.limit]).toEqual([true, undefined]);
 });
 
-describe('whatever happens', () => {
-	test('refusals without end leave a rate that ends', () => {
-		const rate = atLimit(100);
-		for (let times = 0; times < 10_000; times += 1) rate.refused(1, true, true);
-		expect(rate.perSecond).toBeGreaterThanOrEqual(0.1);
+test.each([10, 6, 5])('of every %d requests one refused is chance for ever', (share) => {
+	const rate = new SendRate();
+	accept(rate, 30);
+	for (let round = 0; round < 200; round += 1) {
+		accept(rate, share - 1);
+		expect(rate.refused(0, 20, true)).toBe('chance');
+	}
+	expect(rate.perSecond).toBeGreaterThan(50);
+});
+
+test.each([
+	['four in a row', 0],
+	['every other one', 1],
+	['two of five', 1.5],
+])('%s are no chance: the limit is just below what was accepted', (_, between) => {
+	const rate = new SendRate();
+	accept(rate, 30);
+	let shown = 'chance';
+	for (let times = 0; shown === 'chance' && times < 30; times += 1) {
+		accept(rate, times % 2 === 0 ? Math.floor(between) : Math.ceil(between));
+		shown = rate.refused(0, 30, true);
+	}
+	expect(shown).toBe('limit');
+	expect(rate.perSecond).toBeCloseTo(0.95 * 30);
+});
+
+test('other refusals of the same moment tell the limit more exactly', () => {
+	const rate = new SendRate();
+	accept(rate, 60);
+	refuse(rate, 4, 56);
+	rate.lowerTo(50);
+	rate.lowerTo(52);
+	expect(rate.perSecond).toBeCloseTo(0.95 * 50);
+});
+
+test('the rate holds for a while after a limit, then it rises again', () => {
+	const rate = new SendRate();
+	accept(rate, 60);
+	expect(refuse(rate, 4, 50, 1000)).toBe('limit');
+	const met = rate.perSecond;
+	accept(rate, 100, 15_900);
+	expect(rate.perSecond).toBe(met);
+	accept(rate, 1, 16_000);
+	expect(rate.perSecond).toBeGreaterThan(met);
+});
+
+test('where few were accepted, the first limit does not hold: others may have used it', () => {
+	const rate = new SendRate();
+	accept(rate, 3);
+	expect(refuse(rate, 4, 3)).toBe('limit');
+	expect(rate.perSecond).toBeCloseTo(0.95 * 3);
+	accept(rate, 1);
+	expect(rate.perSecond).toBeGreaterThan(3);
+	expect(refuse(rate, 4, 3)).toBe('limit');
+	accept(rate, 1);
+	expect(rate.perSecond).toBeCloseTo(0.95 * 3);
+});
+
+describe('an outage is not a rate', () => {
+	test('where nothing was accepted, a run begins again with one request, and knows no limit', () => {
+		const rate = new SendRate();
+		expect(rate.refused(0, 0, true)).toBe('outage');
+		expect([rate.isGuess, rate.limit]).toEqual([false, undefined]);
+		expect(rate.perSecond).toBeLessThan(1);
+		accept(rate, 10);
+		expect(rate.perSecond).toBeGreaterThan(20);
+	});
+
+	test('a limit that was met stays', () => {
+		const rate = new SendRate();
 		accept(rate, 60);
-		expect(rate.perSecond).toBeGreaterThan(50);
+		refuse(rate, 4, 50);
+		const met = rate.limit;
+		for (let times = 0; times < 20; times += 1) {
+			expect(rate.refused(times, 0, true)).toBe('outage');
+		}
+		expect(rate.limit).toEqual(met);
 	});
 
-	test.each([0.01, 1, 30])(
-		'a limit of %d that was set is not exceeded, and is reached again',
-		(highest) => {
-			const rate = new SendRate(highest);
-			expect(rate.perSecond).toBe(highest);
-			accept(rate, 100);
-			for (let times = 0; times < 50; times += 1) rate.refused(1, true, true);
-			expect(rate.perSecond).toBeLessThanOrEqual(highest);
-			accept(rate, 100);
-			expect(rate.perSecond).toBe(highest);
-		},
-	);
-
-	test('a snapshot is a copy, and goes on where it was taken', () => {
-		const rate = atLimit(100);
-		accept(rate, 3);
-		const copy = new SendRate(undefined, rate.snapshot());
-		accept(rate, 5);
-		expect(copy.perSecond).toBeLessThan(rate.perSecond);
-		accept(copy, 5);
-		expect(copy.perSecond).toBe(rate.perSecond);
+	test('nor are refusals while nothing waits: the rate is not used', () => {
+		const rate = new SendRate();
+		accept(rate, 60);
+		refuse(rate, 4, 50);
+		const met = rate.perSecond;
+		accept(rate, 20);
+		for (let times = 0; times < 3; times += 1) rate.refused(0, 1, false);
+		const before = rate.perSecond;
+		expect(rate.refused(0, 1, false)).toBe('outage');
+		expect(rate.perSecond).toBe(before);
+		expect(rate.perSecond).toBeGreaterThan(0.8 * met);
 	});
+});
+
+test('a rate that is not used does not rise', () => {
+	const rate = new SendRate();
+	const before = rate.perSecond;
+	for (let times = 0; times < 1000; times += 1) rate.accepted(times * 1000, false);
+	expect(rate.perSecond).toBe(before);
+});
+
+test('refusals without end leave a rate that ends', () => {
+	const rate = new SendRate();
+	for (let times = 0; times < 10_000; times += 1) {
+		accept(rate, 1);
+		rate.refused(0, 1, true);
+	}
+	expect(rate.perSecond).toBeGreaterThan(0.9);
+});
+
+test.each([0.01, 1, 30])(
+	'a given %d per second is not exceeded, and is reached again',
+	(highest) => {
+		const rate = new SendRate(highest);
+		expect(rate.perSecond).toBe(highest);
+		accept(rate, 100);
+		refuse(rate, 50, 1);
+		expect(rate.perSecond).toBeLessThanOrEqual(highest);
+		accept(rate, 100, 20_000);
+		expect(rate.perSecond).toBe(highest);
+	},
+);
+
+test('another run begins with the limit that was met', () => {
+	const rate = new SendRate();
+	accept(rate, 60);
+	refuse(rate, 4, 50, 1000);
+	const other = new SendRate(undefined, rate.limit);
+	expect([other.perSecond, other.isGuess]).toEqual([rate.perSecond, false]);
+	accept(other, 10, 15_900);
+	expect(other.perSecond).toBe(rate.perSecond);
 });

@@ -32,7 +32,7 @@ import { parseJson, type JsonObject } from '../../../gateway/util/json.js';
 import {
 	keepTurn,
 	restoreTurns,
-	type KeptTurn,
+	type StoredTurn,
 } from '../../../gateway/messages/thinkingHistory.js';
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser.js';
 import { readModel, readModelList } from '../../../gateway/protocol/models.js';
@@ -429,9 +429,9 @@ describe('64 kB of entries', () => {
 				const results = blocks.map(
 					({ id }): JsonObject => ({ type: 'tool_result', tool_use_id: id }),
 				);
-				const kept: KeptTurn[] = [];
+				const kept: StoredTurn[] = [];
 				const ids = blocks.map(({ id }) => String(id));
-				keepTurn(kept, { speaker: '', turns: [], blocks, ids });
+				keepTurn(kept, { model: '', turns: [], blocks, ids });
 				return restoreTurns(
 					kept,
 					[
@@ -444,7 +444,7 @@ describe('64 kB of entries', () => {
 		],
 		[
 			'kinds of blocks that are no text',
-			() => keepTurn([], { speaker: '', turns: [], blocks: [{ type: { toString: 1 } }], ids: [] }),
+			() => keepTurn([], { model: '', turns: [], blocks: [{ type: { toString: 1 } }], ids: [] }),
 		],
 	])('%s', (_, act) => quickly(act));
 });

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import type { ChatTurn } from '../../../gateway/messages/chat.js';
+import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import {
-	idsInUse,
 	keepTurn,
 	restoreTurns,
-	type KeptTurn,
+	type StoredTurn,
 } from '../../../gateway/messages/thinkingHistory.js';
-import { assignIds, createIdGiver } from '../../../gateway/messages/toolIds.js';
 
 type Block = ChatTurn['content'][number];
 
@@ -24,11 +23,11 @@ const result = (id: string): Block => ({
 	tool_use_id: id,
 	content: `made ${id}`,
 });
-const keep = (kept: KeptTurn[], turns: ChatTurn[], blocks: Block[], most?: number) => {
+const keep = (kept: StoredTurn[], turns: ChatTurn[], blocks: Block[], most?: number) => {
 	const ids = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => String(id));
-	keepTurn(kept, { speaker: 'me', turns, blocks, ids }, most);
+	keepTurn(kept, { model: 'me', turns, blocks, ids }, most);
 };
-const restore = (kept: KeptTurn[], turns: ChatTurn[]) => restoreTurns(kept, turns, 'me');
+const restore = (kept: StoredTurn[], turns: ChatTurn[]) => restoreTurns(kept, turns, 'me');
 const question = turn('user', text('Draw a fox'));
 
 /** What an agent makes of a turn: a turn for each call, nothing else, and the input changed. */
@@ -43,7 +42,7 @@ function takenApart(blocks: Block[]): ChatTurn[] {
 
 describe('a turn with tool calls', () => {
 	const response = [thinking(''), text('Let me see.'), call('one'), call('two')];
-	let kept: KeptTurn[];
+	let kept: StoredTurn[];
 
 	beforeEach(() => {
 		kept = [];
@@ -103,7 +102,7 @@ describe('a turn with tool calls', () => {
 	});
 
 	test('survives being stored', () => {
-		const stored = JSON.parse(JSON.stringify(kept)) as KeptTurn[];
+		const stored = JSON.parse(JSON.stringify(kept)) as StoredTurn[];
 		expect(restore(stored, [question, ...takenApart(response)])[1]?.content).toEqual(response);
 	});
 });
@@ -114,7 +113,7 @@ describe('a turn without tool calls', () => {
 	const more = turn('user', text('Go on'));
 
 	test('gets its thinking back by its text and what it responds to', () => {
-		const kept: KeptTurn[] = [];
+		const kept: StoredTurn[] = [];
 		keep(kept, [question], response);
 		expect(restore(kept, [question, plain, more])).toEqual([
 			question,
@@ -128,7 +127,7 @@ describe('a turn without tool calls', () => {
 	});
 
 	test('and without thinking is not kept', () => {
-		const kept: KeptTurn[] = [];
+		const kept: StoredTurn[] = [];
 		keep(kept, [question], [text('Hello.')]);
 		expect(kept).toEqual([]);
 	});
@@ -136,11 +135,12 @@ describe('a turn without tool calls', () => {
 
 describe('IDs of tool calls', () => {
 	/** Gives the calls of a response their IDs as the chat model does, and keeps the response. */
-	function answered(kept: KeptTurn[], turns: ChatTurn[], blocks: Block[]) {
-		const giver = createIdGiver(idsInUse(kept, turns), 'seed');
-		const { content, callIds } = assignIds(blocks, giver);
+	function answered(kept: StoredTurn[], turns: ChatTurn[], blocks: Block[]) {
 		const restored = restore(kept, turns);
-		keepTurn(kept, { speaker: 'me', turns: restored, blocks: content, ids: callIds });
+		const seed = JSON.stringify([restored, blocks]);
+		const body = { content: blocks, stop_reason: 'tool_use' };
+		const { content, callIds } = readChatResponse(body, seed);
+		keepTurn(kept, { model: 'me', turns: restored, blocks: content, ids: callIds });
 		return callIds;
 	}
 
@@ -148,7 +148,7 @@ describe('IDs of tool calls', () => {
 		ids.flatMap((id) => [turn('assistant', call(id, 'changed')), turn('user', result(id))]);
 
 	test('that repeat from response to response stay apart, and go back as they came', () => {
-		const kept: KeptTurn[] = [];
+		const kept: StoredTurn[] = [];
 		let turns = [question];
 		const rounds = ['one', 'two', 'three'].map((words) => {
 			const blocks = [thinking(words), call('call_0', words)];
@@ -177,7 +177,7 @@ describe('IDs of tool calls', () => {
 		['odd', ['call 0/ä\n', '__proto__', 'constructor', 'x'.repeat(1000)]],
 		['objects', [{}, [], true]],
 	])('that are %s become plain and different ones; pairs stay pairs', (_, given) => {
-		const kept: KeptTurn[] = [];
+		const kept: StoredTurn[] = [];
 		const blocks = given.map((id, index): Block => ({ ...call('', `${index}`), id }));
 		const ids = answered(kept, [question], blocks);
 		expect(new Set(ids).size).toBe(given.length);
@@ -190,12 +190,6 @@ describe('IDs of tool calls', () => {
 		expect(results?.content).toEqual(
 			sent.map((id, index) => ({ ...result('x'), tool_use_id: id, content: `made ${ids[index]}` })),
 		);
-	});
-
-	test('of a conversation that an agent remembers are not given again', () => {
-		const remembered = [question, ...steps(['call_0']), turn('user', text('And now?'))];
-		const ids = answered([], remembered, [call('call_0')]);
-		expect(ids).not.toEqual(['call_0']);
 	});
 
 	test('a response that is read again has the IDs that it had', () => {
@@ -211,7 +205,7 @@ describe('what tells two turns apart', () => {
 	const second = [thinking('second'), text('OK.')];
 
 	test('is everything that went before', () => {
-		const kept: KeptTurn[] = [];
+		const kept: StoredTurn[] = [];
 		keep(kept, [more], first);
 		keep(kept, [more, turn('assistant', ...first), more], second);
 		expect(restore(kept, [more, plain, more, plain, more]).map(({ content }) => content)).toEqual([
@@ -223,16 +217,14 @@ describe('what tells two turns apart', () => {
 		]);
 	});
 
-	test('where the beginning was forgotten, thinking goes back only if it is clear whose it is', () => {
-		const kept: KeptTurn[] = [];
+	test('and where the beginning was forgotten, thinking does not go back', () => {
+		const kept: StoredTurn[] = [];
 		keep(kept, [question, plain, more], second);
-		expect(restore(kept, [more, plain, more])[1]?.content).toEqual(second);
-		keep(kept, [question, more], first);
 		expect(restore(kept, [more, plain, more])[1]).toEqual(plain);
 	});
 
 	test('is also who said it', () => {
-		const kept: KeptTurn[] = [];
+		const kept: StoredTurn[] = [];
 		keep(kept, [question], first);
 		keep(kept, [question], [thinking('Hm.'), call('one')]);
 		const turns = [question, plain, more, ...takenApart([call('one')])];
@@ -268,7 +260,7 @@ test('turns of one role become one', () => {
 });
 
 test('what is kept is bounded: the oldest gives way, the newest never', () => {
-	const kept: KeptTurn[] = [];
+	const kept: StoredTurn[] = [];
 	for (const id of ['one', 'two', 'three'])
 		keep(kept, [question], [call(id, 'x'.repeat(500))], 1300);
 	expect(kept.map(({ ids }) => ids)).toEqual([['two'], ['three']]);
@@ -287,7 +279,7 @@ test('whatever an agent does to a run of tool turns, the blocks go back unchange
 	);
 	fc.assert(
 		fc.property(rounds, fc.boolean(), (made, apart) => {
-			const kept: KeptTurn[] = [];
+			const kept: StoredTurn[] = [];
 			const responses = made.map(({ thoughts, says, calls }, round) => [
 				...thoughts.map(thinking),
 				...(says === '' ? [] : [text(says)]),

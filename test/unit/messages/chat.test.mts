@@ -130,11 +130,11 @@ describe('a file', () => {
 		]);
 	});
 
-	test('may be a PDF whose type nobody names, or a text', () => {
+	test('may be a PDF or a text', () => {
 		const pdf = Buffer.from('%PDF-1.7\n').toString('base64');
 		const note = Buffer.from('grüß dich').toString('base64');
 		const parts: ChatPart[] = [
-			{ type: 'file', data: pdf },
+			{ type: 'file', mediaType: 'application/pdf', data: pdf },
 			{ type: 'file', mediaType: 'text/plain', data: note },
 		];
 		expect(user(...parts)[0]?.content).toEqual([
@@ -257,9 +257,9 @@ describe('a response', () => {
 			promptTokens: 17,
 			completionTokens: 30,
 			totalTokens: 47,
-			cacheRead: 5,
-			thinkingTokens: 20,
-			sent: body.usage,
+			inputTokenDetails: { cacheRead: 5 },
+			outputTokenDetails: { reasoning: 20 },
+			additionalMetadata: body.usage,
 		});
 	});
 
@@ -277,10 +277,6 @@ describe('a response', () => {
 
 	test('that is cut off inside a tool call is no response: half a prompt would be painted', () => {
 		expect(() => readChatResponse({ ...body, stop_reason: 'max_tokens' })).toThrow('Max Tokens');
-		const content = [...body.content, { type: 'text', text: 'And so' }];
-		expect(readChatResponse({ ...body, content, stop_reason: 'max_tokens' })).toMatchObject({
-			finishReason: 'length',
-		});
 	});
 
 	test('that is an error may have been charged', () => {
@@ -297,7 +293,7 @@ describe('a response', () => {
 		['without a stop reason', [call], undefined],
 		['with null for one', [call], null],
 		['at the limit', [says, call], 'max_tokens'],
-		['at the limit, with a blank text behind', [call, { type: 'text', text: ' ' }], 'max_tokens'],
+		['at the limit, with a text behind', [call, says], 'max_tokens'],
 		['at the end of the context', [call], 'model_context_window_exceeded'],
 		['at a stop sequence', [call], 'stop_sequence'],
 		['for a pause', [call, says], 'pause_turn'],

@@ -1,7 +1,7 @@
 /** What the chat model notes of the messages that it has paid for. */
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import { openPaidMessages } from '../../../nodes/LmChatMediaGateway/paidMessages.js';
+import { PaidMessages } from '../../../nodes/LmChatMediaGateway/paidMessages.js';
 
 const problem = { message: 'The outcome is unknown', description: "wasn't sent again." };
 
@@ -10,16 +10,23 @@ interface Place {
 	root?: string;
 	parent?: string;
 	run?: number;
+	retryOnFail?: boolean;
 }
 
 /** A node's context that lasts as long as the execution's data. */
 function storage() {
 	const data: { node: Record<string, unknown> } = { node: {} };
-	const open = ({ execution = '1', root = 'Agent', parent = 'Agent', run = 0 }: Place = {}) =>
-		openPaidMessages({
+	const open = ({
+		execution = '1',
+		root = 'Agent',
+		parent = 'Agent',
+		run = 0,
+		retryOnFail = true,
+	}: Place = {}) =>
+		new PaidMessages({
 			getContext: () => data.node,
 			getExecutionId: () => execution,
-			getExecuteData: () => ({ node: { name: root } }),
+			getExecuteData: () => ({ node: { name: root, retryOnFail } }),
 			getWorkflowDataProxy: () => ({ $runIndex: run }),
 			parentNode: { name: parent },
 		} as unknown as IExecuteFunctions);
@@ -29,13 +36,13 @@ function storage() {
 	return { open, restart };
 }
 
-const bodyOf = (paid: ReturnType<ReturnType<typeof storage>['open']>, fingerprint = 'a') =>
-	paid.take(fingerprint)?.body;
+const messageOf = (paid: ReturnType<ReturnType<typeof storage>['open']>, fingerprint = 'a') =>
+	paid.take(fingerprint)?.message;
 
 describe('an unknown outcome', () => {
 	test('stays one in the same execution, whoever asks, and after a restart', () => {
 		const { open, restart } = storage();
-		open().refuse('a', problem);
+		open().add('a', { unknown: problem });
 		for (const place of [{}, { run: 7 }, { root: 'Other', parent: 'Other' }]) {
 			const paid = open(place);
 			expect(() => paid.take('a')).toThrow(UnknownOutcomeError);
@@ -46,7 +53,7 @@ describe('an unknown outcome', () => {
 
 	test('is none any more in another execution: a person has decided', () => {
 		const { open } = storage();
-		open().refuse('a', problem);
+		open().add('a', { unknown: problem });
 		expect(open({ execution: '2' }).take('a')).toBeUndefined();
 	});
 });
@@ -55,14 +62,14 @@ describe('a response', () => {
 	test('is handed out once in each later try of the run, in the same order', () => {
 		const { open } = storage();
 		const first = open();
-		first.keep('a', { id: 1 }, ['x']);
-		first.keep('a', { id: 2 }, []);
-		expect(bodyOf(first)).toBeUndefined();
+		first.add('a', { message: { id: 1 } });
+		first.add('a', { message: { id: 2 } });
+		expect(messageOf(first)).toBeUndefined();
 		first.close();
 		for (let count = 0; count < 2; count += 1) {
 			const later = open();
-			expect(later.take('a')).toMatchObject({ body: { id: 1 }, callIds: ['x'] });
-			expect([bodyOf(later), bodyOf(later), bodyOf(later, 'b')]).toEqual([
+			expect(later.take('a')).toMatchObject({ message: { id: 1 } });
+			expect([messageOf(later), messageOf(later), messageOf(later, 'b')]).toEqual([
 				{ id: 2 },
 				undefined,
 				undefined,
@@ -75,11 +82,11 @@ describe('a response', () => {
 	test('is not handed out while a model of the same try is open', () => {
 		const { open } = storage();
 		const [one, other] = [open(), open()];
-		one.keep('a', {}, []);
+		one.add('a', { message: {} });
 		one.close();
 		one.close();
-		expect(bodyOf(other)).toBeUndefined();
-		expect(bodyOf(open())).toBeUndefined();
+		expect(messageOf(other)).toBeUndefined();
+		expect(messageOf(open())).toBeUndefined();
 	});
 
 	test.each<[string, Place]>([
@@ -90,44 +97,56 @@ describe('a response', () => {
 	])('is not handed out to %s', (_, place) => {
 		const { open } = storage();
 		const first = open();
-		first.keep('a', {}, []);
+		first.add('a', { message: {} });
 		first.close();
-		expect(bodyOf(open(place))).toBeUndefined();
+		expect(messageOf(open(place))).toBeUndefined();
 	});
 
 	test('is handed out after a restart, and after a tool has used the same model', () => {
 		const { open, restart } = storage();
 		const first = open();
-		first.keep('a', { id: 1 }, []);
+		first.add('a', { message: { id: 1 } });
 		const tool = open({ parent: 'Tool' });
-		tool.keep('a', { id: 2 }, []);
+		tool.add('a', { message: { id: 2 } });
 		open({ parent: 'Tool', run: 1 }).close();
 		restart();
-		expect(bodyOf(open())).toEqual({ id: 1 });
+		expect(messageOf(open())).toEqual({ id: 1 });
 	});
 
-	test('that had to give way was paid all the same', () => {
+	test('is not recorded where the node that asks is not run again', () => {
+		const { open, restart } = storage();
+		const first = open({ retryOnFail: false });
+		first.add('a', { message: { id: 1 } });
+		first.add('b', { unknown: problem });
+		first.close();
+		restart();
+		const later = open({ retryOnFail: false });
+		expect(messageOf(later)).toBeUndefined();
+		expect(() => later.take('b')).toThrow(UnknownOutcomeError);
+	});
+
+	test('that is too large to be recorded was paid all the same', () => {
 		const { open } = storage();
 		const first = open();
-		first.keep('a', { text: 'x'.repeat(5_000_000) }, []);
-		first.keep('b', { text: 'x'.repeat(5_000_000) }, []);
+		first.add('a', { message: { text: 'x'.repeat(5_000_000) } });
+		first.add('b', { message: { text: 'x'.repeat(5_000_000) } });
 		first.close();
 		const later = open();
-		expect(() => later.take('a')).toThrow(UnknownOutcomeError);
-		expect(() => later.take('a')).toThrow(UnknownOutcomeError);
-		expect(bodyOf(later, 'b')).toBeDefined();
+		expect(() => later.take('b')).toThrow(UnknownOutcomeError);
+		expect(() => later.take('b')).toThrow(UnknownOutcomeError);
+		expect(messageOf(later, 'a')).toBeDefined();
 	});
 });
 
-test('notes that are none are passed over', () => {
-	for (const note of [null, 'x', [], { executionId: '1' }, { executionId: '1', unknown: 7 }]) {
+test('what is stored and no payment is passed over', () => {
+	for (const stored of [null, 'x', [], { executionId: '1' }, { executionId: '1', unknown: 7 }]) {
 		const context = {
-			getContext: () => ({ mediaGatewayPaidMessages: note }),
+			getContext: () => ({ mediaGatewayPaid: stored }),
 			getExecutionId: () => '1',
 			getExecuteData: () => ({ node: { name: 'Agent' } }),
 			getWorkflowDataProxy: () => ({}),
 		};
-		const paid = openPaidMessages(context as unknown as IExecuteFunctions);
+		const paid = new PaidMessages(context as unknown as IExecuteFunctions);
 		expect(paid.take('a')).toBeUndefined();
 	}
 });

@@ -128,7 +128,6 @@ describe('a key that was pasted', () => {
 		'sk-yourapikey',
 		'SK-YOUR-KEY',
 		'sk-my-key',
-		'sk-my-secret',
 		'sk-the-key-goes-here',
 		'sk-the-api-key',
 		'sk-xxxx',

@@ -140,6 +140,12 @@ describe('what fails before the first byte is sent', () => {
 		expect(reset({})).toBe('reset');
 	});
 
+	test('a full disk is not the network: nothing is asked for again', () => {
+		const full = faultOf('ENOSPC', 'ENOSPC: no space left on device, write');
+		expect(full).toBe('diskFull');
+		expect(isTransient(fault(full))).toBe(false);
+	});
+
 	test('is asked for again where it costs nothing and may pass', () => {
 		expect(isTransient(fault('unconnected'))).toBe(true);
 		for (const kind of ['tlsMismatch', 'blocked', 'invalidHeader', 'invalidBody'] as const) {

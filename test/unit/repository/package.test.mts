@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(__dirname, '..', '..', '..');
@@ -33,6 +33,13 @@ describe('the package, by the rules for verified packages', () => {
 		const built = [...manifest.n8n.nodes, ...manifest.n8n.credentials] as string[];
 		const sources = built.map((file) => file.replace(/^dist\//, '').replace(/\.js$/, '.ts'));
 		expect(sources.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+	});
+
+	test('keeps nothing in static data, which n8n loses where an execution waits', () => {
+		const built = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' });
+		const code = built.filter((file) => file.endsWith('.js'));
+		expect(code.length).toBeGreaterThan(50);
+		expect(code.filter((file) => /static_?data/i.test(read(join('dist', file))))).toEqual([]);
 	});
 
 	test('has the linter configuration that n8n prescribes', () => {

@@ -107,3 +107,15 @@ describe('what is nested deeper than any document', () => {
 		expect(parseJson(wide)).toHaveLength(200_000);
 	});
 });
+
+test('numbers that JSON does not have, as Python writes them, are null', () => {
+	const text =
+		'{"a":NaN,"b":[Infinity,-Infinity, NaN],"c":"NaN, -Infinity","d":12345678901234567890}';
+	expect(parseJson(text)).toEqual({
+		a: null,
+		b: [null, null, null],
+		c: 'NaN, -Infinity',
+		d: '12345678901234567890',
+	});
+	expect(parseJson('{"a":NaN')).toBeUndefined();
+});

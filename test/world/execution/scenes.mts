@@ -85,15 +85,13 @@ export function nextAct(scene: Scene): [Step, Stage] {
 	const flow = changed ?? scene.flow;
 	scene.flow = flow;
 	credential.apiKey = keyFor(flow);
-	// What nodes keep with their workflow outlives an edit.
-	const { staticData } = earlier?.workflow ?? {};
 	const made = workflowFor(flow, input, edited);
 	const settings = { ...made.settings, timezone: world.begins.zone };
-	const workflow = { ...made, id, staticData, settings };
+	const workflow = { ...made, id, settings };
 	const step: Step = {
 		number,
 		act,
-		flow: act.inEditor === true ? tried(flow) : flow,
+		flow,
 		edited,
 		ended: 'done',
 		startedAt: clock.now,
@@ -111,10 +109,6 @@ export function nextAct(scene: Scene): [Step, Stage] {
 	const retried = act.kind === 'next' ? undefined : earlier;
 	return [step, { world, engine, service, workflow, earlier: retried, side }];
 }
-
-/** In the editor: what has to survive a restart can't be tried there. */
-const tried = (flow: Flow): Flow =>
-	flow.parkAfter === undefined ? { ...flow, production: false } : flow;
 
 /** The flow as it is after what a person has changed before an act. */
 function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {

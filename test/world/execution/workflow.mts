@@ -68,7 +68,9 @@ export function workflowFor(flow: Flow, input: Input, edited: string): WorkflowJ
 		connections.Again = { main: [to(names[0]!)] };
 	}
 	if (flow.make === 'chat') {
-		nodes.push({ name: MODEL, type: `${PACKAGE}.lmChatMediaGateway`, parameters: chatModel(flow) });
+		const type = `${PACKAGE}.lmChatMediaGateway`;
+		const credentials = credentialOf(flow);
+		nodes.push({ name: MODEL, type, parameters: chatModel(flow), credentials });
 		const root = { node: MAKE, type: 'ai_languageModel' as const, index: 0 };
 		connections[MODEL] = { ai_languageModel: [[root]] };
 	}
@@ -105,6 +107,7 @@ function packageNode(flow: Flow, name: string, edited: string): Node {
 	const type = isChain ? 'world.chain' : `${PACKAGE}.${own}`;
 	const settings = {
 		onError: flow.onError,
+		...(!isChain && { credentials: credentialOf(flow) }),
 		...(flow.tries > 1 && {
 			retryOnFail: true,
 			maxTries: flow.tries,
@@ -113,6 +116,12 @@ function packageNode(flow: Flow, name: string, edited: string): Node {
 	};
 	const parameters = name === COLLECT ? collectParameters(flow) : makeParameters(flow, edited);
 	return { name, type, parameters: parameters as never, ...settings };
+}
+
+/** Each account has a credential of its own. */
+function credentialOf({ account }: Flow): N8n.INodeCredentials {
+	const name = `account ${account + 1}`;
+	return { mediaGatewayApi: { id: name, name } };
 }
 
 /** Items have fields of their own, where it is by their prompts. An agent's tool has no items. */

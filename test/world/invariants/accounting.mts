@@ -1,7 +1,7 @@
 /** Of invariants 3 and 4: what is said of costs and counts is what the gateway's books say. */
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
-import { isProduction, isTool, MAKE } from '../execution/workflow.mjs';
+import { isTool, MAKE } from '../execution/workflow.mjs';
 import type { Received } from '../service/books.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { extraOf } from './wanted.mjs';
@@ -80,24 +80,6 @@ export function mayHaveCost({ service: { books } }: Played, { number }: Step): R
 	);
 }
 
-/**
- * Of requests, those that count for a budget. What a manual execution has spent, n8n does not keep; a
- * run counts its own tries, and each call of a tool is a run with one request.
- *
- * @param from when the run began
- */
-export function countedAmong(
-	{ steps }: Played,
-	requests: Received[],
-	{ flow, number }: Step,
-	from: number,
-): Received[] {
-	const isForRun = (flow.options.budgetPeriod ?? 'run') === 'run';
-	if (isForRun && isTool(flow)) return [];
-	if (isForRun) return requests.filter(({ step, at }) => step === number && at >= from);
-	return requests.filter(({ step }) => step === number || isProduction(steps[step]!.flow));
-}
-
 /** What was not charged, and whoever sent it cannot know. */
 export function unknownCost(played: Played, step: Step): number {
 	const { input } = played;
@@ -109,21 +91,21 @@ export function unknownCost(played: Played, step: Step): number {
 /** What is said that it would cost, and that is left. */
 function claims(played: Played, step: Step, runs: NodeRun[]): string[] {
 	// A tool has no runs that are stored.
-	if (isTool(step.flow)) return claimsIn(played, step, shownBy(step), step.startedAt);
+	if (isTool(step.flow)) return claimsIn(played, step, shownBy(step));
 	return runs.flatMap((run) => {
 		const text = run.node === MAKE ? textOf([run.error, run.outputs]) : '';
-		return claimsIn(played, step, text, run.startedAt);
+		return claimsIn(played, step, text);
 	});
 }
 
-function claimsIn(played: Played, step: Step, text: string, from: number): string[] {
+function claimsIn(played: Played, step: Step, text: string): string[] {
 	const { flow } = step;
 	const price = PRICE.get(flow.model) ?? 0.04;
 	const all = played.input.reduce((sum, { n }) => sum + Math.max(Number(n ?? 1), 2), 0) * price;
 	const least = extraOf(flow)?.count ?? 1;
 	const most = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), least))) * price;
 	// At the most: what may have been charged, each time as much as the dearest item.
-	const sent = countedAmong(played, mayHaveCost(played, step), step, from).length;
+	const sent = mayHaveCost(played, step).filter((request) => request.step === step.number).length;
 	const known = [...text.matchAll(CLAIM)];
 	const open = unpaid(played, step);
 	return known.flatMap(([, needed, left, budget]) => {
@@ -132,8 +114,7 @@ function claimsIn(played: Played, step: Step, text: string, from: number): strin
 		if (Number(needed) > open + 1e-6) return [`it estimates ${needed}, and ${open} is unpaid`];
 		if (Number(needed) <= rest) return [`it refuses ${needed}, of ${rest} that are left`];
 		// Calls that are made at once set aside what they need.
-		const isForRun = (flow.options.budgetPeriod ?? 'run') === 'run';
-		if (left === undefined || (isTool(flow) && !isForRun)) return [];
+		if (left === undefined || (isTool(flow) && flow.together)) return [];
 		if (rest >= Number(budget) - sent * most - 1e-6) return [];
 		return [`it says that ${left} is left of ${budget}, after ${sent} requests`];
 	});

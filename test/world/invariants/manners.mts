@@ -1,9 +1,8 @@
 /** Of invariant 4: what a user has set, and the gateway has asked for, holds. */
 import type { Played, Step } from '../execution/step.mjs';
-import { isTool, MAKE, survives } from '../execution/workflow.mjs';
+import { isTool, survives } from '../execution/workflow.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
-import { PRICE } from '../service/published-models.mjs';
 import { MOVED } from '../service/spoilt-responses.mjs';
 import { concurrencyOf, isRetry, runsOf, type Breach, type NodeRun } from './evidence.mjs';
 import { offRhythm } from './items/rhythm.mjs';
@@ -53,7 +52,6 @@ function ofRun(played: Played, step: Step, run: NodeRun, own: Received[]): strin
 		...tooSoonAgain(run.startedAt + longestWaitMs(flow), ofOne),
 		...tooFast(flow, requests),
 		...(waits(flow, run) ? [...tooOften(ofOne), ...offRhythm(played, run, flow, ofOne)] : []),
-		...tooDear(played, step, run, requests),
 	];
 }
 
@@ -187,23 +185,4 @@ function tooOften(requests: Received[]): string[] {
 			? []
 			: [`the ${name} was polled again after ${at - before.at} ms`];
 	});
-}
-
-/** No run costs more than its budget, where the prices are known. */
-function tooDear(
-	{ service: { books } }: Played,
-	{ flow, number }: Step,
-	{ node, startedAt, endedAt }: NodeRun,
-	requests: Received[],
-): string[] {
-	const budget = Number(flow.options.budget ?? 0);
-	const isKnown = requests.every(({ call, fate }) => call !== 'listing' || fate === 'answered');
-	// Two rounds of a loop may meet in one millisecond.
-	if (node !== MAKE || budget === 0 || !isKnown || flow.as === 'loop') return [];
-	const charged = books.charges.filter(
-		({ step, at, model }) =>
-			step === number && at >= startedAt && at <= endedAt && PRICE.has(model),
-	);
-	const cost = charged.reduce((sum, { model, count }) => sum + PRICE.get(model)! * count, 0);
-	return cost <= budget + 1e-9 ? [] : [`${cost} was charged, of a budget of ${budget}`];
 }

@@ -129,9 +129,9 @@ function filesOf({ file = '' }: Charge, { options, editFrom, fileShift, more }: 
 	].join(', ');
 }
 
-/** What the list of models forbids is not sent. */
-function unpublished({ number, kind }: Charge, { more, model, options }: Flow): string[] {
-	const isChecked = options.checkLimits !== false && model === 'aurora-image-1';
+/** What the list forbids for the model that is sent (Extra Fields may name another) is not sent. */
+function unpublished({ number, kind, asked }: Charge, { more, options }: Flow): string[] {
+	const isChecked = options.checkLimits !== false && asked.model === 'aurora-image-1';
 	if (more?.size !== UNPUBLISHED || !isChecked || kind === 'message') return [];
 	return [`#${number} was sent with the size ${UNPUBLISHED}, which is not published`];
 }

@@ -5,6 +5,8 @@ import { UNPUBLISHED } from '../plan/more-settings.mjs';
 import { passes } from '../plan/special/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
+import { PRICE } from '../service/published-models.mjs';
+import { pricesAreTrue } from './accounting.mjs';
 import {
 	callsOf,
 	concurrencyOf,
@@ -199,7 +201,7 @@ function withoutReason({ world, input }: Played, step: Step, runs: NodeRun[]): B
 		service.lateSeconds < YOUNG_MS / 1000 &&
 		service.taskSeconds[1] < flow.maxWait &&
 		(timeout === undefined || Number(timeout) >= 30) &&
-		(budget === undefined || budget === 0 || budget === 100) &&
+		(!budget || (budget === 100 && PRICE.has(flow.model) && pricesAreTrue(service))) &&
 		// Who sets a higher rate than the gateway's is refused again and again.
 		(!requestsPerSecond || (requestsPerSecond === 20 && service.perSecond === 0));
 	if (!calm || result === undefined) return [];

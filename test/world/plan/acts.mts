@@ -14,7 +14,6 @@ export const retry: fc.Arbitrary<Act> = fc.record<Act>({
 export const next: fc.Arbitrary<Act> = fc.record<Act>({
 	kind: fc.constant('next'),
 	pause: fc.constantFrom(0, 1, 60, 86_400),
-	inEditor: fc.constantFrom(undefined, undefined, true),
 	edit: fc.constant('prompt'),
 	stopAfter: fc.constant(undefined),
 	crashAfter: fc.constant(undefined),

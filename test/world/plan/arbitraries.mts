@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { likelier } from './likelier.mjs';
 import { moreSettings } from './more-settings.mjs';
+import type { Beginning } from '../time/calendar.mjs';
 import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
 import { next, retry } from './acts.mjs';
 import { besideAnother } from './special/two-at-once.mjs';
 import { laterTries } from './special/later-tries.mjs';
-import { beginning, overMidnight } from './special/midnight.mjs';
 import { crowded } from './special/crowded.mjs';
 import { calmed } from './special/passing.mjs';
 import { LOST, outOfSight } from './special/out-of-sight.mjs';
@@ -104,7 +104,6 @@ const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
 		budget: fc.constantFrom(0, 0.1, 100, 0.2),
 		onTimeout: fc.constantFrom('error', 'output'),
 		imageFieldName: fc.constantFrom('image', 'image[]'),
-		budgetPeriod: fc.constantFrom('run', 'day', 'month'),
 		addSummary: fc.boolean(),
 		fileName: fc.constantFrom(
 			'{date}-{item:3}-{prompt}',
@@ -217,12 +216,21 @@ const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
 	{ maxLength: 4 },
 );
 
+/** Shortly before midnight, or hours: files may be called by the day. */
+const begins: fc.Arbitrary<Beginning> = fc.record<Beginning>({
+	zone: fc.constantFrom(undefined, 'UTC', 'Asia/Kathmandu', 'Pacific/Kiritimati'),
+	beforeMidnight: fc.oneof(
+		{ weight: 9, arbitrary: fc.constant(undefined) },
+		{ weight: 1, arbitrary: fc.constantFrom(100, 1000, 5000, 20_000, 90_000, 400_000) },
+	),
+});
+
 /** Of which each part fits for itself. */
 export const parts: fc.Arbitrary<World> = fc
 	.tuple(
 		record<World>({
 			seed: fc.noShrink(fc.nat(0x7fffffff)),
-			begins: beginning(9),
+			begins,
 			service,
 			flow,
 			acts,
@@ -262,12 +270,7 @@ export function fitting(one: World): World {
 	// Polled every second, a task that takes an hour would take thousands of requests.
 	const isLong = one.service.taskSeconds[0] >= LONG;
 	const patient = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
-	return overMidnight({
-		...one,
-		flow: patient,
-		acts: changed,
-		service: { ...one.service, faults },
-	});
+	return { ...one, flow: patient, acts: changed, service: { ...one.service, faults } };
 }
 
 const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';

@@ -67,7 +67,7 @@ export interface Flow {
 	download: boolean;
 	/** Seconds; undefined: does not survive restarts. */
 	parkAfter?: number;
-	/** Started by a trigger, not in the editor: what nodes keep with the workflow is stored. */
+	/** Started by a trigger, not in the editor: static data would be stored. */
 	production: boolean;
 	account: 0 | 1;
 	/** A setting that cannot work. */
@@ -80,8 +80,6 @@ export interface Act {
 	kind: 'run' | 'retry' | 'retryEdited' | 'next';
 	/** Seconds until then. */
 	pause?: number;
-	/** Started in the editor, though the workflow is in production. */
-	inEditor?: boolean;
 	/** What a person changes before the retry. */
 	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file';
 	/** Pressed after so many requests of this act. */

@@ -14,21 +14,16 @@ export interface Beginning {
 	zone?: keyof typeof ZONES;
 	/** Milliseconds until midnight; undefined: hours. */
 	beforeMidnight?: number;
-	/** Whether that midnight ends a month and a year. */
-	isEndOfMonth: boolean;
 }
 
 const NEW_YEAR = Date.UTC(2027, 0, 1);
-const DAY_MS = 86_400_000;
 
 const aheadMs = ({ zone }: Beginning): number => ZONES[zone ?? 'America/New_York'] * 60_000;
 
 /** In milliseconds since 1970. */
 export function timeOf(beginning: Beginning): number {
-	const { beforeMidnight, isEndOfMonth } = beginning;
-	if (beforeMidnight === undefined) return NEW_YEAR;
-	const midnight = NEW_YEAR + (isEndOfMonth ? 0 : 14 * DAY_MS);
-	return midnight - aheadMs(beginning) - beforeMidnight;
+	const { beforeMidnight } = beginning;
+	return beforeMidnight === undefined ? NEW_YEAR : NEW_YEAR - aheadMs(beginning) - beforeMidnight;
 }
 
 /** `2027-01-01`: the day of a moment there. */

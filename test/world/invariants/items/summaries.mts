@@ -11,7 +11,7 @@ interface Summary {
 	tasks?: number;
 	failedItems?: number;
 	rateLimitedRequests?: number;
-	takenOverItems?: number;
+	reusedItems?: number;
 	estimatedCost?: number;
 }
 
@@ -44,7 +44,7 @@ export function ofSummary(
 		own.every(({ right, heard }) => right && heard);
 	const wrong = [
 		...ofFailures(step, told, items),
-		...ofTakenOver(step, run, told, own, isWell),
+		...ofReused(step, run, told, own, isWell),
 		...(isWell ? ofSuccess(played, step, run, told, own) : []),
 		...(unknownCost === undefined ? [] : ofCost(played, step, run, told, unknownCost)),
 	];
@@ -78,8 +78,8 @@ function ofFailures({ parks }: Step, told: Summary, items: Item[]): string[] {
 	return differs(told, 'failedItems', places.size);
 }
 
-/** What was paid for before the last try began, that one has taken over. */
-function ofTakenOver(
+/** What was paid for before the last try began, that one reuses. */
+function ofReused(
 	step: Step,
 	run: NodeRun,
 	told: Summary,
@@ -87,15 +87,15 @@ function ofTakenOver(
 	isWell: boolean,
 ): string[] {
 	const { count, lastAt } = triesOf(step, run);
-	if (run.node !== MAKE) return differs(told, 'takenOverItems', 0);
+	if (run.node !== MAKE) return differs(told, 'reusedItems', 0);
 	// Which round of a loop a try belongs to cannot be told after a suspension.
 	const isRecounted = step.parks > 0 && step.flow.as === 'loop';
 	if (count === 0 || isRecounted) return [];
 	const before = own.filter(({ at, step: of }) => of < step.number || at < lastAt).length;
 	const isKnown = isWell || (count === 1 && !isRetry(step));
 	// What an earlier try has paid for may also have failed.
-	const real = isKnown ? before : Math.max(before, told.takenOverItems ?? 0);
-	return differs(told, 'takenOverItems', real);
+	const real = isKnown ? before : Math.max(before, told.reusedItems ?? 0);
+	return differs(told, 'reusedItems', real);
 }
 
 /** Where nothing has failed, everything that is counted has come out. */

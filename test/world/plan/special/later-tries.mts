@@ -107,7 +107,6 @@ function tried(
 				concurrency: 1,
 				timeout: 30,
 				budget: Math.round(budget * 100) / 100,
-				budgetPeriod: 'run',
 				addSummary: true,
 			},
 		},

@@ -1,0 +1,45 @@
+/** Data tables of a real server, and the examples that use them. */
+import type { Workflow } from './example-workflows.mjs';
+import type { RestClient } from './rest-client.mjs';
+import type { Json } from './rest-session.mjs';
+
+export interface DataTable {
+	id: string;
+	insert(rows: Json[]): Promise<void>;
+	/** All rows, in the order in which they were inserted. */
+	rows(): Promise<Json[]>;
+}
+
+/**
+ * Makes a data table in the owner's project.
+ * @param columns their types by name, such as `string` or `number`
+ */
+export async function createDataTable(
+	server: RestClient,
+	name: string,
+	columns: Record<string, string>,
+): Promise<DataTable> {
+	const { id: project } = await server.rest('GET', '/projects/personal');
+	const { id } = await server.rest('POST', `/projects/${project}/data-tables`, {
+		name,
+		columns: Object.entries(columns).map(([column, type]) => ({ name: column, type })),
+	});
+	const path = `/projects/${project}/data-tables/${id}`;
+	return {
+		id: id as string,
+		insert: async (data) => {
+			await server.rest('POST', `${path}/insert`, { data, returnType: 'count' });
+		},
+		rows: async () => {
+			const { data } = await server.rest('GET', `${path}/rows`);
+			return (data as Json[]).sort((one, other) => one.id - other.id);
+		},
+	};
+}
+
+/** Selects a table in all nodes of a workflow that need one. */
+export function selectTable({ nodes }: Workflow, { id }: DataTable): void {
+	for (const { parameters } of nodes) {
+		if (parameters.dataTableId) parameters.dataTableId = { __rl: true, mode: 'list', value: id };
+	}
+}

@@ -1,0 +1,176 @@
+import type { INodeProperties } from 'n8n-workflow';
+import { readTurns, type MessageRequest, type Turn } from '../../gateway/messages/message';
+import { isJsonObject, parseJson } from '../../gateway/util/json';
+import {
+	lengthFields,
+	messageModelField,
+	modelOptions,
+} from '../shared/descriptions/messageFields';
+import { optionsField } from '../shared/descriptions/optionFields';
+import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
+import { readMessageSettings } from '../shared/parameters/messageSettings';
+import { readExtraFields, withoutFields } from '../shared/parameters/requestFields';
+
+/** The parameters of the Message node. */
+export const messageFields: INodeProperties[] = [
+	messageModelField,
+	{
+		displayName: 'Input',
+		name: 'input',
+		type: 'options',
+		noDataExpression: true,
+		default: 'prompt',
+		description: 'How to enter the conversation',
+		options: [
+			{ name: 'JSON', value: 'json', description: "A list of messages in the gateway's format" },
+			{ name: 'Messages', value: 'messages', description: 'One field for each message' },
+			{ name: 'Prompt', value: 'prompt', description: 'A single user message' },
+		],
+	},
+	{
+		displayName: 'Prompt',
+		name: 'prompt',
+		type: 'string',
+		typeOptions: { rows: 4 },
+		default: '',
+		required: true,
+		placeholder: 'e.g. Describe this product in two sentences',
+		description: 'Message to send to the model',
+		displayOptions: { show: { input: ['prompt'] } },
+	},
+	{
+		displayName: 'Messages',
+		name: 'messages',
+		type: 'fixedCollection',
+		typeOptions: { multipleValues: true, sortable: true },
+		placeholder: 'Add Message',
+		default: { message: [{ role: 'user', content: '' }] },
+		description: 'Messages in order. The model responds to the last one.',
+		displayOptions: { show: { input: ['messages'] } },
+		options: [
+			{
+				name: 'message',
+				displayName: 'Message',
+				values: [
+					{
+						displayName: 'Role',
+						name: 'role',
+						type: 'options',
+						default: 'user',
+						description: 'Author of the message',
+						options: [
+							{ name: 'Assistant', value: 'assistant' },
+							{ name: 'User', value: 'user' },
+						],
+					},
+					{
+						displayName: 'Content',
+						name: 'content',
+						type: 'string',
+						typeOptions: { rows: 2 },
+						default: '',
+						placeholder: 'e.g. Make it shorter',
+						description: 'Text of the message',
+					},
+				],
+			},
+		],
+	},
+	{
+		displayName: 'Messages (JSON)',
+		name: 'messagesJson',
+		type: 'json',
+		default: '[{ "role": "user", "content": "" }]',
+		required: true,
+		placeholder: 'e.g. [{ "role": "user", "content": "Hello" }]',
+		description: 'List of messages with role and content. The content is text or a list of blocks.',
+		displayOptions: { show: { input: ['json'] } },
+	},
+	...lengthFields(
+		'Maximum number of tokens in the response, including thinking. Use 1 for the smallest request that shows whether the key and the model work.',
+	),
+	{
+		displayName: 'Simplify',
+		name: 'simplify',
+		type: 'boolean',
+		default: true,
+		description: 'Whether to return a simplified version of the response instead of the raw data',
+	},
+	optionsField(
+		['concurrency', 'extraFields', 'requestsPerSecond', 'timeout'],
+		[
+			...modelOptions,
+			{
+				displayName: 'History',
+				name: 'history',
+				type: 'json',
+				default: '',
+				placeholder: 'e.g. {{ $json.messages }}',
+				description:
+					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
+			},
+			{
+				displayName: 'System Prompt',
+				name: 'system',
+				type: 'string',
+				typeOptions: { rows: 3 },
+				default: '',
+				placeholder: 'e.g. You write for a toy shop',
+				description: 'Instructions for the whole conversation',
+			},
+		],
+	),
+];
+
+/**
+ * Reads the request of an item from its parameters.
+ *
+ * @throws NodeOperationError that names the parameter to correct
+ */
+export function readMessageRequest(item: ItemParameters): MessageRequest {
+	const extraFields = readExtraFields(item);
+	const history = item.options.value('history');
+	return {
+		...readMessageSettings(item, extraFields),
+		messages: Object.hasOwn(extraFields, 'messages')
+			? readConversation(item, 'messages in Extra Fields', extraFields.messages, true)
+			: [
+					...(isEmpty(history) ? [] : readConversation(item, 'History', history)),
+					...readInput(item),
+				],
+		system: item.options.optionalText('system'),
+		extraFields: withoutFields(extraFields, ['model', 'messages']),
+	};
+}
+
+function readInput(item: ItemParameters): Turn[] {
+	switch (item.choice('input', 'Input', ['prompt', 'messages', 'json'])) {
+		case 'prompt': {
+			const content = item.text('prompt', 'Prompt', 'Enter a message for the model.');
+			return [{ role: 'user', content }];
+		}
+		case 'json':
+			return readConversation(item, 'Messages (JSON)', item.value('messagesJson', '[]'), true);
+		case 'messages': {
+			const listed = item.value('messages');
+			const rows = isJsonObject(listed) && Array.isArray(listed.message) ? listed.message : [];
+			const turns = rows.filter(isJsonObject).map(({ role, content }) => ({ role, content }));
+			return readConversation(item, 'Messages', turns, true);
+		}
+	}
+}
+
+/** @param areNew turns that are added now: at least one, and none of them empty */
+function readConversation(
+	item: ItemParameters,
+	label: string,
+	value: unknown,
+	areNew = false,
+): Turn[] {
+	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value, areNew);
+	if (typeof turns !== 'string') return turns;
+	throw item.error(
+		`'${label}' is invalid: ${turns}`,
+		'Example: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
+	);
+}

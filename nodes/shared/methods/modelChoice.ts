@@ -1,0 +1,125 @@
+import type {
+	ILoadOptionsFunctions,
+	INodeListSearchItems,
+	INodeListSearchResult,
+	ResourceMapperField,
+	ResourceMapperFields,
+} from 'n8n-workflow';
+import {
+	makesVideos,
+	suits,
+	type AllowedValue,
+	type ModelRecord,
+} from '../../../gateway/protocol/models';
+import { isJsonObject } from '../../../gateway/util/json';
+import { didYouMean } from '../../../gateway/validation/closestMatch';
+import { priceInWords } from '../../../gateway/validation/pricing';
+import { loadModels } from './modelCache';
+
+/**
+ * The search behind the model list of a node: what suits its task, by name, mode or note.
+ *
+ * @param mode undefined: all models, videos too
+ */
+export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
+	return async function searchModels(
+		this: ILoadOptionsFunctions,
+		filter?: string,
+	): Promise<INodeListSearchResult> {
+		const wanted = (filter ?? '').trim().toLowerCase();
+		const models = await loadModels(this);
+		const results = models
+			.filter((record) => mode === undefined || suits(record, mode))
+			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
+			.map((record) => asSearchItem(record, mode));
+		return { results };
+	};
+}
+
+/** What a mode is called in the list; one that is not known is shown as it is. */
+const MODES = new Map([
+	['text_to_image', 'generates'],
+	['image_edit', 'edits'],
+	['text_to_video', 'video from text'],
+	['image_to_video', 'video from images'],
+]);
+
+/** What a model is called that can be called in one way only. */
+const ONLY = new Map([
+	['async', 'asynchronous only'],
+	['sync', 'synchronous only'],
+]);
+
+/**
+ * The name with what helps to choose, the rarest first: the editor cuts off long names. What every
+ * model of the list does is not repeated.
+ */
+function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItems {
+	const { model, billing, modes = [], generationModes = [] } = record;
+	const only = new Set(generationModes).size === 1 ? ONLY.get(generationModes[0] ?? '') : undefined;
+	const others = modes.filter((mode) => mode !== wanted).map((mode) => MODES.get(mode) ?? mode);
+	const does =
+		wanted !== undefined && others.length > 0 ? `also ${others.join(', ')}` : others.join(', ');
+	const about = [only, priceInWords(billing), does].filter(Boolean);
+	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
+}
+
+/**
+ * The form of the chosen model: one field for each of its parameters (specification, 2.8).
+ *
+ * The editor replaces the form that a node holds by what comes from here, and deletes the values of
+ * fields that are gone. So a model that is not in the listing (closed for an hour, or an example on
+ * another gateway) keeps its form: looking into a node must change nothing, for what has changed is
+ * executed again, and paid for. When the user chooses another model, the editor has emptied the form
+ * before it asks.
+ */
+export async function getModelParameters(
+	this: ILoadOptionsFunctions,
+): Promise<ResourceMapperFields> {
+	const chosen = this.getCurrentNodeParameter('model', { extractValue: true }) as
+		| string
+		| undefined;
+	if (!chosen) {
+		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
+	}
+	const models = await loadModels(this);
+	const record = models.find(({ model }) => model === chosen);
+	if (record === undefined) {
+		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
+		const notice = [
+			'The gateway lists no model with this name.',
+			didYouMean(chosen, names),
+			"Use 'Parameters by Name' in the options.",
+		];
+		return {
+			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
+			emptyFieldsNotice: notice.filter((text) => text !== '').join(' '),
+		};
+	}
+	if (makesVideos(record)) {
+		const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
+		return { fields: [], emptyFieldsNotice: notice };
+	}
+	return {
+		fields: Object.entries(record.parameters ?? {}).map(([name, values]) => asField(name, values)),
+		emptyFieldsNotice:
+			"This model publishes no parameters. Use 'Parameters by Name' in the options.",
+	};
+}
+
+/** The fields that the node holds already. */
+function heldFields(modelParameters: unknown): ResourceMapperField[] {
+	const schema = isJsonObject(modelParameters) ? modelParameters.schema : undefined;
+	if (!Array.isArray(schema)) return [];
+	const fields = schema.filter((field) => isJsonObject(field) && typeof field.id === 'string');
+	return structuredClone(fields) as unknown as ResourceMapperField[];
+}
+
+function asField(name: string, values: AllowedValue[]): ResourceMapperField {
+	const names = { id: name, displayName: name };
+	const field = { ...names, required: false, defaultMatch: false, display: true };
+	if (values.length === 0) return { ...field, type: 'string' };
+	if (values.every((value) => typeof value === 'boolean')) return { ...field, type: 'boolean' };
+	const options = values.map((value) => ({ name: String(value), value }));
+	return { ...field, type: 'options', options };
+}

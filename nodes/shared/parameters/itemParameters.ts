@@ -1,0 +1,238 @@
+import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
+import {
+	isJsonObject,
+	nonEmptyString,
+	parseJson,
+	type JsonObject,
+} from '../../../gateway/util/json';
+
+/**
+ * The numbers among the parameters and options, in seconds and MB, by labels as the user sees them.
+ * Others are brought into range.
+ */
+const RANGES = {
+	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
+	requestsPerSecond: { label: 'Requests per Second', fallback: 0, lowest: 0, highest: 10_000 },
+	timeout: { label: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
+	pollInterval: { label: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
+	maxWait: { label: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
+	parkAfter: { label: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
+	budget: { label: 'Budget', fallback: 0, lowest: 0, highest: Number.MAX_SAFE_INTEGER },
+	maxDownloadMb: { label: 'Max Download Size', fallback: 100, lowest: 0.001, highest: 2048 },
+};
+
+export type NumberParameter = keyof typeof RANGES;
+
+/** Whether a parameter is left empty: it is read as its default. */
+export const isEmpty = (value: unknown): boolean =>
+	value === undefined || value === null || value === '';
+
+const ON = ['true', '1', 'yes', 'on'];
+const OFF = ['false', '0', 'no', 'off'];
+const wordOf = (value: unknown): string => String(value).slice(0, 20).trim().toLowerCase();
+
+/** Whether a field of a request that switches something on is off, or empty. */
+export function isOff(value: unknown): boolean {
+	if (typeof value === 'object') return value === null;
+	return isEmpty(value) || OFF.includes(wordOf(value)) || wordOf(value) === '';
+}
+
+/** Quotes a value that is refused. */
+const refused = (value: unknown): string =>
+	`It is ${String(value).slice(0, 40)}. Nothing was sent.`;
+
+/**
+ * Reads values of one item by name: its parameters, or those of a collection such as its options.
+ * Expressions may give anything, so each method says what it accepts. All of them throw a
+ * NodeOperationError that names the parameter by its label and tells the item's index.
+ */
+export class ValueReader {
+	constructor(
+		private readonly node: INode,
+		readonly itemIndex: number,
+		private readonly values: JsonObject = {},
+	) {}
+
+	/** A value as it was given. @param fallback where it isn't set at all */
+	value(name: string, fallback?: unknown): unknown {
+		return Object.hasOwn(this.values, name) ? this.values[name] : fallback;
+	}
+
+	/** A reader of other values of this item. */
+	within(values: JsonObject): ValueReader {
+		return new ValueReader(this.node, this.itemIndex, values);
+	}
+
+	/** The error of a parameter that must be corrected. @param description what to do */
+	error(message: string, description?: string): NodeOperationError {
+		return new NodeOperationError(this.node, message, { description, itemIndex: this.itemIndex });
+	}
+
+	/** A parameter that must hold some text, or a resource locator with one. @param advice what to do */
+	text(name: string, label: string, advice: string): string {
+		const given = this.value(name);
+		const value = isJsonObject(given) && 'mode' in given ? given.value : given;
+		const text = typeof value === 'number' ? String(value) : value;
+		if (typeof text === 'string' && text.trim() !== '') return text;
+		throw this.error(`'${label}' is empty`, advice);
+	}
+
+	/** A text that may be left empty. @returns undefined where it is, or where it is no text */
+	optionalText(name: string): string | undefined {
+		return nonEmptyString(this.value(name));
+	}
+
+	/** A number brought into its range; its default where it is empty. */
+	number(name: NumberParameter): number {
+		const { label, fallback, lowest, highest } = RANGES[name];
+		const value = this.value(name);
+		if (isEmpty(value)) return fallback;
+		const number = Number(value);
+		if (!Number.isNaN(number)) return Math.min(highest, Math.max(lowest, number));
+		throw this.error(`'${label}' must be a number`, `Enter a number from ${lowest} to ${highest}.`);
+	}
+
+	/** A number of seconds, as milliseconds. */
+	milliseconds(name: NumberParameter): number {
+		return this.number(name) * 1000;
+	}
+
+	/** A number without a range; undefined where it is empty. */
+	optionalNumber(name: string, label: string): number | undefined {
+		const value = this.value(name);
+		if (isEmpty(value)) return undefined;
+		const number = Number(value);
+		if (Number.isFinite(number)) return number;
+		throw this.error(`'${label}' must be a number`);
+	}
+
+	/**
+	 * A count that is paid for: it is refused rather than corrected.
+	 *
+	 * @returns a whole number from 1 to `highest`; undefined where it is empty
+	 */
+	count(name: string, label: string, highest = 1000): number | undefined {
+		const value = this.value(name);
+		if (isEmpty(value)) return undefined;
+		// JavaScript makes a number of a list and of true as well.
+		const count = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
+		if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
+		throw this.error(`'${label}' must be a whole number from 1 to ${highest}`, refused(value));
+	}
+
+	/**
+	 * A switch. Texts and numbers mean what they say: a text "false" must not switch on what costs
+	 * money, nor "true" leave it off.
+	 *
+	 * @param fallback where it is empty
+	 */
+	switch(name: string, label: string, fallback: boolean): boolean {
+		const value = this.value(name);
+		if (typeof value === 'boolean') return value;
+		if (isEmpty(value)) return fallback;
+		if (ON.includes(wordOf(value))) return true;
+		if (OFF.includes(wordOf(value))) return false;
+		throw this.error(`'${label}' must be true or false`, refused(value));
+	}
+
+	/** One of a fixed number of values, in whatever case; the first one where it is empty. */
+	choice<T extends string>(name: string, label: string, choices: readonly [T, ...T[]]): T {
+		const value = this.value(name);
+		if (isEmpty(value)) return choices[0];
+		const word = String(value).slice(0, 40).trim().toLowerCase();
+		const choice = choices.find((known) => known.toLowerCase() === word);
+		if (choice !== undefined) return choice;
+		throw this.error(`'${label}' must be one of ${choices.join(', ')}`, refused(value));
+	}
+
+	/** A JSON object, typed or given by an expression; an empty one where it is empty. */
+	json(name: string, label: string): JsonObject {
+		const value = this.value(name);
+		if (isEmpty(value)) return {};
+		const parsed = typeof value === 'string' ? parseJson(value) : value;
+		if (isJsonObject(parsed)) return parsed;
+		throw this.error(`'${label}' must be a JSON object`, 'Example: { "seed": 42 }');
+	}
+}
+
+const FIELD_OF_ITEM = /^=\{\{ *\$json\.([A-Za-z_]\w*) *\}\}$/;
+
+type ReadParameter = (item: ItemParameters) => unknown;
+
+/** How each parameter of a run of a node is read for an item, once that was found out. */
+const parameterReaders = new WeakMap<IExecuteFunctions, Map<string, ReadParameter>>();
+
+/**
+ * Reads the parameters of one input item, and its options.
+ *
+ * n8n works out every parameter anew for every item, which takes longer than the rest of what is done
+ * for it: here only those that depend on the item are.
+ */
+export class ItemParameters extends ValueReader {
+	private collection?: ValueReader;
+
+	constructor(
+		private readonly context: IExecuteFunctions,
+		itemIndex: number,
+	) {
+		super(context.getNode(), itemIndex);
+	}
+
+	/** The input item itself; undefined in a sub-node, whose root node has the items. */
+	get input(): INodeExecutionData | undefined {
+		return this.context.getInputData()[this.itemIndex];
+	}
+
+	/** Of the workflow, e.g. Europe/Berlin. */
+	get timeZone(): string {
+		return this.context.getTimezone();
+	}
+
+	/** The parameter "Options". @throws NodeOperationError if it is no object */
+	get options(): ValueReader {
+		const options = this.value('options') ?? {};
+		if (!isJsonObject(options)) throw this.error("'Options' must be a JSON object");
+		this.collection ??= this.within(options);
+		return this.collection;
+	}
+
+	/**
+	 * @param fallback where the parameter isn't set, which is not the same as an expression that gives
+	 *   null; for one parameter always the same
+	 * @returns for all items the very same object where it holds no expression: it must not be changed
+	 */
+	override value(name: string, fallback: unknown = null): unknown {
+		const known = parameterReaders.get(this.context) ?? new Map();
+		parameterReaders.set(this.context, known);
+		const read = known.get(name) ?? this.readerOf(name, fallback);
+		known.set(name, read);
+		return read(this);
+	}
+
+	/** The file in a field of the input item. @throws n8n's error if there is none */
+	file(field: string): IBinaryData {
+		return this.context.helpers.assertBinaryData(this.itemIndex, field);
+	}
+
+	/** How a parameter is read for this and every other item. */
+	private readerOf(name: string, fallback: unknown): ReadParameter {
+		const { context, itemIndex } = this;
+		const evaluate = (item: ItemParameters): unknown =>
+			context.getNodeParameter(name, item.itemIndex, fallback);
+		const raw = context.getNodeParameter(name, itemIndex, null, { rawExpressions: true });
+		// Expressions are texts that begin with an equals sign, at any depth.
+		if (!/"=/.test(JSON.stringify(raw) ?? '')) {
+			const value = evaluate(this);
+			return () => value;
+		}
+		// What most expressions are: one field of the item.
+		const field = typeof raw === 'string' ? FIELD_OF_ITEM.exec(raw)?.[1] : undefined;
+		if (field === undefined) return evaluate;
+		return (item) => {
+			const value = item.input === undefined ? null : item.input.json[field];
+			// An object would be the item's own.
+			return typeof value === 'object' ? evaluate(item) : value;
+		};
+	}
+}

@@ -1,0 +1,169 @@
+/**
+ * Fields of a request that several parameters can set: what is checked, priced and told is what is
+ * sent, or it is refused before anything is sent.
+ */
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { opened } from '../opened.mjs';
+import { byName, MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+
+/** Costs half as much again as `MODEL`, 0.06. */
+const DEAR = 'aurora-edit-1';
+const extra = (extraFields: object, more: object = {}) => ({ options: { extraFields, ...more } });
+const form = (value: object) => ({ modelParameters: { mappingMode: 'defineBelow', value } });
+const rows = (name: string) => ({
+	options: { parametersByName: { parameter: [{ name, value: 'other' }] } },
+});
+const sent = () =>
+	bench.gateway.requests
+		.filter(({ method }) => method === 'POST')
+		.map(({ body }) => body as IDataObject);
+
+const generate = async (parameters: object) =>
+	await bench.run('imageGeneration', {
+		model: byName(MODEL),
+		prompt: 'a fox',
+		download: false,
+		...parameters,
+	});
+
+describe('Extra Fields that set the model or the prompt', () => {
+	test('are what the item tells', async () => {
+		const result = await generate(extra({ model: 'plain-image', prompt: 'an owl', seed: 7 }));
+		expect(result.error).toBeUndefined();
+		expect(sent()).toEqual([{ model: 'plain-image', prompt: 'an owl', seed: 7 }]);
+		expect(result.json(NODE)).toMatchObject([{ model: 'plain-image', prompt: 'an owl' }]);
+	});
+
+	test('are what is checked against the limits', async () => {
+		const result = await bench.run('imageEdit', {
+			...edited(),
+			...form({ size: '1x1' }),
+			...extra({ model: MODEL }),
+			model: byName(DEAR),
+		});
+		expect(result.error?.message).toContain(`Invalid parameters for model '${MODEL}'`);
+		expect(sent()).toEqual([]);
+	});
+
+	test('are what is priced, and held against the budget', async () => {
+		const options = { checkLimits: false, budget: 0.05 };
+		const parameters = { ...edited(), ...extra({ model: DEAR }, options) };
+		const result = await bench.run('imageEdit', parameters);
+		expect(result.error?.message).toContain('estimated cost of 0.06 exceeds the budget of 0.05');
+		expect(sent()).toEqual([]);
+		const within = { ...edited(), ...extra({ model: DEAR }, { ...options, budget: 0.2 }) };
+		const paid = await bench.run('imageEdit', within);
+		expect(paid.json(NODE)).toMatchObject([{ model: DEAR, estimatedCost: 0.06 }]);
+	});
+
+	test.each([
+		[{ model: ' ' }, "'Model' is empty"],
+		[{ model: null }, "'Model' is empty"],
+		[{ prompt: ['a'] }, "'Prompt' is empty"],
+	])('but not %j', async (fields, message) => {
+		expect((await generate(extra(fields))).error?.message).toBe(message);
+		expect(sent()).toEqual([]);
+	});
+});
+
+describe('Model Parameters and Parameters by Name must not set', () => {
+	test.each([
+		['model', 'Model'],
+		['prompt', 'Prompt'],
+		['async', 'Mode'],
+	])('%s', async (name, label) => {
+		const text = (source: string) => `'${source}' must not set '${name}': use the field '${label}'`;
+		const inForm = await generate(form({ [name]: 'other' }));
+		expect(inForm.error?.message).toBe(text('Model Parameters'));
+		const byRow = await generate(rows(name));
+		expect(byRow.error?.message).toBe(text('Parameters by Name'));
+		expect(sent()).toEqual([]);
+	});
+});
+
+test('the response format of the form and that of the options must be the same', async () => {
+	const given = (format: string) => ({
+		...form({ response_format: format }),
+		options: { responseFormat: 'url' },
+	});
+	const result = await generate(given('b64_json'));
+	expect(result.error?.message).toMatch(/response format is set twice: to "url" .* "b64_json"/);
+	expect(sent()).toEqual([]);
+	expect((await generate(given('url'))).error).toBeUndefined();
+});
+
+const edited = () => ({
+	model: byName(MODEL),
+	prompt: 'Make it night',
+	imageSource: 'url',
+	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	download: false,
+});
+
+describe('an edit has no two form fields of one name', () => {
+	test.each(['image', 'image[]'])('Extra Fields must not hold a text called %s', async (name) => {
+		const result = await bench.run('imageEdit', { ...edited(), ...extra({ [name]: 'x' }) });
+		expect(result.error?.message).toContain(`must not be called '${name}'`);
+		expect(sent()).toEqual([]);
+	});
+
+	test.each<[string, object]>([
+		['model', {}],
+		['prompt', {}],
+		['n', {}],
+		['image', { options: { imageFieldName: 'image[]' } }],
+		['image[]', {}],
+		['mask', { options: { extraFields: { mask: 'none' } } }],
+		['style', form({ style: 'ink' })],
+	])('a file must not be called %s', async (field, more) => {
+		const { options, ...others } = more as { options?: object };
+		const extraFiles = { file: [{ field: ` ${field}`, binaryProperty: 'data' }] };
+		const parameters = { ...edited(), ...others, options: { ...options, extraFiles } };
+		const result = await bench.run('imageEdit', parameters);
+		expect(result.error?.message).toBe(
+			`One of the 'Additional Files' has the name of another field: '${field}'`,
+		);
+		expect(sent()).toEqual([]);
+	});
+});
+
+describe('Extra Fields of a message', () => {
+	const ask = async (extraFields: object, more: object = {}) =>
+		await bench.run('message', {
+			model: 'reason-large',
+			prompt: 'What is 17 * 3?',
+			...more,
+			options: { extraFields },
+		});
+	const turns = [{ role: 'user', content: 'What is 2 * 3?' }];
+
+	test('are the conversation that the output goes on with', async () => {
+		const result = await ask({ messages: turns });
+		expect(result.error).toBeUndefined();
+		expect(sent()).toMatchObject([{ messages: turns }]);
+		const [{ messages }] = result.json(NODE) as [{ messages: IDataObject[] }];
+		expect(messages.slice(0, -1)).toEqual(turns);
+		expect(messages.at(-1)).toMatchObject({ role: 'assistant' });
+	});
+
+	test.each([[[]], [null], ['Hello'], [[{ role: 'user', content: '' }]]])(
+		'but not %j in place of one',
+		async (messages) => {
+			const result = await ask({ messages });
+			expect(result.error?.message).toMatch(/^'messages in Extra Fields' is invalid/);
+			expect(sent()).toEqual([]);
+		},
+	);
+
+	test('may set another model', async () => {
+		const result = await ask({ model: ' reason-large ' }, { model: 'unknown' });
+		expect(result.error).toBeUndefined();
+		expect(sent()).toMatchObject([{ model: 'reason-large' }]);
+	});
+});

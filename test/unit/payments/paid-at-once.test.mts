@@ -1,0 +1,118 @@
+/** Calls of a tool side by side share a list of payments: whatever their order, each is one call's. */
+import fc from 'fast-check';
+import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
+import { PaidRequests } from '../../../nodes/shared/payments/paidRequests.js';
+import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { Run } from '../../../nodes/shared/run/runContext.js';
+
+const KEY = 'mediaGatewayPaid';
+
+/** The calls of one tool in one execution, each of them with the same request. */
+function openTool(store: Record<string, unknown> = {}) {
+	let sent = 0;
+	return {
+		store,
+		sent: () => sent,
+		/** Another call, or another try of one: each has a run of its own. */
+		open: (runIndex: number) => {
+			const paid = new PaidRequests({
+				isToolExecution: () => true,
+				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
+				getExecutionId: () => '1',
+				getContext: () => store,
+				getNode: () => ({ parameters: {} }),
+				getInputData: () => [{ json: { prompt: 'a fox' } }],
+			} as unknown as IExecuteFunctions);
+			const run = {
+				client: { send: async () => await Promise.resolve({ created: (sent += 1) }) },
+			} as unknown as Run;
+			const plan = planGeneration({ model: 'm', prompt: 'a fox' });
+			paid.expect(0, plan, 'account');
+			return {
+				/** @returns what it got, by when it was paid for */
+				pay: async (): Promise<number> => {
+					const { created } = await paid.pay(0, plan, run, (body) => body as never);
+					return Number(created);
+				},
+				end: (succeeds: boolean) => {
+					if (succeeds) paid.settle(new Set());
+					paid.close();
+				},
+			};
+		},
+	};
+}
+
+test('a call that was opened while another held its image does not return that image as well', async () => {
+	const tool = openTool();
+	const [slow, failing] = [tool.open(0), tool.open(1)];
+	expect([await slow.pay(), await failing.pay()]).toEqual([1, 2]);
+	failing.end(false);
+	const again = tool.open(2);
+	slow.end(true);
+	expect(await again.pay()).toBe(2);
+	again.end(true);
+	expect([tool.sent(), tool.store[KEY]]).toEqual([2, []]);
+});
+
+test('a call finds what another one leaves after it was opened', async () => {
+	const tool = openTool();
+	const [one, other] = [tool.open(0), tool.open(1)];
+	expect(await one.pay()).toBe(1);
+	const slow = tool.open(2);
+	expect(await other.pay()).toBe(2);
+	[one, other].forEach((call) => call.end(false));
+	const next = tool.open(3);
+	expect([await next.pay(), await slow.pay()]).toEqual([1, 2]);
+	expect(tool.sent()).toBe(2);
+	[slow, next].forEach((call) => call.end(true));
+});
+
+test('in any order: each image is returned by one call, and what was not returned is kept', async () => {
+	const step = fc.record({ call: fc.nat(3), succeeds: fc.boolean() });
+	await fc.assert(
+		fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+			const tool = openTool();
+			const calls = new Map<number, { call: ReturnType<typeof tool.open>; got?: number }>();
+			const returned: number[] = [];
+			for (const [index, { call: name, succeeds }] of steps.entries()) {
+				const known = calls.get(name);
+				if (known === undefined) calls.set(name, { call: tool.open(index) });
+				else if (known.got === undefined) {
+					const held = [...calls.values()].filter(({ got }) => got !== undefined);
+					const isFree = tool.sent() > returned.length + held.length;
+					const before = tool.sent();
+					known.got = await known.call.pay();
+					expect(tool.sent()).toBe(isFree ? before : before + 1);
+				} else {
+					known.call.end(succeeds);
+					if (succeeds) returned.push(known.got);
+					calls.delete(name);
+				}
+			}
+			expect(new Set(returned).size).toBe(returned.length);
+			const kept = (tool.store[KEY] as Array<{ paid: { created: number } }> | undefined) ?? [];
+			const all = [...returned, ...kept.map(({ paid }) => paid.created)];
+			expect(all.sort((one, other) => one - other)).toEqual(
+				Array.from({ length: tool.sent() }, (_, index) => index + 1),
+			);
+		}),
+		{ numRuns: 300 },
+	);
+});
+
+test('a list of any length can be opened', async () => {
+	const payment = {
+		fingerprint: 'x',
+		source: '',
+		executionId: '0',
+		runIndex: 0,
+		itemIndex: 1,
+		paid: {},
+	};
+	const tool = openTool({ [KEY]: Array.from({ length: 300_000 }, () => ({ ...payment })) });
+	const call = tool.open(0);
+	expect(await call.pay()).toBe(1);
+	call.end(true);
+	expect(tool.store[KEY]).toHaveLength(300_000);
+});
