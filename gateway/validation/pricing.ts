@@ -7,10 +7,19 @@ import type { Billing } from '../protocol/models';
  * @param images how many images it asks for
  */
 export function estimateCost(billing: Billing | undefined, images: number): number | undefined {
-	if (billing?.mode !== 'price' || billing.value === undefined) return undefined;
-	if (billing.value < 0) return undefined;
-	if (billing.unit === 'image') return rounded(billing.value * images);
-	return billing.unit === 'request' ? rounded(billing.value) : undefined;
+	const price = fixedPrice(billing);
+	if (price === undefined) return undefined;
+	if (billing?.unit === 'image') return rounded(price * images);
+	return billing?.unit === 'request' ? rounded(price) : undefined;
+}
+
+/** What each image costs, where that is how a model is priced; undefined otherwise. */
+export function pricePerImage(billing: Billing | undefined): number | undefined {
+	return billing?.unit === 'image' ? fixedPrice(billing) : undefined;
+}
+
+function fixedPrice({ mode, value }: Billing = {}): number | undefined {
+	return mode === 'price' && value !== undefined && value >= 0 ? value : undefined;
 }
 
 /** A sum of money without the dust of binary fractions. */

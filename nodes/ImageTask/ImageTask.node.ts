@@ -25,6 +25,7 @@ import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import type { RequestFacts } from '../shared/run/nodeErrors';
+import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/images/runResult';
 import { queryTask } from '../shared/tasks/pollTask';
 import { knownFacts, readTaskReference, taskKey } from '../shared/tasks/taskReference';
@@ -113,6 +114,7 @@ async function taskItem(
 			status,
 			statusGroup: group,
 			...known,
+			estimatedCost: costOf(known, shown.length),
 			finished: isFinished(group),
 			succeeded: group === 'success',
 			images: shown.map(shownImage),

@@ -16,11 +16,11 @@ const KEY = 'mediaGatewayBudget';
  * at the end. n8n's Retry of a failed execution is another execution, and starts at 0.
  */
 export class Budget {
-	/** The estimated cost of each item whose request has been checked. */
+	/** The estimated cost of each item: of its request once that is checked, then of what came. */
 	private readonly costs = new Map<number, number>();
 
-	/** The items whose cost this run has added to the sum. */
-	private reserved: number[] = [];
+	/** What this run has added to the sum, by item. */
+	private readonly reserved = new Map<number, number>();
 
 	/** @param amount in the gateway's currency; 0 sets no limit */
 	constructor(
@@ -59,19 +59,22 @@ export class Budget {
 		const needed = this.costOf(due);
 		const spent = this.spent();
 		if (needed > rounded(this.amount - spent)) throw this.exceeded(needed, spent, due.length);
-		this.reserved = due;
+		for (const itemIndex of due) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
 		this.store(spent + needed);
 	}
 
 	/**
-	 * Takes off what was reserved and not spent.
+	 * Puts what was spent in place of what was reserved.
 	 *
 	 * @param isPaid whether the request of an item was accepted, or its outcome is unknown
 	 */
 	settle(isPaid: (itemIndex: number) => boolean): void {
-		const unspent = this.costOf(this.reserved.filter((itemIndex) => !isPaid(itemIndex)));
-		this.reserved = [];
-		if (unspent > 0) this.store(this.spent() - unspent);
+		let unspent = 0;
+		for (const [itemIndex, cost] of this.reserved) {
+			unspent += cost - (isPaid(itemIndex) ? (this.costs.get(itemIndex) ?? 0) : 0);
+		}
+		this.reserved.clear();
+		if (unspent !== 0) this.store(this.spent() - unspent);
 	}
 
 	private costOf(items: number[]): number {

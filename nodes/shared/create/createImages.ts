@@ -7,7 +7,13 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { isInline, readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task';
+import {
+	isInline,
+	readImages,
+	readTaskId,
+	readTaskState,
+	type ImageResult,
+} from '../../../gateway/protocol/task';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
@@ -21,7 +27,7 @@ import { copiesOf, type Paid } from '../payments/payment';
 import { runItems, type Job } from '../run/itemRunner';
 import { failedItems, isFailed, type RequestFacts } from '../run/nodeErrors';
 import { addHints, openRun, type Run } from '../run/runContext';
-import { addCost } from '../run/tally';
+import { addCost, addImages, costOf } from '../run/tally';
 import { openProgress, type Progress } from '../suspend/progress';
 import { readParkAfter, suspend } from '../suspend/suspend';
 import { taskItem } from '../tasks/taskReference';
@@ -64,7 +70,7 @@ interface PreparedItem {
 	target: ImageTarget;
 	maxWaitMs: number;
 	plan: RequestPlan;
-	facts: { model: string; prompt: string; estimatedCost?: number };
+	facts: RequestFacts & { model: string; prompt: string };
 }
 
 const MODES = ['sync', 'wait', 'submit'] as const;
@@ -154,7 +160,7 @@ async function prepareItem<R extends ImageRequest>(
 	const checked: Checked<R> = needsListing
 		? await checker.check(asked, mode !== 'sync')
 		: { request: asked, violations: [] };
-	const { request, violations, estimatedCost } = checked;
+	const { request, violations, estimatedCost, pricePerImage } = checked;
 	const plan = creation.plan(request, asyncFlag);
 	if (dryRun) {
 		const url = planUrl(plan, run.address.baseUrl);
@@ -170,7 +176,8 @@ async function prepareItem<R extends ImageRequest>(
 	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
 	if (!paidRequests.has(itemIndex)) budget.assertPriced(request.model, checked);
 	budget.expect(itemIndex, estimatedCost);
-	const facts = { model: request.model, prompt: request.prompt, estimatedCost };
+	const { model, prompt } = request;
+	const facts = { model, prompt, estimatedCost, pricePerImage };
 	return async () => await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
 }
 
@@ -216,22 +223,14 @@ async function createItem<R extends ImageRequest>(
 	const paid = await payForItem(batch, item, reused);
 	if (paid.items !== undefined) return copiesOf(paid.items, itemIndex);
 	// The facts recorded with the payment, which may differ from this try's request.
-	const facts = { ...item.facts, ...(paid.facts && withoutUndefined(paid.facts)) };
+	const { estimatedCost, pricePerImage } = paid.facts ?? item.facts;
+	const asked = { ...item.facts, ...(paid.facts && withoutUndefined(paid.facts)) };
+	const facts = { ...asked, estimatedCost, pricePerImage };
 	batch.asked[itemIndex] = { model: facts.model, prompt: facts.prompt };
 	const submitted = paid.task && taskItem(paid.task, facts, itemIndex);
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
 	if (mode === 'submit' && submitted !== undefined) return [submitted];
-	const known = { ...item, facts };
-	const isRecorded = reused && paid.task !== undefined && paid.images !== undefined;
-	if (isRecorded && batch.parkAfterMs === undefined) {
-		// A recorded address may have expired; the task gives a new one, unless the gateway has forgotten it.
-		try {
-			return await collectImages(batch, { ...paid, images: undefined }, known);
-		} catch {
-			return await collectImages(batch, paid, known);
-		}
-	}
-	return await collectImages(batch, paid, known);
+	return await collectImages(batch, paid, { ...item, facts }, reused);
 }
 
 /**
@@ -252,7 +251,7 @@ async function payForItem<R extends ImageRequest>(
 		addCost(tally, paid.facts?.estimatedCost ?? facts.estimatedCost);
 		if (reused) tally.reusedItems += 1;
 		// The images of a task, and those that have an address, are counted when they are returned.
-		if (paid.items !== undefined) tally.images += paid.items.length;
+		if (paid.items !== undefined) addImages(tally, paid.facts ?? facts, paid.items.length);
 		if (paid.task === undefined) return paid;
 		tally.tasks += 1;
 		const { taskId } = paid.task;
@@ -299,10 +298,16 @@ async function collectImages<R extends ImageRequest>(
 	batch: Batch<R>,
 	paid: Paid,
 	item: PreparedItem,
+	reused: boolean,
 ): Promise<INodeExecutionData[]> {
-	const { run, paidRequests } = batch;
+	const { run, paidRequests, budget } = batch;
 	const { itemIndex, facts, target, plan } = item;
 	let { task, images, created } = paid;
+	if (images !== undefined) {
+		const current = reused && task ? await imagesNow(batch, task, item) : undefined;
+		if (current === undefined) addImages(run.tally, facts, images.length);
+		else images = current;
+	}
 	// A synchronous request whose response is a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
 		// An earlier try was told that nothing is to be had: whether that is so is asked again now.
@@ -315,9 +320,10 @@ async function collectImages<R extends ImageRequest>(
 		task = { ...task, status: result.state.status };
 		({ images, created } = result.state);
 		paidRequests.update(itemIndex, { task, images, created });
-	} else run.tally.images += images?.length ?? 0;
+	}
 	const asked = imagesAskedFor(plan);
 	const count = images?.length ?? 0;
+	budget.expect(itemIndex, costOf(facts, count));
 	if (count < asked)
 		run.hints.add(`Item ${itemIndex}: the gateway returned ${count} of ${asked} images.`);
 	const { taskId, taskType, status } = task ?? {};
@@ -339,14 +345,13 @@ function imagesAskedFor({ body, form }: RequestPlan): number {
 async function waitFor<R extends ImageRequest>(
 	{ paidRequests, waitForTask, parkAfterMs }: Batch<R>,
 	task: NonNullable<Paid['task']>,
-	{ itemIndex, facts, target, maxWaitMs }: PreparedItem,
+	item: PreparedItem,
 ): ReturnType<WaitForTask> {
-	const deadlineAt = Date.now() + maxWaitMs;
+	const { itemIndex } = item;
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) return await Promise.reject(failed);
-		const wait = { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt };
-		const result = await waitForTask(wait, parkAfterMs);
+		const result = await waitForTask(waitOf(task, item), parkAfterMs);
 		const isOverdue = result.kind === 'open' && result.error !== undefined;
 		return isOverdue ? await Promise.reject(result.error) : result;
 	} catch (error) {
@@ -355,3 +360,33 @@ async function waitFor<R extends ImageRequest>(
 		return await Promise.reject(error);
 	}
 }
+
+/** In milliseconds: a gateway that says nothing must not keep back images whose addresses are recorded. */
+const LONGEST_RECHECK_MS = 5000;
+
+/**
+ * The images of a task as the gateway lists them now: an address that an earlier try has recorded may
+ * have expired.
+ *
+ * @returns undefined where the gateway doesn't tell; then the recorded addresses are all there is
+ */
+async function imagesNow<R extends ImageRequest>(
+	{ waitForTask }: Batch<R>,
+	task: NonNullable<Paid['task']>,
+	item: PreparedItem,
+): Promise<ImageResult[] | undefined> {
+	try {
+		const result = await waitForTask(waitOf(task, item), LONGEST_RECHECK_MS);
+		return result.kind === 'finished' ? result.state.images : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+const waitOf = (
+	task: NonNullable<Paid['task']>,
+	{ facts, target, maxWaitMs }: PreparedItem,
+): TaskWait => {
+	const deadlineAt = Date.now() + maxWaitMs;
+	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt };
+};

@@ -1,5 +1,5 @@
 import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
-import { estimateCost } from '../../../gateway/validation/pricing';
+import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
 import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type {
 	EditRequest,
@@ -16,8 +16,10 @@ export type ImageRequest = GenerationRequest & Partial<Pick<EditRequest, 'files'
 
 /** What a request will cost, or why that is unknown. */
 export interface Estimate {
-	/** Undefined where no fixed price is published. */
+	/** For as many images as it asks for; undefined where no fixed price is published. */
 	estimatedCost?: number;
+	/** Where the model is priced by the image. */
+	pricePerImage?: number;
 	/** Why there is no estimate, as a sentence. */
 	noEstimate?: string;
 }
@@ -146,7 +148,7 @@ export class Checker {
 function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
 	const count = Number(n ?? 1);
 	const estimatedCost = estimateCost(billing, count >= 1 && count < Infinity ? count : 1);
-	if (estimatedCost !== undefined) return { estimatedCost };
+	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: pricePerImage(billing) };
 	return { noEstimate: 'The model list has no fixed price for each image or request.' };
 }
 

@@ -7,6 +7,7 @@ import { rounded } from '../../../gateway/validation/pricing';
 import { isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
 import { downloadImage } from '../transport/download';
 import { failedItem, type RequestFacts } from '../run/nodeErrors';
+import { costOf } from '../run/tally';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
@@ -131,6 +132,7 @@ export async function imageItems(
 	const { isTool } = run;
 	const { model, created, taskId, taskType, status, prompt } = facts;
 	const fileOf = fileGetter(run, facts, target);
+	const cost = costOf(facts, images.length);
 	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
 		try {
 			const file = await fileOf(image, index);
@@ -145,7 +147,7 @@ export async function imageItems(
 					taskType,
 					status,
 					prompt,
-					estimatedCost: costShare(facts.estimatedCost, index, images.length),
+					estimatedCost: costShare(cost, index, images.length),
 				}) as IDataObject,
 				...(file === undefined ? {} : { binary: { [target.binaryPropertyName]: file } }),
 				pairedItem: { item: target.itemIndex },

@@ -40,8 +40,10 @@ export function problemOf(error: unknown): Problem {
 export type RequestFacts = {
 	model?: string;
 	prompt?: string;
-	/** In the gateway's currency. */
+	/** Of the request, for as many images as it asks for; in the gateway's currency. */
 	estimatedCost?: number;
+	/** Where the model is priced by the image: the cost then follows from the images that come. */
+	pricePerImage?: number;
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { finiteNumber } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
+import type { RequestFacts } from './nodeErrors';
 
 /** What a run counts as it goes. Plain data: it is stored with what is waited for. */
 export interface Tally {
@@ -22,6 +23,25 @@ export interface Tally {
 export function addCost(tally: Tally, cost: number | undefined): void {
 	if (cost === undefined || !(cost >= 0)) return;
 	tally.estimatedCost = rounded((tally.estimatedCost ?? 0) + cost);
+}
+
+/**
+ * What a request is estimated to cost now that its images are known.
+ *
+ * @param images how many came; with none, what it asked for is all that is known
+ */
+export function costOf({ estimatedCost, pricePerImage }: RequestFacts, images: number) {
+	if (pricePerImage === undefined || images === 0) return estimatedCost;
+	return rounded(pricePerImage * images);
+}
+
+/** Counts the images of a request, whose cost was counted when it was sent. */
+export function addImages(tally: Tally, facts: RequestFacts, images: number): void {
+	tally.images += images;
+	const { estimatedCost } = tally;
+	const cost = costOf(facts, images);
+	if (estimatedCost === undefined || cost === undefined) return;
+	tally.estimatedCost = rounded(Math.max(0, estimatedCost + cost - (facts.estimatedCost ?? 0)));
 }
 
 /** Counts the images of an item that an earlier try has paid for, and that come out as they are. */

@@ -38,12 +38,17 @@ export function readTaskReference(item: ItemParameters): SubmittedTask {
 /** What the input item knows of the task's origin and price, to be handed on. */
 export function knownFacts({ input }: ItemParameters): RequestFacts {
 	const json = input?.json ?? {};
-	const cost = finiteNumber(json.estimatedCost);
 	return {
 		model: nonEmptyString(json.model),
 		prompt: nonEmptyString(json.prompt),
-		estimatedCost: cost !== undefined && cost >= 0 ? cost : undefined,
+		estimatedCost: amount(json.estimatedCost),
+		pricePerImage: amount(json.pricePerImage),
 	};
+}
+
+function amount(value: unknown): number | undefined {
+	const number = finiteNumber(value);
+	return number !== undefined && number >= 0 ? number : undefined;
 }
 
 /**

@@ -14,6 +14,7 @@ import { describeLeftovers } from '../payments/payment';
 import { runItems } from '../run/itemRunner';
 import { problemOf, type RequestFacts } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
+import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
 import {
 	ageOf,
@@ -126,7 +127,7 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 		const error = taskError(state);
 		if (error !== undefined) throw error;
 		hintOtherTask(run, state);
-		if (!finished.has(taskKey(state))) tally.images += state.images.length;
+		if (!finished.has(taskKey(state))) addImages(tally, wait.facts, state.images.length);
 		finished.add(taskKey(state));
 		return { kind: 'finished', state };
 	};
