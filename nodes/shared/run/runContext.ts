@@ -81,6 +81,9 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
 }
 
+/** Fields of the credential that an expression must not take from the item. */
+const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
+
 /**
  * The values of the credential, which hold for all items of a run.
  *
@@ -90,12 +93,14 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
 	const items = context.getInputData();
-	const holdsKey = JSON.stringify(items[0]?.json ?? {}).includes(String(first.apiKey));
-	// Reading the credential is slow: the other items' are read only where an item may have given the key.
-	if (!holdsKey || cleanApiKey(first.apiKey) === '') return first;
-	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
+	const last = Math.max(0, items.length - 1);
+	// Reading the credential is slow: the items between are read only where the first one holds the key.
+	const holdsKey =
+		cleanApiKey(first.apiKey) !== '' &&
+		JSON.stringify(items[0]?.json ?? {}).includes(String(first.apiKey));
+	for (const itemIndex of holdsKey ? items.keys() : [last]) {
 		const other = await context.getCredentials(CREDENTIAL, itemIndex);
-		if (other.apiKey === first.apiKey && other.baseUrl === first.baseUrl) continue;
+		if (PER_RUN.every((field) => other[field] === first[field])) continue;
 		throw new NodeOperationError(
 			context.getNode(),
 			'An expression in the Media Gateway credential gives different values for different items',

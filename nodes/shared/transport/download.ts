@@ -212,8 +212,8 @@ function imageTypeIn(given = ''): string | undefined {
 }
 
 /**
- * Stores an image that came inside a response. It is paid for, so it is kept also where it is none,
- * but under a type that no browser shows: a web page must not be one here.
+ * Stores an image that came inside a response. It is paid for, so anything is kept, but what a browser
+ * would show as a web page, or run, gets the type of unknown bytes.
  */
 async function storeInline(
 	{ helpers }: Transport,
@@ -228,7 +228,6 @@ async function storeInline(
 		});
 	}
 	const type = safeMimeType(given)?.split(';')[0] ?? '';
-	// A web page, or what a browser runs, in place of an image must not be shown as one.
 	const isInert = type !== '' && !/html|xml|script/i.test(type);
 	const mimeType = detectImageType(bytes) ?? (isInert ? type : 'application/octet-stream');
 	const fileName = imageFileName('', mimeType, name.fallback, name.chosen);

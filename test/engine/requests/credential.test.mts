@@ -445,6 +445,23 @@ describe('an expression of the item as the key', () => {
 		expect(bench.gateway.requests).toEqual([]);
 	});
 
+	test.each([
+		['a part of the key', `={{ 'sk-embedded-gateway-' + $json.name }}`, {}],
+		['a choice of the item', `={{ $json.name === 'one' ? '${keys[0]}' : '${keys[1]}' }}`, {}],
+		[
+			'the address of the listing',
+			keys[0]!,
+			{ mediaUrl: '={{ "http://127.0.0.1/" + $json.name }}' },
+		],
+	])('%s is refused as well', async (_, apiKey, more) => {
+		const host = await hostFor({ baseUrl: bench.gateway.url, apiKey, ...more });
+		const { error } = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }), {
+			input: ['one', 'two'].map((name) => ({ json: { name } })),
+		});
+		expect(error?.message).toMatch(/different values for different items/);
+		expect(bench.gateway.requests).toEqual([]);
+	});
+
 	test('works where it is the same for all items, and for a single one', async () => {
 		for (const given of [[keys[0]!, keys[0]!], [keys[0]!]]) {
 			const result = await run(given);
