@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../util/json';
  * Why no response came. Those of the first group are certain to have happened before anything of the
  * request was sent: `unconnected` is a connection, or its TLS handshake, that did not come about,
  * `tlsMismatch` one that the two sides cannot agree on, `blocked` n8n's own address protection.
+ * `tooSlow` is a time-out after which the same isn't tried again.
  */
 export type Fault =
 	| 'refused'
@@ -18,6 +19,7 @@ export type Fault =
 	// From here on the request may have arrived.
 	| 'reset'
 	| 'timeout'
+	| 'tooSlow'
 	| 'tooLarge'
 	| 'diskFull'
 	| 'other';

@@ -12,6 +12,8 @@ export interface CheckedRequest {
 	parameters: JsonObject;
 	/** The images to edit. */
 	images?: Array<Pick<FormFile, 'size' | 'mimeType' | 'fileName'>>;
+	/** How many images there are to edit, where they aren't loaded yet. */
+	imageCount?: number;
 }
 
 /** One thing that the model does not take, as a person reads it. */
@@ -32,9 +34,7 @@ export function checkRequest(record: ModelRecord, request: CheckedRequest): Viol
 	return [
 		...checkModes(record, request),
 		...checkParameters(record, request.parameters),
-		...(record.referenceImages === undefined || request.images === undefined
-			? []
-			: checkImages(record.referenceImages, request.images)),
+		...checkImages(record.referenceImages, request),
 	];
 }
 
@@ -77,16 +77,17 @@ function allowedFor(record: ModelRecord, name: string) {
 }
 
 function checkImages(
-	limits: ReferenceLimits,
-	images: NonNullable<CheckedRequest['images']>,
+	limits: ReferenceLimits = {},
+	{ images = [], imageCount = images.length }: CheckedRequest,
 ): Violation[] {
+	if (imageCount === 0) return [];
 	const { maxCount = Infinity, maxSizeMb = Infinity, formats = [], sourceTypes = [] } = limits;
 	const violations: Violation[] = [];
 	const check = (isAllowed: boolean, field: string, value: string, allowed: string): void => {
 		if (!isAllowed) violations.push({ field, value, allowed });
 	};
-	const { length } = images;
-	check(length <= maxCount, 'The number of images to edit', String(length), `at most ${maxCount}`);
+	const count = String(imageCount);
+	check(imageCount <= maxCount, 'The number of images to edit', count, `at most ${maxCount}`);
 	const known = formats.map(format);
 	for (const { size, mimeType, fileName } of images) {
 		const sizeMb = size / MB;

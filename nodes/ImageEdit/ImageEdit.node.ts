@@ -15,7 +15,7 @@ import { readRequest } from '../shared/parameters/requestFields';
 import { PaidRequests } from '../shared/payments/paidRequests';
 import { runNode } from '../shared/run/itemRunner';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { readFiles } from './editFiles';
+import { countImages, readFiles } from './editFiles';
 
 export class ImageEdit implements INodeType {
 	description: INodeTypeDescription = {
@@ -151,8 +151,11 @@ export class ImageEdit implements INodeType {
 			this,
 			async () =>
 				await createImages(this, 'edit', {
-					read: async (item, run) => {
+					read: (item) => {
 						const request = readRequest(item, 'Enter instructions for editing the image.');
+						return { ...request, imageCount: countImages(item) };
+					},
+					load: async (request, item, run) => {
 						return { ...request, files: await readFiles(item, run, request) };
 					},
 					plan: planEdit,

@@ -40,11 +40,10 @@ export async function readFiles(
 	request: GenerationRequest,
 ): Promise<FormFile[]> {
 	const part = item.options.choice('imageFieldName', 'Image Field Name', ['image', 'image[]']);
-	const source = item.choice('imageSource', 'Image Source', ['binary', 'url']);
 	const additional = readAdditionalFiles(item);
 	const parts = additional.map((file) => file.part);
 	refuseSameNames(item, request, parts);
-	const images = source === 'url' ? await imagesFromUrls(item, run) : imagesFromFields(item);
+	const images = isFromUrls(item) ? await imagesFromUrls(item, run) : imagesFromFields(item);
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...additional.map(({ file, ...upload }) => ({
@@ -84,7 +83,15 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 
 type Image = Pick<Upload, 'binary' | 'label'>;
 
-function imagesFromFields(item: ItemParameters): Image[] {
+const isFromUrls = (item: ItemParameters): boolean =>
+	item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url';
+
+/** How many images an item names to be edited. @throws NodeOperationError if it names none */
+export function countImages(item: ItemParameters): number {
+	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item)).length;
+}
+
+function readFileRefs(item: ItemParameters): FileRef[] {
 	const given = item.value('imageBinaryProperty');
 	const files = [given].flat().flatMap((entry): FileRef[] => {
 		const file = fileNamedBy(entry) ?? '';
@@ -99,11 +106,14 @@ function imagesFromFields(item: ItemParameters): Image[] {
 			'Enter the name of the input binary field that contains the image, usually "data".',
 		);
 	}
-	return files.map((file) => ({
+	return files;
+}
+
+const imagesFromFields = (item: ItemParameters): Image[] =>
+	readFileRefs(item).map((file) => ({
 		binary: binaryFrom(item, file),
 		label: labelOf(file, 'Input Binary Field'),
 	}));
-}
 
 function fileNamedBy(value: unknown): FileRef | undefined {
 	if (isJsonObject(value)) return value;
@@ -113,7 +123,7 @@ function fileNamedBy(value: unknown): FileRef | undefined {
 const labelOf = (file: FileRef, parameter: string): string =>
 	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
-async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> {
+function readUrls(item: ItemParameters): string[] {
 	const given = item.value('imageUrl');
 	const listed: unknown[] = Array.isArray(given) ? given : [];
 	const lines = listed.flatMap((url) => nonEmptyString(url) ?? []);
@@ -122,15 +132,19 @@ async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> 
 			? lines.join('\n')
 			: item.text('imageUrl', 'Image URL', 'Enter the web address of the image to edit.');
 	const urls = typed.split(/\s+/).filter((url) => url !== '');
-	const maxMb = item.options.number('maxDownloadMb');
 	if (!urls.every((url) => /^(https?:\/\/|data:image\/)/i.test(url))) {
 		throw item.error(
 			"'Image URL' is not a web address",
 			'It must begin with https:// or http://. Nothing was sent.',
 		);
 	}
+	return urls;
+}
+
+async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> {
+	const maxMb = item.options.number('maxDownloadMb');
 	return await Promise.all(
-		urls.map(async (url) => ({
+		readUrls(item).map(async (url) => ({
 			binary: await downloadImage(run, { url, maxMb, name: { fallback: 'image' }, isInput: true }),
 			label: "The image at 'Image URL'",
 		})),

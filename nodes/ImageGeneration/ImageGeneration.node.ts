@@ -61,6 +61,7 @@ export class ImageGeneration implements INodeType {
 			async () =>
 				await createImages(this, 'generation', {
 					read: (item) => readRequest(item, 'Enter a text prompt describing the image.'),
+					load: (request) => request,
 					plan: planGeneration,
 				}),
 			() => new PaidRequests(this),

@@ -37,8 +37,10 @@ import { Checker, type Checked, type ImageRequest } from './modelChecks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {
-	/** Reads the request of an item from its parameters; sends nothing that is paid for. */
-	read: (item: ItemParameters, run: Run) => R | Promise<R>;
+	/** Reads the request of an item from its parameters. */
+	read: (item: ItemParameters) => ImageRequest;
+	/** Loads the files that go with it; sends nothing that is paid for. */
+	load: (request: ImageRequest, item: ItemParameters, run: Run) => R | Promise<R>;
 	/** The paid request; `asyncFlag` undefined means synchronous. */
 	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
 }
@@ -152,25 +154,31 @@ async function prepareItem<R extends ImageRequest>(
 	const dryRun = options.switch('dryRun', 'Dry Run', false);
 	const target = readTarget(item);
 	const maxWaitMs = options.milliseconds('maxWait');
-	const asked = await creation.read(item, run);
-	batch.asked[itemIndex] = { model: asked.model, prompt: asked.prompt };
+	const draft = creation.read(item);
+	const known = { model: draft.model, prompt: draft.prompt };
 
 	// Without any of these nobody needs to know what the gateway publishes of the model.
 	const needsListing = checkLimits || dryRun || budget.isSet;
-	const checked: Checked<R> = needsListing
-		? await checker.check(asked, mode !== 'sync')
-		: { request: asked, violations: [] };
-	const { request, violations, estimatedCost, pricePerImage } = checked;
+	const check = async <T extends ImageRequest>(request: T): Promise<Checked<T>> => {
+		if (!needsListing) return { request, violations: [] };
+		const checked = await checker.check(request, mode !== 'sync');
+		if (checked.violations.length === 0 || !checkLimits || dryRun) return checked;
+		batch.asked[itemIndex] = known;
+		throw new GatewayError({
+			message: `Invalid parameters for model '${request.model}': ${checked.violations.join('; ')}`,
+			description: 'Nothing was sent for this item.',
+		});
+	};
+	// A request that is refused anyway has no files loaded for it: they may be downloads.
+	if (draft.imageCount !== undefined) await check(draft);
+	const asked = await creation.load(draft, item, run);
+	batch.asked[itemIndex] = known;
+	const checked = await check(asked);
+	const { request, estimatedCost, pricePerImage } = checked;
 	const plan = creation.plan(request, asyncFlag);
 	if (dryRun) {
 		const url = planUrl(plan, run.address.baseUrl);
 		return async () => [dryRunItem(plan, url, checked, itemIndex)];
-	}
-	if (violations.length > 0 && checkLimits) {
-		throw new GatewayError({
-			message: `Invalid parameters for model '${request.model}': ${violations.join('; ')}`,
-			description: 'Nothing was sent for this item.',
-		});
 	}
 	// Neither what the listing makes of a request nor the mode changes what is bought.
 	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);

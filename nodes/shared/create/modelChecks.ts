@@ -12,7 +12,10 @@ import { requestModels } from '../methods/modelCache';
 import type { Run } from '../run/runContext';
 
 /** What a node asks for one item: a generation, or an edit with its files. */
-export type ImageRequest = GenerationRequest & Partial<Pick<EditRequest, 'files'>>;
+export interface ImageRequest extends GenerationRequest, Partial<Pick<EditRequest, 'files'>> {
+	/** How many images there are to edit. */
+	imageCount?: number;
+}
 
 /** What a request will cost, or why that is unknown. */
 export interface Estimate {
@@ -87,7 +90,9 @@ export class Checker {
 		const parameters = { ...modelParameters, n, ...request.extraFields };
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 		const { taskType } = this;
-		const violations = checkRequest(record, { taskType, asynchronous, parameters, images });
+		const { imageCount } = request;
+		const facts = { taskType, asynchronous, parameters, images, imageCount };
+		const violations = checkRequest(record, facts);
 		return {
 			// The very same where nothing changes.
 			request: isSame ? request : { ...request, modelParameters },

@@ -1,4 +1,9 @@
-import type { ICredentialDataDecryptedObject, IExecuteFunctions, INode } from 'n8n-workflow';
+import type {
+	ICredentialDataDecryptedObject,
+	IDataObject,
+	IExecuteFunctions,
+	INode,
+} from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { createClient, type Client, type SendOnce } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
@@ -37,6 +42,8 @@ export interface Run {
 	createSendOnce(own: Pick<TransportOptions, 'requests' | 'read'>): SendOnce;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
+	/** Hosts that didn't send an image to edit in time: they aren't asked for others. */
+	slowHosts: Set<string>;
 	/** What the run has done so far. */
 	tally: Tally;
 	/** Remarks for the user that change nothing of the result. */
@@ -93,12 +100,9 @@ const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
 	const items = context.getInputData();
-	const last = Math.max(0, items.length - 1);
-	// Reading the credential is slow: the items between are read only where the first one holds the key.
-	const holdsKey =
-		cleanApiKey(first.apiKey) !== '' &&
-		JSON.stringify(items[0]?.json ?? {}).includes(String(first.apiKey));
-	for (const itemIndex of holdsKey ? items.keys() : [last]) {
+	// Reading the credential is slow: the other items' are read only where an item may have a part in it.
+	if (items.length < 2 || !mayComeFrom(items[0]?.json ?? {}, first)) return first;
+	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
 		const other = await context.getCredentials(CREDENTIAL, itemIndex);
 		if (PER_RUN.every((field) => other[field] === first[field])) continue;
 		throw new NodeOperationError(
@@ -112,6 +116,18 @@ async function readCredential(context: IExecuteFunctions): Promise<ICredentialDa
 		);
 	}
 	return first;
+}
+
+/** In characters: anything shorter stands in every address by chance. */
+const SHORTEST_PART = 3;
+
+/** Whether an item holds the key, or a value of which the credential's fields are made. */
+function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObject): boolean {
+	const fields = PER_RUN.map((field) => String(credential[field] ?? ''));
+	const isPart = (value: unknown): boolean =>
+		String(value).length >= SHORTEST_PART && fields.some((field) => field.includes(String(value)));
+	const key = cleanApiKey(credential.apiKey);
+	return Object.values(json).some(isPart) || (key !== '' && JSON.stringify(json).includes(key));
 }
 
 /**
@@ -177,6 +193,7 @@ export async function openRun(
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),
 		}),
+		slowHosts: new Set(),
 		tally,
 		hints: new Set(),
 		halt,

@@ -45,7 +45,11 @@ export interface ImageSource {
 interface Transport extends Pick<TransportOptions, 'address' | 'limits' | 'requests'> {
 	helpers: Helpers;
 	client: Client;
+	slowHosts: Set<string>;
 }
+
+/** In milliseconds, for one image to edit: all items wait for it before anything is sent. */
+const LONGEST_SOURCE_MS = 60_000;
 
 /** n8n's ways to download, and to read and store files. */
 export type Helpers = BinaryHelperFunctions & Pick<RequestHelperFunctions, 'httpRequest'>;
@@ -102,6 +106,7 @@ const HOST: Place = { name: 'its server', field: '' };
 function whatHappened(outcome: Outcome, maxMb: number): string {
 	if (outcome.kind === 'fault') {
 		if (outcome.fault === 'tooLarge') return `it is larger than ${maxMb} MB`;
+		if (outcome.fault === 'tooSlow') return `its server took longer than ${outcome.detail}`;
 		return faultTexts(outcome, HOST).happened;
 	}
 	const { httpCode, text } = outcome;
@@ -120,6 +125,7 @@ const NO_IMAGE: Array<[start: RegExp, found: string]> = [
 /** What can be done about some of the faults. */
 const ADVICE: Partial<Record<Fault, string>> = {
 	tooLarge: "Increase 'Max Download Size' in the options. ",
+	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
 	timeout: "Increase 'Timeout' in the options. ",
 };
 
@@ -130,8 +136,13 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 }
 
 function createDownloader(transport: Transport, image: ImageSource): SendOnce {
-	const { limits, requests } = transport;
-	return async (plan, timeoutMs = limits.timeoutMs) => {
+	const { limits, requests, slowHosts } = transport;
+	const { isInput = false, url } = image;
+	const longestMs = isInput ? Math.min(limits.timeoutMs, LONGEST_SOURCE_MS) : limits.timeoutMs;
+	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
+	const { host } = new URL(url);
+	return async (plan, timeoutMs = longestMs) => {
+		if (isInput && slowHosts.has(host)) return tooSlow;
 		const load = async (signal: AbortSignal): Promise<Outcome> => {
 			const { statusCode, headers, body } = await follow(transport, plan, signal);
 			const known = { httpCode: statusCode, headers: plainHeaders(headers) };
@@ -144,7 +155,10 @@ function createDownloader(transport: Transport, image: ImageSource): SendOnce {
 			if (typeof stored === 'string') return { ...response, text: stored };
 			return { ...response, json: stored as unknown as JsonObject };
 		};
-		return await requests.run(timeoutMs, load, faultFrom);
+		const outcome = await requests.run(timeoutMs, load, faultFrom);
+		const isTooSlow = isInput && outcome.kind === 'fault' && outcome.fault === 'timeout';
+		if (isTooSlow) slowHosts.add(host);
+		return isTooSlow ? tooSlow : outcome;
 	};
 }
 

@@ -339,6 +339,36 @@ describe('an image from an address', () => {
 		},
 	);
 
+	test('a host that sends nothing holds back no other image, and is asked once', async () => {
+		const slow = await serve(({ url }, response) => {
+			response.writeHead(200, { 'content-type': 'image/png' }).write(TINY_PNG.subarray(0, 20));
+			if (url === '/good.png') response.end(TINY_PNG.subarray(20));
+		});
+		try {
+			const count = 6;
+			const result = await edit(
+				host,
+				Array.from({ length: count }, (_, index) => ({ json: { index } })),
+				{
+					imageSource: 'url',
+					imageUrl: `={{ "${slow.url}/" + $json.index + ".png" }}`,
+					options: { timeout: 1, concurrency: 2 },
+				},
+				{ onError: 'continueRegularOutput' },
+			);
+			expect(result.json(NODE).map(({ error }) => error)).toEqual(
+				Array(count).fill("The image couldn't be downloaded: its server took longer than 1 s"),
+			);
+			expect(JSON.stringify(result.json(NODE)[0])).toContain(
+				"set 'Image Source' to 'Binary Field'",
+			);
+			expect(slow.requests).toHaveLength(2);
+			expect(received()).toEqual([]);
+		} finally {
+			await slow.close();
+		}
+	});
+
 	test('comes from the gateway itself without the key', async () => {
 		const result = await from(await publishedImage());
 		expect(result.error).toBeUndefined();
