@@ -123,7 +123,7 @@ export class GatewayChatModel implements ChatModel {
 					itemIndex,
 				});
 			}
-			throw nodeError(run.node, error, itemIndex, '');
+			throw nodeError(run.node, error, itemIndex);
 		}
 	}
 

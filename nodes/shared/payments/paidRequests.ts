@@ -8,6 +8,7 @@ import type { PaymentRecord } from '../run/itemRunner';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	describePayments,
+	RESCUE,
 	itemsWithoutAddress,
 	keepOnly,
 	openPayments,
@@ -174,6 +175,11 @@ export class PaidRequests implements PaymentRecord {
 		const items = itemsWithoutAddress(paid, itemIndex);
 		if (items !== undefined) this.hold(itemIndex, payment);
 		return { error: withPayment(error, { itemIndex, paid }), items, facts: paid.facts };
+	}
+
+	/** @see PaymentRecord */
+	get rescue(): string {
+		return this.isTool ? '' : RESCUE;
 	}
 
 	/** @see PaymentRecord */

@@ -122,6 +122,10 @@ export interface ItemPayment {
 	paid: Paid | undefined;
 }
 
+/** What a person does after a batch has failed, in the order of the clicks. */
+export const RESCUE =
+	"To get the other items without paying for them again, set 'On Error' to 'Continue' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': only items that failed are sent again. 'Execute step' pays for all items again.";
+
 /** Lists what was paid for and not returned, for the description of an error. */
 export function describePayments(payments: ItemPayment[]): string {
 	const sorted = [...payments].sort((one, other) => one.itemIndex - other.itemIndex);

@@ -39,6 +39,8 @@ export interface PaymentRecord {
 	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
 	/** What was paid for and has not been returned, for the description of an error; may be empty. */
 	describeUnreturned(): string;
+	/** How a person gets that without paying for it again. */
+	readonly rescue?: string;
 }
 
 /** Items are begun for so long, in milliseconds, before others in n8n's process get their turn. */
@@ -134,7 +136,7 @@ export async function runItems(
 	}
 	if (failures.length > 0) {
 		const { error, itemIndex } = summary(failures, prepared);
-		throw nodeError(node, error, itemIndex, payments?.describeUnreturned() ?? '');
+		throw nodeError(node, error, itemIndex, payments);
 	}
 	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
 }
@@ -222,7 +224,7 @@ export async function runNode(
 		const node = context.getNode();
 		const payments = openPayments?.();
 		if (!context.continueOnFail()) {
-			throw finalError(node, error, payments?.describeUnreturned() ?? '');
+			throw finalError(node, error, payments);
 		}
 		const items = context.getInputData().map((_, itemIndex) => {
 			const recovered = payments?.recover(error, itemIndex) ?? { error };

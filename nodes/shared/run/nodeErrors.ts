@@ -9,6 +9,7 @@ import {
 	UnknownOutcomeError,
 	type Problem,
 } from '../../../gateway/util/gatewayError';
+import type { PaymentRecord } from './itemRunner';
 
 /** In characters: enough to find an ID in it, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
@@ -86,39 +87,44 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 	return isOld && onError === 'continueErrorOutput' ? 'message' : 'details';
 }
 
+/** What was paid for and has not been returned, and how to get it. */
+type Unreturned = Pick<PaymentRecord, 'describeUnreturned' | 'rescue'>;
+
 /**
  * The error that ends the node, out of whatever was thrown. One that was made for the user already
  * keeps everything, but for the word that the engine would take for a Stop.
  *
- * @param stillToBeHad what earlier tries have paid for, in words
+ * @param payments what earlier tries have paid for
  */
 export function finalError(
 	node: INode,
 	error: unknown,
-	stillToBeHad: string,
+	payments?: Unreturned,
 ): NodeApiError | NodeOperationError {
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
 	// Only what `nodeError` has made has details, and says what was paid for.
-	if (!isMade || (stillToBeHad !== '' && error.context.details === undefined)) {
-		return nodeError(node, error, undefined, stillToBeHad);
+	const isUntold = isMade && error.context.details === undefined && payments !== undefined;
+	if (!isMade || (isUntold && payments.describeUnreturned() !== '')) {
+		return nodeError(node, error, undefined, payments);
 	}
 	error.message = shown(error.message);
 	return error;
 }
 
 /**
- * The error of an item that ends the node.
- *
- * @param stillToBeHad what was paid for in this run and has not come out, in words
+ * The error of an item that ends the node. What to click comes first, and the list of what was paid
+ * for last: it may have hundreds of lines.
  */
 export function nodeError(
 	node: INode,
 	error: unknown,
 	itemIndex: number | undefined,
-	stillToBeHad: string,
+	payments?: Unreturned,
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
-	const advice = [description, stillToBeHad].filter((text) => text !== '').join('\n');
+	const unreturned = payments?.describeUnreturned() ?? '';
+	const rescue = unreturned === '' ? '' : (payments?.rescue ?? '');
+	const advice = [rescue, description, unreturned].filter((text) => text !== '').join('\n');
 	// The editor shows HTML: there a line break is a blank, and a part of an address can be read as a
 	// letter. The text itself stays as it is for whoever reads it elsewhere.
 	const html = escapeHtml(advice).replaceAll('%%', '&#37;&#37;').replaceAll('\n', '<br>');

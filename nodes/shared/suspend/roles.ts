@@ -47,7 +47,7 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 function fail(context: IExecuteFunctions): never {
 	const { failure } = fromItems(context.getInputData()) ?? {};
 	const problem = failure ?? { message: 'The image tasks failed', description: '' };
-	throw nodeError(context.getNode(), new GatewayError(problem), undefined, '');
+	throw nodeError(context.getNode(), new GatewayError(problem), undefined);
 }
 
 /* The supervisor. */

@@ -109,7 +109,8 @@ export function withFailure(
 	error: unknown,
 ): StoredWaits {
 	if (plan.goOn) return { plan, entries: failOpen(context, entries, error) };
-	const failure = problemOf(finalError(context.getNode(), error, tasksInWords(entries)));
+	const describeUnreturned = () => tasksInWords(entries);
+	const failure = problemOf(finalError(context.getNode(), error, { describeUnreturned }));
 	return { plan, entries: [], failure };
 }
 

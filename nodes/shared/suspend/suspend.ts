@@ -134,7 +134,7 @@ export async function suspend(
 	} catch (error) {
 		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
 		if (isStopped || !context.continueOnFail()) {
-			throw finalError(context.getNode(), error, inWords());
+			throw finalError(context.getNode(), error, { describeUnreturned: inWords });
 		}
 		const failed = resultOf(failOpen(context, entries, error), tally);
 		const { items, open } = finishRun(context, failed, plan.end);

@@ -43,6 +43,50 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 	expect(unknown.error?.description).not.toMatch(/Image tasks|item 0/);
 });
 
+describe('one refused prompt in a batch', () => {
+	const prompts = items('a fox', 'an owl', 'a hen', 'a hare');
+	const parameters = { prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } };
+	const fail = async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'owl' }]);
+		const failed = await bench.run('imageGeneration', parameters, prompts);
+		expect(bench.gateway.paid).toBe(3);
+		return failed;
+	};
+
+	test('the error begins with what to click, and ends with the list', async () => {
+		const { description } = (await fail()).error as unknown as Shown;
+		const lines = description.split('\n');
+		expect(lines[0]).toMatch(
+			/^To get the other items without paying for them again, set 'On Error'/,
+		);
+		expect(lines[0]).toContain("'Retry with currently saved workflow'");
+		expect(lines[0]).toContain("'Execute step' pays for all items again");
+		expect(lines.slice(-3)).toEqual([
+			expect.stringMatching(/^item 0: /),
+			expect.stringMatching(/^item 2: /),
+			expect.stringMatching(/^item 3: /),
+		]);
+	});
+
+	test('who follows it gets the other images, and pays for the failed item at most', async () => {
+		const failed = await fail();
+		const saved = structuredClone(failed.workflow);
+		saved.nodes.find(({ name }) => name === NODE)!.onError = 'continueRegularOutput';
+		bench.gateway.setFaults([]);
+		const rescued = await bench.host.retry(failed, saved);
+		expect(rescued.json(NODE).map(({ prompt }) => prompt)).toEqual(
+			prompts.map(({ prompt }) => prompt),
+		);
+		expect(bench.gateway.paid).toBe(4);
+	});
+
+	test('where nothing was paid for there is nothing to rescue', async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400 }]);
+		const { error } = await bench.run('imageGeneration', parameters, prompts);
+		expect(error?.description).not.toContain('Executions');
+	});
+});
+
 test('Image Wait: a task of the other kind is there all the same', async () => {
 	const [taskId] = await bench.submit('a fox');
 	const result = await bench.run('imageWait', { taskId, taskType: 'edit', maxWait: 60 }, [
