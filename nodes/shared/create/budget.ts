@@ -22,6 +22,9 @@ export class Budget {
 	/** What this run has added to the sum, by item. */
 	private readonly reserved = new Map<number, number>();
 
+	/** The requests of a dry run, and what those with a known price would cost. */
+	private readonly dry = { requests: 0, priced: 0, cost: 0 };
+
 	/** @param amount in the gateway's currency; 0 sets no limit */
 	constructor(
 		private readonly context: IExecuteFunctions,
@@ -33,13 +36,37 @@ export class Budget {
 		return this.amount > 0;
 	}
 
-	/** @throws GatewayError if there is a limit, and no known price to hold against it */
-	assertPriced(model: string, { estimatedCost, noEstimate = '' }: Estimate): void {
-		if (!this.isSet || estimatedCost !== undefined) return;
-		throw new GatewayError({
+	/** @returns the error where there is a limit, and no known price to hold against it */
+	unpriced(model: string, { estimatedCost, noEstimate = '' }: Estimate): GatewayError | undefined {
+		if (!this.isSet || estimatedCost !== undefined) return undefined;
+		return new GatewayError({
 			message: `'Budget' is set, but the price of the model '${model.slice(0, 200)}' is unknown`,
 			description: `${noEstimate} Nothing was sent for this item. To send it without a limit, remove 'Budget' from the options.`,
 		});
+	}
+
+	/** Notes what a request would cost that isn't sent. */
+	expectDry(cost: number | undefined): void {
+		this.dry.requests += 1;
+		if (cost === undefined) return;
+		this.dry.priced += 1;
+		this.dry.cost = rounded(this.dry.cost + cost);
+	}
+
+	/** What sending all requests of a dry run would meet, in one line each; for all of its items. */
+	describeDry(): { summary: string; violations: string[] } | undefined {
+		const { requests, priced, cost } = this.dry;
+		if (requests === 0) return undefined;
+		const refusal = this.refusal(cost, requests);
+		const count = requests === 1 ? '1 request' : `${requests} requests`;
+		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
+		const budget = this.isSet ? `; budget ${this.amount}` : '';
+		const isRefused = refusal !== undefined || (this.isSet && priced < requests);
+		const end = isRefused ? ': would be refused' : '';
+		return {
+			summary: `Dry run: ${count}; estimated cost ${cost}${unknown}${budget}${end}.`,
+			violations: refusal === undefined ? [] : [refusal.message],
+		};
 	}
 
 	/** Notes what an item will cost; without a price it counts as nothing. */
@@ -57,10 +84,10 @@ export class Budget {
 		if (!this.isSet) return;
 		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
 		const needed = this.costOf(due);
-		const spent = this.spent();
-		if (needed > rounded(this.amount - spent)) throw this.exceeded(needed, spent, due.length);
+		const refusal = this.refusal(needed, due.length);
+		if (refusal !== undefined) throw refusal;
 		for (const itemIndex of due) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
-		this.store(spent + needed);
+		this.store(this.spent() + needed);
 	}
 
 	/**
@@ -96,6 +123,16 @@ export class Budget {
 
 	private executionId(): string {
 		return this.context.getExecutionId() ?? '';
+	}
+
+	/**
+	 * @param needed what so many requests cost
+	 * @returns the error where that is more than is left of the budget
+	 */
+	refusal(needed: number, count: number): GatewayError | undefined {
+		const spent = this.spent();
+		const isWithin = !this.isSet || needed <= rounded(this.amount - spent);
+		return isWithin ? undefined : this.exceeded(needed, spent, count);
 	}
 
 	private exceeded(needed: number, spent: number, count: number): GatewayError {

@@ -27,7 +27,7 @@ import { copiesOf, type Paid } from '../payments/payment';
 import { runItems, type Job } from '../run/itemRunner';
 import { failedItems, isFailed, type RequestFacts } from '../run/nodeErrors';
 import { addHints, openRun, type Run } from '../run/runContext';
-import { addCost, addImages, costOf } from '../run/tally';
+import { addCost, addImages, addReused, costOf } from '../run/tally';
 import { openProgress, type Progress } from '../suspend/progress';
 import { readParkAfter, suspend } from '../suspend/suspend';
 import { taskItem } from '../tasks/taskReference';
@@ -119,6 +119,8 @@ export async function createImages<R extends ImageRequest>(
 			knownOf: (itemIndex) => batch.asked[itemIndex],
 		});
 		addHints(context, run.hints);
+		const dryRun = budget.describeDry();
+		if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 		const entries = items.map((done, itemIndex) => {
 			const wait = batch.waits[itemIndex];
 			return wait === undefined ? { done: { items: done } } : { wait };
@@ -178,11 +180,20 @@ async function prepareItem<R extends ImageRequest>(
 	const plan = creation.plan(request, asyncFlag);
 	if (dryRun) {
 		const url = planUrl(plan, run.address.baseUrl);
-		return async () => [dryRunItem(plan, url, checked, itemIndex)];
+		const unpriced = budget.unpriced(request.model, checked)?.message ?? [];
+		budget.expectDry(estimatedCost);
+		return async () => {
+			const overBudget = budget.describeDry()?.violations ?? [];
+			const violations = [...checked.violations, unpriced, overBudget].flat();
+			return [dryRunItem(plan, url, { ...checked, violations }, itemIndex)];
+		};
 	}
 	// Neither what the listing makes of a request nor the mode changes what is bought.
 	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
-	if (!paidRequests.has(itemIndex)) budget.assertPriced(request.model, checked);
+	const unpriced = paidRequests.has(itemIndex)
+		? undefined
+		: budget.unpriced(request.model, checked);
+	if (unpriced !== undefined) throw unpriced;
 	budget.expect(itemIndex, estimatedCost);
 	const { model, prompt } = request;
 	const facts = { model, prompt, estimatedCost, pricePerImage };
@@ -256,8 +267,9 @@ async function payForItem<R extends ImageRequest>(
 			const found = readPaidResponse(body, taskType, mode !== 'sync');
 			return found && { ...found, facts };
 		});
-		addCost(tally, paid.facts?.estimatedCost ?? facts.estimatedCost);
-		if (reused) tally.reusedItems += 1;
+		const { estimatedCost } = paid.facts ?? facts;
+		if (reused) addReused(tally, estimatedCost);
+		else addCost(tally, estimatedCost);
 		// The images of a task, and those that have an address, are counted when they are returned.
 		if (paid.items !== undefined) addImages(tally, paid.facts ?? facts, paid.items.length);
 		if (paid.task === undefined) return paid;
@@ -331,7 +343,9 @@ async function collectImages<R extends ImageRequest>(
 	}
 	const asked = imagesAskedFor(plan);
 	const count = images?.length ?? 0;
-	budget.expect(itemIndex, costOf(facts, count));
+	const estimatedCost = costOf(facts, count);
+	budget.expect(itemIndex, estimatedCost);
+	paidRequests.update(itemIndex, { facts: { ...facts, estimatedCost } });
 	if (count < asked)
 		run.hints.add(`Item ${itemIndex}: the gateway returned ${count} of ${asked} images.`);
 	const { taskId, taskType, status } = task ?? {};

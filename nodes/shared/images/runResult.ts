@@ -3,6 +3,7 @@ import { UniqueNames } from '../../../gateway/util/fileName';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { failedItems, isFailed } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
+import { rounded } from '../../../gateway/validation/pricing';
 import type { Tally } from '../run/tally';
 
 /** What a run hands out, and what it did. */
@@ -15,7 +16,7 @@ export interface RunResult {
 }
 
 /** What a run did, as a value for workflows. */
-interface Summary extends Tally {
+interface Summary extends Omit<Tally, 'reusedCost'> {
 	/** Input items with at least one failure. */
 	failedItems: number;
 }
@@ -76,7 +77,8 @@ export function finishRun(
 	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
-	const summary: Summary = { ...result.tally, failedItems: failedItems(items).size };
+	const { reusedCost = 0, ...tally } = result.tally;
+	const summary: Summary = { ...tally, failedItems: failedItems(items).size };
 	const isShown = subExecutionOf === undefined && !isTool(context);
 	const tell = (message: string, type: 'info' | 'warning'): void => {
 		if (isShown && context.addExecutionHints !== undefined) {
@@ -88,7 +90,7 @@ export function finishRun(
 	};
 	// A dry run has done nothing.
 	const isWorthIt = Object.values(summary).some((count) => count > 0);
-	if (isWorthIt) tell(summaryInWords(summary), 'info');
+	if (isWorthIt) tell(summaryInWords(summary, reusedCost), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tell(
@@ -118,18 +120,21 @@ function withSummary(result: RunResult, summary: Summary): RunResult {
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
-/** The summary in one line. */
-function summaryInWords(summary: Summary): string {
+/** The summary in one line. What this run has cost comes first. */
+function summaryInWords(summary: Summary, reusedCost: number): string {
 	const { images, tasks, estimatedCost, rateLimitedRequests, failedItems, reusedItems } = summary;
 	const told = (count: number, noun: string, what = ''): string =>
 		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
+	const inAll = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
 	const parts = [
 		images + tasks > 0 ? told(images, 'image') : '0 images',
 		told(tasks, 'task'),
-		estimatedCost === undefined ? '' : `estimated cost ${estimatedCost}`,
+		estimatedCost === undefined
+			? ''
+			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
 		told(rateLimitedRequests, 'request', ' retried after a rate limit'),
 		told(failedItems, 'item', ' failed'),
-		told(reusedItems, 'item', ' paid for by an earlier try'),
+		told(reusedItems, 'item', ` paid for by an earlier try${inAll}`),
 	];
 	return `${parts.filter((part) => part !== '').join('; ')}.`;
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { failedItem, finalError, nodeError, problemOf, type RequestFacts } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
 import type { Run } from './runContext';
-import { addReused } from './tally';
+import { addReusedItems } from './tally';
 
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
@@ -82,7 +82,7 @@ export async function runItems(
 		}
 		const recovered = payments?.recover?.(error, itemIndex) ?? { error };
 		const { items, facts = knownOf?.(itemIndex) } = recovered;
-		if (items !== undefined) addReused(run.tally, items);
+		if (items !== undefined) addReusedItems(run.tally, items);
 		results[itemIndex] = items ?? [failedItem(node, recovered.error, itemIndex, facts)];
 	};
 

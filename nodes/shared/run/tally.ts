@@ -17,12 +17,21 @@ export interface Tally {
 	rateLimitedRequests: number;
 	/** Items whose request an earlier try has paid for. */
 	reusedItems: number;
+	/** Their part of the estimated cost. */
+	reusedCost?: number;
 }
 
 /** Adds what a request is estimated to cost, where that is known. */
 export function addCost(tally: Tally, cost: number | undefined): void {
 	if (cost === undefined || !(cost >= 0)) return;
 	tally.estimatedCost = rounded((tally.estimatedCost ?? 0) + cost);
+}
+
+/** Counts a request that an earlier try has paid for. */
+export function addReused(tally: Tally, cost: number | undefined): void {
+	addCost(tally, cost);
+	tally.reusedItems += 1;
+	tally.reusedCost = rounded((tally.reusedCost ?? 0) + (cost ?? 0));
 }
 
 /**
@@ -45,9 +54,10 @@ export function addImages(tally: Tally, facts: RequestFacts, images: number): vo
 }
 
 /** Counts the images of an item that an earlier try has paid for, and that come out as they are. */
-export function addReused(tally: Tally, items: INodeExecutionData[]): void {
-	tally.reusedItems += 1;
+export function addReusedItems(tally: Tally, items: INodeExecutionData[]): void {
+	const costs = items.flatMap(({ json }) => finiteNumber(json.estimatedCost) ?? []);
+	const sum = costs.reduce((total, cost) => total + cost, 0);
+	addReused(tally, costs.length === 0 ? undefined : rounded(sum));
 	tally.images += items.length;
 	if (items[0]?.json.taskId !== undefined) tally.tasks += 1;
-	for (const { json } of items) addCost(tally, finiteNumber(json.estimatedCost));
 }

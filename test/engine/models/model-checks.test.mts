@@ -746,6 +746,28 @@ describe('a dry run', () => {
 		expect(gateway.paid).toBe(0);
 	});
 
+	test.each([
+		[0.15, true, '3 requests; estimated cost 0.09; budget 0.15'],
+		[0.05, false, '3 requests; estimated cost 0.09; budget 0.05: would be refused'],
+		[0, true, '3 requests; estimated cost 0.09'],
+	])('is held against a budget of %d', async (budget, passed, said) => {
+		const result = await make(SLASH, dry({ budget }), times(3));
+		const violations = passed ? [] : ['The estimated cost of 0.09 exceeds the budget of 0.05'];
+		const checks = { passed, violations };
+		expect(result.json(NODE)).toMatchObject([{ checks }, { checks }, { checks }]);
+		expect(result.hints(NODE)).toMatchObject([{ message: `Dry run: ${said}.`, type: 'info' }]);
+		expect(gateway.paid).toBe(0);
+	});
+
+	test('a budget and no price', async () => {
+		const result = await make('multiple', dry({ budget: 1 }));
+		const violations = ["'Budget' is set, but the price of the model 'multiple' is unknown"];
+		expect(result.json(NODE)).toMatchObject([{ checks: { passed: false, violations } }]);
+		const said =
+			'Dry run: 1 request; estimated cost 0; 1 without a known price; budget 1: would be refused.';
+		expect(result.hints(NODE).map(({ message }) => message)).toEqual([said]);
+	});
+
 	test('a mistake in the parameters is one here too', async () => {
 		expect(errorOf(await make(SLASH, { prompt: ' ', ...dry() })).message).toBe("'Prompt' is empty");
 	});
