@@ -58,6 +58,9 @@ export class Checker {
 	/** By model name: thousands of items may name one. */
 	private readonly listed = new Map<string, Listed>();
 
+	/** Models and their parameters that have been looked at for a hint. */
+	private readonly namesSeen = new Set<string>();
+
 	constructor(
 		private readonly run: Run,
 		private readonly taskType: TaskType,
@@ -83,6 +86,7 @@ export class Checker {
 			return { request, violations: [], noEstimate: this.noListing };
 		}
 		const given = request.modelParameters ?? {};
+		this.hintMisspelled(record, Object.keys(given));
 		const modelParameters = withPublishedTypes(record, given);
 		const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
 		// What is not set in the options does not hide what the form of the model holds.
@@ -99,6 +103,21 @@ export class Checker {
 			violations: violations.map(inWords),
 			...estimateOf(record, parameters.n),
 		};
+	}
+
+	/** A name that the gateway doesn't know is ignored by most, and the image charged all the same. */
+	private hintMisspelled({ model, parameters }: ModelRecord, given: string[]): void {
+		const published = Object.keys(parameters);
+		for (const name of given) {
+			const key = JSON.stringify([model, name]);
+			if (Object.hasOwn(parameters, name) || this.namesSeen.has(key)) continue;
+			this.namesSeen.add(key);
+			const suggestion = didYouMean(name, published);
+			if (suggestion === '') continue;
+			this.run.hints.add(
+				`'${name}' is not a published parameter of the model '${model}'. ${suggestion}`,
+			);
+		}
 	}
 
 	/**

@@ -122,6 +122,28 @@ test('they are held against the limits of a published model, and take its types'
 	expect(bench.gateway.paid).toBe(0);
 });
 
+describe('a name that the model does not publish', () => {
+	const hintsFor = async (...names: string[]) => {
+		const { result } = await planned(
+			rows(...names.map((name) => ({ name, value: '1' }))),
+			{ model: byName(MODEL) },
+			[{}, {}],
+		);
+		return result.hints(NODE).flatMap(({ type, message }) => (type === 'info' ? [] : [message]));
+	};
+
+	test('a hint with the nearest one, once for all items', async () => {
+		expect(await hintsFor('sized', 'qualty')).toEqual([
+			`'sized' is not a published parameter of the model '${MODEL}'. Did you mean 'size'?`,
+			`'qualty' is not a published parameter of the model '${MODEL}'. Did you mean 'quality'?`,
+		]);
+	});
+
+	test('none where nothing is near', async () => {
+		expect(await hintsFor('seed', 'watermark')).toEqual([]);
+	});
+});
+
 test.each<[string, Row[], RegExp]>([
 	['no name', [{ value: '5' }], /has no name/],
 	['blanks as a name', [{ name: ' \t', value: '5' }], /has no name/],
