@@ -43,7 +43,7 @@ export async function readFiles(
 	const additional = readAdditionalFiles(item);
 	const parts = additional.map((file) => file.part);
 	refuseSameNames(item, request, parts);
-	const images = isFromUrls(item) ? await imagesFromUrls(item, run) : imagesFromFields(item);
+	const images = isFromUrls(item) ? await imagesFromUrls(item, run) : imagesFromFields(item, run);
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...additional.map(({ file, ...upload }) => ({
@@ -109,11 +109,29 @@ function readFileRefs(item: ItemParameters): FileRef[] {
 	return files;
 }
 
-const imagesFromFields = (item: ItemParameters): Image[] =>
-	readFileRefs(item).map((file) => ({
-		binary: binaryFrom(item, file),
-		label: labelOf(file, 'Input Binary Field'),
-	}));
+function imagesFromFields(item: ItemParameters, { hints }: Run): Image[] {
+	const named = readFileRefs(item);
+	const only = named.length === 1 ? onlyImage(item) : undefined;
+	return named.map((file) => {
+		const isThere = typeof file !== 'string' || item.input?.binary?.[file] !== undefined;
+		const chosen = isThere ? file : (only ?? file);
+		if (chosen !== file) {
+			const missing = `There is no binary field "${String(file).slice(0, 100)}"`;
+			hints.add(`${missing}. The item's only image was used: "${String(chosen).slice(0, 100)}".`);
+		}
+		return { binary: binaryFrom(item, chosen), label: labelOf(chosen, 'Input Binary Field') };
+	});
+}
+
+const isImage = (file: unknown): boolean =>
+	isJsonObject(file) && nonEmptyString(file.mimeType)?.startsWith('image/') === true;
+
+/** The name of the binary field with the item's only image: n8n makes field names of labels. */
+function onlyImage({ input }: ItemParameters): string | undefined {
+	const files = Object.entries(input?.binary ?? {});
+	const [only, ...others] = files.filter(([, file]: [string, unknown]) => isImage(file));
+	return others.length === 0 ? only?.[0] : undefined;
+}
 
 function fileNamedBy(value: unknown): FileRef | undefined {
 	if (isJsonObject(value)) return value;
@@ -222,11 +240,19 @@ async function openFile(
 	if (imageOnly && detected === undefined) {
 		throw item.error(
 			`${label} is not an image`,
-			`It is "${givenName ?? 'a file'}" of the type ${mimeType}. Use an image, such as PNG, JPEG or WebP. Nothing was sent.`,
+			`It is "${givenName ?? 'a file'}" ${whatIsIn(start, mimeType)}. Use an image, such as PNG, JPEG or WebP. Nothing was sent.`,
 		);
 	}
 	const fileName = fileNameFor(givenName ?? '', mimeType);
 	return { name: part, fileName, mimeType, size, digest, open };
+}
+
+/** What a file is that is no image, though its type may say so. */
+function whatIsIn(start: Uint8Array, mimeType: string): string {
+	if (!mimeType.startsWith('image/')) return `of the type ${mimeType}`;
+	// Control characters, but for tabs and line ends, stand in no text.
+	const isText = !start.some((byte) => byte < 9 || (byte > 13 && byte < 32));
+	return isText ? 'and contains text' : `and contains no data of the type ${mimeType}`;
 }
 
 /** More than any file system allows. */

@@ -6,6 +6,7 @@ import {
 	parseJson,
 	type JsonObject,
 } from '../../../gateway/util/json';
+import { quote } from '../../../gateway/util/text';
 
 /**
  * The numbers among the parameters and options, in seconds and MB, by labels as the user sees them.
@@ -156,6 +157,9 @@ export class ValueReader {
 	}
 }
 
+/** More fields than these help nobody. */
+const MOST_NAMED = 20;
+
 const FIELD_OF_ITEM = /^=\{\{ *\$json\.([A-Za-z_]\w*) *\}\}$/;
 
 type ReadParameter = (item: ItemParameters) => unknown;
@@ -210,9 +214,19 @@ export class ItemParameters extends ValueReader {
 		return read(this);
 	}
 
-	/** The file in a field of the input item. @throws n8n's error if there is none */
+	/** The file in a field of the input item. @throws NodeOperationError that names the item's fields */
 	file(field: string): IBinaryData {
-		return this.context.helpers.assertBinaryData(this.itemIndex, field);
+		try {
+			return this.context.helpers.assertBinaryData(this.itemIndex, field);
+		} catch {
+			const fields = Object.keys(this.input?.binary ?? {}).slice(0, MOST_NAMED);
+			const found =
+				fields.length === 0
+					? 'It has no files: check the node before this one.'
+					: `Its binary fields: ${fields.map((name) => quote(name)).join(', ')}.`;
+			const message = `The item has no binary field '${quote(field)}'`;
+			throw this.error(message, `${found} Nothing was sent.`);
+		}
 	}
 
 	/** How a parameter is read for this and every other item. */

@@ -505,6 +505,46 @@ describe('before anything is sent', () => {
 		expect(gateway.paid).toBe(0);
 	});
 
+	test.each<[string, Given['files'], string, string]>([
+		[
+			'the fields that there are',
+			{ one: { bytes: picture('1') }, two: { bytes: picture('2') } },
+			"The item has no binary field 'Your photo'",
+			'Its binary fields: one, two. Nothing was sent.',
+		],
+		[
+			'that there are no files',
+			{},
+			"The item has no binary field 'Your photo'",
+			'It has no files: check the node before this one. Nothing was sent.',
+		],
+		[
+			'what a text is that is called an image',
+			{ 'Your photo': { ...text, mimeType: 'image/png', fileName: 'fake.png' } },
+			'The binary field "Your photo" is not an image',
+			'It is "fake.png" and contains text. Use an image, such as PNG, JPEG or WebP. Nothing was sent.',
+		],
+		[
+			'that other data is no image',
+			{ 'Your photo': { bytes: Buffer.alloc(50), mimeType: 'image/png', fileName: 'fake.png' } },
+			'The binary field "Your photo" is not an image',
+			'It is "fake.png" and contains no data of the type image/png. Use an image, such as PNG, JPEG or WebP. Nothing was sent.',
+		],
+	])('says %s', async (_, files, message, description) => {
+		const error = errorOf(await edit(host, [{ files }], { imageBinaryProperty: 'Your photo' }));
+		expect([error.message, error.description]).toEqual([message, description]);
+	});
+
+	test('the only image is taken, whatever its field is called, and a hint says so', async () => {
+		const files = { Your_photo: { bytes: picture('me'), mimeType: 'image/png' }, notes: text };
+		const result = await edit(host, [{ files }], { imageBinaryProperty: 'Your photo' });
+		expect(result.error).toBeUndefined();
+		expect(received()[0]!.files[0]!.size).toBe(picture('me').length);
+		expect(result.hints(NODE).map(({ message }) => message)).toContain(
+			`There is no binary field "Your photo". The item's only image was used: "Your_photo".`,
+		);
+	});
+
 	test('where the node goes on, the other four are edited', async () => {
 		const broken = { files: { data: text } };
 		const result = await edit(
