@@ -1,5 +1,6 @@
 import type { Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
+import { parseUrl } from '../protocol/url';
 import { isJsonObject } from '../util/json';
 import { isLikelyWrongAddress } from './retryPolicy';
 
@@ -45,9 +46,5 @@ export class KnownAddresses {
 /** What is on one server: images may lie on any. */
 export function addressOf({ call, path }: RequestPlan): string {
 	if (call !== 'download') return call === 'listing' ? 'listing' : 'gateway';
-	try {
-		return new URL(path).origin;
-	} catch {
-		return path;
-	}
+	return parseUrl(path)?.origin ?? path;
 }

@@ -1,5 +1,5 @@
 import { trimBy } from '../util/text';
-import { normalizeUrl, pathBelow } from './url';
+import { normalizeUrl, parseUrl, pathBelow } from './url';
 
 /** The part of the credential that decides which headers a request carries. */
 export interface KeySettings {
@@ -100,15 +100,11 @@ const textOf = (part: unknown): string | undefined =>
 /** A base with a path keeps it, unlike in links of a web page, where `/` leads to the root. */
 function joined(base: string | undefined, part: string | undefined): string | undefined {
 	if (base === undefined || part === undefined) return undefined;
-	try {
-		if (base === '' || /^([a-z][a-z\d+\-.]*:)?\/\//i.test(part)) return new URL(part).href;
-		const rest = part.slice(part.search(/[^/]|$/));
-		const target = new URL(part === '' ? base : `${base.replace(/\/$/, '')}/${rest}`);
-		// Whoever joins them like a link must come to the same host.
-		return new URL(part, base).origin === target.origin ? target.href : undefined;
-	} catch {
-		return undefined;
-	}
+	if (base === '' || /^([a-z][a-z\d+\-.]*:)?\/\//i.test(part)) return parseUrl(part)?.href;
+	const rest = part.slice(part.search(/[^/]|$/));
+	const target = parseUrl(part === '' ? base : `${base.replace(/\/$/, '')}/${rest}`);
+	// Whoever joins them like a link must come to the same host.
+	return target?.origin === parseUrl(part, base)?.origin ? target?.href : undefined;
 }
 
 /**

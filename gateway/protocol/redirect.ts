@@ -1,4 +1,4 @@
-import { isBelow } from './url';
+import { isBelow, parseUrl } from './url';
 import type { Outcome } from './outcome';
 import type { RequestPlan } from './requestPlan';
 
@@ -21,12 +21,8 @@ export function redirectTarget(
 	const sameRequest = outcome.httpCode === 307 || outcome.httpCode === 308;
 	const anyRedirect = [301, 302, 303].includes(outcome.httpCode);
 	if (!sameRequest && !(anyRedirect && plan.method === 'GET')) return undefined;
-	try {
-		const target = new URL(outcome.headers.location ?? '', url).href;
-		return target !== url && isBelow(target, address) ? target : undefined;
-	} catch {
-		return undefined;
-	}
+	const target = parseUrl(outcome.headers.location ?? '', url)?.href ?? url;
+	return target !== url && isBelow(target, address) ? target : undefined;
 }
 
 /**
@@ -39,10 +35,6 @@ export function downloadTarget(
 	url: string,
 ): string | undefined {
 	if (![301, 302, 303, 307, 308].includes(httpCode) || location === undefined) return undefined;
-	try {
-		const target = new URL(location, url);
-		return ['http:', 'https:'].includes(target.protocol) ? target.href : undefined;
-	} catch {
-		return undefined;
-	}
+	const target = parseUrl(location, url);
+	return /^https?:$/.test(target?.protocol ?? '') ? target?.href : undefined;
 }

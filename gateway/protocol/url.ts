@@ -6,6 +6,10 @@
 const ENDPOINT =
 	/\/v1(?:\/messages|\/images(?:\/(?:generations|edits)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)?$/;
 
+/** An address taken apart, relative to `base` where that is given; undefined if it is none. */
+export const parseUrl = (address: string, base?: string): URL | undefined =>
+	URL.canParse(address, base) ? new URL(address, base) : undefined;
+
 /**
  * The address of a gateway as the plans expect it: no trailing slash, no `/v1` at its end (the
  * specification, section 9, puts every path below `/v1`, and the plans name it). A path is kept,
@@ -18,14 +22,8 @@ const ENDPOINT =
  * @returns for example `https://gateway.example`, or undefined if it is no http(s) address
  */
 export function normalizeUrl(address: unknown): string | undefined {
-	if (typeof address !== 'string') return undefined;
-	let url: URL;
-	try {
-		url = new URL(address.trim());
-	} catch {
-		return undefined;
-	}
-	if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
+	const url = typeof address === 'string' ? parseUrl(address.trim()) : undefined;
+	if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
 	const own = withoutTrailingSlashes(url.pathname).replace(ENDPOINT, '');
 	return url.origin + withoutTrailingSlashes(own);
 }
@@ -59,16 +57,14 @@ function climbsOut(path: string): boolean {
  *   and no way out of it in the rest
  */
 export function pathBelow(url: string, address: string): string | undefined {
-	try {
-		const { origin, pathname } = new URL(url);
-		const place = origin + pathname;
-		if (!`${place}/`.startsWith(`${address}/`)) return undefined;
-		const below = place.slice(address.length);
-		// Above a gateway that has no path of its own is nothing.
-		return address !== origin && climbsOut(below) ? undefined : below;
-	} catch {
-		return undefined;
-	}
+	const target = parseUrl(url);
+	if (target === undefined) return undefined;
+	const { origin, pathname } = target;
+	const place = origin + pathname;
+	if (!`${place}/`.startsWith(`${address}/`)) return undefined;
+	const below = place.slice(address.length);
+	// Above a gateway that has no path of its own is nothing.
+	return address !== origin && climbsOut(below) ? undefined : below;
 }
 
 /** Whether `url` lies at `address` or below it; `address` as `normalizeUrl` gives it. */
