@@ -1,4 +1,5 @@
 import { createHash } from 'crypto';
+import { jsonText } from '../util/json';
 import type { RequestPlan } from './requestPlan';
 
 /**
@@ -15,14 +16,7 @@ export function requestFingerprint(plan: RequestPlan, account: string): string {
 
 /** The SHA-256 of a value as JSON, in hexadecimal digits; what is no JSON counts as nothing. */
 export function digestOf(value: unknown): string {
-	return createHash('sha256').update(jsonOf(value)).digest('hex');
-}
-
-function jsonOf(value: unknown): string {
-	try {
-		return JSON.stringify(value) ?? '';
-	} catch {
-		// Circles and big integers: such a body cannot be sent either.
-		return '';
-	}
+	return createHash('sha256')
+		.update(jsonText(value) || '')
+		.digest('hex');
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../util/json';
+import { jsonText, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
 
 /** What a request is for. The rules of sending again and the error map are kept by call. */
@@ -140,15 +140,6 @@ function fieldText(name: string, value: unknown): string | undefined {
 		message: `The value of the field "${name.slice(0, 100)}" can't be sent`,
 		description: "It can't be converted to JSON. Nothing was sent for this item.",
 	});
-}
-
-/** False for what cannot be written as JSON: circles, and integers of any length. */
-function jsonText(value: unknown): string | undefined | false {
-	try {
-		return JSON.stringify(value);
-	} catch {
-		return false;
-	}
 }
 
 /**

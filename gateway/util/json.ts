@@ -16,6 +16,15 @@ export function finiteNumber(value: unknown): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
+/** A value as JSON, or undefined where JSON has no text for it; false for circles, and integers of any length. */
+export function jsonText(value: unknown): string | undefined | false {
+	try {
+		return JSON.stringify(value);
+	} catch {
+		return false;
+	}
+}
+
 /** More levels than any document has, and far fewer than fill the stack of who walks through it. */
 const MOST_LEVELS = 128;
 

@@ -5,7 +5,7 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { isBelow } from '../../../gateway/protocol/url';
-import { isJsonObject, parseJson } from '../../../gateway/util/json';
+import { isJsonObject, jsonText, parseJson } from '../../../gateway/util/json';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
 import {
 	faultOf,
@@ -144,16 +144,6 @@ function withoutKeyIn(outcome: Outcome, { withoutKey, withoutCutKey }: GatewayAd
 	};
 }
 
-/** Whether the HTTP library can have made JSON of a body: not of circles and of large integers. */
-function canBeSerialized(body: unknown): boolean {
-	try {
-		JSON.stringify(body);
-		return true;
-	} catch {
-		return false;
-	}
-}
-
 /** Hands a request to n8n's HTTP helper, which adds the key. */
 async function callHelper(
 	{ context, address }: TransportOptions,
@@ -184,7 +174,8 @@ async function callHelper(
 					address.authentication,
 				))) as IN8nHttpFullResponse;
 	} catch (error) {
-		return await Promise.reject(canBeSerialized(plan.body) ? error : new InvalidBodyError());
+		// The HTTP library makes JSON of the body.
+		return await Promise.reject(jsonText(plan.body) === false ? new InvalidBodyError() : error);
 	}
 }
 
