@@ -1,30 +1,11 @@
 import { isJsonObject, type JsonObject } from '../util/json';
 
 /**
- * Why no response came. Those of the first group are certain to have happened before anything of the
- * request was sent: `unconnected` is a connection, or its TLS handshake, that did not come about,
- * `tlsMismatch` one that the two sides cannot agree on, `blocked` n8n's own address protection.
- * `tooSlow` is a time-out after which the same isn't tried again.
+ * Faults that are certain to have happened before anything of the request was sent: `unconnected` is a
+ * connection, or its TLS handshake, that did not come about, `tlsMismatch` one that the two sides cannot
+ * agree on, `blocked` n8n's own address protection.
  */
-export type Fault =
-	| 'refused'
-	| 'notFound'
-	| 'unconnected'
-	| 'tlsMismatch'
-	| 'certificate'
-	| 'invalidAddress'
-	| 'invalidHeader'
-	| 'invalidBody'
-	| 'blocked'
-	// From here on the request may have arrived.
-	| 'reset'
-	| 'timeout'
-	| 'tooSlow'
-	| 'tooLarge'
-	| 'diskFull'
-	| 'other';
-
-const NEVER_SENT: readonly Fault[] = [
+const NEVER_SENT = [
 	'refused',
 	'notFound',
 	'unconnected',
@@ -34,7 +15,15 @@ const NEVER_SENT: readonly Fault[] = [
 	'invalidHeader',
 	'invalidBody',
 	'blocked',
-];
+] as const;
+
+/** Faults after which the request may have arrived; a source image that is `tooSlow` isn't tried again. */
+type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'diskFull' | 'other';
+
+/** Why no response came. */
+export type Fault = (typeof NEVER_SENT)[number] | MaybeSent;
+
+const wasNeverSent = (fault: Fault): boolean => NEVER_SENT.some((known) => known === fault);
 
 /** What came of one attempt to send a plan. */
 export type Outcome =
@@ -79,7 +68,7 @@ export function wasNotAccepted(outcome: Outcome): boolean {
 	if (outcome.kind === 'response') return isRefusal(outcome.httpCode, outcome.headers.location);
 	// Where the head of a response has come, its status decides; the request was sent.
 	if (outcome.httpCode !== undefined) return isRefusal(outcome.httpCode);
-	return NEVER_SENT.includes(outcome.fault);
+	return wasNeverSent(outcome.fault);
 }
 
 /**
@@ -100,32 +89,19 @@ const LEADS_TO_A_RESULT = /\/(generations|edits|messages)\/[^/?#]/;
 /** What is known about the connection of a request: not made yet, its TLS included, or open. */
 export type Connection = 'pending' | 'open';
 
-const FAULTS_BY_CODE: Record<string, Fault> = {
-	ECONNREFUSED: 'refused',
-	EHOSTUNREACH: 'refused',
-	ENETUNREACH: 'refused',
-	EADDRNOTAVAIL: 'refused',
-	ENOTFOUND: 'notFound',
-	ECONNRESET: 'reset',
-	EPIPE: 'reset',
-	ERR_STREAM_PREMATURE_CLOSE: 'reset',
-	ETIMEDOUT: 'timeout',
-	ECONNABORTED: 'timeout',
-	ESOCKETTIMEDOUT: 'timeout',
-	ERR_INVALID_URL: 'invalidAddress',
-	ERR_INVALID_PROTOCOL: 'invalidAddress',
-	ERR_UNESCAPED_CHARACTERS: 'invalidAddress',
-	ERR_SOCKET_BAD_PORT: 'invalidAddress',
-	ERR_INVALID_HTTP_TOKEN: 'invalidHeader',
-	ERR_INVALID_CHAR: 'invalidHeader',
-	ERR_HTTP_INVALID_HEADER_VALUE: 'invalidHeader',
-	ENOSPC: 'diskFull',
-	EDQUOT: 'diskFull',
-};
-
-/** The codes that Node.js gives for a certificate that it does not trust. */
-const CERTIFICATE_CODE =
-	/CERT|CRL|^UNABLE_TO_|^(HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/;
+/** The codes of Node.js. */
+const FAULTS_BY_CODE: Array<[code: RegExp, fault: Fault]> = [
+	[/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'refused'],
+	[/^(ENOTFOUND$|EAI_)/, 'notFound'],
+	[/^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/, 'reset'],
+	[/^(ETIMEDOUT|ECONNABORTED|ESOCKETTIMEDOUT)$/, 'timeout'],
+	[/^ERR_(INVALID_URL|INVALID_PROTOCOL|UNESCAPED_CHARACTERS|SOCKET_BAD_PORT)$/, 'invalidAddress'],
+	[/^ERR_(INVALID_HTTP_TOKEN|INVALID_CHAR|HTTP_INVALID_HEADER_VALUE)$/, 'invalidHeader'],
+	[/^(ENOSPC|EDQUOT)$/, 'diskFull'],
+	// A certificate that is not trusted.
+	[/CERT|CRL|^UNABLE_TO_/, 'certificate'],
+	[/^(HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/, 'certificate'],
+];
 
 /**
  * The reasons that OpenSSL gives where two sides cannot agree in a handshake, and for nothing later.
@@ -148,19 +124,23 @@ function tlsFault(code: string, message: string, connection?: Connection): Fault
 	return TLS_MISMATCH.test(reason) ? 'tlsMismatch' : undefined;
 }
 
-/** Texts of Node.js, of n8n and of its HTTP library for what is never sent; some come without a code. */
+/** Texts of Node.js, of n8n and of its HTTP library; some come without a code. */
 const FAULTS_BY_TEXT: Array<[text: RegExp, fault: Fault]> = [
 	[/must be a valid HTTP token|invalid character in header content/i, 'invalidHeader'],
 	[/invalid value "[^"]*" for header/i, 'invalidHeader'],
 	[/request path contains unescaped characters/i, 'invalidAddress'],
 	[/request was blocked because (it resolves to|the destination hostname is)/i, 'blocked'],
 	[/domain not allowed: this credential/i, 'blocked'],
-	[
-		/before secure TLS connection was established|before receiving CONNECT response/i,
-		'unconnected',
-	],
+	[/before (secure TLS connection was established|receiving CONNECT response)/i, 'unconnected'],
 	[/\bgetaddrinfo E/, 'notFound'],
+	// Before 2.0 the platform puts a text of its own in place of the code.
+	[/^SSL issue/i, 'certificate'],
+	[/socket hang up|aborted|premature close/i, 'reset'],
+	[/time(d)?[ -]?out/i, 'timeout'],
 ];
+
+const faultIn = (table: typeof FAULTS_BY_CODE, text: string): Fault | undefined =>
+	table.find(([pattern]) => pattern.test(text))?.[1];
 
 /**
  * The fault behind the code of a network error of Node.js. What is neither in the tables nor known
@@ -173,27 +153,14 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	const text = message.slice(0, 4000);
 	const tls = tlsFault(name, text, connection);
 	if (tls !== undefined) return tls;
-	const known = faultOfCode(name);
+	const byCode = faultIn(FAULTS_BY_CODE, name);
+	const byText = faultIn(FAULTS_BY_TEXT, text) ?? 'other';
 	// An open connection can lose its way too; then the request may have arrived.
-	const isOpen = known === 'refused' && connection !== 'pending' && /\b(read|write) E/.test(text);
-	const fault = isOpen ? 'reset' : (known ?? faultOfText(text));
-	if (NEVER_SENT.includes(fault)) return fault;
-	if (connection === 'pending' || /\bconnect E[A-Z]/.test(text)) return 'unconnected';
-	return faultOfText(text) === 'unconnected' ? 'unconnected' : fault;
-}
-
-function faultOfCode(name: string): Fault | undefined {
-	if (name.startsWith('EAI_')) return 'notFound';
-	return CERTIFICATE_CODE.test(name) ? 'certificate' : FAULTS_BY_CODE[name];
-}
-
-function faultOfText(text: string): Fault {
-	const known = FAULTS_BY_TEXT.find(([pattern]) => pattern.test(text));
-	if (known !== undefined) return known[1];
-	// Before 2.0 the platform puts a text of its own in place of the code.
-	if (/^SSL issue/i.test(text)) return 'certificate';
-	if (/socket hang up|aborted|premature close/i.test(text)) return 'reset';
-	return /time(d)?[ -]?out/i.test(text) ? 'timeout' : 'other';
+	const isOpen = byCode === 'refused' && connection !== 'pending' && /\b(read|write) E/.test(text);
+	const fault = isOpen ? 'reset' : (byCode ?? byText);
+	if (wasNeverSent(fault)) return fault;
+	const isPending = connection === 'pending' || /\bconnect E[A-Z]/.test(text);
+	return isPending || byText === 'unconnected' ? 'unconnected' : fault;
 }
 
 /** No date is longer; it is not read digit by digit either. */
