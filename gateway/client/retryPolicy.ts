@@ -32,6 +32,8 @@ const isStatus =
 	(outcome: Outcome): boolean =>
 		outcome.kind === 'response' && matches(outcome.httpCode);
 
+const isSuccess = isStatus((code) => code >= 200 && code < 300);
+
 interface RetryRule {
 	/** How many attempts a paid request gets in all, and how many any other; 0: it is not sent again. */
 	paid: number;
@@ -59,7 +61,7 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0,  free: 6,  after: isFault('unconnected', 'reset', 'timeout', 'other') },
 	{ paid: 0,  free: 6,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
 	// A page or half a document with status 200 comes from something between us and the gateway.
-	{ paid: 0,  free: 6,  after: isStatus((code) => code >= 200 && code < 300) },
+	{ paid: 0,  free: 6,  after: isSuccess },
 	// The same request gets the same again: other statuses, certificates, too large a response.
 	{ paid: 0,  free: 0,  after: () => true },
 ];
@@ -104,22 +106,15 @@ export interface Attempted {
 	nothingForMs?: number;
 }
 
+const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'reset', 'other');
+
 /**
  * Whether an outcome is what a wrong address gives: no connection at all, or a web page. A gateway
  * that restarts gives the same, so it depends on whether anything has come from that address before.
  */
 export function isLikelyWrongAddress(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault') return OF_WRONG_ADDRESSES.includes(outcome.fault);
-	return outcome.httpCode >= 200 && outcome.httpCode < 300 && !isGood(outcome);
+	return isConnectionFault(outcome) || (isSuccess(outcome) && !isGood(outcome));
 }
-
-const OF_WRONG_ADDRESSES: readonly Fault[] = [
-	'refused',
-	'notFound',
-	'unconnected',
-	'reset',
-	'other',
-];
 
 /**
  * Whether a plan is sent again after an outcome, as `RETRY_RULES` say, and after which pause. A
