@@ -78,16 +78,29 @@ export class GatewayChatModel implements ChatModel {
 	 * stream.
 	 */
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
-		const queue = new Queue<Piece>();
+		const arrived = { pieces: [] as Piece[], isAll: false, wake: (): void => undefined };
+		const put = (piece: Piece): void => {
+			arrived.pieces.push(piece);
+			arrived.wake();
+		};
 		const left = new AbortController();
-		const responding = this.respond(messages, config, (piece) => queue.put(piece), left.signal);
+		const responding = this.respond(messages, config, put, left.signal);
+		const end = (): void => {
+			arrived.isAll = true;
+			arrived.wake();
+		};
 		// It is awaited below; until then its failure must not count as unhandled.
-		responding.catch(() => undefined).finally(() => queue.close());
+		responding.then(end, end);
 		let streamed = false;
 		try {
-			for await (const { type, text } of queue) {
-				streamed = true;
-				yield textChunk(type, text);
+			while (!arrived.isAll || arrived.pieces.length > 0) {
+				const arriving = new Promise<void>((resolve) => (arrived.wake = resolve));
+				if (arrived.pieces.length === 0) await arriving;
+				// All at once: taking them out one by one moves all others each time.
+				for (const { type, text } of arrived.pieces.splice(0)) {
+					streamed = true;
+					yield textChunk(type, text);
+				}
 			}
 			const response = await responding;
 			// Tool calls come last and whole: n8n's adapter would make half a call of half its pieces.
@@ -164,39 +177,4 @@ function chunksOf(part: ChatPart): StreamChunk[] {
 	if (part.type !== 'tool-call') return [];
 	const { toolCallId, toolName, input } = part;
 	return [{ type: 'tool-call-delta', id: toolCallId, name: toolName, argumentsDelta: input }];
-}
-
-/** Hands on what one side puts in to the other side that waits for it, in order. */
-class Queue<T> implements AsyncIterable<T> {
-	private entries: T[] = [];
-
-	private closed = false;
-
-	private wake: () => void = () => undefined;
-
-	put(entry: T): void {
-		this.entries.push(entry);
-		this.wake();
-	}
-
-	/** Nothing more will come; what is there can still be taken out. */
-	close(): void {
-		this.closed = true;
-		this.wake();
-	}
-
-	async *[Symbol.asyncIterator](): AsyncGenerator<T> {
-		for (;;) {
-			while (this.entries.length > 0) {
-				// All at once: taking them out one by one moves all others each time.
-				const taken = this.entries;
-				this.entries = [];
-				yield* taken;
-			}
-			if (this.closed) return;
-			await new Promise<void>((resolve) => {
-				this.wake = resolve;
-			});
-		}
-	}
 }
