@@ -1,4 +1,5 @@
 import type {
+	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
 	INodeType,
@@ -158,16 +159,17 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 		const items = await runItems(run, context.getInputData().length, {
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
+				const paired = (json: IDataObject) => ({ json, pairedItem: { item: itemIndex } });
 				const format = item.options.choice('format', 'Format', FORMATS);
 				if (item.choice('operation', 'Operation', ['getMany', 'get']) === 'get') {
 					const advice = "Enter the exact name of a model, as listed by 'Get Many'.";
 					const model = item.text('model', 'Model', advice).trim();
-					return async () => [await getModel(run, model, format, itemIndex)];
+					return async () => [paired(await getModel(run, model, format))];
 				}
 				const filters = (item.value('filters') ?? {}) as ModelFilters;
 				const all = item.switch('returnAll', 'Return All', false);
 				const limit = all ? Infinity : (item.count('limit', 'Limit', Infinity) ?? 50);
-				return async () => await getModels(run, { filters, limit }, format, itemIndex);
+				return async () => (await getModels(run, { filters, limit }, format)).map(paired);
 			},
 		});
 		return [items.flat()];

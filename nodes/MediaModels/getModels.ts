@@ -1,4 +1,4 @@
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject } from 'n8n-workflow';
 import { errorFor } from '../../gateway/errors/errorMessages';
 import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
 import { isJsonObject, type JsonObject } from '../../gateway/util/json';
@@ -9,6 +9,7 @@ import {
 	type ListingFormat,
 	type ModelRecord,
 } from '../../gateway/protocol/models';
+import type { HttpResponse } from '../../gateway/protocol/outcome';
 import { didYouMean } from '../../gateway/validation/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
 import { requestListing } from '../shared/methods/modelCache';
@@ -30,14 +31,13 @@ export async function getModels(
 	run: Run,
 	wanted: { filters: ModelFilters; limit: number },
 	format: ListingFormat,
-	itemIndex: number,
-): Promise<INodeExecutionData[]> {
+): Promise<IDataObject[]> {
 	const response = await requestListing(run, planModelList(format));
-	if (format === 'jsonc') return [textItem(response.text, itemIndex)];
+	if (format === 'jsonc') return [textOf(response)];
 	return readModelList(response.json)
 		.filter((record) => passes(record, wanted.filters))
 		.slice(0, wanted.limit)
-		.map(({ raw }) => ({ json: copyOf(raw), pairedItem: { item: itemIndex } }));
+		.map(({ raw }) => copyOf(raw));
 }
 
 /**
@@ -49,18 +49,17 @@ export async function getModel(
 	run: Run,
 	model: string,
 	format: ListingFormat,
-	itemIndex: number,
-): Promise<INodeExecutionData> {
+): Promise<IDataObject> {
 	const response = await requestListing(run, planModel(model, format)).catch(
 		async (error: unknown) => {
 			const isNotFound = error instanceof GatewayError && error.problem.httpCode === 404;
 			return await Promise.reject(isNotFound ? await notPublished(run, model) : error);
 		},
 	);
-	if (format === 'jsonc') return textItem(response.text, itemIndex);
+	if (format === 'jsonc') return textOf(response);
 	const record = isJsonObject(response.json) ? response.json.data : undefined;
 	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...response, json: undefined });
-	return { json: copyOf(record), pairedItem: { item: itemIndex } };
+	return copyOf(record);
 }
 
 /** What a later node does to its items must not change what others are given. */
@@ -97,9 +96,7 @@ function isAmong(wanted: unknown, values: string[] = []): boolean {
 }
 
 /** The commented form is a text for people, handed on as it came. */
-function textItem(text: string, itemIndex: number): INodeExecutionData {
-	return {
-		json: { format: 'jsonc', text: withoutDataUrls(text) },
-		pairedItem: { item: itemIndex },
-	};
-}
+const textOf = ({ text }: HttpResponse): IDataObject => ({
+	format: 'jsonc',
+	text: withoutDataUrls(text),
+});
