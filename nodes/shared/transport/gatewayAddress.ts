@@ -62,24 +62,20 @@ export function readAddress(
 	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
 	if (problem !== undefined) throw new NodeOperationError(node, problem);
 	const baseUrl = normalizeUrl(credentials.baseUrl);
+	const refuse = (field: string, description: string): never => {
+		const message = `'${field}' in the Media Gateway credential is not a web address`;
+		throw new NodeOperationError(node, message, { description });
+	};
 	if (baseUrl === undefined) {
-		throw new NodeOperationError(
-			node,
-			"'Base URL' in the Media Gateway credential is not a web address",
-			{
-				description:
-					'It must begin with https:// or http://, for example https://gateway.example.com',
-			},
+		return refuse(
+			'Base URL',
+			'It must begin with https:// or http://, for example https://gateway.example.com',
 		);
 	}
 	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
 	const mediaUrl = typed === '' ? baseUrl : normalizeUrl(typed);
 	if (mediaUrl === undefined) {
-		throw new NodeOperationError(
-			node,
-			"'Media URL' in the Media Gateway credential is not a web address",
-			{ description: 'Leave it empty if the model list is at the Base URL.' },
-		);
+		return refuse('Media URL', 'Leave it empty if the model list is at the Base URL.');
 	}
 	const key = cleanApiKey(credentials.apiKey);
 	const withoutKey = createKeyEraser(key);
