@@ -1,4 +1,5 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
+import { decoded } from '../util/dataUrl';
 import { excerpt, quote } from '../util/text';
 import { wasNotAccepted, type HttpResponse, type Outcome } from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
@@ -59,11 +60,7 @@ const LONGEST_LOCATION = 2000;
 function idInLocation(location = ''): string | undefined {
 	const path = location.slice(0, LONGEST_LOCATION).split(/[?#]/)[0] ?? '';
 	const id = /\/v1\/images\/(?:generations|edits)\/([^/]{1,400})\/?$/.exec(path)?.[1];
-	try {
-		return id === undefined ? undefined : nonEmptyString(decodeURIComponent(id));
-	} catch {
-		return id;
-	}
+	return nonEmptyString(decoded(id ?? ''));
 }
 
 function whatHappened(plan: RequestPlan, outcome: Outcome): string {

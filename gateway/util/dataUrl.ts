@@ -25,8 +25,8 @@ export function readDataUrl(url: string): DataUrl | undefined {
 	return { mimeType: mimeType.trim(), base64 };
 }
 
-/** A text as it is where it is not percent-encoded, or wrongly. */
-function decoded(text: string): string {
+/** A text without percent-encoding; as it is where it is wrongly encoded. */
+export function decoded(text: string): string {
 	try {
 		return text.includes('%') ? decodeURIComponent(text) : text;
 	} catch {
