@@ -1,3 +1,5 @@
+import { trimBy } from '../util/text';
+
 /** How much of a file is looked at: what stands before the `<svg` of a drawing may be long. */
 export const FIRST_BYTES = 4096;
 
@@ -54,11 +56,9 @@ export function safeFileStem(foreign: string): string {
 		// First of all, so that a name of a million characters is not looked through.
 		.slice(0, 2 * LONGEST_STEM)
 		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
-		.replace(/\.{2,}/g, '.')
-		.replace(/^[.\-_ ]+/, '');
-	const stem = Array.from(plain).slice(0, LONGEST_STEM);
-	while (/^[.\-_ ]$/.test(stem.at(-1) ?? '')) stem.pop();
-	return stem.join('');
+		.replace(/\.{2,}/g, '.');
+	const stem = Array.from(trimBy(plain, /[.\-_ ]/)).slice(0, LONGEST_STEM);
+	return trimBy(stem.join(''), /[.\-_ ]/);
 }
 
 /**
