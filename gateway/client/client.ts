@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
 import type { JsonObject } from '../util/json';
-import { isGood, retryAfterMs, type Outcome } from '../protocol/outcome';
+import { askedPauseMs, isGood, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { addressOf, KnownAddresses } from './knownAddresses';
@@ -177,7 +177,7 @@ export class Client {
 		// Polls are repeated until their deadline, by whoever waits.
 		if (plan.call === 'poll') onRepeat?.();
 		const now = wallClock();
-		const asked = retryAfterMs(outcome.headers['retry-after'], now) ?? 0;
+		const asked = askedPauseMs(outcome, now) ?? 0;
 		// A pause longer than that is no pause: the request fails and says so, and so do the others.
 		const isTooLong = asked > LONGEST_RETRY_AFTER_MS;
 		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + asked };

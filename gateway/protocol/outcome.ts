@@ -163,6 +163,11 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	return isPending || byText === 'unconnected' ? 'unconnected' : fault;
 }
 
+/** The pause that a response asks for by `Retry-After`; the same as `retryAfterMs` says of its header. */
+export function askedPauseMs(outcome: Outcome, now: number): number | undefined {
+	return outcome.kind === 'fault' ? undefined : retryAfterMs(outcome.headers['retry-after'], now);
+}
+
 /** No date is longer; it is not read digit by digit either. */
 const LONGEST_RETRY_AFTER = 64;
 

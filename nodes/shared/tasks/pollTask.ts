@@ -4,7 +4,7 @@ import type { PollResult } from '../../../gateway/client/poller';
 import { birth, isGone, staysEmpty, type Sightings } from '../../../gateway/client/missingTasks';
 import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody';
-import { isGood, retryAfterMs, type Outcome } from '../../../gateway/protocol/outcome';
+import { askedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import {
 	planTaskQuery,
 	type RequestPlan,
@@ -104,23 +104,18 @@ function readResult(
 	if (isNotFound(outcome)) return { kind: 'passing', error, pauseMs, soon: true };
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
 	const rateLimited = isRateLimited(outcome);
-	return { kind: 'passing', error, pauseMs: retryAfter(outcome), rateLimited };
+	return { kind: 'passing', error, pauseMs: askedPauseMs(outcome, Date.now()), rateLimited };
 }
 
 const isNotFound = (outcome: Outcome): boolean =>
 	outcome.kind === 'response' && outcome.httpCode === 404;
-
-function retryAfter(outcome: Outcome): number | undefined {
-	const header = outcome.kind === 'response' ? outcome.headers['retry-after'] : undefined;
-	return retryAfterMs(header, Date.now());
-}
 
 /** A status, or a 404, is no reason to stay away for longer than this. */
 const LONGEST_ASKED_PAUSE_MS = 30_000;
 
 /** The pause that a `Retry-After` on a response asks for that is no refusal. */
 function askedPause(outcome: Outcome): number | undefined {
-	const asked = retryAfter(outcome);
+	const asked = askedPauseMs(outcome, Date.now());
 	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
 }
 
