@@ -14,9 +14,8 @@ import { finishRun, readRunEnd } from '../shared/images/runResult';
 import { addHints, openRun } from '../shared/run/runContext';
 import { addCost } from '../shared/run/tally';
 import { runNode } from '../shared/run/itemRunner';
-import { playRole } from '../shared/suspend/roles';
+import { actOf } from '../shared/suspend/roles';
 import { resultOf } from '../shared/suspend/storedWaits';
-import { ROLES } from '../shared/suspend/subWorkflows';
 import { readParkAfter, survivalFields, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { taskKey } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
@@ -87,9 +86,8 @@ export class ImageWait implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const given = this.getNodeParameter('role', 0, 'wait');
-		const role = ROLES.find((known) => known === given) ?? 'wait';
-		if (role !== 'wait') return await playRole(this, role);
+		const act = actOf(this.getNodeParameter('role', 0, 'wait'));
+		if (act !== undefined) return await act(this);
 		return await runNode(this, async () => await waitForImages(this));
 	}
 }

@@ -22,16 +22,11 @@ import {
 } from './storedWaits';
 import { CHECKS, checkWorkflow, MOST_RESTARTS, startSubWorkflow } from './subWorkflows';
 
-/** What each role does. */
+/** What Image Wait does in a sub-execution, by its parameter "Role". */
 const ACTS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
 
-/** What Image Wait does in a sub-execution. */
-export async function playRole(
-	context: IExecuteFunctions,
-	role: keyof typeof ACTS,
-): Promise<INodeExecutionData[][]> {
-	return await ACTS[role](context);
-}
+/** Undefined for the wait itself. */
+export const actOf = (role: unknown) => Object.entries(ACTS).find(([name]) => name === role)?.[1];
 
 /** The items for the user, for each output of the node that waits. */
 function results(context: IExecuteFunctions): INodeExecutionData[][] {

@@ -10,8 +10,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import type { WaitPlan } from './storedWaits';
 
 /** What a node of this package is in a sub-execution, by its hidden parameter "Role". */
-export const ROLES = ['fail', 'supervise', 'progress', 'result', 'wait', 'check'] as const;
-export type Role = (typeof ROLES)[number];
+type Role = 'supervise' | 'check' | 'progress' | 'result' | 'fail';
 
 /** Names of nodes in the sub-executions: people see them, and notes are stored under them. */
 export const CHECKS = 'Check Image Tasks';
