@@ -6,7 +6,6 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import type { ListingFormat } from '../../gateway/protocol/models';
 import { modelField } from '../shared/descriptions/imageFields';
 import { optionsField } from '../shared/descriptions/optionFields';
 import { testMediaGateway } from '../shared/methods/credentialTest';
@@ -151,8 +150,6 @@ export class MediaModels implements INodeType {
 	}
 }
 
-const FORMATS: [ListingFormat, ...ListingFormat[]] = ['json', 'jsonc'];
-
 async function readModels(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)), false);
 	try {
@@ -160,7 +157,7 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const paired = (json: IDataObject) => ({ json, pairedItem: { item: itemIndex } });
-				const format = item.options.choice('format', 'Format', FORMATS);
+				const format = item.options.choice('format', 'Format', ['json', 'jsonc']);
 				if (item.choice('operation', 'Operation', ['getMany', 'get']) === 'get') {
 					const advice = "Enter the exact name of a model, as listed by 'Get Many'.";
 					const model = item.text('model', 'Model', advice).trim();

@@ -9,7 +9,6 @@ export type MessageSettings = Omit<MessageRequest, 'messages' | 'system' | 'extr
 const MAX_TOKENS = 4096;
 const BUDGET_TOKENS = 1024;
 const MOST_TOKENS = 10_000_000;
-const THINKING: [Thinking, ...Thinking[]] = ['default', 'adaptive', 'disabled', 'enabled'];
 
 /**
  * Model, length, thinking and sampling. An empty field is not sent.
@@ -22,7 +21,8 @@ export function readMessageSettings(
 	extraFields: JsonObject,
 ): MessageSettings {
 	const { options } = item;
-	const thinking = item.choice('thinking', 'Thinking', THINKING);
+	const choices = ['default', 'adaptive', 'disabled', 'enabled'] as const;
+	const thinking: Thinking = item.choice('thinking', 'Thinking', choices);
 	const budgetTokens = (): number =>
 		item.count('budgetTokens', 'Budget (Tokens)', MOST_TOKENS) ?? BUDGET_TOKENS;
 	return {
