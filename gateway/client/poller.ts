@@ -158,9 +158,8 @@ export class Poller<T = TaskRef> {
 				fail,
 			};
 			this.waiting += 1;
-			this.timers.add(entry.deadline, { entry, action: 'deadline' });
 			this.timers.add(now + first, { entry, action: 'poll' });
-			this.timers.start();
+			this.timers.add(entry.deadline, { entry, action: 'deadline' });
 		});
 	}
 
@@ -247,7 +246,6 @@ export class Poller<T = TaskRef> {
 		}
 		// Refused for its rate only, the deadline brings another poll.
 		if (!entry.lastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
-		this.timers.start();
 	}
 
 	private scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {

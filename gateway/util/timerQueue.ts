@@ -20,7 +20,7 @@ export class TimerQueue<T> {
 		private readonly onReject: (event: T, reason: unknown) => void,
 	) {}
 
-	/** Adds an event at a time of the clock, in milliseconds. The timer runs after `start` only. */
+	/** Adds an event at a time of the clock, in milliseconds; of several at once, the earliest first. */
 	add(at: number, event: T): void {
 		let low = 0;
 		let high = this.timeline.length;
@@ -30,10 +30,11 @@ export class TimerQueue<T> {
 			else high = middle;
 		}
 		this.timeline.splice(low, 0, { at, event });
+		this.start();
 	}
 
-	/** Sets the timer to the first event. Called once after all that are added together. */
-	start(): void {
+	/** Sets the timer to the first event. */
+	private start(): void {
 		const next = this.timeline.at(-1);
 		if (next === undefined) return;
 		const now = this.clock.now();
