@@ -119,7 +119,8 @@ export class RateLimiter {
 
 	private haltingSince = 0;
 
-	private isCircuitOpen = false;
+	/** The gateway has refused everything for minutes: trying again is of no use. */
+	circuitOpen = false;
 
 	constructor(private readonly options: RateLimiterOptions) {
 		const { clock, requestsPerSecond, rateState } = options;
@@ -128,11 +129,6 @@ export class RateLimiter {
 		const known = isKnown ? rateState : undefined;
 		this.sendRate = new SendRate(requestsPerSecond, known?.limit);
 		this.pauseEndsAt = this.retryAfterEndsAt = known?.nextStartAt ?? 0;
-	}
-
-	/** The gateway has refused everything for minutes: trying again is of no use. */
-	get circuitOpen(): boolean {
-		return this.isCircuitOpen;
 	}
 
 	/** Whether nothing may start now, at whatever rate. */
@@ -178,7 +174,7 @@ export class RateLimiter {
 	/** The gateway accepted a request: the rate may rise. */
 	accepted(): void {
 		this.haltsInARow = 0;
-		this.isCircuitOpen = false;
+		this.circuitOpen = false;
 		this.sendRate.accepted(this.options.clock.now(), this.queue.length > 0);
 	}
 
@@ -197,8 +193,8 @@ export class RateLimiter {
 		this.judge(permit, now);
 		// With others in flight it may be their number that is too much, and that passes.
 		const isLasting = this.haltsInARow > 0 && now - this.haltingSince > OPEN_AFTER_MS;
-		this.isCircuitOpen ||= isLasting && this.inFlight.size <= 1;
-		if (this.isCircuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
+		this.circuitOpen ||= isLasting && this.inFlight.size <= 1;
+		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
 	}
 
 	private judge(permit: Permit, now: number): void {
