@@ -3,9 +3,7 @@ import type { MessageStream, Piece } from '../../gateway/messages/messageStream'
 import { readServerEvents } from '../../gateway/messages/serverSentEvents';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
 import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
-import { readJson, type ResponseBody } from '../shared/transport/http';
-
-const LARGEST_STREAM_BYTES = 64 * 1024 * 1024;
+import { LARGEST_RESPONSE_BYTES, readJson, type ResponseBody } from '../shared/transport/http';
 
 export interface StreamOptions {
 	/** Gets the events. */
@@ -38,8 +36,8 @@ export async function readStreamedResponse(
 		let size = 0;
 		for await (const chunk of body) {
 			size += chunk.length;
-			if (size > LARGEST_STREAM_BYTES) {
-				throw new TooLargeError(`More than ${LARGEST_STREAM_BYTES} bytes`);
+			if (size > LARGEST_RESPONSE_BYTES) {
+				throw new TooLargeError(`More than ${LARGEST_RESPONSE_BYTES} bytes`);
 			}
 			if (!isStream) chunks.push(chunk);
 			yield chunk;

@@ -24,7 +24,7 @@ import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddres
 import { beginningOf, readBody, TooLargeError } from './responseBody';
 
 /** A response of the gateway is JSON: this is plenty where no images come inline in it. */
-const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
+export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** Responses that images may come inline in: their limit is that of the run. */
 const WITH_IMAGES: readonly Call[] = ['sync', 'submit', 'poll'];
 const MOST_REDIRECTS = 3;
