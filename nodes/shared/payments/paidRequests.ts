@@ -29,7 +29,7 @@ export const NOT_OF_THE_REQUEST = new Set(
 	[
 		'addSummary asyncFlag binaryPropertyName budget checkLimits concurrency download dryRun fileName',
 		'maxDownloadMb maxWait mode onTimeout parkAfter pollInterval requestsPerSecond simplify',
-		'surviveRestarts timeout legacyNotice syncNotice taskNotice waitNotice',
+		'surviveRestarts timeout syncNotice taskNotice waitNotice',
 	].flatMap((names) => names.split(' ')),
 );
 

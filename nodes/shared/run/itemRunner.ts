@@ -2,7 +2,14 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import type { Clock } from '../../../gateway/util/clock';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { failedItem, finalError, nodeError, problemOf, type RequestFacts } from './nodeErrors';
+import {
+	failedItem,
+	finalError,
+	nodeError,
+	problemOf,
+	type RequestFacts,
+	type Unreturned,
+} from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
 import type { Run } from './runContext';
 import { addReusedItems } from './tally';
@@ -23,7 +30,7 @@ export interface Work {
 }
 
 /** What a node has paid for, as far as it matters when items fail or the run ends early. */
-export interface PaymentRecord {
+export interface PaymentRecord extends Unreturned {
 	/** Whether an item has been paid for: then a problem of the batch doesn't concern it. */
 	has?(itemIndex: number): boolean;
 	/**
@@ -37,10 +44,6 @@ export interface PaymentRecord {
 		error: unknown,
 		itemIndex: number,
 	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
-	/** What was paid for and has not been returned, for the description of an error; may be empty. */
-	describeUnreturned(): string;
-	/** How a person gets that without paying for it again. */
-	readonly rescue?: string;
 }
 
 /** Items are begun for so long, in milliseconds, before others in n8n's process get their turn. */

@@ -9,7 +9,6 @@ import {
 	UnknownOutcomeError,
 	type Problem,
 } from '../../../gateway/util/gatewayError';
-import type { PaymentRecord } from './itemRunner';
 
 /** In characters: enough to find an ID in it, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
@@ -87,8 +86,13 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 	return isOld && onError === 'continueErrorOutput' ? 'message' : 'details';
 }
 
-/** What was paid for and has not been returned, and how to get it. */
-type Unreturned = Pick<PaymentRecord, 'describeUnreturned' | 'rescue'>;
+/** What was paid for and has not been returned, for the end of a run. */
+export interface Unreturned {
+	/** A list for the description of an error; may be empty. */
+	describeUnreturned(): string;
+	/** How a person gets that without paying for it again. */
+	readonly rescue?: string;
+}
 
 /**
  * The error that ends the node, out of whatever was thrown. One that was made for the user already
