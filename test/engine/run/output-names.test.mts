@@ -1,0 +1,165 @@
+/** The output fields of docs/names.json, held against what the nodes put out. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { opened } from '../opened.mjs';
+import {
+	byName,
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+	type NodeName,
+} from '../workbench.mjs';
+
+type Names = Record<string, string>;
+const root = join(__dirname, '..', '..', '..');
+const contract = JSON.parse(readFileSync(join(root, 'docs/names.json'), 'utf8')) as {
+	nodes: Record<string, Record<string, Names>>;
+	'output of several nodes': Record<string, Names>;
+};
+const outputOf = (node: NodeName, entry = 'output') =>
+	contract.nodes[`n8n-nodes-media-gateway.${node}`]![entry]!;
+const shared = contract['output of several nodes'];
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.setFaults([]));
+
+type Runs = Array<Parameters<Bench['run']>>;
+
+/** The items of several runs, one run after another. */
+async function itemsOf(runs: Runs): Promise<IDataObject[]> {
+	const items: IDataObject[] = [];
+	for (const run of runs) {
+		const result = await bench.run(...run);
+		expect(result.error).toBeUndefined();
+		items.push(...result.json(NODE));
+	}
+	return items;
+}
+
+/** Paths and types in items, as the contract writes them. An object without declared fields is foreign. */
+function namesIn(items: IDataObject[], declared: Names): Names {
+	const found: Names = {};
+	const visit = (value: unknown, path: string): void => {
+		if (path !== '' && found[path] !== 'number') found[path] = typeOf(value);
+		const hasFields = Object.keys(declared).some((name) => name.startsWith(`${path}.`));
+		if (Array.isArray(value)) value.forEach((one) => visitFields(one, `${path}[].`));
+		else if (path === '' || hasFields) visitFields(value, path === '' ? '' : `${path}.`);
+	};
+	const visitFields = (value: unknown, prefix: string): void => {
+		if (typeof value !== 'object' || value === null) return;
+		for (const [name, field] of Object.entries(value)) visit(field, `${prefix}${name}`);
+	};
+	items.forEach((item) => visit(item, ''));
+	return found;
+}
+
+function typeOf(value: unknown): string {
+	if (Array.isArray(value)) return 'array';
+	return Number.isInteger(value) ? 'integer' : typeof value;
+}
+
+const creations = (node: NodeName, parameters: IDataObject): Runs =>
+	['sync', 'wait', 'submit'].map((mode) => [node, { prompt: 'a fox', ...parameters, mode }]);
+
+test('Image Generation', async () => {
+	const declared = outputOf('imageGeneration');
+	const items = await itemsOf(creations('imageGeneration', {}));
+	expect(namesIn(items, declared)).toEqual(declared);
+});
+
+test('Image Edit', async () => {
+	const declared = outputOf('imageEdit');
+	const imageUrl = String((await itemsOf(creations('imageGeneration', {})))[0]!.url);
+	const items = await itemsOf(creations('imageEdit', { imageSource: 'url', imageUrl }));
+	expect(namesIn(items, declared)).toEqual(declared);
+});
+
+/** Items of tasks that a node has submitted. */
+const submitted = async (...prompts: string[]): Promise<IDataObject[]> =>
+	await itemsOf(prompts.map((prompt) => ['imageGeneration', { prompt, mode: 'submit' }]));
+
+test('Image Task', async () => {
+	const declared = outputOf('imageTask');
+	const items = await itemsOf([['imageTask', {}, await submitted('a fox', 'a mole [fail]')]]);
+	// A gateway can also put the image itself into its response.
+	const data = [{ b64_json: TINY_PNG.toString('base64') }];
+	const inline = await opened(
+		serve((_request, response) => sendJson(response, { status: 'completed', data })),
+	);
+	const host = await hostFor({ baseUrl: inline.url });
+	items.push(...(await host.run(workflowOf('imageTask', { taskId: 'task_1' }))).json(NODE));
+	expect(namesIn(items, declared)).toEqual(declared);
+});
+
+test('Image Wait', async () => {
+	const declared = outputOf('imageWait');
+	const items = await itemsOf([['imageWait', {}, await submitted('a fox')]]);
+	expect(namesIn(items, declared)).toEqual(declared);
+});
+
+test('Message', async () => {
+	const declared = outputOf('message');
+	const parameters = { model: 'reason-large', prompt: 'What is 17 * 3?', thinking: 'adaptive' };
+	const found = namesIn(await itemsOf([['message', parameters]]), declared);
+	expect(Object.keys(found)).toEqual(expect.arrayContaining(Object.keys(declared)));
+	const ofTheNode = (names: Names) => Object.keys(names).filter((name) => !/[[.]/.test(name));
+	expect(ofTheNode(found).sort()).toEqual(ofTheNode(declared));
+});
+
+test.each([
+	['get', { operation: 'get', model: byName(MODEL) }],
+	['getMany', { returnAll: true }],
+])('Models, %s: a record as the gateway publishes it', async (operation, parameters) => {
+	const declared = outputOf('mediaModels', `output of ${operation}`);
+	const found = namesIn(await itemsOf([['mediaModels', parameters]]), declared);
+	expect(Object.keys(found)).toEqual(expect.arrayContaining(Object.keys(declared)));
+});
+
+test('a failed item', async () => {
+	bench.gateway.setFaults([
+		{ call: 'submit', kind: 'cutAfter', match: 'hare' },
+		{ call: 'submit', kind: 'status', status: 400, match: 'owl' },
+		{ call: 'download', kind: 'status', status: 404, match: 'crow' },
+		{ call: 'sync', kind: 'badJson', match: 'newt' },
+	]);
+	const continues = { onError: 'continueRegularOutput' } as const;
+	const prompts = ['a hare', 'an owl', 'a crow', 'a mole [fail]'];
+	const items = await itemsOf([
+		[
+			'imageGeneration',
+			{ prompt: '={{ $json.prompt }}', mode: 'wait', options: { pollInterval: 1 } },
+			prompts.map((prompt) => ({ prompt })),
+			continues,
+		],
+		['imageGeneration', { prompt: 'a newt' }, [{}], continues],
+	]);
+	const declared = shared['failed item']!;
+	expect(namesIn(items, declared)).toEqual(declared);
+});
+
+test('Add Summary', async () => {
+	const declared = shared['option addSummary']!;
+	const [item] = await itemsOf([
+		['imageGeneration', { prompt: 'a fox', options: { addSummary: true } }],
+	]);
+	expect(namesIn([{ summary: item!.summary }], declared)).toEqual(declared);
+});
+
+test('Dry Run', async () => {
+	const declared = shared['option dryRun']!;
+	const items = await itemsOf([
+		['imageGeneration', { prompt: 'a fox', options: { dryRun: true } }],
+	]);
+	expect(namesIn(items, declared)).toEqual(declared);
+});
