@@ -35,9 +35,9 @@ export function optionsPage(root: string): string {
 		INTRODUCTION,
 		`## Credential\n\n${table(
 			'Field',
-			credentialsOf(root)
-				.flatMap(({ properties }) => visible(properties))
-				.map((field) => fieldRow(field, [])),
+			credentialsOf(root).flatMap(({ properties }) =>
+				visible(properties).map((field) => fieldRow(field, properties)),
+			),
 		)}`,
 		...parameters,
 		`## The options of all nodes\n\n${optionsTable(nodes)}`,

@@ -166,27 +166,37 @@ export type OptionName = keyof typeof OPTIONS;
 /** The options of the nodes that create images: all of them. */
 export const IMAGE_OPTIONS = Object.keys(OPTIONS) as OptionName[];
 
+/** What most workflows set, in this order. n8n's editor lists options as they stand here. */
+const EVERYDAY = ['n', 'fileName', 'budget', 'maxWait', 'system', 'history', 'onTimeout'];
+
 /** An option of other nodes, where it is a parameter of its own. */
 export function optionAsField(name: OptionName): INodeProperties {
 	return { ...OPTIONS[name], name };
 }
 
 /**
- * The `options` of a node.
+ * The `options` of a node: the everyday ones first, the others by the names that are shown.
  *
  * @param names which of the options it offers, in any order
  * @param own options that only this node has
  */
 export function optionsField(names: OptionName[], own: INodeProperties[] = []): INodeProperties {
 	const offered: INodeProperties[] = [...names.map(optionAsField), ...own];
+	const isEveryday = ({ name }: INodeProperties) => EVERYDAY.includes(name);
+	const everyday = offered
+		.filter(isEveryday)
+		.sort((one, other) => EVERYDAY.indexOf(one.name) - EVERYDAY.indexOf(other.name));
+	const others = offered
+		.filter((option) => !isEveryday(option))
+		.sort((one, other) => one.displayName.localeCompare(other.displayName));
 	return {
 		displayName: 'Options',
 		name: 'options',
 		type: 'collection',
 		placeholder: 'Add option',
 		default: {},
-		options: offered.sort((one, other) =>
-			one.displayName.localeCompare(other.displayName),
-		) as Array<INodeProperties & INodePropertyOptions & INodePropertyCollection>,
+		options: [...everyday, ...others] as Array<
+			INodeProperties & INodePropertyOptions & INodePropertyCollection
+		>,
 	};
 }
