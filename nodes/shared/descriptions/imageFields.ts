@@ -39,12 +39,14 @@ const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 	noDataExpression: true,
 	default: 'sync',
 	description: 'How to wait for the image',
+	hint: "Not sure? Choose 'Submit and Wait'.",
 	options: [
 		{
 			name: 'Synchronous',
 			value: 'sync',
 			action: actions.sync,
-			description: 'Get the image in the response to one request. Best for quick jobs.',
+			description:
+				'Get the image in the response to one request. Best for quick jobs: if it times out, you may be charged without an image.',
 		},
 		{
 			name: 'Submit and Wait',
@@ -60,34 +62,6 @@ const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 		},
 	],
 });
-
-/** What a mode means for the money, where it is chosen. */
-const modeNotice = (mode: string, name: string, displayName: string): INodeProperties => ({
-	displayName,
-	name,
-	type: 'notice',
-	default: '',
-	displayOptions: { show: { mode: [mode] } },
-});
-
-const CHARGED = "Each item is a task that you're charged for.";
-const modeNotices: INodeProperties[] = [
-	modeNotice(
-		'sync',
-		'syncNotice',
-		"If this request times out, you may be charged without receiving the image. For long jobs, use 'Submit and Wait'.",
-	),
-	modeNotice(
-		'wait',
-		'waitNotice',
-		`${CHARGED} If n8n crashes or you stop the run while this node is running, the task IDs are lost unless the option 'Survive Restarts' is on.`,
-	),
-	modeNotice(
-		'submit',
-		'taskNotice',
-		`${CHARGED} After a crash or a stop, n8n keeps the task IDs only if 'Save execution progress' is on in the workflow settings.`,
-	),
-];
 
 /** The model's own parameters, as a form made from the listing. */
 const modelParametersField: INodeProperties = {
@@ -180,7 +154,6 @@ export const creationFields = (
 	},
 	...sources,
 	modeFieldFor(actions),
-	...modeNotices,
 	modelParametersField,
 	...downloadFieldsFor(['sync', 'wait']),
 	options,

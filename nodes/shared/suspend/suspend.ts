@@ -48,7 +48,8 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 			type: 'boolean',
 			default: false,
 			description:
-				"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and tasks are checked about once a minute, for the first time after half a minute on average. To get quick tasks sooner, set 'Park After'. Requires n8n 2 and a saved workflow.",
+				"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and its output has no hint with the cost: use 'Add Summary' instead. Requires n8n 2 and a saved workflow.",
+			hint: "Even a quick task takes about a minute. To get it sooner, set 'Park After'.",
 			displayOptions,
 		},
 	];
