@@ -63,10 +63,10 @@ export class ImageWait implements INodeType {
 								description: 'Return an error that names the task',
 							},
 							{
-								name: 'Second Output',
+								name: 'Still Open Output',
 								value: 'output',
 								description:
-									'Return the task through a second output, ready for another Image Wait',
+									"Return the task through the output 'Still Open', ready for another Image Wait",
 							},
 						],
 					},
