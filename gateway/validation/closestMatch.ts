@@ -29,17 +29,25 @@ function likeness(left: Map<string, number>, right: Map<string, number>): number
 	return total === 0 ? 0 : (2 * common) / total;
 }
 
+/** A near name has at least half of its letter pairs in common with the wanted one. */
+const NEAR = 0.5;
+/** What is much less alike than the nearest is not what was meant. */
+const NEARLY_AS_NEAR = 0.75;
+
 /**
- * The names that look most like `wanted`, the likest first; those that look nothing like it are
- * left out. Of a name 200 characters count, of the names 1000.
+ * The names that are near to `wanted`, the likest first. Of a name 200 characters count, of the names
+ * 1000.
  */
 export function closestMatches(wanted: string, names: string[], most = 3): string[] {
 	const looked = pairs(wanted);
-	return names
+	const near = names
 		.slice(0, MOST_NAMES)
 		.map((name) => ({ name, like: likeness(looked, pairs(name)) }))
-		.filter(({ like }) => like >= 0.3)
-		.sort((one, other) => other.like - one.like)
+		.filter(({ like }) => like >= NEAR)
+		.sort((one, other) => other.like - one.like);
+	const nearest = near[0]?.like ?? 0;
+	return near
+		.filter(({ like }) => like >= NEARLY_AS_NEAR * nearest)
 		.slice(0, most)
 		.map(({ name }) => name);
 }
@@ -47,7 +55,7 @@ export function closestMatches(wanted: string, names: string[], most = 3): strin
 /** In characters: a name of any length may come from elsewhere. */
 const LONGEST_SHOWN = 100;
 
-/** The names that look most like a mistyped one, as a question; empty where none looks like it. */
+/** The names that are near to a mistyped one, as a question; empty where none is. */
 export function didYouMean(wanted: string, names: string[]): string {
 	const near = closestMatches(wanted, names).map((name) => `'${name.slice(0, LONGEST_SHOWN)}'`);
 	return near.length === 0 ? '' : `Did you mean ${near.join(' or ')}?`;

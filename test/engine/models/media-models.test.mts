@@ -133,7 +133,7 @@ describe('get', () => {
 	});
 
 	test.each([
-		['aurora-image-2', "Did you mean 'aurora-image-1' or"],
+		['aurora-image-2', "Did you mean 'aurora-image-1'?"],
 		['Aurora Image 1', "'aurora-image-1'"],
 		['Schone Farben', "Did you mean 'atelier/Schöne Farben 2'?"],
 		['zzzz', "'Get Many' lists the available models."],

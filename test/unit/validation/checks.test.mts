@@ -245,7 +245,16 @@ describe('the nearest names', () => {
 	});
 
 	test('letters that come twice count twice', () => {
-		expect(closestMatches('aaaa', ['aa', 'aaaa'])).toEqual(['aaaa', 'aa']);
+		expect(closestMatches('aaaa', ['aaa', 'aaaa'])).toEqual(['aaaa', 'aaa']);
+	});
+
+	test.each([
+		['no name that has less than half in common', 'gemini', ['cinema-1'], []],
+		['none beside one that is much nearer', 'aurora-imag-1', names, ['aurora-image-1']],
+		['all that are about as near', 'aurora', names, ['aurora-edit-1', 'aurora-image-1']],
+		['a name for a part of it', 'ratio', ['size', 'aspect_ratio'], ['aspect_ratio']],
+	])('%s', (_, wanted, among, expected) => {
+		expect(closestMatches(wanted, among)).toEqual(expected);
 	});
 });
 
