@@ -14,6 +14,7 @@ import {
 import { isJsonObject } from '../../../gateway/util/json';
 import { didYouMean } from '../../../gateway/validation/closestMatch';
 import { priceInWords } from '../../../gateway/validation/pricing';
+import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './modelCache';
 
 /**
@@ -64,14 +65,16 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 
+const BY_NAME = "Use 'Parameters by Name' in the options.";
+
 /**
  * The form of the chosen model: one field for each of its parameters (specification, 2.8).
  *
  * The editor replaces the form that a node holds by what comes from here, and deletes the values of
  * fields that are gone. So a model that is not in the listing (closed for an hour, or an example on
- * another gateway) keeps its form: looking into a node must change nothing, for what has changed is
- * executed again, and paid for. When the user chooses another model, the editor has emptied the form
- * before it asks.
+ * another gateway) keeps its form, and so does every model where the listing cannot be had: looking
+ * into a node must change nothing, for what has changed is executed again, and paid for. When the user
+ * chooses another model, the editor has emptied the form before it asks.
  */
 export async function getModelParameters(
 	this: ILoadOptionsFunctions,
@@ -82,14 +85,23 @@ export async function getModelParameters(
 	if (!chosen) {
 		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
 	}
-	const models = await loadModels(this);
+	let models: ModelRecord[];
+	try {
+		models = await loadModels(this);
+	} catch (error) {
+		// Where this throws, the editor takes the whole form away and says nothing.
+		return {
+			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
+			emptyFieldsNotice: `The model list couldn't be loaded: ${problemOf(error).message}. ${BY_NAME}`,
+		};
+	}
 	const record = models.find(({ model }) => model === chosen);
 	if (record === undefined) {
 		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
 		const notice = [
 			'The gateway lists no model with this name.',
 			didYouMean(chosen, names),
-			"Use 'Parameters by Name' in the options.",
+			BY_NAME,
 		];
 		return {
 			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
@@ -102,8 +114,7 @@ export async function getModelParameters(
 	}
 	return {
 		fields: Object.entries(record.parameters ?? {}).map(([name, values]) => asField(name, values)),
-		emptyFieldsNotice:
-			"This model publishes no parameters. Use 'Parameters by Name' in the options.",
+		emptyFieldsNotice: `This model publishes no parameters. ${BY_NAME}`,
 	};
 }
 

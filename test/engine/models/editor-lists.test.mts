@@ -1,7 +1,7 @@
 /** What the editor shows while a person chooses a model: the list, and the model's form. */
 import { openPanel } from '../../../harness/engine/editor-calls.mjs';
 import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
-import { byName } from '../workbench.mjs';
+import { byName, deadAddress } from '../workbench.mjs';
 
 const GENERATION = 'n8n-nodes-media-gateway.imageGeneration';
 
@@ -91,6 +91,18 @@ describe('the form of a model', () => {
 		const form = await (await panel(withForm('gone', schema))).form();
 		expect(form.fields).toEqual([]);
 		expect(form.emptyFieldsNotice).toContain('lists no model with this name');
+	});
+
+	test('stays as the node holds it where the list cannot be loaded, and says so where it holds none', async () => {
+		const nowhere = await deadAddress();
+		expect((await (await panel(withForm('both', held), nowhere)).form()).fields).toEqual(held);
+		const { fields, emptyFieldsNotice } = await (
+			await panel({ model: byName('both') }, nowhere)
+		).form();
+		expect(fields).toEqual([]);
+		expect(emptyFieldsNotice).toMatch(
+			/^The model list couldn't be loaded: .*[^.]\. Use 'Parameters by Name' in the options\.$/,
+		);
 	});
 
 	test('is empty without a model', async () => {
