@@ -131,6 +131,24 @@ function asField(name: string, values: AllowedValue[]): ResourceMapperField {
 	const field = { ...names, required: false, defaultMatch: false, display: true };
 	if (values.length === 0) return { ...field, type: 'string' };
 	if (values.every((value) => typeof value === 'boolean')) return { ...field, type: 'boolean' };
-	const options = values.map((value) => ({ name: String(value), value }));
+	const options = values.map((value) => ({ name: valueName(value), value }));
 	return { ...field, type: 'options', options };
 }
+
+/** Ratios of larger numbers, such as 455:256, help nobody. */
+const LARGEST_OF_RATIO = 21;
+
+/** A published value as it is, a size in pixels with its shape: "1024x1536 (2:3, portrait)". */
+function valueName(value: AllowedValue): string {
+	const [, wide, high] = /^(\d{1,5})[x*×](\d{1,5})$/i.exec(String(value)) ?? [];
+	const [width, height] = [Number(wide), Number(high)];
+	if (!(width > 0 && height > 0)) return String(value);
+	const shape = width > height ? 'landscape' : width < height ? 'portrait' : 'square';
+	const divisor = greatestCommonDivisor(width, height);
+	const ratio = [width / divisor, height / divisor];
+	const isPlain = ratio.every((part) => part <= LARGEST_OF_RATIO);
+	return `${value} (${isPlain ? `${ratio.join(':')}, ` : ''}${shape})`;
+}
+
+const greatestCommonDivisor = (one: number, other: number): number =>
+	other === 0 ? one : greatestCommonDivisor(other, one % other);

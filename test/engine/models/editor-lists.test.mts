@@ -30,6 +30,23 @@ const MODELS = [
 		generation_modes: ['constructor'],
 	},
 	{ model: 'bare', media_type: 'image', generation_modes: [] },
+	{
+		model: 'sizes',
+		media_type: 'image',
+		parameters: {
+			size: [
+				'1024x1024',
+				'1024x1536',
+				'1536×1024',
+				'1365x768',
+				'0x0',
+				'16:9',
+				'auto',
+				'ax1x1',
+				1024,
+			],
+		},
+	},
 ];
 
 let gateway: Gateway;
@@ -48,6 +65,7 @@ test('the list says what a model costs, does, and whether it is for tasks only',
 		'quick (synchronous only)',
 		'odd (also toString)',
 		'bare',
+		'sizes',
 	]);
 	expect(results.map(({ value }) => value)).toEqual(MODELS.map(({ model }) => model));
 });
@@ -68,6 +86,20 @@ describe('the form of a model', () => {
 			['size', 'options'],
 			['seed', 'string'],
 		]);
+	});
+
+	test('says the shape of a size in pixels; the value stays', async () => {
+		const { fields } = await (await panel({ model: byName('sizes') })).form();
+		const options = fields[0]!.options as Array<{ name: string; value: unknown }>;
+		expect(options.map(({ name }) => name)).toEqual([
+			'1024x1024 (1:1, square)',
+			'1024x1536 (2:3, portrait)',
+			'1536×1024 (3:2, landscape)',
+			'1365x768 (landscape)',
+			...['0x0', '16:9', 'auto', 'ax1x1', '1024'],
+		]);
+		const published = MODELS.at(-1)!.parameters as { size: unknown[] };
+		expect(options.map(({ value }) => value)).toEqual(published.size);
 	});
 
 	test('of a listed model is the one of the listing, whatever the node holds', async () => {
