@@ -95,7 +95,8 @@ async function main(): Promise<void> {
 			'',
 			`  Address    ${server.url}`,
 			`  Sign in    ${server.owner.email}, password ${server.owner.password}`,
-			`  Gateway    ${target.label}`,
+			// Another gateway's key is its owner's: whoever set it has it.
+			`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : `, key ${target.key}`}`,
 			`  Credential ${name}`,
 		];
 		for (const example of exampleNames()) {

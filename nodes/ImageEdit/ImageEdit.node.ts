@@ -27,7 +27,7 @@ export class ImageEdit implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["model"] }}',
+		subtitle: '={{ $parameter["mode"] + ": " + $parameter["model"] }}',
 		description: 'Edit images with text instructions through a media gateway',
 		defaults: { name: 'Edit Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,

@@ -26,7 +26,7 @@ export class ImageGeneration implements INodeType {
 		},
 		group: ['transform'],
 		version: 1,
-		subtitle: '={{ $parameter["model"] }}',
+		subtitle: '={{ $parameter["mode"] + ": " + $parameter["model"] }}',
 		description: 'Generate images from text through a media gateway',
 		defaults: { name: 'Generate Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,

@@ -185,10 +185,10 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		}
 	});
 
-	it('shows the model under the name of its node', async () => {
+	it('shows the mode and the model under the name of its node', async () => {
 		await open();
 		await settle();
-		expect(await editor.node(SUBMIT).innerText()).toContain('aurora-image-1');
+		expect(await editor.node(SUBMIT).innerText()).toContain('submit: aurora-image-1');
 	});
 
 	it('lists the models with their prices, and searches them', async () => {
