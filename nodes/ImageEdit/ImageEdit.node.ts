@@ -22,8 +22,8 @@ export class ImageEdit implements INodeType {
 		displayName: 'Media Gateway Image Edit',
 		name: 'imageEdit',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/imageEdit.svg',
+			dark: 'file:../../icons/imageEdit.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

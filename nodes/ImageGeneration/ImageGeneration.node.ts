@@ -21,8 +21,8 @@ export class ImageGeneration implements INodeType {
 		displayName: 'Media Gateway Image Generation',
 		name: 'imageGeneration',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/imageGeneration.svg',
+			dark: 'file:../../icons/imageGeneration.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

@@ -35,8 +35,8 @@ export class ImageTask implements INodeType {
 		displayName: 'Media Gateway Image Task',
 		name: 'imageTask',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/imageTask.svg',
+			dark: 'file:../../icons/imageTask.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

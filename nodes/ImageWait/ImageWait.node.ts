@@ -25,8 +25,8 @@ export class ImageWait implements INodeType {
 		displayName: 'Media Gateway Image Wait',
 		name: 'imageWait',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/imageWait.svg',
+			dark: 'file:../../icons/imageWait.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

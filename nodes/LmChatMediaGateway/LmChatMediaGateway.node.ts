@@ -34,8 +34,8 @@ export class LmChatMediaGateway implements INodeType {
 		displayName: 'Media Gateway Chat Model',
 		name: 'lmChatMediaGateway',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/lmChatMediaGateway.svg',
+			dark: 'file:../../icons/lmChatMediaGateway.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

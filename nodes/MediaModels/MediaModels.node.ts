@@ -21,8 +21,8 @@ export class MediaModels implements INodeType {
 		displayName: 'Media Gateway Models',
 		name: 'mediaModels',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/mediaModels.svg',
+			dark: 'file:../../icons/mediaModels.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

@@ -32,8 +32,8 @@ export class Message implements INodeType {
 		displayName: 'Media Gateway Message',
 		name: 'message',
 		icon: {
-			light: 'file:../../icons/mediaGateway.svg',
-			dark: 'file:../../icons/mediaGateway.dark.svg',
+			light: 'file:../../icons/message.svg',
+			dark: 'file:../../icons/message.dark.svg',
 		},
 		group: ['transform'],
 		version: 1,

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -65,8 +66,17 @@ describe('the lock file', () => {
 });
 
 describe('the drawings', () => {
-	test.each(['icons/mediaGateway.svg', 'icons/mediaGateway.dark.svg'])('%s is square', (file) => {
-		const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(read(file))!;
+	const drawings = readdirSync(join(root, 'icons'));
+
+	test.each(drawings)('%s is square', (file) => {
+		const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(read(join('icons', file)))!;
 		expect(width).toBe(height);
+	});
+
+	test('are another one for each node, with one for the dark theme', () => {
+		const marks = builtNodes().map(({ description: { icon } }) => icon as Record<string, string>);
+		const files = marks.flatMap(({ light, dark }) => [basename(light!), basename(dark!)]);
+		const ofCredential = ['mediaGateway.svg', 'mediaGateway.dark.svg'];
+		expect([...files, ...ofCredential].sort()).toEqual(drawings.sort());
 	});
 });

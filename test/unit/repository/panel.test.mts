@@ -1,11 +1,38 @@
 /** What a person sees first: in the nodes panel, among the options, in the credential. */
+import { sublimeSearch } from '@n8n/utils/search/sublime-search';
 import { NodeHelpers, type ICredentialType, type INodeParameters } from 'n8n-workflow';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
 const nodes = builtNodes();
 const node = (className: string) => nodes.find((one) => one.className === className)!;
+
+describe("the nodes panel's search", () => {
+	const items = nodes.map(({ className, displayName }) => {
+		const file = join(root, 'nodes', className, `${className}.node.json`);
+		const codex = JSON.parse(readFileSync(file, 'utf8')) as { alias: string[] };
+		return { className, properties: { displayName, codex } };
+	});
+	const found = (text: string) => sublimeSearch(text, items).map(({ item }) => item.className);
+
+	// "media gateway" itself lists the shortest name first, whatever the aliases are.
+	test.each(['image', 'AI image', 'picture', 'photo', 'generate image', 'create image', 'draw'])(
+		'lists Image Generation first for "%s"',
+		(text) => expect(found(text)[0]).toBe('ImageGeneration'),
+	);
+
+	test.each([
+		['edit image', 'ImageEdit'],
+		['edit photo', 'ImageEdit'],
+		['image status', 'ImageTask'],
+		['wait', 'ImageWait'],
+		['model price', 'MediaModels'],
+		['generate text', 'Message'],
+		['chat model', 'LmChatMediaGateway'],
+	])('lists for "%s" %s first', (text, className) => expect(found(text)[0]).toBe(className));
+});
 
 describe('the options', () => {
 	test.each([
