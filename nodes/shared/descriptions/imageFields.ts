@@ -39,7 +39,7 @@ const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 	noDataExpression: true,
 	default: 'sync',
 	description: 'How to wait for the image',
-	hint: "Not sure? Choose 'Submit and Wait'.",
+	hint: "Not sure? 'Submit and Wait' suits most jobs.",
 	options: [
 		{
 			name: 'Synchronous',

@@ -65,7 +65,7 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 
-const BY_NAME = "Use 'Parameters by Name' in the options.";
+const BY_NAME = "use 'Parameters by Name' in the options.";
 
 /**
  * The form of the chosen model: one field for each of its parameters (specification, 2.8).
@@ -92,7 +92,7 @@ export async function getModelParameters(
 		// Where this throws, the editor takes the whole form away and says nothing.
 		return {
 			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
-			emptyFieldsNotice: `The model list couldn't be loaded: ${problemOf(error).message}. ${BY_NAME}`,
+			emptyFieldsNotice: `${problemOf(error).message}. Without the model list, ${BY_NAME}`,
 		};
 	}
 	const record = models.find(({ model }) => model === chosen);
@@ -101,7 +101,7 @@ export async function getModelParameters(
 		const notice = [
 			'The gateway lists no model with this name.',
 			didYouMean(chosen, names),
-			BY_NAME,
+			`Instead, ${BY_NAME}`,
 		];
 		return {
 			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
@@ -114,7 +114,7 @@ export async function getModelParameters(
 	}
 	return {
 		fields: Object.entries(record.parameters ?? {}).map(([name, values]) => asField(name, values)),
-		emptyFieldsNotice: `This model publishes no parameters. ${BY_NAME}`,
+		emptyFieldsNotice: `This model publishes no parameters. Instead, ${BY_NAME}`,
 	};
 }
 

@@ -133,7 +133,7 @@ describe('the form of a model', () => {
 		).form();
 		expect(fields).toEqual([]);
 		expect(emptyFieldsNotice).toMatch(
-			/^The model list couldn't be loaded: .*[^.]\. Use 'Parameters by Name' in the options\.$/,
+			/^While loading the model list, .*[^.]\. Without the model list, use 'Parameters by Name' in the options\.$/,
 		);
 	});
 
