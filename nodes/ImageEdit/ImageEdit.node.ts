@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
+import { editHint } from '../shared/descriptions/builderHints';
 import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { creationFields } from '../shared/descriptions/imageFields';
@@ -29,6 +30,7 @@ export class ImageEdit implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["mode"] + ": " + $parameter["model"] }}',
 		description: 'Edit images with text instructions through a media gateway',
+		builderHint: editHint,
 		defaults: { name: 'Edit Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,

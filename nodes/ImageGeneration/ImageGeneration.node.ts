@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
+import { generationHint } from '../shared/descriptions/builderHints';
 import { createImages } from '../shared/create/createImages';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { creationFields } from '../shared/descriptions/imageFields';
@@ -28,6 +29,7 @@ export class ImageGeneration implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["mode"] + ": " + $parameter["model"] }}',
 		description: 'Generate images from text through a media gateway',
+		builderHint: generationHint,
 		defaults: { name: 'Generate Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,

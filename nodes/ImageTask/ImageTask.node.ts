@@ -11,6 +11,7 @@ import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { isFinished } from '../../gateway/protocol/status';
 import { type TaskState } from '../../gateway/protocol/task';
 import { taskError } from '../../gateway/errors/taskErrors';
+import { taskHint } from '../shared/descriptions/builderHints';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
 import { optionsField } from '../shared/descriptions/optionFields';
@@ -44,6 +45,7 @@ export class ImageTask implements INodeType {
 			'={{ $parameter["taskType"] === "auto" ? "generation or edit" : $parameter["taskType"] }}',
 		description:
 			'Get the status of an image task on a media gateway, and its images once it has finished',
+		builderHint: taskHint,
 		defaults: { name: 'Get Image Task' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],

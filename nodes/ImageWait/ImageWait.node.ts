@@ -5,6 +5,7 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
+import { waitHint } from '../shared/descriptions/builderHints';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
 import { optionAsField, optionsField } from '../shared/descriptions/optionFields';
@@ -32,6 +33,7 @@ export class ImageWait implements INodeType {
 		version: 1,
 		subtitle: '={{ "up to " + $parameter["maxWait"] + " s" }}',
 		description: 'Wait until image tasks on a media gateway have finished, and get their images',
+		builderHint: waitHint,
 		defaults: { name: 'Wait for Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,

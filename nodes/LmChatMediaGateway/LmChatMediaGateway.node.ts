@@ -11,6 +11,7 @@ import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
 import type { ChatSettings } from '../../gateway/messages/chat';
 import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { messageHints } from '../../gateway/messages/message';
+import { chatModelHint } from '../shared/descriptions/builderHints';
 import {
 	lengthFields,
 	messageModelField,
@@ -41,6 +42,7 @@ export class LmChatMediaGateway implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Connect AI agents and chains to a model on a media gateway',
+		builderHint: chatModelHint,
 		defaults: { name: 'Media Gateway Chat Model' },
 		inputs: [],
 		outputs: [NodeConnectionTypes.AiLanguageModel],

@@ -6,6 +6,7 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
+import { modelsHint } from '../shared/descriptions/builderHints';
 import { modelField } from '../shared/descriptions/imageFields';
 import { optionsField } from '../shared/descriptions/optionFields';
 import { testMediaGateway } from '../shared/methods/credentialTest';
@@ -29,6 +30,7 @@ export class MediaModels implements INodeType {
 		subtitle: '={{ $parameter["operation"] === "get" ? $parameter["model"] : "get many" }}',
 		description:
 			'List the image and video models of a media gateway, with parameters, limits and prices',
+		builderHint: modelsHint,
 		defaults: { name: 'List Models' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],

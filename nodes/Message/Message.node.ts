@@ -18,6 +18,7 @@ import {
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
+import { messageHint } from '../shared/descriptions/builderHints';
 import { testMediaGateway } from '../shared/methods/credentialTest';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { runItems, runNode } from '../shared/run/itemRunner';
@@ -39,6 +40,7 @@ export class Message implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Send a message to a model through a media gateway, with or without thinking',
+		builderHint: messageHint,
 		defaults: { name: 'Message a Model' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],

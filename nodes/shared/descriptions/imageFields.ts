@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { listedModelHint } from './builderHints';
 
 /** The model of an image node: chosen from the gateway's listing, or by name. */
 export const modelField: INodeProperties = {
@@ -7,6 +8,7 @@ export const modelField: INodeProperties = {
 	type: 'resourceLocator',
 	default: { mode: 'list', value: '' },
 	required: true,
+	builderHint: listedModelHint,
 	description:
 		"The model that generates the image. Prices in the list are in the gateway's own currency.",
 	modes: [

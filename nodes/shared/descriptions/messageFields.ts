@@ -1,4 +1,5 @@
 import type { INodeProperties } from 'n8n-workflow';
+import { messageModelHint } from './builderHints';
 
 /**
  * The model of the message endpoint: free text, because no listing has it (specification, 2.8: images
@@ -12,6 +13,7 @@ export const messageModelField: INodeProperties = {
 	default: '',
 	required: true,
 	placeholder: 'e.g. reason-large',
+	builderHint: messageModelHint,
 	hint: "Copy the name from the gateway's documentation or console. The public model list has no message models.",
 	description:
 		'Exact name of a message model. On some models "-thinking" or "-nothinking" at the end turns thinking on or off.',

@@ -1,10 +1,20 @@
 /** What n8n's reviewers check and its published linter does not, yet (docs/architecture.md, "What n8n's reviewers check"). */
-import { NodeHelpers, type INodeProperties, type INodePropertyOptions } from 'n8n-workflow';
+import {
+	NodeHelpers,
+	type INodeProperties,
+	type INodePropertyOptions,
+	type INodeTypeDescription,
+} from 'n8n-workflow';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
+/** What n8n calls with each description that it loads; it has no type of its own. */
+const { validateNodeDescription } =
+	require('n8n-core/dist/nodes-loader/validate-node-description') as {
+		validateNodeDescription: (description: INodeTypeDescription) => void;
+	};
 const CATEGORIES = [
 	'AI',
 	'Analytics',
@@ -21,6 +31,9 @@ const CATEGORIES = [
 const MOST_HINT_LETTERS = 120;
 /** Fields that say what a node does: n8n's nodes panel lists their choices as actions. */
 const ACTION_FIELDS = ['mode', 'operation'];
+
+/** Nodes whose runs cost something. */
+const PAID = ['ImageGeneration', 'ImageEdit', 'Message', 'LmChatMediaGateway'];
 
 /** What is only about files, and what has no effect in a tool. */
 const FILES = [
@@ -70,6 +83,20 @@ describe.each(nodes)('$className', ({ className, description, type }) => {
 		);
 		expect(long.map(({ hint }) => hint)).toEqual([]);
 	});
+
+	test("tells n8n's Assistant first what a run costs, and which nodes go with it", () => {
+		const { searchHint = '', relatedNodes = [] } = description.builderHint ?? {};
+		const [first] = searchHint.split('.');
+		expect(first).toMatch(PAID.includes(className) ? /paid|charged/ : /^Not charged$/);
+		const types = nodes.map((one) => one.type);
+		const related = relatedNodes.map(({ nodeType }) => nodeType);
+		const own = related.filter((nodeType) => nodeType.startsWith('n8n-nodes-media-gateway.'));
+		expect(own.filter((nodeType) => !types.includes(nodeType) || nodeType === type)).toEqual([]);
+		expect(own.length).toBeGreaterThan(0);
+	});
+
+	test('loads: n8n refuses a hint on what chooses between forms', () =>
+		expect(() => validateNodeDescription(description)).not.toThrow());
 
 	test('names each of its actions by what it does, without an article', () => {
 		const choices = description.properties
