@@ -94,12 +94,24 @@ describe.each(documents)('%s', (document) => {
 });
 
 describe('README.md', () => {
-	test('begins with what it is and the two commands', () => {
-		const [heading, intro, commands] = readme.split('\n\n');
+	test('begins with what it is, and has the two commands on the first screen', () => {
+		const [heading, intro] = readme.split('\n\n');
 		expect(heading).toBe('# n8n-nodes-media-gateway');
 		expect(intro!.match(/\.( |$)/g)).toHaveLength(1);
-		expect(commands).toMatch(/^```\nnpm run demo .*\nnpm test .*\n```$/);
+		// A user of n8n first reads what a media gateway is; the commands are for developers.
+		const [firstScreen] = readme.split('\n## ');
+		expect(firstScreen).toMatch(/\n```\nnpm run demo .*\nnpm test .*\n```\n/);
+		expect(firstScreen!.split('\n').length).toBeLessThanOrEqual(25);
 		expect(readme.match(/npm run demo|npm test/g)).toHaveLength(2);
+	});
+
+	test('says what a media gateway is, how to save an image, and what the parts are for', () => {
+		expect(readme).toContain('A media gateway is ');
+		const headings = [...readme.matchAll(/^## (.+)$/gm)].map(([, text]) => text);
+		expect(headings).toEqual(
+			expect.arrayContaining(['Why not HTTP Request, Wait and If?', 'Credential', 'Examples']),
+		);
+		expect(readme).toContain('Read/Write Files from Disk');
 	});
 
 	test('is a page that is read to its end', () => {

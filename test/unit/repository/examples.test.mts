@@ -168,8 +168,8 @@ describe.each(files)('the example %s', (file) => {
 		expect(text).not.toMatch(/sk-[\w-]{6,}|Bearer |https?:\/\//);
 	});
 
-	test('is named in README.md', () => {
-		const readme = readFileSync(join(root, 'README.md'), 'utf8');
-		expect(readme.includes(`(examples/${file})`)).toBe(true);
+	test.each(['README.md', 'docs/examples.md'])('is named in %s', (document) => {
+		const links = readFileSync(join(root, document), 'utf8');
+		expect(links).toMatch(new RegExp(`\\((\\.\\./)?examples/${file}\\)`));
 	});
 });
