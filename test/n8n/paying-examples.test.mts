@@ -1,14 +1,13 @@
 import type { Gateway } from '../../simulator/gateway.mjs';
 import {
-	itemsOf,
 	readExample,
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
-import { createDataTable, selectTable } from '../../harness/server/data-table.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
 import { spendDailyBudget } from './daily-budget.mjs';
+import { killInTheMiddle, runTwiceAtOnce } from './never-pay-twice.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
@@ -47,48 +46,11 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 	}
 
 	it('never-pay-twice is killed in the middle, and pays for each row once', async () => {
-		const columns = ['sku', 'prompt', 'state', 'taskId', 'taskType', 'url', 'reason'];
-		const types = Object.fromEntries(columns.map((name) => [name, 'string']));
-		const table = await createDataTable(server, 'products', types);
-		const { rows } = table;
-		const prompts = ['a lamp', 'a teapot', 'a stool', 'a rug', 'a [fail] clock'];
-		await table.insert(
-			prompts.map((prompt, index) => ({ sku: `A-${index}`, prompt, state: 'new' })),
-		);
-		const id = await store('never-pay-twice', (workflow) => selectTable(workflow, table));
-		// The gateway holds up the third row, and n8n dies while it is held up.
-		gateway.setFaults([{ call: 'submit', kind: 'status', status: 429, match: 'stool' }]);
-		await server.runManually(id, 'Every night at two');
-		for (let tries = 0; tries < 240; tries += 1) {
-			const held = gateway.requests.some(({ status }) => status === 429);
-			if (held && (await rows()).filter(({ state }) => state === 'submitted').length === 2) break;
-			await pause(250);
-		}
-		await server.restart('SIGKILL');
-		expect((await rows()).map(({ state }) => state)).toEqual([
-			'submitted',
-			'submitted',
-			'new',
-			'new',
-			'new',
-		]);
-		expect(gateway.paid).toBe(2);
+		await killInTheMiddle(server, gateway, credentials);
+	});
 
-		gateway.setFaults([]);
-		await pause(1000);
-		const execution = await server.settled(await server.runManually(id, 'Every night at two'));
-		expect(execution.status).toBe('success');
-		expect(gateway.paidByPrompt).toEqual(Object.fromEntries(prompts.map((prompt) => [prompt, 1])));
-		expect(await rows()).toMatchObject([
-			...[0, 1, 2, 3].map((n) => ({ sku: `A-${n}`, state: 'done', url: expect.any(String) })),
-			{ sku: 'A-4', state: 'check', reason: expect.stringContaining('failed') },
-		]);
-		expect(itemsOf(execution, 'Images').map(({ binary }) => binary.data.fileName)).toEqual(
-			[0, 1, 2, 3].map((n) => `A-${n}-0.png`),
-		);
-		// Another night finds nothing to do.
-		await server.settled(await server.runManually(id, 'Every night at two'));
-		expect(gateway.paid).toBe(prompts.length);
+	it('never-pay-twice is started twice at once, and pays for each row once', async () => {
+		await runTwiceAtOnce(server, gateway, credentials);
 	});
 
 	it.each([
