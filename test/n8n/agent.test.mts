@@ -13,6 +13,9 @@ import { openRealServer, type RealServer } from './real-server.mjs';
 const TRIGGER = 'When chat message received';
 const MODEL = 'Media Gateway Chat Model';
 const WISH = 'Draw a fox, then make it night.';
+/** n8n takes no approval from what calls itself a program: previews of links would approve. */
+const BROWSER =
+	'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0';
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/images\/[^\s")]+/;
 
 let real: RealServer;
@@ -32,8 +35,13 @@ async function close(): Promise<void> {
 const node = (workflow: Workflow, name: string): Json =>
 	workflow.nodes.find((one) => one.name === name);
 
-/** Writes a message in the editor's chat. */
+/** Writes a message in the editor's chat, and waits for what comes of it. */
 async function chat(workflow: Workflow, chatInput: string): Promise<Execution> {
+	return await server.settled(await startChat(workflow, chatInput));
+}
+
+/** Writes a message in the editor's chat; gives the execution's id. */
+async function startChat(workflow: Workflow, chatInput: string): Promise<string> {
 	const { id } = await server.createWorkflow(workflow);
 	const workflowData = await server.rest('GET', `/workflows/${id}`);
 	const json = { sessionId: 'one', action: 'sendMessage', chatInput };
@@ -51,7 +59,7 @@ async function chat(workflow: Workflow, chatInput: string): Promise<Execution> {
 		{ workflowData, triggerToStartFrom: { name: TRIGGER, data } },
 		{ headers: { 'push-ref': server.browserId } },
 	);
-	return await server.settled(String(executionId));
+	return String(executionId);
 }
 
 const runsOf = (execution: Execution, name: string): Json[] =>
@@ -155,6 +163,71 @@ newest('an AI agent on n8n 2', () => {
 		expect(execution.status).toBe('error');
 		expect(execution.data.resultData.error.message).toContain('The outcome is unknown');
 		expect(gateway.count('message')).toBe(1);
+	});
+
+	/** Starts the example that asks first; gives its execution, which waits for a person. */
+	async function startAsking(): Promise<string> {
+		const id = await startChat(readExample('agent-asks-first', credentials), WISH);
+		await server.until(id, (status) => status === 'waiting');
+		return id;
+	}
+
+	/** What the person is asked for the nth time, and the addresses of the two buttons. */
+	async function question(id: string, nth: number): Promise<Json> {
+		const execution = await server.until(id, (status) => status === 'waiting');
+		const { data } = runsOf(execution, 'Ask first')[nth];
+		const [[{ sendMessage }]] = data.ai_tool ?? data.main;
+		return sendMessage;
+	}
+
+	async function press(buttons: Json[], label: string): Promise<void> {
+		const { link } = buttons.find(({ text }) => text.includes(label));
+		const response = await fetch(String(link).replace(/^https?:\/\/[^/]+/, server.url), {
+			headers: { 'user-agent': BROWSER },
+		});
+		expect([response.status, await response.text()]).toEqual([
+			200,
+			expect.stringContaining('<html'),
+		]);
+	}
+
+	/** Waits until the execution waits at a node, as it does until the chat has shown its message. */
+	async function waitsAt(id: string, name: string, runs: number): Promise<Execution> {
+		for (let tries = 0; tries < 240; tries += 1) {
+			const execution = await server.until(id, (status) => status === 'waiting');
+			if (runsOf(execution, name).length === runs) return execution;
+			await new Promise((resolve) => setTimeout(resolve, 250));
+		}
+		throw new Error(`The execution does not wait at ${name}`);
+	}
+
+	it('agent-asks-first pays for nothing before a person approves it, and once afterwards', async () => {
+		const id = await startAsking();
+		const images = () => gateway.requests.filter(({ call, paid }) => paid && call !== 'message');
+		const first = await question(id, 0);
+		expect(first.text).toMatch(/May I use .*This is charged\.\s+a fox$/is);
+		expect(images()).toHaveLength(0);
+		await press(first.buttons, 'Approve');
+		await waitsAt(id, 'Ask first', 2);
+		expect(images()).toHaveLength(1);
+		await press((await question(id, 1)).buttons, 'Approve');
+		const execution = await waitsAt(id, 'Reply', 1);
+		expect(images().map(({ path }) => path)).toEqual([
+			'/v1/images/generations',
+			'/v1/images/edits',
+		]);
+		const answer = itemsOf(execution, 'AI Agent')[0].json.output as string;
+		expect((await fetch(ADDRESS.exec(answer)![0])).status).toBe(200);
+	});
+
+	it('agent-asks-first pays for nothing that a person declines', async () => {
+		const id = await startAsking();
+		await press((await question(id, 0)).buttons, 'Decline');
+		// This model asks for its next step all the same.
+		await waitsAt(id, 'Ask first', 2);
+		await press((await question(id, 1)).buttons, 'Decline');
+		await waitsAt(id, 'Reply', 1);
+		expect(gateway.requests.filter(({ call, paid }) => paid && call !== 'message')).toEqual([]);
 	});
 
 	it('works in a Basic LLM Chain', async () => {

@@ -178,6 +178,28 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect((await server.binary(file.binary.data)).toString('utf8')).toBe(json.html);
 	});
 
+	it('compare-models shows each model with its price, and one that fails with the reason', async () => {
+		const names = ['aurora-image-1', 'aurora-studio', 'plain-image', 'no-such-model'];
+		const id = await store('compare-models', ({ nodes }) => {
+			const { parameters } = nodes.find(({ name }) => name === 'Prompt and models');
+			parameters.jsonOutput = JSON.stringify({ prompt: 'A lighthouse', models: names });
+		});
+		const execution = await run(id);
+		expect(execution.status).toBe('success');
+		const [{ json }] = itemsOf(execution, 'Side by side') as [Json];
+		const cards = json.html.match(/<figure>.*?<\/figure>/gs) as string[];
+		expect(cards.map((card) => /<b>(.*?)<\/b>/.exec(card)?.[1])).toEqual(names);
+		expect(cards.map((card) => /(cost [\d.]+|price not published)/.exec(card)?.[1])).toEqual([
+			'cost 0.04',
+			'cost 0.12',
+			'price not published',
+			undefined,
+		]);
+		expect(cards[3]).toContain('unknown model');
+		expect(json.html).toContain('Published prices together: 0.16');
+		expect(gateway.paid).toBe(3);
+	});
+
 	it('conversation sends the thinking back unchanged', async () => {
 		const execution = await run(await store('conversation'));
 		const [{ json }] = itemsOf(execution, 'As a prompt') as [Json];
