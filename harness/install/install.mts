@@ -45,6 +45,8 @@ const RECIPES: Record<ServerVersion, Recipe> = {
 /**
  * Installs an n8n server with its Node if it is not there yet.
  * Safe to call from several processes at once: the first installs, the others wait.
+ * `MEDIA_GATEWAY_TEST_N8N_ROOT` names a folder whose `node_modules` has an n8n to take for '2', as in
+ * n8n's own container; it runs with the Node.js of this process.
  * @param version '2' (newest) or '1' (oldest supported)
  * @param say receives one line for each step that takes time
  * @returns paths of the installed server
@@ -53,6 +55,8 @@ export async function ensureServer(
 	version: ServerVersion,
 	say: (line: string) => void = () => {},
 ): Promise<ServerInstall> {
+	const given = process.env.MEDIA_GATEWAY_TEST_N8N_ROOT;
+	if (version === '2' && given) return installedIn(given, version, process.execPath);
 	const recipe = RECIPES[version];
 	const node = await ensureNode(recipe.nodeMajor, say);
 	const root = path.join(cacheFolder(), `n8n-${recipe.folder}-node${nodeMajorOf(node)}`);
@@ -67,6 +71,11 @@ export async function ensureServer(
 			log,
 		);
 	});
+	return installedIn(root, version, node);
+}
+
+/** The n8n in a folder with `node_modules`: one of ours, or one that was there before. */
+function installedIn(root: string, version: ServerVersion, node: string): ServerInstall {
 	const folder = path.join(root, 'node_modules', 'n8n');
 	const { version: n8nVersion } = readJson(path.join(folder, 'package.json')) as {
 		version: string;

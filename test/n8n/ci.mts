@@ -3,7 +3,8 @@
  * then runs them file by file within what is left of it. Whatever is not run is named with its
  * reason; a failure is a failure.
  *
- * By command: `tsx test/n8n/ci.mts [--minutes 30] [name of a file]…`
+ * By command: `tsx test/n8n/ci.mts [--minutes 30] [name of a file]…`; `MEDIA_GATEWAY_TEST_N8N` names
+ * the servers, if not both.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -11,6 +12,7 @@ import * as path from 'node:path';
 
 import { findChromium } from '../../harness/server/browser.mjs';
 import { cacheFolder, repositoryRoot } from '../../harness/install/folders.mjs';
+import { serverVersions } from '../../harness/server/packed-package.mjs';
 import { whyNoQueue } from '../../harness/server/queue-mode.mjs';
 
 /** In the order of what they say about the package; with the seconds that two shared cores take. */
@@ -28,8 +30,6 @@ const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
 	{ name: 'queue', seconds: 700 },
 	{ name: 'survive', seconds: 500 },
 ];
-/** The servers are installed one after another: npm alone keeps a small machine busy. */
-const SERVERS = ['2', '1'] as const;
 
 type Outcome = 'passed' | 'FAILED' | 'not run';
 
@@ -49,7 +49,8 @@ async function main(args: string[]): Promise<void> {
 	const reports: Report[] = [];
 
 	const installed: string[] = [];
-	for (const version of SERVERS) {
+	// One after another: npm alone keeps a small machine busy.
+	for (const version of serverVersions()) {
 		const why = await installServer(version, deadline);
 		if (why === undefined) installed.push(version);
 		else reports.push({ name: `n8n ${version}`, outcome: 'not run', seconds: 0, why });
