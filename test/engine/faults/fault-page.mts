@@ -1,112 +1,263 @@
-/** The fault matrix as the page that people read, and that the tests are held to. */
-import { CALLS, FAULTS, type Cell, type FaultName, type MatrixCall } from './fault-matrix.mjs';
+/**
+ * The fault matrix as the page that people read, and that the tests are held to: a row for each fault,
+ * a column for each call, and each text once. A cell names its text by its number; what differs from
+ * row to row and from column to column (status, words of the gateway, what was being done) is filled in.
+ */
+import {
+	CALLS,
+	FAULTS,
+	type Cell,
+	type FaultName,
+	type MatrixCall,
+	type MatrixFault,
+} from './fault-matrix.mjs';
 
-const HEADINGS: Record<MatrixCall, string> = {
-	submit: 'Submitting a task',
-	sync: 'Creating an image synchronously',
-	poll: 'Checking a task',
-	download: 'Downloading an image',
-	listing: 'Listing models',
-	model: 'Getting one model',
-	check: 'Checking limits before a paid request',
-	message: 'Sending a message',
+const COLUMNS: Record<MatrixCall, string> = {
+	submit: 'Submit',
+	sync: 'Synchronous',
+	poll: 'Status check',
+	download: 'Download',
+	listing: 'Model list',
+	model: 'One model',
+	check: 'Check Limits',
+	message: 'Message',
 };
 
-/** What has to be said before a table. */
-const REMARKS: Partial<Record<MatrixCall, string>> = {
-	check: `The run doesn't need the model list: with each of these faults the request is sent unchecked, the
-image is returned, and the text is a hint on the node.`,
+/** What stands for `{doing}` in a text. */
+const DOING: Partial<Record<MatrixCall, string>> = {
+	submit: 'submitting the image task',
+	sync: 'creating the image',
+	poll: 'checking the task status',
+	listing: 'loading the model list',
+	model: 'loading the model list',
+	check: 'loading the model list',
+	message: 'sending the message',
 };
+
+/** What stands for `{words}` where a fault names none of its own. */
+const WORDS: Record<number, string> = {
+	400: 'invalid request parameters',
+	401: 'API key invalid',
+	429: 'requests too frequent, retry later',
+	500: 'service temporarily unavailable, retry later',
+	502: 'service temporarily unavailable, retry later',
+	503: 'service temporarily unavailable, retry later',
+	504: 'service temporarily unavailable, retry later',
+};
+
+const UNKNOWN = 'The outcome is unknown: ';
+const UNCHECKED = "The requests weren't checked against the model's limits: ";
+const TRIED = ' (tried … times)';
 
 const INTRODUCTION = `# Faults
 
-What happens when a request fails: the error you read, whether the node sends the request again
-automatically, and what you're charged if the fault occurs every time. The tests cause each of these
-faults on n8n's own engine and compare the result with this page (\`test/engine/faults/faults.test.mts\`).
+What happens when a request fails every time: what you read, whether the node sends the request again
+automatically, and whether you're charged. The tests cause each of these faults in each of these calls
+on n8n's own engine and compare the result with this page (\`test/engine/faults/faults.test.mts\`).
 \`UPDATE_DOCS=1 npx jest test/engine/faults\` updates the page: review the diff.
 
-A request that may have been charged is never sent again automatically. "…" stands for a task ID, a
-model name or a number. Each error names its task or the address of its image, so you can still get
-everything you paid for.
+A request that may have been charged is never sent again automatically. Each error names its task or the
+address of its image, so you can still get everything you paid for. A 4xx is a refusal: nothing was
+accepted or charged, except after 408. What is known to fail before the first byte is sent isn't charged
+either.
+
+## Faults and calls
+
+| Sign | Meaning |
+| --- | --- |
+| A number | What you read: [the text](#texts) with this number |
+| ✓ | You read nothing, and get what you requested |
+| ? | The text begins with "The outcome is unknown": you may have been charged |
+| ↻ | The request is sent again, several times or until Max Wait |
+| $ | The gateway charged once |
+
+Status checks, model lists and downloads are never charged; a downloaded image was paid for before.
+Where a status check is sent again (↻ in bold), the text begins with "The generation task … was still
+open after … s; the last status check failed". *Check Limits* is the request for the model list before a
+paid request: the run doesn't need it, so the request is sent unchecked, the image comes out, and the
+text is a hint on the node.
 `;
+
+const TEXTS_INTRODUCTION = `## Texts
+
+"…" stands for a task ID, a model name or a number, \`{status}\` and \`{words}\` for the fault's own, and
+\`{doing}\` for what the node was doing:
+
+${CALLS.filter((call) => !['model', 'check'].includes(call) && DOING[call] !== undefined)
+	.map((call) => `${COLUMNS[call]}: ${DOING[call]}`)
+	.join('; ')}.
+
+Where a request is sent again, "(tried … times)" is added.
+`;
+
+/** What a cell says beside the number of its text. */
+interface Marks {
+	unknown: boolean;
+	again: boolean;
+	/** A wait that ended with its deadline. */
+	open: boolean;
+	charged: boolean;
+}
 
 /** The whole page. */
 export function faultPage(cells: readonly Cell[]): string {
-	return [INTRODUCTION, ...CALLS.map((call) => section(call, cells))].join('\n');
-}
-
-/** The cells of a page. A row that several faults share becomes several cells. */
-export function readFaultPage(page: string): Cell[] {
-	return CALLS.flatMap((call) => {
-		const [, rest = ''] = page.split(`\n## ${HEADINGS[call]}\n`);
-		const [text = ''] = rest.split('\n## ');
-		const rows = text.split('\n').filter((line) => /^\| (?!Fault \||---)/.test(line));
-		return rows.flatMap((row) => cellsOf(call, row));
-	});
-}
-
-function cellsOf(call: MatrixCall, row: string): Cell[] {
-	const [faults = '', reads = '', again, charged] = row
-		.slice(2, -2)
-		.split(/(?<!\\) \| /)
-		.map((text) => text.replaceAll('\\|', '|'));
-	return faults.split('<br>').map((name) => {
-		const fault = (Object.keys(FAULTS) as FaultName[]).find((key) => FAULTS[key].name === name);
-		if (fault === undefined) throw new Error(`docs/faults.md names an unknown fault: ${name}`);
-		return {
-			fault,
-			call,
-			reads: /^\*Nothing: .*\*$/.test(reads) ? '' : reads,
-			sentAgain: again === 'yes',
-			paid: /\bonce$/.test(charged ?? '') ? 1 : 0,
-		};
-	});
-}
-
-function section(call: MatrixCall, all: readonly Cell[]): string {
-	const cells = all.filter((cell) => cell.call === call);
-	const rows = groupsOf(cells).map(
-		({ faults, cell }) =>
-			`| ${faults.map((fault) => FAULTS[fault].name).join('<br>')} | ${reading(cell)} | ${cell.sentAgain ? 'yes' : 'no'} | ${charge(cell)} |`,
-	);
-	const remark = REMARKS[call];
+	const texts: string[] = [];
+	const rows = rowsOf(cells, texts);
 	return [
-		`## ${HEADINGS[call]}`,
-		'',
-		...(remark === undefined ? [] : [remark, '']),
-		'| Fault | What you read | Sent again | Charged |',
-		'| --- | --- | --- | --- |',
-		...rows,
-		'',
+		INTRODUCTION,
+		table(['Fault', "The gateway's words", ...CALLS.map((call) => COLUMNS[call])], rows),
+		TEXTS_INTRODUCTION,
+		table(
+			['Text', 'What you read'],
+			texts.map((text, index) => [String(index + 1), text.replaceAll('|', '\\|')]),
+		),
 	].join('\n');
 }
 
-/** Faults with the same consequences share a row. */
-function groupsOf(cells: Cell[]): Array<{ faults: FaultName[]; cell: Cell }> {
-	const groups = new Map<string, { faults: FaultName[]; cell: Cell }>();
-	for (const cell of cells) {
-		const key = JSON.stringify([cell.reads, cell.sentAgain, cell.paid]);
-		const group = groups.get(key) ?? { faults: [], cell };
-		group.faults.push(cell.fault);
+function table(head: string[], rows: string[][]): string {
+	const lines = [head, head.map(() => '---'), ...rows];
+	return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
+}
+
+/** Faults with the same consequences in all calls share a row. */
+function rowsOf(cells: readonly Cell[], texts: string[]): string[][] {
+	const groups = new Map<string, { faults: FaultName[]; columns: string[] }>();
+	for (const fault of Object.keys(FAULTS) as FaultName[]) {
+		const columns = [
+			wordsOf(fault),
+			...CALLS.map((call) => {
+				const cell = cells.find((one) => one.fault === fault && one.call === call);
+				return cell === undefined ? '' : written(cell, texts);
+			}),
+		];
+		const key = JSON.stringify(columns);
+		const group = groups.get(key) ?? { faults: [], columns };
+		group.faults.push(fault);
 		groups.set(key, group);
 	}
-	return [...groups.values()];
+	return [...groups.values()].map(({ faults, columns }) => [
+		faults.map((fault) => FAULTS[fault].name).join('<br>'),
+		...columns,
+	]);
 }
 
-const COMES_OUT: Partial<Record<MatrixCall, string>> = {
-	listing: 'the models are returned',
-	model: 'the model is returned',
-	message: 'the response is returned',
+const isCharged = (call: MatrixCall): boolean => ['submit', 'sync', 'message'].includes(call);
+
+function written(cell: Cell, texts: string[]): string {
+	const { text, unknown, open } = templateOf(cell);
+	if (text !== '' && !texts.includes(text)) texts.push(text);
+	const marks = [
+		text === '' ? '✓' : String(texts.indexOf(text) + 1),
+		unknown ? '?' : '',
+		cell.sentAgain ? (open ? '**↻**' : '↻') : '',
+		isCharged(cell.call) && cell.paid > 0 ? '$' : '',
+	];
+	return marks.filter((mark) => mark !== '').join(' ');
+}
+
+const statusOf = (fault: FaultName): string => {
+	const { fault: injected } = FAULTS[fault] as MatrixFault;
+	const byKind = { html: '200', redirect: '302' }[injected?.kind as string];
+	return String(injected?.status ?? byKind ?? '');
 };
 
-function reading({ call, reads }: Cell): string {
-	if (reads !== '') return reads.replaceAll('|', '\\|');
-	return `*Nothing: ${COMES_OUT[call] ?? 'the images are returned'}*`;
+function wordsOf(fault: FaultName): string {
+	const { fault: injected } = FAULTS[fault] as MatrixFault;
+	if (injected?.kind !== 'status') return '';
+	return injected.message ?? WORDS[injected.status as number] ?? '';
 }
 
-function charge({ call, paid }: Cell): string {
-	if (call === 'poll') return 'nothing more';
-	if (call === 'listing' || call === 'model') return 'never';
-	if (call === 'download' || call === 'check') return 'the image, once';
-	return paid === 0 ? 'no' : 'once';
+/** What stands before the text of a wait that ended with its deadline. */
+const stillOpen = (fault: FaultName): string =>
+	`The generation task … was still open after ${(FAULTS[fault] as MatrixFault).maxWait ?? 300} s; the last status check failed: `;
+
+/** The text without what the signs say, and without what is filled in. */
+function templateOf({ fault, call, reads, sentAgain }: Cell): {
+	text: string;
+	unknown: boolean;
+	open: boolean;
+} {
+	let text = reads;
+	const without = (prefix: string): boolean => {
+		const begins = text.startsWith(prefix);
+		if (begins) text = text.slice(prefix.length);
+		return begins;
+	};
+	if (call === 'check' && without(UNCHECKED)) text = text.replace(/\.$/, '');
+	const open = without(stillOpen(fault));
+	const unknown = without(UNKNOWN);
+	// What follows the colon is the same text with a capital letter elsewhere.
+	if (unknown) text = text.replace(/^w/, 'W');
+	if (sentAgain && text.endsWith(TRIED)) text = text.slice(0, -TRIED.length);
+	const [status, words, doing] = [statusOf(fault), wordsOf(fault), DOING[call]];
+	// Only where they are quoted: a text of ours may have the same words.
+	if (words !== '') {
+		text = text.replace(`("${words}")`, '("{words}")');
+		if (text.endsWith(`: ${words}`)) text = `${text.slice(0, -words.length)}{words}`;
+	}
+	if (status !== '') text = text.replaceAll(new RegExp(`\\b${status}\\b`, 'g'), '{status}');
+	if (doing !== undefined) text = text.replaceAll(doing, '{doing}');
+	return { text, unknown, open };
+}
+
+/** What a person reads in a cell: the reverse of `templateOf`. */
+function filled(
+	template: string,
+	{ fault, call }: Pick<Cell, 'fault' | 'call'>,
+	marks: Marks,
+): string {
+	const text = template
+		.replaceAll('{words}', wordsOf(fault))
+		.replaceAll('{status}', statusOf(fault))
+		.replaceAll('{doing}', DOING[call] ?? '');
+	if (call === 'check') return `${UNCHECKED}${text}.`;
+	if (marks.open) return `${stillOpen(fault)}${text}`;
+	// A status check that is sent again and ends with a final response counts no tries.
+	const tried = marks.again && call !== 'poll' ? TRIED : '';
+	return marks.unknown ? `${UNKNOWN}${text.replace(/^W/, 'w')}${tried}` : `${text}${tried}`;
+}
+
+/** The cells of a page. A row that several faults share becomes several cells for each call. */
+export function readFaultPage(page: string): Cell[] {
+	const texts = rowsUnder(page, 'Text').map(([, text = '']) => text.replaceAll('\\|', '|'));
+	return rowsUnder(page, 'Fault').flatMap(([names = '', , ...columns]) =>
+		names.split('<br>').flatMap((name) => {
+			const fault = (Object.keys(FAULTS) as FaultName[]).find((key) => FAULTS[key].name === name);
+			if (fault === undefined) throw new Error(`docs/faults.md names an unknown fault: ${name}`);
+			return CALLS.map((call, index) => cellOf(fault, call, columns[index] ?? '', texts));
+		}),
+	);
+}
+
+function rowsUnder(page: string, firstColumn: string): string[][] {
+	const [, rest = ''] = page.split(`\n| ${firstColumn} |`);
+	const [rows = ''] = rest.split('\n\n');
+	return rows
+		.split('\n')
+		.slice(2)
+		.filter((row) => row.startsWith('| '))
+		.map((row) => row.slice(2, -2).split(/(?<!\\) \| /));
+}
+
+function cellOf(fault: FaultName, call: MatrixCall, signs: string, texts: string[]): Cell {
+	const [first = '', ...rest] = signs.split(' ');
+	const marks = {
+		unknown: rest.includes('?'),
+		again: rest.includes('↻') || rest.includes('**↻**'),
+		open: rest.includes('**↻**'),
+		charged: rest.includes('$'),
+	};
+	const template = texts[Number(first) - 1];
+	if (first !== '✓' && template === undefined) {
+		throw new Error(`docs/faults.md names no text in "${signs}" (${FAULTS[fault].name})`);
+	}
+	// The image of a download, and of a run whose limits weren't checked, is charged in any case.
+	const charged = isCharged(call) ? marks.charged : ['download', 'check'].includes(call);
+	return {
+		fault,
+		call,
+		reads: template === undefined ? '' : filled(template, { fault, call }, marks),
+		sentAgain: marks.again,
+		paid: charged ? 1 : 0,
+	};
 }
