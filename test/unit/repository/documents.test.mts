@@ -13,9 +13,11 @@ const manifest = JSON.parse(read('package.json')) as {
 
 const documents = [
 	...readdirSync(root).filter((file) => file.endsWith('.md')),
-	...readdirSync(join(root, 'docs'))
-		.filter((file) => file.endsWith('.md'))
-		.map((file) => `docs/${file}`),
+	...['docs', 'docs/decisions'].flatMap((folder) =>
+		readdirSync(join(root, folder))
+			.filter((file) => file.endsWith('.md'))
+			.map((file) => `${folder}/${file}`),
+	),
 ];
 const readme = read('README.md');
 

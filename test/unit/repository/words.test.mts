@@ -105,7 +105,7 @@ const prose = (text: string) =>
 /** Each line of the documents, the changelog only as far as it is not released yet; no tables. */
 const documents = [
 	...readdirSync(root).filter((file) => file.endsWith('.md')),
-	...readdirSync(join(root, 'docs'))
+	...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
 		.filter((file) => file.endsWith('.md') && file !== 'benchmarks.md')
 		.map((file) => join('docs', file)),
 ].map((file) => {
