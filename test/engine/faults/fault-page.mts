@@ -1,6 +1,6 @@
 /**
  * The fault matrix as the page that people read, and that the tests are held to: a row for each fault,
- * a column for each call, and each text once. A cell names its text by its number; what differs from
+ * a column for each call, both shared where nothing differs, and each text once. A cell names its text by its number; what differs from
  * row to row and from column to column (status, words of the gateway, what was being done) is filled in.
  */
 import {
@@ -105,13 +105,34 @@ export function faultPage(cells: readonly Cell[]): string {
 	const rows = rowsOf(cells, texts);
 	return [
 		INTRODUCTION,
-		table(['Fault', "The gateway's words", ...CALLS.map((call) => COLUMNS[call])], rows),
+		table(...merged(rows)),
 		TEXTS_INTRODUCTION,
 		table(
 			['Text', 'What you read'],
 			texts.map((text, index) => [String(index + 1), text.replaceAll('|', '\\|')]),
 		),
 	].join('\n');
+}
+
+/** Heads and rows in which calls with the same consequences of all faults share a column. */
+function merged(rows: string[][]): [head: string[], rows: string[][]] {
+	const columns = new Map<string, { calls: MatrixCall[]; cells: string[] }>();
+	CALLS.forEach((call, index) => {
+		const cells = rows.map((row) => row[index + 2] as string);
+		const column = columns.get(JSON.stringify(cells)) ?? { calls: [], cells };
+		column.calls.push(call);
+		columns.set(JSON.stringify(cells), column);
+	});
+	const all = [...columns.values()];
+	const heads = all.map(({ calls }) => calls.map((call) => COLUMNS[call]).join('<br>'));
+	return [
+		['Fault', "The gateway's words", ...heads],
+		rows.map(([names = '', words = ''], at) => [
+			names,
+			words,
+			...all.map(({ cells }) => cells[at]!),
+		]),
+	];
 }
 
 function table(head: string[], rows: string[][]): string {
@@ -220,11 +241,16 @@ function filled(
 /** The cells of a page. A row that several faults share becomes several cells for each call. */
 export function readFaultPage(page: string): Cell[] {
 	const texts = rowsUnder(page, 'Text').map(([, text = '']) => text.replaceAll('\\|', '|'));
+	const [, head = ''] = /^\| Fault \| [^|]* \| (.*) \|$/m.exec(page) ?? [];
+	const heads = head.split(' | ').map((names) => names.split('<br>'));
 	return rowsUnder(page, 'Fault').flatMap(([names = '', , ...columns]) =>
 		names.split('<br>').flatMap((name) => {
 			const fault = (Object.keys(FAULTS) as FaultName[]).find((key) => FAULTS[key].name === name);
 			if (fault === undefined) throw new Error(`docs/faults.md names an unknown fault: ${name}`);
-			return CALLS.map((call, index) => cellOf(fault, call, columns[index] ?? '', texts));
+			return CALLS.map((call) => {
+				const index = heads.findIndex((calls) => calls.includes(COLUMNS[call]));
+				return cellOf(fault, call, columns[index] ?? '', texts);
+			});
 		}),
 	);
 }
