@@ -237,10 +237,10 @@ async function createItem<R extends ImageRequest>(
 	batch: Batch<R>,
 	item: PreparedItem,
 ): Promise<INodeExecutionData[]> {
-	const { itemIndex, mode } = item;
+	const { itemIndex, mode, target } = item;
 	const reused = batch.paidRequests.has(itemIndex);
 	const paid = await payForItem(batch, item, reused);
-	if (paid.items !== undefined) return copiesOf(paid.items, itemIndex);
+	if (paid.items !== undefined) return copiesOf(paid.items, itemIndex, target.binaryPropertyName);
 	// The facts recorded with the payment, which may differ from this try's request.
 	const { estimatedCost, pricePerImage } = paid.facts ?? item.facts;
 	const asked = { ...item.facts, ...(paid.facts && withoutUndefined(paid.facts)) };

@@ -107,13 +107,24 @@ export function itemsWithoutAddress(
 	return [{ json, pairedItem: { item: itemIndex } }];
 }
 
-/** Copies of recorded output items, linked to the input item. */
-export function copiesOf(items: INodeExecutionData[], itemIndex: number): INodeExecutionData[] {
-	return items.map(({ json, binary }) => ({
-		json: { ...json },
-		...(binary === undefined ? {} : { binary: { ...binary } }),
-		pairedItem: { item: itemIndex },
-	}));
+/**
+ * Copies of recorded output items, linked to the input item.
+ *
+ * @param field that the image goes into now; by default the one it was recorded with
+ */
+export function copiesOf(
+	items: INodeExecutionData[],
+	itemIndex: number,
+	field?: string,
+): INodeExecutionData[] {
+	return items.map(({ json, binary = {} }) => {
+		const files = Object.entries(binary).map(([name, file]) => [field ?? name, file] as const);
+		return {
+			json: { ...json },
+			...(files.length === 0 ? {} : { binary: Object.fromEntries(files) }),
+			pairedItem: { item: itemIndex },
+		};
+	});
 }
 
 /** What was paid for an input item; `paid` is undefined while the request is in progress. */

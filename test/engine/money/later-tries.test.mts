@@ -261,6 +261,27 @@ describe('a second try that ends before its first item keeps what the first has 
 	});
 });
 
+test('n8n’s Retry puts an image that came inside the response into the field that is set now', async () => {
+	const own = await opened(
+		serve((_, response) => {
+			if (own.requests.length === 2) return sendJson(response, { error: 'no' }, 400);
+			return sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] });
+		}),
+	);
+	const credentials = { mediaGatewayApi: { apiKey: 'sk-own', baseUrl: own.url } };
+	const host = await hostFor({}, { credentials });
+	const parameters = {
+		prompt: '={{ $json.prompt }}',
+		options: { checkLimits: false, concurrency: 1 },
+	};
+	const failed = await host.run(workflowOf('imageGeneration', parameters), { input: INPUT });
+	expect(failed.status).toBe('error');
+	const changed = { ...parameters, binaryPropertyName: 'picture' };
+	const result = await host.retry(failed, workflowOf('imageGeneration', changed));
+	const fields = result.output(NODE).map(({ binary }) => Object.keys(binary ?? {}));
+	expect([fields, own.requests.length]).toEqual([[['picture'], ['picture']], 3]);
+});
+
 describe('the response to a message that an earlier try has paid for comes out', () => {
 	const parameters = { model: 'reason-large', prompt: '={{ $json.prompt }}' };
 	const settings = { ...RETRY, ...GO_ON };
