@@ -52,8 +52,8 @@ async function load(packageFolder?: string): Promise<Engine> {
 	return { host, credential, subExecutions, tries };
 }
 
-/** Nodes whose summaries tell of their last try only. */
-const WATCHED = ['imageGeneration', 'imageEdit', 'imageWait', 'imageTask'];
+/** Nodes whose summaries tell of their last try only, and that may find another key in the next. */
+const WATCHED = ['imageGeneration', 'imageEdit', 'imageWait', 'imageTask', 'message'];
 
 type NodeType = ReturnType<Host['nodeType']>;
 

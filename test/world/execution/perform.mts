@@ -16,6 +16,8 @@ export interface Stage {
 	engine: Engine;
 	service: Service;
 	workflow: WorkflowJson;
+	/** A person renews the key of its credential. */
+	renewKey: () => void;
 	/** What is retried. */
 	earlier?: RunResult;
 	/** Where another one is performed at the same time. */
@@ -86,7 +88,7 @@ export async function perform(
 }
 
 function begin(step: Step, stage: Stage, way: Way): Performance {
-	const { world, engine, service, workflow, earlier, side } = stage;
+	const { world, engine, service, workflow, renewKey, earlier, side } = stage;
 	const { act, flow } = step;
 	const { host, subExecutions, tries } = engine;
 	const stop = new AbortController();
@@ -125,6 +127,7 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 		const count = requests.length - before + 1;
 		const delivery = service.handle(request);
 		step.mostOpen = Math.max(step.mostOpen, way.inFlight());
+		if (count === act.refusesKeyAfter) service.refusedKeys.add(step.keys[0]!.key);
 		if (count === act.crashAfter) die();
 		if (count === act.stopAfter) {
 			clock.schedule(1 + (world.seed % 700), () => press(), 'gateway');
@@ -161,7 +164,10 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 			running.then(resolve, reject);
 		}).finally(() => (onDeath = undefined));
 	};
-	(side ?? tries).onBegin = (node, run) => void step.tries.push({ node, run, at: clock.now });
+	(side ?? tries).onBegin = (node, run) => {
+		step.tries.push({ node, run, at: clock.now });
+		if (act.renewsKey === 'midway' && step.tries.length === 2) renewKey();
+	};
 	subExecutions.onSubProgress = ({ type, output }) => {
 		if (type === 'nodeFinished') step.saved.push(textOf(output));
 	};

@@ -82,9 +82,20 @@ export function nextAct(scene: Scene): [Step, Stage] {
 	const changed = afterEdit(scene.flow, act);
 	// What cannot be changed in this flow leaves the prompt.
 	const edited = changed === undefined ? ` edited ${number}` : (steps.at(-1)?.edited ?? '');
-	const flow = changed ?? scene.flow;
-	scene.flow = flow;
-	credential.apiKey = keyFor(flow);
+	const keys: Step['keys'] = [];
+	const takeKey = (flow: Flow): void => {
+		scene.flow = flow;
+		credential.apiKey = keyFor(flow);
+		keys.push({ key: keyFor(flow), from: clock.now });
+	};
+	const renewKey = (): void => {
+		if (act.refusesOldKey === true) service.refusedKeys.add(String(credential.apiKey));
+		takeKey(withNewKey(scene.flow));
+	};
+	scene.flow = changed ?? scene.flow;
+	if (act.renewsKey === 'before') renewKey();
+	else takeKey(scene.flow);
+	const { flow } = scene;
 	const made = workflowFor(flow, input, edited);
 	const settings = { ...made.settings, timezone: world.begins.zone };
 	const workflow = { ...made, id, settings };
@@ -92,6 +103,7 @@ export function nextAct(scene: Scene): [Step, Stage] {
 		number,
 		act,
 		flow,
+		keys,
 		edited,
 		ended: 'done',
 		startedAt: clock.now,
@@ -107,12 +119,20 @@ export function nextAct(scene: Scene): [Step, Stage] {
 	};
 	steps.push(step);
 	const retried = act.kind === 'next' ? undefined : earlier;
-	return [step, { world, engine, service, workflow, earlier: retried, side }];
+	return [step, { world, engine, service, workflow, renewKey, earlier: retried, side }];
 }
+
+/** What was the matter with the old key is over. */
+const withNewKey = (flow: Flow): Flow => ({
+	...flow,
+	isRenewed: true,
+	trouble: /key/i.test(flow.trouble) ? 'none' : flow.trouble,
+});
 
 /** The flow as it is after what a person has changed before an act. */
 function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {
 	if (kind !== 'retryEdited') return flow;
+	const { options } = flow;
 	const isImage = flow.make === 'generation' || flow.make === 'edit';
 	switch (edit) {
 		case 'account':
@@ -126,6 +146,15 @@ function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {
 		case 'file':
 			if (flow.make !== 'edit' || flow.editFrom !== 'url' || isTool(flow)) return undefined;
 			return { ...flow, fileShift: flow.fileShift + 1 };
+		case 'wait':
+			// What is not of the request: how its result is waited for and output.
+			return {
+				...flow,
+				maxWait: 900,
+				pollInterval: flow.pollInterval + 2,
+				download: !flow.download,
+				options: { ...options, addSummary: options.addSummary !== true, timeout: 600 },
+			};
 		default:
 			return undefined;
 	}

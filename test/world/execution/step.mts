@@ -13,6 +13,8 @@ export interface Step {
 	edited: string;
 	/** As it is in this act. */
 	flow: Flow;
+	/** The keys of its credential, and since when. */
+	keys: Array<{ key: string; from: number }>;
 	/** Not there if the process was killed, or never came to an end. */
 	result?: RunResult;
 	ended: 'done' | 'stopped' | 'crashed' | 'parked' | Exclude<Ended, 'done'> | 'tooManyRequests';

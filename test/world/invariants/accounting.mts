@@ -2,8 +2,8 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
-import type { Received } from '../service/books.mjs';
-import { PRICE } from '../service/published-models.mjs';
+import type { Charge, Received } from '../service/books.mjs';
+import { costOf, PRICE } from '../service/published-models.mjs';
 import { extraOf } from './wanted.mjs';
 import { pictureIn } from './items/held-images.mjs';
 import { ofSummary } from './items/summaries.mjs';
@@ -50,23 +50,35 @@ function chargeOf({ service: { books } }: Played, item: Item) {
 	return picture?.charge ?? task?.charge;
 }
 
-/** An image costs its share of what was charged, a task all of it. */
+/** An image costs its share of what was charged, a task all of it; the shares add up. */
 function costs(played: Played, { node, outputs }: NodeRun): string[] {
-	return outputs.flat().flatMap((item) => {
-		const { estimatedCost } = item.json;
-		if (isFailed(item) || typeof estimatedCost !== 'number') return [];
+	const { books } = played.service;
+	// An image that is not seen leaves the others a larger share.
+	if (isSpoilt(played.service)) return [];
+	const shares = new Map<Charge, number[]>();
+	const texts = outputs.flat().flatMap((item) => {
+		const { estimatedCost, images } = item.json;
 		const charge = chargeOf(played, item);
-		const price = charge && PRICE.get(charge.model);
-		if (charge === undefined || price === undefined) return [];
-		const { url, images } = item.json;
+		if (isFailed(item) || typeof estimatedCost !== 'number' || !charge?.cost) return [];
 		// Image Task gives one item for all images of a task.
-		const isImage = (url !== undefined || item.binary !== undefined) && images === undefined;
-		const real = isImage ? price : price * charge.count;
-		// An image that is not seen leaves the others a larger share.
-		if (isNear(estimatedCost, real) || isSpoilt(played.service)) return [];
-		return [`${node}: an item says that it costs ${estimatedCost} instead of ${real}`];
+		const isImage = books.pictures.has(pictureIn(item) ?? '') && images === undefined;
+		if (isImage) shares.set(charge, [...(shares.get(charge) ?? []), estimatedCost]);
+		const parts = isImage ? charge.images.length : 1;
+		const { least, most } = charge.cost;
+		if (isNear(estimatedCost, least / parts) || isNear(estimatedCost, most / parts)) return [];
+		return [`${node}: an item says that it costs ${estimatedCost} instead of ${least / parts}`];
 	});
+	const sums = [...shares].flatMap(([{ images, cost, number }, own]) => {
+		const sum = own.reduce((all, share) => all + share, 0);
+		const isRight = Math.min(Math.abs(sum - cost!.least), Math.abs(sum - cost!.most)) < DUST;
+		if (own.length !== images.length || isRight) return [];
+		return [`${node}: the images of #${number} cost ${sum} in all, instead of ${cost!.least}`];
+	});
+	return [...texts, ...sums];
 }
+
+/** Of binary fractions. */
+const DUST = 1e-9;
 
 const LATE = /, (but|late|byte)/;
 
@@ -103,7 +115,9 @@ function claimsIn(played: Played, step: Step, text: string): string[] {
 	const price = PRICE.get(flow.model) ?? 0.04;
 	const all = played.input.reduce((sum, { n }) => sum + Math.max(Number(n ?? 1), 2), 0) * price;
 	const least = extraOf(flow)?.count ?? 1;
-	const most = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), least))) * price;
+	const { surplus = [] } = played.world.service;
+	const dearest = Math.max(...played.input.map(({ n }) => Math.max(Number(n ?? 1), least)));
+	const most = (dearest + Math.max(0, ...surplus)) * price;
 	// At the most: what may have been charged, each time as much as the dearest item.
 	const sent = mayHaveCost(played, step).filter((request) => request.step === step.number).length;
 	const known = [...text.matchAll(CLAIM)];
@@ -121,13 +135,12 @@ function claimsIn(played: Played, step: Step, text: string): string[] {
 }
 
 /** What is left to be paid for in an act, by what has come of its earlier tries. */
-function unpaid({ input, service: { books } }: Played, { flow, number }: Step): number {
+function unpaid({ input, world, service: { books } }: Played, { flow, number }: Step): number {
 	if (isTool(flow) || flow.as === 'loop') return Infinity;
-	const price = PRICE.get(flow.model) ?? 0;
 	const counts = input.map(({ n }) => extraOf(flow)?.count ?? Number(n ?? 1));
-	const all = price * counts.reduce((sum, count) => sum + count, 0);
+	const all = counts.reduce((sum, n) => sum + (costOf(flow.model, n, world.service) ?? 0), 0);
 	const paid = books.charges.filter(({ step, right, heard }) => step === number && right && heard);
-	return paid.reduce((sum, { model, count }) => sum - (PRICE.get(model) ?? 0) * count, all);
+	return paid.reduce((sum, { cost }) => sum - (cost?.least ?? 0), all);
 }
 
 const CLAIM =

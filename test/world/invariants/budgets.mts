@@ -1,6 +1,5 @@
 /** Of invariant 4: a budget holds over an execution, and nothing is kept with the workflow. */
 import type { Played, Step } from '../execution/step.mjs';
-import { PRICE } from '../service/published-models.mjs';
 import { pricesAreTrue } from './accounting.mjs';
 import type { Breach } from './evidence.mjs';
 
@@ -20,9 +19,9 @@ function tooDear({ service: { books } }: Played, { flow, number }: Step): string
 	const budget = Number(flow.options.budget ?? 0);
 	if (budget === 0) return [];
 	const charges = books.charges.filter(({ step }) => step === number);
-	const unpriced = charges.find(({ model }) => !PRICE.has(model));
+	const unpriced = charges.find((charge) => charge.cost === undefined);
 	if (unpriced !== undefined) return [`${unpriced.model} was paid for within a budget`];
-	const cost = charges.reduce((sum, { model, count }) => sum + count * PRICE.get(model)!, 0);
+	const cost = charges.reduce((sum, charge) => sum + (charge.cost?.least ?? 0), 0);
 	if (cost <= budget + 1e-9) return [];
 	return [`${Math.round(cost * 100) / 100} was charged, of a budget of ${budget}`];
 }

@@ -22,6 +22,8 @@ export interface NodeRun {
 	/** Items by output. */
 	outputs: Item[][];
 	error?: unknown;
+	/** What is said of it at its output. */
+	hints: string;
 	/** The items that entered. */
 	input: Item[];
 	/** Milliseconds since 1970. */
@@ -57,7 +59,9 @@ export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 					: (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
 			const outputs = (task.data?.main ?? []).map((items) => items ?? []);
 			const { error, startTime: startedAt, executionTime } = task;
-			return [{ node, run, outputs, error, input, startedAt, endedAt: startedAt + executionTime }];
+			const hints = (task.hints ?? []).map(({ message }) => message).join('\n');
+			const endedAt = startedAt + executionTime;
+			return [{ node, run, outputs, error, hints, input, startedAt, endedAt }];
 		});
 	});
 }

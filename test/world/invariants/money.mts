@@ -186,7 +186,6 @@ function storedResults({ result, flow }: Step): string {
 
 const isLong = (text: string): boolean => text.length > 100;
 
-/** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
 /** A reply that its tool was called for has reached the chain, whatever came of it then. */
 function wentOn({ step, kind, prompt }: Charge, { service }: Played): boolean {
 	return (
@@ -200,6 +199,7 @@ function wentOn({ step, kind, prompt }: Charge, { service }: Played): boolean {
 	);
 }
 
+/** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
 function saysNothing({ ended, flow }: Step): boolean {
 	const isMessage = flow.make === 'message' || flow.make === 'chat';
 	// What survives restarts is waited for by an execution of its own, which keeps its data.

@@ -1,7 +1,7 @@
 /** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
 import type { Played, Step } from '../execution/step.mjs';
-import { isTool } from '../execution/workflow.mjs';
-import { keyFor, keyIn, SECRETS } from '../service/accounts-of-world.mjs';
+import { isTool, survives } from '../execution/workflow.mjs';
+import { keyIn, SECRETS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
 import { ELSEWHERE } from '../service/spoilt-responses.mjs';
 import { isFailed, isSpoilt, runsOf, type Breach } from './evidence.mjs';
@@ -117,12 +117,17 @@ export function secrets(played: Played): Breach[] {
 		const isHome = origin === home;
 		const allowed =
 			isHome && (WITH_KEY.includes(call) || fate === 'moved') ? ['authorization', 'x-api-key'] : [];
-		const { flow } = steps.find((step) => step.number === request.step)!;
+		const { keys, flow } = steps.find((step) => step.number === request.step)!;
+		const known = keys.filter(({ from }) => from <= request.at).map(({ key }) => key);
+		// Other executions store what is being submitted, and find another key sooner.
+		const right = survives(flow) ? known : known.slice(-1);
 		const mayLeave =
 			ANYWHERE.includes(call) || path === ELSEWHERE || (call === 'other' && lists.includes(origin));
 		const wrong = [
 			...(names.every((name) => allowed.includes(name)) ? [] : ['carries a key']),
-			...(names.length === 0 || keyIn(headers) === keyFor(flow) ? [] : ['has the key of another']),
+			...(names.length === 0 || right.includes(keyIn(headers) ?? '')
+				? []
+				: ['has the key of another']),
 			...(spills ? ['has a key in its address or body'] : []),
 			...(isHome || mayLeave ? [] : ['has left the gateway']),
 		];

@@ -7,7 +7,7 @@ import { LISTINGS } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Charge, Received } from '../service/books.mjs';
 import { FILES } from '../service/one-pixel-pictures.mjs';
-import { commented, RECORDS } from '../service/published-models.mjs';
+import { commented, recordsOf } from '../service/published-models.mjs';
 import { isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { extraOf } from './wanted.mjs';
 
@@ -27,7 +27,7 @@ export function settings(played: Played): Breach[] {
 			.flatMap((request) => ofCredential(request, step.flow, home)),
 		...(step.flow.make === 'models' && isListed && step.ended === 'done'
 			? runsOf(step, played.steps[index - 1]).flatMap((run) => [
-					...inListing(run, step),
+					...inListing(run, step, recordsOf(played.world.service)),
 					...old(played, run),
 				])
 			: []),
@@ -170,7 +170,11 @@ function old({ service }: Played, { outputs, startedAt, endedAt }: NodeRun): str
 }
 
 /** Whether each item has brought the models that it asked for, in order and whole. */
-function inListing({ outputs, input, node, error }: NodeRun, { flow }: Step): string[] {
+function inListing(
+	{ outputs, input, node, error }: NodeRun,
+	{ flow }: Step,
+	listed: ReturnType<typeof recordsOf>,
+): string[] {
 	if (node !== MAKE || isTool(flow)) return [];
 	const items = outputs.flat();
 	if (items.length === 0 && error !== undefined) return [];
@@ -181,7 +185,7 @@ function inListing({ outputs, input, node, error }: NodeRun, { flow }: Step): st
 		const isAll = flow.mode === 'sync';
 		const names = isAll ? LISTINGS[flow.listing]!.models : [one];
 		const text = commented(isAll ? undefined : one);
-		const records = names.map((name) => RECORDS.find(({ model }) => model === name));
+		const records = names.map((name) => listed.find(({ model }) => model === name));
 		const wanted = Number(json.n) > 1 ? [{ format: 'jsonc', text }] : records;
 		const got = own.map((item: Item) => item.json);
 		const isSame = JSON.stringify(got) === JSON.stringify(wanted);

@@ -5,6 +5,7 @@ import { UNPUBLISHED } from '../plan/more-settings.mjs';
 import { passes } from '../plan/special/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
+import { KEY_REFUSED } from '../service/accounts-of-world.mjs';
 import { PRICE } from '../service/published-models.mjs';
 import { pricesAreTrue } from './accounting.mjs';
 import {
@@ -56,9 +57,10 @@ export function waits(flow: Flow, { node }: NodeRun): boolean {
 
 /** A wait for a paid task ends before its deadline only if the gateway has said that it is over. */
 function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
-	const { world, service } = played;
-	if (!waits(world.flow, run) || wasParked(played, step)) return [];
-	const deadline = run.startedAt + world.flow.maxWait * 1000 - LEAD_MS;
+	const { service } = played;
+	const { flow } = step;
+	if (!waits(flow, run) || wasParked(played, step)) return [];
+	const deadline = run.startedAt + flow.maxWait * 1000 - LEAD_MS;
 	if (run.endedAt >= deadline) return [];
 	// What an earlier try has seen of a task, a later one does not know.
 	const { count, lastAt } = triesOf(step, run);
@@ -102,7 +104,7 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 			(last.meaning === 'missing' && (wasThere || (isYoung && !isOfUnknownAge)));
 		if (!mayPass) return [];
 		const after = Math.round((run.endedAt - run.startedAt) / 1000);
-		const text = `${run.node} gave up task ${taskId} after ${after} s of ${world.flow.maxWait} s, when the gateway said: ${last.fate}`;
+		const text = `${run.node} gave up task ${taskId} after ${after} s of ${flow.maxWait} s, when the gateway said: ${last.fate}`;
 		return [{ invariant: 4, text }];
 	});
 }
@@ -121,10 +123,10 @@ const isPoll = ({ call }: Received): boolean => call === 'poll';
 
 /** Nobody asks about a task after its deadline. */
 function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
-	const { world, service } = played;
-	if (!waits(world.flow, run) || wasParked(played, step) || world.flow.tries > 1) return [];
-	const { charges, requests } = service.books;
-	const { requestsPerSecond = 20 } = world.flow.options;
+	const { flow } = step;
+	if (!waits(flow, run) || wasParked(played, step) || flow.tries > 1) return [];
+	const { charges, requests } = played.service.books;
+	const { requestsPerSecond = 20 } = flow.options;
 	const own = requests.filter(
 		({ at, step: of }) => of === step.number && at >= run.startedAt && at <= run.endedAt,
 	);
@@ -132,7 +134,7 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 	// an execution knows of the limits that an earlier one has found.
 	const known = requests.filter(({ at }) => at <= run.endedAt);
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || known.some(({ status }) => status === 429);
-	const isBehind = isSlow || step.mostOpen >= concurrencyOf(step.flow);
+	const isBehind = isSlow || step.mostOpen >= concurrencyOf(flow);
 	const lead = isBehind ? LATE_TURN_MS : LEAD_MS;
 	const late = own.find(({ call, at, taskId, kind }) => {
 		if (call !== 'poll') return false;
@@ -143,7 +145,7 @@ function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
 		const { heardAt = 0 } = charge ?? {};
 		const heard = heardAt > run.startedAt ? heardAt : own.find(isPoll)?.at;
 		const since = (run.node === COLLECT ? undefined : heard) ?? run.startedAt;
-		return at > Math.max(since, run.startedAt) + world.flow.maxWait * 1000 + lead;
+		return at > Math.max(since, run.startedAt) + flow.maxWait * 1000 + lead;
 	});
 	if (late === undefined) return [];
 	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
@@ -183,14 +185,20 @@ function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Brea
 }
 
 /** Where nothing goes wrong, or only what passes, everything succeeds. */
-function withoutReason({ world, input }: Played, step: Step, runs: NodeRun[]): Breach[] {
+function withoutReason(played: Played, step: Step, runs: NodeRun[]): Breach[] {
+	const { world, input } = played;
 	const { service, checks } = world;
+	const { requests } = played.service.books;
 	const { result, number, flow } = step;
 	const { timeout, budget, requestsPerSecond } = flow.options;
 	const calm =
 		isSound(flow) &&
 		// Two numbers of images that differ are refused.
 		extraOf(flow)?.count === undefined &&
+		// What has failed after it was suspended, a retry only repeats.
+		requests.every(
+			({ step: of, fate }) => fate !== KEY_REFUSED || (of !== number && !wasParked(played, step)),
+		) &&
 		flow.more?.size !== UNPUBLISHED &&
 		input.every(({ prompt }) => prompt !== '') &&
 		!checks.includes('stop') &&
@@ -217,8 +225,8 @@ function withoutReason({ world, input }: Played, step: Step, runs: NodeRun[]): B
 
 /** A person who retries has looked, and decided: what had an unknown outcome is sent again. */
 function neverAgain(played: Played, step: Step): Breach[] {
-	const { service, world } = played;
-	if (!isRetry(step) || isTool(world.flow)) return [];
+	const { service } = played;
+	if (!isRetry(step) || isTool(step.flow)) return [];
 	const last = step.result?.data.resultData.lastNodeExecuted;
 	if (last !== MAKE || step.result?.status !== 'error') return [];
 	const sent = service.books.requests.some(

@@ -10,6 +10,7 @@ import { besideAnother } from './special/two-at-once.mjs';
 import { laterTries } from './special/later-tries.mjs';
 import { crowded } from './special/crowded.mjs';
 import { calmed } from './special/passing.mjs';
+import { withMore } from './special/with-more.mjs';
 import { LOST, outOfSight } from './special/out-of-sight.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
@@ -245,7 +246,8 @@ const single: fc.Arbitrary<World> = parts
 	.map(outOfSight)
 	.map(crowded)
 	.map(laterTries)
-	.map(calmed);
+	.map(calmed)
+	.map(withMore);
 
 export const world: fc.Arbitrary<World> = fc.oneof(
 	{ weight: 31, arbitrary: single },

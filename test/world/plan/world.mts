@@ -70,6 +70,8 @@ export interface Flow {
 	/** Started by a trigger, not in the editor: static data would be stored. */
 	production: boolean;
 	account: 0 | 1;
+	/** The credential has another key than at first, of the same account. */
+	isRenewed?: boolean;
 	/** A setting that cannot work. */
 	trouble: 'none' | 'placeholderKey' | 'noAddress' | 'badOption' | 'badPollInterval' | 'wrongKey';
 }
@@ -81,7 +83,13 @@ export interface Act {
 	/** Seconds until then. */
 	pause?: number;
 	/** What a person changes before the retry. */
-	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file';
+	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait';
+	/** The key is refused after so many requests of this act. */
+	refusesKeyAfter?: number;
+	/** A person renews the key in its credential: before this act, or before the second try, round or node. */
+	renewsKey?: 'before' | 'midway';
+	/** The old key is refused from then on. */
+	refusesOldKey?: boolean;
 	/** Pressed after so many requests of this act. */
 	stopAfter?: number;
 	/** The process is killed after so many requests of this act. */

@@ -56,6 +56,8 @@ export interface Charge {
 	/** How many images were asked for. */
 	count: number;
 	taskId?: string;
+	/** By its model's price; undefined: there is none. */
+	cost?: { least: number; most: number };
 	/** Addresses of its images, or the text of its reply. */
 	images: string[];
 	/** As it has to come out: its text without the key, and as it was sent. */

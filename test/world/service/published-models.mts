@@ -1,5 +1,7 @@
 /** What the gateway of a world publishes. */
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
+import type { Charge } from './books.mjs';
+import type { ServiceSetup } from './service-setup.mjs';
 
 const IMAGE_MODES = {
 	media_type: 'image',
@@ -7,7 +9,12 @@ const IMAGE_MODES = {
 	generation_modes: ['sync', 'async'],
 };
 
-export const RECORDS = [
+interface Model extends Record<string, unknown> {
+	model: string;
+	billing?: { unit: string; mode: string; value: number };
+}
+
+const RECORDS: Model[] = [
 	{
 		model: 'aurora-image-1',
 		...IMAGE_MODES,
@@ -19,19 +26,45 @@ export const RECORDS = [
 	{ model: 'cinema', media_type: 'video', modes: ['text_to_video'], generation_modes: ['async'] },
 ];
 
-/** Of an image, by the model; those that publish none are left out. */
+type Unit = Pick<ServiceSetup, 'isPricedByRequest'>;
+
+/** What is listed: models with a price may have it by the request. */
+export const recordsOf = ({ isPricedByRequest }: Unit): Model[] =>
+	RECORDS.map(({ billing, ...model }) => {
+		const isOther = isPricedByRequest === true && billing?.mode === 'price';
+		return {
+			...model,
+			...(billing && { billing: isOther ? { ...billing, unit: 'request' } : billing }),
+		};
+	});
+
+/** Of an image, or of a request, by the model; those that publish none are left out. */
 export const PRICE = new Map([['aurora-image-1', 0.04]]);
 export const MODELS = new Set(RECORDS.map(({ model }) => model));
-const LISTING = { success: true, data: { items: RECORDS, total: RECORDS.length } };
+
+/** What a request for so many images costs; undefined: its model publishes no price. */
+export function costOf(model: string, images: number, unit: Unit): number | undefined {
+	const price = PRICE.get(model);
+	return price && price * (unit.isPricedByRequest === true ? 1 : images);
+}
+
+/** What was charged for: whether images count as asked for or as they came is the gateway's affair. */
+export function costsOf({ model, count, images }: Charge, unit: Unit): Charge['cost'] {
+	const [asked, came] = [count, images.length].map((one) => costOf(model, one, unit));
+	if (asked === undefined || came === undefined) return undefined;
+	return { least: Math.min(asked, came), most: Math.max(asked, came) };
+}
 
 /** Answers a request for all models, or for one of them. */
-export function listed(path: string, accept = ''): Delivery {
+export function listed(path: string, accept: string | undefined, unit: Unit): Delivery {
 	const name = path.split('/')[4];
-	const data = RECORDS.find(({ model }) => model === decodeURIComponent(name ?? ''));
+	const items = recordsOf(unit);
+	const data = items.find(({ model }) => model === decodeURIComponent(name ?? ''));
 	if (name !== undefined && data === undefined) {
 		return deliverJson({ success: false, message: 'no such model' }, 404);
 	}
-	const answer = data === undefined ? LISTING : { success: true, data };
+	const all = { items, total: items.length };
+	const answer = { success: true, data: data ?? all };
 	if (accept !== 'application/jsonc') return deliverJson(answer);
 	return deliver(200, commented(name), { 'content-type': accept });
 }

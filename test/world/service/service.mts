@@ -3,13 +3,13 @@ import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
 import { dateIn, MOVED, MOVED_TASK, spoil, shaped } from './spoilt-responses.mjs';
-import { listed, MODELS } from './published-models.mjs';
+import { costsOf, listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, hasKey, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
-import { accountOf, refuse } from './accounts-of-world.mjs';
+import { accountOf, KEY_REFUSED, keyIn, refuse } from './accounts-of-world.mjs';
 import {
 	deliver,
 	deliverJson,
@@ -20,6 +20,8 @@ import {
 
 export class Service {
 	readonly books = new Books();
+	/** Keys that hold no longer. */
+	readonly refusedKeys = new Set<string>();
 	private readonly seen = new Map<string, number>();
 	private readonly recent: number[] = [];
 	private readonly tasks: Tasks;
@@ -155,9 +157,14 @@ export class Service {
 	}
 
 	private answer(request: WireRequest, received: Received): Delivery {
+		if (this.refusedKeys.has(keyIn(received.headers) ?? '')) {
+			received.fate = KEY_REFUSED;
+			received.meaning = 'final';
+			return refuse(401, 'API key expired');
+		}
 		switch (received.call) {
 			case 'listing':
-				return listed(received.path, received.headers.accept);
+				return listed(received.path, received.headers.accept, this.setup);
 			case 'download':
 				return this.download(received);
 			case 'poll':
@@ -237,12 +244,15 @@ export class Service {
 			fails: false,
 		};
 		if (kind !== 'message') {
-			for (let index = 0; index < count; index += 1) {
+			const { surplus = [0] } = this.setup;
+			const came = Math.max(1, count + surplus[number % surplus.length]!);
+			for (let index = 0; index < came; index += 1) {
 				const path = `/pictures/${number}-${index}.png`;
 				charge.images.push(host + path);
 				this.books.pictures.set(path, { charge, index });
 			}
 		}
+		charge.cost = costsOf(charge, this.setup);
 		this.books.charges.push(charge);
 		return charge;
 	}

@@ -2,7 +2,6 @@
 import type { Played, Step } from '../../execution/step.mjs';
 import { isTool, MAKE } from '../../execution/workflow.mjs';
 import type { Books, Charge, Received } from '../../service/books.mjs';
-import { PRICE } from '../../service/published-models.mjs';
 import { isFailed, isRetry, triesOf, type Item, type NodeRun } from '../evidence.mjs';
 import { pictureIn } from './held-images.mjs';
 
@@ -110,7 +109,7 @@ function ofSuccess(
 	const isMaker = run.node === MAKE;
 	const images = new Set(run.outputs.flat().flatMap((item) => pictureIn(item) ?? [])).size;
 	const tasks = own.filter(({ taskId }) => taskId !== undefined).length;
-	const isPriced = isMaker && own.every(({ model }) => PRICE.has(model));
+	const isPriced = isMaker && own.every(({ cost }) => cost !== undefined);
 	const { lastAt } = triesOf(step, run);
 	const requests = books.requests.filter(
 		({ at, step: of }) => of === step.number && at >= lastAt && at <= run.endedAt,
@@ -134,9 +133,7 @@ function ofSuccess(
 		...differs(told, 'images', images),
 		...differs(told, 'tasks', tasks),
 		...(isSeen ? differs(told, 'rateLimitedRequests', repeated) : []),
-		...(isPriced && told.estimatedCost !== undefined
-			? differs(told, 'estimatedCost', priceOf(own))
-			: []),
+		...(isPriced && told.estimatedCost !== undefined ? ofPrices(told.estimatedCost, own) : []),
 		...(!isMaker && told.estimatedCost !== undefined
 			? differs(told, 'estimatedCost', saidBy(books, run.input))
 			: []),
@@ -151,8 +148,13 @@ function saidBy(books: Books, input: Item[]): number {
 	return [...costs.values()].reduce((sum, cost) => sum + cost, 0);
 }
 
-const priceOf = (charges: Charge[]): number =>
-	charges.reduce((sum, { model, count }) => sum + count * (PRICE.get(model) ?? 0), 0);
+/** Whether what is said of costs is what was charged, and may have been charged besides. */
+function ofPrices(told: number, charges: Charge[], unknownCost = 0): string[] {
+	const sum = (which: 'least' | 'most'): number =>
+		charges.reduce((all, { cost }) => all + (cost?.[which] ?? 0), 0);
+	const isRight = told >= sum('least') - 1e-6 && told <= sum('most') + unknownCost + 1e-6;
+	return isRight ? [] : [`${told} estimatedCost, and ${sum('least')} was charged`];
+}
 
 /** What was sent and not answered may have been charged, and counts as well. */
 function ofCost(
@@ -166,8 +168,6 @@ function ofCost(
 	if (restarts > 0 || isRetry(step) || flow.tries > 1 || flow.as === 'loop') return [];
 	if (flow.extra !== undefined || node !== MAKE || estimatedCost === undefined) return [];
 	const own = books.charges.filter((charge) => charge.step === number);
-	if (!own.every(({ model }) => PRICE.has(model))) return [];
-	const cost = priceOf(own);
-	const isRight = estimatedCost >= cost - 1e-6 && estimatedCost <= cost + unknownCost + 1e-6;
-	return isRight ? [] : [`${estimatedCost} estimatedCost, and ${cost} was charged`];
+	if (!own.every(({ cost }) => cost !== undefined)) return [];
+	return ofPrices(estimatedCost, own, unknownCost);
 }

@@ -9,9 +9,10 @@ import type { World } from '../world.mjs';
  */
 export function besideAnother([one, other]: [World, World]): World {
 	const isSame = other.seed % 2 > 0;
-	const { ids } = one.service;
+	// Both read one list of models.
+	const { ids, isPricedByRequest } = one.service;
 	const flow = isSame ? one.flow : other.flow;
-	const service = { ...(isSame ? one.service : other.service), ids };
+	const service = { ...(isSame ? one.service : other.service), ids, isPricedByRequest };
 	const account = one.flow.account === 0 ? 1 : 0;
 	const second = { ...other, flow: { ...flow, account }, service } as World;
 	return { ...alone(one), beside: { ...alone(second), begins: one.begins } };
