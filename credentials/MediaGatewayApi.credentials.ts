@@ -17,12 +17,6 @@ import {
 import { isBelow, normalizeUrl } from '../gateway/protocol/url';
 
 /**
- * n8n neither stores nor hands out the value of a field that is not shown: while this is off, the
- * nodes take the defaults.
- */
-const ADVANCED = { displayOptions: { show: { advanced: [true] } } };
-
-/**
  * Not in the list below, because the linter reads "auth" in its name and would have it masked: a
  * masked switch cannot be seen.
  */
@@ -33,7 +27,6 @@ const allowUnauthorizedCerts: INodeProperties = {
 	default: false,
 	description:
 		"Whether to connect even if the gateway's certificate can't be verified. Turn this on only for a gateway in your own network.",
-	...ADVANCED,
 };
 
 /**
@@ -76,14 +69,6 @@ export class MediaGatewayApi implements ICredentialType {
 				'The key from the gateway\'s console. A pasted "Bearer" and spaces around the key are removed.',
 		},
 		{
-			displayName: 'Advanced Settings',
-			name: 'advanced',
-			type: 'boolean',
-			default: false,
-			description:
-				'Whether to set another address for the model list, headers of the message endpoint, or self-signed certificates. If off, the defaults apply.',
-		},
-		{
 			displayName: 'Media URL',
 			name: 'mediaUrl',
 			type: 'string',
@@ -91,7 +76,6 @@ export class MediaGatewayApi implements ICredentialType {
 			placeholder: 'e.g. https://media.example.com',
 			description:
 				'Address of the public model list, if it differs from the Base URL. The key is never sent there.',
-			...ADVANCED,
 		},
 		{
 			displayName: 'Message Authentication',
@@ -104,7 +88,6 @@ export class MediaGatewayApi implements ICredentialType {
 			default: 'authorization',
 			description:
 				'Header in which the message endpoint expects the key. The image endpoints always get "Bearer".',
-			...ADVANCED,
 		},
 		{
 			displayName: 'Version Header Name',
@@ -114,7 +97,6 @@ export class MediaGatewayApi implements ICredentialType {
 			placeholder: 'e.g. anthropic-version',
 			description:
 				'Optional. Name of the version header of the message endpoint. Change it only if your gateway uses another name.',
-			...ADVANCED,
 		},
 		{
 			displayName: 'Version Header Value',
@@ -124,7 +106,6 @@ export class MediaGatewayApi implements ICredentialType {
 			placeholder: 'e.g. 2023-06-01',
 			description:
 				'Optional. Version of the message endpoint. Change it only if your gateway requires another one.',
-			...ADVANCED,
 		},
 		allowUnauthorizedCerts,
 	];

@@ -167,8 +167,9 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 					status: 'Error',
 					message: expect.stringContaining('Allow Self-Signed Certificates'),
 				});
-				const trusting = { ...fields, advanced: true, allowUnauthorizedCerts: true };
-				expect(await test(trusting)).toMatchObject({ status: 'OK' });
+				expect(await test({ ...fields, allowUnauthorizedCerts: true })).toMatchObject({
+					status: 'OK',
+				});
 			} finally {
 				await secure.close();
 			}

@@ -1,6 +1,5 @@
-/** What a person sees first: in the nodes panel, among the options, in the credential. */
+/** What a person sees first: in the nodes panel, among the options. */
 import { sublimeSearch } from '@n8n/utils/search/sublime-search';
-import { NodeHelpers, type ICredentialType, type INodeParameters } from 'n8n-workflow';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtNodes } from './built-nodes.mjs';
@@ -44,25 +43,5 @@ describe('the options', () => {
 		expect(optionNames.slice(0, everyday.length)).toEqual(everyday);
 		const others = optionNames.slice(everyday.length);
 		expect(others).toEqual([...others].sort((one, other) => one.localeCompare(other)));
-	});
-});
-
-describe('the credential', () => {
-	const path = join(root, 'dist/credentials/MediaGatewayApi.credentials.js');
-	const { MediaGatewayApi } = require(path) as { MediaGatewayApi: new () => ICredentialType };
-	const { properties } = new MediaGatewayApi();
-	/** What n8n hands to a node: CredentialsHelper calls this function in this way. */
-	const handedOut = (data: INodeParameters) =>
-		Object.keys(NodeHelpers.getNodeParameters(properties, data, true, false, null, null)!);
-
-	test('shows five of its fields only if they are wanted, and only then they count', () => {
-		const set = { baseUrl: 'https://gateway.example.com', mediaUrl: 'https://media.example.com' };
-		const basic = ['baseUrl', 'apiKey', 'advanced'];
-		expect(handedOut(set)).toEqual(basic);
-		expect(handedOut({ ...set, advanced: true })).toEqual([
-			...basic,
-			...['mediaUrl', 'messageAuth', 'versionHeaderName', 'versionHeaderValue'],
-			'allowUnauthorizedCerts',
-		]);
 	});
 });
