@@ -111,7 +111,7 @@ export class MediaGatewayApi implements ICredentialType {
 	];
 
 	/**
-	 * Adds the key to a request, in the form that its path needs (specification, section 5), and only
+	 * Adds the key to a request, in the form that its path needs (docs/protocol.md, "Authentication"), and only
 	 * if the request goes to the gateway itself: also where the HTTP Request node sends it.
 	 */
 	authenticate: IAuthenticate = async (

@@ -1,6 +1,5 @@
 /**
  * What can be set on the embedded gateway, and what it tells about what it received.
- * "Spec" in these comments is the protocol's specification.
  */
 
 /** A group of requests: asynchronous or synchronous image calls, task queries, and so on. */

@@ -36,7 +36,7 @@ const listingPath = '/v1/media/models/';
 const bodyLimit = 64 * 1024 * 1024;
 
 /**
- * Starts an embedded gateway that serves the whole specification on loopback. It listens when the
+ * Starts an embedded gateway that serves the whole protocol (docs/protocol.md) on loopback. It listens when the
  * promise resolves; `close()` also cuts the connections that still wait for a response.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
@@ -128,7 +128,7 @@ function record(app: FastifyInstance, context: ServerContext): void {
 	});
 	app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
 		const status = error.statusCode ?? 500;
-		// The specification knows 400 for every malformed request, 413 and 415 included.
+		// The protocol knows 400 for every malformed request, 413 and 415 included.
 		const refused =
 			error instanceof Refusal ? error : refusal(status < 500 ? 400 : status, error.message);
 		void send(reply, json(refused.body, refused.status, refused.headers), request.record);
@@ -198,7 +198,7 @@ function listing(context: ServerContext, request: FastifyRequest): ParsedRequest
 	const etag = request.headers['if-none-match'];
 	const respond = () => {
 		if (name === undefined) return listModels(context.models, jsonc, etag);
-		// Read from the raw address: a slash that was not encoded is not part of a name (spec 4.7).
+		// Read from the raw address: a slash that was not encoded is not part of a name (docs/protocol.md, "Model list").
 		return oneModel(context.models, name.includes('/') ? name : decoded(name), jsonc, etag);
 	};
 	return { call: 'listing', prompt: '', settled: true, respond };

@@ -13,7 +13,7 @@ export interface Verdict {
 
 /**
  * Plans the test of a key that costs nothing: the query of a task that cannot exist. A wrong key
- * gets 401, a right one 404 (specification, section 7).
+ * gets 401, a right one 404 (docs/protocol.md, "Errors").
  */
 export function planProbe(): RequestPlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
@@ -25,7 +25,7 @@ export function readProbe(outcome: Outcome): Verdict {
 	return verdict(problem, 'The gateway accepts the API key');
 }
 
-/** What the response of the listing (specification, 4.7) says about its address. */
+/** What the response of the listing (docs/protocol.md, "Model list") says about its address. */
 export function readListingProbe(outcome: Outcome): Verdict {
 	const problem = addressProblem(outcome, LISTING) ?? listingProblem(outcome as HttpResponse);
 	return verdict(problem, 'The model list is available');

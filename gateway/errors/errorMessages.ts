@@ -29,7 +29,7 @@ const NOTHING_SENT = " Nothing was sent, and you weren't charged for this reques
 const HOW_TO_FIND_OUT =
 	"The request wasn't sent again, because it may have been accepted and charged. Check the usage log in the gateway's console before you send it again.";
 
-/** Turns an outcome that is no good into the error that a person reads (specification, section 7). */
+/** Turns an outcome that is no good into the error that a person reads (docs/protocol.md, "Errors"). */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	if (plan.paid && !wasNotAccepted(outcome)) {
@@ -56,7 +56,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 /** In characters. */
 const LONGEST_LOCATION = 2000;
 
-/** The ID of a task that was made, out of the address where it can be queried (specification, 4.1). */
+/** The ID of a task that was made, out of the address where it can be queried (docs/protocol.md, "Endpoints"). */
 function idInLocation(location = ''): string | undefined {
 	const path = location.slice(0, LONGEST_LOCATION).split(/[?#]/)[0] ?? '';
 	const id = /\/v1\/images\/(?:generations|edits)\/([^/]{1,400})\/?$/.exec(path)?.[1];
@@ -196,7 +196,7 @@ function howLongToWait({ headers }: HttpResponse): string {
 	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }
 
-/** The errors that the specification lists for the message endpoint (section 7, second table). */
+/** The errors that gateways give at the message endpoint (docs/protocol.md, "Errors"). */
 const MESSAGE_ERRORS: Array<{ httpCode: number; said: RegExp } & Problem> = [
 	{
 		httpCode: 401,

@@ -6,7 +6,7 @@ import { taskName, type KnownTask, type TaskRef, type TaskState } from '../proto
 
 /**
  * The error of a finished task that has no image to show for it, or undefined if it has.
- * (Specification, section 3: images are read only once the task is in the success group.)
+ * (docs/protocol.md, "Task states": images are read only once the task is in the success group.)
  */
 export function taskError(state: TaskState): GatewayError | undefined {
 	if (!isFinished(state.group)) return undefined;

@@ -166,7 +166,7 @@ export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
 	return joined;
 }
 
-/** Plans a message of a chat (specification, 4.4). */
+/** Plans a message of a chat (docs/protocol.md, "Messages"). */
 export function planChat(
 	settings: ChatSettings,
 	{ system, turns }: Conversation,

@@ -8,10 +8,10 @@ export interface Turn {
 	content: string | unknown[];
 }
 
-/** How the thinking is switched (specification, 2.6); `default` sends nothing. */
+/** How the thinking is switched (docs/protocol.md, "Messages"); `default` sends nothing. */
 export type Thinking = 'default' | 'adaptive' | 'disabled' | 'enabled';
 
-/** What a message is made from (specification, 2.6). Undefined fields are not sent. */
+/** What a message is made from (docs/protocol.md, "Messages"). Undefined fields are not sent. */
 export interface MessageRequest {
 	model: string;
 	maxTokens: number;
@@ -30,7 +30,7 @@ export interface MessageRequest {
 }
 
 /**
- * Plans `POST /v1/messages` (specification, 4.4).
+ * Plans `POST /v1/messages` (docs/protocol.md, "Messages").
  *
  * @throws GatewayError if the thinking may take as many tokens as the whole response
  */
@@ -66,7 +66,7 @@ export function planMessage(request: MessageRequest): RequestPlan {
 }
 
 /**
- * Tokens for thinking are part of `max_tokens`, which caps the whole output (specification, 2.6): a
+ * Tokens for thinking are part of `max_tokens`, which caps the whole output (docs/protocol.md, "Messages"): a
  * budget that leaves nothing for the response is refused by gateways, some of which only say 400.
  * Looks at what is sent, which extra fields may have changed.
  */
@@ -82,7 +82,7 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 
 /**
  * What is odd about a request that is sent all the same, as sentences for the user: a model suffix
- * that says the opposite of the switch (specification, 4.6), and the legacy form of thinking (9).
+ * that says the opposite of the switch (docs/protocol.md, "Messages"), and the legacy form of thinking.
  */
 export function messageHints({
 	model,
@@ -106,7 +106,7 @@ export function messageHints({
 
 /**
  * What may have led to a 400, as sentences for the user: whatever is odd about the request, and
- * thinking blocks that came back changed (specification, 2.7).
+ * thinking blocks that came back changed (docs/protocol.md, "Messages").
  *
  * @param refusal the gateway's reason
  */
@@ -125,7 +125,7 @@ export function refusalAdvice(request: MessageRequest, refusal: string): string[
 	return advice;
 }
 
-/** What a message brought (specification, 2.7). */
+/** What a message brought (docs/protocol.md, "Messages"). */
 export interface MessageResponse {
 	/** All text blocks, joined. */
 	text: string;

@@ -19,8 +19,8 @@ export interface StoredTurn {
 const MOST_STORED = 8_000_000;
 
 /**
- * Stores a turn that has to go back as it came: thinking blocks and their signatures (specification,
- * 2.7), which agents do not hand on, and tool calls, which they take apart.
+ * Stores a turn that has to go back as it came: thinking blocks and their signatures (docs/protocol.md,
+ * "Messages"), which agents do not hand on, and tool calls, which they take apart.
  *
  * @param stored the turns so far; it is changed, the oldest are dropped where it grows too large
  * @param turn the response, and in `turns` the conversation that was sent

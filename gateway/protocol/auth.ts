@@ -22,8 +22,8 @@ const AROUND = /[\s\u200b\ufeff"']/;
 
 /**
  * A key without what copying adds: blanks around it, quotes, a pasted `Bearer `. The image
- * endpoints want `Bearer <key>`, the message endpoint wants the bare key (specification, section
- * 5), so the prefix is never part of what is stored.
+ * endpoints want `Bearer <key>`, the message endpoint wants the bare key (docs/protocol.md,
+ * "Authentication"), so the prefix is never part of what is stored.
  */
 export function cleanApiKey(apiKey: unknown): string {
 	if (typeof apiKey !== 'string') return '';
@@ -34,7 +34,7 @@ export function cleanApiKey(apiKey: unknown): string {
 /**
  * What is wrong with a key that was typed in, as a sentence, or undefined if it may be sent.
  * A placeholder is refused here because the gateway would count it as a real, invalid key
- * (specification, section 5, rule 5).
+ * (docs/protocol.md, "Authentication").
  */
 export function apiKeyProblem(apiKey: unknown): string | undefined {
 	const key = cleanApiKey(apiKey);
@@ -52,9 +52,9 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
 }
 
 /**
- * The headers that prove who is asking, chosen by the path (specification, section 5): `Bearer`
- * for images, the bare key or `x-api-key` for messages together with the version header (section
- * 9), nothing for the model listing, and nothing for any address that is not the gateway's own.
+ * The headers that prove who is asking, chosen by the path (docs/protocol.md, "Authentication"): `Bearer`
+ * for images, the bare key or `x-api-key` for messages together with the version header ("Versions"
+ * there), nothing for the model listing, and nothing for any address that is not the gateway's own.
  *
  * @param url the full address of the request
  */

@@ -2,7 +2,7 @@ import { isJsonObject, nonEmptyString } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
 
-/** Fields in which gateways say why something failed; the specification's own first (2.5). */
+/** Fields in which gateways say why something failed; the protocol's own first (docs/protocol.md, "Errors"). */
 const REASON_FIELDS = ['message', 'detail', 'reason', 'fail_reason', 'failure_reason'];
 
 /**
@@ -25,7 +25,7 @@ export function reasonIn(body: unknown): string | undefined {
 export const afterColon = (said: string | undefined): string =>
 	said === undefined ? '' : `: ${said}`;
 
-/** Whether a response is an error in the gateway's own form (specification, 2.5). */
+/** Whether a response is an error in the gateway's own form (docs/protocol.md, "Errors"). */
 export function isGatewayError(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') return false;
 	const error = isJsonObject(outcome.json) ? outcome.json.error : undefined;
@@ -33,8 +33,8 @@ export function isGatewayError(outcome: Outcome): boolean {
 }
 
 /**
- * Whether a response is the gateway's own 404, which says that it does not know a task (specification,
- * section 7). Whatever stands before the gateway also responds with 404 while it is being set up, with a
+ * Whether a response is the gateway's own 404, which says that it does not know a task (docs/protocol.md,
+ * "Errors"). Whatever stands before the gateway also responds with 404 while it is being set up, with a
  * page or a document of its own: that says nothing about the task.
  */
 export function isUnknownTask(outcome: Outcome): boolean {

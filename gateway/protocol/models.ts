@@ -4,7 +4,7 @@ import { pathPart, planGet, type RequestPlan } from './requestPlan';
 /** A value that a parameter of a model may have. */
 export type AllowedValue = string | number | boolean;
 
-/** What the listing says of one model (specification, 2.8). Only the name is certain to be there. */
+/** What the listing says of one model (docs/protocol.md, "Model list"). Only the name is certain to be there. */
 export interface ModelRecord {
 	model: string;
 	/** `image` or `video`. */
@@ -24,7 +24,7 @@ export interface ModelRecord {
 /** Limits of the images that an edit starts from. */
 export interface ReferenceLimits {
 	maxCount?: number;
-	/** MB of 1,000,000 or 1,048,576 bytes: the specification does not say, so the larger counts. */
+	/** MB of 1,000,000 or 1,048,576 bytes: the protocol does not say, so the larger counts. */
 	maxSizeMb?: number;
 	formats?: string[];
 	sourceTypes?: string[];
@@ -38,18 +38,18 @@ export interface Billing {
 	value?: number;
 }
 
-/** The two output formats of the listing (specification, 4.7). JSONC can be asked for in two ways. */
+/** The two output formats of the listing (docs/protocol.md, "Model list"). JSONC can be asked for in two ways. */
 export type ListingFormat = 'json' | 'jsonc';
 
 const LIST_PATH = '/v1/media/models';
 
-/** Plans `GET /v1/media/models` (specification, 4.7). No key is needed, and none is sent. */
+/** Plans `GET /v1/media/models` (docs/protocol.md, "Model list"). No key is needed, and none is sent. */
 export function planModelList(format: ListingFormat = 'json'): RequestPlan {
 	return planListing(LIST_PATH, format);
 }
 
 /**
- * Plans `GET /v1/media/models/{model_name}` (specification, 4.7).
+ * Plans `GET /v1/media/models/{model_name}` (docs/protocol.md, "Model list").
  *
  * @param model the exact name; it is URL-encoded here
  * @throws GatewayError if the name would lead to another path
@@ -119,7 +119,7 @@ export function saysFailure(body: unknown): boolean {
 	return isJsonObject(body) && (body.success === false || body.success === 'false');
 }
 
-/** Whether a response holds what its plan asks for: a list of models, or one (specification, 2.8). */
+/** Whether a response holds what its plan asks for: a list of models, or one (docs/protocol.md, "Model list"). */
 export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
 	const data = isJsonObject(body) ? body.data : undefined;
 	if (!isJsonObject(data)) return false;
@@ -139,7 +139,7 @@ export function suits(record: ModelRecord, mode: string): boolean {
 	return record.modes === undefined || record.modes.length === 0 || record.modes.includes(mode);
 }
 
-/** Whether a model makes videos: it is listed, and there is no endpoint to ask it (specification, 4.1). */
+/** Whether a model makes videos: it is listed, and there is no endpoint to ask it (docs/protocol.md, "Endpoints"). */
 export function makesVideos({ mediaType, modes = [] }: ModelRecord): boolean {
 	if (mediaType !== undefined) return mediaType.trim().toLowerCase() === 'video';
 	return modes.length > 0 && modes.every((mode) => /(^|_)video$/i.test(mode.trim().slice(0, 100)));

@@ -38,7 +38,7 @@ export function speaksOfMoney(message: string): boolean {
 }
 
 /**
- * Whether a 429 speaks of money rather than of the rate (specification, section 7, has one status for
+ * Whether a 429 speaks of money rather than of the rate (docs/protocol.md, "Errors", has one status for
  * both). Only the gateway's own `error.message` counts, and a type or code that says rate limit
  * wins. Where in doubt it is the rate: that costs time at most.
  */

@@ -4,10 +4,10 @@ import { GatewayError, type Problem } from '../util/gatewayError';
 /** What a request is for. The rules of sending again and the error map are kept by call. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
 
-/** The two kinds of image task. Each is queried at its own endpoint (specification, 4.2, rule 1). */
+/** The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints"). */
 export type TaskType = 'generation' | 'edit';
 
-/** The three ways to ask for asynchronous mode (specification, 4.3). */
+/** The three ways to ask for asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
 export type AsyncFlag = 'query' | 'header' | 'body';
 
 /** A request as a value: what would be sent, before anything is sent. */
@@ -45,7 +45,7 @@ export interface FormFile {
 	open: () => AsyncIterable<Uint8Array>;
 }
 
-/** What a generation is made from (specification, 2.3). */
+/** What a generation is made from (docs/protocol.md, "Generation"). */
 export interface GenerationRequest {
 	model: string;
 	prompt: string;
@@ -58,7 +58,7 @@ export interface GenerationRequest {
 	extraFields?: JsonObject;
 }
 
-/** What an edit is made from (specification, 2.4). */
+/** What an edit is made from (docs/protocol.md, "Edit"). */
 export interface EditRequest extends GenerationRequest {
 	/** The images to edit and whatever files go with them, a mask say. */
 	files: FormFile[];
@@ -100,7 +100,7 @@ function bodyOf(request: GenerationRequest, asyncFlag: AsyncFlag | undefined): J
 }
 
 /**
- * Plans `POST /v1/images/generations` (specification, 4.2).
+ * Plans `POST /v1/images/generations` (docs/protocol.md, "Endpoints").
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
@@ -111,7 +111,7 @@ export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag
 }
 
 /**
- * Plans `POST /v1/images/edits` (specification, 2.4 and 4.2).
+ * Plans `POST /v1/images/edits` (docs/protocol.md, "Edit" and "Endpoints").
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
@@ -173,7 +173,7 @@ export function planGet(
 }
 
 /**
- * Plans `GET /v1/images/{generations|edits}/{task_id}` (specification, 4.2).
+ * Plans `GET /v1/images/{generations|edits}/{task_id}` (docs/protocol.md, "Endpoints").
  *
  * @throws GatewayError if the ID would lead to another path
  */

@@ -1,5 +1,5 @@
 /**
- * The states of an image task (specification, section 3): four groups, nine spellings. This is the
+ * The states of an image task (docs/protocol.md, "Task states"): four groups, nine spellings. This is the
  * only place that knows them; a new spelling is one word here.
  */
 const STATUS_GROUPS = {

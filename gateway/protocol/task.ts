@@ -16,7 +16,7 @@ export interface TaskRef {
 /** A task by the name under which its own endpoint knows it. */
 export type KnownTask = Required<TaskRef>;
 
-/** One image of a result (specification, 2.1). */
+/** One image of a result (docs/protocol.md, "Image result"). */
 export interface ImageResult {
 	url: string;
 }
@@ -24,7 +24,7 @@ export interface ImageResult {
 /** Whether an image came inside the response: it has no address but its own bytes. */
 export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
 
-/** What a task query says (specification, 2.1, 2.2 and section 3). */
+/** What a task query says (docs/protocol.md, "Image result", "Task" and "Task states"). */
 export interface TaskState extends KnownTask {
 	status: string;
 	group: StatusGroup;
@@ -39,7 +39,7 @@ export interface TaskState extends KnownTask {
 }
 
 /**
- * The images of a response: every `data[].url` (specification, 2.1), in order. Also takes a single
+ * The images of a response: every `data[].url` (docs/protocol.md, "Image result"), in order. Also takes a single
  * object in place of the list, and images that come inside (`b64_json`), which some gateways send
  * when asked to by `response_format`.
  */
@@ -72,11 +72,11 @@ function imageAt(text: string): ImageResult {
 	return { url: url.replace(/^data:/i, 'data:') };
 }
 
-/** Under which names a task's ID comes: the specification's own (2.2), and what others call it. */
+/** Under which names a task's ID comes: the protocol's own (docs/protocol.md, "Task"), and what others call it. */
 const ID_FIELDS = ['id', 'task_id', 'taskId'];
 
 /**
- * The ID in the response to a submit (specification, 2.2), or undefined if there is none. What was
+ * The ID in the response to a submit (docs/protocol.md, "Task"), or undefined if there is none. What was
  * paid for must not be out of reach because a gateway wraps it up or names it otherwise.
  */
 export function readTaskId(body: JsonObject): string | undefined {

@@ -1,5 +1,5 @@
 /**
- * The endpoints below `/v1` (specification, 4.1): people paste the address of one where that of the
+ * The endpoints below `/v1` (docs/protocol.md, "Endpoints"): people paste the address of one where that of the
  * gateway is meant. Behind some stands
  * a task ID or a model name.
  */
@@ -12,7 +12,7 @@ export const parseUrl = (address: string, base?: string): URL | undefined =>
 
 /**
  * The address of a gateway as the plans expect it: no trailing slash, no `/v1` at its end (the
- * specification, section 9, puts every path below `/v1`, and the plans name it). A path is kept,
+ * docs/protocol.md, "Endpoints", puts every path below `/v1`, and the plans name it). A path is kept,
  * also one that has a `/v1` in it. Query and fragment belong to no request, and are left out.
  *
  * So are a user name and a password: the HTTP client would make an `Authorization` header of them

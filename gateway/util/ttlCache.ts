@@ -4,7 +4,7 @@ export interface Kept<T> {
 	keepMs: number;
 }
 
-/** A change to the listing is visible within this time (specification, 4.7), the gateway's caches included. */
+/** A change to the listing is visible within this time (docs/protocol.md, "Model list"), the gateway's caches included. */
 const LONGEST_MS = 60_000;
 
 /** Shares responses that are there for as long as each may be kept, and those that are on their way. */

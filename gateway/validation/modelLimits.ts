@@ -23,11 +23,11 @@ export interface Violation {
 	allowed: string;
 }
 
-/** The specification says "MB" and no more: the larger of the two counts, so that nothing fit is refused. */
+/** The protocol says "MB" and no more: the larger of the two counts, so that nothing fit is refused. */
 const MB = 1024 * 1024;
 
 /**
- * What a request asks of a model that the model does not offer (specification, 2.8). What the
+ * What a request asks of a model that the model does not offer (docs/protocol.md, "Model list"). What the
  * gateway does not publish is not checked.
  */
 export function checkRequest(record: ModelRecord, request: CheckedRequest): Violation[] {
@@ -100,7 +100,7 @@ function checkImages(
 		);
 		check(isFormat, `The format of ${fileName}`, mimeType, listed(formats));
 	}
-	// An edit uploads a file (specification, 2.4). Whoever takes addresses only, takes no file.
+	// An edit uploads a file (docs/protocol.md, "Edit"). Whoever takes addresses only, takes no file.
 	const takesFiles = sourceTypes.length === 0 || sourceTypes.some((type) => !/^url$/i.test(type));
 	check(takesFiles, 'The source of the image', 'a file', listed(sourceTypes));
 	return violations;

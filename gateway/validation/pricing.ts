@@ -2,7 +2,7 @@ import type { Billing } from '../protocol/models';
 
 /**
  * What a request will cost, in the currency of the gateway, where a fixed price per image or
- * request is published (specification, 2.8); undefined otherwise: a ratio is no price.
+ * request is published (docs/protocol.md, "Model list"); undefined otherwise: a ratio is no price.
  *
  * @param images how many images it asks for
  */
@@ -29,7 +29,7 @@ export function rounded(amount: number): number {
 
 /**
  * What a model costs, in words; a multiplier is never shown as a price. Undefined if unknown. No
- * currency: the listing publishes none (specification, 2.8).
+ * currency: the listing publishes none (docs/protocol.md, "Model list").
  */
 export function priceInWords(billing: Billing | undefined): string | undefined {
 	if (billing?.value === undefined) return undefined;

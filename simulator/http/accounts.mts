@@ -12,7 +12,7 @@ const accounts = new Map([
 ]);
 
 /**
- * Account of an image submit or query: `Authorization: Bearer <API_KEY>` (spec section 5).
+ * Account of an image submit or query: `Authorization: Bearer <API_KEY>` (docs/protocol.md, "Authentication").
  * Throws a 401 for anything else.
  */
 export function imageAccount(headers: IncomingHttpHeaders): string {

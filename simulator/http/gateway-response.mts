@@ -8,7 +8,7 @@ export interface GatewayResponse {
 	headers?: Record<string, string>;
 }
 
-/** A refusal that becomes a response: spec section 7. */
+/** A refusal that becomes a response: docs/protocol.md, "Errors". */
 export class Refusal extends Error {
 	constructor(
 		readonly status: number,

@@ -10,7 +10,7 @@ import { promptDirectives } from './prompt-directives.mjs';
 import { outcome, type Task, type TaskKind } from './task-store.mjs';
 import { readForm, recorded, type Form } from './upload-form.mjs';
 
-/** `POST /v1/images/generations` (spec 4.2). */
+/** `POST /v1/images/generations` (docs/protocol.md, "Endpoints"). */
 export function generate(
 	context: ServerContext,
 	request: FastifyRequest,
@@ -22,7 +22,7 @@ export function generate(
 	return order(context, request, record, 'generation', asynchronous, fields, () => undefined);
 }
 
-/** `POST /v1/images/edits` (spec 4.2): a form with one or more pictures. */
+/** `POST /v1/images/edits` (docs/protocol.md, "Endpoints"): a form with one or more pictures. */
 export async function edit(
 	context: ServerContext,
 	request: FastifyRequest,
@@ -53,7 +53,7 @@ export function query(
 		settled,
 		respond: () => {
 			record.account = imageAccount(request.headers);
-			// The other kind's and the other account's tasks do not exist here (spec 4.2, rules 1-3).
+			// The other kind's and the other account's tasks do not exist here (docs/protocol.md, "Endpoints").
 			if (task === undefined || task.kind !== kind || task.account !== record.account) {
 				throw refusal(404, `task ${id} does not exist`);
 			}
@@ -71,7 +71,7 @@ export function download(context: ServerContext, request: FastifyRequest): Parse
 	return { call: 'download', prompt, settled: true, respond: () => context.images.respond(id) };
 }
 
-/** The three forms of asking for a task (spec 4.3). */
+/** The three forms of asking for a task (docs/protocol.md, "Asynchronous mode"). */
 function asksAsync(request: FastifyRequest, inBody: boolean): boolean {
 	const inQuery = (request.query as Record<string, unknown>).async;
 	const inHeader = request.headers['x-async'];
@@ -117,7 +117,7 @@ function order(
 		}
 		const model = checked.model.model;
 		const { id } = context.tasks.add({ kind, account, model, prompt, images });
-		// Whatever comes later, a new task is queued (spec section 3, rule 1).
+		// Whatever comes later, a new task is queued (docs/protocol.md, "Task states").
 		return json({ id, status: 'queued' });
 	};
 	const prompt = typeof fields.prompt === 'string' ? fields.prompt : '';

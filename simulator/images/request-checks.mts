@@ -63,7 +63,7 @@ function checkParameters(fields: Record<string, unknown>, model: MediaModel): vo
 	}
 }
 
-/** Checks the uploaded pictures of an edit against the model's limits (spec 2.8). */
+/** Checks the uploaded pictures of an edit against the model's limits (docs/protocol.md, "Model list"). */
 export function checkUploads(files: readonly Upload[], model: MediaModel): Upload[] {
 	const images = files.filter(({ field }) => field === 'image' || field === 'image[]');
 	if (images.length === 0) throw refusal(400, 'image is required: a file part named image');

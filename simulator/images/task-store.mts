@@ -62,7 +62,7 @@ export class TaskStore {
 		return this.now() - task.createdAt >= task.lifetime;
 	}
 
-	/** The spelling of its status at this moment (spec section 3). */
+	/** The spelling of its status at this moment (docs/protocol.md, "Task states"). */
 	status(task: Task, settled = this.settled(task)): string {
 		if (settled) return task.final;
 		const open = this.options.statuses?.length ? this.options.statuses : defaultStatuses;

@@ -13,7 +13,7 @@ import { readReasoning } from './reasoning.mjs';
 
 const version = '2023-06-01';
 
-/** `POST /v1/messages` (spec 2.6, 2.7, 4.4). */
+/** `POST /v1/messages` (docs/protocol.md, "Messages"). */
 export function message(
 	context: ServerContext,
 	request: FastifyRequest,
@@ -41,7 +41,7 @@ export function message(
 	return { call: 'message', prompt, settled: true, respond };
 }
 
-/** The vendor word in the header's name is anyone's; its value is not (spec section 9). */
+/** The vendor word in the header's name is anyone's; its value is not (docs/protocol.md, "Versions"). */
 function checkVersion(headers: IncomingHttpHeaders): void {
 	const named = Object.entries(headers).filter(([name]) => /.-version$/.test(name));
 	// Clients have version headers of their own, such as that of their package.

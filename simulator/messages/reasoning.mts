@@ -34,7 +34,7 @@ const models: Record<string, ReasoningModel> = {
 	'reason-next': { display: 'omitted', efforts, sampling: false, legacy: false },
 };
 
-/** Checks the model, its suffix, `thinking`, `output_config` and the sampling fields (spec 2.6, 4.6). */
+/** Checks the model, its suffix, `thinking`, `output_config` and the sampling fields (docs/protocol.md, "Messages"). */
 export function readReasoning(body: Record<string, unknown>, maxTokens: number): Reasoning {
 	const name = typeof body.model === 'string' ? body.model : '';
 	const [, base = name, suffix] = /^(.*?)-(thinking|nothinking)$/.exec(name) ?? [];

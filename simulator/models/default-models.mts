@@ -1,4 +1,4 @@
-/** A record of the capability listing (spec 2.8); all but the first two may be absent. */
+/** A record of the capability listing (docs/protocol.md, "Model list"); all but the first two may be absent. */
 export interface MediaModel {
 	model: string;
 	media_type: 'image' | 'video';

@@ -13,7 +13,7 @@ const comments: Record<string, string> = {
 	billing: 'price: fixed; ratio: multiplier',
 };
 
-/** Whether the commented variant is wanted: by query or by header (spec 4.7). */
+/** Whether the commented variant is wanted: by query or by header (docs/protocol.md, "Model list"). */
 export function wantsJsonc(query: Record<string, unknown>, headers: IncomingHttpHeaders): boolean {
 	return query.format === 'jsonc' || /application\/jsonc/i.test(headers.accept ?? '');
 }

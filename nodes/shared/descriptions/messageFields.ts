@@ -2,7 +2,7 @@ import type { INodeProperties } from 'n8n-workflow';
 import { messageModelHint } from './builderHints';
 
 /**
- * The model of the message endpoint: free text, because no listing has it (specification, 2.8: images
+ * The model of the message endpoint: free text, because no listing has it (docs/protocol.md, "Model list": images
  * and videos). Names that worked before are not offered: a gateway may have closed them, and another
  * account may not have them.
  */
@@ -20,7 +20,7 @@ export const messageModelField: INodeProperties = {
 };
 
 /**
- * The length of a response, and the switch for thinking (specification, 2.6 and 4.4).
+ * The length of a response, and the switch for thinking (docs/protocol.md, "Messages").
  *
  * @param description of the length
  */

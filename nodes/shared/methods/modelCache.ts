@@ -27,7 +27,7 @@ const cache = new TtlCache<HttpResponse>(() => performance.now());
 
 /**
  * The response to a listing request, kept by its full address, format and account for as long as it
- * says (specification, 4.7: a change is visible within 60 s): a batch, and all nodes of this process,
+ * says (docs/protocol.md, "Model list": a change is visible within 60 s): a batch, and all nodes of this process,
  * ask once. By account, because the rate limits are those of the account that asks.
  *
  * @param asker shares its requests that are under way with nobody: others may wait longer, or be stopped

@@ -68,7 +68,7 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 const BY_NAME = "use 'Parameters by Name' in the options.";
 
 /**
- * The form of the chosen model: one field for each of its parameters (specification, 2.8).
+ * The form of the chosen model: one field for each of its parameters (docs/protocol.md, "Model list").
  *
  * The editor replaces the form that a node holds by what comes from here, and deletes the values of
  * fields that are gone. So a model that is not in the listing (closed for an hour, or an example on

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../gateway/util/json';
 import type { ItemParameters } from './itemParameters';
 import { readerOf } from './requestFields';
 
-/** What the Message node and the chat model set alike (specification, 2.6). */
+/** What the Message node and the chat model set alike (docs/protocol.md, "Messages"). */
 export type MessageSettings = Omit<MessageRequest, 'messages' | 'system' | 'extraFields'>;
 
 const MAX_TOKENS = 4096;

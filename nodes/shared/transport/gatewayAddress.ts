@@ -51,7 +51,7 @@ export interface RunLimits {
  * Reads where the gateway is, and refuses a credential that cannot work before anything is sent.
  *
  * @param node for its errors
- * @param needsKey false for the public listing, which takes none (specification, section 5)
+ * @param needsKey false for the public listing, which takes none (docs/protocol.md, "Authentication")
  * @throws NodeOperationError that names the field to correct
  */
 export function readAddress(

@@ -38,7 +38,7 @@ export class InvalidBodyError extends Error {
 }
 
 /**
- * Makes the body of a multipart request (specification, 4.2); anew for each attempt.
+ * Makes the body of a multipart request (docs/protocol.md, "Endpoints"); anew for each attempt.
  *
  * @returns `close` is to be called when the attempt is over: it closes the files that were not read
  *   to their end

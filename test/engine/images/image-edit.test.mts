@@ -250,7 +250,7 @@ describe('what comes out', () => {
 		}
 		expect(items[0]!.json.taskType).toBe(mode === 'wait' ? 'edit' : undefined);
 		expect(gateway.paid).toBe(2);
-		// An edit is asked for at its own address (specification, 4.2).
+		// An edit is asked for at its own address (docs/protocol.md, "Endpoints").
 		const polls = gateway.requests.filter(({ call }) => call === 'poll');
 		expect(polls.every(({ path }) => path.startsWith('/v1/images/edits/'))).toBe(true);
 		expect(polls.length > 0).toBe(mode === 'wait');

@@ -37,7 +37,7 @@ const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string =
 	return `${problem.message} | ${problem.description}`;
 };
 
-describe('the statuses of the specification', () => {
+describe('the statuses of the protocol', () => {
 	test.each<[string, RequestPlan, Outcome, RegExp]>([
 		[
 			'400',

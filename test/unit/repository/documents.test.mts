@@ -242,6 +242,22 @@ describe('the other papers', () => {
 		);
 	});
 
+	test('comments cite headings that docs/protocol.md has', () => {
+		const headings = [...read('docs/protocol.md').matchAll(/^## (.+)$/gm)].map(([, text]) => text!);
+		const sources = ['gateway', 'nodes', 'credentials', 'simulator'].flatMap((folder) =>
+			['.ts', '.mts'].flatMap((extension) => sourcesIn(join(root, folder), extension)),
+		);
+		const cited = sources.flatMap((file) => {
+			const text = readFileSync(file, 'utf8').replace(/\n\s*(\*|\/\/)/g, ' ');
+			const found = text.matchAll(/protocol\.md,((?:(?: |, | and )+"[^"]+")+)/g);
+			return [...found].flatMap(([, names]) =>
+				[...names!.matchAll(/"([^"]+)"/g)].map(([, heading]) => ({ file, heading: heading! })),
+			);
+		});
+		expect(cited.length).toBeGreaterThan(50);
+		expect(cited.filter(({ heading }) => !headings.includes(heading))).toEqual([]);
+	});
+
 	test('docs/architecture.md names every folder', () => {
 		const text = read('docs/architecture.md');
 		const folders = ['credentials', 'gateway', 'nodes', 'simulator', 'examples', 'demo', 'test'];
