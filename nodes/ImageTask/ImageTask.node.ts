@@ -54,7 +54,14 @@ export class ImageTask implements INodeType {
 		properties: [
 			...taskFields,
 			...downloadFieldsFor(),
-			optionsField(['concurrency', 'fileName', 'maxDownloadMb', 'requestsPerSecond', 'timeout']),
+			optionsField([
+				'concurrency',
+				'fileName',
+				'includeInputFields',
+				'maxDownloadMb',
+				'requestsPerSecond',
+				'timeout',
+			]),
 		],
 	};
 
@@ -110,20 +117,23 @@ async function taskItem(
 	const shown = group === 'success' ? images : [];
 	const binary = await imageBinaries(run, shown, { ...known, taskId }, target);
 	return {
-		json: withoutUndefined({
-			taskId,
-			taskType,
-			status,
-			statusGroup: group,
-			...known,
-			estimatedCost: costOf(known, shown.length),
-			finished: isFinished(group),
-			succeeded: group === 'success',
-			images: shown.map(shownImage),
-			error: error?.message,
-			// An agent pays for every word that it reads, and has read these already.
-			response: run.isTool ? undefined : withoutInlineImages(response),
-		}) as IDataObject,
+		json: {
+			...target.inputFields,
+			...(withoutUndefined({
+				taskId,
+				taskType,
+				status,
+				statusGroup: group,
+				...known,
+				estimatedCost: costOf(known, shown.length),
+				finished: isFinished(group),
+				succeeded: group === 'success',
+				images: shown.map(shownImage),
+				error: error?.message,
+				// An agent pays for every word that it reads, and has read these already.
+				response: run.isTool ? undefined : withoutInlineImages(response),
+			}) as IDataObject),
+		},
 		...(binary === undefined ? {} : { binary }),
 		pairedItem: { item: target.itemIndex },
 	};

@@ -50,7 +50,15 @@ export class ImageWait implements INodeType {
 			},
 			...downloadFieldsFor(),
 			optionsField(
-				['addSummary', 'concurrency', 'fileName', 'maxDownloadMb', 'requestsPerSecond', 'timeout'],
+				[
+					'addSummary',
+					'concurrency',
+					'fileName',
+					'includeInputFields',
+					'maxDownloadMb',
+					'requestsPerSecond',
+					'timeout',
+				],
 				[
 					{
 						displayName: 'On Timeout',

@@ -56,7 +56,8 @@ export class Budget {
 	/** What sending all requests of a dry run would meet, in one line each; for all of its items. */
 	describeDry(): { summary: string; violations: string[] } | undefined {
 		const { requests, priced, cost } = this.dry;
-		if (requests === 0) return undefined;
+		// The item of a single request says as much.
+		if (requests === 0 || (requests === 1 && !this.isSet)) return undefined;
 		const refusal = this.refusal(cost, requests);
 		const count = requests === 1 ? '1 request' : `${requests} requests`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;

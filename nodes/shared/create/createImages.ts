@@ -30,7 +30,7 @@ import { addHints, openRun, type Run } from '../run/runContext';
 import { addCost, addImages, addReused, costOf } from '../run/tally';
 import { openProgress, type Progress } from '../suspend/progress';
 import { readParkAfter, suspend } from '../suspend/suspend';
-import { taskItem } from '../tasks/taskReference';
+import { shownParameters, taskItem } from '../tasks/taskReference';
 import { createTaskWaiter, type TaskWait, type WaitForTask } from '../tasks/taskWaiter';
 import { Budget } from './budget';
 import { Checker, type Checked, type ImageRequest } from './modelChecks';
@@ -196,7 +196,8 @@ async function prepareItem<R extends ImageRequest>(
 	if (unpriced !== undefined) throw unpriced;
 	budget.expect(itemIndex, estimatedCost);
 	const { model, prompt } = request;
-	const facts = { model, prompt, estimatedCost, pricePerImage };
+	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
+	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
 	return async () => await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
 }
 
@@ -246,7 +247,7 @@ async function createItem<R extends ImageRequest>(
 	const asked = { ...item.facts, ...(paid.facts && withoutUndefined(paid.facts)) };
 	const facts = { ...asked, estimatedCost, pricePerImage };
 	batch.asked[itemIndex] = { model: facts.model, prompt: facts.prompt };
-	const submitted = paid.task && taskItem(paid.task, facts, itemIndex);
+	const submitted = paid.task && taskItem(paid.task, facts, target);
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
 	if (mode === 'submit' && submitted !== undefined) return [submitted];
 	return await collectImages(batch, paid, { ...item, facts }, reused);

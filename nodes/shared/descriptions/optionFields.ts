@@ -66,6 +66,13 @@ const OPTIONS = {
 			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 0; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
+	includeInputFields: {
+		displayName: 'Include Input Fields',
+		type: 'boolean',
+		default: false,
+		description:
+			"Whether to add the fields of the input item to each output item. The node's own fields win.",
+	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
 		type: 'number',
@@ -167,7 +174,16 @@ export type OptionName = keyof typeof OPTIONS;
 export const IMAGE_OPTIONS = Object.keys(OPTIONS) as OptionName[];
 
 /** What most workflows set, in this order. n8n's editor lists options as they stand here. */
-const EVERYDAY = ['n', 'fileName', 'budget', 'maxWait', 'system', 'history', 'onTimeout'];
+const EVERYDAY = [
+	'n',
+	'fileName',
+	'budget',
+	'maxWait',
+	'includeInputFields',
+	'system',
+	'history',
+	'onTimeout',
+];
 
 /** An option of other nodes, where it is a parameter of its own. */
 export function optionAsField(name: OptionName): INodeProperties {

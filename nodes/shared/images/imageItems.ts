@@ -1,4 +1,5 @@
 import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { deepCopy } from 'n8n-workflow';
 import { fillFileName } from '../../../gateway/util/fileName';
 import { finiteNumber } from '../../../gateway/util/json';
 import { LruMap } from '../../../gateway/util/lruMap';
@@ -36,6 +37,8 @@ export interface ImageTarget {
 	download: boolean;
 	binaryPropertyName: string;
 	maxMb: number;
+	/** Fields of the input item that each output item gets, too. */
+	inputFields?: IDataObject;
 	/** How the files are called; undefined: as their addresses suggest. */
 	naming?: FileNaming;
 }
@@ -55,8 +58,15 @@ export function readTarget(item: ItemParameters): ImageTarget {
 		download: item.switch('download', 'Download', true),
 		binaryPropertyName: readOutputField(item),
 		maxMb: item.options.number('maxDownloadMb'),
+		inputFields: readInputFields(item),
 		naming: readFileNaming(item),
 	};
+}
+
+/** The input item's fields, where they are wanted; not `error`, which n8n takes for a failed item. */
+function readInputFields(item: ItemParameters): IDataObject | undefined {
+	if (!item.options.switch('includeInputFields', 'Include Input Fields', false)) return undefined;
+	return withoutUndefined(deepCopy({ ...item.input?.json, error: undefined })) as IDataObject;
 }
 
 /** @throws NodeOperationError if an expression gives something that no field can be called */
@@ -138,17 +148,21 @@ export async function imageItems(
 			const file = await fileOf(image, index);
 			const shown = isInline(image) && !isTool ? {} : shownImage(image);
 			return {
-				json: withoutUndefined({
-					...shown,
-					index,
-					model,
-					created,
-					taskId,
-					taskType,
-					status,
-					prompt,
-					estimatedCost: costShare(cost, index, images.length),
-				}) as IDataObject,
+				json: {
+					...target.inputFields,
+					...(withoutUndefined({
+						prompt,
+						model,
+						parameters: isTool ? undefined : facts.parameters,
+						estimatedCost: costShare(cost, index, images.length),
+						status,
+						taskId,
+						taskType,
+						created,
+						...shown,
+						index,
+					}) as IDataObject),
+				},
 				...(file === undefined ? {} : { binary: { [target.binaryPropertyName]: file } }),
 				pairedItem: { item: target.itemIndex },
 			};

@@ -25,13 +25,12 @@ import {
  * Parameters and options that say how a result is checked, waited for and output. All others shape the
  * request; one that is missing here is taken to shape it, too.
  */
-export const NOT_OF_THE_REQUEST = new Set(
-	[
-		'addSummary asyncFlag binaryPropertyName budget checkLimits concurrency download dryRun fileName',
-		'maxDownloadMb maxWait mode onTimeout parkAfter pollInterval requestsPerSecond simplify',
-		'surviveRestarts timeout syncNotice taskNotice waitNotice',
-	].flatMap((names) => names.split(' ')),
-);
+// prettier-ignore
+export const NOT_OF_THE_REQUEST = new Set([
+	'addSummary', 'asyncFlag', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download',
+	'dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode', 'onTimeout',
+	'parkAfter', 'pollInterval', 'requestsPerSecond', 'simplify', 'surviveRestarts', 'timeout',
+]);
 
 /** When an earlier payment is for a request: if it has the same key, the first of these that fits. */
 const SAME_REQUEST: Array<(request: PaidRequest) => string> = [

@@ -40,6 +40,8 @@ export function problemOf(error: unknown): Problem {
 export type RequestFacts = {
 	model?: string;
 	prompt?: string;
+	/** What else was sent, by which the image can be made again. */
+	parameters?: IDataObject;
 	/** Of the request, for as many images as it asks for; in the gateway's currency. */
 	estimatedCost?: number;
 	/** Where the model is priced by the image: the cost then follows from the images that come. */

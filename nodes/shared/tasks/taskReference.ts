@@ -1,8 +1,15 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { deepCopy } from 'n8n-workflow';
 import { pathPart, withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
 import type { TaskRef } from '../../../gateway/protocol/task';
-import { finiteNumber, nonEmptyString } from '../../../gateway/util/json';
+import {
+	finiteNumber,
+	isJsonObject,
+	nonEmptyString,
+	type JsonObject,
+} from '../../../gateway/util/json';
+import type { ImageTarget } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { RequestFacts } from '../run/nodeErrors';
 
@@ -41,6 +48,7 @@ export function knownFacts({ input }: ItemParameters): RequestFacts {
 	return {
 		model: nonEmptyString(json.model),
 		prompt: nonEmptyString(json.prompt),
+		parameters: isJsonObject(json.parameters) ? shownParameters(json.parameters) : undefined,
 		estimatedCost: amount(json.estimatedCost),
 		pricePerImage: amount(json.pricePerImage),
 	};
@@ -64,13 +72,29 @@ export function ageOf({ submittedAt = '' }: SubmittedTask): number | undefined {
 /** What one task is known by: a generation and an edit may have one ID. */
 export const taskKey = ({ taskId, taskType }: TaskRef): string => `${taskType ?? 'any'} ${taskId}`;
 
+/** In characters, as JSON: longer values of a parameter would be stored with every image. */
+const LONGEST_PARAMETER = 500;
+
+/** Fields of a request that an item tells of elsewhere, or that say nothing about the image. */
+const NO_PARAMETERS = ['model', 'prompt', 'n', 'response_format', 'async'];
+
+/** The parameters of a request as an item shows them; undefined without any. */
+export function shownParameters(fields: JsonObject): IDataObject | undefined {
+	const shown = Object.entries(fields).filter(([name, value]) => {
+		const text = JSON.stringify(value) ?? '';
+		return !NO_PARAMETERS.includes(name) && text !== '' && text.length <= LONGEST_PARAMETER;
+	});
+	return shown.length === 0 ? undefined : (deepCopy(Object.fromEntries(shown)) as IDataObject);
+}
+
 /** A task that is not finished, in the form in which Image Wait and Image Task take it. */
 export function taskItem(
 	{ taskId, taskType, status, submittedAt }: SubmittedTask,
 	facts: RequestFacts,
-	itemIndex: number,
+	{ itemIndex, inputFields }: Pick<ImageTarget, 'itemIndex' | 'inputFields'>,
 ): INodeExecutionData {
 	const group = status === undefined ? undefined : statusGroup(status);
 	const json = { taskId, taskType, status, statusGroup: group, submittedAt, ...facts };
-	return { json: withoutUndefined(json) as IDataObject, pairedItem: { item: itemIndex } };
+	const own = withoutUndefined(json) as IDataObject;
+	return { json: { ...inputFields, ...own }, pairedItem: { item: itemIndex } };
 }

@@ -293,4 +293,4 @@ export function tasksInWords(entries: WaitEntry[]): string {
 
 /** A task that is still open, in the form in which Image Wait and Image Task take it. */
 export const openItem = ({ task, facts, target }: TaskWait): INodeExecutionData =>
-	taskItem(task, facts, target.itemIndex);
+	taskItem(task, facts, target);

@@ -69,8 +69,10 @@ function typeOf(value: unknown): string {
 	return Number.isInteger(value) ? 'integer' : typeof value;
 }
 
+const SIZE = { prompt: 'a fox', options: { extraFields: { size: '512x512' } } };
+
 const creations = (node: NodeName, parameters: IDataObject): Runs =>
-	['sync', 'wait', 'submit'].map((mode) => [node, { prompt: 'a fox', ...parameters, mode }]);
+	['sync', 'wait', 'submit'].map((mode) => [node, { ...SIZE, ...parameters, mode }]);
 
 test('Image Generation', async () => {
 	const declared = outputOf('imageGeneration');
@@ -87,7 +89,7 @@ test('Image Edit', async () => {
 
 /** Items of tasks that a node has submitted. */
 const submitted = async (...prompts: string[]): Promise<IDataObject[]> =>
-	await itemsOf(prompts.map((prompt) => ['imageGeneration', { prompt, mode: 'submit' }]));
+	await itemsOf(prompts.map((prompt) => ['imageGeneration', { ...SIZE, prompt, mode: 'submit' }]));
 
 test('Image Task', async () => {
 	const declared = outputOf('imageTask');

@@ -35,8 +35,11 @@ describe("the nodes panel's search", () => {
 
 describe('the options', () => {
 	test.each([
-		['ImageGeneration', ['Number of Images', 'File Name', 'Budget', 'Max Wait (Seconds)']],
-		['ImageWait', ['File Name', 'On Timeout']],
+		[
+			'ImageGeneration',
+			['Number of Images', 'File Name', 'Budget', 'Max Wait (Seconds)', 'Include Input Fields'],
+		],
+		['ImageWait', ['File Name', 'Include Input Fields', 'On Timeout']],
 		['Message', ['System Prompt', 'History']],
 	])('of %s begin with the everyday ones', (className, everyday) => {
 		const { optionNames } = node(className);
