@@ -55,7 +55,7 @@ export class MediaGatewayApi implements ICredentialType {
 			required: true,
 			placeholder: 'e.g. https://gateway.example.com',
 			description:
-				'Address of the image and message endpoints, with or without a trailing slash or "/v1"',
+				'Address of the image and message endpoints, with or without a trailing slash or "/v1". The documentation has an embedded gateway to try the nodes without an account.',
 		},
 		{
 			displayName: 'API Key',
@@ -66,7 +66,7 @@ export class MediaGatewayApi implements ICredentialType {
 			required: true,
 			placeholder: 'e.g. sk-…',
 			description:
-				'The key from the gateway\'s console. A pasted "Bearer" and spaces around the key are removed.',
+				'The key from the gateway\'s console, usually on a page called API Keys. A pasted "Bearer" and spaces around the key are removed.',
 		},
 		{
 			displayName: 'Media URL',
