@@ -141,6 +141,9 @@ function fileNamedBy(value: unknown): FileRef | undefined {
 const labelOf = (file: FileRef, parameter: string): string =>
 	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
+/** More than any model takes; all of them are downloaded before anything is sent. */
+const MOST_URLS = 100;
+
 function readUrls(item: ItemParameters): string[] {
 	const given = item.value('imageUrl');
 	const listed: unknown[] = Array.isArray(given) ? given : [];
@@ -150,6 +153,12 @@ function readUrls(item: ItemParameters): string[] {
 			? lines.join('\n')
 			: item.text('imageUrl', 'Image URL', 'Enter the web address of the image to edit.');
 	const urls = typed.split(/\s+/).filter((url) => url !== '');
+	if (urls.length > MOST_URLS) {
+		throw item.error(
+			`'Image URL' has ${urls.length} addresses`,
+			`At most ${MOST_URLS} are possible. Nothing was sent.`,
+		);
+	}
 	if (!urls.every((url) => /^(https?:\/\/|data:image\/)/i.test(url))) {
 		throw item.error(
 			"'Image URL' is not a web address",

@@ -185,7 +185,7 @@ async function prepareItem<R extends ImageRequest>(
 		return async () => {
 			const overBudget = budget.describeDry()?.violations ?? [];
 			const violations = [...checked.violations, unpriced, overBudget].flat();
-			return [dryRunItem(plan, url, { ...checked, violations }, itemIndex)];
+			return [dryRunItem(plan, url, { ...checked, violations }, target)];
 		};
 	}
 	// Neither what the listing makes of a request nor the mode changes what is bought.
@@ -206,7 +206,7 @@ function dryRunItem(
 	{ method, headers, body, form }: RequestPlan,
 	url: string,
 	{ violations, estimatedCost }: { violations: string[]; estimatedCost?: number },
-	itemIndex: number,
+	{ itemIndex, inputFields }: ImageTarget,
 ): INodeExecutionData {
 	const files = form?.files.map(({ name, fileName, mimeType, size }) => ({
 		name,
@@ -222,13 +222,9 @@ function dryRunItem(
 		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
 	};
 	const checks = { passed: violations.length === 0, violations };
+	const own = { dryRun: true, request: withoutInlineImages(withoutUndefined(request)), checks };
 	return {
-		json: withoutUndefined({
-			dryRun: true,
-			request: withoutInlineImages(withoutUndefined(request)),
-			checks,
-			estimatedCost,
-		}) as IDataObject,
+		json: { ...inputFields, ...(withoutUndefined({ ...own, estimatedCost }) as IDataObject) },
 		pairedItem: { item: itemIndex },
 	};
 }
@@ -327,7 +323,7 @@ async function collectImages<R extends ImageRequest>(
 	if (images !== undefined) {
 		const current = reused && task ? await imagesNow(batch, task, item) : undefined;
 		if (current === undefined) addImages(run.tally, facts, images.length);
-		else images = current;
+		else paidRequests.update(itemIndex, { images: (images = current) });
 	}
 	// A synchronous request whose response is a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {

@@ -75,15 +75,20 @@ export const taskKey = ({ taskId, taskType }: TaskRef): string => `${taskType ??
 /** In characters, as JSON: longer values of a parameter would be stored with every image. */
 const LONGEST_PARAMETER = 500;
 
+/** More than any model has. */
+const MOST_PARAMETERS = 100;
+
 /** Fields of a request that an item tells of elsewhere, or that say nothing about the image. */
 const NO_PARAMETERS = ['model', 'prompt', 'n', 'response_format', 'async'];
 
 /** The parameters of a request as an item shows them; undefined without any. */
 export function shownParameters(fields: JsonObject): IDataObject | undefined {
-	const shown = Object.entries(fields).filter(([name, value]) => {
-		const text = JSON.stringify(value) ?? '';
-		return !NO_PARAMETERS.includes(name) && text !== '' && text.length <= LONGEST_PARAMETER;
-	});
+	const shown = Object.entries(fields)
+		.slice(0, MOST_PARAMETERS)
+		.filter(([name, value]) => {
+			const text = JSON.stringify(value) ?? '';
+			return !NO_PARAMETERS.includes(name) && text !== '' && text.length <= LONGEST_PARAMETER;
+		});
 	return shown.length === 0 ? undefined : (deepCopy(Object.fromEntries(shown)) as IDataObject);
 }
 

@@ -339,6 +339,12 @@ describe('an image from an address', () => {
 		},
 	);
 
+	test('more addresses than any model takes are not downloaded', async () => {
+		const error = errorOf(await from(`${await publishedImage()}\n`.repeat(101)));
+		expect(error.message).toBe("'Image URL' has 101 addresses");
+		expect(gateway.requests.filter(({ call }) => call === 'download')).toEqual([]);
+	});
+
 	test('a host that sends nothing holds back no other image, and is asked once', async () => {
 		const slow = await serve(({ url }, response) => {
 			response.writeHead(200, { 'content-type': 'image/png' }).write(TINY_PNG.subarray(0, 20));

@@ -50,6 +50,12 @@ test.each<[NodeName]>([['imageWait'], ['imageTask']])('%s hands both on', async 
 	expect(await next({})).not.toHaveProperty('sku');
 });
 
+test('a dry run has them as well', async () => {
+	const options = { ...included, dryRun: true };
+	const result = await bench.run('imageGeneration', { prompt: 'a fox', options }, [INPUT]);
+	expect(result.json(NODE)).toMatchObject([{ sku: 'A-1', dryRun: true }]);
+});
+
 test('what is changed in an output item is not changed in the input', async () => {
 	const input = [{ json: { nested: { list: [1] } } }];
 	const workflow = workflowOf('imageGeneration', { prompt: 'a fox', options: included });
