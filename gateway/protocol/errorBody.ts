@@ -3,22 +3,31 @@ import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
 
 /** Fields in which gateways say why something failed; the protocol's own first (docs/protocol.md, "Errors"). */
-const REASON_FIELDS = ['message', 'detail', 'reason', 'fail_reason', 'failure_reason'];
+// prettier-ignore
+const REASON_FIELDS = [
+	'error', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason', 'error_message',
+	'error_msg', 'msg', 'failReason', 'failureReason', 'errorMessage', 'errors', 'code',
+];
+/** Objects in which the same fields may stand. */
+const AROUND = ['data', 'task', 'result', 'output', 'response'];
+const DEEPEST = 4;
 
 /**
  * Why a request or a task failed, in the gateway's own words: out of `error`, be it an object or a
  * text, or beside it, or the same in `data`. It is made fit to be shown, and what looks like a key is
  * taken out, because some gateways quote the key that they refuse.
  */
-export function reasonIn(body: unknown): string | undefined {
-	if (!isJsonObject(body)) return firstText([body]);
-	const data = isJsonObject(body.data) ? body.data : {};
-	const places = [body.error, body, data.error, data];
-	return firstText(
-		places.flatMap((place) =>
-			isJsonObject(place) ? REASON_FIELDS.map((field) => place[field]) : [place],
-		),
-	);
+export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body, 0));
+
+/** All that may be a reason, the likeliest first; of a list, what its first entry says. */
+function reasonsIn(value: unknown, depth: number): unknown[] {
+	if (typeof value === 'string') return [value];
+	if (depth > DEEPEST) return [];
+	if (Array.isArray(value)) return reasonsIn(value[0], depth + 1);
+	if (!isJsonObject(value)) return [];
+	const own = REASON_FIELDS.flatMap((field) => reasonsIn(value[field], depth + 1));
+	const around = AROUND.map((field) => [value[field]].flat()[0]).filter(isJsonObject);
+	return [...own, ...around.flatMap((inner) => reasonsIn(inner, depth + 1))];
 }
 
 /** The gateway's own words as the end of a sentence; empty where there are none. */
