@@ -178,7 +178,10 @@ export class PaidRequests implements PaymentRecord {
 
 	/** @see PaymentRecord */
 	get rescue(): string {
-		return this.isTool ? '' : RESCUE;
+		const isThere = this.payments.some(
+			({ paid }) => paid.unknown === undefined && paid.failed !== true && paid.lost !== true,
+		);
+		return isThere && !this.isTool ? RESCUE : '';
 	}
 
 	/** @see PaymentRecord */

@@ -80,6 +80,13 @@ describe('one refused prompt in a batch', () => {
 		expect(bench.gateway.paid).toBe(4);
 	});
 
+	test('an unknown outcome alone is nothing to rescue: a retry would pay again', async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 500, match: 'owl' }]);
+		const { error } = await bench.run('imageGeneration', parameters, items('an owl'));
+		expect(error?.description).toContain('Requests that may have been charged');
+		expect(error?.description).not.toContain('Executions');
+	});
+
 	test('where nothing was paid for there is nothing to rescue', async () => {
 		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400 }]);
 		const { error } = await bench.run('imageGeneration', parameters, prompts);
