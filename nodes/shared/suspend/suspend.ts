@@ -162,7 +162,7 @@ function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 	const { name: nodeName, onError } = context.getNode();
 	const first = new ItemParameters(context, 0);
 	// As values: in a sub-execution no expression of the user works.
-	const names = ['concurrency', 'requestsPerSecond', 'timeout'];
+	const names = ['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'];
 	const options = names.map((name) => [name, first.options.value(name)]);
 	return {
 		parentExecutionId: context.getExecutionId(),

@@ -252,3 +252,13 @@ describe('what comes back is linked to its own input item, or to none', () => {
 		expect(errorOf(result).description).toContain('n8n keeps no links of several images');
 	});
 });
+
+test('the checks have the limits that the node has', async () => {
+	const limits = { concurrency: 3, requestsPerSecond: 7, timeout: 20, maxDownloadMb: 2 };
+	await suspended(workflow('imageGeneration', { prompt: 'a fox', options: limits }), [{}]);
+	const [checks] = children.filter(({ workflow: { name } }) => name?.includes('checking'));
+	const { parameters } = checks!.workflow.nodes.find(
+		({ parameters }) => parameters?.role === 'check',
+	)!;
+	expect(parameters?.options).toMatchObject(limits);
+});
