@@ -56,10 +56,6 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	notFound: ['the host name of {name} was not found'],
 	invalidAddress: ['the address is invalid'],
 	unconnected: ["a secure connection to {name} couldn't be established"],
-	tlsMismatch: [
-		"n8n and the server couldn't agree on a secure connection (TLS)",
-		"Ask the gateway's operator which TLS versions, ciphers and client certificates it requires, and check {field} in the Media Gateway credential.",
-	],
 	invalidHeader: [
 		'a request header is invalid',
 		"Check 'API Key', 'Version Header Name' and 'Version Header Value' in the Media Gateway credential. A header name can't contain spaces, colons or special characters.",

@@ -2,14 +2,12 @@ import { isJsonObject, type JsonObject } from '../util/json';
 
 /**
  * Faults that are certain to have happened before anything of the request was sent: `unconnected` is a
- * connection, or its TLS handshake, that did not come about, `tlsMismatch` one that the two sides cannot
- * agree on, `blocked` n8n's own address protection.
+ * connection, or its TLS handshake, that did not come about, `blocked` n8n's own address protection.
  */
 const NEVER_SENT = [
 	'refused',
 	'notFound',
 	'unconnected',
-	'tlsMismatch',
 	'certificate',
 	'invalidAddress',
 	'invalidHeader',
@@ -103,13 +101,6 @@ const FAULTS_BY_CODE: Array<[code: RegExp, fault: Fault]> = [
 	[/^(HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/, 'certificate'],
 ];
 
-/**
- * The reasons that OpenSSL gives where two sides cannot agree in a handshake, and for nothing later.
- * The other side sends its alerts before it reads a request, those about a client's certificate too.
- */
-const TLS_MISMATCH =
-	/(APPLICATION|SUPPORTED|UNKNOWN)_PROTOCOL|PROTOCOLS_AVAILABLE|VERSION|CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|INSUFFICIENT_SECURITY|FALLBACK|EXTENSION|PSK_IDENTITY|CIPHERS_AVAILABLE|SHARED_CIPHER|CIPHER_RETURNED|NO_SUITABLE|SIGNATURE_TYPE|TOO_SMALL|TOO_WEAK|LEGACY_RENEGOTIATION/;
-
 function tlsFault(code: string, message: string, connection?: Connection): Fault | undefined {
 	const inText = /SSL routines:[^:]{0,200}:([^:]{1,200})/.exec(message)?.[1];
 	const reason = code.startsWith('ERR_SSL_') ? code : inText?.toUpperCase().replace(/ /g, '_');
@@ -119,9 +110,11 @@ function tlsFault(code: string, message: string, connection?: Connection): Fault
 		return connection === 'open' ? 'other' : 'invalidAddress';
 	}
 	if (reason.includes('CERTIFICATE_VERIFY_FAILED')) return 'certificate';
-	// A load balancer may respond with these two for a moment.
-	if (/HANDSHAKE_FAILURE|UNRECOGNIZED_NAME/.test(reason)) return 'unconnected';
-	return TLS_MISMATCH.test(reason) ? 'tlsMismatch' : undefined;
+	// In TLS 1.3 a server refuses the client's certificate when the socket is open already, and before it
+	// reads a request. Of everything else the socket says whether it came before.
+	return /HANDSHAKE_FAILURE|UNRECOGNIZED_NAME|CERTIFICATE|UNKNOWN_CA/.test(reason)
+		? 'unconnected'
+		: undefined;
 }
 
 /** Texts of Node.js, of n8n and of its HTTP library; some come without a code. */

@@ -81,7 +81,7 @@ describe('the address of the listing', () => {
 		['silence', fault('timeout')],
 		['an odd fault', fault('other')],
 		['no https there', fault('invalidAddress', 'EPROTO')],
-		['TLS', fault('tlsMismatch')],
+		['TLS', fault('unconnected')],
 		['a web page', page(200, '<html>')],
 		['a redirect', response(302, {}, { location: 'https://x/' })],
 		['404', response(404, { success: false, message: 'x' })],

@@ -70,7 +70,6 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['header not valid', fault('invalidHeader'), false, false, true],
 		['address blocked by n8n', fault('blocked'), false, false, true],
 		['no connection made', fault('unconnected'), false, true, true],
-		['no TLS in common', fault('tlsMismatch'), false, false, true],
 		['connection reset', fault('reset'), false, true, false],
 		['time-out', fault('timeout'), false, true, false],
 		['response too large', fault('tooLarge'), false, false, false],

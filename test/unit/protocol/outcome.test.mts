@@ -45,16 +45,11 @@ describe('what fails before the first byte is sent', () => {
 		],
 		['EPROTO', eproto('sslv3 alert handshake failure'), 'unconnected'],
 		['EPROTO', eproto('tlsv1 unrecognized name'), 'unconnected'],
-		['EPROTO', eproto('tlsv1 alert protocol version'), 'tlsMismatch'],
-		['EPROTO', eproto('unsupported protocol'), 'tlsMismatch'],
-		['EPROTO', eproto('dh key too small'), 'tlsMismatch'],
-		['EPROTO', eproto('tlsv1 alert no application protocol'), 'tlsMismatch'],
 		['EPROTO', eproto('wrong version number'), 'invalidAddress'],
 		['EPROTO', eproto('certificate verify failed'), 'certificate'],
-		['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', 'tlsMismatch'],
-		['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', '', 'tlsMismatch'],
-		['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', 'tlsMismatch'],
-		['ERR_SSL_UNSAFE_LEGACY_RENEGOTIATION_DISABLED', '', 'tlsMismatch'],
+		['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', 'unconnected'],
+		['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', '', 'unconnected'],
+		['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', 'unconnected'],
 		['CERT_REVOKED', '', 'certificate'],
 		['HOSTNAME_MISMATCH', '', 'certificate'],
 		['CERT_CHAIN_TOO_LONG', '', 'certificate'],
@@ -116,6 +111,9 @@ describe('what fails before the first byte is sent', () => {
 	test.each<[string, string, Connection, Fault]>([
 		['ECONNRESET', 'read ECONNRESET', 'pending', 'unconnected'],
 		['EPROTO', eproto('tlsv1 alert internal error'), 'pending', 'unconnected'],
+		['EPROTO', eproto('tlsv1 alert protocol version'), 'pending', 'unconnected'],
+		['EPROTO', eproto('dh key too small'), 'pending', 'unconnected'],
+		['EPROTO', eproto('tlsv1 alert protocol version'), 'open', 'other'],
 		['ERR_CANCELED', 'canceled', 'pending', 'unconnected'],
 		['CERT_HAS_EXPIRED', '', 'pending', 'certificate'],
 		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'pending', 'invalidAddress'],
@@ -148,7 +146,7 @@ describe('what fails before the first byte is sent', () => {
 
 	test('is asked for again where it costs nothing and may pass', () => {
 		expect(isTransient(fault('unconnected'))).toBe(true);
-		for (const kind of ['tlsMismatch', 'blocked', 'invalidHeader', 'invalidBody'] as const) {
+		for (const kind of ['blocked', 'invalidHeader', 'invalidBody'] as const) {
 			expect(isTransient(fault(kind))).toBe(false);
 		}
 	});
