@@ -276,19 +276,12 @@ function fileNameFor(given: string, mimeType: string): string {
 	return `${stem}.${extension}`;
 }
 
-/** All items are looked at before the first one is sent: not all their files at once. */
-const MOST_OPEN = 8;
-/** Of each run: a store that does not give out the files of one must not hold up all others. */
-const limiters = new WeakMap<Run, ReturnType<typeof createLimiter>>();
-
 /** How a file begins, and its SHA-256 in hexadecimal digits, which tells it from every other one. */
 async function inspect(
-	run: Run,
+	{ fileReads }: Run,
 	open: () => AsyncIterable<Uint8Array>,
 ): Promise<{ start: Uint8Array; digest: string }> {
-	const inTurn = limiters.get(run) ?? createLimiter(MOST_OPEN);
-	limiters.set(run, inTurn);
-	return await inTurn(async () => {
+	return await fileReads.run(async () => {
 		const hash = createHash('sha256');
 		let start: Uint8Array | undefined;
 		for await (const chunk of open()) {
@@ -297,29 +290,4 @@ async function inspect(
 		}
 		return { start: start ?? new Uint8Array(), digest: hash.digest('hex') };
 	});
-}
-
-/**
- * Lets at most so many acts run at the same time; the others wait in the order in which they came.
- *
- * @returns what an act returns, or throws
- */
-function createLimiter(most: number): <T>(act: () => Promise<T>) => Promise<T> {
-	const waiting = new Set<() => void>();
-	let running = 0;
-	return async (act) => {
-		if (running >= most) await new Promise<void>((enter) => waiting.add(enter));
-		else running += 1;
-		try {
-			return await act();
-		} finally {
-			const [next] = waiting;
-			// Whoever is let in takes over the place.
-			if (next === undefined) running -= 1;
-			else {
-				waiting.delete(next);
-				next();
-			}
-		}
-	};
 }

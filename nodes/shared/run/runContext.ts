@@ -42,6 +42,8 @@ export interface Run {
 	createSendOnce(own: Pick<TransportOptions, 'requests' | 'read'>): SendOnce;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
+	/** Reads files that are to be sent, of all items a few at a time. */
+	fileReads: Pick<RateLimiter, 'run'>;
 	/** Hosts that didn't send an image to edit in time: they aren't asked for others. */
 	slowHosts: Set<string>;
 	/** What the run has done so far. */
@@ -87,6 +89,9 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	const open = () => new RateLimiter({ concurrency, requestsPerSecond: 1000, clock });
 	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
 }
+
+/** All items are looked at before the first one is sent: not all their files at once. */
+const MOST_OPEN = 8;
 
 /** Fields of the credential that an expression must not take from the item. */
 const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
@@ -193,6 +198,7 @@ export async function openRun(
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),
 		}),
+		fileReads: new RateLimiter({ concurrency: MOST_OPEN, clock }),
 		slowHosts: new Set(),
 		tally,
 		hints: new Set(),
