@@ -2,7 +2,6 @@ import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } fro
 import { deepCopy } from 'n8n-workflow';
 import { fillFileName } from '../../../gateway/util/fileName';
 import { finiteNumber } from '../../../gateway/util/json';
-import { LruMap } from '../../../gateway/util/lruMap';
 import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import { rounded } from '../../../gateway/validation/pricing';
 import { isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
@@ -100,32 +99,10 @@ function readFileNaming(item: ItemParameters): FileNaming | undefined {
 	}
 	const template = String(fileName).slice(0, LONGEST_TEMPLATE);
 	if (template.trim() === '') return undefined;
-	const { date, time } = localTime(item.timeZone, new Date(Date.now()));
-	return { template, date, time };
-}
-
-/** By time zone: making one takes longer than everything else that is done with it. */
-const formats = new LruMap<string, Intl.DateTimeFormat>(50);
-
-/**
- * The day and the time in a time zone, in a form that sorts and that a file can be called.
- *
- * @param zone of the workflow; UTC where it is none
- */
-function localTime(zone: string, now: Date): { date: string; time: string } {
 	// The form of Sweden sorts: 2027-01-31 23:59:59.
-	const text = formats.getOrAdd(zone, () => formatFor(zone)).format(now);
-	const [date = '', time = ''] = text.replaceAll(':', '-').split(' ');
-	return { date, time };
-}
-
-function formatFor(timeZone: string): Intl.DateTimeFormat {
-	const options: Intl.DateTimeFormatOptions = { dateStyle: 'short', timeStyle: 'medium' };
-	try {
-		return new Intl.DateTimeFormat('sv-SE', { ...options, timeZone });
-	} catch {
-		return new Intl.DateTimeFormat('sv-SE', { ...options, timeZone: 'UTC' });
-	}
+	const now = new Date(Date.now()).toLocaleString('sv-SE', { timeZone: item.timeZone });
+	const [date = '', time = ''] = now.replaceAll(':', '-').split(' ');
+	return { template, date, time };
 }
 
 /**
