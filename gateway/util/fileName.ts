@@ -101,29 +101,18 @@ const trimmed = (text: string): string => trimBy(text, /[\p{M} .-]/u, /[ .-]/);
  * are the same: many file systems take them for one.
  */
 export class UniqueNames {
-	private readonly taken = new Set<string>();
-	/** Where the search for a free number goes on: a thousand equal names take a thousand steps. */
+	/** By each name that was given, how many were numbered after it: the search goes on from there. */
 	private readonly counts = new Map<string, number>();
 
 	/** The name itself, or one with a number before its extension. */
 	claim(name: string): string {
-		if (this.take(name)) return name;
 		const dot = name.lastIndexOf('.');
 		const [stem, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
-		const key = folded(name);
-		for (let count = (this.counts.get(key) ?? 1) + 1; ; count += 1) {
-			const numbered = `${stem}-${count}${extension}`;
-			if (!this.take(numbered)) continue;
-			this.counts.set(key, count);
-			return numbered;
-		}
-	}
-
-	private take(name: string): boolean {
-		const key = folded(name);
-		if (this.taken.has(key)) return false;
-		this.taken.add(key);
-		return true;
+		let unique = name;
+		let count = this.counts.get(folded(name)) ?? 0;
+		while (this.counts.has(folded(unique))) unique = `${stem}-${(count += 1)}${extension}`;
+		this.counts.set(folded(name), count).set(folded(unique), 1);
+		return unique;
 	}
 }
 
