@@ -47,20 +47,13 @@ function fail(context: IExecuteFunctions): never {
 
 /* The supervisor. */
 
-/** A batch that brings n8n down whenever it is checked is not tried for ever. */
-const MOST_CRASHES = 5;
-
 /** What the supervisor keeps while it is suspended. */
 interface SupervisorNotes {
 	/** The waits as they came at first, as items. */
 	stored?: INodeExecutionData[];
 	/** The execution that checks the tasks. */
 	checksId?: string;
-	/** How many waits had ended at the last crash. */
-	ended?: number;
-	/** Crashes in a row, without any wait ending in between. */
-	crashes?: number;
-	/** In all. */
+	/** How often they were started again. */
 	restarts?: number;
 }
 
@@ -121,13 +114,7 @@ async function restart(
 	if (isStopped(context.getInputData(), data)) {
 		giveUp('The execution that checked the image tasks was stopped');
 	}
-	const ended = waits.entries.filter(({ done }) => done !== undefined).length;
-	notes.crashes = ended > (notes.ended ?? 0) ? 1 : (notes.crashes ?? 0) + 1;
-	notes.ended = ended;
 	notes.restarts = (notes.restarts ?? 0) + 1;
-	if (notes.crashes > MOST_CRASHES) {
-		giveUp(`n8n crashed ${MOST_CRASHES} times in a row while checking the image tasks`);
-	}
 	if (notes.restarts > MOST_RESTARTS) {
 		giveUp(`n8n crashed ${MOST_RESTARTS} times while checking the image tasks`);
 	}

@@ -122,8 +122,8 @@ export const workflowName = (context: IExecuteFunctions): string =>
 const failName = ({ nodeName }: WaitPlan, taken: string[]): string =>
 	taken.includes(nodeName) ? `${nodeName} 1` : nodeName;
 
-/** How often the checks can be started again: after as many crashes, each of them within a check. */
-export const MOST_RESTARTS = 20;
+/** How often the checks can be started again: a batch that brings n8n down is not tried for ever. */
+export const MOST_RESTARTS = 10;
 
 /**
  * Holds the waits until they have ended, and starts the checks as often as it takes: a chain of nodes,
