@@ -16,13 +16,7 @@ export class Requests {
 	 */
 	readonly arriving = new WeakMap<RequestPlan, () => string>();
 
-	/** When each of them has to end. */
-	private readonly deadlines = new Map<AbortController, number>();
-
-	/** One timer for all of them: one for each costs a good part of what a request costs. */
-	private timer?: AbortSignal;
-
-	private wakeAt = Infinity;
+	private readonly inFlight = new Set<AbortController>();
 
 	/**
 	 * Runs one request that ends at its deadline, or when the run is stopped.
@@ -38,9 +32,11 @@ export class Requests {
 	): Promise<Outcome> {
 		const controller = new AbortController();
 		const { signal } = controller;
-		const deadline = performance.now() + timeoutMs;
-		this.deadlines.set(controller, deadline);
-		if (deadline < this.wakeAt) this.wake(deadline);
+		// It takes whole numbers only, and what is left until a deadline is none.
+		const timer = AbortSignal.timeout(Math.ceil(timeoutMs));
+		const onTimeout = (): void => controller.abort(TIMED_OUT);
+		timer.addEventListener('abort', onTimeout);
+		this.inFlight.add(controller);
 		try {
 			return await send(signal);
 		} catch (error) {
@@ -51,33 +47,13 @@ export class Requests {
 			if (!isLate || outcome.fault === 'unconnected') return outcome;
 			return { ...outcome, fault: 'timeout', detail: '' };
 		} finally {
-			this.deadlines.delete(controller);
+			timer.removeEventListener('abort', onTimeout);
+			this.inFlight.delete(controller);
 		}
 	}
 
 	/** Ends them all: the run is stopped, or over. */
 	abort(): void {
-		for (const controller of this.deadlines.keys()) controller.abort();
-	}
-
-	private wake(at: number): void {
-		this.wakeAt = at;
-		// It takes whole numbers only, and what is left until a deadline is none.
-		this.timer = AbortSignal.timeout(Math.ceil(Math.max(0, at - performance.now())));
-		this.timer.addEventListener('abort', ({ target }) => {
-			// Another one was set meanwhile, for an earlier deadline.
-			if (target === this.timer) this.endWhatIsDue();
-		});
-	}
-
-	private endWhatIsDue(): void {
-		const now = performance.now();
-		this.wakeAt = Infinity;
-		let next = Infinity;
-		for (const [controller, deadline] of this.deadlines) {
-			if (deadline <= now) controller.abort(TIMED_OUT);
-			else next = Math.min(next, deadline);
-		}
-		if (next < Infinity) this.wake(next);
+		for (const controller of this.inFlight) controller.abort();
 	}
 }
