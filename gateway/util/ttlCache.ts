@@ -12,10 +12,7 @@ export class TtlCache<T> {
 	private readonly kept = new Map<string, { until: number; value: T }>();
 
 	/** By asker, and key. */
-	private readonly onTheirWay = new WeakMap<
-		object,
-		Map<string, { until: number; value: Promise<T> }>
-	>();
+	private readonly onTheirWay = new WeakMap<object, Map<string, Promise<T>>>();
 
 	/** @param now milliseconds since an arbitrary start */
 	constructor(private readonly now: () => number) {}
@@ -29,21 +26,14 @@ export class TtlCache<T> {
 	 */
 	async get(key: string, load: () => Promise<Kept<T>>, asker: object = this): Promise<T> {
 		const now = this.now();
+		for (const [known, { until }] of this.kept) if (until <= now) this.kept.delete(known);
 		const onTheirWay = this.onTheirWay.get(asker) ?? new Map();
 		this.onTheirWay.set(asker, onTheirWay);
-		for (const entries of [this.kept, onTheirWay]) {
-			for (const [known, { until }] of entries) if (until <= now) entries.delete(known);
-		}
-		const known = this.kept.get(key) ?? onTheirWay.get(key);
-		if (known !== undefined) return await known.value;
-		// Longer than that nobody waits for what another has asked.
-		const entry = { until: now + LONGEST_MS, value: this.load(key, load, now) };
-		onTheirWay.set(key, entry);
-		const end = (): void => {
-			if (onTheirWay.get(key) === entry) onTheirWay.delete(key);
-		};
-		entry.value.then(end, end);
-		return await entry.value;
+		const known = this.kept.get(key)?.value ?? onTheirWay.get(key);
+		if (known !== undefined) return await known;
+		const loading = this.load(key, load, now).finally(() => void onTheirWay.delete(key));
+		onTheirWay.set(key, loading);
+		return await loading;
 	}
 
 	private async load(key: string, load: () => Promise<Kept<T>>, askedAt: number): Promise<T> {
@@ -65,21 +55,11 @@ const USUAL_MS = 5000;
  * @returns milliseconds
  */
 export function keepMsOf(headers: Record<string, string>): number {
-	const directives = (headers['cache-control'] ?? '')
-		.slice(0, 500)
-		.toLowerCase()
-		.split(',')
-		.map((directive) => directive.trim());
-	if (directives.includes('no-store') || directives.includes('no-cache')) return 0;
-	const ages = directives.filter((directive) => directive.startsWith('max-age'));
-	if (ages.length === 0) return USUAL_MS;
-	const seconds = ages.map((age) => wholeNumber(age.split('=')[1]?.replaceAll('"', '')) ?? 0);
-	const age = headers.age === undefined ? 0 : (wholeNumber(headers.age) ?? Infinity);
-	const left = (Math.min(...seconds) - age) * 1000;
-	return Math.max(0, Math.min(LONGEST_MS - age * 1000, left));
-}
-
-function wholeNumber(text: string | undefined): number | undefined {
-	const digits = text?.trim().slice(0, 20) ?? '';
-	return /^\d+$/.test(digits) ? Number(digits) : undefined;
+	const control = (headers['cache-control'] ?? '').slice(0, 500).toLowerCase();
+	if (/\bno-(store|cache)\b/.test(control)) return 0;
+	const [, seconds] = /\bmax-age="?(\d{1,9})\b/.exec(control) ?? [];
+	if (seconds === undefined) return USUAL_MS;
+	const age = Number(headers.age ?? 0);
+	const left = Math.min(LONGEST_MS / 1000, Number(seconds)) - age;
+	return age >= 0 ? Math.max(0, left * 1000) : 0;
 }
