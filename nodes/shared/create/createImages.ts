@@ -7,13 +7,7 @@ import {
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import {
-	isInline,
-	readImages,
-	readTaskId,
-	readTaskState,
-	type ImageResult,
-} from '../../../gateway/protocol/task';
+import { isInline, readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
@@ -306,6 +300,9 @@ function readPaidResponse(
 	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
 }
 
+/** In milliseconds: a gateway that says nothing must not keep back images whose addresses are recorded. */
+const LONGEST_RECHECK_MS = 5000;
+
 /**
  * Waits for the task where there is one, and gets the images.
  *
@@ -317,13 +314,16 @@ async function collectImages<R extends ImageRequest>(
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<INodeExecutionData[]> {
-	const { run, paidRequests, budget } = batch;
+	const { run, paidRequests, budget, waitForTask } = batch;
 	const { itemIndex, facts, target, plan } = item;
 	let { task, images, created } = paid;
 	if (images !== undefined) {
-		const current = reused && task ? await imagesNow(batch, task, item) : undefined;
-		if (current === undefined) addImages(run.tally, facts, images.length);
-		else paidRequests.update(itemIndex, { images: (images = current) });
+		// An address that an earlier try has recorded may have expired: the gateway is asked again.
+		const wait = reused && task ? waitForTask(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
+		const now = await wait?.catch(() => undefined);
+		if (now?.kind === 'finished') ({ images } = now.state);
+		else addImages(run.tally, facts, images.length);
+		paidRequests.update(itemIndex, { images });
 	}
 	// A synchronous request whose response is a task is waited for as well: it is paid.
 	if (images === undefined && task !== undefined) {
@@ -377,28 +377,6 @@ async function waitFor<R extends ImageRequest>(
 		if (hasFailed(error)) paidRequests.update(itemIndex, { failed: true });
 		else if (hasNothingToGive(error, task)) paidRequests.update(itemIndex, { lost: true });
 		return await Promise.reject(error);
-	}
-}
-
-/** In milliseconds: a gateway that says nothing must not keep back images whose addresses are recorded. */
-const LONGEST_RECHECK_MS = 5000;
-
-/**
- * The images of a task as the gateway lists them now: an address that an earlier try has recorded may
- * have expired.
- *
- * @returns undefined where the gateway doesn't tell; then the recorded addresses are all there is
- */
-async function imagesNow<R extends ImageRequest>(
-	{ waitForTask }: Batch<R>,
-	task: NonNullable<Paid['task']>,
-	item: PreparedItem,
-): Promise<ImageResult[] | undefined> {
-	try {
-		const result = await waitForTask(waitOf(task, item), LONGEST_RECHECK_MS);
-		return result.kind === 'finished' ? result.state.images : undefined;
-	} catch {
-		return undefined;
 	}
 }
 
