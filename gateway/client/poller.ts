@@ -1,6 +1,5 @@
 import type { Clock } from '../util/clock';
 import type { GatewayError } from '../util/gatewayError';
-import { TimerQueue } from '../util/timerQueue';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
 import type { Durations, TrackedTask } from './durations';
@@ -67,12 +66,6 @@ interface Entry<T> {
 	fail: (reason: unknown) => void;
 }
 
-/** What is to be done about a task when its time comes. */
-interface Timer<T> {
-	entry: Entry<T>;
-	action: 'poll' | 'deadline' | 'giveUp';
-}
-
 /** How long before the deadline the last poll is put: time for a response to come. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
@@ -90,14 +83,11 @@ const atLeast = (bound: number, value: number): number => (value > bound ? value
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /**
- * Waits for the tasks of a run. All share one timer, so a thousand of them cost what a list of a
- * thousand entries costs. Pauses are counted from the last response, be it the one to the submit;
+ * Waits for the tasks of a run. Pauses are counted from the last response, be it the one to the submit;
  * the last poll comes just before the deadline; a status that is not in the table keeps the task open.
  */
 export class Poller<T = TaskRef> {
 	private readonly intervalMs: number;
-
-	private readonly timers: TimerQueue<Timer<T>>;
 
 	private waiting = 0;
 
@@ -105,11 +95,6 @@ export class Poller<T = TaskRef> {
 
 	constructor(private readonly options: PollerOptions<T>) {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
-		this.timers = new TimerQueue(
-			options.clock,
-			(timer) => this.act(timer),
-			({ entry }, reason) => this.abort(entry, reason),
-		);
 	}
 
 	/** The shortest pause between two polls of a task at the moment, in milliseconds: longer the more tasks wait. */
@@ -158,8 +143,8 @@ export class Poller<T = TaskRef> {
 				fail,
 			};
 			this.waiting += 1;
-			this.timers.add(now + first, { entry, action: 'poll' });
-			this.timers.add(entry.deadline, { entry, action: 'deadline' });
+			this.schedule(entry, now + first, () => void this.poll(entry));
+			this.schedule(entry, entry.deadline, () => this.becomeLate(entry));
 		});
 	}
 
@@ -168,11 +153,14 @@ export class Poller<T = TaskRef> {
 		return atLeast(this.waiting, (this.options.expected ?? 0) - this.settled);
 	}
 
-	private act({ entry, action }: Timer<T>): void {
-		if (!entry.open) return;
-		if (action === 'poll') void this.poll(entry);
-		else if (action === 'deadline') this.becomeLate(entry);
-		else this.giveUp(entry);
+	/** Does something about a task at a time, unless nobody waits for it any more. */
+	private schedule(entry: Entry<T>, at: number, act: () => void): void {
+		this.options.clock.sleep(at - this.options.clock.now()).then(
+			() => {
+				if (entry.open) act();
+			},
+			(reason) => this.abort(entry, reason),
+		);
 	}
 
 	/** The deadline is over. */
@@ -180,7 +168,7 @@ export class Poller<T = TaskRef> {
 		const now = this.options.clock.now();
 		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
 		entry.lateUntil = now + LATE_TURN_MS;
-		this.timers.add(entry.lateUntil, { entry, action: 'giveUp' });
+		this.schedule(entry, entry.lateUntil, () => this.giveUp(entry));
 		if (!entry.isPolling) void this.poll(entry);
 	}
 
@@ -228,7 +216,6 @@ export class Poller<T = TaskRef> {
 		entry.open = false;
 		entry.tracked?.end();
 		this.waiting -= 1;
-		if (this.waiting === 0) this.timers.clear();
 	}
 
 	private handle(entry: Entry<T>, result: PollResult): void {
@@ -265,6 +252,6 @@ export class Poller<T = TaskRef> {
 		const isLast = entry.lateUntil === undefined && next + SHORTEST_PAUSE_MS > last;
 		entry.lastPoll ||= isLast;
 		const at = isLast ? Math.max(last, now + SHORTEST_PAUSE_MS) : next;
-		this.timers.add(at, { entry, action: 'poll' });
+		this.schedule(entry, at, () => void this.poll(entry));
 	}
 }
