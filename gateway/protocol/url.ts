@@ -1,3 +1,5 @@
+import { nonEmptyString, type JsonObject } from '../util/json';
+
 /**
  * The endpoints below `/v1` (docs/protocol.md, "Endpoints"): people paste the address of one where that of the
  * gateway is meant. Behind some stands
@@ -26,6 +28,21 @@ export function normalizeUrl(address: unknown): string | undefined {
 	if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
 	const own = withoutTrailingSlashes(url.pathname).replace(ENDPOINT, '');
 	return url.origin + withoutTrailingSlashes(own);
+}
+
+/**
+ * Where a gateway is, as a credential says: `mediaUrl` only where the listing has an address of its own.
+ *
+ * @returns the label of the field that holds no web address, if there is one
+ */
+export function addressesIn(
+	credential: JsonObject,
+): { baseUrl: string; mediaUrl?: string } | 'Base URL' | 'Media URL' {
+	const baseUrl = normalizeUrl(credential.baseUrl);
+	const mediaUrl = normalizeUrl(credential.mediaUrl);
+	if (baseUrl === undefined) return 'Base URL';
+	const isWrong = mediaUrl === undefined && nonEmptyString(credential.mediaUrl) !== undefined;
+	return isWrong ? 'Media URL' : { baseUrl, mediaUrl };
 }
 
 function withoutTrailingSlashes(path: string): string {

@@ -4,7 +4,7 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { normalizeUrl } from '../../../gateway/protocol/url';
+import { addressesIn } from '../../../gateway/protocol/url';
 import { apiKeyProblem, authHeaders, type KeySettings } from '../../../gateway/protocol/auth';
 import { planModelList } from '../../../gateway/protocol/models';
 import { parseJson } from '../../../gateway/util/json';
@@ -35,11 +35,12 @@ export async function testMediaGateway(
 	const credentials = credential.data ?? {};
 	const problem = apiKeyProblem(credentials.apiKey);
 	if (problem !== undefined) return asResult({ ok: false, message: problem });
-	const baseUrl = normalizeUrl(credentials.baseUrl);
-	if (baseUrl === undefined) return asResult(noAddress('The Base URL'));
-	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
-	const mediaUrl = normalizeUrl(typed);
-	if (typed !== '' && mediaUrl === undefined) return asResult(noAddress('The Media URL'));
+	const addresses = addressesIn(credentials);
+	if (typeof addresses === 'string') {
+		const message = `The ${addresses} is not a web address. It must begin with https:// or http://`;
+		return asResult({ ok: false, message });
+	}
+	const { baseUrl, mediaUrl } = addresses;
 
 	const probe = createProbe(this.helpers, credentials);
 	const [key, listing] = await Promise.all([
@@ -48,11 +49,6 @@ export async function testMediaGateway(
 	]);
 	return asResult(key.ok && listing?.ok === false ? listing : key);
 }
-
-const noAddress = (field: string): Verdict => ({
-	ok: false,
-	message: `${field} is not a web address. It must begin with https:// or http://`,
-});
 
 const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({
 	status: ok ? 'OK' : 'Error',

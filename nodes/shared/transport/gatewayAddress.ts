@@ -7,7 +7,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { nonEmptyString } from '../../../gateway/util/json';
-import { normalizeUrl } from '../../../gateway/protocol/url';
+import { addressesIn } from '../../../gateway/protocol/url';
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
 import { createKeyFilter, type KeyFilter } from '../../../gateway/util/keyFilter';
 
@@ -61,22 +61,14 @@ export function readAddress(
 ): GatewayAddress {
 	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
 	if (problem !== undefined) throw new NodeOperationError(node, problem);
-	const baseUrl = normalizeUrl(credentials.baseUrl);
-	const refuse = (field: string, description: string): never => {
-		const message = `'${field}' in the Media Gateway credential is not a web address`;
+	const addresses = addressesIn(credentials);
+	if (typeof addresses === 'string') {
+		const message = `'${addresses}' in the Media Gateway credential is not a web address`;
+		const description =
+			'It must begin with https:// or http://, for example https://gateway.example.com';
 		throw new NodeOperationError(node, message, { description });
-	};
-	if (baseUrl === undefined) {
-		return refuse(
-			'Base URL',
-			'It must begin with https:// or http://, for example https://gateway.example.com',
-		);
 	}
-	const typed = typeof credentials.mediaUrl === 'string' ? credentials.mediaUrl.trim() : '';
-	const mediaUrl = typed === '' ? baseUrl : normalizeUrl(typed);
-	if (mediaUrl === undefined) {
-		return refuse('Media URL', 'Leave it empty if the model list is at the Base URL.');
-	}
+	const { baseUrl, mediaUrl = baseUrl } = addresses;
 	const key = cleanApiKey(credentials.apiKey);
 	const withoutKey = createKeyEraser(key);
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
