@@ -2,9 +2,9 @@ import { trimBy } from './text';
 
 /** What the placeholders of a file name stand for; what is not known leaves nothing behind. */
 export interface FileNameValues {
-	/** Position of the input item, from 0. */
+	/** Position of the input item, from 1. */
 	item: number;
-	/** Position of the image among those of its item, from 0. */
+	/** Position of the image among those of its item, from 1. */
 	index: number;
 	model?: string;
 	taskId?: string;

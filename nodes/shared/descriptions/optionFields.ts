@@ -63,7 +63,7 @@ const OPTIONS = {
 		default: '',
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
 		description:
-			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 0; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
+			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	includeInputFields: {

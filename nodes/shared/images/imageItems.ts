@@ -171,7 +171,7 @@ function fileGetter(
 ): (image: ImageResult, index: number) => Promise<IBinaryData | undefined> {
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
-		const facts = { item, index, model, taskId, prompt };
+		const facts = { item: item + 1, index: index + 1, model, taskId, prompt };
 		const fallback = `${taskId ?? model ?? 'image'}-${index}`;
 		const chosen = naming && fillFileName(naming.template, { ...naming, ...facts });
 		const name = { fallback, chosen };

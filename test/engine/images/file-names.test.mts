@@ -22,12 +22,12 @@ test.each(['sync', 'wait'])('%s: as the template says, with the real extension',
 	);
 	expect(result.error).toBeUndefined();
 	expect(names(result)).toEqual([
-		`000-0-${MODEL}-A-red-fox.png`,
-		`000-1-${MODEL}-A-red-fox.png`,
-		`001-0-${MODEL}-an-owl-at-night.png`,
-		`001-1-${MODEL}-an-owl-at-night.png`,
-		`002-0-${MODEL}-a-RED-fox.png`,
-		`002-1-${MODEL}-a-RED-fox.png`,
+		`001-1-${MODEL}-A-red-fox.png`,
+		`001-2-${MODEL}-A-red-fox.png`,
+		`002-1-${MODEL}-an-owl-at-night.png`,
+		`002-2-${MODEL}-an-owl-at-night.png`,
+		`003-1-${MODEL}-a-RED-fox.png`,
+		`003-2-${MODEL}-a-RED-fox.png`,
 	]);
 });
 
@@ -51,7 +51,7 @@ test('an expression for each item; where it gives nothing, the name is the usual
 		[{ sku: 'A/100' }, {}, { sku: 'CON' }, { sku: 12 }],
 	);
 	const [first, second, third, fourth] = names(result);
-	expect([first, third, fourth]).toEqual(['A-100-0.png', 'CON-0.png', '12-0.png']);
+	expect([first, third, fourth]).toEqual(['A-100-1.png', 'CON-1.png', '12-1.png']);
 	expect(second).toMatch(/\.png$/);
 	expect(bench.gateway.paid).toBe(5);
 });

@@ -40,13 +40,13 @@ function stemOf(template: string, { json, pairedItem }: Item, place: number, par
 	switch (template) {
 		case '{date}-{item:3}-{prompt}': {
 			const { item } = pairedItem as { item: number };
-			const number = parked ? '\\d{3}' : String(item).padStart(3, '0');
+			const number = parked ? '\\d{3}' : String(item + 1).padStart(3, '0');
 			const words = String(prompt).match(/[\p{L}\p{N}]+/gu) ?? [];
 			return ['(?<day>\\d{4}-\\d\\d-\\d\\d)', number, ...words].join('-');
 		}
 		case '{index}':
 			// Image Task gives one item for all images of a task.
-			return json.images === undefined ? String(index) : String(place);
+			return String((json.images === undefined ? Number(index) : place) + 1);
 		case '../{model}/{taskId}': {
 			const isPlain = taskId === undefined || /^[\w-]+$/.test(String(taskId));
 			return isPlain ? [model ?? [], taskId ?? []].flat().join('-') || '.*' : '.*';
