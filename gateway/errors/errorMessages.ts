@@ -190,9 +190,9 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 	};
 }
 
-/** What the gateway asks for by a `Retry-After` in seconds, with a blank behind it. */
+/** What the gateway asks for in seconds, with a blank behind it. */
 function howLongToWait({ headers }: HttpResponse): string {
-	const seconds = Number(headers['retry-after'] ?? 0);
+	const seconds = Number(headers['retry-after'] ?? headers['ratelimit-reset'] ?? 0);
 	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }
 

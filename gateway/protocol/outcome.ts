@@ -156,25 +156,36 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	return isPending || byText === 'unconnected' ? 'unconnected' : fault;
 }
 
-/** The pause that a response asks for by `Retry-After`; the same as `retryAfterMs` says of its header. */
+/** What says how long to wait, in this order. The others stand on responses that refuse nothing, too. */
+const RETRY_AFTER = ['retry-after'];
+const RETRY_AFTER_OR_RESET = [...RETRY_AFTER, 'ratelimit-reset', 'x-ratelimit-reset'];
+
+/** The pause that a response asks for: the first one that `retryAfterMs` reads in its headers. */
 export function askedPauseMs(outcome: Outcome, now: number): number | undefined {
-	return outcome.kind === 'fault' ? undefined : retryAfterMs(outcome.headers['retry-after'], now);
+	if (outcome.kind === 'fault') return undefined;
+	const { httpCode, headers } = outcome;
+	const names = httpCode === 429 || httpCode === 503 ? RETRY_AFTER_OR_RESET : RETRY_AFTER;
+	return names
+		.map((name) => retryAfterMs(headers[name], now))
+		.find((pauseMs) => pauseMs !== undefined);
 }
 
 /** No date is longer; it is not read digit by digit either. */
 const LONGEST_RETRY_AFTER = 64;
+const A_DAY_MS = 86_400_000;
 
 /**
- * The pause that a `Retry-After` header asks for (seconds or an HTTP date), in milliseconds.
- * Undefined where there is none, or where it says nothing sensible: not a number, in the past, or
- * more than a day.
+ * The pause that a `Retry-After` header asks for, or one that says the same, in milliseconds: seconds,
+ * an HTTP date, or, as a number of more than a day, seconds since 1970. Undefined where there is none,
+ * or where it says nothing sensible: not a number, in the past, or more than a day.
  *
- * @param now milliseconds since 1970, for the form with a date
+ * @param now milliseconds since 1970, for a point in time
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
 	if (header === undefined || header.length > LONGEST_RETRY_AFTER) return undefined;
 	if (header.trim() === '') return undefined;
-	const seconds = Number(header);
-	const ms = Number.isNaN(seconds) ? Date.parse(header) - now : seconds * 1000;
-	return Number.isFinite(ms) && ms >= 0 && ms <= 86_400_000 ? ms : undefined;
+	const ms = Number(header) * 1000;
+	if (ms <= A_DAY_MS) return ms >= 0 ? ms : undefined;
+	const fromNow = (Number.isNaN(ms) ? Date.parse(header) : ms) - now;
+	return fromNow >= 0 && fromNow <= A_DAY_MS ? fromNow : undefined;
 }

@@ -233,6 +233,21 @@ test('Retry-After on a status is kept to, within reason', async () => {
 	expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThanOrEqual(30_000);
 });
 
+test.each([
+	['RateLimit-Reset', () => '20'],
+	['X-RateLimit-Reset', () => String(Math.ceil(Date.now() / 1000) + 20)],
+])('%s on a 429 is kept to like Retry-After', async (header, value) => {
+	const at: number[] = [];
+	const { items } = await wait((response, _, nth) => {
+		at.push(performance.now());
+		if (nth === 1) response.setHeader(header, value());
+		if (nth === 1) sendJson(response, { error: { message: 'too many requests' } }, 429);
+		else sendJson(response, done());
+	});
+	expect(items).toHaveLength(1);
+	expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(20_000);
+});
+
 test('one ID as generation, as edit, as both and twice in a batch', async () => {
 	const { items } = await wait(
 		(response, { url }, nth) =>

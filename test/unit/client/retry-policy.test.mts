@@ -1,4 +1,5 @@
 import {
+	askedPauseMs,
 	faultOf,
 	isGood,
 	retryAfterMs,
@@ -181,6 +182,7 @@ describe('Retry-After', () => {
 		['1.5', 1500],
 		['86400', 86_400_000],
 		[inTwoMinutes, 120_000],
+		[`${NOW / 1000 + 120}`, 120_000],
 	])('%j is a pause', (header, ms) => {
 		expect(retryAfterMs(header, NOW)).toBe(ms);
 	});
@@ -198,9 +200,28 @@ describe('Retry-After', () => {
 		'1e400',
 		yesterday,
 		nextYear,
+		`${NOW / 1000 - 1}`,
+		`${NOW / 1000 + 86_401}`,
 		'Mon, 99 Foo 2030 00:00:00 GMT',
 	])('%j says nothing sensible', (header) => {
 		expect(retryAfterMs(header, NOW)).toBeUndefined();
+	});
+
+	const unix = String(NOW / 1000 + 9);
+	test.each<[number, Record<string, string>, number | undefined]>([
+		[429, { 'ratelimit-reset': '7' }, 7000],
+		[503, { 'ratelimit-reset': '7' }, 7000],
+		[429, { 'x-ratelimit-reset': '8' }, 8000],
+		[429, { 'x-ratelimit-reset': unix }, 9000],
+		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '7' }, 7000],
+		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '7', 'retry-after': '0' }, 0],
+		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '-1', 'retry-after': 'soon' }, 8000],
+		[429, { 'x-ratelimit-reset': 'Infinity' }, undefined],
+		// It stands on every response, and is about requests that may still be sent.
+		[200, { 'ratelimit-reset': '7', 'x-ratelimit-reset': '8' }, undefined],
+		[500, { 'ratelimit-reset': '7' }, undefined],
+	])('%i with %j asks for %j ms', (httpCode, headers, ms) => {
+		expect(askedPauseMs(response(httpCode, {}, headers), NOW)).toBe(ms);
 	});
 });
 
