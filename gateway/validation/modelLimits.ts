@@ -68,7 +68,8 @@ function checkParameters(record: ModelRecord, parameters: JsonObject): Violation
 		if (value === undefined || allowed.length === 0) return [];
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
 		const shown = shortened(JSON.stringify(value) ?? '');
-		return [{ field: shortened(name), value: shown, allowed: listed(allowed) }];
+		const field = name === 'n' ? "'Number of Images'" : shortened(name);
+		return [{ field, value: shown, allowed: listed(allowed) }];
 	});
 }
 

@@ -113,7 +113,10 @@ export async function getModelParameters(
 		return { fields: [], emptyFieldsNotice: notice };
 	}
 	return {
-		fields: Object.entries(record.parameters ?? {}).map(([name, values]) => asField(name, values)),
+		fields: Object.entries(record.parameters)
+			// 'Number of Images' in the options sets it.
+			.filter(([name]) => name !== 'n')
+			.map(([name, values]) => asField(name, values)),
 		emptyFieldsNotice: `This model publishes no parameters. Instead, ${BY_NAME}`,
 	};
 }

@@ -12,7 +12,7 @@ const MODELS = [
 		modes: ['text_to_image', 'image_edit'],
 		generation_modes: ['sync', 'async'],
 		billing: { unit: 'image', mode: 'price', value: 0.04 },
-		parameters: { size: ['1K', '2K'], seed: [] },
+		parameters: { size: ['1K', '2K'], seed: [], n: [1, 2] },
 	},
 	{
 		model: 'slow',
@@ -80,7 +80,7 @@ describe('the form of a model', () => {
 		modelParameters: { mappingMode: 'defineBelow', value: { size: '1K' }, schema },
 	});
 
-	test('has the parameters that the listing publishes', async () => {
+	test('has the parameters that the listing publishes, except the number of images', async () => {
 		const { fields } = await (await panel({ model: byName('both') })).form();
 		expect(fields.map(({ id, type }) => [id, type])).toEqual([
 			['size', 'options'],

@@ -10,6 +10,7 @@ import { byName, hostFor, NODE, sendJson, serve, TINY_PNG, type Settings } from 
 
 const SLASH = 'Haus/Größe 1';
 const MB = 1024 * 1024;
+const COUNT = "'Number of Images'";
 
 /** Each record is odd in its own way. */
 const MODELS = [
@@ -186,8 +187,8 @@ describe('a limit of the model', () => {
 		['a number', SLASH, form({ steps: 15 }), 'steps is 15; allowed: 10, 20, 30'],
 		['a number as text', SLASH, form({ steps: '15' }), 'steps is "15"; allowed: 10, 20, 30'],
 		['a switch', SLASH, form({ hires: 'maybe' }), 'hires is "maybe"; allowed: true, false'],
-		['the count in the form', SLASH, form({ n: 4 }), 'n is 4; allowed: 1, 2, 3'],
-		['the count in the options', SLASH, { options: { n: 4 } }, 'n is 4; allowed: 1, 2, 3'],
+		['the count in the form', SLASH, form({ n: 4 }), `${COUNT} is 4; allowed: 1, 2, 3`],
+		['the count in the options', SLASH, { options: { n: 4 } }, `${COUNT} is 4; allowed: 1, 2, 3`],
 		[
 			'an extra field',
 			SLASH,
@@ -226,7 +227,7 @@ describe('a limit of the model', () => {
 			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
 			'steps is 1; allowed: 10, 20, 30',
 			'size is "big"; allowed: 512x512, 768x512',
-			'n is 9; allowed: 1, 2, 3',
+			`${COUNT} is 9; allowed: 1, 2, 3`,
 		);
 	});
 
@@ -730,7 +731,7 @@ describe('a dry run', () => {
 			{
 				checks: {
 					passed: false,
-					violations: ['steps is 15; allowed: 10, 20, 30', 'n is 4; allowed: 1, 2, 3'],
+					violations: ['steps is 15; allowed: 10, 20, 30', `${COUNT} is 4; allowed: 1, 2, 3`],
 				},
 				estimatedCost: 0.12,
 			},
