@@ -60,7 +60,8 @@ export function refuseSecond(
 	places: Record<string, unknown>,
 ): void {
 	const [first, ...others] = Object.entries(places).filter(([, value]) => !isEmpty(value));
-	const other = others.find(([, value]) => !isSame(value, first?.[1]));
+	// Numbers may be given as texts.
+	const other = others.find(([, value]) => String(value) !== String(first?.[1]));
 	if (first === undefined || other === undefined) return;
 	const [one, two] = [first, other].map(([place, value]) => `${shown(value)} by ${place}`);
 	throw item.error(
@@ -70,13 +71,6 @@ export function refuseSecond(
 }
 
 const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 40);
-
-/** Numbers may be given as texts. */
-const isSame = (one: unknown, other: unknown): boolean =>
-	one === other || (isScalar(one) && isScalar(other) && Number(one) === Number(other));
-
-const isScalar = (value: unknown): boolean =>
-	typeof value === 'string' || typeof value === 'number';
 
 /** The option "Extra Fields". @throws NodeOperationError if it is no JSON object, or asks for a stream */
 export function readExtraFields({ options }: ItemParameters): JsonObject {
@@ -184,9 +178,6 @@ function readNamedParameters(item: ItemParameters): JsonObject {
 			throw refuse(`"${quote(name).slice(0, 100)}" can't be the name of a parameter`);
 		}
 		if (parameters.has(name)) throw refuse(`'${name}' is in '${BY_NAME}' more than once`);
-		if (typeof value === 'number' && !Number.isFinite(value)) {
-			throw refuse(`The value of '${name}' in '${BY_NAME}' is not a number`);
-		}
 		if (!isJson(value)) throw refuse(`The value of '${name}' in '${BY_NAME}' can't be sent`);
 		if (name === 'n') item.within({ n: value }).count('n', `n' in '${BY_NAME}`);
 		parameters.set(name, value);

@@ -171,7 +171,7 @@ test.each<[string, Row[], RegExp]>([
 	['the prompt', [{ name: 'prompt', value: 'other' }], /must not set 'prompt'/],
 	['a stream', [{ name: 'stream', value: 'true' }], /must not set "stream"/],
 	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /must be text/],
-	['no number', [{ name: 'seed', value: '={{ NaN }}' }], /is not a number/],
+	['no number', [{ name: 'seed', value: '={{ NaN }}' }], /can't be sent/],
 	[
 		'no number inside',
 		[{ name: 'seeds', value: '={{ [1, NaN] }}' }],
