@@ -10,12 +10,6 @@ const ERASED = '***';
 const ESCAPE =
 	/\\{1,7}(?:u00|x)[0-9a-f]{2}|\\{1,7}["\\/]|%(?:25){0,3}[0-9a-f]{2}|&#(?:x[0-9a-f]{2}|[0-9]{2,3});|&(?:amp|lt|gt|quot);/gi;
 
-/** An escape that was cut, at the end of a text. */
-const HALF_ESCAPE = /(?:\\{1,7}(?:u[\da-f]{0,3}|x[\da-f]?)?|%(?:25){0,3}[\da-f]?|&#?\w{0,5})$/i;
-
-/** In characters: an escape is not longer. */
-const LONGEST_ESCAPE = 14;
-
 /** How often it is looked for escapes in what an escape stood for: an address in JSON. */
 const LAYERS = 2;
 
@@ -24,8 +18,8 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 /** In characters: a shorter beginning of a key may as well be a word. */
 const SHORTEST_BEGINNING = 4;
 
-/** In characters: more of a key is not looked for at the end of a text. */
-const LONGEST_BEGINNING = 200;
+/** In characters, escapes included: more of a key is not looked for at the end of a text. */
+const LONGEST_BEGINNING = 2000;
 
 /** The character that an escape stands for. */
 function meaningOf(escape: string): string {
@@ -57,26 +51,19 @@ export function createKeyEraser(key: string): (text: string) => string {
 
 /**
  * Makes the function that takes the beginning of a key away with which a text ends: what follows was
- * cut off, perhaps in the middle of an escape.
+ * cut off. What follows the first characters of the key counts as a part of it, as escapes may do.
  *
  * @param key as it is sent; nothing is taken away where it has less than 8 characters
  */
 export function createCutKeyEraser(key: string): (text: string) => string {
 	if (key.length < SHORTEST_KEY) return (text) => text;
-	const beginning = key.slice(0, LONGEST_BEGINNING);
 	return (text) => {
-		const start = Math.max(0, text.length - LONGEST_ESCAPE * LONGEST_BEGINNING);
-		const tail = text.slice(start);
-		for (let plain of [tail, tail.replace(HALF_ESCAPE, '')]) {
-			for (let layer = 0; layer <= LAYERS; layer += 1) {
-				const length = lengthOfBeginning(plain, beginning);
-				if (length >= SHORTEST_BEGINNING) {
-					return text.slice(0, start) + plain.slice(0, -length) + ERASED;
-				}
-				plain = plain.replace(ESCAPE, meaningOf);
-			}
-		}
-		return text;
+		const [word = ''] = text
+			.slice(-LONGEST_BEGINNING)
+			.split(/[\s"'<>]/)
+			.slice(-1);
+		const at = word.indexOf(key.slice(0, SHORTEST_BEGINNING));
+		return at < 0 ? text : text.slice(0, at - word.length) + ERASED;
 	};
 }
 
