@@ -66,6 +66,8 @@ interface Entry<T> {
 	fail: (reason: unknown) => void;
 }
 
+/** A timer of the platform cannot always be taken back: none is set for longer than this. */
+const LONGEST_SLEEP_MS = 60_000;
 /** How long before the deadline the last poll is put: time for a response to come. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
@@ -155,9 +157,11 @@ export class Poller<T = TaskRef> {
 
 	/** Does something about a task at a time, unless nobody waits for it any more. */
 	private schedule(entry: Entry<T>, at: number, act: () => void): void {
-		this.options.clock.sleep(at - this.options.clock.now()).then(
+		const { clock } = this.options;
+		clock.sleep(Math.min(LONGEST_SLEEP_MS, at - clock.now())).then(
 			() => {
-				if (entry.open) act();
+				if (entry.open && clock.now() < at) this.schedule(entry, at, act);
+				else if (entry.open) act();
 			},
 			(reason) => this.abort(entry, reason),
 		);

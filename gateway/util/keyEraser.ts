@@ -50,20 +50,22 @@ export function createKeyEraser(key: string): (text: string) => string {
 }
 
 /**
- * Makes the function that takes the beginning of a key away with which a text ends: what follows was
- * cut off. What follows the first characters of the key counts as a part of it, as escapes may do.
+ * Makes the function that takes the last word of a text away in which a key begins: what follows was
+ * cut off.
  *
  * @param key as it is sent; nothing is taken away where it has less than 8 characters
  */
 export function createCutKeyEraser(key: string): (text: string) => string {
 	if (key.length < SHORTEST_KEY) return (text) => text;
+	const start = key.slice(0, SHORTEST_BEGINNING);
 	return (text) => {
-		const [word = ''] = text
-			.slice(-LONGEST_BEGINNING)
-			.split(/[\s"'<>]/)
-			.slice(-1);
-		const at = word.indexOf(key.slice(0, SHORTEST_BEGINNING));
-		return at < 0 ? text : text.slice(0, at - word.length) + ERASED;
+		const words = text.slice(-LONGEST_BEGINNING).split(/[\s"'<>]/);
+		const word = words.at(-1) ?? '';
+		const plain = word.replace(ESCAPE, meaningOf);
+		const isKey = [word, plain, plain.replace(ESCAPE, meaningOf)].some((one) =>
+			one.includes(start),
+		);
+		return isKey ? text.slice(0, text.length - word.length) + ERASED : text;
 	};
 }
 

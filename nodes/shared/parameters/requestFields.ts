@@ -60,8 +60,9 @@ export function refuseSecond(
 	places: Record<string, unknown>,
 ): void {
 	const [first, ...others] = Object.entries(places).filter(([, value]) => !isEmpty(value));
-	// Numbers may be given as texts.
-	const other = others.find(([, value]) => String(value) !== String(first?.[1]));
+	// Numbers may be given as texts, which JSON puts into quotes.
+	const plain = (value: unknown): string => String(JSON.stringify(value)).replaceAll('"', '');
+	const other = others.find(([, value]) => plain(value) !== plain(first?.[1]));
 	if (first === undefined || other === undefined) return;
 	const [one, two] = [first, other].map(([place, value]) => `${shown(value)} by ${place}`);
 	throw item.error(

@@ -46,10 +46,8 @@ export interface PaymentRecord extends Unreturned {
 	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
 }
 
-/** Items are begun for so long, in milliseconds, before others in n8n's process get their turn. */
-const LONGEST_TURN_MS = 20;
-/** At least so many are begun in one go: they are in flight before the first can fail. */
-const FEWEST_IN_TURN = 25;
+/** So many items are begun before others in n8n's process get their turn. */
+const ITEMS_IN_TURN = 25;
 
 interface Failure {
 	error: unknown;
@@ -145,7 +143,7 @@ export async function runItems(
 }
 
 /**
- * Begins something for every item, in turns of `LONGEST_TURN_MS`, and waits until all has ended.
+ * Begins something for every item, a few at a time, and waits until all has ended.
  *
  * @param isStopped asked after each: then nothing more is begun
  */
@@ -156,15 +154,11 @@ async function inTurns(
 	isStopped: () => boolean,
 ): Promise<void> {
 	const begun: Array<Promise<void>> = [];
-	let turn = { began: clock.now(), items: 0 };
 	for (let itemIndex = 0; itemIndex < count; itemIndex += 1) {
 		begun.push(begin(itemIndex));
 		if (isStopped()) break;
-		turn.items += 1;
-		if (turn.items < FEWEST_IN_TURN || clock.now() - turn.began < LONGEST_TURN_MS) continue;
 		// It ends at once, without an error of its own, where the run has ended.
-		await clock.sleep(0).catch(() => undefined);
-		turn = { began: clock.now(), items: 0 };
+		if (begun.length % ITEMS_IN_TURN === 0) await clock.sleep(0).catch(() => undefined);
 	}
 	await Promise.all(begun);
 }

@@ -80,6 +80,8 @@ describe('the beginning of a key at the end of a text that was cut', () => {
 		['slashes escaped', KEY.replace('/', '\\/')],
 		['percent-encoded', encodeURIComponent(KEY)],
 		['percent-encoded in small letters', encodeURIComponent(KEY).replace('%2F', '%2f')],
+		['all as escapes', all(unicode)],
+		['as a web page writes it', all((one) => `&#x${hex(one)};`)],
 	])('%s, wherever it is cut', (_, written) => {
 		// At least four of its characters are there.
 		const four = Math.ceil((written.length / KEY.length) * 4) + 2;
