@@ -1,32 +1,19 @@
-import { createHash } from 'crypto';
-import {
-	detectImageType,
-	extensionFor,
-	FIRST_BYTES,
-	safeFileStem,
-	safeMimeType,
-} from '../../gateway/protocol/imageType';
 import type { FormFile, GenerationRequest } from '../../gateway/protocol/requestPlan';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
+import {
+	binaryFrom,
+	fileNamedBy,
+	imagesFromFields,
+	labelOf,
+	openFile,
+	readFileRefs,
+	type FileRef,
+	type Image,
+	type Upload,
+} from '../shared/images/inputFiles';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 import { downloadImage } from '../shared/transport/download';
-import type { ByteStream } from '../shared/transport/responseBody';
-
-/** A file of n8n that becomes a part of the form. */
-interface Upload {
-	/** As `binaryFrom` gives it. */
-	binary: unknown;
-	/** As the user calls it, for an error. */
-	label: string;
-	/** Name of the part in the form. */
-	part: string;
-	/** Whether only an image will do. */
-	imageOnly: boolean;
-}
-
-/** What a parameter names: a field of the item, or by an expression the binary data itself. */
-type FileRef = string | JsonObject;
 
 /**
  * The files that an edit sends, in order: the images, then whatever goes with them.
@@ -43,7 +30,9 @@ export async function readFiles(
 	const additional = readAdditionalFiles(item);
 	const parts = additional.map((file) => file.part);
 	refuseSameNames(item, request, parts);
-	const images = isFromUrls(item) ? await imagesFromUrls(item, run) : imagesFromFields(item, run);
+	const images = isFromUrls(item)
+		? await imagesFromUrls(item, run)
+		: imagesFromFields(item, run, ...imageField(item));
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...additional.map(({ file, ...upload }) => ({
@@ -81,65 +70,18 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 	);
 }
 
-type Image = Pick<Upload, 'binary' | 'label'>;
-
 const isFromUrls = (item: ItemParameters): boolean =>
 	item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url';
 
+const imageField = (item: ItemParameters): [given: unknown, label: string] => [
+	item.value('imageBinaryProperty'),
+	'Input Binary Field',
+];
+
 /** How many images an item names to be edited. @throws NodeOperationError if it names none */
 export function countImages(item: ItemParameters): number {
-	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item)).length;
+	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item, ...imageField(item))).length;
 }
-
-function readFileRefs(item: ItemParameters): FileRef[] {
-	const given = item.value('imageBinaryProperty');
-	const files = [given].flat().flatMap((entry): FileRef[] => {
-		const file = fileNamedBy(entry) ?? '';
-		if (typeof file !== 'string') return [file];
-		const fields = file.split(',').map((field) => field.trim());
-		return fields.filter((field) => field !== '');
-	});
-	// Nothing but commas, as an expression may leave them.
-	if (files.length === 0) {
-		throw item.error(
-			"'Input Binary Field' is empty",
-			'Enter the name of the input binary field that contains the image, usually "data".',
-		);
-	}
-	return files;
-}
-
-function imagesFromFields(item: ItemParameters, { hints }: Run): Image[] {
-	const named = readFileRefs(item);
-	const only = named.length === 1 ? onlyImage(item) : undefined;
-	return named.map((file) => {
-		const isThere = typeof file !== 'string' || item.input?.binary?.[file] !== undefined;
-		const chosen = isThere ? file : (only ?? file);
-		if (chosen !== file) {
-			const missing = `There is no binary field "${String(file).slice(0, 100)}"`;
-			hints.add(`${missing}. The item's only image was used: "${String(chosen).slice(0, 100)}".`);
-		}
-		return { binary: binaryFrom(item, chosen), label: labelOf(chosen, 'Input Binary Field') };
-	});
-}
-
-const isImage = (file: unknown): boolean =>
-	isJsonObject(file) && nonEmptyString(file.mimeType)?.startsWith('image/') === true;
-
-/** The name of the binary field with the item's only image: n8n makes field names of labels. */
-function onlyImage({ input }: ItemParameters): string | undefined {
-	const files = Object.entries(input?.binary ?? {});
-	const [only, ...others] = files.filter(([, file]: [string, unknown]) => isImage(file));
-	return others.length === 0 ? only?.[0] : undefined;
-}
-
-function fileNamedBy(value: unknown): FileRef | undefined {
-	if (isJsonObject(value)) return value;
-	return typeof value === 'number' ? String(value) : nonEmptyString(value)?.trim();
-}
-
-const labelOf = (file: FileRef, parameter: string): string =>
-	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
 /** More than any model takes; all of them are downloaded before anything is sent. */
 const MOST_URLS = 100;
@@ -189,105 +131,5 @@ function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: 
 		throw item.error(
 			"One of the 'Additional Files' has no form field name or no binary field name",
 		);
-	});
-}
-
-/**
- * The file that a parameter means: a field of the item by its name, or, by an expression, the binary
- * data itself, as n8n's own nodes allow.
- *
- * @throws NodeOperationError if there is no such file
- */
-function binaryFrom(item: ItemParameters, value: FileRef): unknown {
-	if (typeof value === 'string') return item.file(value);
-	if (nonEmptyString(value.id) !== undefined || typeof value.data === 'string') return value;
-	// `$binary` gives everything of a file but its bytes, where they lie in memory.
-	const files = Object.values(item.input?.binary ?? {});
-	const known = Object.entries(value);
-	const own = files.find((file) =>
-		known.every(([name, part]) => (file as unknown as JsonObject)[name] === part),
-	);
-	if (known.length > 0 && own !== undefined) return own;
-	throw item.error(
-		"The expression doesn't return a file",
-		'Enter the name of an input binary field, or use an expression that returns the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',
-	);
-}
-
-/**
- * A file of n8n's binary store as a part of a form, with its real MIME type: gateways refuse
- * `application/octet-stream`, and n8n does not always know better. It is streamed from the disk
- * where it lies there. Other nodes say what a file is called and of what type it is: nothing of it
- * is taken over that could begin a header of its own.
- *
- * @throws NodeOperationError if it is empty, or no image where there must be one
- */
-async function openFile(
-	item: ItemParameters,
-	run: Run,
-	{ binary, label, part, imageOnly }: Upload,
-): Promise<FormFile> {
-	const { helpers } = run;
-	const known = isJsonObject(binary) ? binary : {};
-	const id = nonEmptyString(known.id);
-	const bytes = Buffer.from(nonEmptyString(known.data) ?? '', 'base64');
-	const open = async function* (): AsyncIterable<Uint8Array> {
-		if (id === undefined) yield bytes;
-		else yield* (await helpers.getBinaryStream(id)) as unknown as ByteStream;
-	};
-	const size = id === undefined ? bytes.length : (await helpers.getBinaryMetadata(id)).fileSize;
-	const { start, digest } = await inspect(run, open);
-	const detected = detectImageType(start);
-	if (size === 0) {
-		throw item.error(
-			`${label} is an empty file`,
-			'Check the node that creates the file. Nothing was sent.',
-		);
-	}
-	const mimeType = detected ?? safeMimeType(known.mimeType) ?? 'application/octet-stream';
-	const givenName = nonEmptyString(known.fileName)?.slice(-LONGEST_FILE_NAME);
-	if (imageOnly && detected === undefined) {
-		throw item.error(
-			`${label} is not an image`,
-			`It is "${givenName ?? 'a file'}" ${whatIsIn(start, mimeType)}. Use an image, such as PNG, JPEG or WebP. Nothing was sent.`,
-		);
-	}
-	const fileName = fileNameFor(givenName ?? '', mimeType);
-	return { name: part, fileName, mimeType, size, digest, open };
-}
-
-/** What a file is that is no image, though its type may say so. */
-function whatIsIn(start: Uint8Array, mimeType: string): string {
-	if (!mimeType.startsWith('image/')) return `of the type ${mimeType}`;
-	// Control characters, but for tabs and line ends, stand in no text.
-	const isText = !start.some((byte) => byte < 9 || (byte > 13 && byte < 32));
-	return isText ? 'and contains text' : `and contains no data of the type ${mimeType}`;
-}
-
-/** More than any file system allows. */
-const LONGEST_FILE_NAME = 500;
-
-/** The file's own name where it has one, with an extension that fits what it is. */
-function fileNameFor(given: string, mimeType: string): string {
-	const stem = safeFileStem(given.replace(/\.[A-Za-z0-9]{1,5}$/, '')) || 'image';
-	const extension = mimeType.startsWith('image/')
-		? extensionFor(mimeType)
-		: (/\.([A-Za-z0-9]{1,5})$/.exec(given)?.[1] ?? 'bin');
-	return `${stem}.${extension}`;
-}
-
-/** How a file begins, and its SHA-256 in hexadecimal digits, which tells it from every other one. */
-async function inspect(
-	{ fileReads }: Run,
-	open: () => AsyncIterable<Uint8Array>,
-): Promise<{ start: Uint8Array; digest: string }> {
-	return await fileReads.run(async () => {
-		const hash = createHash('sha256');
-		let start: Uint8Array | undefined;
-		for await (const chunk of open()) {
-			start ??= chunk.subarray(0, FIRST_BYTES);
-			hash.update(chunk);
-		}
-		return { start: start ?? new Uint8Array(), digest: hash.digest('hex') };
 	});
 }

@@ -26,6 +26,7 @@ import { readLimits } from '../shared/parameters/optionValues';
 import { PaidRequests } from '../shared/payments/paidRequests';
 import { addHints, openRun } from '../shared/run/runContext';
 import { failedItems } from '../shared/run/nodeErrors';
+import { readImageBlocks } from './messageImages';
 import { messageFields, readMessageRequest } from './messageParameters';
 
 export class Message implements INodeType {
@@ -66,13 +67,14 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			payments: paidRequests,
-			prepare: (itemIndex) => {
+			prepare: async (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
-				const request = readMessageRequest(item);
+				const images = await readImageBlocks(item, run);
+				const request = readMessageRequest(item, images);
 				messageHints(request).forEach((hint) => run.hints.add(hint));
 				const plan = planMessage(request);
 				const simplify = item.switch('simplify', 'Simplify', true);
-				paidRequests.expect(itemIndex, plan, run.address.account);
+				paidRequests.expect(itemIndex, plan, run.address.account, images);
 				return async () => {
 					const { message = {} } = await paidRequests
 						.pay(itemIndex, plan, run, (body) =>

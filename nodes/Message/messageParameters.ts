@@ -1,6 +1,6 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { readTurns, type MessageRequest, type Turn } from '../../gateway/messages/message';
-import { isJsonObject, parseJson } from '../../gateway/util/json';
+import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/json';
 import {
 	lengthFields,
 	messageModelField,
@@ -110,6 +110,15 @@ export const messageFields: INodeProperties[] = [
 					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
 			},
 			{
+				displayName: 'Image Fields',
+				name: 'imageFields',
+				type: 'string',
+				default: '',
+				placeholder: 'e.g. data, photo',
+				description:
+					'Names of input binary fields with images for the model, separated by commas. The images stay in the output "messages" and are charged again with each message that continues the conversation.',
+			},
+			{
 				displayName: 'System Prompt',
 				name: 'system',
 				type: 'string',
@@ -125,26 +134,44 @@ export const messageFields: INodeProperties[] = [
 /**
  * Reads the request of an item from its parameters.
  *
+ * @param images blocks for the user's last message
  * @throws NodeOperationError that names the parameter to correct
  */
-export function readMessageRequest(item: ItemParameters): MessageRequest {
+export function readMessageRequest(item: ItemParameters, images: JsonObject[]): MessageRequest {
 	const extraFields = readExtraFields(item);
 	const history = item.options.value('history');
+	const input = item.choice('input', 'Input', ['prompt', 'messages', 'json']);
+	if (images.length > 0 && (input === 'json' || Object.hasOwn(extraFields, 'messages'))) {
+		throw item.error(
+			"'Image Fields' can't be added to messages that are given as JSON",
+			'Put the image into the JSON: { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "…" } }. Nothing was sent.',
+		);
+	}
 	return {
 		...readMessageSettings(item, extraFields),
 		messages: Object.hasOwn(extraFields, 'messages')
 			? readConversation(item, 'messages in Extra Fields', extraFields.messages, true)
 			: [
 					...(isEmpty(history) ? [] : readConversation(item, 'History', history)),
-					...readInput(item),
+					...withImages(readInput(item, input), images),
 				],
 		system: item.options.optionalText('system'),
 		extraFields: withoutFields(extraFields, ['model', 'messages']),
 	};
 }
 
-function readInput(item: ItemParameters): Turn[] {
-	switch (item.choice('input', 'Input', ['prompt', 'messages', 'json'])) {
+/** The turns with the images in front of the text of the user's last one, or as one of their own. */
+function withImages(turns: Turn[], images: JsonObject[]): Turn[] {
+	if (images.length === 0) return turns;
+	const place = turns.findLastIndex(({ role }) => role === 'user');
+	const { content = [] } = turns[place] ?? {};
+	const text = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+	const turn = { role: 'user', content: [...images, ...text] };
+	return place < 0 ? [...turns, turn] : turns.with(place, turn);
+}
+
+function readInput(item: ItemParameters, input: 'prompt' | 'messages' | 'json'): Turn[] {
+	switch (input) {
 		case 'prompt': {
 			const content = item.text('prompt', 'Prompt', 'Enter a message for the model.');
 			return [{ role: 'user', content }];

@@ -12,7 +12,7 @@ export const messageModelField: INodeProperties = {
 	type: 'string',
 	default: '',
 	required: true,
-	placeholder: 'e.g. reason-large',
+	placeholder: "e.g. the name in the gateway's console",
 	builderHint: messageModelHint,
 	hint: "Copy the name from the gateway's documentation or console. The public model list has no message models.",
 	description:

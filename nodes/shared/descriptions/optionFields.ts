@@ -180,6 +180,7 @@ const EVERYDAY = [
 	'budget',
 	'maxWait',
 	'includeInputFields',
+	'imageFields',
 	'system',
 	'history',
 	'onTimeout',

@@ -103,15 +103,16 @@ export class PaidRequests implements PaymentRecord {
 	 * @param plan as the user asked for it, synchronous: what the model list makes of a request may
 	 *   differ next time
 	 * @param account digest of who pays
+	 * @param inBody files that are in the body of the plan
 	 */
-	expect(itemIndex: number, plan: RequestPlan, account: string): void {
+	expect(itemIndex: number, plan: RequestPlan, account: string, inBody: unknown = []): void {
 		const files = { ...plan, body: undefined, form: plan.form && { ...plan.form, fields: [] } };
 		const { json } = this.context.getInputData()[itemIndex] ?? {};
 		this.expected.set(itemIndex, {
 			...this.run,
 			itemIndex,
 			fingerprint: requestFingerprint(plan, account),
-			source: digestOf([requestFingerprint(files, account), this.parameters, json]),
+			source: digestOf([requestFingerprint(files, account), this.parameters, json, inBody]),
 		});
 		this.matched = undefined;
 	}

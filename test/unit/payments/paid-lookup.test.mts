@@ -151,6 +151,28 @@ test('another try of the same run: each item takes its own, also if another one 
 	expect(run.sent()).toBe(0);
 });
 
+test.each([
+	['the same file', 'one', true],
+	['another file', 'two', false],
+])('%s in another request of the same item: digest %s, paid for: %s', async (_, digest, isPaid) => {
+	const store = {};
+	const at = (executionId: string) =>
+		new PaidRequests({
+			getWorkflowDataProxy: () => ({ $runIndex: 0 }),
+			getExecutionId: () => executionId,
+			getContext: () => store,
+			getNode: () => ({ parameters: {} }),
+			getInputData: () => [{ json: {} }],
+		} as unknown as IExecuteFunctions);
+	const [first, next] = [at('1'), at('2')];
+	const run = { client: { send: async () => await Promise.resolve({}) } } as unknown as Run;
+	first.expect(0, planOf('a'), 'account', ['one']);
+	await first.pay(0, planOf('a'), run, () => ({}));
+	first.close();
+	next.expect(0, planOf('b'), 'account', [digest]);
+	expect(next.has(0)).toBe(isPaid);
+});
+
 test('these parameters shape the request, and no other', () => {
 	const paying = builtNodes().filter(({ className }) =>
 		['ImageGeneration', 'ImageEdit', 'Message'].includes(className),
@@ -159,8 +181,17 @@ test('these parameters shape the request, and no other', () => {
 	const shaping = [...names].filter((name) => !NOT_OF_THE_REQUEST.has(name));
 	expect(shaping.sort()).toEqual([
 		...['budgetTokens', 'display', 'effort', 'extraFields', 'extraFiles', 'history'],
-		...['imageBinaryProperty', 'imageFieldName', 'imageSource', 'imageUrl', 'input', 'maxTokens'],
-		...['messages', 'messagesJson', 'model', 'modelParameters', 'n', 'options', 'parametersByName'],
+		...['imageBinaryProperty', 'imageFieldName', 'imageFields', 'imageSource', 'imageUrl', 'input'],
+		...[
+			'maxTokens',
+			'messages',
+			'messagesJson',
+			'model',
+			'modelParameters',
+			'n',
+			'options',
+			'parametersByName',
+		],
 		...['prompt', 'responseFormat', 'system', 'temperature', 'thinking', 'topK', 'topP'],
 	]);
 });

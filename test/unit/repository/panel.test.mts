@@ -40,7 +40,7 @@ describe('the options', () => {
 			['Number of Images', 'File Name', 'Budget', 'Max Wait (Seconds)', 'Include Input Fields'],
 		],
 		['ImageWait', ['File Name', 'Include Input Fields', 'On Timeout']],
-		['Message', ['System Prompt', 'History']],
+		['Message', ['Image Fields', 'System Prompt', 'History']],
 	])('of %s begin with the everyday ones', (className, everyday) => {
 		const { optionNames } = node(className);
 		expect(optionNames.slice(0, everyday.length)).toEqual(everyday);

@@ -1,0 +1,34 @@
+import type { FormFile } from '../../gateway/protocol/requestPlan';
+import type { JsonObject } from '../../gateway/util/json';
+import { imagesFromFields, openFile } from '../shared/images/inputFiles';
+import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
+import type { Run } from '../shared/run/runContext';
+
+/** Of all images of a message, which stand in memory whole: in Base64 they are a third larger. */
+const MOST_MB = 20;
+
+/**
+ * The images that the option "Image Fields" names, in order, as blocks of a message.
+ *
+ * @throws NodeOperationError if one is missing, empty or no image, or if they are too large
+ */
+export async function readImageBlocks(item: ItemParameters, run: Run): Promise<JsonObject[]> {
+	const given = item.options.value('imageFields');
+	if (isEmpty(given)) return [];
+	const images = imagesFromFields(item, run, given, 'Image Fields');
+	const uploads = images.map((image) => ({ ...image, part: '', imageOnly: true }));
+	const files = await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
+	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / 1024 ** 2;
+	if (sizeMb <= MOST_MB) return await Promise.all(files.map(blockOf));
+	throw item.error(
+		`The images in 'Image Fields' have ${sizeMb.toFixed(1)} MB; allowed: at most ${MOST_MB} MB`,
+		'Use smaller or fewer images. Nothing was sent.',
+	);
+}
+
+async function blockOf({ mimeType, open }: FormFile): Promise<JsonObject> {
+	const chunks: Uint8Array[] = [];
+	for await (const chunk of open()) chunks.push(chunk);
+	const data = Buffer.concat(chunks).toString('base64');
+	return { type: 'image', source: { type: 'base64', media_type: mimeType, data } };
+}
