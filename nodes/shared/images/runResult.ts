@@ -120,6 +120,14 @@ function withSummary(result: RunResult, summary: Summary): RunResult {
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
+/** What a run has done so far, in one line. @param items the output items of each input item */
+export function describeRun(
+	items: INodeExecutionData[][],
+	{ reusedCost = 0, ...tally }: Tally,
+): string {
+	return summaryInWords({ ...tally, failedItems: failedItems(items).size }, reusedCost);
+}
+
 /** The summary in one line. What this run has cost comes first. */
 function summaryInWords(summary: Summary, reusedCost: number): string {
 	const { images, tasks, estimatedCost, rateLimitedRequests, failedItems, reusedItems } = summary;

@@ -7,11 +7,11 @@ import type {
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
 import { NOT_IN_TOOLS } from '../descriptions/imageFields';
-import { finishRun, readRunEnd } from '../images/runResult';
+import { describeRun, finishRun, readRunEnd } from '../images/runResult';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
-import { isTool } from '../run/runContext';
+import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
 import { tasksInWords, type WaitEntry } from '../tasks/taskWaiter';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
@@ -151,6 +151,9 @@ export async function suspend(
 		preserveSourceOverwrite: true,
 		...(toOutput ? { forwardAllOutputs: true } : {}),
 	});
+	// What comes back has no hints: n8n shows this one while the execution waits.
+	const done = entries.map((entry) => entry.done?.items ?? []);
+	addHints(context, [describeRun(done, tally)], 'info');
 	// The result takes the place of the input. Where there is none (n8n's Retry of an execution that
 	// was stopped here), n8n would hand on the input as if it were images.
 	context.getExecuteData().data = { main: [[]] };

@@ -129,6 +129,17 @@ describe('submitted and waited for in one node', () => {
 		expect([1, 2]).toContain(rateLimitedRequests);
 	});
 
+	test('while it is stored, a hint says what was submitted and what it costs', async () => {
+		const input = ['a fox [slow 90]', 'an owl [slow 90]'].map((prompt) => ({ json: { prompt } }));
+		const json = workflow('imageGeneration', { options: { checkLimits: true } });
+		const waiting = await bench.host.run(json, { input });
+		expect(waiting.hints(NODE).map(({ message, type }) => [message, type])).toEqual([
+			['2 tasks; estimated cost 0.08.', 'info'],
+		]);
+		// The result takes the place of the output, and n8n has no hints for it.
+		expect((await bench.host.resume(waiting)).hints(NODE)).toEqual([]);
+	});
+
 	test('file names are those of the template, and differ also across checks', async () => {
 		const prompts = ['a fox [slow 90]', 'an owl', 'A fox '];
 		const fileName = '={{ $json.prompt.slice(0, 6) }}';
