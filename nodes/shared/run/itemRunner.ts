@@ -130,10 +130,10 @@ export async function runItems(
 	};
 	await Promise.race([runAll(), stopped]);
 	if (isStopped) {
+		const description = payments?.describeUnreturned() ?? '';
+		run.watcher.sayStopped(description);
 		// The engine tells a stopped execution from a failed one by the word "canceled".
-		throw new NodeOperationError(node, 'The execution was canceled', {
-			description: payments?.describeUnreturned() ?? '',
-		});
+		throw new NodeOperationError(node, 'The execution was canceled', { description });
 	}
 	if (failures.length > 0) {
 		const { error, itemIndex } = summary(failures, prepared);

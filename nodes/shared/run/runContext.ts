@@ -23,6 +23,7 @@ import { createSendOnce, type TransportOptions } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
+import { watcherOf, type Watcher } from './watcher';
 
 /** What all requests of one execution of a node share. */
 export interface Run {
@@ -52,6 +53,8 @@ export interface Run {
 	hints: Set<string>;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
+	/** Whoever watches the run. */
+	watcher: Watcher;
 	/** Rejects when the user presses Stop. */
 	stopped: Promise<never>;
 	isStopped(): boolean;
@@ -186,6 +189,7 @@ export async function openRun(
 		clock,
 		requests,
 		isTool: isTool(context),
+		watcher: watcherOf(context, isTool(context)),
 		stopped,
 		isStopped: () => signal?.aborted === true,
 		sendOnce,

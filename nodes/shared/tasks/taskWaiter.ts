@@ -24,6 +24,7 @@ import {
 	taskKey,
 	type SubmittedTask,
 } from './taskReference';
+import { WaitReport } from './waitReport';
 
 /** A wait for one task, on behalf of one input item. A plain value: it can be stored and continued. */
 export interface TaskWait {
@@ -78,17 +79,20 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 	const waiting = new Map<string, Promise<{ task: PolledTask; settled: Settled }>>();
 	const finished = new Set<string>();
 	const taskIds = new Set<string>();
+	const report = new WaitReport(run, () => ({ open: waiting.size, all: taskIds.size }));
 	const poller = new Poller<PolledTask>({
 		clock,
 		intervalMs,
 		expected,
 		pollOnce: async (task, timeLeftMs) => {
 			const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
-			return await pollTask(task, {
+			const result = await pollTask(task, {
 				now: () => clock.now(),
 				query: async (plan) => await client.attempt(plan, timeoutMs),
 				isPolled: (taskId) => taskIds.has(taskId),
 			});
+			report.note(result);
+			return result;
 		},
 	});
 
@@ -116,6 +120,7 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 			waiting.get(key) ??
 			poll(wait, Math.min(leftMs, forMs)).finally(() => void waiting.delete(key));
 		waiting.set(key, started);
+		void report.begin();
 		const { task, settled } = await started;
 		if (settled.kind === 'deadline') {
 			const sightings = carried(task, Date.now() - clock.now());

@@ -1,0 +1,35 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+
+/** What a run says while it runs, and after a Stop: n8n shows and stores nothing of it then. */
+export interface Watcher {
+	/** Whether a person may be watching: the node was started in the editor, and not by an agent. */
+	isWatching: boolean;
+	/** Writes to the console of the person's browser. */
+	say(message: string): void;
+	/** Writes what a stopped run leaves behind to that console and to n8n's log. */
+	sayStopped(leftovers: string): void;
+}
+
+/** In characters: the IDs of more than a thousand tasks. */
+const LONGEST_MESSAGE = 100_000;
+
+/** @param isTool whether an AI agent has called the node */
+export function watcherOf(context: IExecuteFunctions, isTool: boolean): Watcher {
+	const isWatching = context.getMode() === 'manual' && !isTool;
+	// Retry On Fail runs the node again after a Stop: the first try has said everything.
+	const isOver = context.getExecutionCancelSignal()?.aborted === true;
+	const say = (message: string): void => {
+		if (isWatching) context.sendMessageToUI(message.slice(0, LONGEST_MESSAGE));
+	};
+	return {
+		isWatching,
+		say,
+		sayStopped: (leftovers) => {
+			if (leftovers === '' || isOver) return;
+			const message = `The execution was stopped. ${leftovers}`.slice(0, LONGEST_MESSAGE);
+			say(message);
+			const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
+			context.logger?.warn(`${where}: ${message}`);
+		},
+	};
+}
