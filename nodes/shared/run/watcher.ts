@@ -6,12 +6,33 @@ export interface Watcher {
 	isWatching: boolean;
 	/** Writes to the console of the person's browser. */
 	say(message: string): void;
-	/** Writes what a stopped run leaves behind to that console and to n8n's log. */
+	/** Writes what a stopped run leaves behind to that console and to n8n's log, and keeps it. */
 	sayStopped(leftovers: string): void;
 }
 
 /** In characters: the IDs of more than a thousand tasks. */
 const LONGEST_MESSAGE = 100_000;
+
+/** n8n's limit for the values that it stores beside the data of an execution. */
+const MOST_VALUES = 10;
+/** In characters: n8n logs an error where a value is longer. */
+const LONGEST_VALUE = 255;
+
+/**
+ * Stores lines as custom data of the execution, the only thing of a stopped node that n8n stores. It
+ * shows them as highlighted data.
+ */
+function keep(context: IExecuteFunctions, lines: string[]): void {
+	const values = [''];
+	for (const line of lines) {
+		const last = values.pop() ?? '';
+		const joined = last === '' ? line : `${last}\n${line}`;
+		values.push(...(joined.length > LONGEST_VALUE && last !== '' ? [last, line] : [joined]));
+	}
+	values.slice(0, MOST_VALUES).forEach((value, index) => {
+		context.customData?.set(`media_gateway_${index + 1}`, value.slice(0, LONGEST_VALUE));
+	});
+}
 
 /** @param isTool whether an AI agent has called the node */
 export function watcherOf(context: IExecuteFunctions, isTool: boolean): Watcher {
@@ -30,6 +51,7 @@ export function watcherOf(context: IExecuteFunctions, isTool: boolean): Watcher 
 			say(message);
 			const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
 			context.logger?.warn(`${where}: ${message}`);
+			keep(context, leftovers.split('\n'));
 		},
 	};
 }

@@ -102,6 +102,22 @@ test.each<[string, Settings]>([
 	expect([...said, ...logged].join()).not.toContain(bench.gateway.keys[0]);
 });
 
+test('a Stop keeps the IDs with the execution, within the limits of n8n', async () => {
+	const input = Array.from({ length: 60 }, () => ({}));
+	const { said, execution } = watch('imageGeneration', GENERATION, input);
+	await until(() => bench.gateway.count('poll') >= 60);
+	execution.stop();
+	const { metadata = {} } = (await execution.promise).data.resultData;
+	const values = Object.values(metadata);
+	expect(Object.keys(metadata)).toEqual(values.map((_, index) => `media_gateway_${index + 1}`));
+	expect(values).toHaveLength(10);
+	expect(values.filter(({ length }) => length > 255)).toEqual([]);
+	expect(said.at(-1)).toContain(values.join('\n'));
+	// The others are in the log.
+	expect(idsIn(values.join('\n')).length).toBeGreaterThanOrEqual(35);
+	expect(idsIn(logged.join())).toHaveLength(60);
+});
+
 test('a Stop while requests are sent: how many may have been charged', async () => {
 	bench.gateway.setFaults([{ call: 'sync', kind: 'silence' }]);
 	const { said, execution } = watch('imageGeneration', { prompt: SLOW }, [{}, {}]);
