@@ -172,12 +172,12 @@ export function askedPauseMs(outcome: Outcome, now: number): number | undefined 
 
 /** No date is longer; it is not read digit by digit either. */
 const LONGEST_RETRY_AFTER = 64;
-const A_DAY_MS = 86_400_000;
+const A_MONTH_MS = 31 * 86_400_000;
 
 /**
  * The pause that a `Retry-After` header asks for, or one that says the same, in milliseconds: seconds,
- * an HTTP date, or, as a number of more than a day, seconds since 1970. Undefined where there is none,
- * or where it says nothing sensible: not a number, in the past, or more than a day.
+ * an HTTP date, or, as a number of more than a month, seconds since 1970. Undefined where there is none,
+ * or where it says nothing sensible: not a number, in the past, or more than a month.
  *
  * @param now milliseconds since 1970, for a point in time
  */
@@ -185,7 +185,7 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
 	if (header === undefined || header.length > LONGEST_RETRY_AFTER) return undefined;
 	if (header.trim() === '') return undefined;
 	const ms = Number(header) * 1000;
-	if (ms <= A_DAY_MS) return ms >= 0 ? ms : undefined;
+	if (ms <= A_MONTH_MS) return ms >= 0 ? ms : undefined;
 	const fromNow = (Number.isNaN(ms) ? Date.parse(header) : ms) - now;
-	return fromNow >= 0 && fromNow <= A_DAY_MS ? fromNow : undefined;
+	return fromNow >= 0 && fromNow <= A_MONTH_MS ? fromNow : undefined;
 }

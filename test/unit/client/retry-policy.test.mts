@@ -173,7 +173,7 @@ describe('the pause before the next attempt', () => {
 describe('Retry-After', () => {
 	const inTwoMinutes = new Date(NOW + 120_000).toUTCString();
 	const yesterday = new Date(NOW - 86_400_000).toUTCString();
-	const nextYear = new Date(NOW + 366 * 86_400_000).toUTCString();
+	const nextYear = new Date(NOW + 365 * 86_400_000).toUTCString();
 
 	test.each([
 		['0', 0],
@@ -181,6 +181,7 @@ describe('Retry-After', () => {
 		[' 5 ', 5000],
 		['1.5', 1500],
 		['86400', 86_400_000],
+		['604800', 604_800_000],
 		[inTwoMinutes, 120_000],
 		[`${NOW / 1000 + 120}`, 120_000],
 	])('%j is a pause', (header, ms) => {
@@ -195,13 +196,14 @@ describe('Retry-After', () => {
 		'soon',
 		'NaN',
 		'Infinity',
-		'86401',
+		// The time of day.
+		'1893456000',
 		'99999999999999999999',
 		'1e400',
 		yesterday,
 		nextYear,
 		`${NOW / 1000 - 1}`,
-		`${NOW / 1000 + 86_401}`,
+		`${NOW / 1000 + 32 * 86_400}`,
 		'Mon, 99 Foo 2030 00:00:00 GMT',
 	])('%j says nothing sensible', (header) => {
 		expect(retryAfterMs(header, NOW)).toBeUndefined();
