@@ -81,7 +81,7 @@ export class Checker {
 		}
 		if (record === undefined) {
 			this.run.hints.add(
-				`The gateway doesn't list the model '${model}', so the request wasn't checked before sending. ${suggestion}`.trim(),
+				`The gateway doesn't list the model '${model.slice(0, LONGEST_NAME)}', so the request wasn't checked before sending. ${suggestion}`.trim(),
 			);
 			return { request, violations: [], noEstimate: this.noListing };
 		}
@@ -110,7 +110,8 @@ export class Checker {
 		const published = Object.keys(parameters);
 		for (const name of given) {
 			const key = JSON.stringify([model, name]);
-			if (Object.hasOwn(parameters, name) || this.namesSeen.has(key)) continue;
+			const isKnown = Object.hasOwn(parameters, name) || this.namesSeen.has(key);
+			if (isKnown || this.namesSeen.size >= MOST_SUGGESTIONS) continue;
 			this.namesSeen.add(key);
 			const suggestion = didYouMean(name, published);
 			if (suggestion === '') continue;
@@ -161,7 +162,7 @@ export class Checker {
 		const found = {
 			record,
 			video: named !== undefined && makesVideos(named) ? named.model : undefined,
-			suggestion: didYouMean(name, names),
+			suggestion: this.listed.size < MOST_SUGGESTIONS ? didYouMean(name, names) : '',
 		};
 		this.listed.set(name, found);
 		return found;
@@ -175,6 +176,9 @@ function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
 	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: pricePerImage(billing) };
 	return { noEstimate: 'The model list has no fixed price for each image or request.' };
 }
+
+/** The first names of a run get suggestions: thousands of items may each name another. */
+const MOST_SUGGESTIONS = 100;
 
 /** No model has a longer name. */
 const LONGEST_NAME = 200;
