@@ -117,10 +117,12 @@ export function idIn(text: string): string | undefined {
 
 /** The object that a response is about: itself, or what it wraps up. */
 function stateIn(body: JsonObject): JsonObject {
-	const { data } = body;
-	return body.status === undefined && isJsonObject(data) && typeof data.status === 'string'
-		? data
-		: body;
+	if (body.status !== undefined) return body;
+	const { data, task, result } = body;
+	// In a list, what has no ID is an image.
+	const first: unknown = Array.isArray(data) ? data[0] : undefined;
+	const wrapped = [data, idsOf(first).length > 0 ? first : undefined, task, result];
+	return wrapped.filter(isJsonObject).find(({ status }) => typeof status === 'string') ?? body;
 }
 
 /** Reads the response to a task query. Nothing in it is required: what is missing is left out. */

@@ -10,7 +10,7 @@ import {
 import { isInline, readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { finiteNumber, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
+import { finiteNumber, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { imageItems, readTarget, type ImageTarget } from '../images/imageItems';
 import { finishRun, readRunEnd } from '../images/runResult';
@@ -21,7 +21,7 @@ import { copiesOf, type Paid } from '../payments/payment';
 import { runItems, type Job } from '../run/itemRunner';
 import { failedItems, isFailed, type RequestFacts } from '../run/nodeErrors';
 import { addHints, openRun, type Run } from '../run/runContext';
-import { addCost, addImages, addReused, costOf } from '../run/tally';
+import { addCost, addImages, addReused, addReusedImages, costOf } from '../run/tally';
 import { openProgress, type Progress } from '../suspend/progress';
 import { readParkAfter, suspend } from '../suspend/suspend';
 import { shownParameters, taskItem } from '../tasks/taskReference';
@@ -231,15 +231,19 @@ async function createItem<R extends ImageRequest>(
 	const { itemIndex, mode, target } = item;
 	const reused = batch.paidRequests.has(itemIndex);
 	const paid = await payForItem(batch, item, reused);
-	if (paid.items !== undefined) return copiesOf(paid.items, itemIndex, target.binaryPropertyName);
-	// The facts recorded with the payment, which may differ from this try's request.
-	const { estimatedCost, pricePerImage } = paid.facts ?? item.facts;
-	const asked = { ...item.facts, ...(paid.facts && withoutUndefined(paid.facts)) };
-	const facts = { ...asked, estimatedCost, pricePerImage };
+	if (paid.items !== undefined) {
+		const copies = copiesOf(paid.items, itemIndex, target.binaryPropertyName);
+		return copies.map((copy) => ({ ...copy, json: { ...target.inputFields, ...copy.json } }));
+	}
+	// The facts recorded with the payment: this try's request may be another one.
+	const { model, prompt } = item.facts;
+	const facts = paid.facts === undefined ? item.facts : { model, prompt, ...paid.facts };
 	batch.asked[itemIndex] = { model: facts.model, prompt: facts.prompt };
 	const submitted = paid.task && taskItem(paid.task, facts, target);
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
-	if (mode === 'submit' && submitted !== undefined) return [submitted];
+	// A task that has failed at once is an error in every mode: Image Wait could not tell the reason.
+	const isOpen = paid.images === undefined && paid.task?.reason === undefined;
+	if (mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
 	return await collectImages(batch, paid, { ...item, facts }, reused);
 }
 
@@ -248,7 +252,7 @@ async function createItem<R extends ImageRequest>(
  * been charged: it counts among the costs.
  */
 async function payForItem<R extends ImageRequest>(
-	{ run, taskType, checker, paidRequests, itemOfTask }: Batch<R>,
+	{ run, taskType, checker, paidRequests, asked, itemOfTask }: Batch<R>,
 	{ itemIndex, mode, plan, facts }: PreparedItem,
 	reused: boolean,
 ): Promise<Paid> {
@@ -275,7 +279,13 @@ async function payForItem<R extends ImageRequest>(
 		}
 		return paid;
 	} catch (error) {
-		if (error instanceof UnknownOutcomeError) addCost(tally, facts.estimatedCost);
+		if (error instanceof UnknownOutcomeError) {
+			// An earlier try may have sent another request.
+			const sent = paidRequests.factsOf(itemIndex) ?? facts;
+			paidRequests.update(itemIndex, { facts: sent });
+			asked[itemIndex] = { model: sent.model, prompt: sent.prompt };
+			addCost(tally, sent.estimatedCost);
+		}
 		return await Promise.reject(await checker.explain(error, facts.model));
 	}
 }
@@ -290,13 +300,20 @@ function readPaidResponse(
 	asynchronous: boolean,
 ): Paid | undefined {
 	const images = readImages(body);
-	if (images.length > 0) return { images, created: finiteNumber(body.created) };
 	const taskId = readTaskId(body);
-	const status = nonEmptyString(body.status)?.trim();
-	if (taskId === undefined || (status === undefined && !asynchronous)) return undefined;
+	const { status, group, reason } = readTaskState({ taskId: taskId ?? '', taskType }, body);
 	const submittedAt = new Date().toISOString();
-	const { group, reason } = readTaskState({ taskId, taskType }, body);
-	const task = { taskId, taskType, status: status ?? 'queued', submittedAt };
+	if (images.length > 0) {
+		const paid = { images, created: finiteNumber(body.created) };
+		// A finished task lists its images under new addresses where these have expired.
+		const isTask = asynchronous && typeof body.status === 'string' && !images.some(isInline);
+		const ownId = isTask ? readTaskId({ ...body, data: undefined }) : undefined;
+		return ownId === undefined
+			? paid
+			: { ...paid, task: { taskId: ownId, taskType, status, submittedAt } };
+	}
+	if (taskId === undefined || (status === '' && !asynchronous)) return undefined;
+	const task = { taskId, taskType, status: status === '' ? 'queued' : status, submittedAt };
 	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
 }
 
@@ -342,6 +359,9 @@ async function collectImages<R extends ImageRequest>(
 	const count = images?.length ?? 0;
 	const estimatedCost = costOf(facts, count);
 	budget.expect(itemIndex, estimatedCost);
+	// Items with the same task share its images, which are counted once.
+	const isFirst = task === undefined || batch.itemOfTask.get(task.taskId) === itemIndex;
+	if (reused && isFirst) addReusedImages(run.tally, facts, count);
 	paidRequests.update(itemIndex, { facts: { ...facts, estimatedCost } });
 	if (count < asked)
 		run.hints.add(`Item ${itemIndex}: the gateway returned ${count} of ${asked} images.`);

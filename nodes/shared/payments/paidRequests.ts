@@ -5,10 +5,12 @@ import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { PaymentRecord } from '../run/itemRunner';
+import type { RequestFacts } from '../run/nodeErrors';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	describePayments,
 	RESCUE,
+	RESCUE_OF_ONE,
 	itemsWithoutAddress,
 	keepOnly,
 	openPayments,
@@ -160,6 +162,11 @@ export class PaidRequests implements PaymentRecord {
 		}
 	}
 
+	/** What was sent for an item, where that is recorded. */
+	factsOf(itemIndex: number): RequestFacts | undefined {
+		return this.held.get(itemIndex)?.paid.facts;
+	}
+
 	/** Adds what has become known of what an item paid for. */
 	update(itemIndex: number, paid: Paid): void {
 		const payment = this.held.get(itemIndex);
@@ -182,7 +189,8 @@ export class PaidRequests implements PaymentRecord {
 		const isThere = this.payments.some(
 			({ paid }) => paid.unknown === undefined && paid.failed !== true && paid.lost !== true,
 		);
-		return isThere && !this.isTool ? RESCUE : '';
+		if (!isThere || this.isTool) return '';
+		return this.context.getInputData().length === 1 ? RESCUE_OF_ONE : RESCUE;
 	}
 
 	/** @see PaymentRecord */

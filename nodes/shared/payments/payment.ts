@@ -137,6 +137,10 @@ export interface ItemPayment {
 export const RESCUE =
 	"To get the other items without paying for them again, set 'On Error' to 'Continue' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': only items that failed are sent again. 'Execute step' pays for all items again.";
 
+/** The same where there are no other items: a retry uses again what was paid for. */
+export const RESCUE_OF_ONE =
+	"To get the result without paying for it again, open Executions, select this execution, and choose 'Retry with currently saved workflow'. 'Execute step' pays again.";
+
 /** Lists what was paid for and not returned, for the description of an error. */
 export function describePayments(payments: ItemPayment[]): string {
 	const sorted = [...payments].sort((one, other) => one.itemIndex - other.itemIndex);

@@ -53,6 +53,13 @@ export function addImages(tally: Tally, facts: RequestFacts, images: number): vo
 	tally.estimatedCost = rounded(Math.max(0, estimatedCost + cost - (facts.estimatedCost ?? 0)));
 }
 
+/** Sets the cost of a request that an earlier try has paid for, now that its images are known. */
+export function addReusedImages(tally: Tally, facts: RequestFacts, images: number): void {
+	const cost = costOf(facts, images);
+	if (tally.reusedCost === undefined || cost === undefined) return;
+	tally.reusedCost = rounded(Math.max(0, tally.reusedCost + cost - (facts.estimatedCost ?? 0)));
+}
+
 /** Counts the images of an item that an earlier try has paid for, and that come out as they are. */
 export function addReusedItems(tally: Tally, items: INodeExecutionData[]): void {
 	const costs = items.flatMap(({ json }) => finiteNumber(json.estimatedCost) ?? []);

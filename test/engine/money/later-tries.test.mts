@@ -316,3 +316,42 @@ describe('the response to a message that an earlier try has paid for comes out',
 		expectResponse(result.json(NODE));
 	});
 });
+
+describe('what is told of a request is what was sent, where the next try would send another', () => {
+	test('parameters, where some tries have none', async () => {
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 403, times: 1 }]);
+		const extraFields = '={{ Math.random() > 0.5 ? {} : { seed: Math.random() } }}';
+		const items = Array.from({ length: 12 }, (_, index) => ({ prompt: `number ${index}.` }));
+		const result = await bench.run(
+			'imageGeneration',
+			{ prompt: '={{ $json.prompt }}', download: false, mode: 'wait', options: { extraFields } },
+			items,
+			RETRY,
+		);
+		const sent = bench.gateway.requests.flatMap(({ body }) => (body ? [body as IDataObject] : []));
+		const told = result.json(NODE).map(({ prompt, parameters }) => [prompt, parameters]);
+		const wanted = sent.map(({ prompt, seed }) => [
+			prompt,
+			seed === undefined ? undefined : { seed },
+		]);
+		expect(new Map(told as Array<[string, object]>)).toEqual(
+			new Map(wanted as Array<[string, object]>),
+		);
+	});
+
+	test('the prompt of an unknown outcome', async () => {
+		bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 500 }]);
+		const result = await bench.run(
+			'imageGeneration',
+			{ prompt: RANDOM, download: false },
+			ITEMS.slice(0, 1),
+			{ ...RETRY, ...GO_ON },
+		);
+		expect(bench.gateway.count('sync')).toBe(1);
+		const [context] = Object.values(
+			result.data.executionData!.contextData[`node:${NODE}`]!.mediaGatewayPaid as IDataObject[],
+		);
+		const { facts } = context!.paid as { facts: IDataObject };
+		expect(result.json(NODE)).toMatchObject([{ details: { prompt: facts.prompt } }]);
+	});
+});

@@ -26,6 +26,8 @@ let posts = 0;
 let isForgetful = false;
 let expired: string[] = [];
 let round = 1;
+/** In place of the usual response to a submit. */
+let submitted: object | undefined;
 let server: OwnServer;
 
 const body = () => ({
@@ -41,7 +43,8 @@ beforeAll(async () => {
 		if (url.includes('/media/models')) return sendJson(response, { data: { items: MODELS } });
 		if (method === 'POST') {
 			posts += 1;
-			return sendJson(response, isTask ? { id: 'task_1', status: 'queued' } : body());
+			const task = { id: 'task_1', status: 'queued' };
+			return sendJson(response, submitted ?? (isTask ? task : body()));
 		}
 		if (url.endsWith('.png')) {
 			const isGone = expired.some((start) => url.startsWith(start));
@@ -54,6 +57,7 @@ beforeAll(async () => {
 beforeEach(() => {
 	posts = 0;
 	isTask = false;
+	submitted = undefined;
 	isForgetful = false;
 	expired = [];
 	round = 1;
@@ -138,6 +142,62 @@ describe('a budget is charged for what came', () => {
 		);
 		expect(posts).toBe(sent);
 	});
+});
+
+test.each([
+	['more', 1, 4, 'estimated cost 0; 1 item paid for by an earlier try (estimated cost 2 in all)'],
+	[
+		'fewer',
+		4,
+		1,
+		'estimated cost 0; 1 item paid for by an earlier try (estimated cost 0.5 in all)',
+	],
+])('a retry whose task has %s images costs nothing', async (_, n, came, cost) => {
+	isTask = true;
+	isForgetful = true;
+	images = came;
+	const parameters = { model: byName('by the image'), mode: 'wait', options: { n } };
+	const workflow = workflowOf('imageGeneration', {
+		prompt: 'a fox',
+		download: false,
+		...parameters,
+	});
+	const host = await hostFor({ baseUrl: server.url });
+	const failed = await host.run(workflow, { input: [{ json: {} }] });
+	isForgetful = false;
+	expect(told(await host.retry(failed)).at(-1)).toContain(cost);
+	expect(posts).toBe(1);
+});
+
+test.each([
+	[{ id: 'task_1', status: 'failed', error: 'too dark' }],
+	[{ data: { task_id: 'task_1', status: 'failed', fail_reason: 'too dark' } }],
+	[{ data: [{ task_id: 'task_1', status: 'failed', fail_reason: 'too dark' }] }],
+	[{ task: { id: 'task_1', status: 'failed', message: 'too dark' } }],
+])('a task that has failed at once: %j', async (response) => {
+	submitted = response;
+	for (const mode of ['wait', 'submit']) {
+		const { error } = await run({ model: byName('by the image'), mode });
+		expect(error?.message).toBe(
+			'The generation task task_1 ended with the status "failed": too dark',
+		);
+	}
+});
+
+test('a response to a submit that lists its images names the task, whose addresses are newer', async () => {
+	expired = ['/1/'];
+	images = 1;
+	const parameters = { model: byName('by the image'), prompt: 'a fox', mode: 'wait' };
+	const host = await hostFor({ baseUrl: server.url });
+	const failed = await host.run(workflowOf('imageGeneration', parameters), {
+		input: [{ json: {} }],
+	});
+	expect(failed.error?.message).toMatch(/responded with 403/);
+	expect(failed.error?.description).toMatch(/^To get the result without paying for it again, open/);
+	round = 2;
+	const result = await host.retry(failed);
+	expect(result.json(NODE)).toMatchObject([{ url: `${server.url}/2/0.png`, taskId: 'task_1' }]);
+	expect(posts).toBe(1);
 });
 
 describe('a retry of an execution whose images are recorded', () => {
