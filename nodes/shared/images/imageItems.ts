@@ -62,10 +62,25 @@ export function readTarget(item: ItemParameters): ImageTarget {
 	};
 }
 
-/** The input item's fields, where they are wanted; not `error`, which n8n takes for a failed item. */
+/**
+ * Fields of an input item that are not handed on: `error`, which n8n takes for a failed item, and what
+ * would tell of this node's request where that has none.
+ */
+const NOT_HANDED_ON = [
+	'error',
+	'parameters',
+	'estimatedCost',
+	'pricePerImage',
+	'taskId',
+	'taskType',
+];
+
+/** The input item's fields, where they are wanted. */
 function readInputFields(item: ItemParameters): IDataObject | undefined {
 	if (!item.options.switch('includeInputFields', 'Include Input Fields', false)) return undefined;
-	return withoutUndefined(deepCopy({ ...item.input?.json, error: undefined })) as IDataObject;
+	const fields = Object.entries(item.input?.json ?? {});
+	const wanted = fields.filter(([name]) => !NOT_HANDED_ON.includes(name));
+	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
 }
 
 /** @throws NodeOperationError if an expression gives something that no field can be called */

@@ -252,3 +252,17 @@ describe('a retry of an execution whose images are recorded', () => {
 		expect(result.error).toMatchObject({ description: expect.stringContaining('/2/0.png') });
 	});
 });
+
+test('Include Input Fields hands on nothing that would tell of this request', async () => {
+	const earlier = { parameters: { seed: 1 }, taskId: 'other', pricePerImage: 3, sku: 'a1' };
+	const host = await hostFor({ baseUrl: server.url });
+	const options = { includeInputFields: true };
+	const result = await host.run(
+		workflowOf('imageGeneration', { prompt: 'a fox', download: false, options }),
+		{ input: [{ json: earlier }] },
+	);
+	const [item] = result.json(NODE);
+	expect(item).toMatchObject({ sku: 'a1' });
+	for (const name of ['parameters', 'taskId', 'pricePerImage'])
+		expect(item).not.toHaveProperty(name);
+});
