@@ -187,5 +187,5 @@ export function retryAfterMs(header: string | undefined, now: number): number | 
 	const ms = Number(header) * 1000;
 	if (ms <= A_MONTH_MS) return ms >= 0 ? ms : undefined;
 	const fromNow = (Number.isNaN(ms) ? Date.parse(header) : ms) - now;
-	return fromNow >= 0 && fromNow <= A_MONTH_MS ? fromNow : undefined;
+	return fromNow > 0 && fromNow <= A_MONTH_MS ? fromNow : undefined;
 }

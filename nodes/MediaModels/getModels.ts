@@ -1,7 +1,7 @@
 import type { IDataObject } from 'n8n-workflow';
 import { errorFor } from '../../gateway/errors/errorMessages';
 import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
-import { isJsonObject, type JsonObject } from '../../gateway/util/json';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
 import {
 	planModel,
 	planModelList,
@@ -80,19 +80,16 @@ async function notPublished(run: Run, model: string): Promise<GatewayError> {
 }
 
 function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
-	const mediaTypes = record.mediaType === undefined ? [] : [record.mediaType];
+	/** In whatever case; an empty filter lets everything through. */
+	const isAmong = (wanted: unknown, values: Array<string | undefined> = []): boolean => {
+		const word = nonEmptyString(wanted)?.trim().toLowerCase();
+		return word === undefined || values.some((value) => value?.toLowerCase() === word);
+	};
 	return (
-		isAmong(mediaType, mediaTypes) &&
+		isAmong(mediaType, [record.mediaType]) &&
 		isAmong(mode, record.modes) &&
 		isAmong(generationMode, record.generationModes)
 	);
-}
-
-/** Whether a filter, in whatever case, is among the values; an empty one lets everything through. */
-function isAmong(wanted: unknown, values: string[] = []): boolean {
-	if (typeof wanted !== 'string' || wanted.trim() === '') return true;
-	const word = wanted.trim().toLowerCase();
-	return values.some((value) => value.toLowerCase() === word);
 }
 
 /** The commented form is a text for people, handed on as it came. */

@@ -11,8 +11,9 @@ import {
 	type Unreturned,
 } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
-import type { Run } from './runContext';
+import { isTool, type Run } from './runContext';
 import { addReusedItems } from './tally';
+import { sayStopped } from './watcher';
 
 /** What to do for one item; made from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
@@ -130,10 +131,10 @@ export async function runItems(
 	};
 	await Promise.race([runAll(), stopped]);
 	if (isStopped) {
-		const description = payments?.describeUnreturned() ?? '';
-		run.watcher.sayStopped(description);
 		// The engine tells a stopped execution from a failed one by the word "canceled".
-		throw new NodeOperationError(node, 'The execution was canceled', { description });
+		throw new NodeOperationError(node, 'The execution was canceled', {
+			description: payments?.describeUnreturned() ?? '',
+		});
 	}
 	if (failures.length > 0) {
 		const { error, itemIndex } = summary(failures, prepared);
@@ -213,11 +214,17 @@ export async function runNode(
 	execute: () => Promise<INodeExecutionData[][]>,
 	openPayments?: () => Payments,
 ): Promise<INodeExecutionData[][]> {
+	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
+	// Retry On Fail runs the node again after a Stop: the first try has said everything.
+	const wasStopped = isStopped();
 	try {
 		return await execute();
 	} catch (error) {
 		// What a Stop ends must keep the word by which the engine knows it.
-		if (context.getExecutionCancelSignal()?.aborted === true) return await Promise.reject(error);
+		if (isStopped()) {
+			if (!wasStopped) sayStopped(context, isTool(context), problemOf(error).description);
+			return await Promise.reject(error);
+		}
 		const node = context.getNode();
 		const payments = openPayments?.();
 		if (!context.continueOnFail()) {

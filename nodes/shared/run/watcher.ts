@@ -6,8 +6,6 @@ export interface Watcher {
 	isWatching: boolean;
 	/** Writes to the console of the person's browser. */
 	say(message: string): void;
-	/** Writes what a stopped run leaves behind to that console and to n8n's log, and keeps it. */
-	sayStopped(leftovers: string): void;
 }
 
 /** In characters: the IDs of more than a thousand tasks. */
@@ -37,21 +35,18 @@ function keep(context: IExecuteFunctions, lines: string[]): void {
 /** @param isTool whether an AI agent has called the node */
 export function watcherOf(context: IExecuteFunctions, isTool: boolean): Watcher {
 	const isWatching = context.getMode() === 'manual' && !isTool;
-	// Retry On Fail runs the node again after a Stop: the first try has said everything.
-	const isOver = context.getExecutionCancelSignal()?.aborted === true;
 	const say = (message: string): void => {
 		if (isWatching) context.sendMessageToUI(message.slice(0, LONGEST_MESSAGE));
 	};
-	return {
-		isWatching,
-		say,
-		sayStopped: (leftovers) => {
-			if (leftovers === '' || isOver) return;
-			const message = `The execution was stopped. ${leftovers}`.slice(0, LONGEST_MESSAGE);
-			say(message);
-			const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
-			context.logger?.warn(`${where}: ${message}`);
-			keep(context, leftovers.split('\n'));
-		},
-	};
+	return { isWatching, say };
+}
+
+/** Writes what a stopped run leaves behind to the person's console and to n8n's log, and keeps it. */
+export function sayStopped(context: IExecuteFunctions, isTool: boolean, leftovers: string): void {
+	if (leftovers === '') return;
+	const message = `The execution was stopped. ${leftovers}`.slice(0, LONGEST_MESSAGE);
+	watcherOf(context, isTool).say(message);
+	const where = `Media Gateway, "${context.getNode().name}", execution ${context.getExecutionId()}`;
+	context.logger?.warn(`${where}: ${message}`);
+	keep(context, leftovers.split('\n'));
 }

@@ -173,7 +173,7 @@ describe('the pause before the next attempt', () => {
 describe('Retry-After', () => {
 	const inTwoMinutes = new Date(NOW + 120_000).toUTCString();
 	const yesterday = new Date(NOW - 86_400_000).toUTCString();
-	const nextYear = new Date(NOW + 365 * 86_400_000).toUTCString();
+	const nextYear = new Date(NOW + 366 * 86_400_000).toUTCString();
 
 	test.each([
 		['0', 0],
