@@ -135,17 +135,16 @@ function ofSuccess(
 		...(isSeen ? differs(told, 'rateLimitedRequests', repeated) : []),
 		...(isPriced && told.estimatedCost !== undefined ? ofPrices(told.estimatedCost, own) : []),
 		...(!isMaker && told.estimatedCost !== undefined
-			? differs(told, 'estimatedCost', saidBy(books, run.input))
+			? ofPrices(told.estimatedCost, pricedTasks(books, run.input))
 			: []),
 	];
 }
 
-/** What the items of tasks say that these cost: of each task once. */
-function saidBy(books: Books, input: Item[]): number {
-	const costs = new Map(
-		input.map(({ json }) => [books.taskOf(json), Number(json.estimatedCost ?? 0)] as const),
-	);
-	return [...costs.values()].reduce((sum, cost) => sum + cost, 0);
+/** What was charged for the tasks whose items say what they cost: of each task once. */
+function pricedTasks(books: Books, input: Item[]): Charge[] {
+	const priced = input.filter(({ json }) => json.estimatedCost !== undefined);
+	const tasks = new Set(priced.flatMap(({ json }) => books.taskOf(json) ?? []));
+	return [...tasks].map(({ charge }) => charge);
 }
 
 /** Whether what is said of costs is what was charged, and may have been charged besides. */
