@@ -99,9 +99,6 @@ const MOST_OPEN = 8;
 /** Fields of the credential that an expression must not take from the item. */
 const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
 
-/** Of so many items the credential is read in any case. */
-const SAMPLE = 20;
-
 /**
  * The values of the credential, which hold for all items of a run.
  *
@@ -111,10 +108,9 @@ const SAMPLE = 20;
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
 	const items = context.getInputData();
-	// Reading the credential is slow: every item's is read only where an item holds a part of it. An
-	// expression may make something else of an item: a sample finds out.
-	const step = mayComeFrom(items[0]?.json ?? {}, first) ? 1 : Math.ceil(items.length / SAMPLE);
-	for (let itemIndex = 1; itemIndex < items.length; itemIndex += step) {
+	// Reading the credential is slow: the other items' are read only where an item may have a part in it.
+	if (items.length < 2 || !mayComeFrom(items[0]?.json ?? {}, first)) return first;
+	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
 		const other = await context.getCredentials(CREDENTIAL, itemIndex);
 		if (PER_RUN.every((field) => other[field] === first[field])) continue;
 		throw new NodeOperationError(
