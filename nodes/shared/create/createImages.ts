@@ -235,9 +235,7 @@ async function createItem<R extends ImageRequest>(
 		const copies = copiesOf(paid.items, itemIndex, target.binaryPropertyName);
 		return copies.map((copy) => ({ ...copy, json: { ...target.inputFields, ...copy.json } }));
 	}
-	// The facts recorded with the payment: this try's request may be another one.
-	const { model, prompt } = item.facts;
-	const facts = paid.facts === undefined ? item.facts : { model, prompt, ...paid.facts };
+	const facts = paidFacts(paid, item.facts);
 	batch.asked[itemIndex] = { model: facts.model, prompt: facts.prompt };
 	const submitted = paid.task && taskItem(paid.task, facts, target);
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
@@ -245,6 +243,17 @@ async function createItem<R extends ImageRequest>(
 	const isOpen = paid.images === undefined && paid.task?.reason === undefined;
 	if (mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
 	return await collectImages(batch, paid, { ...item, facts }, reused);
+}
+
+/**
+ * The facts recorded with a payment: this try's request may be another one. A price that was not known
+ * then, as the model list could not be read, is that of now.
+ */
+function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): PreparedItem['facts'] {
+	if (recorded === undefined) return now;
+	const { model, prompt, estimatedCost, pricePerImage } = now;
+	const isUnpriced = recorded.estimatedCost === undefined && recorded.model === model;
+	return { model, prompt, ...recorded, ...(isUnpriced ? { estimatedCost, pricePerImage } : {}) };
 }
 
 /**
@@ -262,11 +271,11 @@ async function payForItem<R extends ImageRequest>(
 			const found = readPaidResponse(body, taskType, mode !== 'sync');
 			return found && { ...found, facts };
 		});
-		const { estimatedCost } = paid.facts ?? facts;
-		if (reused) addReused(tally, estimatedCost);
-		else addCost(tally, estimatedCost);
+		const known = paidFacts(paid, facts);
+		if (reused) addReused(tally, known.estimatedCost);
+		else addCost(tally, known.estimatedCost);
 		// The images of a task, and those that have an address, are counted when they are returned.
-		if (paid.items !== undefined) addImages(tally, paid.facts ?? facts, paid.items.length);
+		if (paid.items !== undefined) addImages(tally, known, paid.items.length);
 		if (paid.task === undefined) return paid;
 		tally.tasks += 1;
 		const { taskId } = paid.task;
