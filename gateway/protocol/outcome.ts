@@ -71,10 +71,10 @@ export function wasNotAccepted(outcome: Outcome): boolean {
 
 /**
  * Whether a status says that a request was not taken on. 408 is the gateway's own time-out, and 499
- * that somebody on the way to it gave up: it may have begun. 303 is how a server responds after it has done what it was asked to (RFC 9110, section
- * 15.4.4). The other redirects say that the request belongs elsewhere, or are no response to a POST
- * (304); only where they lead to something below the endpoint, a task that was made, is that not
- * certain.
+ * that somebody on the way to it gave up: it may have begun. 303 is how a server responds after it has
+ * done what it was asked to (RFC 9110, section 15.4.4). The other redirects say that the request belongs
+ * elsewhere, or are no response to a POST (304); only where they lead to something below the endpoint, a
+ * task that was made, is that not certain.
  */
 function isRefusal(httpCode: number, location = ''): boolean {
 	if ([303, 408, 499].includes(httpCode)) return false;

@@ -130,7 +130,7 @@ export class Budget {
 	 * @param needed what so many requests cost
 	 * @returns the error where that is more than is left of the budget
 	 */
-	refusal(needed: number, count: number): GatewayError | undefined {
+	private refusal(needed: number, count: number): GatewayError | undefined {
 		const spent = this.spent();
 		const isWithin = !this.isSet || needed <= rounded(this.amount - spent);
 		return isWithin ? undefined : this.exceeded(needed, spent, count);
