@@ -1,8 +1,14 @@
 import { readDataUrl } from '../util/dataUrl';
 import { detectImageType } from '../protocol/imageType';
-import { isJsonObject, nonEmptyString, parseJson, type JsonObject } from '../util/json';
+import {
+	isJsonObject,
+	nonEmptyString,
+	parseJson,
+	withoutUndefined,
+	type JsonObject,
+} from '../util/json';
 import { planMessage, type MessageRequest, type Turn } from './message';
-import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
+import { type RequestPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../util/gatewayError';
 
 /** A part of a message in the terms of the AI Node SDK. */

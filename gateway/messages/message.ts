@@ -1,5 +1,11 @@
-import { isJsonObject, nonEmptyString, finiteNumber, type JsonObject } from '../util/json';
-import { withoutUndefined, type RequestPlan } from '../protocol/requestPlan';
+import {
+	finiteNumber,
+	isJsonObject,
+	nonEmptyString,
+	withoutUndefined,
+	type JsonObject,
+} from '../util/json';
+import { type RequestPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../util/gatewayError';
 
 /** One turn of a conversation. What an assistant said is kept as it came, down to the byte. */

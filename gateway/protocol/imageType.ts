@@ -1,5 +1,4 @@
-import { trimBy } from '../util/text';
-
+import { safeFileStem } from '../util/fileName';
 /** How much of a file is looked at: what stands before the `<svg` of a drawing may be long. */
 export const FIRST_BYTES = 4096;
 
@@ -44,22 +43,7 @@ export function extensionFor(mimeType: string): string {
 	return subtype ?? 'bin';
 }
 
-const LONGEST_STEM = 80;
 const LONGEST_MIME_TYPE = 200;
-
-/**
- * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
- * at most 80 characters. Empty where nothing is left.
- */
-export function safeFileStem(foreign: string): string {
-	const plain = foreign
-		// First of all, so that a name of a million characters is not looked through.
-		.slice(0, 2 * LONGEST_STEM)
-		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
-		.replace(/\.{2,}/g, '.');
-	const stem = Array.from(trimBy(plain, /[.\-_ ]/)).slice(0, LONGEST_STEM);
-	return trimBy(stem.join(''), /[.\-_ ]/);
-}
 
 /**
  * A MIME type as it may stand in a header, with its parameters where they are plain words; undefined

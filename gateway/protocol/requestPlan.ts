@@ -1,4 +1,4 @@
-import { jsonText, type JsonObject } from '../util/json';
+import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
 
 /** What a request is for. The rules of sending again and the error map are kept by call. */
@@ -68,11 +68,6 @@ const PATHS: Record<TaskType, string> = {
 	generation: '/v1/images/generations',
 	edit: '/v1/images/edits',
 };
-
-/** Fields of a body without those that are undefined: what is not set is not sent. */
-export function withoutUndefined(fields: JsonObject): JsonObject {
-	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
 
 /** What the plans of both kinds of task have in common. @param asyncFlag undefined means synchronous */
 function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): RequestPlan {

@@ -119,3 +119,19 @@ export class UniqueNames {
 /** By way of the capitals: two letters may have one. Small ones before: so may two capitals. */
 const folded = (name: string): string =>
 	name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
+
+const LONGEST_STEM = 80;
+
+/**
+ * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
+ * at most 80 characters. Empty where nothing is left.
+ */
+export function safeFileStem(foreign: string): string {
+	const plain = foreign
+		// First of all, so that a name of a million characters is not looked through.
+		.slice(0, 2 * LONGEST_STEM)
+		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
+		.replace(/\.{2,}/g, '.');
+	const stem = Array.from(trimBy(plain, /[.\-_ ]/)).slice(0, LONGEST_STEM);
+	return trimBy(stem.join(''), /[.\-_ ]/);
+}

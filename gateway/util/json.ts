@@ -104,3 +104,8 @@ function endOfString(text: string, from: number): number {
 	}
 	return text.length;
 }
+
+/** Fields of a body without those that are undefined: what is not set is not sent. */
+export function withoutUndefined(fields: JsonObject): JsonObject {
+	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -6,12 +6,12 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
-import { generationHint } from '../shared/descriptions/builderHints';
+import { generationHint } from '../shared/fields/builderHints';
 import { createImages } from '../shared/create/createImages';
-import { testMediaGateway } from '../shared/methods/credentialTest';
-import { creationFields } from '../shared/descriptions/imageFields';
-import { IMAGE_OPTIONS, optionsField } from '../shared/descriptions/optionFields';
-import { getModelParameters, searchModelsFor } from '../shared/methods/modelChoice';
+import { testMediaGateway } from '../shared/transport/credentialTest';
+import { creationFields } from '../shared/fields/imageFields';
+import { IMAGE_OPTIONS, optionsField } from '../shared/fields/optionFields';
+import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
 import { readRequest } from '../shared/parameters/requestFields';
 import { PaidRequests } from '../shared/payments/paidRequests';
 import { runNode } from '../shared/run/itemRunner';

@@ -6,15 +6,15 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
+import { withoutUndefined } from '../../gateway/util/json';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
-import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { isFinished } from '../../gateway/protocol/status';
 import { type TaskState } from '../../gateway/protocol/task';
 import { taskError } from '../../gateway/errors/taskErrors';
-import { taskHint } from '../shared/descriptions/builderHints';
-import { testMediaGateway } from '../shared/methods/credentialTest';
-import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
-import { optionsField } from '../shared/descriptions/optionFields';
+import { taskHint } from '../shared/fields/builderHints';
+import { testMediaGateway } from '../shared/transport/credentialTest';
+import { downloadFieldsFor, taskFields } from '../shared/fields/imageFields';
+import { optionsField } from '../shared/fields/optionFields';
 import {
 	imageBinaries,
 	readTarget,
@@ -27,7 +27,7 @@ import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import type { RequestFacts } from '../shared/run/nodeErrors';
 import { costOf } from '../shared/run/tally';
-import { withUniqueFileNames } from '../shared/images/runResult';
+import { withUniqueFileNames } from '../shared/run/summary';
 import { queryTask } from '../shared/tasks/pollTask';
 import { knownFacts, readTaskReference, taskKey } from '../shared/tasks/taskReference';
 

@@ -5,13 +5,13 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { waitHint } from '../shared/descriptions/builderHints';
-import { testMediaGateway } from '../shared/methods/credentialTest';
-import { downloadFieldsFor, taskFields } from '../shared/descriptions/imageFields';
-import { optionAsField, optionsField } from '../shared/descriptions/optionFields';
+import { waitHint } from '../shared/fields/builderHints';
+import { testMediaGateway } from '../shared/transport/credentialTest';
+import { downloadFieldsFor, taskFields } from '../shared/fields/imageFields';
+import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { ItemParameters } from '../shared/parameters/itemParameters';
-import { hasSecondOutput, readLimits } from '../shared/parameters/optionValues';
-import { finishRun, readRunEnd } from '../shared/images/runResult';
+import { hasSecondOutput, readLimits, readRunEnd } from '../shared/parameters/optionValues';
+import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { addCost } from '../shared/run/tally';
 import { runNode } from '../shared/run/itemRunner';

@@ -11,14 +11,10 @@ import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
 import type { ChatSettings } from '../../gateway/messages/chat';
 import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { messageHints } from '../../gateway/messages/message';
-import { chatModelHint } from '../shared/descriptions/builderHints';
-import {
-	lengthFields,
-	messageModelField,
-	modelOptions,
-} from '../shared/descriptions/messageFields';
-import { optionsField } from '../shared/descriptions/optionFields';
-import { testMediaGateway } from '../shared/methods/credentialTest';
+import { chatModelHint } from '../shared/fields/builderHints';
+import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
+import { optionsField } from '../shared/fields/optionFields';
+import { testMediaGateway } from '../shared/transport/credentialTest';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';

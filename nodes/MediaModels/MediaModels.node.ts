@@ -6,11 +6,11 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { modelsHint } from '../shared/descriptions/builderHints';
-import { modelField } from '../shared/descriptions/imageFields';
-import { optionsField } from '../shared/descriptions/optionFields';
-import { testMediaGateway } from '../shared/methods/credentialTest';
-import { searchModelsFor } from '../shared/methods/modelChoice';
+import { modelsHint } from '../shared/fields/builderHints';
+import { modelField } from '../shared/fields/imageFields';
+import { optionsField } from '../shared/fields/optionFields';
+import { testMediaGateway } from '../shared/transport/credentialTest';
+import { searchModelsFor } from '../shared/models/modelChoice';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';

@@ -10,9 +10,9 @@ import {
 	type ModelRecord,
 } from '../../gateway/protocol/models';
 import type { HttpResponse } from '../../gateway/protocol/outcome';
-import { didYouMean } from '../../gateway/validation/closestMatch';
+import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
-import { requestListing } from '../shared/methods/modelCache';
+import { requestListing } from '../shared/models/modelCache';
 import type { Run } from '../shared/run/runContext';
 
 /** What "Get Many" lets through; an empty filter lets everything through. */

@@ -6,6 +6,7 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { deepCopy, NodeConnectionTypes } from 'n8n-workflow';
+import { withoutUndefined } from '../../gateway/util/json';
 import {
 	messageHints,
 	planMessage,
@@ -16,10 +17,9 @@ import {
 	type Turn,
 } from '../../gateway/messages/message';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
-import { withoutUndefined } from '../../gateway/protocol/requestPlan';
 import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
-import { messageHint } from '../shared/descriptions/builderHints';
-import { testMediaGateway } from '../shared/methods/credentialTest';
+import { messageHint } from '../shared/fields/builderHints';
+import { testMediaGateway } from '../shared/transport/credentialTest';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { readLimits } from '../shared/parameters/optionValues';

@@ -1,12 +1,8 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { readTurns, type MessageRequest, type Turn } from '../../gateway/messages/message';
 import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/json';
-import {
-	lengthFields,
-	messageModelField,
-	modelOptions,
-} from '../shared/descriptions/messageFields';
-import { optionsField } from '../shared/descriptions/optionFields';
+import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
+import { optionsField } from '../shared/fields/optionFields';
 import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readExtraFields, withoutFields } from '../shared/parameters/requestFields';

@@ -2,7 +2,7 @@ import type { IExecuteFunctions } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
-import type { Estimate } from './modelChecks';
+import type { Estimate } from '../models/modelChecks';
 
 /** Where the node's context holds `{ executionId, spent }`. */
 const KEY = 'mediaGatewayBudget';

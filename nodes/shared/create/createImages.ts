@@ -2,7 +2,6 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { failedAtOnce, hasFailed, hasNothingToGive } from '../../../gateway/errors/taskErrors';
 import {
 	planUrl,
-	withoutUndefined,
 	type AsyncFlag,
 	type RequestPlan,
 	type TaskType,
@@ -10,12 +9,12 @@ import {
 import { isInline, readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { finiteNumber, type JsonObject } from '../../../gateway/util/json';
+import { finiteNumber, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { imageItems, readTarget, type ImageTarget } from '../images/imageItems';
-import { finishRun, readRunEnd } from '../images/runResult';
+import { finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
-import { readBudget, readLimits } from '../parameters/optionValues';
+import { readBudget, readLimits, readRunEnd } from '../parameters/optionValues';
 import { PaidRequests } from '../payments/paidRequests';
 import { copiesOf, type Paid } from '../payments/payment';
 import { runItems, type Job } from '../run/itemRunner';
@@ -27,7 +26,7 @@ import { readParkAfter, suspend } from '../suspend/suspend';
 import { shownParameters, taskItem } from '../tasks/taskReference';
 import { createTaskWaiter, type TaskWait, type WaitForTask } from '../tasks/taskWaiter';
 import { Budget } from './budget';
-import { Checker, type Checked, type ImageRequest } from './modelChecks';
+import { Checker, type Checked, type ImageRequest } from '../models/modelChecks';
 
 /** How the request of an item comes about, and what is sent for it. */
 export interface Creation<R extends ImageRequest> {

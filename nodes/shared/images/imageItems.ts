@@ -1,8 +1,7 @@
 import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { fillFileName } from '../../../gateway/util/fileName';
-import { finiteNumber } from '../../../gateway/util/json';
-import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { finiteNumber, withoutUndefined } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import { isInline, type ImageResult, type TaskRef } from '../../../gateway/protocol/task';
 import { downloadImage } from '../transport/download';

@@ -3,10 +3,10 @@ import {
 	detectImageType,
 	extensionFor,
 	FIRST_BYTES,
-	safeFileStem,
 	safeMimeType,
 } from '../../../gateway/protocol/imageType';
 import type { FormFile } from '../../../gateway/protocol/requestPlan';
+import { safeFileStem } from '../../../gateway/util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';

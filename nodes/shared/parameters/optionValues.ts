@@ -1,3 +1,4 @@
+import type { RunEnd } from '../run/summary';
 import type { RunLimits } from '../transport/gatewayAddress';
 import type { ItemParameters, ValueReader } from './itemParameters';
 
@@ -45,4 +46,9 @@ export function readBudget(options: ValueReader): number {
 /** The option "On Timeout" of a run: whether open tasks leave by an output of their own. */
 export function hasSecondOutput({ options }: ItemParameters): boolean {
 	return options.choice('onTimeout', 'On Timeout', ['error', 'output']) === 'output';
+}
+
+/** @param item the first one @throws NodeOperationError if an option says neither yes nor no */
+export function readRunEnd(item: ItemParameters): RunEnd {
+	return { addSummary: item.options.switch('addSummary', 'Add Summary', false) };
 }

@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { deepCopy } from 'n8n-workflow';
 import { readMessage } from '../../../gateway/messages/message';
 import { afterColon, reasonIn } from '../../../gateway/protocol/errorBody';
-import { withoutUndefined, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { idIn, isInline, type ImageResult, type KnownTask } from '../../../gateway/protocol/task';
 import {
 	GatewayError,
@@ -10,7 +10,7 @@ import {
 	type Problem,
 } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
+import { isJsonObject, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { problemOf, type RequestFacts } from '../run/nodeErrors';
 

@@ -1,9 +1,8 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
-import { isJsonObject } from '../../../gateway/util/json';
+import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
 import { escapeHtml } from '../../../gateway/util/text';
-import { withoutUndefined } from '../../../gateway/protocol/requestPlan';
 import {
 	GatewayError,
 	UnknownOutcomeError,

@@ -5,7 +5,7 @@ import type {
 	IRunExecutionData,
 } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { finishRun } from '../images/runResult';
+import { finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { isFailed, nodeError } from '../run/nodeErrors';

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject } from '../../../gateway/util/json';
-import type { RunEnd, RunResult } from '../images/runResult';
+import type { RunEnd, RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { openItem, tasksInWords, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';

@@ -6,10 +6,10 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 import * as n8n from 'n8n-workflow';
-import { NOT_IN_TOOLS } from '../descriptions/imageFields';
-import { describeRun, finishRun, readRunEnd } from '../images/runResult';
+import { NOT_IN_TOOLS } from '../fields/imageFields';
+import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
-import { hasSecondOutput } from '../parameters/optionValues';
+import { hasSecondOutput, readRunEnd } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';

@@ -1,12 +1,13 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { pathPart, withoutUndefined } from '../../../gateway/protocol/requestPlan';
+import { pathPart } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
 import type { TaskRef } from '../../../gateway/protocol/task';
 import {
 	finiteNumber,
 	isJsonObject,
 	nonEmptyString,
+	withoutUndefined,
 	type JsonObject,
 } from '../../../gateway/util/json';
 import type { ImageTarget } from '../images/imageItems';

@@ -18,6 +18,7 @@ import {
 } from '../../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../../gateway/util/dataUrl.js';
 import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
+import { safeFileStem } from '../../../gateway/util/fileName.js';
 import { firstText, quote } from '../../../gateway/util/text.js';
 import { MessageStream } from '../../../gateway/messages/messageStream.js';
 import { readServerEvents } from '../../../gateway/messages/serverSentEvents.js';
@@ -25,7 +26,6 @@ import {
 	detectImageType,
 	extensionFor,
 	imageFileName,
-	safeFileStem,
 	safeMimeType,
 } from '../../../gateway/protocol/imageType.js';
 import { parseJson, type JsonObject } from '../../../gateway/util/json.js';
@@ -43,7 +43,7 @@ import {
 	readTurns,
 	refusalAdvice,
 } from '../../../gateway/messages/message.js';
-import { closestMatches } from '../../../gateway/validation/closestMatch.js';
+import { closestMatches } from '../../../gateway/util/closestMatch.js';
 import { faultOf, retryAfterMs, type HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { readProbe } from '../../../gateway/client/credentialProbe.js';

@@ -1,8 +1,8 @@
+import { safeFileStem } from '../../../gateway/util/fileName.js';
 import {
 	detectImageType,
 	extensionFor,
 	imageFileName,
-	safeFileStem,
 	safeMimeType,
 } from '../../../gateway/protocol/imageType.js';
 

@@ -39,35 +39,51 @@ test.each([
 });
 
 /**
- * Which folder may import from which: each from itself and from what is left of it. Within `gateway`
- * util ← protocol ← errors ← client, messages, validation; a node's own folder may use all of these.
+ * Which folder may import from which, as docs/architecture.md draws it: each from itself and from what
+ * stands behind it. What stands between two arrows, with commas, is independent of each other.
  */
-const GATEWAY = ['gateway/util', 'gateway/protocol', 'gateway/errors'];
-const ALL_GATEWAY = [...GATEWAY, 'gateway/client', 'gateway/messages', 'gateway/validation'];
-const SHARED = [
-	'transport',
-	'run',
-	'payments',
-	'parameters',
-	'methods',
-	'descriptions',
-	'images',
-	'tasks',
-	'suspend',
-	'create',
-].map((folder) => `nodes/shared/${folder}`);
-const upTo = (folders: string[], last: string) => folders.slice(0, folders.indexOf(last) + 1);
+const DRAWINGS = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8')
+	.split('\n')
+	.filter((line) => line.includes('→'))
+	.map((line) => line.split('→').map((group) => group.trim().split(', ')));
+const drawn = (first: string, prefix: string): string[][] => {
+	const drawing = DRAWINGS.find(([groups]) => groups?.includes(first)) ?? [];
+	return drawing.map((group) => group.map((folder) => `${prefix}${folder}`));
+};
+const GATEWAY = drawn('client', 'gateway/');
+const SHARED = drawn('create', 'nodes/shared/');
+const behind = (groups: string[][]): Array<[folder: string, allowed: string[]]> =>
+	groups.flatMap((group, at) =>
+		group.map((folder): [string, string[]] => [folder, [folder, ...groups.slice(at + 1).flat()]]),
+	);
 const ARROWS: Array<[folder: string, allowed: string[]]> = [
-	...GATEWAY.map((folder): [string, string[]] => [folder, upTo(GATEWAY, folder)]),
-	['gateway/client', [...GATEWAY, 'gateway/client']],
-	['gateway/messages', [...GATEWAY, 'gateway/messages']],
-	['gateway/validation', [...GATEWAY, 'gateway/validation']],
-	...SHARED.map((folder): [string, string[]] => [
+	...behind(GATEWAY),
+	...behind(SHARED).map(([folder, allowed]): [string, string[]] => [
 		folder,
-		[...ALL_GATEWAY, ...upTo(SHARED, folder)],
+		[...GATEWAY.flat(), ...allowed],
 	]),
-	['credentials', ALL_GATEWAY],
+	['credentials', GATEWAY.flat()],
 ];
+
+test('every folder of the package is in the drawing, and every arrow is there', () => {
+	const folders = (parent: string): string[] => [
+		...new Set(sources.filter((file) => file.startsWith(parent)).map((file) => dirname(file))),
+	];
+	expect(GATEWAY.flat().sort()).toEqual(folders('gateway/').sort());
+	expect(SHARED.flat().sort()).toEqual(folders('nodes/shared/').sort());
+	const pairs = [GATEWAY, SHARED].flatMap((groups) =>
+		groups.slice(1).map((to, at) => [groups[at]!, to] as const),
+	);
+	const missing = pairs.filter(
+		([from, to]) =>
+			!sources.some(
+				(file) =>
+					from.includes(dirname(file)) &&
+					importsOf(file).some((target) => to.includes(dirname(target))),
+			),
+	);
+	expect(missing).toEqual([]);
+});
 
 test.each(ARROWS)('%s imports from nowhere but %j', (folder, allowed) => {
 	const own = sources.filter((file) => file.startsWith(`${folder}/`));
@@ -83,7 +99,7 @@ test('no node imports from another node', () => {
 		.filter((file) => file.startsWith('nodes/') && !file.startsWith('nodes/shared/'))
 		.flatMap((file) => importsOf(file).map((target) => ({ file, target })))
 		.filter(({ file, target }) => dirname(target) !== dirname(file))
-		.filter(({ target }) => ![...ALL_GATEWAY, ...SHARED].includes(dirname(target)));
+		.filter(({ target }) => ![...GATEWAY.flat(), ...SHARED.flat()].includes(dirname(target)));
 	expect(strangers).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
 /** How often the model list is searched: once for each model name, however many items name it. */
 import type { ModelRecord } from '../../../gateway/protocol/models.js';
-import { Checker } from '../../../nodes/shared/create/modelChecks.js';
+import { Checker } from '../../../nodes/shared/models/modelChecks.js';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
 
 test('a thousand items of one unlisted model cost one search, and one hint', async () => {

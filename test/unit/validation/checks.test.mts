@@ -8,7 +8,7 @@ import {
 import { estimateCost, rounded } from '../../../gateway/validation/pricing.js';
 import type { JsonObject } from '../../../gateway/util/json.js';
 import { readModel } from '../../../gateway/protocol/models.js';
-import { closestMatches } from '../../../gateway/validation/closestMatch.js';
+import { closestMatches } from '../../../gateway/util/closestMatch.js';
 
 const MB = 1024 * 1024;
 

@@ -16,7 +16,7 @@ import {
 	readProbe,
 	type Verdict,
 } from '../../../gateway/client/credentialProbe';
-import { faultFrom, plainHeaders } from '../transport/http';
+import { faultFrom, plainHeaders } from './http';
 
 const TIMEOUT_MS = 15_000;
 

@@ -12,7 +12,7 @@ import {
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
 import { isJsonObject } from '../../../gateway/util/json';
-import { didYouMean } from '../../../gateway/validation/closestMatch';
+import { didYouMean } from '../../../gateway/util/closestMatch';
 import { priceInWords } from '../../../gateway/validation/pricing';
 import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './modelCache';

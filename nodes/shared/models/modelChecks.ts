@@ -6,9 +6,9 @@ import type {
 	GenerationRequest,
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { didYouMean } from '../../../gateway/validation/closestMatch';
+import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
-import { requestModels } from '../methods/modelCache';
+import { requestModels } from './modelCache';
 import type { Run } from '../run/runContext';
 
 /** What a node asks for one item: a generation, or an edit with its files. */

@@ -1,10 +1,9 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../gateway/util/fileName';
-import type { ItemParameters } from '../parameters/itemParameters';
-import { failedItems, isFailed } from '../run/nodeErrors';
-import { addHints, isTool } from '../run/runContext';
+import { failedItems, isFailed } from './nodeErrors';
+import { addHints, isTool } from './runContext';
 import { rounded } from '../../../gateway/validation/pricing';
-import type { Tally } from '../run/tally';
+import type { Tally } from './tally';
 
 /** What a run hands out, and what it did. */
 export interface RunResult {
@@ -24,11 +23,6 @@ interface Summary extends Omit<Tally, 'reusedCost'> {
 /** What the user wants done with all items of a run. It can be stored. */
 export interface RunEnd {
 	addSummary: boolean;
-}
-
-/** @param item the first one @throws NodeOperationError if an option says neither yes nor no */
-export function readRunEnd(item: ItemParameters): RunEnd {
-	return { addSummary: item.options.switch('addSummary', 'Add Summary', false) };
 }
 
 /**
