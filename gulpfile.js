@@ -8,7 +8,9 @@ let sources;
 
 /** Empties the output, so that a renamed or deleted source leaves nothing behind. */
 async function clean() {
-	const { hashSources } = await import('./scripts/build-stamp.mjs');
+	const { hashSources, removeBuildStamp } = await import('./scripts/build-stamp.mjs');
+	// A build that fails leaves an empty output, which fits no sources.
+	await removeBuildStamp();
 	// Before compiling: a source that is edited meanwhile has to count as newer than the build.
 	sources = await hashSources();
 	await rm(OUTPUT, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -48,6 +48,10 @@ export async function hashSources() {
 export async function writeBuildStamp(hash) {
 	await mkdir(dirname(stampFile), { recursive: true });
 	await writeFile(stampFile, hash);
+}
+
+export async function removeBuildStamp() {
+	await rm(stampFile, { force: true });
 }
 
 /** Whether `dist` is there and was made of the sources as they are now. */
