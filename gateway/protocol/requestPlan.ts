@@ -49,9 +49,8 @@ export interface FormFile {
 export interface GenerationRequest {
 	model: string;
 	prompt: string;
-	/** Number of images; left out where undefined. */
-	n?: number;
-	responseFormat?: string;
+	/** The options of the node that are sent, by their names in the request; undefined isn't sent. */
+	fields?: JsonObject;
 	/** The model's own parameters, under their own names. */
 	modelParameters?: JsonObject;
 	/** Sent as they are; they win over everything above. */
@@ -84,11 +83,13 @@ function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): Reque
 const JSON_ONLY = { Accept: 'application/json' };
 
 function bodyOf(request: GenerationRequest, asyncFlag: AsyncFlag | undefined): JsonObject {
-	const { model, prompt, n, responseFormat } = request;
+	const { model, prompt, fields = {} } = request;
 	return {
 		...request.modelParameters,
-		// What is left out here may stand in the model's own form.
-		...withoutUndefined({ model, prompt, n, response_format: responseFormat }),
+		model,
+		prompt,
+		// The model's own parameters may set a field that no option sets.
+		...withoutUndefined(fields),
 		...request.extraFields,
 		...(asyncFlag === 'body' ? { async: true } : {}),
 	};

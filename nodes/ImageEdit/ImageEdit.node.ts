@@ -8,11 +8,11 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
 import { editHint } from '../shared/fields/builderHints';
 import { createImages } from '../shared/create/createImages';
+import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { creationFields } from '../shared/fields/imageFields';
-import { IMAGE_OPTIONS, optionsField } from '../shared/fields/optionFields';
+import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { readRequest } from '../shared/parameters/requestFields';
 import { PaidRequests } from '../shared/payments/paidRequests';
 import { runNode } from '../shared/run/itemRunner';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
@@ -91,7 +91,7 @@ export class ImageEdit implements INodeType {
 					displayOptions: { show: { imageSource: ['url'] } },
 				},
 			],
-			optionsField(IMAGE_OPTIONS, [
+			optionsField(imageOptions('edit'), [
 				...survivalFields(['wait', 'submit']),
 				{
 					displayName: 'Additional Files',
@@ -154,7 +154,7 @@ export class ImageEdit implements INodeType {
 			async () =>
 				await createImages(this, 'edit', {
 					read: (item) => {
-						const request = readRequest(item, 'Enter instructions for editing the image.');
+						const request = readRequest(item, 'edit', 'Enter instructions for editing the image.');
 						return { ...request, imageCount: countImages(item) };
 					},
 					load: async (request, item, run) => {

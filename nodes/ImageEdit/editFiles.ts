@@ -52,8 +52,9 @@ export async function readFiles(
  * @throws NodeOperationError that names the field
  */
 function refuseSameNames(item: ItemParameters, request: GenerationRequest, files: string[]): void {
-	const { modelParameters = {}, extraFields = {} } = request;
-	const texts = { ...modelParameters, ...extraFields };
+	const { fields, modelParameters, extraFields } = request;
+	// An option that isn't set has its name reserved all the same.
+	const texts = { ...modelParameters, ...fields, ...extraFields };
 	const asText = ['image', 'image[]'].find((name) => Object.hasOwn(texts, name));
 	if (asText !== undefined) {
 		throw item.error(
@@ -61,7 +62,7 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 			"Use 'Image Source'. Nothing was sent for this item.",
 		);
 	}
-	const taken = ['model', 'prompt', 'n', 'response_format', 'async', 'image', 'image[]'];
+	const taken = ['model', 'prompt', 'async', 'image', 'image[]'];
 	const twice = files.find((name) => taken.includes(name) || Object.hasOwn(texts, name));
 	if (twice === undefined) return;
 	throw item.error(

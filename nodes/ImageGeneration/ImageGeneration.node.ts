@@ -8,11 +8,11 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
 import { generationHint } from '../shared/fields/builderHints';
 import { createImages } from '../shared/create/createImages';
+import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { creationFields } from '../shared/fields/imageFields';
-import { IMAGE_OPTIONS, optionsField } from '../shared/fields/optionFields';
+import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { readRequest } from '../shared/parameters/requestFields';
 import { PaidRequests } from '../shared/payments/paidRequests';
 import { runNode } from '../shared/run/itemRunner';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
@@ -47,7 +47,7 @@ export class ImageGeneration implements INodeType {
 				},
 			},
 			[],
-			optionsField(IMAGE_OPTIONS, survivalFields(['wait', 'submit'])),
+			optionsField(imageOptions('generation'), survivalFields(['wait', 'submit'])),
 		),
 	};
 
@@ -62,7 +62,8 @@ export class ImageGeneration implements INodeType {
 			this,
 			async () =>
 				await createImages(this, 'generation', {
-					read: (item) => readRequest(item, 'Enter a text prompt describing the image.'),
+					read: (item) =>
+						readRequest(item, 'generation', 'Enter a text prompt describing the image.'),
 					load: (request) => request,
 					plan: planGeneration,
 				}),

@@ -1,5 +1,21 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
+import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { NOT_IN_TOOLS } from './imageFields';
+
+/**
+ * An option that is a field of an image request. It is declared here alone: what the form shows, what
+ * is read, sent and checked against the model's limits, and docs/options.md follow.
+ */
+export interface RequestOption extends INodeProperties {
+	/** The field's name in the request. */
+	sentAs: string;
+	/** Set for a count that the gateway charges: a wrong value is an error and never corrected. */
+	isCharged?: true;
+	/** The only node that offers it, by the type of its tasks; both nodes if undefined. */
+	only?: TaskType;
+}
+
+type Option = Omit<INodeProperties, 'name'> & Partial<RequestOption>;
 
 /** The options that a node may offer, by name, each written once. */
 const OPTIONS = {
@@ -91,6 +107,8 @@ const OPTIONS = {
 			'How long to wait for a task to finish. After that, the error names the task, which continues at the gateway.',
 	},
 	n: {
+		sentAs: 'n',
+		isCharged: true,
 		displayName: 'Number of Images',
 		type: 'number',
 		typeOptions: { minValue: 1 },
@@ -149,6 +167,7 @@ const OPTIONS = {
 			"Maximum number of requests to start per second. 0 finds the gateway's rate limit automatically.",
 	},
 	responseFormat: {
+		sentAs: 'response_format',
 		displayName: 'Response Format',
 		type: 'options',
 		default: 'url',
@@ -166,12 +185,22 @@ const OPTIONS = {
 		description:
 			"How long one request may take. A paid request that takes longer has an unknown outcome and isn't sent again.",
 	},
-} satisfies Record<string, Omit<INodeProperties, 'name'>>;
+} satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTIONS;
 
-/** The options of the nodes that create images: all of them. */
-export const IMAGE_OPTIONS = Object.keys(OPTIONS) as OptionName[];
+/** The options of a node that creates images, by the type of its tasks. */
+export const imageOptions = (taskType: TaskType): OptionName[] =>
+	(Object.entries(OPTIONS) as Array<[OptionName, Option]>)
+		.filter(([, { only = taskType }]) => only === taskType)
+		.map(([name]) => name);
+
+/** Those of them that are fields of the request. */
+export const requestOptions = (taskType: TaskType): RequestOption[] =>
+	imageOptions(taskType).flatMap((name) => {
+		const option: Option = OPTIONS[name];
+		return option.sentAs === undefined ? [] : { ...option, name, sentAs: option.sentAs };
+	});
 
 /** What most workflows set, in this order. n8n's editor lists options as they stand here. */
 const EVERYDAY = [
@@ -188,7 +217,8 @@ const EVERYDAY = [
 
 /** An option of other nodes, where it is a parameter of its own. */
 export function optionAsField(name: OptionName): INodeProperties {
-	return { ...OPTIONS[name], name };
+	const { sentAs, isCharged, only, ...field }: Option = OPTIONS[name];
+	return { ...field, name };
 }
 
 /**

@@ -8,6 +8,7 @@ import type {
 } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
+import { withoutUndefined } from '../../../gateway/util/json';
 import { requestModels } from './modelCache';
 import type { Run } from '../run/runContext';
 
@@ -89,9 +90,8 @@ export class Checker {
 		this.hintMisspelled(record, Object.keys(given));
 		const modelParameters = withPublishedTypes(record, given);
 		const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
-		// What is not set in the options does not hide what the form of the model holds.
-		const n = request.n ?? modelParameters.n;
-		const parameters = { ...modelParameters, n, ...request.extraFields };
+		const fields = withoutUndefined(request.fields ?? {});
+		const parameters = { ...modelParameters, ...fields, ...request.extraFields };
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 		const { taskType } = this;
 		const { imageCount } = request;

@@ -41,8 +41,7 @@ describe('a generation', () => {
 	test('has the fields of the node above those of the model, and extra fields above both', () => {
 		const { body } = planGeneration({
 			...request,
-			n: 2,
-			responseFormat: 'url',
+			fields: { n: 2, response_format: 'url', background: undefined },
 			modelParameters: { size: '1:1', quality: 'high', n: 9, prompt: 'another' },
 			extraFields: { n: 3, seed: 7, quality: undefined },
 		});
@@ -80,7 +79,7 @@ describe('an edit', () => {
 	};
 
 	test('is a form whose boundary is left to the transport', () => {
-		const plan = planEdit({ ...request, n: 2, files: [file] }, 'body');
+		const plan = planEdit({ ...request, fields: { n: 2 }, files: [file] }, 'body');
 		expect(plan).toMatchObject({ call: 'submit', path: '/v1/images/edits', paid: true });
 		expect(plan.headers).toEqual({ Accept: 'application/json' });
 		expect(plan.body).toBeUndefined();

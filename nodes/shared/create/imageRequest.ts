@@ -1,0 +1,170 @@
+import type { NodeOperationError } from 'n8n-workflow';
+import type { GenerationRequest, TaskType } from '../../../gateway/protocol/requestPlan';
+import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
+import { quote } from '../../../gateway/util/text';
+import { readTypedValue } from '../../../gateway/util/typedValue';
+import { requestOptions, type RequestOption } from '../fields/optionFields';
+import { isEmpty, type ItemParameters, type ValueReader } from '../parameters/itemParameters';
+import {
+	NO_STREAM,
+	readerOf,
+	readExtraFields,
+	refuseFields,
+	refuseSecond,
+	withoutFields,
+	type Refusals,
+} from '../parameters/requestFields';
+
+/** Fields of the node: set elsewhere as well, one of the two would be lost without a word. */
+const FIELDS_OF_NODE: Refusals = {
+	async: { named: "'async': use the field 'Mode'", advice: "Remove 'async'." },
+	model: { named: "'model': use the field 'Model'", advice: "Remove 'model'." },
+	prompt: { named: "'prompt': use the field 'Prompt'", advice: "Remove 'prompt'." },
+	...NO_STREAM,
+};
+
+/**
+ * The request of an item of Image Generation or Image Edit.
+ *
+ * @param promptAdvice what to do if the prompt is empty
+ * @throws NodeOperationError that names the parameter to correct
+ */
+export function readRequest(
+	item: ItemParameters,
+	taskType: TaskType,
+	promptAdvice: string,
+): GenerationRequest {
+	const form = readModelParameters(item);
+	const named = readNamedParameters(item);
+	const extraFields = readExtraFields(item);
+	refuseFields(item, 'Model Parameters', form, FIELDS_OF_NODE);
+	refuseFields(item, 'Parameters by Name', named, FIELDS_OF_NODE);
+	return {
+		model: readerOf(item, extraFields, 'model')
+			.text('model', 'Model', 'Choose a model from the list, or enter its name.')
+			.trim(),
+		prompt: readerOf(item, extraFields, 'prompt').text('prompt', 'Prompt', promptAdvice),
+		fields: readRequestOptions(item.options, taskType, { form, named, extraFields }),
+		// The form of the model overrides the parameters by name.
+		modelParameters: { ...named, ...form },
+		extraFields: withoutFields(extraFields, ['model', 'prompt']),
+	};
+}
+
+/**
+ * The options that are sent with the request (`requestOptions`), by their names in it.
+ *
+ * @throws NodeOperationError if one is set to another value elsewhere. 'Extra Fields' override the
+ *   options, but not one that is charged: then the user may not know how much is paid.
+ */
+function readRequestOptions(
+	options: ValueReader,
+	taskType: TaskType,
+	{ form, named, extraFields }: Record<'form' | 'named' | 'extraFields', JsonObject>,
+): JsonObject {
+	const fields: JsonObject = {};
+	for (const option of requestOptions(taskType)) {
+		const { displayName, sentAs, isCharged } = option;
+		const value = readOption(options, option);
+		refuseSecond(options, displayName.toLowerCase(), {
+			[`'${displayName}' in the options`]: value,
+			[`"${sentAs}" in 'Model Parameters'`]: form[sentAs],
+			[`"${sentAs}" in 'Parameters by Name'`]: named[sentAs],
+			[`"${sentAs}" in 'Extra Fields'`]: isCharged ? extraFields[sentAs] : undefined,
+		});
+		fields[sentAs] = value;
+	}
+	return fields;
+}
+
+/** The value of an option, by the kind of its field; undefined where it is empty. */
+function readOption(
+	options: ValueReader,
+	{ name, displayName, type, isCharged }: RequestOption,
+): unknown {
+	if (isCharged) return options.count(name, displayName);
+	if (isEmpty(options.value(name))) return undefined;
+	if (type === 'number') return options.optionalNumber(name, displayName);
+	if (type === 'boolean') return options.switch(name, displayName, false);
+	return options.optionalText(name);
+}
+
+/**
+ * The parameters that the user set in the model's form, under their own names. It needs no listing:
+ * a value that is there is sent as it is, one that was left empty is not sent.
+ */
+function readModelParameters(item: ItemParameters): JsonObject {
+	const form = item.value('modelParameters');
+	const value = isJsonObject(form) ? form.value : undefined;
+	if (!isJsonObject(value)) return {};
+	return Object.fromEntries(Object.entries(value).filter(([, entry]) => !isEmpty(entry)));
+}
+
+/** As the editor shows it. */
+const BY_NAME = 'Parameters by Name';
+/** In characters, and in rows: more than any model takes. */
+const LONGEST_NAME = 200;
+const MOST_ROWS = 200;
+
+/**
+ * The option "Parameters by Name": rows of name and value. A text is read as what it looks like
+ * (`readTypedValue`); what an expression gives as something other than text is sent as it is. Rows
+ * without a value are left out, like empty fields of the model's form.
+ *
+ * @throws NodeOperationError that names the row: no name, one that is there twice, one that cannot be
+ *   sent
+ */
+function readNamedParameters(item: ItemParameters): JsonObject {
+	const parameters = new Map<string, unknown>();
+	rowsOf(item).forEach(({ name: given, value: typed }, index) => {
+		const value = typeof typed === 'string' ? readTypedValue(typed) : (typed ?? undefined);
+		const isNamed = ['string', 'number', 'boolean', 'bigint'].includes(typeof given);
+		const isBlank = isNamed ? String(given).trim() === '' : (given ?? '') === '';
+		if (isBlank && value === undefined) return;
+		const refuse = (message: string): NodeOperationError =>
+			item.error(message, `Row ${index + 1} of '${BY_NAME}'. Nothing was sent for this item.`);
+		if (isBlank) throw refuse(`A parameter in '${BY_NAME}' has no name`);
+		if (!isNamed) throw refuse(`A name in '${BY_NAME}' must be text`);
+		const name = String(given).trim();
+		if (!isSendable(name)) {
+			throw refuse(`"${quote(name).slice(0, 100)}" can't be the name of a parameter`);
+		}
+		if (parameters.has(name)) throw refuse(`'${name}' is in '${BY_NAME}' more than once`);
+		if (!isJson(value)) throw refuse(`The value of '${name}' in '${BY_NAME}' can't be sent`);
+		if (name === 'n') item.within({ n: value }).count('n', `n' in '${BY_NAME}`);
+		parameters.set(name, value);
+	});
+	return Object.fromEntries([...parameters].filter(([, value]) => value !== undefined));
+}
+
+function rowsOf(item: ItemParameters): JsonObject[] {
+	const given = item.options.value('parametersByName');
+	if (isEmpty(given)) return [];
+	const rows = isJsonObject(given) ? (given.parameter ?? []) : given;
+	if (Array.isArray(rows) && rows.length <= MOST_ROWS && rows.every(isJsonObject)) return rows;
+	throw item.error(
+		`'${BY_NAME}' is not a list of names and values`,
+		`Add a row for each parameter, ${MOST_ROWS} at most. Nothing was sent for this item.`,
+	);
+}
+
+/** Whether JSON can hold all of a value; what it cannot hold would be left out or changed. */
+function isJson(value: unknown): boolean {
+	try {
+		JSON.stringify(value, (_, part: unknown) => {
+			const isLost = typeof part === 'number' && !Number.isFinite(part);
+			if (isLost || typeof part === 'function' || typeof part === 'symbol') throw new Error();
+			return part;
+		});
+		return true;
+	} catch {
+		// Also a circle, or more levels than there is stack.
+		return false;
+	}
+}
+
+/** Names that JavaScript keeps for itself would be lost on the way. */
+const KEPT = ['__proto__', 'constructor', 'prototype'];
+
+const isSendable = (name: string): boolean =>
+	name.length <= LONGEST_NAME && !KEPT.includes(name) && !/[\p{Cc}\p{Cf}\p{Cs}]/u.test(name);
