@@ -16,10 +16,10 @@ import type { Run } from '../shared/run/runContext';
 import { downloadImage } from '../shared/transport/download';
 
 /**
- * The files that an edit sends, in order: the images, then whatever goes with them.
+ * The files of an edit in the order of the form: the images, then the additional files.
  *
- * @throws NodeOperationError if one is missing, empty or no image; GatewayError if one cannot be
- *   downloaded
+ * @throws NodeOperationError if one is missing, empty or not an image; GatewayError if a download
+ *   fails
  */
 export async function readFiles(
 	item: ItemParameters,
@@ -46,8 +46,8 @@ export async function readFiles(
 }
 
 /**
- * Refuses what would give a form two fields of one name, of which the gateway takes one: a text in
- * place of the image, or one of the 'Additional Files' in place of a text or the image.
+ * Refuses two form fields with the same name, of which a gateway reads only one: a parameter called
+ * like the image, or an additional file called like a parameter or the image.
  *
  * @throws NodeOperationError that names the field
  */
@@ -79,12 +79,12 @@ const imageField = (item: ItemParameters): [given: unknown, label: string] => [
 	'Input Binary Field',
 ];
 
-/** How many images an item names to be edited. @throws NodeOperationError if it names none */
+/** The number of images to edit. @throws NodeOperationError if there are none */
 export function countImages(item: ItemParameters): number {
 	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item, ...imageField(item))).length;
 }
 
-/** More than any model takes; all of them are downloaded before anything is sent. */
+/** More than any model accepts. All of them are downloaded before the request is sent. */
 const MOST_URLS = 100;
 
 function readUrls(item: ItemParameters): string[] {
@@ -121,7 +121,7 @@ async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> 
 	);
 }
 
-/** The option "Additional Files": the form field of each, and what names its file. */
+/** The option "Additional Files": the form field and the binary field of each file. */
 function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: FileRef }> {
 	const option = item.options.value('extraFiles');
 	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];

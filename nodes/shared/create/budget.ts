@@ -8,21 +8,21 @@ import type { Estimate } from '../models/modelChecks';
 const KEY = 'mediaGatewayBudget';
 
 /**
- * The option Budget: the most that a node may spend in one execution, by the published prices.
+ * The option Budget: the maximum estimated cost of a node in one execution, by the published prices.
  *
- * The sum lies in the node's context, which all tries of Retry On Fail, all rounds of a loop and all
- * calls of a tool in an execution share, and which n8n stores with the execution. Costs are added
- * before anything is sent, so that calls at once see each other, and what was not spent is taken off
- * at the end. n8n's Retry of a failed execution is another execution, and starts at 0.
+ * The sum is stored in the node's context, which all tries of Retry On Fail, all rounds of a loop and
+ * all calls of a tool in an execution share. Costs are added before anything is sent, so that
+ * concurrent calls see each other; unspent amounts are subtracted at the end. n8n's Retry of a failed
+ * execution is a new execution and starts at 0.
  */
 export class Budget {
-	/** The estimated cost of each item: of its request once that is checked, then of what came. */
+	/** By item, the estimated cost: of the request, and then of the images that came. */
 	private readonly costs = new Map<number, number>();
 
-	/** What this run has added to the sum, by item. */
+	/** By item, the amount that this run has added to the sum. */
 	private readonly reserved = new Map<number, number>();
 
-	/** The requests of a dry run, and what those with a known price would cost. */
+	/** The requests of a dry run, those of them with a known price, and the cost of these. */
 	private readonly dry = { requests: 0, priced: 0, cost: 0 };
 
 	/** @param amount in the gateway's currency; 0 sets no limit */
@@ -36,7 +36,7 @@ export class Budget {
 		return this.amount > 0;
 	}
 
-	/** @returns the error where there is a limit, and no known price to hold against it */
+	/** @returns the error of a request without a known price, if there is a limit */
 	unpriced(model: string, { estimatedCost, noEstimate = '' }: Estimate): GatewayError | undefined {
 		if (!this.isSet || estimatedCost !== undefined) return undefined;
 		return new GatewayError({
@@ -45,7 +45,7 @@ export class Budget {
 		});
 	}
 
-	/** Notes what a request would cost that isn't sent. */
+	/** Adds a request that isn't sent. @param cost undefined if no price is known */
 	expectDry(cost: number | undefined): void {
 		this.dry.requests += 1;
 		if (cost === undefined) return;
@@ -53,10 +53,13 @@ export class Budget {
 		this.dry.cost = rounded(this.dry.cost + cost);
 	}
 
-	/** What sending all requests of a dry run would meet, in one line each; for all of its items. */
+	/**
+	 * The total of a dry run for its hint, and the violation of the budget that each item shows.
+	 *
+	 * @returns undefined if the items already say as much
+	 */
 	describeDry(): { summary: string; violations: string[] } | undefined {
 		const { requests, priced, cost } = this.dry;
-		// The item of a single request says as much.
 		if (requests === 0 || (requests === 1 && !this.isSet)) return undefined;
 		const refusal = this.refusal(cost, requests);
 		const count = requests === 1 ? '1 request' : `${requests} requests`;
@@ -70,13 +73,13 @@ export class Budget {
 		};
 	}
 
-	/** Notes what an item will cost; without a price it counts as nothing. */
+	/** Sets the estimated cost of an item; 0 without a price. */
 	expect(itemIndex: number, cost = 0): void {
 		this.costs.set(itemIndex, cost);
 	}
 
 	/**
-	 * Adds the noted costs to what the execution has spent; to be called once all items are checked.
+	 * Adds the items' costs to the execution's sum; called once all items are checked.
 	 *
 	 * @param isPaid whether an earlier try has paid for an item
 	 * @throws GatewayError if the sum would be higher than the budget; then nothing is added
@@ -92,7 +95,7 @@ export class Budget {
 	}
 
 	/**
-	 * Puts what was spent in place of what was reserved.
+	 * Replaces the reserved amounts by the costs of the items that were paid for.
 	 *
 	 * @param isPaid whether the request of an item was accepted, or its outcome is unknown
 	 */
@@ -127,8 +130,8 @@ export class Budget {
 	}
 
 	/**
-	 * @param needed what so many requests cost
-	 * @returns the error where that is more than is left of the budget
+	 * @param needed the cost of `count` requests
+	 * @returns the error if that exceeds the remaining budget
 	 */
 	private refusal(needed: number, count: number): GatewayError | undefined {
 		const spent = this.spent();

@@ -28,13 +28,13 @@ import { createTaskWaiter, type TaskWait, type WaitForTask } from '../tasks/task
 import { Budget } from './budget';
 import { Checker, type Checked, type ImageRequest } from '../models/modelChecks';
 
-/** How the request of an item comes about, and what is sent for it. */
+/** How a node makes the request of an item: its fields, its files, its plan. */
 export interface Creation<R extends ImageRequest> {
-	/** Reads the request of an item from its parameters. */
+	/** Reads the request from the item's parameters. */
 	read: (item: ItemParameters) => ImageRequest;
-	/** Loads the files that go with it; sends nothing that is paid for. */
+	/** Adds the files to upload; may download them, and sends nothing that is charged. */
 	load: (request: ImageRequest, item: ItemParameters, run: Run) => R | Promise<R>;
-	/** The paid request; `asyncFlag` undefined means synchronous. */
+	/** The request as a plan; synchronous if `asyncFlag` is undefined. */
 	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
 }
 
@@ -50,15 +50,15 @@ interface Batch<R extends ImageRequest> {
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
 	parkAfterMs?: number;
 	progress?: Progress;
-	/** What each item asks for: its errors name it too. */
-	asked: RequestFacts[];
-	/** The item that each task ID was first given to. */
+	/** The model and prompt of each item, which its errors name. */
+	knownFacts: RequestFacts[];
+	/** By task ID, the first item that the gateway gave it to. */
 	itemOfTask: Map<string, number>;
-	/** What is still open, where the execution is suspended. */
+	/** By item, the wait for a task that is still open when the execution is suspended. */
 	waits: Array<TaskWait | undefined>;
 }
 
-/** An item whose request has been checked, and can be sent. */
+/** An item with a checked request, ready to be sent. */
 interface PreparedItem {
 	itemIndex: number;
 	mode: (typeof MODES)[number];
@@ -78,7 +78,7 @@ export async function createImages<R extends ImageRequest>(
 	creation: Creation<R>,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
-	// A synchronous request has nothing to wait for.
+	// Only tasks are waited for.
 	const isWaiting = first.value('mode', 'sync') !== 'sync';
 	const parkAfterMs = isWaiting ? readParkAfter(context, first) : undefined;
 	const progress = parkAfterMs === undefined ? undefined : openProgress(context);
@@ -99,17 +99,17 @@ export async function createImages<R extends ImageRequest>(
 			waitForTask: createTaskWaiter(run, first.options.milliseconds('pollInterval'), count),
 			parkAfterMs,
 			progress,
-			asked: [],
+			knownFacts: [],
 			itemOfTask: new Map(),
 			waits: [],
 		};
 		const items = await runItems(run, count, {
 			prepare: async (itemIndex) =>
 				await prepareItem(batch, new ItemParameters(context, itemIndex)),
-			// What an earlier try has paid for is not paid again.
+			// The budget is not needed for items that an earlier try has paid for.
 			beforeFirst: () => budget.reserve((itemIndex) => paidRequests.has(itemIndex)),
 			payments: paidRequests,
-			knownOf: (itemIndex) => batch.asked[itemIndex],
+			knownOf: (itemIndex) => batch.knownFacts[itemIndex],
 		});
 		addHints(context, run.hints);
 		const dryRun = budget.describeDry();
@@ -122,7 +122,7 @@ export async function createImages<R extends ImageRequest>(
 		const output = isOpen
 			? await suspend(context, entries, run.tally, () => paidRequests.describeUnreturned())
 			: [finishRun(context, { items, open: [], tally: run.tally }, end).items.flat()];
-		// It may not have been suspended: then its tasks are failed items.
+		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
 		paidRequests.settle(hasFailed ? new Set(items.keys()) : failedItems(items));
 		safe = true;
@@ -152,22 +152,22 @@ async function prepareItem<R extends ImageRequest>(
 	const draft = creation.read(item);
 	const known = { model: draft.model, prompt: draft.prompt };
 
-	// Without any of these nobody needs to know what the gateway publishes of the model.
+	// Only these three need the model list.
 	const needsListing = checkLimits || dryRun || budget.isSet;
 	const check = async <T extends ImageRequest>(request: T): Promise<Checked<T>> => {
 		if (!needsListing) return { request, violations: [] };
 		const checked = await checker.check(request, mode !== 'sync');
 		if (checked.violations.length === 0 || !checkLimits || dryRun) return checked;
-		batch.asked[itemIndex] = known;
+		batch.knownFacts[itemIndex] = known;
 		throw new GatewayError({
 			message: `Invalid parameters for model '${request.model}': ${checked.violations.join('; ')}`,
 			description: 'Nothing was sent for this item.',
 		});
 	};
-	// A request that is refused anyway has no files loaded for it: they may be downloads.
+	// Checked before files are downloaded for a request that is rejected anyway.
 	if (draft.imageCount !== undefined) await check(draft);
 	const asked = await creation.load(draft, item, run);
-	batch.asked[itemIndex] = known;
+	batch.knownFacts[itemIndex] = known;
 	const checked = await check(asked);
 	const { request, estimatedCost, pricePerImage } = checked;
 	const plan = creation.plan(request, asyncFlag);
@@ -181,7 +181,7 @@ async function prepareItem<R extends ImageRequest>(
 			return [dryRunItem(plan, url, { ...checked, violations }, target)];
 		};
 	}
-	// Neither what the listing makes of a request nor the mode changes what is bought.
+	// The identity of a payment depends neither on the mode nor on types that the model list corrects.
 	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
 	const unpriced = paidRequests.has(itemIndex)
 		? undefined
@@ -194,7 +194,7 @@ async function prepareItem<R extends ImageRequest>(
 	return async () => await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
 }
 
-/** What would have been sent: the exact request, but for the key, and what was found out about it. */
+/** The output item of a dry run: the exact request without the key, its checks and estimated cost. */
 function dryRunItem(
 	{ method, headers, body, form }: RequestPlan,
 	url: string,
@@ -222,7 +222,7 @@ function dryRunItem(
 	};
 }
 
-/** Pays for an item, unless an earlier try has, and gets what was paid for. */
+/** Pays for an item, unless an earlier try has, and returns its output items. */
 async function createItem<R extends ImageRequest>(
 	batch: Batch<R>,
 	item: PreparedItem,
@@ -235,18 +235,18 @@ async function createItem<R extends ImageRequest>(
 		return copies.map((copy) => ({ ...copy, json: { ...target.inputFields, ...copy.json } }));
 	}
 	const facts = paidFacts(paid, item.facts);
-	batch.asked[itemIndex] = { model: facts.model, prompt: facts.prompt };
+	batch.knownFacts[itemIndex] = { model: facts.model, prompt: facts.prompt };
 	const submitted = paid.task && taskItem(paid.task, facts, target);
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
-	// A task that has failed at once is an error in every mode: Image Wait could not tell the reason.
+	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
 	const isOpen = paid.images === undefined && paid.task?.reason === undefined;
 	if (mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
 	return await collectImages(batch, paid, { ...item, facts }, reused);
 }
 
 /**
- * The facts recorded with a payment: this try's request may be another one. A price that was not known
- * then, as the model list could not be read, is that of now.
+ * The facts recorded with a payment, because this try's request may differ. A price that was unknown
+ * at the payment is taken from this try.
  */
 function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): PreparedItem['facts'] {
 	if (recorded === undefined) return now;
@@ -256,11 +256,11 @@ function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): Prepa
 }
 
 /**
- * Pays for an item, unless an earlier try has, and counts what that costs. An unknown outcome may have
- * been charged: it counts among the costs.
+ * Pays for an item, unless an earlier try has, and adds its cost to the tally; also where the outcome
+ * is unknown, because it may have been charged.
  */
 async function payForItem<R extends ImageRequest>(
-	{ run, taskType, checker, paidRequests, asked, itemOfTask }: Batch<R>,
+	{ run, taskType, checker, paidRequests, knownFacts, itemOfTask }: Batch<R>,
 	{ itemIndex, mode, plan, facts }: PreparedItem,
 	reused: boolean,
 ): Promise<Paid> {
@@ -273,7 +273,7 @@ async function payForItem<R extends ImageRequest>(
 		const known = paidFacts(paid, facts);
 		if (reused) addReused(tally, known.estimatedCost);
 		else addCost(tally, known.estimatedCost);
-		// The images of a task, and those that have an address, are counted when they are returned.
+		// Images of a task, and images with an address, are added to the tally when they are returned.
 		if (paid.items !== undefined) addImages(tally, known, paid.items.length);
 		if (paid.task === undefined) return paid;
 		tally.tasks += 1;
@@ -288,10 +288,10 @@ async function payForItem<R extends ImageRequest>(
 		return paid;
 	} catch (error) {
 		if (error instanceof UnknownOutcomeError) {
-			// An earlier try may have sent another request.
+			// The unknown request may be an earlier try's, with other parameters.
 			const sent = paidRequests.factsOf(itemIndex) ?? facts;
 			paidRequests.update(itemIndex, { facts: sent });
-			asked[itemIndex] = { model: sent.model, prompt: sent.prompt };
+			knownFacts[itemIndex] = { model: sent.model, prompt: sent.prompt };
 			addCost(tally, sent.estimatedCost);
 		}
 		return await Promise.reject(await checker.explain(error, facts.model));
@@ -299,8 +299,8 @@ async function payForItem<R extends ImageRequest>(
 }
 
 /**
- * What was bought: images, or a task that makes them. Where a task was asked for, its ID is enough:
- * without it what was paid for would be out of reach.
+ * The images or the task in the response to a paid request; undefined if it contains neither. In
+ * asynchronous mode an ID is enough, because without it the images would be out of reach.
  */
 function readPaidResponse(
 	body: JsonObject,
@@ -313,7 +313,7 @@ function readPaidResponse(
 	const submittedAt = new Date().toISOString();
 	if (images.length > 0) {
 		const paid = { images, created: finiteNumber(body.created) };
-		// A finished task lists its images under new addresses where these have expired.
+		// Recorded with its images, because the task lists new addresses when these expire.
 		const isTask = asynchronous && typeof body.status === 'string' && !images.some(isInline);
 		const ownId = isTask ? readTaskId({ ...body, data: undefined }) : undefined;
 		return ownId === undefined
@@ -325,13 +325,13 @@ function readPaidResponse(
 	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
 }
 
-/** In milliseconds: a gateway that says nothing must not keep back images whose addresses are recorded. */
+/** In milliseconds. After it, the recorded addresses of the images are used. */
 const LONGEST_RECHECK_MS = 5000;
 
 /**
- * Waits for the task where there is one, and gets the images.
+ * The images of an item, from the response or its task, as output items.
  *
- * @returns the output items; none where the execution is to be suspended for what is still open
+ * @returns no items if the task is still open and the execution is to be suspended
  */
 async function collectImages<R extends ImageRequest>(
 	batch: Batch<R>,
@@ -339,73 +339,94 @@ async function collectImages<R extends ImageRequest>(
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<INodeExecutionData[]> {
-	const { run, paidRequests, budget, waitForTask } = batch;
+	const { run, paidRequests, budget, itemOfTask } = batch;
 	const { itemIndex, facts, target, plan } = item;
-	let { task, images, created } = paid;
-	if (images !== undefined) {
-		// An address that an earlier try has recorded may have expired: the gateway is asked again.
-		const wait = reused && task ? waitForTask(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
-		const now = await wait?.catch(() => undefined);
-		if (now?.kind === 'finished') ({ images } = now.state);
-		else addImages(run.tally, facts, images.length);
-		paidRequests.update(itemIndex, { images });
-	}
-	// A synchronous request whose response is a task is waited for as well: it is paid.
-	if (images === undefined && task !== undefined) {
-		// An earlier try was told that nothing is to be had: whether that is so is asked again now.
-		if (paid.lost === true) paidRequests.update(itemIndex, { lost: false });
-		const result = await waitFor(batch, task, item);
-		if (result.kind === 'open') {
-			batch.waits[itemIndex] = result.wait;
-			return [];
-		}
-		task = { ...task, status: result.state.status };
-		({ images, created } = result.state);
-		paidRequests.update(itemIndex, { task, images, created });
-	}
-	const asked = imagesAskedFor(plan);
-	const count = images?.length ?? 0;
-	const estimatedCost = costOf(facts, count);
+	// A synchronous request may be answered with a task as well.
+	const current = await (paid.images === undefined
+		? finishTask(batch, paid, item)
+		: recheckImages(batch, paid, item, reused));
+	if (current === undefined) return [];
+	const { task, images = [], created } = current;
+	const estimatedCost = costOf(facts, images.length);
+	paidRequests.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
 	budget.expect(itemIndex, estimatedCost);
-	// Items with the same task share its images, which are counted once.
-	const isFirst = task === undefined || batch.itemOfTask.get(task.taskId) === itemIndex;
-	if (reused && isFirst) addReusedImages(run.tally, facts, count);
-	paidRequests.update(itemIndex, { facts: { ...facts, estimatedCost } });
-	if (count < asked)
-		run.hints.add(`Item ${itemIndex}: the gateway returned ${count} of ${asked} images.`);
+	// Items with the same task share its images, which are added to the tally once.
+	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
+	if (reused && isFirst) addReusedImages(run.tally, facts, images.length);
+	const requested = requestedImages(plan);
+	if (images.length < requested) {
+		run.hints.add(
+			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images.`,
+		);
+	}
 	const { taskId, taskType, status } = task ?? {};
-	const known = { ...facts, created, taskId, taskType, status };
-	const items = await imageItems(run, images ?? [], known, target);
-	if (!items.some(isFailed) && images?.some(isInline)) {
+	const items = await imageItems(
+		run,
+		images,
+		{ ...facts, created, taskId, taskType, status },
+		target,
+	);
+	if (!items.some(isFailed) && images.some(isInline)) {
 		paidRequests.update(itemIndex, { items, images: undefined });
 	}
 	return items;
 }
 
-/** How many images a request asks for, by what is sent. */
-function imagesAskedFor({ body, form }: RequestPlan): number {
-	const [, field] = form?.fields.find(([name]) => name === 'n') ?? [];
-	return Number(body?.n ?? field ?? 1);
+/**
+ * What was paid for, with the images under their current addresses: one that an earlier try recorded
+ * may have expired, so its task is polled for new ones.
+ */
+async function recheckImages<R extends ImageRequest>(
+	{ run, waitForTask }: Batch<R>,
+	paid: Paid,
+	item: PreparedItem,
+	reused: boolean,
+): Promise<Paid> {
+	const { task, images = [] } = paid;
+	const wait = reused && task ? waitForTask(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
+	const now = await wait?.catch(() => undefined);
+	if (now?.kind === 'finished') return { ...paid, images: now.state.images };
+	addImages(run.tally, item.facts, images.length);
+	return paid;
 }
 
-/** @throws GatewayError, which is noted, also where the task is still open at its deadline */
-async function waitFor<R extends ImageRequest>(
-	{ paidRequests, waitForTask, parkAfterMs }: Batch<R>,
-	task: NonNullable<Paid['task']>,
+/**
+ * Waits for the task that was paid for.
+ *
+ * @returns the task with its images; undefined if the execution is to be suspended until it finishes
+ * @throws GatewayError, which the payment records, also where the deadline has passed
+ */
+async function finishTask<R extends ImageRequest>(
+	{ paidRequests, waitForTask, parkAfterMs, waits }: Batch<R>,
+	{ task, lost }: Paid,
 	item: PreparedItem,
-): ReturnType<WaitForTask> {
+): Promise<Paid | undefined> {
+	if (task === undefined) return {};
 	const { itemIndex } = item;
+	// An earlier try found no task or no image; this one polls again.
+	if (lost === true) paidRequests.update(itemIndex, { lost: false });
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) return await Promise.reject(failed);
 		const result = await waitForTask(waitOf(task, item), parkAfterMs);
-		const isOverdue = result.kind === 'open' && result.error !== undefined;
-		return isOverdue ? await Promise.reject(result.error) : result;
+		if (result.kind === 'open') {
+			if (result.error !== undefined) return await Promise.reject(result.error);
+			waits[itemIndex] = result.wait;
+			return undefined;
+		}
+		const { status, images, created } = result.state;
+		return { task: { ...task, status }, images, created };
 	} catch (error) {
 		if (hasFailed(error)) paidRequests.update(itemIndex, { failed: true });
 		else if (hasNothingToGive(error, task)) paidRequests.update(itemIndex, { lost: true });
 		return await Promise.reject(error);
 	}
+}
+
+/** The number of images that a plan requests. */
+function requestedImages({ body, form }: RequestPlan): number {
+	const [, field] = form?.fields.find(([name]) => name === 'n') ?? [];
+	return Number(body?.n ?? field ?? 1);
 }
 
 const waitOf = (

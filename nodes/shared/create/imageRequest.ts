@@ -15,7 +15,7 @@ import {
 	type Refusals,
 } from '../parameters/requestFields';
 
-/** Fields of the node: set elsewhere as well, one of the two would be lost without a word. */
+/** Fields that the node itself sends: another value elsewhere would silently be ignored. */
 const FIELDS_OF_NODE: Refusals = {
 	async: { named: "'async': use the field 'Mode'", advice: "Remove 'async'." },
 	model: { named: "'model': use the field 'Model'", advice: "Remove 'model'." },
@@ -90,8 +90,8 @@ function readOption(
 }
 
 /**
- * The parameters that the user set in the model's form, under their own names. It needs no listing:
- * a value that is there is sent as it is, one that was left empty is not sent.
+ * The parameters in the model's form, by name. Values are sent unchanged, without the model list;
+ * empty fields are not sent.
  */
 function readModelParameters(item: ItemParameters): JsonObject {
 	const form = item.value('modelParameters');
@@ -100,19 +100,18 @@ function readModelParameters(item: ItemParameters): JsonObject {
 	return Object.fromEntries(Object.entries(value).filter(([, entry]) => !isEmpty(entry)));
 }
 
-/** As the editor shows it. */
+/** The option's label. */
 const BY_NAME = 'Parameters by Name';
-/** In characters, and in rows: more than any model takes. */
+/** In characters, and in rows: more than any model accepts. */
 const LONGEST_NAME = 200;
 const MOST_ROWS = 200;
 
 /**
- * The option "Parameters by Name": rows of name and value. A text is read as what it looks like
- * (`readTypedValue`); what an expression gives as something other than text is sent as it is. Rows
- * without a value are left out, like empty fields of the model's form.
+ * The option "Parameters by Name": rows of a name and a value. Text that looks like a number, true or
+ * false becomes one (`readTypedValue`); other values of expressions are sent unchanged. Rows without a
+ * value are left out, like empty fields of the model's form.
  *
- * @throws NodeOperationError that names the row: no name, one that is there twice, one that cannot be
- *   sent
+ * @throws NodeOperationError that names the row: its name is missing, used twice, or not valid
  */
 function readNamedParameters(item: ItemParameters): JsonObject {
 	const parameters = new Map<string, unknown>();
@@ -148,7 +147,7 @@ function rowsOf(item: ItemParameters): JsonObject[] {
 	);
 }
 
-/** Whether JSON can hold all of a value; what it cannot hold would be left out or changed. */
+/** Whether JSON can represent a value; functions, NaN and cycles would be dropped or changed. */
 function isJson(value: unknown): boolean {
 	try {
 		JSON.stringify(value, (_, part: unknown) => {
@@ -158,13 +157,13 @@ function isJson(value: unknown): boolean {
 		});
 		return true;
 	} catch {
-		// Also a circle, or more levels than there is stack.
+		// Also thrown for a cycle and for too many levels.
 		return false;
 	}
 }
 
-/** Names that JavaScript keeps for itself would be lost on the way. */
-const KEPT = ['__proto__', 'constructor', 'prototype'];
+/** Names with a meaning in JavaScript objects would be lost. */
+const RESERVED = ['__proto__', 'constructor', 'prototype'];
 
 const isSendable = (name: string): boolean =>
-	name.length <= LONGEST_NAME && !KEPT.includes(name) && !/[\p{Cc}\p{Cf}\p{Cs}]/u.test(name);
+	name.length <= LONGEST_NAME && !RESERVED.includes(name) && !/[\p{Cc}\p{Cf}\p{Cs}]/u.test(name);

@@ -202,7 +202,7 @@ export const requestOptions = (taskType: TaskType): RequestOption[] =>
 		return option.sentAs === undefined ? [] : { ...option, name, sentAs: option.sentAs };
 	});
 
-/** What most workflows set, in this order. n8n's editor lists options as they stand here. */
+/** The options that most workflows set, in this order at the top of the editor's list. */
 const EVERYDAY = [
 	'n',
 	'fileName',
@@ -215,17 +215,20 @@ const EVERYDAY = [
 	'onTimeout',
 ];
 
-/** An option of other nodes, where it is a parameter of its own. */
+/** The properties of a `RequestOption` that n8n doesn't know. */
+const OWN_PROPERTIES = ['sentAs', 'isCharged', 'only'];
+
+/** An option as n8n's editor shows it; in some nodes it is a field outside of the options. */
 export function optionAsField(name: OptionName): INodeProperties {
-	const { sentAs, isCharged, only, ...field }: Option = OPTIONS[name];
-	return { ...field, name };
+	const shown = Object.entries(OPTIONS[name]).filter(([key]) => !OWN_PROPERTIES.includes(key));
+	return { ...(Object.fromEntries(shown) as Omit<INodeProperties, 'name'>), name };
 }
 
 /**
  * The `options` of a node: the everyday ones first, the others by the names that are shown.
  *
- * @param names which of the options it offers, in any order
- * @param own options that only this node has
+ * @param names of `OPTIONS`, in any order
+ * @param own options of this node alone
  */
 export function optionsField(names: OptionName[], own: INodeProperties[] = []): INodeProperties {
 	const offered: INodeProperties[] = [...names.map(optionAsField), ...own];

@@ -9,8 +9,8 @@ import {
 import { quote } from '../../../gateway/util/text';
 
 /**
- * The numbers among the parameters and options, in seconds and MB, by labels as the user sees them.
- * Others are brought into range.
+ * By name, the label, the default and the range of each numeric parameter and option, in seconds and
+ * MB. A number outside of the range is set to its nearest end.
  */
 const RANGES = {
 	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
@@ -25,7 +25,7 @@ const RANGES = {
 
 export type NumberParameter = keyof typeof RANGES;
 
-/** Whether a parameter is left empty: it is read as its default. */
+/** Whether a parameter is empty, which means its default. */
 export const isEmpty = (value: unknown): boolean =>
 	value === undefined || value === null || value === '';
 
@@ -33,20 +33,20 @@ const ON = ['true', '1', 'yes', 'on'];
 const OFF = ['false', '0', 'no', 'off'];
 const wordOf = (value: unknown): string => String(value).slice(0, 20).trim().toLowerCase();
 
-/** Whether a field of a request that switches something on is off, or empty. */
+/** Whether a boolean field of a request is false, written in any way, or empty. */
 export function isOff(value: unknown): boolean {
 	if (typeof value === 'object') return value === null;
 	return isEmpty(value) || OFF.includes(wordOf(value)) || wordOf(value) === '';
 }
 
-/** Quotes a value that is refused. */
+/** The description of the error for an invalid value. */
 const refused = (value: unknown): string =>
 	`It is ${String(value).slice(0, 40)}. Nothing was sent.`;
 
 /**
- * Reads values of one item by name: its parameters, or those of a collection such as its options.
- * Expressions may give anything, so each method says what it accepts. All of them throw a
- * NodeOperationError that names the parameter by its label and tells the item's index.
+ * Reads values of one item by name: its parameters, or those of a collection such as its options. An
+ * expression may return anything, so each method says what it accepts. All of them throw a
+ * NodeOperationError with the parameter's label and the item's index.
  */
 export class ValueReader {
 	constructor(
@@ -55,7 +55,7 @@ export class ValueReader {
 		private readonly values: JsonObject = {},
 	) {}
 
-	/** A value as it was given. @param fallback where it isn't set at all */
+	/** The raw value. @param fallback used only if the value isn't set at all */
 	value(name: string, fallback?: unknown): unknown {
 		return Object.hasOwn(this.values, name) ? this.values[name] : fallback;
 	}
@@ -65,12 +65,12 @@ export class ValueReader {
 		return new ValueReader(this.node, this.itemIndex, values);
 	}
 
-	/** The error of a parameter that must be corrected. @param description what to do */
+	/** The error for an invalid parameter. @param description what to do */
 	error(message: string, description?: string): NodeOperationError {
 		return new NodeOperationError(this.node, message, { description, itemIndex: this.itemIndex });
 	}
 
-	/** A parameter that must hold some text, or a resource locator with one. @param advice what to do */
+	/** A required text, or a resource locator with one. @param advice what to do if it is empty */
 	text(name: string, label: string, advice: string): string {
 		const given = this.value(name);
 		const value = isJsonObject(given) && 'mode' in given ? given.value : given;
@@ -79,12 +79,12 @@ export class ValueReader {
 		throw this.error(`'${label}' is empty`, advice);
 	}
 
-	/** A text that may be left empty. @returns undefined where it is, or where it is no text */
+	/** An optional text. @returns undefined if it is empty or not a text */
 	optionalText(name: string): string | undefined {
 		return nonEmptyString(this.value(name));
 	}
 
-	/** A number brought into its range; its default where it is empty. */
+	/** A number within its range; its default if it is empty. */
 	number(name: NumberParameter): number {
 		const { label, fallback, lowest, highest } = RANGES[name];
 		const value = this.value(name);
@@ -99,7 +99,7 @@ export class ValueReader {
 		return this.number(name) * 1000;
 	}
 
-	/** A number without a range; undefined where it is empty. */
+	/** A number without a range; undefined if it is empty. */
 	optionalNumber(name: string, label: string): number | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
@@ -109,24 +109,24 @@ export class ValueReader {
 	}
 
 	/**
-	 * A count that is paid for: it is refused rather than corrected.
+	 * A count that is charged: an invalid one is an error and never corrected.
 	 *
-	 * @returns a whole number from 1 to `highest`; undefined where it is empty
+	 * @returns a whole number from 1 to `highest`; undefined if it is empty
 	 */
 	count(name: string, label: string, highest = 1000): number | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
-		// JavaScript makes a number of a list and of true as well.
+		// Number() also converts lists and booleans.
 		const count = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 		if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
 		throw this.error(`'${label}' must be a whole number from 1 to ${highest}`, refused(value));
 	}
 
 	/**
-	 * A switch. Texts and numbers mean what they say: a text "false" must not switch on what costs
-	 * money, nor "true" leave it off.
+	 * A boolean. The texts "false" and "true" of an expression count as booleans, because a setting
+	 * that costs money must not depend on the type.
 	 *
-	 * @param fallback where it is empty
+	 * @param fallback used if it is empty
 	 */
 	switch(name: string, label: string, fallback: boolean): boolean {
 		const value = this.value(name);
@@ -137,7 +137,7 @@ export class ValueReader {
 		throw this.error(`'${label}' must be true or false`, refused(value));
 	}
 
-	/** One of a fixed number of values, in whatever case; the first one where it is empty. */
+	/** One of the given values, in upper or lower case; the first one if it is empty. */
 	choice<T extends string>(name: string, label: string, choices: readonly [T, ...T[]]): T {
 		const value = this.value(name);
 		if (isEmpty(value)) return choices[0];
@@ -147,7 +147,7 @@ export class ValueReader {
 		throw this.error(`'${label}' must be one of ${choices.join(', ')}`, refused(value));
 	}
 
-	/** A JSON object, typed or given by an expression; an empty one where it is empty. */
+	/** A JSON object, as text or from an expression; {} if it is empty. */
 	json(name: string, label: string): JsonObject {
 		const value = this.value(name);
 		if (isEmpty(value)) return {};
@@ -157,21 +157,21 @@ export class ValueReader {
 	}
 }
 
-/** More fields than these help nobody. */
+/** The most fields that an error lists. */
 const MOST_NAMED = 20;
 
 const FIELD_OF_ITEM = /^=\{\{ *\$json\.([A-Za-z_]\w*) *\}\}$/;
 
 type ReadParameter = (item: ItemParameters) => unknown;
 
-/** How each parameter of a run of a node is read for an item, once that was found out. */
+/** By the context of a run and the parameter's name, the function that reads it for an item. */
 const parameterReaders = new WeakMap<IExecuteFunctions, Map<string, ReadParameter>>();
 
 /**
  * Reads the parameters of one input item, and its options.
  *
- * n8n works out every parameter anew for every item, which takes longer than the rest of what is done
- * for it: here only those that depend on the item are.
+ * Evaluating every parameter for every item takes n8n longer than all other work on the item, so only
+ * parameters that depend on the item are evaluated again.
  */
 export class ItemParameters extends ValueReader {
 	private collection?: ValueReader;
@@ -188,7 +188,7 @@ export class ItemParameters extends ValueReader {
 		return this.context.getInputData()[this.itemIndex];
 	}
 
-	/** Of the workflow, e.g. Europe/Berlin. */
+	/** The workflow's time zone, e.g. Europe/Berlin. */
 	get timeZone(): string {
 		return this.context.getTimezone();
 	}
@@ -202,9 +202,9 @@ export class ItemParameters extends ValueReader {
 	}
 
 	/**
-	 * @param fallback where the parameter isn't set, which is not the same as an expression that gives
-	 *   null; for one parameter always the same
-	 * @returns for all items the very same object where it holds no expression: it must not be changed
+	 * @param fallback used if the parameter isn't set, but not if an expression returns null; always the
+	 *   same for one parameter
+	 * @returns the same object for all items if the parameter has no expression: don't change it
 	 */
 	override value(name: string, fallback: unknown = null): unknown {
 		const known = parameterReaders.get(this.context) ?? new Map();
@@ -229,23 +229,23 @@ export class ItemParameters extends ValueReader {
 		}
 	}
 
-	/** How a parameter is read for this and every other item. */
+	/** The function that reads a parameter, for this and every other item. */
 	private readerOf(name: string, fallback: unknown): ReadParameter {
 		const { context, itemIndex } = this;
 		const evaluate = (item: ItemParameters): unknown =>
 			context.getNodeParameter(name, item.itemIndex, fallback);
 		const raw = context.getNodeParameter(name, itemIndex, null, { rawExpressions: true });
-		// Expressions are texts that begin with an equals sign, at any depth.
+		// An expression is a text that begins with an equals sign, at any depth.
 		if (!/"=/.test(JSON.stringify(raw) ?? '')) {
 			const value = evaluate(this);
 			return () => value;
 		}
-		// What most expressions are: one field of the item.
+		// Most expressions are one field of the item, which is read without evaluating.
 		const field = typeof raw === 'string' ? FIELD_OF_ITEM.exec(raw)?.[1] : undefined;
 		if (field === undefined) return evaluate;
 		return (item) => {
 			const value = item.input === undefined ? null : item.input.json[field];
-			// An object would be the item's own.
+			// Evaluated, so that the caller doesn't get the input item's own object.
 			return typeof value === 'object' ? evaluate(item) : value;
 		};
 	}

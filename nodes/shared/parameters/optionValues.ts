@@ -2,35 +2,35 @@ import type { RunEnd } from '../run/summary';
 import type { RunLimits } from '../transport/gatewayAddress';
 import type { ItemParameters, ValueReader } from './itemParameters';
 
-/** 0 sets no limit; a pace at which a run would never end is none that anybody means. */
-const slowestPace = (perSecond: number): number | undefined =>
+/** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */
+const atLeastSlow = (perSecond: number): number | undefined =>
 	perSecond === 0 ? undefined : Math.max(0.01, perSecond);
 
 const MB = 1024 * 1024;
 
 /**
- * How long a response with inline images may be, in bytes: room for a few of the largest that the
- * user wants, as Base64, and less than the longest text that JavaScript can hold.
+ * The maximum size of a response, in bytes: room for a few Base64 images of the maximum download
+ * size, and less than the longest text of JavaScript.
  */
 const largestResponse = (maxDownloadMb: number): number =>
 	Math.min(500, Math.max(64, 4 * maxDownloadMb)) * MB;
 
-/** The limits of the whole run. @param item the first one */
+/** The limits of the whole run. @param item the first item */
 export function readLimits({ options }: ItemParameters): RunLimits {
 	return {
 		concurrency: Math.floor(options.number('concurrency')),
-		requestsPerSecond: slowestPace(options.number('requestsPerSecond')),
+		requestsPerSecond: atLeastSlow(options.number('requestsPerSecond')),
 		timeoutMs: options.milliseconds('timeout'),
 		maxResponseBytes: largestResponse(options.number('maxDownloadMb')),
 	};
 }
 
 /**
- * The option "Budget": the most that an execution may cost, in the gateway's currency.
+ * The option "Budget": the maximum cost of an execution, in the gateway's currency.
  *
- * @returns 0 where the option is not set, or is 0: no limit
- * @throws NodeOperationError if it is set and no number, as where an expression gives nothing, or is
- *   negative: anything else would send without the limit that was meant
+ * @returns 0 for no limit, which is the default
+ * @throws NodeOperationError if it is negative or not a number, for example an expression that returns
+ *   nothing: sending without the limit could be expensive
  */
 export function readBudget(options: ValueReader): number {
 	const budget = options.value('budget', 0);
@@ -43,7 +43,7 @@ export function readBudget(options: ValueReader): number {
 	);
 }
 
-/** The option "On Timeout" of a run: whether open tasks leave by an output of their own. */
+/** The option "On Timeout": whether open tasks are returned at the second output. */
 export function hasSecondOutput({ options }: ItemParameters): boolean {
 	return options.choice('onTimeout', 'On Timeout', ['error', 'output']) === 'output';
 }

@@ -3,16 +3,16 @@ import type { JsonObject } from '../../../gateway/util/json';
 import { isEmpty, isOff, type ItemParameters, type ValueReader } from './itemParameters';
 
 /*
- * A field of a request can be set by several parameters: by a field of the node, by 'Model
- * Parameters', by 'Parameters by Name' and by 'Extra Fields', which override all others. What is
- * checked, priced and told must be what is sent, so a field is either read from where it is set, or
- * refused there.
+ * Several parameters can set the same field of a request: a field of the node, 'Model Parameters',
+ * 'Parameters by Name' and 'Extra Fields', which override all others. The value that is checked and
+ * priced must be the one that is sent, so a field is either read from where it is set, or refused
+ * there.
  */
 
-/** Fields that a parameter must not set, by name: how the error names each, and what to do instead. */
+/** By name, fields that a parameter must not set: how the error names each, and what to do instead. */
 export type Refusals = Record<string, { named: string; advice: string }>;
 
-/** A response in pieces can't be read, and is paid for. */
+/** A streamed response can't be read, but is charged. */
 export const NO_STREAM: Refusals = {
 	stream: {
 		named: '"stream"',
@@ -44,11 +44,11 @@ export function refuseFields(...check: Parameters<typeof refusedField>): void {
 }
 
 /**
- * Refuses a setting for which two parameters have different values: each image is charged, and none
- * of the places is silently the right one.
+ * Refuses a setting that has different values in two places, because neither is clearly the one that
+ * the user means.
  *
- * @param what the setting, for the message
- * @param places the value in each place that may set it; empty where it doesn't
+ * @param what name of the setting in the message
+ * @param places by place, its value; empty where it isn't set
  * @throws NodeOperationError that names two of the places
  */
 export function refuseSecond(
@@ -57,7 +57,7 @@ export function refuseSecond(
 	places: Record<string, unknown>,
 ): void {
 	const [first, ...others] = Object.entries(places).filter(([, value]) => !isEmpty(value));
-	// Numbers may be given as texts, which JSON puts into quotes.
+	// The number 2 and the text "2" are the same.
 	const plain = (value: unknown): string => String(JSON.stringify(value)).replaceAll('"', '');
 	const other = others.find(([, value]) => plain(value) !== plain(first?.[1]));
 	if (first === undefined || other === undefined) return;
@@ -84,6 +84,6 @@ export const readerOf = (
 	name: string,
 ): ValueReader => (Object.hasOwn(extraFields, name) ? item.within(extraFields) : item);
 
-/** Extra Fields without those that were read in place of a field of the node. */
+/** Extra Fields without those that replace a field of the node. */
 export const withoutFields = (fields: JsonObject, names: readonly string[]): JsonObject =>
 	Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
