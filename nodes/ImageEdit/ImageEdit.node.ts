@@ -160,7 +160,8 @@ export class ImageEdit implements INodeType {
 					load: async (request, item, run) => {
 						return { ...request, files: await readFiles(item, run, request) };
 					},
-					plan: planEdit,
+					plan: ({ files = [], ...request }, asyncFlag) =>
+						planEdit({ ...request, files }, asyncFlag),
 				}),
 			() => new PaidRequests(this),
 		);

@@ -64,7 +64,6 @@ export class ImageGeneration implements INodeType {
 				await createImages(this, 'generation', {
 					read: (item) =>
 						readRequest(item, 'generation', 'Enter a text prompt describing the image.'),
-					load: (request) => request,
 					plan: planGeneration,
 				}),
 			() => new PaidRequests(this),

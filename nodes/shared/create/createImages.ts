@@ -29,20 +29,20 @@ import { Budget } from './budget';
 import { Checker, type Checked, type ImageRequest } from '../models/modelChecks';
 
 /** How a node makes the request of an item: its fields, its files, its plan. */
-export interface Creation<R extends ImageRequest> {
+export interface Creation {
 	/** Reads the request from the item's parameters. */
 	read: (item: ItemParameters) => ImageRequest;
 	/** Adds the files to upload; may download them, and sends nothing that is charged. */
-	load: (request: ImageRequest, item: ItemParameters, run: Run) => R | Promise<R>;
+	load?: (request: ImageRequest, item: ItemParameters, run: Run) => Promise<ImageRequest>;
 	/** The request as a plan; synchronous if `asyncFlag` is undefined. */
-	plan: (request: R, asyncFlag?: AsyncFlag) => RequestPlan;
+	plan: (request: ImageRequest, asyncFlag?: AsyncFlag) => RequestPlan;
 }
 
 /** What all items of an execution share. */
-interface Batch<R extends ImageRequest> {
+interface Batch {
 	run: Run;
 	taskType: TaskType;
-	creation: Creation<R>;
+	creation: Creation;
 	budget: Budget;
 	checker: Checker;
 	paidRequests: PaidRequests;
@@ -72,10 +72,10 @@ const MODES = ['sync', 'wait', 'submit'] as const;
 const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
 
 /** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
-export async function createImages<R extends ImageRequest>(
+export async function createImages(
 	context: IExecuteFunctions,
 	taskType: TaskType,
-	creation: Creation<R>,
+	creation: Creation,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	// Only tasks are waited for.
@@ -89,7 +89,7 @@ export async function createImages<R extends ImageRequest>(
 	let safe = false;
 	try {
 		const count = context.getInputData().length;
-		const batch: Batch<R> = {
+		const batch: Batch = {
 			run,
 			taskType,
 			creation,
@@ -136,10 +136,7 @@ export async function createImages<R extends ImageRequest>(
 }
 
 /** Reads and checks an item; nothing that is paid for is sent. @returns what to do once all are checked */
-async function prepareItem<R extends ImageRequest>(
-	batch: Batch<R>,
-	item: ItemParameters,
-): Promise<Job> {
+async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	const { run, creation, budget, checker, paidRequests } = batch;
 	const { itemIndex, options } = item;
 	const mode = item.choice('mode', 'Mode', MODES);
@@ -154,7 +151,7 @@ async function prepareItem<R extends ImageRequest>(
 
 	// Only these three need the model list.
 	const needsListing = checkLimits || dryRun || budget.isSet;
-	const check = async <T extends ImageRequest>(request: T): Promise<Checked<T>> => {
+	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {
 		if (!needsListing) return { request, violations: [] };
 		const checked = await checker.check(request, mode !== 'sync');
 		if (checked.violations.length === 0 || !checkLimits || dryRun) return checked;
@@ -166,7 +163,7 @@ async function prepareItem<R extends ImageRequest>(
 	};
 	// Checked before files are downloaded for a request that is rejected anyway.
 	if (draft.imageCount !== undefined) await check(draft);
-	const asked = await creation.load(draft, item, run);
+	const asked = (await creation.load?.(draft, item, run)) ?? draft;
 	batch.knownFacts[itemIndex] = known;
 	const checked = await check(asked);
 	const { request, estimatedCost, pricePerImage } = checked;
@@ -223,10 +220,7 @@ function dryRunItem(
 }
 
 /** Pays for an item, unless an earlier try has, and returns its output items. */
-async function createItem<R extends ImageRequest>(
-	batch: Batch<R>,
-	item: PreparedItem,
-): Promise<INodeExecutionData[]> {
+async function createItem(batch: Batch, item: PreparedItem): Promise<INodeExecutionData[]> {
 	const { itemIndex, mode, target } = item;
 	const reused = batch.paidRequests.has(itemIndex);
 	const paid = await payForItem(batch, item, reused);
@@ -259,8 +253,8 @@ function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): Prepa
  * Pays for an item, unless an earlier try has, and adds its cost to the tally; also where the outcome
  * is unknown, because it may have been charged.
  */
-async function payForItem<R extends ImageRequest>(
-	{ run, taskType, checker, paidRequests, knownFacts, itemOfTask }: Batch<R>,
+async function payForItem(
+	{ run, taskType, checker, paidRequests, knownFacts, itemOfTask }: Batch,
 	{ itemIndex, mode, plan, facts }: PreparedItem,
 	reused: boolean,
 ): Promise<Paid> {
@@ -333,8 +327,8 @@ const LONGEST_RECHECK_MS = 5000;
  *
  * @returns no items if the task is still open and the execution is to be suspended
  */
-async function collectImages<R extends ImageRequest>(
-	batch: Batch<R>,
+async function collectImages(
+	batch: Batch,
 	paid: Paid,
 	item: PreparedItem,
 	reused: boolean,
@@ -376,8 +370,8 @@ async function collectImages<R extends ImageRequest>(
  * What was paid for, with the images under their current addresses: one that an earlier try recorded
  * may have expired, so its task is polled for new ones.
  */
-async function recheckImages<R extends ImageRequest>(
-	{ run, waitForTask }: Batch<R>,
+async function recheckImages(
+	{ run, waitForTask }: Batch,
 	paid: Paid,
 	item: PreparedItem,
 	reused: boolean,
@@ -396,8 +390,8 @@ async function recheckImages<R extends ImageRequest>(
  * @returns the task with its images; undefined if the execution is to be suspended until it finishes
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
-async function finishTask<R extends ImageRequest>(
-	{ paidRequests, waitForTask, parkAfterMs, waits }: Batch<R>,
+async function finishTask(
+	{ paidRequests, waitForTask, parkAfterMs, waits }: Batch,
 	{ task, lost }: Paid,
 	item: PreparedItem,
 ): Promise<Paid | undefined> {
