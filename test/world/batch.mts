@@ -5,12 +5,9 @@ import { countFrom, play } from './execution/play.mjs';
 import type { Played } from './execution/step.mjs';
 import { breachesOf, type Breach } from './invariants/all.mjs';
 import { world as worlds } from './plan/arbitraries.mjs';
-import { rareWorld } from './plan/rare.mjs';
 import type { World } from './plan/world.mjs';
-import type { Way } from './wire/messages.mjs';
 import { storyOf } from './story.mjs';
 import { real } from './time/take-over.mjs';
-import { inProcess } from './wire/in-process.mjs';
 
 export interface Finding {
 	seed: number;
@@ -26,11 +23,9 @@ const MOST_SHRINKS = 250;
 async function judge(
 	world: World,
 	engine: Engine,
-	way: Way,
 ): Promise<{ played: Played; breaches: Breach[] }> {
 	for (let times = 1; ; times += 1) {
-		const one = way.name === 'sockets' ? overSockets(world) : world;
-		const played = await play(one, engine, way, times > 1);
+		const played = await play(world, engine, times > 1);
 		const breaches = breachesOf(played);
 		const isChance = breaches.every(({ text }) => text.includes('blocked'));
 		if (breaches.length === 0 || !isChance || times === 4) return { played, breaches };
@@ -49,12 +44,12 @@ export async function warmUp(engine: Engine): Promise<void> {
 	const act = { kind: 'run' as const, edit: 'prompt' as const };
 	for (let times = 0; times < 100; times += 1) {
 		const first = { ...calm, flow: { ...chat, extra: undefined, options: {} }, acts: [act] };
-		const { steps } = await play(first, engine, inProcess);
+		const { steps } = await play(first, engine);
 		if (steps[0]?.ended === 'done') break;
 		await new Promise<void>((resolve) => real.setTimeout(resolve, 100));
 	}
 	for (let seed = 0; seed < 20; seed += 1) {
-		await playSeed(seed, engine, inProcess, undefined, 200 + 10 * seed);
+		await playSeed(seed, engine, undefined, 200 + 10 * seed);
 	}
 }
 
@@ -63,16 +58,13 @@ export async function warmUp(engine: Engine): Promise<void> {
  *
  * @param trace is told what happened, before anything is shrunk
  * @param number of the first gateway; those of two seeds must not meet
- * @param isRare whether it is one with much of one trouble
  * @returns what it breaks, or undefined
  */
 export async function playSeed(
 	seed: number,
 	engine: Engine,
-	way: Way,
 	trace?: (story: string) => void,
 	number = (seed + 1) * 1000,
-	isRare = false,
 ): Promise<Finding | undefined> {
 	// Whatever was played before: addresses are a part of what is repeated.
 	countFrom(number);
@@ -80,9 +72,9 @@ export async function playSeed(
 	let smallest: { played: Played; breaches: Breach[] } | undefined;
 	let all: Breach[] = [];
 	let tried = 0;
-	const property = fc.asyncProperty(isRare ? rareWorld : worlds, async (world) => {
+	const property = fc.asyncProperty(worlds, async (world) => {
 		if (first !== undefined && (tried += 1) > MOST_SHRINKS) return true;
-		const { played, breaches } = await judge(world, engine, way);
+		const { played, breaches } = await judge(world, engine);
 		if (first === undefined) trace?.(storyOf(played, breaches, Infinity));
 		const same =
 			first === undefined
@@ -97,16 +89,6 @@ export async function playSeed(
 	await fc.check(property, { seed, numRuns: 1 });
 	if (smallest === undefined) return undefined;
 	return { seed, breaches: all, story: storyOf(smallest.played, smallest.breaches) };
-}
-
-/** Without what sockets cannot do: a server that listens refuses nobody, and a process stays alive. */
-function overSockets(world: World): World {
-	const faults = world.service.faults.filter(
-		({ kind }) => kind !== 'refused' && kind !== 'unknownHost',
-	);
-	const acts = world.acts.map((act) => ({ ...act, crashAfter: undefined }));
-	// And its sockets tell nobody which of two executions has opened them.
-	return { ...world, beside: undefined, service: { ...world.service, faults }, acts };
 }
 
 /** What kind of breach it is: its text without what differs from world to world. */

@@ -5,15 +5,12 @@
  *   npm run world -- --seed 4711                the world of this seed, with its story
  *   npm run world -- --seed 1 --worlds 1000     those of the seeds 1 to 1000
  *   npm run world -- --minutes 30               as many as there is time for
- *   npm run world -- --rare                     worlds with much of one trouble
  *   npm run world -- --first 27 --worlds 200    before them the world of seed 27, with its story
  */
 import { parseArgs } from 'node:util';
 import { theEngine } from './execution/engine.mjs';
 import { playSeed, warmUp } from './batch.mjs';
 import { bytesBefore, leak } from './memory.mjs';
-import { inProcess } from './wire/in-process.mjs';
-import { openSockets } from './wire/sockets.mjs';
 
 const text = { type: 'string' } as const;
 const { values } = parseArgs({
@@ -27,10 +24,6 @@ const { values } = parseArgs({
 		package: text,
 		/** Stops after so many broken worlds. */
 		breaches: text,
-		/** `inProcess` or `sockets`; by default a tenth goes over sockets. */
-		way: text,
-		/** Plays other worlds from the seeds: those with much of one trouble. */
-		rare: { type: 'boolean', default: false },
 		/** Tells also what happens in worlds that are not broken. */
 		trace: { type: 'boolean', default: false },
 	},
@@ -52,10 +45,6 @@ const most = Number(values.breaches ?? 5);
 if (count > 1) process.setSourceMapsEnabled(false);
 const engine = await theEngine(values.package);
 
-const sockets = await openSockets();
-const wayOf = (seed: number) =>
-	values.way === 'sockets' || (values.way === undefined && seed % 10 === 9) ? sockets : inProcess;
-
 await warmUp(engine);
 
 const before = bytesBefore(count);
@@ -65,14 +54,14 @@ let played = 0;
 let broken = 0;
 async function playNext(seed: number, isTold: boolean): Promise<void> {
 	const trace = isTold ? console.log : undefined;
-	const finding = await playSeed(seed, engine, wayOf(seed), trace, undefined, values.rare);
+	const finding = await playSeed(seed, engine, trace);
 	played += 1;
 	if (played % SIGN_OF_LIFE === 0) console.error(`${played} worlds, ${broken} broken`);
 	if (finding === undefined) return;
 	broken += 1;
 	console.log(`\nWorld ${finding.seed} (number ${played}) is broken.`);
 	console.log(finding.story);
-	console.log(`  again: npm run world -- --seed ${finding.seed}${values.rare ? ' --rare' : ''}`);
+	console.log(`  again: npm run world -- --seed ${finding.seed}`);
 }
 if (values.first !== undefined) await playNext(Number(values.first), true);
 for (let seed = begin; seed < begin + count; seed += 1) {

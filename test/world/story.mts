@@ -5,8 +5,6 @@ import type { Received } from './service/books.mjs';
 import { callsOf } from './invariants/evidence.mjs';
 
 const MOST_LINES = 10;
-/** Of real sockets: another one each time. */
-const PORT = /(localhost|127\.0\.0\.1):\d+/g;
 
 /** @param most lines of what happened */
 export function storyOf(played: Played, breaches: Breach[], most = MOST_LINES): string {
@@ -29,10 +27,7 @@ export function storyOf(played: Played, breaches: Breach[], most = MOST_LINES): 
 		`  items: ${JSON.stringify(played.input)}`,
 		`  gateway: ${JSON.stringify(world.service)}`,
 		...shortened(lines, most).map((line) => `  ${line.slice(0, 300)}`),
-		...(played.beside === undefined ? [] : [`Beside it:\n${storyOf(played.beside, [], most)}`]),
-	]
-		.join('\n')
-		.replace(PORT, '$1');
+	].join('\n');
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`.padStart(9);

@@ -1,5 +1,4 @@
 /** n8n's engine with the package under test: loaded once, for all worlds of this process. */
-import { currentSide, type Side } from '../time/sides.mjs';
 import { clock, takeOver } from '../time/take-over.mjs';
 import type { Host, HostOptions } from '../../../harness/engine/host.mjs';
 
@@ -10,7 +9,7 @@ export interface Engine {
 	/** What is told of sub-executions, and what becomes of them; to be set for each act. */
 	subExecutions: Pick<HostOptions, 'onResume' | 'whileResumed' | 'onSubProgress'>;
 	/** Is told of each try of a node of the package; to be set for each act. */
-	tries: Pick<Side, 'onBegin'>;
+	tries: { onBegin?: (node: string, run: number) => void };
 }
 
 let engine: Promise<Engine> | undefined;
@@ -31,9 +30,7 @@ async function load(packageFolder?: string): Promise<Engine> {
 	const host = await createHost({
 		packageFolder,
 		credentials: {
-			get mediaGatewayApi() {
-				return currentSide()?.credential ?? credential;
-			},
+			mediaGatewayApi: credential,
 		},
 		binaryMode: 'memory',
 		extraNodeTypes: worldNodes,
@@ -61,7 +58,7 @@ function watch(type: NodeType, tries: Engine['tries']): void {
 	const execute = type.execute!;
 	type.execute = async function (...given) {
 		const { $runIndex } = this.getWorkflowDataProxy(0) as { $runIndex?: number };
-		(currentSide() ?? tries).onBegin?.(this.getNode().name, $runIndex ?? 0);
+		tries.onBegin?.(this.getNode().name, $runIndex ?? 0);
 		return await execute.apply(this, given);
 	};
 }

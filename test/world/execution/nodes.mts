@@ -1,5 +1,4 @@
 /** Nodes that a world's workflows need beside the package's: items, rounds, and an agent. */
-import { createRequire } from 'node:module';
 import type {
 	EngineRequest,
 	EngineResponse,
@@ -9,9 +8,7 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
-import { HumanMessage, ToolMessage } from '@langchain/core/messages';
-import { DynamicStructuredTool } from '@langchain/core/tools';
-import { LOOKED_UP } from '../plan/odd-settings.mjs';
+import { HumanMessage } from '@langchain/core/messages';
 import { fileOf } from '../service/one-pixel-pictures.mjs';
 
 type Execute = BuiltInNode['execute'];
@@ -176,8 +173,6 @@ async function answerOf(tool: Tool, args: IDataObject): Promise<Answer> {
 /** A response of a chat model, or a piece of one, as LangChain has them. */
 interface Response {
 	text: string;
-	tool_calls?: Array<{ id?: string; name: string; args: unknown }>;
-	usage_metadata?: { input_tokens: number; output_tokens: number; total_tokens: number };
 	concat(more: Response): Response;
 }
 
@@ -185,18 +180,7 @@ interface Response {
 interface ChatModel {
 	invoke(turns: unknown[]): Promise<Response>;
 	stream(turns: unknown[]): Promise<AsyncIterable<Response>>;
-	bindTools(tools: DynamicStructuredTool[]): ChatModel;
 }
-
-/** The copy that n8n's nodes have: a schema of another one counts as none. */
-const { z } = createRequire(import.meta.url)('zod') as typeof import('zod');
-
-const TOOL = new DynamicStructuredTool({
-	name: 'look_up',
-	description: 'Looks something up',
-	schema: z.object({ query: z.string() }),
-	func: async () => await Promise.resolve(''),
-});
 
 /** Asks a chat model, and waits for the whole response. */
 async function ask(model: ChatModel, turns: unknown[], streams: boolean): Promise<Response> {
@@ -206,27 +190,16 @@ async function ask(model: ChatModel, turns: unknown[], streams: boolean): Promis
 	return whole ?? ({ text: '' } as Response);
 }
 
-/** Asks the chat model once for each item, as n8n's chains do; again with what a tool has said. */
+/** Asks the chat model once for each item, as n8n's chains do. */
 async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const items: INodeExecutionData[] = [];
 	for (const item of this.getInputData().keys()) {
 		try {
 			const model = (await this.getInputConnectionData('ai_languageModel', item)) as ChatModel;
 			const prompt = String(this.getNodeParameter('prompt', item));
-			const asked = this.getNodeParameter('calls', item) === true ? model.bindTools([TOOL]) : model;
 			const streams = this.getNodeParameter('streams', item) === true;
-			const turns: unknown[] = [new HumanMessage(prompt)];
-			const whole = await ask(asked, turns, streams);
-			const calls = whole.tool_calls?.map(({ name, args }) => ({ name, args })) ?? [];
-			const results = (whole.tool_calls ?? []).map(
-				({ id = '' }) => new ToolMessage({ tool_call_id: id, content: `${LOOKED_UP}${prompt}` }),
-			);
-			const next =
-				results.length > 0 ? await ask(asked, [...turns, whole, ...results], streams) : undefined;
-			const { input_tokens, output_tokens, total_tokens } = whole.usage_metadata ?? {};
-			const usage = [input_tokens, output_tokens, total_tokens];
-			const json = { text: whole.text, calls, usage, ...(next && { next: next.text }) };
-			items.push({ json: json as IDataObject, pairedItem: { item } });
+			const { text } = await ask(model, [new HumanMessage(prompt)], streams);
+			items.push({ json: { text }, pairedItem: { item } });
 		} catch (error) {
 			if (!this.continueOnFail()) throw error;
 			items.push({ json: { error: (error as Error).message }, pairedItem: { item } });
@@ -243,7 +216,7 @@ export const worldNodes: Record<string, BuiltInNode> = {
 		chain,
 		['main', { type: 'ai_languageModel', maxConnections: 1 }],
 		['main'],
-		['prompt', 'streams', 'calls'],
+		['prompt', 'streams'],
 	),
 	'world.agent': node(
 		'agent',

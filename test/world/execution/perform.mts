@@ -1,15 +1,15 @@
-/** Performs one act of a world, or of two at once: a run or a retry, with whatever happens to it. */
+/** Performs one act of a world: a run or a retry, with whatever happens to it. */
 import type { Crash, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { textOf } from './text-of.mjs';
 import type { World } from '../plan/world.mjs';
 import type { Service } from '../service/service.mjs';
-import { onSide, type Side } from '../time/sides.mjs';
 import { clock, real } from '../time/take-over.mjs';
-import type { Destination, Way } from '../wire/messages.mjs';
+import type { Destination } from '../wire/messages.mjs';
 import type { Ended } from '../time/virtual-clock.mjs';
 import type { Engine } from './engine.mjs';
 import type { Step } from './step.mjs';
 import { isProduction, survives } from './workflow.mjs';
+import { wire } from '../wire/in-process.mjs';
 
 export interface Stage {
 	world: World;
@@ -20,11 +20,9 @@ export interface Stage {
 	renewKey: () => void;
 	/** What is retried. */
 	earlier?: RunResult;
-	/** Where another one is performed at the same time. */
-	side?: Side;
 }
 
-/** An act that is under way. */
+/** An act that is under wire. */
 interface Performance {
 	/** Whether it is over; what it has left behind is noted at that moment. */
 	isDone(): boolean;
@@ -50,21 +48,13 @@ const isWatcher = ({ workflow }: RunResult): boolean =>
 	workflow.name?.endsWith('(checking images)') === true;
 
 /** @returns real milliseconds that one event has kept the event loop at the most */
-export async function perform(
-	acts: Array<[Step, Stage]>,
-	way: Way,
-	precisely: boolean,
-): Promise<number> {
-	const performances = acts.map(([step, stage]) =>
-		stage.side === undefined
-			? begin(step, stage, way)
-			: onSide(stage.side, () => begin(step, stage, way)),
-	);
+export async function perform(step: Step, stage: Stage, precisely: boolean): Promise<number> {
+	const performance = begin(step, stage);
 	let blocked = 0;
 	const settle = async (): Promise<void> => {
 		const began = real.now();
 		const cpu = precisely ? process.cpuUsage() : undefined;
-		await way.settled();
+		await wire.settled();
 		const took = real.now() - began;
 		if (took < SUSPICIOUS_MS) return;
 		// On a busy machine a process waits for its turn: only its own work counts.
@@ -73,22 +63,19 @@ export async function perform(
 		blocked = Math.max(blocked, Math.min(took, worked));
 	};
 	const deadline = clock.now + LONGEST_MS;
-	// Of each, as what it leaves behind is noted when it is done.
-	const done = (): boolean => performances.map((one) => one.isDone()).every((isDone) => isDone);
-	const ended = await clock.run({ done, deadline, settle });
-	if (ended === 'done' && performances.every((one) => one.hasEnded())) {
+	const ended = await clock.run({ done: () => performance.isDone(), deadline, settle });
+	if (ended === 'done' && performance.hasEnded()) {
 		await clock.run({ done: () => false, deadline: clock.now + AFTERWARDS_MS, settle });
-		for (const one of performances) one.noteLate();
+		performance.noteLate();
 	}
-	for (const one of performances) one.close(ended);
+	performance.close(ended);
 	clock.forget();
-	way.reset();
-	// Over sockets most of it is waiting for the wire.
-	return way.name === 'sockets' ? 0 : blocked;
+	wire.reset();
+	return blocked;
 }
 
-function begin(step: Step, stage: Stage, way: Way): Performance {
-	const { world, engine, service, workflow, renewKey, earlier, side } = stage;
+function begin(step: Step, stage: Stage): Performance {
+	const { world, engine, service, workflow, renewKey, earlier } = stage;
 	const { act, flow } = step;
 	const { host, subExecutions, tries } = engine;
 	const stop = new AbortController();
@@ -104,12 +91,12 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 		const own = { alive: true };
 		life = own;
 		clock.begin();
-		way.connect({ isAlive: () => own.alive, handle });
+		wire.connect({ isAlive: () => own.alive, handle });
 	};
 	const die = (): void => {
 		life.alive = false;
 		clock.kill();
-		way.reset();
+		wire.reset();
 		// Whoever has been resumed may be in the next round of a loop, with nothing parked.
 		if (parked === undefined || onDeath === undefined || !survives(flow)) {
 			step.ended = 'crashed';
@@ -126,7 +113,6 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 	const handle: Destination['handle'] = (request) => {
 		const count = requests.length - before + 1;
 		const delivery = service.handle(request);
-		step.mostOpen = Math.max(step.mostOpen, way.inFlight());
 		if (count === act.refusesKeyAfter) service.refusedKeys.add(step.keys[0]!.key);
 		if (count === act.crashAfter) die();
 		if (count === act.stopAfter) {
@@ -164,7 +150,7 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 			running.then(resolve, reject);
 		}).finally(() => (onDeath = undefined));
 	};
-	(side ?? tries).onBegin = (node, run) => {
+	tries.onBegin = (node, run) => {
 		step.tries.push({ node, run, at: clock.now });
 		if (act.renewsKey === 'midway' && step.tries.length === 2) renewKey();
 	};
@@ -213,14 +199,13 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 		if (sent !== undefined) return;
 		step.endedAt = clock.now;
 		step.leftTimers = clock.pending;
-		step.leftRequests = way.inFlight();
+		step.leftRequests = wire.inFlight();
 		sent = requests.length;
 	};
-	const noted = (): void => (side === undefined ? note() : onSide(side, note));
 	return {
 		isDone: () => {
 			const isDone = settledAct || isOver();
-			if (isDone) noted();
+			if (isDone) note();
 			return isDone;
 		},
 		hasEnded: () => !isOver(),
@@ -229,7 +214,7 @@ function begin(step: Step, stage: Stage, way: Way): Performance {
 		},
 		close: (ended) => {
 			if (!settledAct && !isOver()) step.ended = ended;
-			noted();
+			note();
 			life.alive = false;
 		},
 	};

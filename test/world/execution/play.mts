@@ -1,19 +1,20 @@
-/** Plays a world: runs its acts one after the other, on the real engine, against its gateway. */
+/** Plays a world: runs its acts one after the other, on the real engine, against its gatewire. */
 import { seeded } from '../../../simulator/seed.mjs';
 import type { Flow, World } from '../plan/world.mjs';
-import { timeOf } from '../time/calendar.mjs';
-import { forgetSides } from '../time/sides.mjs';
 import { clock, setRandom } from '../time/take-over.mjs';
-import type { Way } from '../wire/messages.mjs';
 import type { Engine } from './engine.mjs';
 import { perform } from './perform.mjs';
-import { nextAct, openScene, openScenes, type Scene } from './scenes.mjs';
+import { nextAct, openScene, type Scene } from './scenes.mjs';
 import type { Played } from './step.mjs';
+import { wire } from '../wire/in-process.mjs';
 
 const unhandled: string[] = [];
 process.on('unhandledRejection', (reason) =>
 	unhandled.push(String((reason as Error)?.stack ?? reason)),
 );
+
+/** When each world begins, in milliseconds since 1970. */
+const BEGINS = Date.UTC(2026, 0, 1, 12);
 
 let worlds = 0;
 
@@ -23,41 +24,24 @@ export function countFrom(number: number): void {
 }
 
 /** @param precisely whether the time of each event is measured to the end; that costs time itself */
-export async function play(
-	world: World,
-	engine: Engine,
-	way: Way,
-	precisely = false,
-): Promise<Played> {
+export async function play(world: World, engine: Engine, precisely = false): Promise<Played> {
 	worlds += 1;
 	clock.forget();
-	clock.now = timeOf(world.begins);
+	clock.now = BEGINS;
 	setRandom(seeded(world.seed));
-	way.reset();
+	wire.reset();
 	unhandled.length = 0;
-	const { beside } = world;
-	const scenes =
-		beside === undefined
-			? [openScene(world, engine, way, worlds)]
-			: openScenes([world, beside], engine, way, worlds);
+	const scene = openScene(world, engine, worlds);
 	let blockedMs = 0;
 	for (const [number, act] of world.acts.entries()) {
-		if (act.kind === 'next') {
-			clock.now += 1000 * (act.pause ?? 0);
-		} else if (number > 0 && !scenes.every(canGoOn)) break;
-		const acts = scenes.map((scene) => nextAct(scene));
-		blockedMs = Math.max(blockedMs, await perform(acts, way, precisely));
-		if (scenes.some(({ steps }) => steps.at(-1)?.ended !== 'done')) break;
+		if (act.kind === 'next') clock.now += 1000 * (act.pause ?? 0);
+		else if (number > 0 && !canGoOn(scene)) break;
+		blockedMs = Math.max(blockedMs, await perform(...nextAct(scene), precisely));
+		if (scene.steps.at(-1)?.ended !== 'done') break;
 	}
-	if (beside !== undefined) forgetSides();
-	const [played, other] = scenes.map(({ world: of, service, input, steps }): Played => {
-		const problems = steps.flatMap(({ problem }) => problem ?? []);
-		const all = [...unhandled, ...problems];
-		return { world: of, service, input, steps, unhandled: all, blockedMs };
-	});
-	if (other === undefined) return played!;
-	const alone = await play({ ...world, beside: undefined }, engine, way);
-	return { ...played!, beside: other, alone };
+	const { service, input, steps } = scene;
+	const problems = steps.flatMap(({ problem }) => problem ?? []);
+	return { world, service, input, steps, unhandled: [...unhandled, ...problems], blockedMs };
 }
 
 /** Whether an act that failed can be retried. */

@@ -33,8 +33,6 @@ export interface Step {
 	parks: number;
 	/** How often the process was killed and came back, and how many checks of tasks died in all. */
 	restarts: number;
-	/** The most requests that were under way at once. */
-	mostOpen: number;
 	/** What went wrong with the engine itself. */
 	problem?: string;
 	/** What n8n had stored of finished nodes, as text. */
@@ -49,8 +47,4 @@ export interface Played {
 	unhandled: string[];
 	/** Real milliseconds that the event loop was kept by one event. */
 	blockedMs: number;
-	/** The other execution, where two ran at once. */
-	beside?: Played;
-	/** The same world once more, without the other execution. */
-	alone?: Played;
 }

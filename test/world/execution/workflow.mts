@@ -2,8 +2,7 @@
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
-import { EXTRA_FIELDS, HISTORIES, LISTINGS } from '../plan/odd-settings.mjs';
-import { BY_PROMPT, type MoreSettings } from '../plan/more-settings.mjs';
+import { EXTRA_FIELDS } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 
 /** Names of the nodes that are looked at afterwards. */
@@ -18,7 +17,6 @@ const TYPES = {
 	generation: 'imageGeneration',
 	edit: 'imageEdit',
 	message: 'message',
-	models: 'mediaModels',
 } as const;
 
 type Node = WorkflowJson['nodes'][number];
@@ -124,44 +122,16 @@ function credentialOf({ account }: Flow): N8n.INodeCredentials {
 	return { mediaGatewayApi: { id: name, name } };
 }
 
-/** Items have fields of their own, where it is by their prompts. An agent's tool has no items. */
-const fieldIn = (flow: Flow, { field }: MoreSettings): string => {
-	if (field !== BY_PROMPT) return field;
-	return isTool(flow) ? 'data' : `={{ $json.prompt.startsWith("a ") ? "picture" : "data" }}`;
-};
-
-/** The field that the file of an image of a prompt goes into. */
-export function fieldFor(flow: Flow, prompt: unknown): string {
-	const { field = 'data' } = flow.more ?? {};
-	if (field !== BY_PROMPT) return field;
-	return !isTool(flow) && String(prompt).startsWith('a ') ? 'picture' : 'data';
-}
-
 /** What an item says of itself: an agent gives it as the arguments of its call. */
 const given = (flow: Flow, field: string): string =>
 	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
 
 function makeParameters(flow: Flow, edited: string): IDataObject {
-	const { make, mode, options, maxWait, pollInterval, download, model, dryRun, more } = flow;
+	const { make, mode, options, maxWait, pollInterval, download, model, dryRun } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
 	const own = troubled(flow, { ...options, ...extra(flow) });
-	if (make === 'chat') return { prompt, streams: flow.streams, calls: flow.calls };
-	if (make === 'models') {
-		const operation = mode === 'sync' ? 'getMany' : 'get';
-		const { parameters } = LISTINGS[flow.listing]!;
-		const common = { operation, ...parameters, options: own as IDataObject };
-		if (isTool(flow)) return { ...common, model };
-		// In one run both forms, and several models.
-		const format = `={{ $json.n > 1 ? 'jsonc' : 'json' }}`;
-		const options = { ...own, format } as IDataObject;
-		return { ...common, model: `={{ $json.file === 0 ? 'cinema' : '${model}' }}`, options };
-	}
-	if (make === 'message') {
-		const history = flow.history === undefined ? {} : { history: HISTORIES[flow.history]!.value };
-		const message = { model: 'reason-large', ...entered(flow, prompt), thinking: flow.thinking };
-		const options = { ...own, ...history, ...more?.message } as IDataObject;
-		return { ...message, ...(more && { simplify: more.simplify }), options };
-	}
+	if (make === 'chat') return { prompt, streams: flow.streams };
+	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
 	const survive = mode === 'sync' ? {} : survival(flow);
 	const shown = dryRun ? { dryRun } : {};
@@ -170,14 +140,12 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 		prompt,
 		mode,
 		download,
-		...(more && { binaryPropertyName: fieldIn(flow, more), modelParameters: formOf(more) }),
 		...(make === 'edit' && (isTool(flow) ? fileByAddress : fileOfItem(flow))),
 		options: {
 			...own,
 			...count,
 			...survive,
 			...shown,
-			...formatOf(flow),
 			...(make === 'edit' && maskOf(flow)),
 			maxWait,
 			pollInterval,
@@ -185,48 +153,24 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	};
 }
 
-function formOf({ size }: MoreSettings): IDataObject {
-	return { mappingMode: 'defineBelow', value: size === undefined ? {} : { size } };
-}
-
-const formatOf = ({ more }: Flow): IDataObject =>
-	more?.responseFormat === undefined ? {} : { responseFormat: more.responseFormat };
-
 function maskOf(flow: Flow): IDataObject {
 	const file = [{ field: 'mask', binaryProperty: 'second' }];
-	return flow.more?.mask === true && !isTool(flow) ? { extraFiles: { file } } : {};
-}
-
-/** The prompt of a message, in one of the three ways that there are. */
-function entered(flow: Flow, prompt: string): IDataObject {
-	const { input = 'prompt' } = flow.more ?? {};
-	if (input === 'prompt' || isTool(flow)) return { prompt };
-	const turn = { role: 'user', content: prompt };
-	if (input === 'messages') return { input, messages: { message: [turn] } };
-	const edited = prompt.slice(prompt.lastIndexOf('}}') + 2);
-	const content = `$json.prompt + ${JSON.stringify(edited)}`;
-	const messagesJson = `={{ JSON.stringify([{ role: 'user', content: ${content} }]) }}`;
-	return { input, messagesJson };
+	return flow.mask && !isTool(flow) ? { extraFiles: { file } } : {};
 }
 
 function chatModel(flow: Flow): N8n.INodeParameters {
-	const { system: _, ...own } = flow.more?.message ?? {};
-	const options = troubled(flow, { ...flow.options, ...extra(flow), ...own });
-	const { thinking } = flow;
-	return { model: 'reason-large', thinking, options: options as N8n.INodeParameters };
+	const options = troubled(flow, { ...flow.options, ...extra(flow) });
+	return { model: 'reason-large', options: options as N8n.INodeParameters };
 }
 
 function extra({ extra: which }: Flow): Record<string, unknown> {
 	return which === undefined ? {} : { extraFields: EXTRA_FIELDS[which]!.value };
 }
 
-function fileOfItem({ editFrom, fileShift, more }: Flow): IDataObject {
-	const isTwo = more?.second === true;
-	if (editFrom === 'binary') return isTwo ? { imageBinaryProperty: 'data, second' } : {};
-	const address = (shift: number): string =>
-		`{{ $json.sources }}{{ ($json.file + ${shift}) % 3 }}/one.png`;
-	const both = [address(fileShift), ...(isTwo ? [address(fileShift + 1)] : [])];
-	return { imageSource: 'url', imageUrl: `=${both.join('\n')}` };
+function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {
+	if (editFrom === 'binary') return {};
+	const address = `={{ $json.sources }}{{ ($json.file + ${fileShift}) % 3 }}/one.png`;
+	return { imageSource: 'url', imageUrl: address };
 }
 
 /** A tool has no input item whose file it could take. */
@@ -237,7 +181,7 @@ const fileByAddress = {
 };
 
 function collectParameters(flow: Flow): IDataObject {
-	const { options, maxWait, pollInterval, download, collect, more } = flow;
+	const { options, maxWait, pollInterval, download, collect } = flow;
 	const survive = collect === 'imageWait' ? survival(flow) : {};
 	return {
 		taskId: `={{ ${given(flow, 'taskId')} }}`,
@@ -245,7 +189,6 @@ function collectParameters(flow: Flow): IDataObject {
 		maxWait,
 		pollInterval: flow.trouble === 'badPollInterval' ? 'abc' : pollInterval,
 		download,
-		...(more && { binaryPropertyName: fieldIn(flow, more) }),
 		options: { ...troubled(flow, options), ...survive } as IDataObject,
 	};
 }

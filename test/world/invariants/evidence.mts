@@ -3,7 +3,6 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
-import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
@@ -22,8 +21,6 @@ export interface NodeRun {
 	/** Items by output. */
 	outputs: Item[][];
 	error?: unknown;
-	/** What is said of it at its output. */
-	hints: string;
 	/** The items that entered. */
 	input: Item[];
 	/** Milliseconds since 1970. */
@@ -59,9 +56,8 @@ export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 					: (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
 			const outputs = (task.data?.main ?? []).map((items) => items ?? []);
 			const { error, startTime: startedAt, executionTime } = task;
-			const hints = (task.hints ?? []).map(({ message }) => message).join('\n');
 			const endedAt = startedAt + executionTime;
-			return [{ node, run, outputs, error, hints, input, startedAt, endedAt }];
+			return [{ node, run, outputs, error, input, startedAt, endedAt }];
 		});
 	});
 }
@@ -106,19 +102,6 @@ export function shownBy(step: Step): string {
 /** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
 export const isFailed = ({ json }: Item): boolean =>
 	json.error !== undefined && json.finished === undefined;
-
-/** Where the option is not set. */
-const USUAL_CONCURRENCY = 10;
-
-/** How many requests of a run may be under way at once. */
-export function concurrencyOf(flow: Flow): number {
-	const { make, options, together, items } = flow;
-	// A chain asks for one reply after the other, each of a model of its own; Models has no such option.
-	const isUsual = make === 'chat' || make === 'models';
-	// Calls of a tool that are made at once know nothing of each other.
-	const calls = together && isTool(flow) ? Math.max(1, items.length) : 1;
-	return calls * Number((isUsual ? undefined : options.concurrency) ?? USUAL_CONCURRENCY);
-}
 
 /** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
 export const isSpoilt = ({ books }: Played['service']): boolean =>

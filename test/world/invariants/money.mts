@@ -1,7 +1,6 @@
 /** Invariants 1 and 2: nothing is paid for twice, and everything that was charged can be had. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE, nodesOf, survives } from '../execution/workflow.mjs';
-import { LOOKED_UP } from '../plan/odd-settings.mjs';
 import type { Charge } from '../service/books.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
 import { historyOf, isFailed, isRetry, runsOf, shownBy, type Breach } from './evidence.mjs';
@@ -29,12 +28,8 @@ function counted(keys: string[]): Map<string, number> {
 function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): Map<string, number> {
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
-	const asksAgain = flow.make === 'chat' && flow.calls;
 	const plain = played.input.filter((item) => isPlain(step, item));
-	const once = plain.flatMap((item) => [
-		nameOf(step, item),
-		...(asksAgain ? [nameOf(step, { ...item, prompt: `${LOOKED_UP}${String(item.prompt)}` })] : []),
-	]);
+	const once = plain.map((item) => nameOf(step, item));
 	const times = (rounds: number): Map<string, number> =>
 		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
@@ -123,7 +118,6 @@ function lost(played: Played, step: Step): Breach[] {
 		(charge) =>
 			charge.step === step.number &&
 			!charge.toldFailed &&
-			!wentOn(charge, played) &&
 			// An earlier try has told of it, in an error that n8n throws away: there is nothing to be had.
 			!(charge.toldEmpty && step.flow.tries > 1) &&
 			// There n8n drops the files of a tool, and after a Stop all data; such an image has no address.
@@ -185,19 +179,6 @@ function storedResults({ result, flow }: Step): string {
 }
 
 const isLong = (text: string): boolean => text.length > 100;
-
-/** A reply that its tool was called for has reached the chain, whatever came of it then. */
-function wentOn({ step, kind, prompt }: Charge, { service }: Played): boolean {
-	return (
-		kind === 'message' &&
-		service.books.requests.some(
-			(request) =>
-				request.step === step &&
-				request.call === 'message' &&
-				request.prompt === `${LOOKED_UP}${prompt}`,
-		)
-	);
-}
 
 /** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
 function saysNothing({ ended, flow }: Step): boolean {

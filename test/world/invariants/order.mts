@@ -1,54 +1,15 @@
-/** Invariants 4 to 7: the status tells the truth, nothing goes on afterwards, no key, every run ends. */
+/** Invariants 5 to 7: nothing happens after the end or a Stop, the key stays at home, every run ends. */
 import type { Played, Step } from '../execution/step.mjs';
-import { isTool, survives } from '../execution/workflow.mjs';
+import { survives } from '../execution/workflow.mjs';
 import { keyIn, SECRETS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
 import { ELSEWHERE } from '../service/spoilt-responses.mjs';
-import { isFailed, isSpoilt, runsOf, type Breach } from './evidence.mjs';
+import { isSpoilt, type Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
 
 const LONGEST_BLOCK_MS = 100;
 /** What an execution may take from a Stop to its end; the engine still pauses between its tries. */
 const LONGEST_END_MS = 1000;
-
-/** Invariant 4. */
-export function status(played: Played): Breach[] {
-	const { flow } = played.world;
-	const texts = played.steps.flatMap((step, index): string[] => {
-		const { result, ended, number } = step;
-		if (result === undefined) return [];
-		const told = `act ${number} ended as ${result.status}`;
-		if (ended === 'stopped') {
-			// Stopped between two tries, the engine keeps the error of the last one.
-			const hadFailed = flow.tries > 1 && result.status === 'error';
-			const isTold = hadFailed || ['canceled', 'success'].includes(result.status);
-			return isTold ? [] : [`${told}, but was stopped`];
-		}
-		if (result.status === 'canceled') return [`${told}, but nobody stopped it`];
-		if (isTool(flow)) return [];
-		const goesOn = flow.onError !== 'stopWorkflow';
-		// After a park the engine itself pairs items with what is not there, and fails.
-		if (step.parks > 0 && result.error?.message.startsWith('Paired item data')) return [];
-		if (goesOn && result.status !== 'success') return [`${told}, but the nodes go on`];
-		const runs = runsOf(step, played.steps[index - 1]);
-		return runs.flatMap(({ node, outputs }) => {
-			const failed = outputs.map((items) => items.filter(isFailed));
-			if (!goesOn && result.status === 'success' && failed.flat().length > 0) {
-				return [`${told}, but ${node} has failed items`];
-			}
-			if (flow.onError === 'continueErrorOutput') {
-				const last = outputs.length - 1;
-				const wrong = failed.slice(0, last).flat().length > 0;
-				if (wrong) return [`${node}: a failed item left by the output of success`];
-				if ((outputs[last] ?? []).length > failed[last]!.length) {
-					return [`${node}: a good item left by the error output`];
-				}
-			}
-			return [];
-		});
-	});
-	return texts.map((text) => ({ invariant: 4, text }));
-}
 
 /** Invariants 5 and 7. */
 export function afterwards({ steps, unhandled, blockedMs, service }: Played): Breach[] {

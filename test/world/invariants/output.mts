@@ -2,23 +2,11 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { MODELS } from '../service/published-models.mjs';
 import { isFailed, isSpoilt, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
-import {
-	ofDryRun,
-	ofFile,
-	ofOutputs,
-	ofTask,
-	notLost,
-	pathOf,
-	pictureIn,
-	urlsIn,
-} from './items/held-images.mjs';
-import { fileNames } from './items/file-names.mjs';
-import { failedBefore, ofError, ofFailure, sentInVain } from './items/failures.mjs';
-import { lostFact } from './items/words.mjs';
+import { ofFile, ofTask, pathOf, pictureIn, urlsIn } from './items/held-images.mjs';
+import { ofError, ofFailure } from './items/failures.mjs';
 import { ofParked } from './items/parked.mjs';
-import { ofReply, replyIn } from './items/replies.mjs';
+import { ofReply } from './items/replies.mjs';
 import { ofCalls } from './items/agent-answers.mjs';
 import { keyOf, wantedBy } from './wanted.mjs';
 
@@ -31,8 +19,6 @@ export function output(played: Played): Breach[] {
 			...runs.flatMap((run) => ofRun(played, run, step)),
 			...ofCalls(played, step),
 			...doubles(played, runs),
-			...failedBefore(played, step),
-			...sentInVain(played, step),
 		];
 	});
 	return texts.map((text) => ({ invariant: 3, text }));
@@ -88,8 +74,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	// There the engine pairs failed items with what is not there, and may lose all of them.
 	if (parked && flow.onError === 'continueErrorOutput') return [];
 	if (error !== undefined && outputs.every((items) => items.length === 0)) {
-		const wrong = [...ofError(played, run, step), ...ofOutputs(played, run, step)];
-		return wrong.map((text) => `${node}: ${text}`);
+		return ofError(played, run, step).map((text) => `${node}: ${text}`);
 	}
 	const where = `${node}, run ${run.run}`;
 	const breaches: string[] = [];
@@ -117,15 +102,9 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 			breaches.push(...[wrong].flat().map((text) => `${where}, item ${index}: ${text}`));
 		}
 	}
-	// A listing that was made up may well be empty.
-	const mayLack = flow.make === 'models' && played.world.service.faults.length > 0;
 	input.forEach((_, index) => {
-		if (!mayLack && !found.has(index))
-			breaches.push(`${where}: nothing came out for item ${index}`);
+		if (!found.has(index)) breaches.push(`${where}: nothing came out for item ${index}`);
 	});
-	breaches.push(...ofOutputs(played, run, step).map((text) => `${where}: ${text}`));
-	breaches.push(...fileNames(played, run, step).map((text) => `${where}: ${text}`));
-	breaches.push(...notLost(played, run, step).map((text) => `${where}: ${text}`));
 	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
 	return breaches;
 }
@@ -147,19 +126,12 @@ function ofItem(
 			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
 		}
 		return (
-			ofFile(item, flow) ??
-			lostFact(item, given.json) ??
-			(flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
+			ofFile(item, flow) ?? (flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
 		);
 	}
-	if (flow.dryRun) return ofDryRun(json, `${String(given.json.prompt)}${step.edited}`);
-	if (flow.make === 'models') {
-		const isNamed = MODELS.has(String(json.model)) || json.format === 'jsonc';
-		const isKnown = isNamed || played.world.service.faults.length > 0;
-		return isKnown ? undefined : `there is no model ${String(json.model)}`;
-	}
+	if (flow.dryRun) return json.dryRun === true ? undefined : 'it is not only shown';
 	const wanted = wantedBy(step, given.json);
-	if (flow.make === 'message' || flow.make === 'chat') return ofReply(played, json, step, wanted);
+	if (flow.make === 'message' || flow.make === 'chat') return ofReply(played, json, wanted);
 	const charge = chargeOf(played, item, step);
 	if (typeof charge === 'string') return charge;
 	if (keyOf(charge) !== wanted) return `it is that of ${keyOf(charge)}, and not ${wanted}`;
@@ -169,8 +141,7 @@ function ofItem(
 	if (json.url === undefined && json.taskId === undefined && binary === undefined) {
 		return 'it holds neither an image nor a task';
 	}
-	const { prompt, model } = charge;
-	return lostFact(item, { prompt, model }) ?? ofFile(item, flow);
+	return ofFile(item, flow);
 }
 
 /** The charge that an item's picture or task belongs to, or what is wrong. */
@@ -245,7 +216,7 @@ interface Details {
 
 /** What was paid for once is handed out once. */
 function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[] {
-	if (['nothing', 'models'].includes(flow.make) || flow.dryRun) return [];
+	if (flow.make === 'nothing' || flow.dryRun) return [];
 	const seen = new Map<string, string>();
 	return runs
 		.filter(({ node }) => node === MAKE)
@@ -256,7 +227,7 @@ function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[
 				const picture = pictureIn(item);
 				const task =
 					taskId === undefined
-						? `reply ${String(replyIn(item.json))}`
+						? `reply ${String(item.json.text)}`
 						: `${String(taskType)} task ${String(taskId)}`;
 				const mark = picture === undefined ? task : `image ${picture}`;
 				const place = `run ${run}, item ${indexOf(item)}`;

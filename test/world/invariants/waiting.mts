@@ -1,7 +1,6 @@
-/** Of invariants 4 and 7: what fails has a reason, and nobody waits too long or too short. */
+/** Of invariants 4 and 7: what fails has a reason, and a wait takes neither too long nor too short. */
 import type { Played, Step } from '../execution/step.mjs';
-import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
-import { UNPUBLISHED } from '../plan/more-settings.mjs';
+import { COLLECT, isTool, MAKE, survives } from '../execution/workflow.mjs';
 import { passes } from '../plan/special/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
 import type { Received } from '../service/books.mjs';
@@ -10,7 +9,6 @@ import { PRICE } from '../service/published-models.mjs';
 import { pricesAreTrue } from './accounting.mjs';
 import {
 	callsOf,
-	concurrencyOf,
 	hasArrived,
 	historyOf,
 	isFailed,
@@ -22,28 +20,21 @@ import {
 	type NodeRun,
 } from './evidence.mjs';
 import { extraOf, isSound } from './wanted.mjs';
-import { neverTold } from './items/rhythm.mjs';
 
 /** A task that was submitted less than this ago may only not be visible yet. */
 const YOUNG_MS = 25_000;
 const LEAD_MS = 3000;
-/** So long after its deadline a poll may still be sent that had to wait for its turn. */
-const LATE_TURN_MS = 32_000;
 
 export function waiting(played: Played): Breach[] {
 	return played.steps.flatMap((step, index) => {
-		if (step.ended !== 'done') return [];
+		const { requests } = played.service.books;
+		const own = requests.filter((request) => request.step === step.number);
+		const late = pastItsDeadline(step, own);
+		if (step.ended !== 'done') return late;
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...runs.flatMap((run) => [
-				...tooShort(played, step, run),
-				...tooLong(played, step, run),
-				...notAtTheEnd(played, step, run),
-				...(waits(step.flow, run) ? neverTold(played, step, run) : []).map((text) => ({
-					invariant: 4,
-					text,
-				})),
-			]),
+			...late,
+			...runs.flatMap((run) => tooShort(played, step, run)),
 			...withoutReason(played, step, runs),
 			...neverAgain(played, step),
 		];
@@ -51,7 +42,7 @@ export function waiting(played: Played): Breach[] {
 }
 
 /** Whether this run of a node waits for its tasks. */
-export function waits(flow: Flow, { node }: NodeRun): boolean {
+function waits(flow: Flow, { node }: NodeRun): boolean {
 	return node === COLLECT ? flow.collect === 'imageWait' : flow.mode === 'wait' && node === MAKE;
 }
 
@@ -119,74 +110,9 @@ interface Details {
 	taskType?: string;
 }
 
-const isPoll = ({ call }: Received): boolean => call === 'poll';
-
-/** Nobody asks about a task after its deadline. */
-function tooLong(played: Played, step: Step, run: NodeRun): Breach[] {
-	const { flow } = step;
-	if (!waits(flow, run) || wasParked(played, step) || flow.tries > 1) return [];
-	const { charges, requests } = played.service.books;
-	const { requestsPerSecond = 20 } = flow.options;
-	const own = requests.filter(
-		({ at, step: of }) => of === step.number && at >= run.startedAt && at <= run.endedAt,
-	);
-	// A poll waits for its turn behind others that take long, or that the gateway has asked to pause:
-	// an execution knows of the limits that an earlier one has found.
-	const known = requests.filter(({ at }) => at <= run.endedAt);
-	const isSlow = Number(requestsPerSecond) % 20 > 0 || known.some(({ status }) => status === 429);
-	const isBehind = isSlow || step.mostOpen >= concurrencyOf(flow);
-	const lead = isBehind ? LATE_TURN_MS : LEAD_MS;
-	const late = own.find(({ call, at, taskId, kind }) => {
-		if (call !== 'poll') return false;
-		const ofTask = charges.filter((one) => one.taskId === taskId);
-		// One that is unknown under its kind is looked for under the other.
-		const charge = ofTask.find((one) => one.kind === kind) ?? ofTask[0];
-		// What an earlier try or execution has submitted is waited for once the listing has come.
-		const { heardAt = 0 } = charge ?? {};
-		const heard = heardAt > run.startedAt ? heardAt : own.find(isPoll)?.at;
-		const since = (run.node === COLLECT ? undefined : heard) ?? run.startedAt;
-		return at > Math.max(since, run.startedAt) + flow.maxWait * 1000 + lead;
-	});
-	if (late === undefined) return [];
-	return [{ invariant: 7, text: `${run.node} asked about ${late.taskId} after its deadline` }];
-}
-
-/** Whoever gives up a task has asked about it just before. */
-function notAtTheEnd({ world, service }: Played, step: Step, run: NodeRun): Breach[] {
-	const { flow } = step;
-	const { requestsPerSecond = 20, concurrency = 10 } = flow.options;
-	const isQuick =
-		Number(requestsPerSecond) % 20 === 0 &&
-		Number(concurrency) >= 10 &&
-		service.books.requests.every(({ status }) => status !== 429) &&
-		world.service.faults.every(({ call }) => call === 'paid' || call === 'listing');
-	if (!isQuick || run.node !== COLLECT || flow.collect !== 'imageWait') return [];
-	if (flow.tries > 1 || step.parks > 0 || isTool(flow)) return [];
-	const lastFrom = run.startedAt + flow.maxWait * 1000 - LEAD_MS;
-	if (run.endedAt < lastFrom) return [];
-	return run.outputs.flat().flatMap((item): Breach[] => {
-		const details = item.json.details as Details | undefined;
-		const isOpen = isFailed(item) ? details?.taskId !== undefined : item.json.url === undefined;
-		const { taskId } = { ...item.json, ...details } as Details;
-		const polls = service.books.requests.filter(
-			({ call, taskId: of, at, step: when }) =>
-				call === 'poll' &&
-				of === taskId &&
-				when === step.number &&
-				at >= run.startedAt &&
-				at <= run.endedAt,
-		);
-		const last = polls.at(-1);
-		if (!isOpen || last?.meaning !== 'open' || last.at >= lastFrom) return [];
-		const seconds = Math.round((run.endedAt - last.at) / 1000);
-		const text = `${run.node} gave up task ${taskId}, which it had not asked about for ${seconds} s`;
-		return [{ invariant: 4, text }];
-	});
-}
-
 /** Where nothing goes wrong, or only what passes, everything succeeds. */
 function withoutReason(played: Played, step: Step, runs: NodeRun[]): Breach[] {
-	const { world, input } = played;
+	const { world } = played;
 	const { service, checks } = world;
 	const { requests } = played.service.books;
 	const { result, number, flow } = step;
@@ -199,8 +125,6 @@ function withoutReason(played: Played, step: Step, runs: NodeRun[]): Breach[] {
 		requests.every(
 			({ step: of, fate }) => fate !== KEY_REFUSED || (of !== number && !wasParked(played, step)),
 		) &&
-		flow.more?.size !== UNPUBLISHED &&
-		input.every(({ prompt }) => prompt !== '') &&
 		!checks.includes('stop') &&
 		passes(world) &&
 		service.failPercent === 0 &&
@@ -234,4 +158,45 @@ function neverAgain(played: Played, step: Step): Breach[] {
 	);
 	if (sent || !/outcome is unknown/i.test(shownBy(step))) return [];
 	return [{ invariant: 1, text: `act ${step.number}: what a person asked for again was not sent` }];
+}
+
+/** What a wait may take beyond its deadline: until n8n looks again for what is due, and its last response. */
+const LEAD_BEYOND_MS = 40_000;
+const LEAD_OF_PARKED_MS = 120_000;
+const CRASH_MS = 90_000;
+/** Whoever polls polls again within so long. */
+const LONGEST_GAP_MS = 60_000;
+
+/** How often a flow may begin anew with the same thing. */
+function timesOf({ as, rounds, tries, again }: Flow): number {
+	return tries * (as === 'loop' ? rounds : 1) * (as.endsWith('Tool') ? again + 1 : 1);
+}
+
+/** All waits for a task together take no longer than they may. */
+function pastItsDeadline(step: Step, own: Received[]): Breach[] {
+	const { flow, parks, restarts } = step;
+	const collects = flow.make === 'nothing' || flow.mode === 'submit';
+	if (collects ? flow.collect !== 'imageWait' : flow.mode !== 'wait') return [];
+	const { requestsPerSecond = 20 } = flow.options;
+	// A question waits for its turn, and longer where the gateway has asked for a pause.
+	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
+	if (isSlow && (parks > 0 || survives(flow))) return [];
+	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_BEYOND_MS;
+	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
+	// An agent that asks for the same again waits for the same task.
+	const most = timesOf(flow) * (isTool(flow) ? flow.items.length : 1) * each;
+	const spent = new Map<string, { last: number; ms: number }>();
+	for (const { call, kind, taskId, at } of own) {
+		if (call !== 'poll') continue;
+		const name = `${kind} task ${taskId}`;
+		const { last, ms: before } = spent.get(name) ?? { last: at, ms: 0 };
+		// Between two tries, or two calls of a tool, it may wait for the requests of other items.
+		const isNew = (timesOf(flow) > 1 || isTool(flow)) && at - last > LONGEST_GAP_MS;
+		const ms = before + (isNew ? 0 : at - last);
+		spent.set(name, { last: at, ms });
+		if (ms <= most) continue;
+		const text = `the ${name} was polled for ${Math.round(ms / 1000)} s, of ${flow.maxWait} s`;
+		return [{ invariant: 7, text }];
+	}
+	return [];
 }

@@ -2,22 +2,18 @@
 import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { likelier } from './likelier.mjs';
-import { moreSettings } from './more-settings.mjs';
-import type { Beginning } from '../time/calendar.mjs';
-import { EXTRA_FIELDS, HISTORIES, LISTINGS } from './odd-settings.mjs';
+import { EXTRA_FIELDS } from './odd-settings.mjs';
 import { next, retry } from './acts.mjs';
-import { besideAnother } from './special/two-at-once.mjs';
 import { laterTries } from './special/later-tries.mjs';
-import { crowded } from './special/crowded.mjs';
 import { calmed } from './special/passing.mjs';
 import { withMore } from './special/with-more.mjs';
 import { LOST, outOfSight } from './special/out-of-sight.mjs';
 import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
-export const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
+const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
 	fc.record(model, { noNullPrototype: true }) as unknown as fc.Arbitrary<T>;
 
-export const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
+const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	call: fc.oneof(
 		{
 			weight: 5,
@@ -105,18 +101,6 @@ const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
 		budget: fc.constantFrom(0, 0.1, 100, 0.2),
 		onTimeout: fc.constantFrom('error', 'output'),
 		imageFieldName: fc.constantFrom('image', 'image[]'),
-		addSummary: fc.boolean(),
-		fileName: fc.constantFrom(
-			'{date}-{item:3}-{prompt}',
-			'{index}',
-			'../{model}/{taskId}',
-			'{what}',
-		),
-		parametersByName: fc.constantFrom(
-			{},
-			{ parameter: [{ name: 'seed', value: '7' }] },
-			{ parameter: [{ name: 'size', value: '512x512' }] },
-		),
 	},
 	{ requiredKeys: [], noNullPrototype: true },
 );
@@ -132,7 +116,6 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 		{ weight: 3, arbitrary: fc.constant('edit' as const) },
 		{ weight: 2, arbitrary: fc.constantFrom('message' as const, 'chat' as const) },
 		{ weight: 2, arbitrary: fc.constant('nothing' as const) },
-		{ weight: 1, arbitrary: fc.constant('models' as const) },
 	),
 	model: fc.constantFrom('aurora-image-1', 'aurora-image-1', 'borealis'),
 	mode: fc.constantFrom('sync', 'wait', 'submit'),
@@ -152,11 +135,10 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	),
 	editFrom: fc.constantFrom('binary', 'binary', 'url'),
 	fileShift: fc.constant(0),
-	history: rarely(fc.nat(HISTORIES.length - 1)),
+	mask: fc.boolean(),
+	isListedApart: fc.boolean(),
+	isKindless: fc.boolean(),
 	streams: fc.boolean(),
-	thinking: fc.constantFrom('default', 'adaptive', 'disabled', 'enabled'),
-	listing: fc.nat(LISTINGS.length - 1),
-	calls: fc.boolean(),
 	savesProgress: fc.boolean(),
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),
@@ -183,7 +165,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 }).map(possible);
 
 /** The same flow, as far as n8n allows it. */
-export function possible(one: Flow): Flow {
+function possible(one: Flow): Flow {
 	// A model is no tool, and what is only shown is no task.
 	const as = one.make === 'chat' && one.as.endsWith('Tool') ? 'node' : one.as;
 	const noTool = one.onError === 'continueErrorOutput' ? 'continueRegularOutput' : one.onError;
@@ -217,51 +199,30 @@ const checks: fc.Arbitrary<CheckEnd[]> = fc.array(
 	{ maxLength: 4 },
 );
 
-/** Shortly before midnight, or hours: files may be called by the day. */
-const begins: fc.Arbitrary<Beginning> = fc.record<Beginning>({
-	zone: fc.constantFrom(undefined, 'UTC', 'Asia/Kathmandu', 'Pacific/Kiritimati'),
-	beforeMidnight: fc.oneof(
-		{ weight: 9, arbitrary: fc.constant(undefined) },
-		{ weight: 1, arbitrary: fc.constantFrom(100, 1000, 5000, 20_000, 90_000, 400_000) },
-	),
+/** Of which each part fits for itself. */
+const parts: fc.Arbitrary<World> = record<World>({
+	seed: fc.noShrink(fc.nat(0x7fffffff)),
+	service,
+	flow,
+	acts,
+	checks,
 });
 
-/** Of which each part fits for itself. */
-export const parts: fc.Arbitrary<World> = fc
-	.tuple(
-		record<World>({
-			seed: fc.noShrink(fc.nat(0x7fffffff)),
-			begins,
-			service,
-			flow,
-			acts,
-			checks,
-		}),
-		moreSettings,
-	)
-	.map(([one, more]) => ({ ...one, flow: { ...one.flow, more } }));
-
-const single: fc.Arbitrary<World> = parts
+export const world: fc.Arbitrary<World> = parts
 	.map(fitting)
 	.map(outOfSight)
-	.map(crowded)
 	.map(laterTries)
 	.map(calmed)
 	.map(withMore);
 
-export const world: fc.Arbitrary<World> = fc.oneof(
-	{ weight: 31, arbitrary: single },
-	{ weight: 1, arbitrary: fc.tuple(single, single).map(besideAnother) },
-);
-
 /** The same world, with faults that strike, and changes that matter. */
-export function fitting(one: World): World {
+function fitting(one: World): World {
 	// A fault of a request that is never made would be wasted.
 	const faults = one.service.faults.map((fault) => {
 		const isMade =
 			(fault.call !== 'poll' || polls(one.flow)) &&
 			(fault.call !== 'download' || (one.flow.download && loads(one.flow)));
-		const call = one.flow.make === 'models' ? 'listing' : isMade ? fault.call : 'paid';
+		const call = isMade ? fault.call : 'paid';
 		return likelier({ ...fault, call });
 	});
 	// What an edit is most easily mistaken for is the same one of another file.

@@ -1,8 +1,6 @@
 /** A world as a value: what runs, against which gateway, and what happens to it. */
 import type { Crash } from '../../../harness/engine/host.mjs';
-import type { MoreSettings } from './more-settings.mjs';
 import type { ServiceSetup } from '../service/service-setup.mjs';
-import type { Beginning } from '../time/calendar.mjs';
 
 export interface PlannedItem {
 	/** Two items may have the same. */
@@ -13,16 +11,13 @@ export interface PlannedItem {
 	kind: 'generation' | 'edit';
 	/** Which of three files it brings along to edit. */
 	file: number;
-	/** It's about the same task as the first item. */
-	isTwin?: boolean;
 }
 
 export interface Flow {
 	/**
-	 * What is paid for; `chat`: a chain that asks the chat model; `models`: the listing is read, which
-	 * costs nothing; `nothing`: tasks are collected that were submitted before.
+	 * What is paid for; `chat`: a chain that asks the chat model; `nothing`: tasks are collected that were submitted before.
 	 */
-	make: 'generation' | 'edit' | 'message' | 'chat' | 'models' | 'nothing';
+	make: 'generation' | 'edit' | 'message' | 'chat' | 'nothing';
 	model: 'aurora-image-1' | 'borealis';
 	mode: 'sync' | 'wait' | 'submit';
 	/** What collects what was submitted. */
@@ -43,20 +38,16 @@ export interface Flow {
 	extra?: number;
 	/** Nothing is sent, only shown. */
 	dryRun: boolean;
-	/** What else is set; undefined: nothing. */
-	more?: MoreSettings;
+	/** An edit sends a mask as well. */
+	mask: boolean;
+	/** The models are listed by another host. */
+	isListedApart: boolean;
+	/** Tasks that were submitted before don't say of which kind they are. */
+	isKindless: boolean;
 	/** Where an edit gets its file from. */
 	editFrom: 'binary' | 'url';
 	/** Whether another file than that of the item is edited: so many further. */
 	fileShift: number;
-	/** Which of `HISTORIES` a message continues; undefined: none. */
-	history?: number;
-	/** Of messages and of the chat model. */
-	thinking: 'default' | 'adaptive' | 'disabled' | 'enabled';
-	/** The chain has a tool, and the model calls it. */
-	calls: boolean;
-	/** Which of `LISTINGS` is asked for. */
-	listing: number;
 	/** The chain wants the response piece by piece. */
 	streams: boolean;
 	/** The workflow setting "Save execution progress". */
@@ -102,12 +93,9 @@ export type CheckEnd = 'well' | Crash;
 export interface World {
 	/** Of all chance that the plan does not settle. */
 	seed: number;
-	begins: Beginning;
 	service: ServiceSetup;
 	flow: Flow;
 	acts: Act[];
 	/** Of the checks, in order; those beyond end well. */
 	checks: CheckEnd[];
-	/** Another execution that runs at the same time, of another account of the same gateway. */
-	beside?: World;
 }

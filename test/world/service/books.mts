@@ -27,14 +27,8 @@ export interface Received {
 	fate: string;
 	/** What the caller was told, as far as it was sent. */
 	status?: number;
-	/** For how long it was asked to stay away, in milliseconds since 1970. */
-	pause?: { from: number; to: number };
-	/** The same for this request alone: when it may be repeated. */
-	again?: number;
 	/** When the caller gave it up, in milliseconds since 1970. */
 	goneAt?: number;
-	/** When its response is due, in milliseconds since 1970. */
-	dueAt?: number;
 	/** What a poll of a task was told: it is over, it may pass, or the task is still open. */
 	meaning?: Meaning;
 }
@@ -63,17 +57,10 @@ export interface Charge {
 	/** As it has to come out: its text without the key, and as it was sent. */
 	reply?: string;
 	sent?: string;
-	/** All of its body, without the key. */
-	body?: { content: unknown[]; [name: string]: unknown };
-	/** The blocks of its reply, and the turns before its question, as they arrived. */
-	content?: unknown[];
-	before?: unknown[];
-	/** The fields of the request, as they arrived. */
-	asked: Record<string, unknown>;
 	/** Which file came with it. */
 	file?: string;
-	/** All of its files, each with the name of its field. */
-	parts?: string[];
+	/** Which file came as a mask. */
+	mask?: string;
 	/** Its images come inside the response. */
 	inline: boolean;
 	/** What has reached the caller of the response, as text. */
@@ -110,8 +97,6 @@ export class Books {
 	readonly tasks = new Map<string, Task>();
 	/** Which charge an image belongs to, by its path. */
 	readonly pictures = new Map<string, { charge: Charge; index: number }>();
-	/** Tasks that two items of a world are about: nobody can tell whose poll or download it was. */
-	readonly shared = new Set<string>();
 	/** The step that is under way. */
 	step = 0;
 
@@ -141,17 +126,9 @@ export class Books {
 		return ['generation', 'edit'].filter((kind) => this.task(kind, String(id)) !== undefined);
 	}
 
-	/** Whether it cannot be told which task, or which item, a poll of this ID is about. */
+	/** Whether it cannot be told which task a poll of this ID is about. */
 	isAmbiguous(id: unknown): boolean {
-		return this.kindsOf(id).length > 1 || this.shared.has(String(id));
-	}
-
-	/** Whether a poll or a download is that of a task which two items are about. */
-	isShared({ taskId, path }: Pick<Received, 'taskId' | 'path'>): boolean {
-		const id =
-			taskId ??
-			this.pictures.get(path.slice(Math.max(0, path.indexOf('/pictures/'))))?.charge.taskId;
-		return id !== undefined && this.shared.has(id);
+		return this.kindsOf(id).length > 1;
 	}
 
 	task(kind: string, id: string): Task | undefined {

@@ -5,9 +5,6 @@ import { accountOf, refuse } from './accounts-of-world.mjs';
 import type { Charge, Received } from './books.mjs';
 import { fieldsOf, lastText } from './requests.mjs';
 
-/** What a model thinks before it replies. */
-export const THOUGHT = 'Let me see.';
-
 export type ChargeMessage = (account: string, prompt: string, model: string) => Charge;
 
 export function answerMessage(
@@ -29,12 +26,9 @@ export function answerMessage(
 	const charge = charged(account, prompt, fields.model);
 	const quoted = charge.number % QUOTES_KEY === 1 ? ` with ${key}` : '';
 	const text = `reply ${charge.number} to: ${prompt}${quoted}`;
-	charge.asked = fields.raw;
-	charge.before = Array.isArray(messages) ? messages.slice(0, -1) : [];
 	const content = [
-		{ type: 'thinking', thinking: THOUGHT, signature: `sig${charge.number}` },
+		{ type: 'thinking', thinking: 'Let me see.', signature: `sig${charge.number}` },
 		{ type: 'text', text },
-		...callsIn(fields.raw, charge.number, text),
 	];
 	received.fate = `charged, #${charge.number}`;
 	const reply = {
@@ -43,14 +37,12 @@ export function answerMessage(
 		role: 'assistant',
 		model: fields.model,
 		content,
-		stop_reason: content.length > 2 ? 'tool_use' : 'end_turn',
+		stop_reason: 'end_turn',
 		stop_sequence: null,
 		usage: { input_tokens: 5, output_tokens: 7 },
 	};
 	charge.sent = text;
 	charge.reply = withoutKey(text, key);
-	charge.body = withoutKey(reply, key);
-	charge.content = charge.body.content;
 	if (streams !== true) return deliverJson(reply);
 	const stream = [...events(reply as never)].join('');
 	const told = deliver(200, stream, { 'content-type': 'text/event-stream' });
@@ -67,18 +59,4 @@ const STAYS_OPEN = 3;
 /** As it has to come out. */
 function withoutKey<T>(value: T, key = ''): T {
 	return JSON.parse(JSON.stringify(value).replaceAll(key, '***')) as T;
-}
-
-/** Where the caller has tools, the first one is called about the reply; some gateways count calls anew. */
-function callsIn({ tools }: Record<string, unknown>, number: number, text: string): unknown[] {
-	const [tool] = Array.isArray(tools) ? (tools as Array<{ name?: unknown }>) : [];
-	if (tool === undefined) return [];
-	return [
-		{
-			type: 'tool_use',
-			id: `toolu_${number % 3 === 0 ? 0 : number}`,
-			name: tool.name,
-			input: { query: text },
-		},
-	];
 }

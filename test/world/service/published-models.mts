@@ -1,5 +1,5 @@
 /** What the gateway of a world publishes. */
-import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
+import { deliverJson, type Delivery } from '../wire/messages.mjs';
 import type { Charge } from './books.mjs';
 import type { ServiceSetup } from './service-setup.mjs';
 
@@ -29,7 +29,7 @@ const RECORDS: Model[] = [
 type Unit = Pick<ServiceSetup, 'isPricedByRequest'>;
 
 /** What is listed: models with a price may have it by the request. */
-export const recordsOf = ({ isPricedByRequest }: Unit): Model[] =>
+const recordsOf = ({ isPricedByRequest }: Unit): Model[] =>
 	RECORDS.map(({ billing, ...model }) => {
 		const isOther = isPricedByRequest === true && billing?.mode === 'price';
 		return {
@@ -56,7 +56,7 @@ export function costsOf({ model, count, images }: Charge, unit: Unit): Charge['c
 }
 
 /** Answers a request for all models, or for one of them. */
-export function listed(path: string, accept: string | undefined, unit: Unit): Delivery {
+export function listed(path: string, unit: Unit): Delivery {
 	const name = path.split('/')[4];
 	const items = recordsOf(unit);
 	const data = items.find(({ model }) => model === decodeURIComponent(name ?? ''));
@@ -65,9 +65,5 @@ export function listed(path: string, accept: string | undefined, unit: Unit): De
 	}
 	const all = { items, total: items.length };
 	const answer = { success: true, data: data ?? all };
-	if (accept !== 'application/jsonc') return deliverJson(answer);
-	return deliver(200, commented(name), { 'content-type': accept });
+	return deliverJson(answer);
 }
-
-/** The same for people. */
-export const commented = (name = 'all'): string => `// Of ${name}.\n{ "success": true }`;

@@ -10,13 +10,7 @@ import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
 import { accountOf, KEY_REFUSED, keyIn, refuse } from './accounts-of-world.mjs';
-import {
-	deliver,
-	deliverJson,
-	type Delivery,
-	type FormPart,
-	type WireRequest,
-} from '../wire/messages.mjs';
+import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
 
 export class Service {
 	readonly books = new Books();
@@ -32,8 +26,6 @@ export class Service {
 		/** By which the caller knows the gateway. */
 		readonly origin: string,
 		private readonly foreignOrigin: string,
-		/** The number of the first charge: images and replies have it in their names. */
-		private readonly firstCharge = 0,
 	) {
 		this.tasks = new Tasks(setup, random, this.books);
 	}
@@ -44,15 +36,7 @@ export class Service {
 		const fault = this.faultFor(received.call);
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
-		const isWhole = delivery.end === 'whole' && delivery.dripMs === undefined;
-		if (isWhole) received.dueAt = clock.now + delivery.afterMs;
 		delivery.onGone = () => (received.goneAt = clock.now);
-		const after = Number(delivery.status === 503 ? delivery.headers['retry-after'] : NaN);
-		if (after > 0) received.again = clock.now + delivery.afterMs + after * 1000;
-		const header = delivery.status === 429 ? (delivery.headers['retry-after'] ?? '0') : '0';
-		const from = clock.now + delivery.afterMs;
-		const to = /^\d+$/.test(header) ? from + Number(header) * 1000 : Date.parse(header);
-		if (to > from) received.pause = { from, to };
 		received.status = delivery.end === 'cut' && delivery.sent === 0 ? undefined : delivery.status;
 		return delivery;
 	}
@@ -164,7 +148,7 @@ export class Service {
 		}
 		switch (received.call) {
 			case 'listing':
-				return listed(received.path, received.headers.accept, this.setup);
+				return listed(received.path, this.setup);
 			case 'download':
 				return this.download(received);
 			case 'poll':
@@ -196,9 +180,9 @@ export class Service {
 		if (![1, 2, 3, 4].includes(n)) return refuse(400, 'n must be from 1 to 4');
 		if (kind === 'edit' && fields.files === 0) return refuse(400, 'image is required');
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
-		charge.asked = fields.raw;
 		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
-		charge.parts = fields.parts.map(partInWords);
+		const mask = fields.parts.find(({ name }) => name === 'mask');
+		charge.mask = mask && nameOfFile(mask.value);
 		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
 			received.fate = `charged, #${charge.number}`;
@@ -223,7 +207,7 @@ export class Service {
 		model: string,
 		count: number,
 	): Charge {
-		const number = this.firstCharge + this.books.charges.length;
+		const number = this.books.charges.length;
 		const host = this.setup.foreignHost ? this.foreignOrigin : this.origin;
 		const charge: Charge = {
 			number,
@@ -236,7 +220,6 @@ export class Service {
 			model,
 			count,
 			images: [],
-			asked: {},
 			told: '',
 			right: false,
 			heard: false,
@@ -273,13 +256,6 @@ export class Service {
 			this.charge('message', 'message', account, prompt, model, 1);
 		return answerMessage(request, received, charge);
 	}
-}
-
-/** A file of a form; what it is called and of what type it is only where that is wrong. */
-function partInWords({ name, fileName = '', value, type }: FormPart): string {
-	const what = `${nameOfFile(value)} as ${name}`;
-	const isRight = type === 'image/png' && fileName.endsWith('.png');
-	return isRight ? what : `${what} of the type ${type}, called ${fileName}`;
 }
 
 /** Whether a poll of a task that has finished shows no image, or may show none. */

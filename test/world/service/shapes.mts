@@ -39,9 +39,7 @@ const flip: Change = (body, random, charge) => {
 };
 
 const ERROR_IN_200 = 'an error with status 200';
-/** What became of a request that was answered so, and the words in the answer. */
-export const ERROR_SAID = `, but ${ERROR_IN_200}`;
-export const WORDS_IN_200 = 'upstream failed';
+const WORDS_IN_200 = 'upstream failed';
 
 export const SHAPES: Array<[name: string, change: Change]> = [
 	['half of the JSON', (body) => body.subarray(0, Math.floor(body.length * 0.8))],

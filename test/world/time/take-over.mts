@@ -4,7 +4,6 @@
  * time of day are all read from the names that are replaced here.
  */
 import { createRequire, syncBuiltinESMExports } from 'node:module';
-import { currentSide } from './sides.mjs';
 import { VirtualClock } from './virtual-clock.mjs';
 
 type Random = () => number;
@@ -20,7 +19,7 @@ export const real = {
 
 let ofWorld: Random = Math.random;
 
-const random: Random = () => (currentSide()?.random ?? ofWorld)();
+const random: Random = () => ofWorld();
 
 /** The chance of a world; to be set before each. */
 export function setRandom(next: Random): void {

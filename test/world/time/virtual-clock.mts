@@ -1,5 +1,4 @@
 /** One discrete-event clock for the node, the engine and the gateway: time passes from event to event. */
-import { bound, currentSide, type Side } from './sides.mjs';
 
 interface Timer {
 	id: number;
@@ -9,8 +8,6 @@ interface Timer {
 	owner: 'process' | 'gateway';
 	/** Does not keep the process alive, as `AbortSignal.timeout`. */
 	weak: boolean;
-	/** For which of two executions. */
-	side?: Side;
 }
 
 export interface RunUntil {
@@ -39,9 +36,8 @@ export class VirtualClock {
 	schedule(ms: number, act: () => void, owner: Timer['owner'] = 'process', weak = false): number {
 		// As Node.js: whole milliseconds, at least one, and what does not fit fires at once.
 		const after = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
-		const side = currentSide();
 		const id = this.nextId++;
-		const timer = { id, at: this.now + after, act: bound(act), owner, weak, side };
+		const timer = { id, at: this.now + after, act, owner, weak };
 		if (owner === 'process' && this.isKilled) return timer.id;
 		this.alive.set(timer.id, timer);
 		this.push(timer);
@@ -52,12 +48,10 @@ export class VirtualClock {
 		this.alive.delete(id);
 	}
 
-	/** How many timers of the process would keep it alive; of two executions, those of the current one. */
+	/** How many timers of the process would keep it alive. */
 	get pending(): number {
-		const current = currentSide();
-		return [...this.alive.values()].filter(
-			({ owner, weak, side }) => owner === 'process' && !weak && side === current,
-		).length;
+		return [...this.alive.values()].filter(({ owner, weak }) => owner === 'process' && !weak)
+			.length;
 	}
 
 	/** The process is killed, in the middle of what it does: what it still sets never fires either. */

@@ -5,10 +5,9 @@
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
-import { currentSide, type Side } from '../time/sides.mjs';
 import { clock, real } from '../time/take-over.mjs';
 import { axiosOfN8n, type AxiosConfig } from './axios-of-n8n.mjs';
-import type { Delivery, Destination, FormPart, Way, WireRequest } from './messages.mjs';
+import type { Delivery, Destination, FormPart, WireRequest } from './messages.mjs';
 
 /** A wire of its own for each of two executions: its gateway is not the other's. */
 interface Wire {
@@ -17,33 +16,29 @@ interface Wire {
 	underWay: { count: number };
 }
 
-const common: Wire = { underWay: { count: 0 } };
-const wires = new WeakMap<Side, Wire>();
+const current: Wire = { underWay: { count: 0 } };
 
-function wire(): Wire {
-	const side = currentSide();
-	if (side === undefined) return common;
-	const own = wires.get(side) ?? { underWay: { count: 0 } };
-	wires.set(side, own);
-	return own;
-}
-
-export const inProcess: Way = {
-	name: 'inProcess',
-	origin: (world) => `http://gateway-${String(world).padStart(8, '0')}.test`,
+/** The way between the nodes and the gateway. */
+export const wire = {
+	/** The gateway's address in a world: the package caches by address. @param world its number */
+	origin: (world: number) => `http://gateway-${String(world).padStart(8, '0')}.test`,
+	/** Another host, at which the same gateway answers. */
 	foreignOrigin: 'http://pictures.foreign.test',
-	connect: (to) => {
-		wire().destination = to;
+	connect: (to: Destination) => {
+		current.destination = to;
 		axiosOfN8n.defaults.adapter = send;
 	},
+	/** Resolves when nothing can happen any more without time passing. */
 	settled: async () => {
 		for (let turn = 0; turn < 2; turn += 1) {
 			await new Promise<void>((resolve) => real.setImmediate(resolve));
 		}
 	},
-	inFlight: () => wire().underWay.count,
+	/** Requests that wait for an answer or for the rest of one. */
+	inFlight: () => current.underWay.count,
+	/** Forgets what is under way. */
 	reset: () => {
-		wire().underWay = { count: 0 };
+		current.underWay = { count: 0 };
 	},
 };
 
@@ -62,7 +57,7 @@ async function send(config: AxiosConfig): Promise<unknown> {
 	const fail = (message: string, code: string): Error =>
 		new axiosOfN8n.AxiosError(message, code, config, {});
 	if (config.signal?.aborted) throw new axiosOfN8n.CanceledError(undefined, config, {});
-	const { destination, underWay: own } = wire();
+	const { destination, underWay: own } = current;
 	const to = destination!;
 	// A killed process sends nothing, and hears nothing of it.
 	if (!to.isAlive()) return await new Promise(() => undefined);
@@ -145,7 +140,7 @@ function streamOf(
 	to: Destination,
 	signal: AxiosConfig['signal'],
 ): Readable {
-	const own = wire().underWay;
+	const own = current.underWay;
 	own.count += 1;
 	// Whoever has read it to the end, or thrown it away, goes on before it is closed.
 	let isOpen = true;

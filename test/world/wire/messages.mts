@@ -62,19 +62,3 @@ export interface Destination {
 	/** A killed process hears nothing any more. */
 	isAlive(): boolean;
 }
-
-/** A way between the nodes and the gateway. */
-export interface Way {
-	name: 'inProcess' | 'sockets';
-	/** The gateway's address in a world: what the package keeps in its process is kept by address. */
-	origin(world: number): string;
-	/** Another host, at which the same gateway answers. */
-	foreignOrigin: string;
-	connect(to: Destination): void;
-	/** Resolves when nothing can happen any more without time passing. */
-	settled(): Promise<void>;
-	/** Requests that wait for an answer or for the rest of one. */
-	inFlight(): number;
-	/** Forgets what is under way. */
-	reset(): void;
-}

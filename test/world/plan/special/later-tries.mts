@@ -98,7 +98,6 @@ function tried(
 			as: 'node',
 			items,
 			extra: undefined,
-			more: undefined,
 			parkAfter: undefined,
 			tries: 3,
 			...changes,
@@ -107,7 +106,6 @@ function tried(
 				concurrency: 1,
 				timeout: 30,
 				budget: Math.round(budget * 100) / 100,
-				addSummary: true,
 			},
 		},
 	};
