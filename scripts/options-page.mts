@@ -12,7 +12,6 @@ Expressions are evaluated for each item, except in the options that [apply to th
 
 interface Shown {
 	displayName: string;
-	description: string;
 	properties: INodeProperties[];
 }
 
@@ -23,14 +22,6 @@ interface Shown {
  */
 export function optionsPage(root: string): string {
 	const nodes: Shown[] = nodesOf(root).map(({ description }) => description);
-	const parameters = nodes.map(
-		({ displayName, description, properties }) =>
-			`## ${displayName}\n\n${sentence(description)}\n\n` +
-			table(
-				'Parameter',
-				visible(properties).map((field) => fieldRow(field, properties)),
-			),
-	);
 	return [
 		INTRODUCTION,
 		`## Credential\n\n${table(
@@ -39,8 +30,8 @@ export function optionsPage(root: string): string {
 				visible(properties).map((field) => fieldRow(field, properties)),
 			),
 		)}`,
-		...parameters,
-		`## The options of all nodes\n\n${optionsTable(nodes)}`,
+		`## Parameters\n\n${tableOf('Parameter', nodes, visible)}`,
+		`## Options\n\n${tableOf('Option', nodes, optionsOf)}`,
 	]
 		.join('\n\n')
 		.concat('\n');
@@ -53,13 +44,22 @@ function visible(properties: readonly INodeProperties[]): INodeProperties[] {
 	);
 }
 
-/** One row for each option, and the nodes that offer it so. */
-function optionsTable(nodes: readonly Shown[]): string {
+/** What a node offers in its options. */
+function optionsOf(properties: readonly INodeProperties[]): INodeProperties[] {
+	const collection = properties.find(({ name }) => name === 'options');
+	return visible((collection?.options ?? []) as INodeProperties[]);
+}
+
+/** One row for each field, and the nodes that offer it so. */
+function tableOf(
+	kind: string,
+	nodes: readonly Shown[],
+	fieldsOf: (properties: readonly INodeProperties[]) => INodeProperties[],
+): string {
 	const rows = new Map<string, { cells: string[]; nodes: string[] }>();
 	for (const { displayName, properties } of nodes) {
-		const collection = properties.find(({ name }) => name === 'options');
-		for (const option of visible((collection?.options ?? []) as INodeProperties[])) {
-			const cells = fieldRow(option, properties);
+		for (const field of fieldsOf(properties)) {
+			const cells = fieldRow(field, properties);
 			const row = rows.get(cells.join('|')) ?? { cells, nodes: [] };
 			row.nodes.push(displayName.replace('Media Gateway ', ''));
 			rows.set(cells.join('|'), row);
@@ -69,7 +69,7 @@ function optionsTable(nodes: readonly Shown[]): string {
 		one.cells[0]!.localeCompare(other.cells[0]!),
 	);
 	return table(
-		'Option',
+		kind,
 		sorted.map((row) => [...row.cells, row.nodes.join(', ')]),
 		['Nodes'],
 	);
