@@ -59,7 +59,7 @@ export const known: Scenario = {
 		return {
 			lines: [
 				{
-					measure: `1 task of ${taskSeconds} s, submitted and waited for, model seen once before`,
+					measure: `1 task of ${taskSeconds} s, model seen before`,
 					goal: 'at most 3.5 s',
 					package: `${seconds(ms, 2)}, ${median(list, polls)} poll(s)`,
 					builtIn:
@@ -127,7 +127,7 @@ export const click: Scenario = {
 			return {
 				lines: [
 					{
-						measure: `1 task of ${taskSeconds} s on n8n ${server.install.n8nVersion}, started as by the editor, submitted, waited for and downloaded, model seen before`,
+						measure: `1 task of ${taskSeconds} s on n8n ${server.install.n8nVersion}, from the editor, downloaded, model seen before`,
 						goal: `at most 3.6 s and what n8n takes for a workflow that does nothing (${seconds(bare, 2)})`,
 						package: seconds(ms, 2),
 						ideal: seconds(taskSeconds * 1000 + bare, 2),

@@ -88,7 +88,7 @@ export const tenThousand: Scenario = {
 			[small, large]: [number, number],
 			show: (value: number) => string,
 		): Line => ({
-			measure: `${many} tasks of ${lifeS} s in one run, submitted and waited for by one node: ${what}`,
+			measure: `${many} tasks of ${lifeS} s in one run: ${what}`,
 			goal: `at most 10.5 × that of ${few}`,
 			package: `${show(large)} (${few}: ${show(small)}; ${(large / small).toFixed(1)} ×)`,
 			ideal: '10 ×',

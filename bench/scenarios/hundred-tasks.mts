@@ -31,7 +31,7 @@ export const hundred: Scenario = {
 		});
 		const known = await compare({ ...setup, work: { package: () => own }, warmUp: own });
 		const found = (how: string, list: Trial[], limitMs: number): Line => ({
-			measure: `${COUNT} tasks of ${FROM_S} to ${TO_S} s at random, submitted and waited for, pause 3 s, all defaults, ${how}: found after their end, on average`,
+			measure: `${COUNT} tasks of ${FROM_S} to ${TO_S} s at random, ${how}: found on average`,
 			goal: `at most ${seconds(limitMs)} late, 3 polls each`,
 			package: lateText(list),
 			builtIn: shown(trials.builtIn, () => lateText(trials.builtIn)),

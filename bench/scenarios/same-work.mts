@@ -48,7 +48,7 @@ export const same: Scenario = {
 			});
 			lines.push(
 				{
-					measure: `${count} tasks of ${lifeS} s, pause ${pauseS} s, nothing going wrong: time`,
+					measure: `${count} tasks of ${lifeS} s, pause ${pauseS} s: time`,
 					goal: 'at most 1.1 × (a)',
 					...wallText,
 					package: `${wallText.package} (${times(ratio)})`,

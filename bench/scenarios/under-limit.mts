@@ -26,7 +26,7 @@ export const limit: Scenario = {
 		return {
 			lines: [
 				{
-					measure: `${what}, which the node is not told: last result`,
+					measure: `${what}, unknown to the node: last result`,
 					goal: `at most ${seconds(ideal.lastS * 1100)} (10 % after the ideal schedule)`,
 					package: seconds(lastMs),
 					ideal: seconds(ideal.lastS * 1000),
