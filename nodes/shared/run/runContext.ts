@@ -19,7 +19,7 @@ import {
 	type RunLimits,
 } from '../transport/gatewayAddress';
 import type { Helpers } from '../transport/download';
-import { createSendOnce, type TransportOptions } from '../transport/http';
+import { createSendOnce, type OwnWays } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
@@ -40,7 +40,7 @@ export interface Run {
 	/** One attempt of a request, out of turn; the client makes them in turn. */
 	sendOnce: SendOnce;
 	/** The same with a time limit, or a way to read the response, of its own. */
-	createSendOnce(own: Pick<TransportOptions, 'requests' | 'read'>): SendOnce;
+	createSendOnce(own: OwnWays): SendOnce;
 	/** Ends every request that is under way when the user presses Stop. */
 	requests: Requests;
 	/** Reads files that are to be sent, of all items a few at a time. */

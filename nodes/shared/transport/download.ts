@@ -7,20 +7,15 @@ import type {
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { quote } from '../../../gateway/util/text';
 import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
-import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
-import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Place } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { downloadTarget } from '../../../gateway/protocol/redirect';
 import type { Client, SendOnce } from '../../../gateway/client/client';
 import { bound, isByteStream, peek, readBody, TooLargeError } from './responseBody';
-import { faultFrom, plainHeaders, skipsCertificate, STREAMED, type TransportOptions } from './http';
+import { plainHeaders, type OwnWays, type ResponseBody, type TransportOptions } from './http';
 
 const MB = 1024 * 1024;
-/** An error page is quoted, not stored. */
-const LARGEST_ERROR_BYTES = 64 * 1024;
-const MOST_REDIRECTS = 10;
 
 /** What the file of an image is to be called, without extension. */
 export interface ImageName {
@@ -42,9 +37,10 @@ export interface ImageSource {
 }
 
 /** What a download needs of a run. */
-interface Transport extends Pick<TransportOptions, 'address' | 'limits' | 'requests'> {
+interface Transport extends Pick<TransportOptions, 'address' | 'limits'> {
 	helpers: Helpers;
 	client: Client;
+	createSendOnce: (own: OwnWays) => SendOnce;
 	slowHosts: Set<string>;
 }
 
@@ -136,88 +132,59 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 }
 
 function createDownloader(transport: Transport, image: ImageSource): SendOnce {
-	const { limits, requests, slowHosts } = transport;
-	const { isInput = false, url } = image;
-	const longestMs = isInput ? Math.min(limits.timeoutMs, LONGEST_SOURCE_MS) : limits.timeoutMs;
+	const { limits, slowHosts } = transport;
+	const sendOnce = transport.createSendOnce({
+		read: async (response) => await readImage(transport, response, image),
+	});
+	if (image.isInput !== true) return sendOnce;
+	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
 	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
-	const { host } = new URL(url);
+	const { host } = new URL(image.url);
 	return async (plan, timeoutMs = longestMs) => {
-		if (isInput && slowHosts.has(host)) return tooSlow;
-		const load = async (signal: AbortSignal): Promise<Outcome> => {
-			const { statusCode, headers, body } = await follow(transport, plan, signal);
-			const known = { httpCode: statusCode, headers: plainHeaders(headers) };
-			const response: Outcome = { kind: 'response', ...known, text: '', json: undefined };
-			if (statusCode < 200 || statusCode >= 300) {
-				const text = (await readBody(body, LARGEST_ERROR_BYTES)).toString('utf8');
-				return { ...response, text };
-			}
-			const stored = await store(transport, { ...response, body }, image);
-			if (typeof stored === 'string') return { ...response, text: stored };
-			return { ...response, json: stored as unknown as JsonObject };
-		};
-		const outcome = await requests.run(timeoutMs, load, faultFrom);
-		const isTooSlow = isInput && outcome.kind === 'fault' && outcome.fault === 'timeout';
-		if (isTooSlow) slowHosts.add(host);
-		return isTooSlow ? tooSlow : outcome;
+		if (slowHosts.has(host)) return tooSlow;
+		const outcome = await sendOnce(plan, timeoutMs);
+		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
+		slowHosts.add(host);
+		return tooSlow;
 	};
-}
-
-/**
- * Follows redirects by hand: whether an untrusted certificate is accepted is a question of its own
- * for each address on the transport.
- */
-async function follow(
-	{ helpers, address }: Transport,
-	plan: RequestPlan,
-	signal: AbortSignal,
-): Promise<IN8nHttpFullResponse> {
-	let url = plan.path;
-	for (let hop = 0; ; hop += 1) {
-		const response = (await helpers.httpRequest({
-			...STREAMED,
-			method: 'GET',
-			url,
-			headers: { ...plan.headers },
-			skipSslCertificateValidation: skipsCertificate(url, address),
-			abortSignal: signal,
-		})) as IN8nHttpFullResponse;
-		const { location } = plainHeaders(response.headers);
-		const target = downloadTarget(response.statusCode, location, url);
-		if (target === undefined || hop >= MOST_REDIRECTS) return response;
-		if (isByteStream(response.body)) response.body.destroy();
-		url = target;
-	}
 }
 
 /** In bytes. Every image is longer, and tells in fewer what it is. */
 const FEWEST_BYTES = 64;
 
-/** Puts a body into the binary store, or returns how it begins if it is no image. */
-async function store(
+/**
+ * Stores the image in a response.
+ *
+ * @returns the binary data as JSON; the beginning of the body as text if it is no image
+ */
+async function readImage(
 	{ helpers }: Transport,
-	{ headers, body }: { headers: Record<string, string>; body: unknown },
+	{ statusCode, headers, body }: IN8nHttpFullResponse,
 	{ url, maxMb, name }: ImageSource,
-): Promise<IBinaryData | string> {
+): Promise<ResponseBody> {
 	const maxBytes = Math.floor(maxMb * MB);
-	if (Number(headers['content-length'] ?? 0) > maxBytes) {
-		if (isByteStream(body)) body.destroy();
-		return await Promise.reject(new TooLargeError('Content-Length'));
-	}
+	const isError = statusCode < 200 || statusCode >= 300;
+	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
+	const isTooLarge = Number(length) > maxBytes;
+	if (isByteStream(body) && (isError || isTooLarge)) body.destroy();
+	if (isError) return { text: '', json: undefined };
+	if (isTooLarge) return await Promise.reject(new TooLargeError('Content-Length'));
 	let source = isByteStream(body) ? body : await readBody(body, maxBytes);
 	let start = isByteStream(source) ? await peek(source) : source;
 	// A server that sends a byte at a time: what cannot be told by its beginning is read as a whole.
 	if (isByteStream(source) && start.length > 0 && start.length < FEWEST_BYTES) {
 		source = start = await readBody(source, maxBytes);
 	}
-	const mimeType = detectImageType(start) ?? imageTypeIn(headers['content-type']);
+	const mimeType = detectImageType(start) ?? imageTypeIn(type);
 	if (mimeType === undefined || start.length === 0) {
 		if (isByteStream(source)) source.destroy();
-		return Buffer.from(start.subarray(0, 100)).toString('utf8');
+		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
 	}
 	if (isByteStream(source)) bound(source, maxBytes);
 	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen);
 	// A stream of Node.js, but for the type, which may not be imported.
-	return await helpers.prepareBinaryData(source as Buffer, fileName, mimeType);
+	const json = await helpers.prepareBinaryData(source as Buffer, fileName, mimeType);
+	return { text: '', json };
 }
 
 /** The image type that somebody names, if its form is that of one. */

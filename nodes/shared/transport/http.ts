@@ -16,7 +16,7 @@ import {
 	type Outcome,
 } from '../../../gateway/protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { redirectTarget } from '../../../gateway/protocol/redirect';
+import { downloadTarget, redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
 import type { Requests } from './inFlight';
@@ -27,7 +27,11 @@ import { beginningOf, readBody, TooLargeError } from './responseBody';
 export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
 /** Responses that images may come inline in: their limit is that of the run. */
 const WITH_IMAGES: readonly Call[] = ['sync', 'submit', 'poll'];
+/** The model list is public, and images lie on any host. */
+const WITHOUT_KEY: readonly Call[] = ['listing', 'download'];
+/** Those of an image lead from host to host, and carry no key. */
 const MOST_REDIRECTS = 3;
+const MOST_REDIRECTS_OF_IMAGE = 10;
 /** As much is kept of a response that broke off, in characters. */
 const LONGEST_RECEIVED = 2048;
 
@@ -41,6 +45,9 @@ export interface TransportOptions {
 	read?: typeof readJson;
 }
 
+/** What a sender of requests may do in its own way, in place of the run's. */
+export type OwnWays = Partial<Pick<TransportOptions, 'requests' | 'read'>>;
+
 export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 
 /**
@@ -53,13 +60,17 @@ export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 export function createSendOnce(options: TransportOptions): SendOnce {
 	const { address, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
+		const isImage = plan.call === 'download';
 		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
-		const hop: Hop = { plan, url: planUrl(plan, home) };
+		const hop: Hop = { plan, url: isImage ? plan.path : planUrl(plan, home) };
+		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const outcome = await requestAndRead(options, hop, signal);
-				const target = redirectTarget(plan, outcome, hop.url, home);
-				if (target === undefined || redirects >= MOST_REDIRECTS) {
+				const target = isImage
+					? downloadTarget(outcome.httpCode, outcome.headers.location, hop.url)
+					: redirectTarget(plan, outcome, hop.url, home);
+				if (target === undefined || redirects >= mostRedirects) {
 					return withoutKeyIn(outcome, address);
 				}
 				hop.url = target;
@@ -98,7 +109,7 @@ async function requestAndRead(
 	options: TransportOptions,
 	hop: Hop,
 	signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<HttpResponse> {
 	const { plan } = hop;
 	const { withoutKey, withoutCutKey } = options.address;
 	const { arriving } = options.requests;
@@ -157,7 +168,7 @@ async function callHelper(
 		method: plan.method,
 		url,
 		headers: { ...plan.headers },
-		skipSslCertificateValidation: address.allowUnauthorizedCerts,
+		skipSslCertificateValidation: skipsCertificate(url, address),
 	};
 	// The helper attaches the execution's own stop signal, which knows nothing of our deadline: in
 	// the context that it sees, the signal is this request's.
@@ -165,7 +176,7 @@ async function callHelper(
 		getExecutionCancelSignal: { value: () => own.abortSignal },
 	}) as IExecuteFunctions;
 	try {
-		return (await (plan.call === 'listing'
+		return (await (WITHOUT_KEY.includes(plan.call)
 			? context.helpers.httpRequest(options)
 			: context.helpers.httpRequestWithAuthentication.call(
 					seen,
@@ -179,8 +190,8 @@ async function callHelper(
 	}
 }
 
-/** How n8n's HTTP helper hands over every response: as it came, redirects and errors too. */
-export const STREAMED = {
+/** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
+const STREAMED = {
 	encoding: 'stream',
 	returnFullResponse: true,
 	ignoreHttpStatusErrors: true,
