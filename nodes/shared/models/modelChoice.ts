@@ -85,28 +85,22 @@ export async function getModelParameters(
 	if (!chosen) {
 		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
 	}
+	const unchanged = (emptyFieldsNotice: string): ResourceMapperFields => ({
+		fields: currentFields(this.getCurrentNodeParameter('modelParameters')),
+		emptyFieldsNotice,
+	});
 	let models: ModelRecord[];
 	try {
 		models = await loadModels(this);
 	} catch (error) {
-		// Where this throws, the editor takes the whole form away and says nothing.
-		return {
-			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
-			emptyFieldsNotice: `${problemOf(error).message}. Without the model list, ${BY_NAME}`,
-		};
+		// If this throws, the editor removes the whole form without a message.
+		return unchanged(`${problemOf(error).message}. Without the model list, ${BY_NAME}`);
 	}
 	const record = models.find(({ model }) => model === chosen);
 	if (record === undefined) {
 		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
-		const notice = [
-			'The gateway lists no model with this name.',
-			didYouMean(chosen, names),
-			`Instead, ${BY_NAME}`,
-		];
-		return {
-			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
-			emptyFieldsNotice: notice.filter((text) => text !== '').join(' '),
-		};
+		const advice = `${didYouMean(chosen, names)} Instead, ${BY_NAME}`.trim();
+		return unchanged(`The gateway lists no model with this name. ${advice}`);
 	}
 	if (makesVideos(record)) {
 		const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
@@ -121,8 +115,8 @@ export async function getModelParameters(
 	};
 }
 
-/** The fields that the node holds already. */
-function heldFields(modelParameters: unknown): ResourceMapperField[] {
+/** The fields of the form as the node has it now. */
+function currentFields(modelParameters: unknown): ResourceMapperField[] {
 	const schema = isJsonObject(modelParameters) ? modelParameters.schema : undefined;
 	if (!Array.isArray(schema)) return [];
 	const fields = schema.filter((field) => isJsonObject(field) && typeof field.id === 'string');

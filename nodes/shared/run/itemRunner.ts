@@ -45,6 +45,14 @@ export interface PaymentRecord extends Unreturned {
 		error: unknown,
 		itemIndex: number,
 	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
+	/**
+	 * The node returns its items.
+	 *
+	 * @param failed indexes of the input items that failed
+	 */
+	settle?(failed: Set<number>): void;
+	/** The run is over, however it ended. */
+	close?(): void;
 }
 
 /** So many items are begun before others in n8n's process get their turn. */
@@ -193,13 +201,6 @@ function summary(failures: Failure[], prepared: boolean): Failure {
 	};
 }
 
-/** A record of payments that is opened for the end of a run. */
-interface Payments extends Required<PaymentRecord> {
-	/** @param failed indexes of the input items that failed */
-	settle(failed: Set<number>): void;
-	close(): void;
-}
-
 /**
  * What every node's `execute` goes through. Whatever fails outside of the items (a credential that
  * cannot work, an option that holds for the whole run) becomes a failed item for each input item
@@ -212,7 +213,7 @@ interface Payments extends Required<PaymentRecord> {
 export async function runNode(
 	context: IExecuteFunctions,
 	execute: () => Promise<INodeExecutionData[][]>,
-	openPayments?: () => Payments,
+	openPayments?: () => Required<PaymentRecord>,
 ): Promise<INodeExecutionData[][]> {
 	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
 	// Retry On Fail runs the node again after a Stop: the first try has said everything.

@@ -14,12 +14,6 @@ export interface RunResult {
 	tally: Tally;
 }
 
-/** What a run did, as a value for workflows. */
-interface Summary extends Omit<Tally, 'reusedCost'> {
-	/** Input items with at least one failure. */
-	failedItems: number;
-}
-
 /** What the user wants done with all items of a run. It can be stored. */
 export interface RunEnd {
 	addSummary: boolean;
@@ -71,8 +65,8 @@ export function finishRun(
 	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
-	const { reusedCost = 0, ...tally } = result.tally;
-	const summary: Summary = { ...tally, failedItems: failedItems(items).size };
+	const summary: IDataObject = { ...result.tally, failedItems: failedItems(items).size };
+	delete summary.reusedCost;
 	const isShown = subExecutionOf === undefined && !isTool(context);
 	const tell = (message: string, type: 'info' | 'warning'): void => {
 		if (isShown && context.addExecutionHints !== undefined) {
@@ -83,8 +77,8 @@ export function finishRun(
 		}
 	};
 	// A dry run has done nothing.
-	const isWorthIt = Object.values(summary).some((count) => count > 0);
-	if (isWorthIt) tell(summaryInWords(summary, reusedCost), 'info');
+	const isWorthIt = Object.values(summary).some((count) => Number(count) > 0);
+	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tell(
@@ -101,7 +95,7 @@ export function finishRun(
  * open one. A failed item may hold nothing but its error and `details`: where there is no other, it
  * is in there.
  */
-function withSummary(result: RunResult, summary: Summary): RunResult {
+function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	const { items, open } = result;
 	const all = items.flat();
 	const holder = all.findLast((item) => !isFailed(item)) ?? open.at(-1) ?? all.at(-1);
@@ -114,29 +108,25 @@ function withSummary(result: RunResult, summary: Summary): RunResult {
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
-/** What a run has done so far, in one line. @param items the output items of each input item */
-export function describeRun(
-	items: INodeExecutionData[][],
-	{ reusedCost = 0, ...tally }: Tally,
-): string {
-	return summaryInWords({ ...tally, failedItems: failedItems(items).size }, reusedCost);
-}
-
-/** The summary in one line. What this run has cost comes first. */
-function summaryInWords(summary: Summary, reusedCost: number): string {
-	const { images, tasks, estimatedCost, rateLimitedRequests, failedItems, reusedItems } = summary;
-	const told = (count: number, noun: string, what = ''): string =>
+/**
+ * What a run has done, in one line; what this try of it has cost comes first.
+ *
+ * @param items the output items of each input item
+ */
+export function describeRun(items: INodeExecutionData[][], tally: Tally): string {
+	const { images, tasks, estimatedCost, rateLimitedRequests, reusedItems, reusedCost = 0 } = tally;
+	const counted = (count: number, noun: string, what = ''): string =>
 		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
-	const inAll = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
+	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
 	const parts = [
-		images + tasks > 0 ? told(images, 'image') : '0 images',
-		told(tasks, 'task'),
+		images + tasks > 0 ? counted(images, 'image') : '0 images',
+		counted(tasks, 'task'),
 		estimatedCost === undefined
 			? ''
 			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
-		told(rateLimitedRequests, 'request', ' retried after a rate limit'),
-		told(failedItems, 'item', ' failed'),
-		told(reusedItems, 'item', ` paid for by an earlier try${inAll}`),
+		counted(rateLimitedRequests, 'request', ' retried after a rate limit'),
+		counted(failedItems(items).size, 'item', ' failed'),
+		counted(reusedItems, 'item', ` paid for by an earlier try${total}`),
 	];
 	return `${parts.filter((part) => part !== '').join('; ')}.`;
 }
