@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import { progressWorkflow, startSubWorkflow } from './subWorkflows';
+import { startSubWorkflow } from './n8nEngine';
+import { progressWorkflow } from './subWorkflows';
 
 /*
  * While a batch is submitted, n8n knows nothing of the tasks that were accepted: a crash or a Stop

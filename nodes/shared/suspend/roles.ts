@@ -2,7 +2,7 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
-	IRunExecutionData,
+	IPairedItemData,
 } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finishRun } from '../run/summary';
@@ -20,7 +20,16 @@ import {
 	withFailure,
 	type StoredWaits,
 } from './storedWaits';
-import { CHECKS, checkWorkflow, MOST_RESTARTS, startSubWorkflow } from './subWorkflows';
+import {
+	isStop,
+	notesOf,
+	readExecution,
+	startSubWorkflow,
+	suspendUntilNextRound,
+	withoutLink,
+	type StoredExecution,
+} from './n8nEngine';
+import { CHECKS, checkWorkflow, MOST_RESTARTS } from './subWorkflows';
 
 /** What Image Wait does in a sub-execution, by its parameter "Role". */
 const ACTS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
@@ -67,7 +76,7 @@ interface SupervisorNotes {
  */
 async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	// Of the whole sub-execution: each round is run by a node of its own.
-	const notes = context.getContext('flow') as SupervisorNotes;
+	const notes = notesOf<SupervisorNotes>(context, 'flow');
 	const input = context.getInputData();
 	notes.stored ??= input;
 	const waits = fromItems(notes.stored);
@@ -101,17 +110,18 @@ async function restart(
 	notes: SupervisorNotes,
 	waits: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const data = await context.getExecutionDataById(notes.checksId ?? '');
-	const parent = await context.getExecutionDataById(waits.plan.parentExecutionId);
-	if (parent === undefined || parent.resultData.error !== undefined) return [[], [], []];
+	const checks = await readExecution(context, notes.checksId ?? '');
+	const parent = await readExecution(context, waits.plan.parentExecutionId);
+	if (parent === undefined || parent.error !== undefined) return [[], [], []];
 	// Here too an error has to name all tasks, and to keep what has ended.
-	Object.assign(waits, lastChecked(data));
+	Object.assign(waits, lastChecked(checks));
 	const giveUp = (message: string): never => {
 		const description =
 			'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.';
 		throw new GatewayError({ message, description });
 	};
-	if (isStopped(context.getInputData(), data)) {
+	// n8n tells the supervisor of an error of the checks by an item.
+	if (isStop(checks?.error ?? String(context.getInputData()[0]?.json.error))) {
 		giveUp('The execution that checked the image tasks was stopped');
 	}
 	notes.restarts = (notes.restarts ?? 0) + 1;
@@ -122,29 +132,13 @@ async function restart(
 }
 
 /** The waits as they were after the last check that was not interrupted, else as it was given them. */
-function lastChecked(data: IRunExecutionData | undefined): StoredWaits | undefined {
-	const { nodeExecutionStack = [], contextData = {} } = data?.executionData ?? {};
-	const notes = contextData[`node:${CHECKS}`] as CheckNotes | undefined;
-	return fromItems(notes?.stored ?? nodeExecutionStack[0]?.data.main?.[0] ?? []);
-}
-
-/**
- * Whether somebody stopped the checks: then they are not started again. Whatever fails within them is
- * a result; an error is n8n's own, such as that of an execution that it resumes before it has started
- * itself, and may pass.
- */
-function isStopped(input: INodeExecutionData[], data: IRunExecutionData | undefined): boolean {
-	const { name = '', message = input[0]?.json.error } = data?.resultData.error ?? {};
-	return /cancel/i.test(`${name} ${String(message)}`);
+function lastChecked(checks: StoredExecution | undefined): StoredWaits | undefined {
+	const notes = checks?.notes(CHECKS) as CheckNotes | undefined;
+	return fromItems(notes?.stored ?? checks?.nextInput ?? []);
 }
 
 /* The checks. */
 
-/**
- * A wait that is due so soon is taken up at the next round of n8n, which comes every 60 s: that is
- * earlier than any later date would be. Long enough that all executions are stored by then.
- */
-const SUSPEND_MS = 5000;
 /**
  * Each open task is polled once, and all responses are waited for. A task whose deadline comes
  * between two rounds is polled after it, and only then called open.
@@ -171,7 +165,7 @@ interface CheckNotes {
  *   fails is a result.
  */
 async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const notes = context.getContext('node') as CheckNotes;
+	const notes = notesOf<CheckNotes>(context, 'node');
 	const waits = fromItems(notes.stored ?? context.getInputData());
 	if (waits === undefined) return [[], []];
 	try {
@@ -190,7 +184,7 @@ async function nextRound(
 	if (notes.stored !== undefined) {
 		const { parentExecutionId, supervisorId = '' } = waits.plan;
 		if (await hasEnded(context, parentExecutionId, notes)) return [[], []];
-		if ((await context.getExecutionDataById(supervisorId)) === undefined) {
+		if ((await readExecution(context, supervisorId)) === undefined) {
 			// Nobody is left to hand a result to: n8n resumes the user's execution after that one only.
 			const ending = { ...waits, plan: { ...waits.plan, goOn: false } };
 			return [[], [], toItems(withFailure(context, ending, supervisorDeleted(waits)))];
@@ -203,7 +197,7 @@ async function nextRound(
 		return [[], toItems(waits)];
 	}
 	notes.stored = toItems(waits);
-	await context.putExecutionToWait(new Date(Date.now() + SUSPEND_MS));
+	await suspendUntilNextRound(context);
 	return [open, []];
 }
 
@@ -241,11 +235,11 @@ async function hasEnded(
 	executionId: string,
 	notes: CheckNotes,
 ): Promise<boolean> {
-	const data = await context.getExecutionDataById(executionId);
-	if (data === undefined || data.resultData.error !== undefined) return true;
+	const parent = await readExecution(context, executionId);
+	if (parent === undefined || parent.error !== undefined) return true;
 	// At first it may not be stored yet.
-	if (data.waitTill !== undefined) notes.sawParent = true;
-	return notes.sawParent === true && data.waitTill === undefined;
+	notes.sawParent ||= parent.isSuspended;
+	return notes.sawParent && !parent.isSuspended;
 }
 
 const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
@@ -298,10 +292,7 @@ const NO_LINK = '(n8n keeps no links of several images for each task while an ex
  */
 function linked(items: INodeExecutionData[], errorOutput: boolean): INodeExecutionData[] {
 	return items.map((item, position) => {
-		const { pairedItem } = item;
-		if (errorOutput && isFailed(item)) return item;
-		if (typeof pairedItem !== 'object' || Array.isArray(pairedItem)) return item;
-		if (pairedItem.item === position) return item;
-		return { ...item, pairedItem: { ...pairedItem, sourceOverwrite: { previousNode: NO_LINK } } };
+		const isLinked = (item.pairedItem as IPairedItemData).item === position;
+		return isLinked || (errorOutput && isFailed(item)) ? item : withoutLink(item, NO_LINK);
 	});
 }

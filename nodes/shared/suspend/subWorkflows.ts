@@ -1,12 +1,10 @@
 import type {
-	ExecuteWorkflowData,
 	IExecuteFunctions,
 	IExecuteWorkflowInfo,
 	INode,
-	INodeExecutionData,
 	IWorkflowSettings,
 } from 'n8n-workflow';
-import { NodeConnectionTypes } from 'n8n-workflow';
+import { START, subNode, subWorkflow, type SubNode } from './n8nEngine';
 import type { WaitPlan } from './storedWaits';
 
 /** What a node of this package is in a sub-execution, by its hidden parameter "Role". */
@@ -26,8 +24,6 @@ const KEPT: IWorkflowSettings = {
 	saveExecutionProgress: false,
 };
 
-type SubNode = Omit<INode, 'position'>;
-
 /**
  * A node of a sub-workflow that plays a role, with the type and credential of the user's node.
  *
@@ -40,78 +36,10 @@ function roleNode(
 	{ parameters, ...more }: Partial<SubNode> = {},
 ): SubNode {
 	const { type, typeVersion, credentials } = context.getNode();
-	return {
-		...more,
-		id: name,
-		name,
-		// Whichever node waits: the roles are Image Wait's. A prefix other than the package's is kept.
-		type: `${type.slice(0, type.lastIndexOf('.') + 1)}imageWait`,
-		typeVersion,
-		credentials,
-		parameters: { ...parameters, role },
-	};
-}
-
-const START = 'Start';
-
-/** A node of n8n's own. */
-const baseNode = (name: string, type: string, more: Partial<SubNode> = {}): SubNode => ({
-	id: name,
-	name,
-	type: `n8n-nodes-base.${type}`,
-	typeVersion: 1,
-	parameters: {},
-	...more,
-});
-
-/**
- * A workflow that begins with the first of its nodes.
- *
- * @param wires the nodes behind each output of a node, by its name
- */
-function subWorkflow(
-	name: string,
-	nodes: SubNode[],
-	wires: Record<string, string[][]>,
-	settings: IWorkflowSettings,
-): IExecuteWorkflowInfo {
-	const start = baseNode(START, 'executeWorkflowTrigger', {
-		typeVersion: 1.1,
-		parameters: { inputSource: 'passthrough' },
-	});
-	const placed = [start, ...nodes].map((node, index) => ({ ...node, position: [200 * index, 0] }));
-	const all = { [START]: [[nodes[0]?.name ?? '']], ...wires };
-	const to = (node: string) => ({ node, type: NodeConnectionTypes.Main, index: 0 });
-	const connections = Object.fromEntries(
-		Object.entries(all).map(([from, outputs]) => [
-			from,
-			{ main: outputs.map((names) => names.map(to)) },
-		]),
-	);
-	const code = { name, active: false, nodes: placed, connections, settings };
-	return { code: code as unknown as IExecuteWorkflowInfo['code'] };
-}
-
-/**
- * Starts a sub-workflow.
- *
- * @param isWaitedFor whether n8n resumes this execution, once it is suspended, when that one has ended
- * @throws whatever n8n throws, such as the error of its database
- */
-export async function startSubWorkflow(
-	context: IExecuteFunctions,
-	workflow: IExecuteWorkflowInfo,
-	items: INodeExecutionData[],
-	isWaitedFor: boolean,
-): Promise<ExecuteWorkflowData> {
-	return await context.executeWorkflow(workflow, items, undefined, {
-		doNotWaitToFinish: false,
-		parentExecution: {
-			executionId: context.getExecutionId(),
-			workflowId: String(context.getWorkflow().id),
-			shouldResume: isWaitedFor,
-		},
-	});
+	// Whichever node waits: the roles are those of Image Wait, in the package as n8n calls it.
+	const imageWait = `${type.slice(0, type.lastIndexOf('.') + 1)}imageWait`;
+	const own = { typeVersion, credentials, parameters: { ...parameters, role } };
+	return subNode(name, imageWait, { ...more, ...own });
 }
 
 /** n8n lists a sub-execution under the name of the workflow that started it, whatever this is. */
@@ -164,7 +92,7 @@ export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExec
 			onError: plan.goOn ? 'continueRegularOutput' : undefined,
 		}),
 		// The result of a workflow is what the first output of its last node gives.
-		baseNode(RESULT, 'noOp'),
+		subNode(RESULT, 'n8n-nodes-base.noOp'),
 		roleNode(context, 'fail', fail),
 	];
 	const wires = { [CHECKS]: [[CHECKS], [RESULT], [fail]] };

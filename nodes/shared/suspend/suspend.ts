@@ -1,11 +1,10 @@
 import type {
-	ExecuteWorkflowData,
 	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
 	INodeProperties,
 } from 'n8n-workflow';
-import * as n8n from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
 import { NOT_IN_TOOLS } from '../fields/imageFields';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
@@ -15,7 +14,13 @@ import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
 import { tasksInWords, type WaitEntry } from '../tasks/taskWaiter';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
-import { startSubWorkflow, supervisorWorkflow, workflowName } from './subWorkflows';
+import {
+	canForwardAllOutputs,
+	canWaitForSubExecution,
+	passOnResult,
+	startSubWorkflow,
+} from './n8nEngine';
+import { supervisorWorkflow, workflowName } from './subWorkflows';
 
 /*
  * How waiting survives a crash (docs/architecture.md): the user's execution is suspended until a
@@ -76,20 +81,14 @@ export function readParkAfter(
 	return first.options.milliseconds('parkAfter');
 }
 
-/**
- * Known by features: an n8n that hands the result of a sub-execution to the one that waits has a date
- * of its own for that wait; one that hands on more than the first output also knows when an execution
- * is terminal.
- *
- * @throws NodeOperationError that says what to do instead
- */
+/** @throws NodeOperationError that says what to do instead */
 function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 	const refuse = (message: string, advice: string): never => {
-		throw new n8n.NodeOperationError(context.getNode(), message, {
+		throw new NodeOperationError(context.getNode(), message, {
 			description: `Nothing is lost: the tasks continue at the gateway. ${advice}`,
 		});
 	};
-	if (n8n.WAIT_FOR_SUB_EXECUTION === undefined || context.getExecutionId() === undefined) {
+	if (!canWaitForSubExecution() || context.getExecutionId() === undefined) {
 		refuse(
 			"'Survive Restarts' requires n8n 2",
 			'Turn the option off, or submit in one workflow and collect with Image Task in a scheduled one.',
@@ -102,7 +101,7 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 			"Set 'On Timeout' to 'Error', or 'On Error' to 'Continue'.",
 		);
 	}
-	if (n8n.isTerminalExecutionStatus === undefined) {
+	if (!canForwardAllOutputs()) {
 		refuse(
 			"This version of n8n can't combine 'Survive Restarts' with a second output",
 			"Update n8n, or set 'On Timeout' to 'Error'.",
@@ -128,10 +127,10 @@ export async function suspend(
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;
-	let result: ExecuteWorkflowData;
+	let supervisor: Awaited<ReturnType<typeof startSubWorkflow>>;
 	try {
-		const supervisor = supervisorWorkflow(context, plan);
-		result = await startSubWorkflow(context, supervisor, toItems({ plan, entries }), true);
+		const workflow = supervisorWorkflow(context, plan);
+		supervisor = await startSubWorkflow(context, workflow, toItems({ plan, entries }), true);
 	} catch (error) {
 		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
 		if (isStopped || !context.continueOnFail()) {
@@ -141,22 +140,14 @@ export async function suspend(
 		const { items, open } = finishRun(context, failed, plan.end);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}
-	const [items, open] = result.data;
-	const output = toOutput ? [items ?? [], open ?? []] : [items ?? []];
+	const [items = [], open = []] = supervisor.outputs;
+	const output = toOutput ? [items, open] : [items];
 	// It has failed at once: Retry On Fail needs the input again.
-	if (!result.waitTill) return output;
-	// Without the first n8n replaces the links of what comes back, without the second it hands on only
-	// the first output.
-	context.setMetadata({
-		preserveSourceOverwrite: true,
-		...(toOutput ? { forwardAllOutputs: true } : {}),
-	});
-	// What comes back has no hints: n8n shows this one while the execution waits.
+	if (!supervisor.isSuspended) return output;
+	passOnResult(context, toOutput);
+	// The result has no hints: n8n shows this one while the execution is suspended.
 	const done = entries.map((entry) => entry.done?.items ?? []);
 	addHints(context, [describeRun(done, tally)], 'info');
-	// The result takes the place of the input. Where there is none (n8n's Retry of an execution that
-	// was stopped here), n8n would hand on the input as if it were images.
-	context.getExecuteData().data = { main: [[]] };
 	return output;
 }
 
