@@ -5,23 +5,23 @@ import { addHints, isTool } from './runContext';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { Tally } from './tally';
 
-/** What a run hands out, and what it did. */
+/** The result of a run. */
 export interface RunResult {
-	/** By input item. */
+	/** The output items of each input item. */
 	items: INodeExecutionData[][];
-	/** What is still open leaves by an output of its own. */
+	/** Items of the second output: tasks that are still open. */
 	open: INodeExecutionData[];
 	tally: Tally;
 }
 
-/** What the user wants done with all items of a run. It can be stored. */
+/** Options for the end of a run. A plain value, stored while the execution is suspended. */
 export interface RunEnd {
 	addSummary: boolean;
 }
 
 /**
- * The same items, of which no two have files of one name. By position and not in the order in which
- * the images arrived, so that the same run gives the same names.
+ * The same items with unique file names. They are assigned by position, not in the order in which images
+ * arrived, so that the same run gives the same names.
  *
  * @param items the output items of each input item
  */
@@ -32,18 +32,17 @@ export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecuti
 			if (item.binary === undefined) return item;
 			const files = Object.entries(item.binary).map(([field, data]) => {
 				const { fileName } = data;
-				if (fileName === undefined) return [field, data] as const;
-				return [field, { ...data, fileName: names.claim(fileName) }] as const;
+				return [field, { ...data, fileName: fileName && names.claim(fileName) }] as const;
 			});
 			return { ...item, binary: Object.fromEntries(files) };
 		}),
 	);
 }
 
-/** n8n 2.41 could no longer read executions of 300 files with 300 kB each. */
+/** The size from which a hint is shown: n8n 2.41 can't read executions with 300 files of 300 kB. */
 const MANY_MEGABYTES = 25;
 
-/** The size of the files that n8n keeps in the items themselves, in bytes. */
+/** The size of the files that are stored inside the items, in bytes. */
 function bytesInside(items: INodeExecutionData[][]): number {
 	const files = items.flatMap((list) => list.flatMap(({ binary = {} }) => Object.values(binary)));
 	const inside = files.filter(({ id }) => id === undefined);
@@ -52,11 +51,11 @@ function bytesInside(items: INodeExecutionData[][]): number {
 }
 
 /**
- * The last step of a run: no two files have one name, and the user is told what the run did. That is
- * a hint at the node's output, or a line in n8n's log where n8n shows no hint: for an agent's tool, in
- * a sub-execution, and in versions without hints.
+ * Finishes a run: file names become unique, and the user gets a hint with what the run did and cost. It
+ * is a line in n8n's log where n8n shows no hints: for an agent's tool, in a sub-execution, and in old
+ * versions.
  *
- * @param subExecutionOf the name of the user's node, where this is not it
+ * @param subExecutionOf the name of the user's node, if this is a sub-execution
  */
 export function finishRun(
 	context: IExecuteFunctions,
@@ -76,7 +75,7 @@ export function finishRun(
 			context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
 		}
 	};
-	// A dry run has done nothing.
+	// After a dry run all counts are 0.
 	const isWorthIt = Object.values(summary).some((count) => Number(count) > 0);
 	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
@@ -91,9 +90,8 @@ export function finishRun(
 }
 
 /**
- * The same items with the summary as `summary` on the last one that has not failed, else on the last
- * open one. A failed item may hold nothing but its error and `details`: where there is no other, it
- * is in there.
+ * The same items with `summary` on the last item that hasn't failed, or else on the last open one. If
+ * there is neither, it is in the `details` of the last failed item, which can have no other fields.
  */
 function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	const { items, open } = result;

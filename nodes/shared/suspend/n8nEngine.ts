@@ -20,10 +20,10 @@ export const canWaitForSubExecution = (): boolean => n8n.WAIT_FOR_SUB_EXECUTION 
 /** Whether an execution that is resumed can get more than the first output; known by a later feature. */
 export const canForwardAllOutputs = (): boolean => n8n.isTerminalExecutionStatus !== undefined;
 
-/** A node of a sub-workflow. Its place in the editor follows from its position in the list. */
+/** A node of a sub-workflow, whose place in the editor follows from the order of the nodes. */
 export type SubNode = Omit<INode, 'position'>;
 
-/** @param more fields of the node, such as how it treats errors */
+/** Creates a node of a sub-workflow. @param more further fields of the node, such as `onError` */
 export const subNode = (name: string, type: string, more: Partial<SubNode> = {}): SubNode => ({
 	id: name,
 	name,
@@ -37,7 +37,7 @@ export const subNode = (name: string, type: string, more: Partial<SubNode> = {})
 export const START = 'Start';
 
 /**
- * A sub-workflow, which begins with the first of its nodes. Its result is the output of the node that
+ * Creates a sub-workflow, which begins with the first of its nodes. Its result is the output of the node that
  * ran last.
  *
  * @param wires the nodes behind each output of a node, by its name
@@ -65,12 +65,19 @@ export function subWorkflow(
 	return { code: code as unknown as IExecuteWorkflowInfo['code'] };
 }
 
+/** A sub-execution that has ended, or is suspended. */
+export interface SubExecution {
+	executionId: string;
+	isSuspended: boolean;
+	/** The items of each output; those of the moment if it is suspended. */
+	outputs: INodeExecutionData[][];
+}
+
 /**
  * Starts a sub-workflow, and returns when it has ended or is suspended. If it is suspended, n8n
  * suspends this execution as well, once the node that called this has returned.
  *
  * @param resumesThis whether n8n resumes this execution when the other one has ended
- * @returns the items of each output, those of the moment if it is suspended
  * @throws whatever n8n throws, such as the error of its database
  */
 export async function startSubWorkflow(
@@ -78,7 +85,7 @@ export async function startSubWorkflow(
 	workflow: IExecuteWorkflowInfo,
 	items: INodeExecutionData[],
 	resumesThis: boolean,
-): Promise<{ executionId: string; isSuspended: boolean; outputs: INodeExecutionData[][] }> {
+): Promise<SubExecution> {
 	const { executionId, waitTill, data } = await context.executeWorkflow(
 		workflow,
 		items,
@@ -97,8 +104,8 @@ export async function startSubWorkflow(
 }
 
 /**
- * What n8n does with the result of a sub-execution, for the node that waits for it: n8n puts the result
- * in place of the node's input, and passes it on without running the node again.
+ * Prepares the node that waits for a suspended sub-execution: when that has ended, n8n puts its result in
+ * place of the node's input, and passes it on without running the node again.
  *
  * @param allOutputs whether each output of the result goes to the node's own; else only the first does
  */
@@ -112,7 +119,7 @@ export function passOnResult(context: IExecuteFunctions, allOutputs: boolean): v
 }
 
 /**
- * An item that is linked to no input item. When n8n passes on a result, it links each item to the
+ * The same item, linked to no input item. When n8n passes on a result, it links each item to the
  * input item at its own position; `$('Node').item` then fails for this one, with the reason.
  */
 export function withoutLink(item: INodeExecutionData, reason: string): INodeExecutionData {
@@ -121,9 +128,8 @@ export function withoutLink(item: INodeExecutionData, reason: string): INodeExec
 }
 
 /**
- * n8n resumes executions once a minute. One that is due within the next round is resumed in it, so an
- * earlier date gains nothing; by a later one n8n would set a timer of its own. Within this time the
- * execution and those that wait for it are stored.
+ * The time after which a suspended execution is due. n8n looks for due executions once a minute, so this
+ * one is resumed in n8n's next round. By then it is stored, and so are those that wait for it.
  */
 const SUSPEND_MS = 5000;
 
@@ -132,14 +138,14 @@ export async function suspendUntilNextRound(context: IExecuteFunctions): Promise
 	await context.putExecutionToWait(new Date(Date.now() + SUSPEND_MS));
 }
 
-/** Values that n8n stores with the execution: of the node that runs, or of all its nodes. */
+/** Values that n8n stores with the execution: those of the node that is running, or of all nodes. */
 export const notesOf = <T extends object>(context: IExecuteFunctions, scope: 'node' | 'flow'): T =>
 	context.getContext(scope) as T;
 
-/** An execution as n8n has stored it last. */
+/** An execution in n8n's database. */
 export interface StoredExecution {
 	isSuspended: boolean;
-	/** Name and text of the error with which it ended; undefined if it has not, or with a success. */
+	/** The name and text of the error that ended it; undefined if it has succeeded, or hasn't ended. */
 	error?: string;
 	/** The input of the node that runs next. */
 	nextInput: INodeExecutionData[];

@@ -12,31 +12,31 @@ import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Place } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import type { Client, SendOnce } from '../../../gateway/client/client';
-import { bound, isByteStream, peek, readBody, TooLargeError } from './responseBody';
+import { bound, peek, readBody, TooLargeError, type ByteStream } from './responseBody';
 import { plainHeaders, type OwnWays, type ResponseBody, type TransportOptions } from './http';
 
 const MB = 1024 * 1024;
 
-/** What the file of an image is to be called, without extension. */
+/** The name of an image's file, without extension. */
 export interface ImageName {
-	/** Where neither the user nor the address of the image suggests one. */
+	/** The name if neither the user nor the image's address suggests one. */
 	fallback: string;
-	/** By the user; safe as it is. */
+	/** The name that the user chose, already safe. */
 	chosen?: string;
 }
 
 /** An image to download. */
 export interface ImageSource {
-	/** As the gateway gave it; a relative one counts from the gateway's address. */
+	/** The address from the gateway, which may be relative to the gateway's own. */
 	url: string;
-	/** Refused beyond this, in MB. */
+	/** The size limit, in MB. */
 	maxMb: number;
 	name: ImageName;
-	/** Whether an edit starts from it; else it is a finished image, which is paid for. */
+	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
 }
 
-/** What a download needs of a run. */
+/** The parts of a run that a download uses. */
 interface Transport extends Pick<TransportOptions, 'address' | 'limits'> {
 	helpers: Helpers;
 	client: Client;
@@ -44,18 +44,18 @@ interface Transport extends Pick<TransportOptions, 'address' | 'limits'> {
 	slowHosts: Set<string>;
 }
 
-/** In milliseconds, for one image to edit: all items wait for it before anything is sent. */
+/** The longest download of a source image: all items wait for it before anything is sent. */
 const LONGEST_SOURCE_MS = 60_000;
 
 /** n8n's ways to download, and to read and store files. */
 export type Helpers = BinaryHelperFunctions & Pick<RequestHelperFunctions, 'httpRequest'>;
 
 /**
- * Downloads an image into n8n's binary store, as a stream and without any credential: the
- * address may lie on a foreign host.
+ * Downloads an image into n8n's binary data store, as a stream and without the key: its address may be
+ * on any host.
  *
  * @returns the binary data with its real MIME type, size and a safe file name
- * @throws GatewayError that holds the address, so that the image can still be fetched
+ * @throws GatewayError with the address, so that the user can still download the image
  */
 export async function downloadImage(
 	transport: Transport,
@@ -93,10 +93,10 @@ export async function downloadImage(
 	});
 }
 
-/** In characters: signed addresses are shorter. */
+/** The longest address in an error, in characters: signed addresses are shorter. */
 const LONGEST_ADDRESS = 4000;
 
-/** The address may lie on any host: its faults are not those of the gateway. */
+/** The server in errors: it is any host, not the gateway. */
 const HOST: Place = { name: 'its server', field: '' };
 
 function whatHappened(outcome: Outcome, maxMb: number): string {
@@ -111,14 +111,14 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 	return `its address returned ${found ?? "a file that isn't an image"} instead`;
 }
 
-/** What comes in place of an image, by how it begins. */
+/** What a response contains in place of an image, by its first characters. */
 const NO_IMAGE: Array<[start: RegExp, found: string]> = [
 	[/^$/, 'nothing'],
 	[/^\s*</, 'a web page'],
 	[/^\s*[{[]/, 'JSON'],
 ];
 
-/** What can be done about some of the faults. */
+/** Advice for some of the faults. */
 const ADVICE: Partial<Record<Fault, string>> = {
 	tooLarge: "Increase 'Max Download Size' in the options. ",
 	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
@@ -149,7 +149,7 @@ function createDownloader(transport: Transport, image: ImageSource): SendOnce {
 	};
 }
 
-/** In bytes. Every image is longer, and tells in fewer what it is. */
+/** Bytes that show what kind of image it is; every image is longer. */
 const FEWEST_BYTES = 64;
 
 /**
@@ -166,35 +166,36 @@ async function readImage(
 	const isError = statusCode < 200 || statusCode >= 300;
 	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
 	const isTooLarge = Number(length) > maxBytes;
-	if (isByteStream(body) && (isError || isTooLarge)) body.destroy();
+	const stream = body as ByteStream;
+	if (isError || isTooLarge) stream.destroy();
 	if (isError) return { text: '', json: undefined };
 	if (isTooLarge) return await Promise.reject(new TooLargeError('Content-Length'));
-	let source = isByteStream(body) ? body : await readBody(body, maxBytes);
-	let start = isByteStream(source) ? await peek(source) : source;
-	// A server that sends a byte at a time: what cannot be told by its beginning is read as a whole.
-	if (isByteStream(source) && start.length > 0 && start.length < FEWEST_BYTES) {
-		source = start = await readBody(source, maxBytes);
+	let source: unknown = stream;
+	let start = await peek(stream);
+	// A server may send a byte at a time: then the whole body is read.
+	if (start.length > 0 && start.length < FEWEST_BYTES) {
+		source = start = await readBody(stream, maxBytes);
 	}
 	const mimeType = detectImageType(start) ?? imageTypeIn(type);
 	if (mimeType === undefined || start.length === 0) {
-		if (isByteStream(source)) source.destroy();
+		stream.destroy();
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
 	}
-	if (isByteStream(source)) bound(source, maxBytes);
+	if (source === stream) bound(stream, maxBytes);
 	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen);
-	// A stream of Node.js, but for the type, which may not be imported.
+	// The helper also takes a stream, whose type can't be imported here.
 	const json = await helpers.prepareBinaryData(source as Buffer, fileName, mimeType);
 	return { text: '', json };
 }
 
-/** The image type that somebody names, if its form is that of one. */
-function imageTypeIn(given = ''): string | undefined {
-	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(given)?.[1]?.toLowerCase();
+/** The image type in a Content-Type header, if there is one. */
+function imageTypeIn(header = ''): string | undefined {
+	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(header)?.[1]?.toLowerCase();
 }
 
 /**
- * Stores an image that came inside a response. It is paid for, so anything is kept, but what a browser
- * would show as a web page, or run, gets the type of unknown bytes.
+ * Stores an image from inside a response. It was paid for, so bytes of any type are kept; a type that a
+ * browser would show as a web page, or run, becomes that of unknown bytes.
  */
 async function storeInline(
 	{ helpers }: Transport,

@@ -10,9 +10,8 @@ interface FilePart {
 type Part = [name: string, value: string | FilePart];
 
 /**
- * A form that n8n's HTTP helper streams with a Content-Length. It looks like the platform's
- * FormData, which is all that the helper asks for; a real one would have to hold every file in
- * memory. It serves one attempt.
+ * A form that n8n's HTTP helper streams with a Content-Length, for one attempt. It has the methods of
+ * FormData that the helper uses; a real FormData would need every file in memory.
  */
 class StreamedForm {
 	readonly [Symbol.toStringTag] = 'FormData';
@@ -32,17 +31,17 @@ class StreamedForm {
 	}
 }
 
-/** The body of a request could not be made: nothing was sent. */
+/** The body of a request couldn't be created: nothing was sent. */
 export class InvalidBodyError extends Error {
 	override name = 'InvalidBodyError';
 }
 
 /**
- * Makes the body of a multipart request (docs/protocol.md, "Endpoints"); anew for each attempt.
+ * Creates the body of a multipart request for one attempt (docs/protocol.md, "Endpoints").
  *
- * @returns `close` is to be called when the attempt is over: it closes the files that were not read
- *   to their end
- * @throws InvalidBodyError where a file can't be read: each is opened before anything is sent
+ * @returns `close` must be called when the attempt is over: it closes files that weren't read to their
+ *   end
+ * @throws InvalidBodyError if a file can't be read: each is opened before anything is sent
  */
 export async function multipart({
 	fields,
@@ -64,28 +63,28 @@ export async function multipart({
 }
 
 /**
- * Reads a file for the HTTP helper, which forgets it half-read when the connection fails: it would
- * stay open until chance collects it.
+ * Reads a file for the HTTP helper. The helper doesn't close a file when the connection fails, so it
+ * would stay open.
  */
 class FileReader implements AsyncIterableIterator<Uint8Array> {
 	private readonly chunks: AsyncIterator<Uint8Array>;
 
 	private closed = false;
 
-	/** Read before the request begins. */
+	/** The first piece, which is read before the request begins. */
 	private first?: IteratorResult<Uint8Array>;
 
 	constructor(file: AsyncIterable<Uint8Array>) {
 		this.chunks = file[Symbol.asyncIterator]();
 	}
 
-	/** Reads the first piece, which `next` then gives out. */
+	/** Reads the first piece, which `next` returns later. */
 	async open(): Promise<void> {
 		this.first = await this.chunks.next();
 	}
 
 	async next(): Promise<IteratorResult<Uint8Array>> {
-		// An end would look like a whole file, and leave a connection on which the rest is awaited.
+		// `done` would look like the end of the file, and the gateway would wait for the rest.
 		if (this.closed) return await Promise.reject(new Error('aborted'));
 		const { first } = this;
 		this.first = undefined;
