@@ -1,3 +1,4 @@
+import { MB } from '../../../gateway/util/megabyte';
 import type { RunEnd } from '../run/summary';
 import type { RunLimits } from '../transport/gatewayAddress';
 import type { ItemParameters, ValueReader } from './itemParameters';
@@ -5,8 +6,6 @@ import type { ItemParameters, ValueReader } from './itemParameters';
 /** 0 sets no limit; a pace at which a run would never end is none that anybody means. */
 const slowestPace = (perSecond: number): number | undefined =>
 	perSecond === 0 ? undefined : Math.max(0.01, perSecond);
-
-const MB = 1024 * 1024;
 
 /**
  * How long a response with inline images may be, in bytes: room for a few of the largest that the

@@ -1,68 +1,21 @@
-import type {
-	ICredentialDataDecryptedObject,
-	IDataObject,
-	IExecuteFunctions,
-	INode,
-} from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { createClient, type Client, type SendOnce } from '../../../gateway/client/client';
+import { createClient } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
 import { cleanApiKey } from '../../../gateway/protocol/auth';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { LruMap } from '../../../gateway/util/lruMap';
 import { escapeHtml } from '../../../gateway/util/text';
-import {
-	CREDENTIAL,
-	readAddress,
-	type GatewayAddress,
-	type RunLimits,
-} from '../transport/gatewayAddress';
-import type { Helpers } from '../transport/download';
-import { createSendOnce, type OwnWays } from '../transport/http';
+import { CREDENTIAL, readAddress, type RunLimits } from '../transport/gatewayAddress';
+import { createSendOnce, type TransportOverrides } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
-import { browserConsoleOf, type BrowserConsole } from './browserConsole';
+import { browserConsoleOf } from './browserConsole';
 
 /** A run of a node: what all its requests share. */
-export interface Run {
-	/** The node of the user, for its errors. */
-	node: INode;
-	/** Whether On Error is set to continue: a failed item is then an output item, and not the end. */
-	continuesOnFail: boolean;
-	/** n8n's ways to download, and to read and store files. */
-	helpers: Helpers;
-	address: GatewayAddress;
-	limits: RunLimits;
-	clock: Clock;
-	client: Client;
-	/** Sends a request once, past the rate limiter that the client uses. */
-	sendOnce: SendOnce;
-	/** Creates the same with other requests to end on a Stop, or another way to read the response. */
-	createSendOnce(own: OwnWays): SendOnce;
-	/** The requests in progress, which end when the user selects Stop. */
-	requests: Requests;
-	/** Limits how many files of all items are read at once. */
-	fileReads: Pick<RateLimiter, 'run'>;
-	/** Hosts that didn't send a source image in time, and get no more requests. */
-	slowHosts: Set<string>;
-	/** The run's counts and costs so far. */
-	tally: Tally;
-	/** Hints for the user, shown at the node's output. */
-	hints: Set<string>;
-	/** Whether an AI agent has called the node. */
-	isTool: boolean;
-	/** The console of the browser in which a person has started the node. */
-	browserConsole: BrowserConsole;
-	/** A promise that rejects when the user selects Stop. */
-	stopped: Promise<never>;
-	isStopped(): boolean;
-	/** Prevents further requests and waits; requests in progress may finish. */
-	halt(): void;
-	/** Ends the run: no timer or request is left. */
-	end(): void;
-}
+export type Run = Awaited<ReturnType<typeof openRun>>;
 
 /**
  * The rate limits found by the runs of this process, by account: a node that waits starts with the
@@ -143,11 +96,7 @@ function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObje
  *
  * @param needsKey false if only the public model list is requested
  */
-export async function openRun(
-	context: IExecuteFunctions,
-	limits: RunLimits,
-	needsKey = true,
-): Promise<Run> {
+export async function openRun(context: IExecuteFunctions, limits: RunLimits, needsKey = true) {
 	const credentials = await readCredential(context);
 	const address = readAddress(credentials, context.getNode(), needsKey);
 	const requests = new Requests();
@@ -182,6 +131,7 @@ export async function openRun(
 	const sendOnce = createSendOnce(transport);
 	return {
 		node: context.getNode(),
+		/** Whether On Error is set to continue: a failed item is then an output item, and not the end. */
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
 		address,
@@ -190,10 +140,13 @@ export async function openRun(
 		requests,
 		isTool: isTool(context),
 		browserConsole: browserConsoleOf(context, isTool(context)),
+		/** A promise that rejects when the user selects Stop. */
 		stopped,
 		isStopped: () => signal?.aborted === true,
+		/** Sends a request once, past the rate limiter that the client uses. */
 		sendOnce,
-		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
+		/** Creates the same with other requests to end on a Stop, or another way to read the response. */
+		createSendOnce: (own: TransportOverrides) => createSendOnce({ ...transport, ...own }),
 		client: createClient({
 			sendOnce,
 			limiter,
@@ -202,11 +155,15 @@ export async function openRun(
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),
 		}),
+		/** Limits how many files of all items are read at once. */
 		fileReads: new RateLimiter({ concurrency: MOST_OPEN, clock }),
-		slowHosts: new Set(),
+		/** Hosts that didn't send a source image in time, and get no more requests. */
+		slowHosts: new Set<string>(),
 		tally,
-		hints: new Set(),
+		hints: new Set<string>(),
+		/** Prevents further requests and waits; requests in progress may finish. */
 		halt,
+		/** Ends the run: no timer or request is left. */
 		end: () => {
 			halt();
 			const found = limiter.rateState();

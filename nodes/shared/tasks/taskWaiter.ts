@@ -215,8 +215,6 @@ export async function waitForTasks(
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const facts: Array<RequestFacts | undefined> = [];
-	/** Items whose wait is continued later. */
-	const continued = new Set<number>();
 	let waitForTask: WaitForTask | undefined;
 
 	const itemsOf = async (wait: TaskWait, itemIndex: number): Promise<INodeExecutionData[]> => {
@@ -230,9 +228,9 @@ export async function waitForTasks(
 		}
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
-		if (result.error === undefined || isKept) continued.add(itemIndex);
-		else if (toOutput) entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
-		else throw result.error;
+		if (result.error === undefined || isKept) return [];
+		if (!toOutput) throw result.error;
+		entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
 		return [];
 	};
 
@@ -256,11 +254,12 @@ export async function waitForTasks(
 		payments: { describeUnreturned: () => describeTasks(entries) },
 		knownOf: (itemIndex) => facts[itemIndex],
 	});
-	return entries.map(({ wait, done }, itemIndex) =>
-		done !== undefined || continued.has(itemIndex)
-			? { wait, done }
-			: { wait, done: { items: output[itemIndex] ?? [] } },
-	);
+	return entries.map(({ wait, done }, itemIndex) => {
+		const items = output[itemIndex] ?? [];
+		// A wait that has ended has output: images, or a failed item.
+		const isOpen = wait !== undefined && items.length === 0;
+		return done !== undefined || isOpen ? { wait, done } : { wait, done: { items } };
+	});
 }
 
 /** The number of open tasks: several items may have the same one. */

@@ -5,6 +5,7 @@ import type {
 	RequestHelperFunctions,
 } from 'n8n-workflow';
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
+import { MB } from '../../../gateway/util/megabyte';
 import { quote } from '../../../gateway/util/text';
 import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
 import { isGood, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
@@ -13,17 +14,12 @@ import { faultTexts, type Place } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import type { Client, SendOnce } from '../../../gateway/client/client';
 import { bound, peek, readBody, TooLargeError, type ByteStream } from './responseBody';
-import { plainHeaders, type OwnWays, type ResponseBody, type TransportOptions } from './http';
-
-const MB = 1024 * 1024;
-
-/** The name of an image's file, without extension. */
-export interface ImageName {
-	/** The name if neither the user nor the image's address suggests one. */
-	fallback: string;
-	/** The name that the user chose, already safe. */
-	chosen?: string;
-}
+import {
+	plainHeaders,
+	type TransportOverrides,
+	type ResponseBody,
+	type TransportOptions,
+} from './http';
 
 /** An image to download. */
 export interface ImageSource {
@@ -31,7 +27,11 @@ export interface ImageSource {
 	url: string;
 	/** The size limit, in MB. */
 	maxMb: number;
-	name: ImageName;
+	/**
+	 * The name of its file, without extension: that which the user chose, already safe; `fallback` is used
+	 * if its address suggests none either.
+	 */
+	name: { fallback: string; chosen?: string };
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
 }
@@ -40,7 +40,7 @@ export interface ImageSource {
 interface Transport extends Pick<TransportOptions, 'address' | 'limits'> {
 	helpers: Helpers;
 	client: Client;
-	createSendOnce: (own: OwnWays) => SendOnce;
+	createSendOnce: (own: TransportOverrides) => SendOnce;
 	slowHosts: Set<string>;
 }
 
@@ -63,7 +63,7 @@ export async function downloadImage(
 ): Promise<IBinaryData> {
 	const { url, isInput = false } = image;
 	const inline = readDataUrl(url);
-	if (inline !== undefined) return await storeInline(transport, inline, image.name);
+	if (inline !== undefined) return await storeInline(transport, inline, image);
 
 	const address = imageAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
@@ -200,7 +200,7 @@ function imageTypeIn(header = ''): string | undefined {
 async function storeInline(
 	{ helpers }: Transport,
 	{ mimeType: given, base64 }: DataUrl,
-	name: ImageName,
+	{ name }: ImageSource,
 ): Promise<IBinaryData> {
 	const bytes = Buffer.from(base64, 'base64');
 	if (bytes.length === 0) {

@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { isBelow } from '../../../gateway/protocol/url';
 import { isJsonObject, jsonText, parseJson } from '../../../gateway/util/json';
+import { MB } from '../../../gateway/util/megabyte';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
 import {
 	faultOf,
@@ -24,7 +25,7 @@ import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddres
 import { beginningOf, readBody, TooLargeError } from './responseBody';
 
 /** The longest response without inline images: JSON, and much less than this. */
-export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
+export const LARGEST_RESPONSE_BYTES = 64 * MB;
 /** Calls whose responses may contain inline images: their limit is that of the run. */
 const WITH_IMAGES: readonly Call[] = ['sync', 'submit', 'poll'];
 /** The model list is public, and images lie on any host. */
@@ -44,8 +45,8 @@ export interface TransportOptions {
 	read?: typeof readJson;
 }
 
-/** What requests may use in place of the run's own. */
-export type OwnWays = Partial<Pick<TransportOptions, 'requests' | 'read'>>;
+/** Transport options that some requests have in place of the run's. */
+export type TransportOverrides = Partial<Pick<TransportOptions, 'requests' | 'read'>>;
 
 export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 

@@ -47,61 +47,42 @@ export async function multipart({
 	fields,
 	files,
 }: FormBody): Promise<{ body: FormData; close: () => void }> {
-	const readers = files.map(({ open }) => new FileReader(open()));
-	const close = (): void => readers.forEach((reader) => reader.close());
-	const fileParts = files.map(({ name, fileName, mimeType, size }, index): Part => {
-		const stream = () => readers[index] as FileReader;
-		return [name, { name: fileName, type: mimeType, size, stream }];
-	});
-	try {
-		await Promise.all(readers.map(async (reader) => await reader.open()));
-	} catch {
+	const opened = await Promise.allSettled(files.map(async ({ open }) => await openFile(open())));
+	const ready = opened.flatMap((file) => (file.status === 'fulfilled' ? file.value : []));
+	const close = (): void => ready.forEach((file) => file.close());
+	if (ready.length < files.length) {
 		close();
 		return await Promise.reject(new InvalidBodyError());
 	}
+	const fileParts = files.map(({ name, fileName, mimeType, size }, index): Part => {
+		const stream = () => (ready[index] as OpenFile).bytes;
+		return [name, { name: fileName, type: mimeType, size, stream }];
+	});
 	return { body: new StreamedForm([...fields, ...fileParts]) as unknown as FormData, close };
 }
 
-/**
- * Reads a file for the HTTP helper. The helper doesn't close a file when the connection fails, so it
- * would stay open.
- */
-class FileReader implements AsyncIterableIterator<Uint8Array> {
-	private readonly chunks: AsyncIterator<Uint8Array>;
+/** A file for the HTTP helper, which doesn't close it when the connection fails. */
+interface OpenFile {
+	bytes: AsyncIterable<Uint8Array>;
+	close: () => void;
+}
 
-	private closed = false;
-
-	/** The first piece, which is read before the request begins. */
-	private first?: IteratorResult<Uint8Array>;
-
-	constructor(file: AsyncIterable<Uint8Array>) {
-		this.chunks = file[Symbol.asyncIterator]();
-	}
-
-	/** Reads the first piece, which `next` returns later. */
-	async open(): Promise<void> {
-		this.first = await this.chunks.next();
-	}
-
-	async next(): Promise<IteratorResult<Uint8Array>> {
-		// `done` would look like the end of the file, and the gateway would wait for the rest.
-		if (this.closed) return await Promise.reject(new Error('aborted'));
-		const { first } = this;
-		this.first = undefined;
-		return first ?? (await this.chunks.next());
-	}
-
-	async return(): Promise<IteratorResult<Uint8Array>> {
-		await this.chunks.return?.();
-		return { done: true, value: undefined };
-	}
-
-	close(): void {
-		this.closed = true;
-		this.return().catch(() => undefined);
-	}
-
-	[Symbol.asyncIterator](): this {
-		return this;
-	}
+/** Opens a file by reading its first piece. */
+async function openFile(file: AsyncIterable<Uint8Array>): Promise<OpenFile> {
+	const pieces = file[Symbol.asyncIterator]();
+	let isClosed = false;
+	const close = (): void => {
+		isClosed = true;
+		pieces.return?.().catch(() => undefined);
+	};
+	const first = await pieces.next();
+	const readPieces = async function* (): AsyncIterable<Uint8Array> {
+		for (let piece = first; ; piece = await pieces.next()) {
+			// A return would look like the end of the file, and the gateway would wait for the rest.
+			if (isClosed) throw new Error('aborted');
+			if (piece.done === true) return;
+			yield piece.value;
+		}
+	};
+	return { bytes: readPieces(), close };
 }
