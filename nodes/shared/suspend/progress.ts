@@ -24,16 +24,11 @@ interface Channel {
 const channels = new Map<string, Channel>();
 let opened = 0;
 
-/** Stores the tasks that a node submits. */
-export interface Progress {
-	/** @param item the output item of a task */
-	add(item: INodeExecutionData): void;
-	/** @param safe whether the node has returned all tasks; if not, they stay in n8n's list */
-	close(safe: boolean): Promise<void>;
-}
+/** The storage of the tasks that a node submits. */
+export type Progress = ReturnType<typeof openProgress>;
 
 /** Starts to store tasks. Errors are ignored: they must not prevent the node from submitting. */
-export function openProgress(context: IExecuteFunctions): Progress {
+export function openProgress(context: IExecuteFunctions) {
 	const key = `${context.getExecutionId()} ${(opened += 1)}`;
 	const channel: Channel = { tasks: [], ended: new AbortController(), safe: false };
 	let running: Promise<unknown> | undefined;
@@ -50,11 +45,13 @@ export function openProgress(context: IExecuteFunctions): Progress {
 	};
 
 	return {
-		add: (item) => {
+		/** @param item the output item of a task */
+		add: (item: INodeExecutionData): void => {
 			channel.tasks.push(item);
 			running ??= start();
 		},
-		close: async (safe) => {
+		/** @param safe whether the node has returned all tasks; if not, they stay in n8n's list */
+		close: async (safe: boolean): Promise<void> => {
 			channel.safe = safe;
 			channel.ended.abort();
 			await running;
