@@ -11,6 +11,7 @@ import { readLimits } from '../parameters/optionValues';
 import { isFailed, nodeError } from '../run/nodeErrors';
 import { openRun } from '../run/runContext';
 import { waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
+import * as engine from './n8nEngine';
 import { reportProgress } from './progress';
 import {
 	fromItems,
@@ -20,7 +21,6 @@ import {
 	withFailure,
 	type StoredWaits,
 } from './storedWaits';
-import * as engine from './n8nEngine';
 import { CHECKS, checkWorkflow, MOST_RESTARTS } from './subWorkflows';
 
 /** What Image Wait does in a sub-execution, by its hidden parameter "Role". */
@@ -90,8 +90,8 @@ async function startChecks(
 	notes: SupervisorNotes,
 	{ plan, entries }: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const given = toItems({ plan: { ...plan, supervisorId: context.getExecutionId() }, entries });
-	const started = await engine.startSubWorkflow(context, checkWorkflow(context, plan), given, true);
+	const items = toItems({ plan: { ...plan, supervisorId: context.getExecutionId() }, entries });
+	const started = await engine.startSubWorkflow(context, checkWorkflow(context, plan), items, true);
 	notes.checksId = started.executionId;
 	return [openItems(entries), [], []];
 }

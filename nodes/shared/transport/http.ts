@@ -65,12 +65,12 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const outcome = await requestAndRead(options, hop, signal);
+				const response = await requestAndRead(options, hop, signal);
 				const target = isImage
-					? downloadTarget(outcome.httpCode, outcome.headers.location, hop.url)
-					: redirectTarget(plan, outcome, hop.url, home);
+					? downloadTarget(response.httpCode, response.headers.location, hop.url)
+					: redirectTarget(plan, response, hop.url, home);
 				if (target === undefined || redirects >= mostRedirects) {
-					return withoutKeyIn(outcome, address);
+					return withoutKeyIn(response, address);
 				}
 				hop.url = target;
 			}
@@ -140,13 +140,15 @@ async function requestAndRead(
 	}
 }
 
-/** The same outcome without the key: some gateways quote the key that they refuse. */
-function withoutKeyIn(outcome: Outcome, { withoutKey, withoutCutKey }: GatewayAddress): Outcome {
-	if (outcome.kind === 'fault') return outcome;
-	const { text, json, headers } = outcome;
+/** The same response without the key: some gateways quote the key that they refuse. */
+function withoutKeyIn(
+	response: HttpResponse,
+	{ withoutKey, withoutCutKey }: GatewayAddress,
+): HttpResponse {
+	const { text, json, headers } = response;
 	const erased = withoutKey(text);
 	return {
-		...outcome,
+		...response,
 		headers: plainHeaders(headers, withoutKey),
 		// A text that isn't JSON may be JSON that was cut off.
 		text: json === undefined ? withoutCutKey(erased) : erased,
