@@ -1,4 +1,5 @@
 import type { JsonObject } from '../util/json';
+import { MB } from '../util/megabyte';
 import type { ModelRecord, ReferenceLimits } from '../protocol/models';
 import { suits } from '../protocol/models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
@@ -22,9 +23,6 @@ export interface Violation {
 	value: string;
 	allowed: string;
 }
-
-/** The protocol says "MB" and no more: the larger of the two counts, so that nothing fit is refused. */
-const MB = 1024 * 1024;
 
 /**
  * What a request asks of a model that the model does not offer (docs/protocol.md, "Model list"). What the

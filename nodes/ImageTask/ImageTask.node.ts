@@ -15,12 +15,7 @@ import { taskHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFieldsFor, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
-import {
-	imageBinaries,
-	readTarget,
-	shownImage,
-	type ImageTarget,
-} from '../shared/images/imageItems';
+import { imageBinaries, shownImage, type ImageTarget } from '../shared/images/imageItems';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -29,7 +24,7 @@ import type { RequestFacts } from '../shared/run/nodeErrors';
 import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
 import { queryTask } from '../shared/tasks/pollTask';
-import { knownFacts, readTaskReference, taskKey } from '../shared/tasks/taskReference';
+import { readTask, taskKey } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -76,24 +71,22 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 	const first = new ItemParameters(context, 0);
 	const run = await openRun(context, readLimits(first));
 	try {
-		const facts: RequestFacts[] = [];
-		/** Several items may name one task: it is queried once for all of them. */
+		const factsOf: RequestFacts[] = [];
+		/** States by task: several items may have the same task, which is queried once. */
 		const states = new Map<string, Promise<TaskState>>();
 		const taskIds = new Set<string>();
 		const items = await runItems(run, context.getInputData().length, {
-			knownOf: (itemIndex) => facts[itemIndex],
+			knownOf: (itemIndex) => factsOf[itemIndex],
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
-				const task = readTaskReference(item);
-				const target = readTarget(item);
-				const known = knownFacts(item);
-				facts[itemIndex] = known;
+				const { task, facts, target } = readTask(item);
+				factsOf[itemIndex] = facts;
 				taskIds.add(task.taskId);
 				return async () => {
 					const state =
 						states.get(taskKey(task)) ?? queryTask(run, task, (taskId) => taskIds.has(taskId));
 					states.set(taskKey(task), state);
-					return [await taskItem(run, await state, known, target)];
+					return [await taskItem(run, await state, facts, target)];
 				};
 			},
 		});
@@ -111,7 +104,7 @@ async function taskItem(
 	target: ImageTarget,
 ): Promise<INodeExecutionData> {
 	const error = taskError(state);
-	// That a task failed is a result; that a finished one has nothing to show is an error.
+	// A failed task is a result; a completed one without an image is an error.
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, status, group, images, response } = state;
 	const shown = group === 'success' ? images : [];
@@ -130,7 +123,7 @@ async function taskItem(
 				succeeded: group === 'success',
 				images: shown.map(shownImage),
 				error: error?.message,
-				// An agent pays for every word that it reads, and has read these already.
+				// For an agent, which pays for each word, the response would only repeat the rest.
 				response: run.isTool ? undefined : withoutInlineImages(response),
 			}) as IDataObject),
 		},

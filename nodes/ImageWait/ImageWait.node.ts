@@ -113,7 +113,7 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 	const known = new Set<string>();
 	const read = (itemIndex: number) => {
 		const wait = readWait(new ItemParameters(context, itemIndex));
-		// Several items may name one task: it was made, and paid for, once.
+		// Several items may have the same task, which was paid for once.
 		const key = taskKey(wait.task);
 		if (!known.has(key)) {
 			known.add(key);
@@ -137,8 +137,8 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 }
 
 /**
- * The outputs, as the editor and the engine work them out of the parameters. It is turned into text
- * and run elsewhere: it can use nothing from outside.
+ * The outputs of the node by its parameters. Its source code becomes an expression, evaluated by the
+ * editor and the engine, so it can't use anything from outside.
  */
 function outputsFor(parameters: { role?: string; options?: { onTimeout?: string } }) {
 	const { role = 'wait' } = parameters;

@@ -1,5 +1,6 @@
 import type { FormFile } from '../../gateway/protocol/requestPlan';
 import type { JsonObject } from '../../gateway/util/json';
+import { MB } from '../../gateway/util/megabyte';
 import { imagesFromFields, openFile } from '../shared/images/inputFiles';
 import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
@@ -18,7 +19,7 @@ export async function readImageBlocks(item: ItemParameters, run: Run): Promise<J
 	const images = imagesFromFields(item, run, given, 'Image Fields');
 	const uploads = images.map((image) => ({ ...image, part: '', imageOnly: true }));
 	const files = await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
-	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / 1024 ** 2;
+	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / MB;
 	if (sizeMb <= MOST_MB) return await Promise.all(files.map(blockOf));
 	throw item.error(
 		`The images in 'Image Fields' have ${sizeMb.toFixed(1)} MB; allowed: at most ${MOST_MB} MB`,

@@ -230,7 +230,7 @@ async function createItem(batch: Batch, item: PreparedItem): Promise<INodeExecut
 	}
 	const facts = paidFacts(paid, item.facts);
 	batch.knownFacts[itemIndex] = { model: facts.model, prompt: facts.prompt };
-	const submitted = paid.task && taskItem(paid.task, facts, target);
+	const submitted = paid.task && taskItem({ task: paid.task, facts, target });
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
 	const isOpen = paid.images === undefined && paid.task?.reason === undefined;

@@ -10,7 +10,7 @@ import { costOf } from '../run/tally';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
-/** What is known about the images of one item. */
+/** The facts about the images of one item. */
 export interface ImageFacts extends RequestFacts, Partial<TaskRef> {
 	/** Unix seconds. */
 	created?: number;
@@ -18,10 +18,10 @@ export interface ImageFacts extends RequestFacts, Partial<TaskRef> {
 }
 
 /**
- * What one image of a request costs. Shares differ by a millionth where the cost can't be divided
- * evenly, so that they add up to it.
+ * The cost of one image of a request. The costs of all images add up to that of the request, so they
+ * may differ by a millionth.
  *
- * @param index of the image among `count`
+ * @param index the position of the image among `count`
  */
 function costShare(cost: number | undefined, index: number, count: number): number | undefined {
 	if (cost === undefined) return undefined;
@@ -29,27 +29,27 @@ function costShare(cost: number | undefined, index: number, count: number): numb
 	return rounded(upTo(index + 1) - upTo(index));
 }
 
-/** Where the images of one item go. */
+/** The output settings of an item: where its images go. */
 export interface ImageTarget {
 	itemIndex: number;
 	download: boolean;
 	binaryPropertyName: string;
 	maxMb: number;
-	/** Fields of the input item that each output item gets, too. */
+	/** Fields of the input item that are copied to each output item. */
 	inputFields?: IDataObject;
-	/** How the files are called; undefined: as their addresses suggest. */
+	/** The option 'File Name'; undefined: names follow from the addresses. */
 	naming?: FileNaming;
 }
 
-/** How the files of an item are called. It can be stored with what is waited for. */
+/** The file names of an item. A plain value, stored while the execution is suspended. */
 interface FileNaming {
 	template: string;
-	/** When the item was read, in the time zone of the workflow. */
+	/** The date on which the item was read, in the time zone of the workflow. */
 	date: string;
 	time: string;
 }
 
-/** Reads where the images of an item go from its parameters. */
+/** Reads the output settings of an item from its parameters. */
 export function readTarget(item: ItemParameters): ImageTarget {
 	return {
 		itemIndex: item.itemIndex,
@@ -62,27 +62,20 @@ export function readTarget(item: ItemParameters): ImageTarget {
 }
 
 /**
- * Fields of an input item that are not handed on: `error`, which n8n takes for a failed item, and what
- * would tell of this node's request where that has none.
+ * Fields of an input item that aren't copied: `error`, which n8n takes for a failed item, and fields that
+ * would seem to be about this node's request.
  */
-const NOT_HANDED_ON = [
-	'error',
-	'parameters',
-	'estimatedCost',
-	'pricePerImage',
-	'taskId',
-	'taskType',
-];
+const NOT_COPIED = ['error', 'parameters', 'estimatedCost', 'pricePerImage', 'taskId', 'taskType'];
 
-/** The input item's fields, where they are wanted. */
+/** The option 'Include Input Fields'. */
 function readInputFields(item: ItemParameters): IDataObject | undefined {
 	if (!item.options.switch('includeInputFields', 'Include Input Fields', false)) return undefined;
 	const fields = Object.entries(item.input?.json ?? {});
-	const wanted = fields.filter(([name]) => !NOT_HANDED_ON.includes(name));
+	const wanted = fields.filter(([name]) => !NOT_COPIED.includes(name));
 	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
 }
 
-/** @throws NodeOperationError if an expression gives something that no field can be called */
+/** @throws NodeOperationError if an expression returns something other than a name */
 function readOutputField(item: ItemParameters): string {
 	const value = item.value('binaryPropertyName', 'data');
 	const isName = typeof value === 'string' || finiteNumber(value) !== undefined;
@@ -93,14 +86,14 @@ function readOutputField(item: ItemParameters): string {
 	);
 }
 
-/** Nobody types a longer one; what is behind it would be stored with every task. */
+/** The longest template, in characters: it is stored with every task. */
 const LONGEST_TEMPLATE = 1000;
 
 /**
- * The option "File Name" of an item.
+ * Reads the option 'File Name' of an item.
  *
- * @returns undefined where it is not set: then files are called as their addresses suggest
- * @throws NodeOperationError if it is no text
+ * @returns undefined if it isn't set
+ * @throws NodeOperationError if it isn't text
  */
 function readFileNaming(item: ItemParameters): FileNaming | undefined {
 	const fileName = item.options.value('fileName');
@@ -113,16 +106,15 @@ function readFileNaming(item: ItemParameters): FileNaming | undefined {
 	}
 	const template = String(fileName).slice(0, LONGEST_TEMPLATE);
 	if (template.trim() === '') return undefined;
-	// The form of Sweden sorts: 2027-01-31 23:59:59.
+	// The Swedish format: 2027-01-31 23:59:59.
 	const now = new Date(Date.now()).toLocaleString('sv-SE', { timeZone: item.timeZone });
 	const [date = '', time = ''] = now.replaceAll(':', '-').split(' ');
 	return { template, date, time };
 }
 
 /**
- * One item for each image, in the gateway's order; their estimated costs add up to that of the
- * request. Where the node goes on after errors, an image that cannot be downloaded does not take the
- * others with it.
+ * Creates an item for each image, in the gateway's order. If On Error is set to continue, an image that
+ * can't be downloaded becomes a failed item, and the others are kept.
  */
 export async function imageItems(
 	run: Run,
@@ -165,7 +157,7 @@ export async function imageItems(
 	return await Promise.all(images.map(itemOf));
 }
 
-/** An image as it stands in JSON, where megabytes of Base64 help neither a person nor an agent. */
+/** An image in an item's JSON: its address, or a note in place of megabytes of Base64. */
 export function shownImage({ url }: ImageResult): { url?: string; note?: string } {
 	if (!isInline({ url })) return { url };
 	return {
@@ -174,9 +166,8 @@ export function shownImage({ url }: ImageResult): { url?: string; note?: string 
 }
 
 /**
- * Gets the file of each image, where one is wanted. An agent's tool result holds no binary data: it
- * gets the address. An image without an address is kept all the same: it is paid for, and nothing else
- * leads to it.
+ * Creates the download of an item's images. There is none with 'Download' off, or for an agent, to which
+ * n8n passes no binary data. An inline image is always stored: it was paid for, and has no address.
  */
 function fileGetter(
 	run: Run,
@@ -193,10 +184,7 @@ function fileGetter(
 	};
 }
 
-/**
- * All images of an item as its binary data: the first under the chosen name, the others with a
- * number behind it.
- */
+/** All images of an item as its binary data: the first in the chosen field, the others with a number. */
 export async function imageBinaries(
 	run: Run,
 	images: ImageResult[],

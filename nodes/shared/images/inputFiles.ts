@@ -12,28 +12,28 @@ import type { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 import type { ByteStream } from '../transport/responseBody';
 
-/** A file of n8n that becomes a part of a request. */
+/** A binary file of an item that is sent as part of a request. */
 export interface Upload {
-	/** As `binaryFrom` gives it. */
+	/** The binary data, from `binaryFrom`. */
 	binary: unknown;
-	/** As the user calls it, for an error. */
+	/** The name of the file in errors. */
 	label: string;
-	/** Name of the part in a form. */
+	/** The name of its part in the form. */
 	part: string;
-	/** Whether only an image will do. */
+	/** Whether it must be an image. */
 	imageOnly: boolean;
 }
 
-/** What a parameter names: a field of the item, or by an expression the binary data itself. */
+/** A file in a parameter: the name of a binary field, or binary data from an expression. */
 export type FileRef = string | JsonObject;
 
-/** An image that a parameter names. */
+/** An image from a parameter. */
 export type Image = Pick<Upload, 'binary' | 'label'>;
 
 /**
- * The files that a parameter names: one, several separated by commas, or a list.
+ * Reads the files in a parameter: one, several separated by commas, or a list.
  *
- * @throws NodeOperationError if it names none
+ * @throws NodeOperationError if there is none
  */
 export function readFileRefs(item: ItemParameters, given: unknown, label: string): FileRef[] {
 	const files = [given].flat().flatMap((entry): FileRef[] => {
@@ -42,7 +42,7 @@ export function readFileRefs(item: ItemParameters, given: unknown, label: string
 		const fields = file.split(',').map((field) => field.trim());
 		return fields.filter((field) => field !== '');
 	});
-	// Nothing but commas, as an expression may leave them.
+	// An expression may leave nothing but commas.
 	if (files.length === 0) {
 		throw item.error(
 			`'${label}' is empty`,
@@ -52,7 +52,7 @@ export function readFileRefs(item: ItemParameters, given: unknown, label: string
 	return files;
 }
 
-/** The images that a parameter names; in place of a field that isn't there, the item's only one. */
+/** The images in a parameter. If its only field doesn't exist, the item's only image is used. */
 export function imagesFromFields(
 	item: ItemParameters,
 	{ hints }: Run,
@@ -75,33 +75,32 @@ export function imagesFromFields(
 const isImage = (file: unknown): boolean =>
 	isJsonObject(file) && nonEmptyString(file.mimeType)?.startsWith('image/') === true;
 
-/** The name of the binary field with the item's only image: n8n makes field names of labels. */
+/** The binary field of the item's only image. Users don't know its name if n8n made it from a label. */
 function onlyImage({ input }: ItemParameters): string | undefined {
 	const files = Object.entries(input?.binary ?? {});
 	const [only, ...others] = files.filter(([, file]: [string, unknown]) => isImage(file));
 	return others.length === 0 ? only?.[0] : undefined;
 }
 
-/** What a parameter names; undefined where it is empty. */
+/** The file in a parameter; undefined if it is empty. */
 export function fileNamedBy(value: unknown): FileRef | undefined {
 	if (isJsonObject(value)) return value;
 	return typeof value === 'number' ? String(value) : nonEmptyString(value)?.trim();
 }
 
-/** What errors call a file. */
+/** The name of a file in errors. */
 export const labelOf = (file: FileRef, parameter: string): string =>
 	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
 /**
- * The file that a parameter means: a field of the item by its name, or, by an expression, the binary
- * data itself, as n8n's own nodes allow.
+ * The binary data of a file in a parameter. n8n's own nodes also accept binary data from an expression.
  *
  * @throws NodeOperationError if there is no such file
  */
 export function binaryFrom(item: ItemParameters, value: FileRef): unknown {
 	if (typeof value === 'string') return item.file(value);
 	if (nonEmptyString(value.id) !== undefined || typeof value.data === 'string') return value;
-	// `$binary` gives everything of a file but its bytes, where they lie in memory.
+	// `$binary` has all fields of a file except its bytes, if they are in memory.
 	const files = Object.values(item.input?.binary ?? {});
 	const known = Object.entries(value);
 	const own = files.find((file) =>
@@ -115,12 +114,11 @@ export function binaryFrom(item: ItemParameters, value: FileRef): unknown {
 }
 
 /**
- * A file of n8n's binary store as a part of a form, with its real MIME type: gateways refuse
- * `application/octet-stream`, and n8n does not always know better. It is streamed from the disk
- * where it lies there. Other nodes say what a file is called and of what type it is: nothing of it
- * is taken over that could begin a header of its own.
+ * Opens a binary file as a part of a form. Its MIME type is detected, because gateways reject
+ * `application/octet-stream`, which n8n often has. Its bytes are streamed from n8n's binary data store.
+ * Its name and type come from other nodes: characters that could begin another header are removed.
  *
- * @throws NodeOperationError if it is empty, or no image where there must be one
+ * @throws NodeOperationError if it is empty, or isn't an image although it must be one
  */
 export async function openFile(
 	item: ItemParameters,
@@ -156,18 +154,18 @@ export async function openFile(
 	return { name: part, fileName, mimeType, size, digest, open };
 }
 
-/** What a file is that is no image, though its type may say so. */
+/** The content of a file that isn't an image, for the error. Its type may say that it is one. */
 function whatIsIn(start: Uint8Array, mimeType: string): string {
 	if (!mimeType.startsWith('image/')) return `of the type ${mimeType}`;
-	// Control characters, but for tabs and line ends, stand in no text.
+	// Text has no control characters other than tabs and line ends.
 	const isText = !start.some((byte) => byte < 9 || (byte > 13 && byte < 32));
 	return isText ? 'and contains text' : `and contains no data of the type ${mimeType}`;
 }
 
-/** More than any file system allows. */
+/** The longest file name, in characters: more than any file system allows. */
 const LONGEST_FILE_NAME = 500;
 
-/** The file's own name where it has one, with an extension that fits what it is. */
+/** The name of a file in the request, with the extension of its real type. */
 function fileNameFor(given: string, mimeType: string): string {
 	const stem = safeFileStem(given.replace(/\.[A-Za-z0-9]{1,5}$/, '')) || 'image';
 	const extension = mimeType.startsWith('image/')
@@ -176,7 +174,7 @@ function fileNameFor(given: string, mimeType: string): string {
 	return `${stem}.${extension}`;
 }
 
-/** How a file begins, and its SHA-256 in hexadecimal digits, which tells it from every other one. */
+/** Reads a file: its first bytes, and its SHA-256, by which the same request is recognized. */
 async function inspect(
 	{ fileReads }: Run,
 	open: () => AsyncIterable<Uint8Array>,

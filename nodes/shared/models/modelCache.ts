@@ -18,21 +18,22 @@ import { Requests } from '../transport/inFlight';
 import { CREDENTIAL, readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce } from '../transport/http';
 
-/** A listing that is slower is done without. */
+/** After this, a run continues without the model list. */
 const RUN_TIMEOUT_MS = 10_000;
-/** Long enough for a slow listing, short enough for a person who waits for a drop-down. */
+/** After this, the editor shows an error in place of the drop-down list. */
 const EDITOR_TIMEOUT_MS = 15_000;
 
 const cache = new TtlCache<HttpResponse>(() => performance.now());
 
 /**
- * The response to a listing request, kept by its full address, format and account for as long as it
- * says (docs/protocol.md, "Model list": a change is visible within 60 s): a batch, and all nodes of this process,
- * ask once. By account, because the rate limits are those of the account that asks.
+ * The response to a request for the model list, cached for as long as it allows (docs/protocol.md,
+ * "Model list"), so that all items, and all nodes of this process, send one request. The cache is by
+ * address, format and account, because each account has its own rate limit.
  *
- * @param asker shares its requests that are under way with nobody: others may wait longer, or be stopped
- * @returns the cache's own: what is handed on of it must be a copy
- * @throws GatewayError where there is no good response; that is not kept
+ * @param asker the run that sends the request, or a new object. A request in progress isn't shared with
+ *   other runs, which may have longer timeouts
+ * @returns the cached response, which must not be changed
+ * @throws GatewayError if there is no good response; it isn't cached
  */
 async function cachedListing(
 	plan: RequestPlan,
@@ -52,62 +53,67 @@ async function cachedListing(
 	return await cache.get(key, load, asker);
 }
 
-const asksForText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
+const wantsText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
 
-/** Whether a response is what was asked for: not an error that is sent with status 200. */
+/** Whether a response with status 200 is a model list, and not an error. */
 function isListing(plan: RequestPlan, { json, text }: HttpResponse): boolean {
 	if (saysFailure(json)) return false;
-	return asksForText(plan) ? isCommented(text) : holdsModels(plan, json);
+	return wantsText(plan) ? isCommented(text) : holdsModels(plan, json);
 }
 
 const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
-/** A listing request of a running workflow, again where a fault may pass. @throws GatewayError */
+/** Requests the model list, or one model, with retries. @throws GatewayError */
 export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
-	// JSONC is as good as JSON, where that is asked for; half a document of JSON is asked for again.
+	// JSONC counts as a good response if it was requested. Otherwise an incomplete document is retried.
 	const sendOnce: SendOnce = async (...request) => {
 		const outcome = await run.sendOnce(...request);
-		const isText = asksForText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
+		const isText = wantsText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
 		return isText ? { ...outcome, json: outcome.json ?? {} } : outcome;
 	};
 	return await cachedListing(plan, run, async () => await run.client.request(plan, { sendOnce }));
 }
 
 /**
- * The models for a run that can do without them: asked for once and not for long. Not in turn with
- * the other requests: a 429 of the listing must not hold them back.
+ * Requests the models for a run that also works without them: one attempt with a short timeout, past the
+ * rate limiter, because a 429 of the public list says nothing about the other requests.
  *
  * @throws GatewayError
  */
 export async function requestModels(run: Run): Promise<ModelRecord[]> {
-	const plan = planModelList();
 	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
-	const response = await cachedListing(plan, run, async () => {
-		// Rejects if the run has ended meanwhile.
+	return await requestOnce(run, async (plan) => {
+		// This rejects if the run has ended.
 		await run.clock.sleep(0);
-		return { outcome: await run.sendOnce(plan, timeoutMs), attempts: 1 };
+		return await run.sendOnce(plan, timeoutMs);
 	});
-	return readModelList(response.json);
+}
+
+/** Requests the models, in one attempt. */
+async function requestOnce(
+	asker: { address: GatewayAddress },
+	sendOnce: SendOnce,
+): Promise<ModelRecord[]> {
+	const plan = planModelList();
+	const send = async () => ({ outcome: await sendOnce(plan), attempts: 1 });
+	return readModelList((await cachedListing(plan, asker, send)).json);
 }
 
 /**
- * The models that the gateway publishes, for the editor.
+ * Requests the models for the editor.
  *
- * @throws NodeOperationError that says how to go on without the list
+ * @throws NodeOperationError that also says how to use the node without the list
  */
 export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
 	const credentials = await context.getCredentials(CREDENTIAL);
 	const address = readAddress(credentials, context.getNode(), false);
 	const limits = { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS };
 	const sendOnce = createSendOnce({ context, address, limits, requests: new Requests() });
-	const plan = planModelList();
-	const send = async () => ({ outcome: await sendOnce(plan), attempts: 1 });
-	const response = await cachedListing(plan, { address }, send).catch((error: unknown) => {
+	return await requestOnce({ address }, sendOnce).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		throw new NodeOperationError(context.getNode(), message, {
 			description:
 				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});
 	});
-	return readModelList(response.json);
 }

@@ -12,54 +12,52 @@ import { withoutUndefined } from '../../../gateway/util/json';
 import { requestModels } from './modelCache';
 import type { Run } from '../run/runContext';
 
-/** What a node asks for one item: a generation, or an edit with its files. */
+/** The image request of an item: a generation, or an edit with its files. */
 export interface ImageRequest extends GenerationRequest, Partial<Pick<EditRequest, 'files'>> {
-	/** How many images there are to edit. */
+	/** The number of images to edit. */
 	imageCount?: number;
 }
 
-/** What a request will cost, or why that is unknown. */
+/** The estimated cost of a request, or why it is unknown. */
 export interface Estimate {
-	/** For as many images as it asks for; undefined where no fixed price is published. */
+	/** The cost of all requested images; undefined if the model has no fixed price. */
 	estimatedCost?: number;
-	/** Where the model is priced by the image. */
+	/** The price of an image, if the model has one. */
 	pricePerImage?: number;
-	/** Why there is no estimate, as a sentence. */
+	/** The reason if there is no estimate, as a sentence. */
 	noEstimate?: string;
 }
 
-/** A request after it was held against what the gateway publishes of its model. */
+/** A request that was checked against the published model. */
 export interface Checked<R extends ImageRequest> extends Estimate {
-	/** The same request with the types that the model publishes. */
+	/** The same request, with parameters of the published types. */
 	request: R;
-	/** What the model does not take, one sentence each. */
+	/** What the model doesn't support, one sentence each. */
 	violations: string[];
 }
 
-/** What the listing says of a model name. */
+/** The result of looking up a model name in the model list. */
 interface Listed {
 	record?: ModelRecord;
-	/** The model has no other task than to make videos; also one whose name is only spelled another way. */
+	/** The name of a model that only generates videos, also if the given name is spelled differently. */
 	video?: string;
-	/** The nearest names, as a question, where the model is not listed; may be empty. */
+	/** A question with similar names, if the model isn't listed; may be empty. */
 	suggestion: string;
 }
 
 /**
- * Holds requests against the listing, which is asked for once in a run.
- *
- * The run never depends on the listing: where it cannot be had, or does not name the model, the
- * request goes out as it is, with a hint.
+ * Checks requests against the model list, which is requested once in a run. If there is no list, or the
+ * model isn't in it, the request is sent unchecked, with a hint.
  */
 export class Checker {
 	private listing?: Promise<ModelRecord[] | undefined>;
 
 	private noListing = "The gateway doesn't list this model.";
 
-	/** By model name: thousands of items may name one. */
+	/** Results by model name: thousands of items may have the same model. */
 	private readonly listed = new Map<string, Listed>();
 
-	/** Models and their parameters that have been looked at for a hint. */
+	/** Parameters of models that were checked for spelling. */
 	private readonly namesSeen = new Set<string>();
 
 	constructor(
@@ -67,7 +65,7 @@ export class Checker {
 		private readonly taskType: TaskType,
 	) {}
 
-	/** @throws GatewayError if the model makes videos */
+	/** @throws GatewayError if the model generates videos */
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
 		this.listing ??= this.load();
 		const models = await this.listing;
@@ -98,14 +96,14 @@ export class Checker {
 		const facts = { taskType, asynchronous, parameters, images, imageCount };
 		const violations = checkRequest(record, facts);
 		return {
-			// The very same where nothing changes.
+			// The same object if nothing has changed.
 			request: isSame ? request : { ...request, modelParameters },
 			violations: violations.map(inWords),
 			...estimateOf(record, parameters.n),
 		};
 	}
 
-	/** A name that the gateway doesn't know is ignored by most, and the image charged all the same. */
+	/** Adds a hint for a misspelled parameter: most gateways ignore it, and charge for the image. */
 	private hintMisspelled({ model, parameters }: ModelRecord, given: string[]): void {
 		const published = Object.keys(parameters);
 		for (const name of given) {
@@ -121,10 +119,7 @@ export class Checker {
 		}
 	}
 
-	/**
-	 * The error of a request, which also names the nearest models where the gateway refused it and
-	 * does not publish its model.
-	 */
+	/** The error of a rejected request, with similar model names if its model isn't listed. */
 	async explain(error: unknown, model: string): Promise<unknown> {
 		if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
 		const { httpCode = 0, description } = error.problem;
@@ -169,7 +164,7 @@ export class Checker {
 	}
 }
 
-/** What a request for a listed model will cost. @param n how many images it asks for */
+/** The estimated cost of a request for a listed model. @param n the number of requested images */
 function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
 	const count = Number(n ?? 1);
 	const estimatedCost = estimateCost(billing, count >= 1 && count < Infinity ? count : 1);
@@ -177,13 +172,13 @@ function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
 	return { noEstimate: 'The model list has no fixed price for each image or request.' };
 }
 
-/** The first names of a run get suggestions: thousands of items may each name another. */
+/** The most names of a run that get suggestions: thousands of items may have different ones. */
 const MOST_SUGGESTIONS = 100;
 
-/** No model has a longer name. */
+/** The longest model name, in characters. */
 const LONGEST_NAME = 200;
 
-/** A name without what people spell in different ways: case, blanks, hyphens and underscores. */
+/** A name without what is often spelled differently: case, spaces, hyphens and underscores. */
 const plainName = (name: string): string =>
 	name
 		.slice(0, LONGEST_NAME)

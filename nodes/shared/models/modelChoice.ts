@@ -18,9 +18,9 @@ import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './modelCache';
 
 /**
- * The search behind the model list of a node: what suits its task, by name, mode or note.
+ * Creates the search in a node's list of models, by name and note.
  *
- * @param mode undefined: all models, videos too
+ * @param mode the mode that models must have; undefined: all models, including those for videos
  */
 export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 	return async function searchModels(
@@ -37,7 +37,7 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
 	};
 }
 
-/** What a mode is called in the list; one that is not known is shown as it is. */
+/** The names of modes in the list; an unknown mode is shown unchanged. */
 const MODES = new Map([
 	['text_to_image', 'generates'],
 	['image_edit', 'edits'],
@@ -45,15 +45,15 @@ const MODES = new Map([
 	['image_to_video', 'video from images'],
 ]);
 
-/** What a model is called that can be called in one way only. */
+/** The label of a model that supports only one kind of request. */
 const ONLY = new Map([
 	['async', 'asynchronous only'],
 	['sync', 'synchronous only'],
 ]);
 
 /**
- * The name with what helps to choose, the rarest first: the editor cuts off long names. What every
- * model of the list does is not repeated.
+ * A model in the list, with notes after its name. The rarest note comes first, because the editor cuts
+ * off long names. The mode that all models of the list have isn't mentioned.
  */
 function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItems {
 	const { model, billing, modes = [], generationModes = [] } = record;
@@ -68,13 +68,13 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 const BY_NAME = "use 'Parameters by Name' in the options.";
 
 /**
- * The form of the chosen model: one field for each of its parameters (docs/protocol.md, "Model list").
+ * The form of the selected model: one field for each of its parameters (docs/protocol.md, "Model list").
  *
- * The editor replaces the form that a node holds by what comes from here, and deletes the values of
- * fields that are gone. So a model that is not in the listing (closed for an hour, or an example on
- * another gateway) keeps its form, and so does every model where the listing cannot be had: looking
- * into a node must change nothing, for what has changed is executed again, and paid for. When the user
- * chooses another model, the editor has emptied the form before it asks.
+ * The editor replaces the node's form by the returned one, and deletes the values of missing fields. So
+ * the form stays unchanged if the model isn't in the list (disabled for an hour, or in an example for
+ * another gateway), or there is no list: opening a node must not change it, because n8n executes a
+ * changed node again, which is charged. If the user selects another model, the editor first clears the
+ * form.
  */
 export async function getModelParameters(
 	this: ILoadOptionsFunctions,
@@ -85,28 +85,22 @@ export async function getModelParameters(
 	if (!chosen) {
 		return { fields: [], emptyFieldsNotice: 'Choose a model to see its parameters.' };
 	}
+	const unchanged = (emptyFieldsNotice: string): ResourceMapperFields => ({
+		fields: currentFields(this.getCurrentNodeParameter('modelParameters')),
+		emptyFieldsNotice,
+	});
 	let models: ModelRecord[];
 	try {
 		models = await loadModels(this);
 	} catch (error) {
-		// Where this throws, the editor takes the whole form away and says nothing.
-		return {
-			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
-			emptyFieldsNotice: `${problemOf(error).message}. Without the model list, ${BY_NAME}`,
-		};
+		// If this throws, the editor removes the whole form without a message.
+		return unchanged(`${problemOf(error).message}. Without the model list, ${BY_NAME}`);
 	}
 	const record = models.find(({ model }) => model === chosen);
 	if (record === undefined) {
 		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
-		const notice = [
-			'The gateway lists no model with this name.',
-			didYouMean(chosen, names),
-			`Instead, ${BY_NAME}`,
-		];
-		return {
-			fields: heldFields(this.getCurrentNodeParameter('modelParameters')),
-			emptyFieldsNotice: notice.filter((text) => text !== '').join(' '),
-		};
+		const advice = `${didYouMean(chosen, names)} Instead, ${BY_NAME}`.trim();
+		return unchanged(`The gateway lists no model with this name. ${advice}`);
 	}
 	if (makesVideos(record)) {
 		const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
@@ -121,8 +115,8 @@ export async function getModelParameters(
 	};
 }
 
-/** The fields that the node holds already. */
-function heldFields(modelParameters: unknown): ResourceMapperField[] {
+/** The fields of the form as the node has it now. */
+function currentFields(modelParameters: unknown): ResourceMapperField[] {
 	const schema = isJsonObject(modelParameters) ? modelParameters.schema : undefined;
 	if (!Array.isArray(schema)) return [];
 	const fields = schema.filter((field) => isJsonObject(field) && typeof field.id === 'string');
@@ -138,10 +132,10 @@ function asField(name: string, values: AllowedValue[]): ResourceMapperField {
 	return { ...field, type: 'options', options };
 }
 
-/** Ratios of larger numbers, such as 455:256, help nobody. */
+/** The largest number in a ratio that is shown: 455:256, say, isn't helpful. */
 const LARGEST_OF_RATIO = 21;
 
-/** A published value as it is, a size in pixels with its shape: "1024x1536 (2:3, portrait)". */
+/** The name of a published value; that of a size shows its shape: "1024x1536 (2:3, portrait)". */
 function valueName(value: AllowedValue): string {
 	const [, wide, high] = /^(\d{1,5})[x*×](\d{1,5})$/i.exec(String(value)) ?? [];
 	const [width, height] = [Number(wide), Number(high)];

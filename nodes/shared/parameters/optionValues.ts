@@ -1,3 +1,4 @@
+import { MB } from '../../../gateway/util/megabyte';
 import type { RunEnd } from '../run/summary';
 import type { RunLimits } from '../transport/gatewayAddress';
 import type { ItemParameters, ValueReader } from './itemParameters';
@@ -5,8 +6,6 @@ import type { ItemParameters, ValueReader } from './itemParameters';
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */
 const atLeastSlow = (perSecond: number): number | undefined =>
 	perSecond === 0 ? undefined : Math.max(0.01, perSecond);
-
-const MB = 1024 * 1024;
 
 /**
  * The maximum size of a response, in bytes: room for a few Base64 images of the maximum download

@@ -24,8 +24,8 @@ import {
 } from './payment';
 
 /**
- * Parameters and options that say how a result is checked, waited for and output. All others shape the
- * request; one that is missing here is taken to shape it, too.
+ * Parameters and options for how a result is checked, waited for and output. All others are part of the
+ * request, including any that is missing here.
  */
 // prettier-ignore
 export const NOT_OF_THE_REQUEST = new Set([
@@ -34,7 +34,7 @@ export const NOT_OF_THE_REQUEST = new Set([
 	'parkAfter', 'pollInterval', 'requestsPerSecond', 'simplify', 'surviveRestarts', 'timeout',
 ]);
 
-/** When an earlier payment is for a request: if it has the same key, the first of these that fits. */
+/** Keys by which an earlier payment is found for a request; the first one that matches decides. */
 const SAME_REQUEST: Array<(request: PaidRequest) => string> = [
 	({ itemIndex, fingerprint }) => `${itemIndex} ${fingerprint}`,
 	({ executionId, runIndex, itemIndex }) => `${executionId} ${runIndex} ${itemIndex}`,
@@ -42,23 +42,23 @@ const SAME_REQUEST: Array<(request: PaidRequest) => string> = [
 	({ fingerprint }) => fingerprint,
 ];
 
-/** Payments that runs of this process hold: an agent may make the same tool call twice at once. */
+/** Payments used by a run in progress: an agent may make the same tool call twice at once. */
 const inUse = new WeakSet<Payment>();
 
 /**
- * The payments of a node, kept over the tries of Retry On Fail and n8n's Retry of a failed execution.
- * What an earlier payment has brought is used again by
+ * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
+ * execution. The result of an earlier payment is used again by
  *
  * 1. the item that sends the same request;
  * 2. the item of the same run (execution, run index), whatever it sends now;
- * 3. the item that makes its request from the same parameters, input and files: its prompt may hold
- *    the time of day or a random seed;
+ * 3. the item that creates its request from the same parameters, input and files: its prompt may
+ *    contain the time of day or a random seed;
  * 4. another item that sends the same request, if the payment's own item now sends another one.
  *
- * A request is its account (the credential's ID and address) and what is sent, apart from how the
- * result is waited for. In the same execution a payment that failed, or whose outcome is unknown, stays
- * so; in another one a person has looked, and the request is sent again. A tool call that succeeded is
- * forgotten: who calls again wants another image.
+ * The same request means the same account (the credential's ID and address) and the same content, apart
+ * from how the result is waited for. In the same execution, a failed task or an unknown outcome isn't
+ * paid for again; in another one a person has looked, and the request is sent again. The payment of a
+ * tool call that succeeded is removed: the next call is meant to create another image.
  */
 export class PaidRequests implements PaymentRecord {
 	private readonly isTool: boolean;
@@ -67,17 +67,17 @@ export class PaidRequests implements PaymentRecord {
 
 	private readonly payments: Payment[];
 
-	/** Payments of earlier tries of this run, by item; none for a tool, whose calls share a place. */
+	/** Payments of earlier tries of this run, by item; none for a tool, all of whose calls are item 0. */
 	private readonly ofEarlierTries: Map<number, Payment>;
 
 	private readonly parameters: string;
 
 	private readonly expected = new Map<number, PaidRequest>();
 
-	/** What this try has paid for or uses again, by item. */
-	private readonly held = new Map<number, Payment>();
+	/** Payments that this try has made or uses again, by item. */
+	private readonly used = new Map<number, Payment>();
 
-	/** Requests in progress, by item: the problem that each is if it ends now. */
+	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly sending = new Map<number, () => Problem>();
 
 	private matched?: Map<number, Payment>;
@@ -92,7 +92,7 @@ export class PaidRequests implements PaymentRecord {
 			context,
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
-		// The engine has dropped what an earlier try returned.
+		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		const own = this.isTool ? [] : this.payments.filter((payment) => this.isOfThisRun(payment));
 		this.ofEarlierTries = new Map(own.map((payment) => [payment.itemIndex, payment]));
@@ -100,11 +100,10 @@ export class PaidRequests implements PaymentRecord {
 	}
 
 	/**
-	 * Says what an item is going to send; to be called for all items before one is paid for.
+	 * Adds the request that an item will send. Must be called for all items before one is paid for.
 	 *
-	 * @param plan as the user asked for it, synchronous: what the model list makes of a request may
-	 *   differ next time
-	 * @param account digest of who pays
+	 * @param plan the synchronous request before the model list has changed it, as the list may change
+	 * @param account a digest of the paying account
 	 * @param inBody files that are in the body of the plan
 	 */
 	expect(itemIndex: number, plan: RequestPlan, account: string, inBody: unknown = []): void {
@@ -119,7 +118,7 @@ export class PaidRequests implements PaymentRecord {
 		this.matched = undefined;
 	}
 
-	/** Whether an item has been paid for, in this try or an earlier one, or may have been. */
+	/** Whether an item has been paid for, or may have been, in this try or an earlier one. */
 	has(itemIndex: number): boolean {
 		return this.find(itemIndex) !== undefined;
 	}
@@ -127,8 +126,8 @@ export class PaidRequests implements PaymentRecord {
 	/**
 	 * Sends the paid request of an item, unless there is a payment for it.
 	 *
-	 * @param read what was bought, out of the response; undefined if it contains nothing usable
-	 * @throws GatewayError, or UnknownOutcomeError where the request may have been charged
+	 * @param read reads the result in a response; undefined if it contains nothing usable
+	 * @throws GatewayError, or UnknownOutcomeError if the request may have been charged
 	 */
 	async pay(
 		itemIndex: number,
@@ -138,13 +137,13 @@ export class PaidRequests implements PaymentRecord {
 	): Promise<Paid> {
 		const earlier = this.find(itemIndex);
 		if (earlier !== undefined) {
-			const { paid } = this.hold(itemIndex, earlier);
+			const { paid } = this.use(itemIndex, earlier);
 			if (paid.unknown !== undefined) throw new UnknownOutcomeError(paid.unknown);
 			return paid;
 		}
 		const attempt: SendOnce = async (...args) => {
 			this.sending.set(itemIndex, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
-			// A Stop rejects here: the request stays in progress.
+			// After a Stop this rejects, and the request stays in `sending`.
 			const outcome = await sendOnce(...args);
 			this.sending.delete(itemIndex);
 			return outcome;
@@ -162,25 +161,25 @@ export class PaidRequests implements PaymentRecord {
 		}
 	}
 
-	/** What was sent for an item, where that is recorded. */
+	/** The recorded facts of an item's request. */
 	factsOf(itemIndex: number): RequestFacts | undefined {
-		return this.held.get(itemIndex)?.paid.facts;
+		return this.used.get(itemIndex)?.paid.facts;
 	}
 
-	/** Adds what has become known of what an item paid for. */
+	/** Updates the payment of an item. */
 	update(itemIndex: number, paid: Paid): void {
-		const payment = this.held.get(itemIndex);
+		const payment = this.used.get(itemIndex);
 		if (payment !== undefined) payment.paid = { ...payment.paid, ...paid };
 	}
 
 	/** @see PaymentRecord */
 	recover(error: unknown, itemIndex: number): ReturnType<Required<PaymentRecord>['recover']> {
-		if (this.held.has(itemIndex) || this.sending.has(itemIndex)) return { error };
+		if (this.used.has(itemIndex) || this.sending.has(itemIndex)) return { error };
 		const payment = this.find(itemIndex);
 		if (payment === undefined) return { error };
 		const { paid } = payment;
 		const items = itemsWithoutAddress(paid, itemIndex);
-		if (items !== undefined) this.hold(itemIndex, payment);
+		if (items !== undefined) this.use(itemIndex, payment);
 		return { error: withPayment(error, { itemIndex, paid }), items, facts: paid.facts };
 	}
 
@@ -195,11 +194,11 @@ export class PaidRequests implements PaymentRecord {
 
 	/** @see PaymentRecord */
 	describeUnreturned(): string {
-		const held = new Set(this.held.values());
-		// A payment that another call of the tool holds comes out there.
+		const used = new Set(this.used.values());
+		// Another call of the tool returns the payments that it uses.
 		const open = this.payments.filter(
 			(payment) =>
-				payment.executionId === this.run.executionId && (held.has(payment) || !inUse.has(payment)),
+				payment.executionId === this.run.executionId && (used.has(payment) || !inUse.has(payment)),
 		);
 		const sending = [...this.sending].map(([itemIndex, problem]) => {
 			const unknown = problem();
@@ -209,51 +208,51 @@ export class PaidRequests implements PaymentRecord {
 	}
 
 	/**
-	 * The node returns its items. Their payments are forgotten, unless the item of a tool call failed or
-	 * the engine may run the node again.
+	 * The node returns its items. Their payments are removed, unless the item of a tool call failed or the
+	 * engine may run the node again.
 	 *
 	 * @param failed indexes of the input items that failed
 	 */
 	settle(failed: Set<number>): void {
 		const mayRunAgain = this.context.getNode().retryOnFail === true && failed.size > 0;
-		const held = new Set(this.held.values());
+		const used = new Set(this.used.values());
 		keepOnly(this.payments, (payment) => {
-			if (this.isTool) return !held.has(payment) || failed.has(payment.itemIndex);
+			if (this.isTool) return !used.has(payment) || failed.has(payment.itemIndex);
 			if (!this.isOfThisRun(payment)) return true;
 			payment.delivered = true;
 			return mayRunAgain;
 		});
 	}
 
-	/** To be called when the run is over, however it ended. */
+	/** Must be called when the run is over, however it ended. */
 	close(): void {
 		// The engine runs a node with Retry On Fail again even after a Stop.
 		for (const [itemIndex, problem] of this.sending) this.add(itemIndex, { unknown: problem() });
 		this.sending.clear();
-		this.held.forEach((payment) => inUse.delete(payment));
+		this.used.forEach((payment) => inUse.delete(payment));
 	}
 
-	/** The payment for an item: this try's, or an earlier one. */
+	/** The payment for an item, of this try or an earlier one. */
 	private find(itemIndex: number): Payment | undefined {
-		const held = this.held.get(itemIndex);
-		if (held !== undefined) return held;
-		// An item that can't be prepared has no request: its place in the run is all there is.
+		const used = this.used.get(itemIndex);
+		if (used !== undefined) return used;
+		// An item that couldn't be prepared has no request, only a place in the run.
 		if (!this.expected.has(itemIndex)) return this.ofEarlierTries.get(itemIndex);
-		// Other calls of a tool take and leave payments at any time.
+		// Simultaneous calls of a tool change the list at any time.
 		if (this.isTool || this.matched === undefined) this.matched = this.match();
 		return this.matched.get(itemIndex);
 	}
 
-	/** Matches items with earlier payments, each with one: in linear time, as thousands may be equal. */
+	/** Matches each item with one earlier payment; in linear time, as thousands may be equal. */
 	private match(): Map<number, Payment> {
 		const matched = new Map<number, Payment>();
-		const free = new Set(this.payments.filter((payment) => this.isUsable(payment)));
-		if (free.size === 0) return matched;
-		const open = [...this.expected.values()].filter(({ itemIndex }) => !this.held.has(itemIndex));
+		const unused = new Set(this.payments.filter((payment) => this.isUsable(payment)));
+		if (unused.size === 0) return matched;
+		const open = [...this.expected.values()].filter(({ itemIndex }) => !this.used.has(itemIndex));
 		for (const keyOf of SAME_REQUEST) {
 			const byKey = new Map<string, Payment[]>();
-			// The last one first: they are taken from the end.
-			for (const payment of [...free].reverse()) {
+			// In reverse order, as they are taken from the end.
+			for (const payment of [...unused].reverse()) {
 				const key = keyOf(payment);
 				byKey.set(key, byKey.get(key) ?? []);
 				byKey.get(key)?.push(payment);
@@ -263,7 +262,7 @@ export class PaidRequests implements PaymentRecord {
 				const payment = byKey.get(keyOf(request))?.pop();
 				if (payment === undefined) continue;
 				matched.set(request.itemIndex, payment);
-				free.delete(payment);
+				unused.delete(payment);
 			}
 		}
 		return matched;
@@ -279,11 +278,11 @@ export class PaidRequests implements PaymentRecord {
 		return executionId === this.run.executionId && runIndex === this.run.runIndex;
 	}
 
-	/** From now on it belongs to the item that holds it. */
-	private hold(itemIndex: number, payment: Payment): Payment {
+	/** Assigns a payment to an item of this try. */
+	private use(itemIndex: number, payment: Payment): Payment {
 		const { source } = this.expected.get(itemIndex) ?? payment;
 		Object.assign(payment, this.run, { itemIndex, source });
-		this.held.set(itemIndex, payment);
+		this.used.set(itemIndex, payment);
 		inUse.add(payment);
 		return payment;
 	}
@@ -292,11 +291,11 @@ export class PaidRequests implements PaymentRecord {
 		const request = this.expected.get(itemIndex);
 		const payment = { ...this.run, itemIndex, fingerprint: '', source: '', ...request, paid };
 		this.payments.push(payment);
-		return this.hold(itemIndex, payment);
+		return this.use(itemIndex, payment);
 	}
 }
 
-/** A node's parameters without those that don't change what is sent. */
+/** The parameters of a node that are part of its request. */
 function shapingParameters({ options, ...fields }: JsonObject): JsonObject {
 	const shaping = (all: JsonObject): JsonObject =>
 		Object.fromEntries(Object.entries(all).filter(([name]) => !NOT_OF_THE_REQUEST.has(name)));

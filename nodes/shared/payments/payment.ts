@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { deepCopy } from 'n8n-workflow';
 import { readMessage } from '../../../gateway/messages/message';
 import { afterColon, reasonIn } from '../../../gateway/protocol/errorBody';
-import { type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { idIn, isInline, type ImageResult, type KnownTask } from '../../../gateway/protocol/task';
 import {
 	GatewayError,
@@ -14,59 +14,59 @@ import { isJsonObject, withoutUndefined, type JsonObject } from '../../../gatewa
 import { quote } from '../../../gateway/util/text';
 import { problemOf, type RequestFacts } from '../run/nodeErrors';
 
-/** What a paid request has brought so far. */
+/** The result of a paid request so far. */
 export interface Paid {
-	/** `reason` where the gateway said at once that it has failed. */
+	/** The submitted task; `reason` is set if the gateway responded at once that it has failed. */
 	task?: KnownTask & { status: string; submittedAt: string; reason?: string };
 	images?: ImageResult[];
 	/** Unix seconds. */
 	created?: number;
 	/**
-	 * The output items, in place of images that came inside the response: a batch of these would fill
-	 * the memory before it is done.
+	 * The output items, in place of images from inside the response: those of a whole batch would fill the
+	 * memory.
 	 */
 	items?: INodeExecutionData[];
 	/** The response to a message. */
 	message?: JsonObject;
-	/** What was sent: an expression may make another request of the same item later. */
+	/** The facts of the request; in a later try, an expression may create another one from the same item. */
 	facts?: RequestFacts;
-	/** It is unknown whether the request was accepted. */
+	/** The problem of a request that may or may not have been accepted. */
 	unknown?: Problem;
-	/** The task has failed. */
+	/** Whether the task has failed. */
 	failed?: boolean;
-	/** The gateway has the task no longer, or no image of it. */
+	/** Whether the gateway no longer has the task, or has no image of it. */
 	lost?: boolean;
 }
 
-/** Which request it is, and where it belongs. */
+/** A paid request: its place in the workflow, and what it sends. */
 export interface PaidRequest {
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
-	/** Digest of what is sent. */
+	/** A digest of the request. */
 	fingerprint: string;
 	/**
-	 * Digest of what the request is made from: it stays the same where an expression gives another
-	 * prompt or seed.
+	 * A digest of what the request is created from (parameters, input, files): it stays the same if an
+	 * expression returns another prompt or seed.
 	 */
 	source: string;
 }
 
-/** What was paid for one request. */
+/** The record of a paid request. */
 export interface Payment extends PaidRequest {
 	paid: Paid;
-	/** Its result has left the node. It is kept only because the engine may run the node again. */
+	/** Whether the node has returned its result. The engine may still run the node again. */
 	delivered?: boolean;
 }
 
-/** Under this name the payments lie in a node's context. */
+/** The key of the payments in the node's context. */
 const KEY = 'mediaGatewayPaid';
 
 /**
- * The payments in a node's context, which n8n stores with the execution. Calls of a tool that an agent
- * makes at once are runs side by side in one context, so all of them work on this one list.
+ * The payments in the node's context, which n8n stores with the execution. Simultaneous calls of a tool
+ * share one context, and so this list.
  *
- * @param isKept whether a payment can be of use any more; the others are taken out
+ * @param isKept whether a payment can still be used; the others are removed
  */
 export function openPayments(
 	context: IExecuteFunctions,
@@ -79,7 +79,7 @@ export function openPayments(
 	return payments;
 }
 
-/** Takes the other payments out of a list, which stays the same list. */
+/** Removes the other payments from a list, which other runs may share. */
 export function keepOnly(payments: Payment[], isKept: (payment: Payment) => boolean): void {
 	const kept = payments.filter(isKept);
 	kept.forEach((payment, place) => (payments[place] = payment));
@@ -90,11 +90,11 @@ const isPayment = (stored: unknown): boolean =>
 	isJsonObject(stored) && typeof stored.fingerprint === 'string' && isJsonObject(stored.paid);
 
 /**
- * The output items of a payment whose result has no address, so that no error can lead to it: images
- * from inside a response, or a message. The form of a message's item is not known where the item
- * can't be prepared any more: it is simplified, without the conversation.
+ * The output items of a payment whose result has no address that an error could name: images from
+ * inside a response, or a message. The message is simplified and without its conversation, as the
+ * item's parameters may no longer be readable.
  *
- * @returns copies, linked to the input item; undefined where an error leads to everything
+ * @returns copies, linked to the input item; undefined for other payments
  */
 export function itemsWithoutAddress(
 	{ items, message }: Paid,
@@ -110,7 +110,7 @@ export function itemsWithoutAddress(
 /**
  * Copies of recorded output items, linked to the input item.
  *
- * @param field that the image goes into now; by default the one it was recorded with
+ * @param field the binary field of the image; by default the one that was recorded
  */
 export function copiesOf(
 	items: INodeExecutionData[],
@@ -127,17 +127,17 @@ export function copiesOf(
 	});
 }
 
-/** What was paid for an input item; `paid` is undefined while the request is in progress. */
+/** The payment for an input item; `paid` is undefined while the request is in progress. */
 export interface ItemPayment {
 	itemIndex: number;
 	paid: Paid | undefined;
 }
 
-/** What a person does after a batch has failed, in the order of the clicks. */
+/** The steps for a person after a batch has failed. */
 export const RESCUE =
 	"To get the other items without paying for them again, set 'On Error' to 'Continue' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': only items that failed are sent again. 'Execute step' pays for all items again.";
 
-/** The same where there are no other items: a retry uses again what was paid for. */
+/** The same for a batch of one item. */
 export const RESCUE_OF_ONE =
 	"To get the result without paying for it again, open Executions, select this execution, and choose 'Retry with currently saved workflow'. 'Execute step' pays again.";
 
@@ -150,10 +150,10 @@ export function describePayments(payments: ItemPayment[]): string {
 }
 
 /**
- * The lines of what a run leaves behind that ends early, under a heading for each kind.
+ * Lists the tasks, images and unknown outcomes of a run that ended early, each under a heading.
  *
- * @param tasks that have finished or are still running
- * @param unknown requests that may have been charged
+ * @param tasks lines about tasks that have finished or are still running
+ * @param unknown lines about requests that may have been charged
  * @returns an empty text if there are none
  */
 export function describeLeftovers(
@@ -171,7 +171,7 @@ export function describeLeftovers(
 		.join('\n');
 }
 
-/** A task is named where its images have no address, or aren't known yet. */
+/** The line of a task whose images have no address, or aren't known yet. */
 function availableTask({ task, images = [], items, failed, lost }: Paid = {}): string[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
@@ -179,9 +179,9 @@ function availableTask({ task, images = [], items, failed, lost }: Paid = {}): s
 }
 
 function availableImages({ images = [], items = [], task }: Paid = {}): string[] {
-	// An image inside its own address would fill the error with its bytes.
+	// An inline image would fill the error with its bytes.
 	const addresses = images.filter((image) => !isInline(image)).map(({ url }) => url);
-	// Its task has such an image, whatever becomes of the execution.
+	// Inline images are also available from the task.
 	if (task !== undefined) return addresses;
 	const inside = images.length - addresses.length + items.length;
 	return [...addresses, ...Array<string>(inside).fill(INSIDE)];
@@ -197,7 +197,7 @@ function unknownOutcome(paid: Paid | undefined): string[] {
 	return [`the outcome of the request is unknown${id}`];
 }
 
-/** The error of an item for which an earlier try has paid, with what that brought. */
+/** The error of an item that an earlier try paid for, with the task or images of that payment. */
 export function withPayment(error: unknown, { itemIndex, paid = {} }: ItemPayment): GatewayError {
 	const problem = problemOf(error);
 	const payment = describePayments([{ itemIndex, paid }]);
@@ -211,9 +211,9 @@ export function withPayment(error: unknown, { itemIndex, paid = {} }: ItemPaymen
 }
 
 /**
- * The problem of a request that a Stop has ended.
+ * The problem of a request that was ended by a Stop.
  *
- * @param arrived what had arrived of the response by then
+ * @param arrived the beginning of the response
  */
 export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
 	const problem: Problem = {
@@ -223,7 +223,7 @@ export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
 	return arrived === '' ? problem : withTaskId(plan, { ...problem, response: arrived });
 }
 
-/** The problem of a response with status 200 that contains nothing usable. */
+/** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
 	return {
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(reasonIn(body))}`,
@@ -233,7 +233,7 @@ export function unusableProblem({ call }: RequestPlan, body: JsonObject): Proble
 	};
 }
 
-/** An unknown outcome whose response contains an ID leads to the task, if it is one. */
+/** The same unknown outcome, with the ID in its response, which may be that of a task. */
 export function withTaskId({ call }: RequestPlan, problem: Problem): Problem {
 	if (call === 'message') return problem;
 	const taskId = problem.taskId ?? idIn(problem.response ?? '');

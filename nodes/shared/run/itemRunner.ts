@@ -1,6 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import type { Clock } from '../../../gateway/util/clock';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import {
 	failedItem,
@@ -13,41 +12,49 @@ import {
 import { RunEnded } from '../transport/inFlight';
 import { isTool, type Run } from './runContext';
 import { addReusedItems } from './tally';
-import { sayStopped } from './watcher';
+import { reportStopped } from './browserConsole';
 
-/** What to do for one item; made from its parameters before anything is sent. */
+/** The work for one item, prepared from its parameters before anything is sent. */
 export type Job = () => Promise<INodeExecutionData[]>;
 
-/** What a node does for its items. */
+/** The work of a node, for all of its items. */
 export interface Work {
-	/** Checks the parameters of an item; must send nothing that is paid for. */
+	/** Reads and checks the parameters of an item. It must not send paid requests. */
 	prepare: (itemIndex: number) => Job | Promise<Job>;
-	/** Looks at the batch as a whole when all items are prepared; may throw. */
+	/** Checks the batch as a whole once all items are prepared; may throw. */
 	beforeFirst?: () => void;
-	/** What is known of an item: a failed one keeps it as a successful one does. */
+	/** The facts of an item's request, also for an item that failed. */
 	knownOf?: (itemIndex: number) => RequestFacts | undefined;
-	/** What the items have paid for. */
+	/** The record of what was paid for the items. */
 	payments?: PaymentRecord;
 }
 
-/** What a node has paid for, as far as it matters when items fail or the run ends early. */
+/** A record of payments, for items that fail and runs that end early. */
 export interface PaymentRecord extends Unreturned {
-	/** Whether an item has been paid for: then a problem of the batch doesn't concern it. */
+	/** Whether an item has been paid for: then an error of the whole batch doesn't apply to it. */
 	has?(itemIndex: number): boolean;
 	/**
-	 * What an earlier try has paid for an item that fails before this try has sent anything for it.
+	 * An earlier try's payment for an item that fails before this try has sent its request.
 	 *
 	 * @returns the error, which also names what was paid for, and the facts recorded with the payment,
-	 *   which may differ from this try's request; `items` are recorded output items, in place of the
-	 *   error: it couldn't lead to them
+	 *   which may differ from this try's request; `items` are recorded output items, to be returned in
+	 *   place of the error if no address or task ID leads to them
 	 */
 	recover?(
 		error: unknown,
 		itemIndex: number,
 	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
+	/**
+	 * The node returns its items.
+	 *
+	 * @param failed indexes of the input items that failed
+	 */
+	settle?(failed: Set<number>): void;
+	/** The run is over, however it ended. */
+	close?(): void;
 }
 
-/** So many items are begun before others in n8n's process get their turn. */
+/** The number of items started before n8n's process handles other events. */
 const ITEMS_IN_TURN = 25;
 
 interface Failure {
@@ -56,13 +63,13 @@ interface Failure {
 }
 
 /**
- * The one item runner. Jobs are prepared for all items before the first one is started, so that a
- * mistake in item 57 is found before item 0 is paid for. Then all run at once; how many requests
- * are under way is the rate limiter's business. The order of the input is kept.
+ * Runs the items of a node. All items are prepared before the first one is started, so that a mistake
+ * in item 57 is found before item 0 is paid for. Then all run at once; the rate limiter decides how many
+ * requests are in progress. The output has the order of the input.
  *
- * Where the node goes on after errors, a failed item takes its place in the output. Where it stops,
- * nothing new is begun after the first failure, what is under way is let end (it is paid for), and
- * the error lists everything that can still be had.
+ * If On Error is set to continue, a failed item is an item of the output. Otherwise nothing new is
+ * started after the first failure, requests in progress may finish (they are paid for), and the error
+ * lists everything that was paid for and can still be retrieved.
  *
  * @returns the output items of each input item
  * @throws NodeApiError or NodeOperationError with the index of the first item that failed
@@ -72,13 +79,13 @@ export async function runItems(
 	count: number,
 	work: Work,
 ): Promise<INodeExecutionData[][]> {
-	const { node, clock, continuesOnFail: goOn } = run;
+	const { node, clock, continuesOnFail } = run;
 	const { prepare, beforeFirst, payments, knownOf } = work;
 	const results: INodeExecutionData[][] = [];
 	const failures: Failure[] = [];
 
 	const fail = (error: unknown, itemIndex: number): void => {
-		if (!goOn) {
+		if (!continuesOnFail) {
 			if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
 			return;
 		}
@@ -91,17 +98,19 @@ export async function runItems(
 	const jobs: Job[] = [];
 	let prepared = false;
 	let isStopped = false;
-	/** Does something for every item; a failure in one does not keep the others from it. */
+	/** Runs a function for every item; an error in one item doesn't affect the others. */
 	const forEach = async (act: (itemIndex: number) => Promise<void>): Promise<void> => {
-		const attempt = async (itemIndex: number): Promise<void> => {
-			try {
-				await act(itemIndex);
-			} catch (error) {
+		const started: Array<Promise<void>> = [];
+		for (let itemIndex = 0; itemIndex < count && !isStopped; itemIndex += 1) {
+			const running = act(itemIndex).catch((error: unknown) => {
 				fail(error, itemIndex);
 				if (prepared && failures.length > 0) run.halt();
-			}
-		};
-		await inTurns(clock, count, attempt, () => isStopped);
+			});
+			started.push(running);
+			// A rejection means that the run has ended, which the items report.
+			if (started.length % ITEMS_IN_TURN === 0) await clock.sleep(0).catch(() => undefined);
+		}
+		await Promise.all(started);
 	};
 
 	const stopped = run.stopped.catch(() => {
@@ -111,18 +120,18 @@ export async function runItems(
 		await forEach(async (itemIndex) => {
 			jobs[itemIndex] = await prepare(itemIndex);
 		});
-		// After a Stop nothing is set aside for requests any more: nobody would give it back.
+		// After a Stop no budget is reserved any more, because it wouldn't be released.
 		if (failures.length > 0 || isStopped) return;
 		prepared = true;
 		try {
 			beforeFirst?.();
 		} catch (error) {
 			jobs.forEach((_, itemIndex) => {
-				if (goOn && payments?.has?.(itemIndex)) return;
+				if (continuesOnFail && payments?.has?.(itemIndex)) return;
 				fail(error, itemIndex);
 				delete jobs[itemIndex];
 			});
-			if (!goOn) return;
+			if (!continuesOnFail) return;
 		}
 		await forEach(async (itemIndex) => {
 			const job = jobs[itemIndex];
@@ -131,7 +140,7 @@ export async function runItems(
 	};
 	await Promise.race([runAll(), stopped]);
 	if (isStopped) {
-		// The engine tells a stopped execution from a failed one by the word "canceled".
+		// The engine recognizes a stopped execution by the word "canceled".
 		throw new NodeOperationError(node, 'The execution was canceled', {
 			description: payments?.describeUnreturned() ?? '',
 		});
@@ -143,33 +152,12 @@ export async function runItems(
 	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
 }
 
-/**
- * Begins something for every item, a few at a time, and waits until all has ended.
- *
- * @param isStopped asked after each: then nothing more is begun
- */
-async function inTurns(
-	clock: Clock,
-	count: number,
-	begin: (itemIndex: number) => Promise<void>,
-	isStopped: () => boolean,
-): Promise<void> {
-	const begun: Array<Promise<void>> = [];
-	for (let itemIndex = 0; itemIndex < count; itemIndex += 1) {
-		begun.push(begin(itemIndex));
-		if (isStopped()) break;
-		// It ends at once, without an error of its own, where the run has ended.
-		if (begun.length % ITEMS_IN_TURN === 0) await clock.sleep(0).catch(() => undefined);
-	}
-	await Promise.all(begun);
-}
-
-/** More lines than these help nobody. */
+/** The most lines in an error of several items. */
 const MOST_LINES = 100;
 
 /**
- * Several failures as one error with a line for each item. Once the requests are on their way, the
- * same failure of all of them is one: it has a single cause.
+ * Several failures as one error, with a line for each item. If the items were already running and all
+ * failed with the same message, it is the error of the first one: they have a single cause.
  */
 function summary(failures: Failure[], prepared: boolean): Failure {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
@@ -178,7 +166,7 @@ function summary(failures: Failure[], prepared: boolean): Failure {
 	const problems = failures.map(({ error }) => problemOf(error));
 	const isOne = problems.every(({ message }) => message === problem.message);
 	if (failures.length === 1 || (prepared && isOne)) return first;
-	// What to do next stands above the lines if it is the same for all.
+	// Advice that is the same for all items comes before the lines.
 	const { description: advice } = problem;
 	const isOneAdvice = isOne && problems.every(({ description }) => description === advice);
 	const lines = problems.map(({ message }, at) => `Item ${failures[at]?.itemIndex}: ${message}`);
@@ -193,36 +181,28 @@ function summary(failures: Failure[], prepared: boolean): Failure {
 	};
 }
 
-/** A record of payments that is opened for the end of a run. */
-interface Payments extends Required<PaymentRecord> {
-	/** @param failed indexes of the input items that failed */
-	settle(failed: Set<number>): void;
-	close(): void;
-}
-
 /**
- * What every node's `execute` goes through. Whatever fails outside of the items (a credential that
- * cannot work, an option that holds for the whole run) becomes a failed item for each input item
- * where the node goes on: if it were thrown, the engine would hand on the input as a success. What
- * earlier tries of Retry On Fail have paid for is not forgotten for that.
+ * Runs a node's `execute`. An error outside of the items (an invalid credential, an option of the whole
+ * run) becomes a failed item for each input item if On Error is set to continue: if it were thrown, the
+ * engine would pass on the input as a success. What earlier tries of Retry On Fail paid for is kept.
  *
- * @param openPayments opens the record of a node that pays; it is settled and closed here
- * @throws NodeApiError or NodeOperationError where the node stops, and whenever the user stops it
+ * @param openPayments opens the payment record of a node that pays, after such an error
+ * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it
  */
 export async function runNode(
 	context: IExecuteFunctions,
 	execute: () => Promise<INodeExecutionData[][]>,
-	openPayments?: () => Payments,
+	openPayments?: () => Required<PaymentRecord>,
 ): Promise<INodeExecutionData[][]> {
 	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
-	// Retry On Fail runs the node again after a Stop: the first try has said everything.
+	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
 	const wasStopped = isStopped();
 	try {
 		return await execute();
 	} catch (error) {
-		// What a Stop ends must keep the word by which the engine knows it.
+		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped()) {
-			if (!wasStopped) sayStopped(context, isTool(context), problemOf(error).description);
+			if (!wasStopped) reportStopped(context, isTool(context), problemOf(error).description);
 			return await Promise.reject(error);
 		}
 		const node = context.getNode();

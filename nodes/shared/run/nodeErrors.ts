@@ -9,19 +9,19 @@ import {
 	type Problem,
 } from '../../../gateway/util/gatewayError';
 
-/** In characters: enough to find an ID in it, and never megabytes. */
+/** The longest response in an error, in characters: enough for an ID, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
 
-/** A text that the engine does not take for its own: one with this word is a Stop by the user. */
+/** The text of an error. The engine takes an error with the word "canceled" for a Stop by the user. */
 const shown = (text: string): string => withoutDataUrls(text).replaceAll('canceled', 'Canceled');
 
-/** What is wrong with any error, as a problem; errors of the platform keep their words. */
+/** The problem behind any error; n8n's own errors keep their texts. */
 export function problemOf(error: unknown): Problem {
 	let problem: Problem = { message: String(error), description: '' };
 	if (error instanceof GatewayError) ({ problem } = error);
 	else if (error instanceof NodeOperationError || error instanceof NodeApiError) {
 		const { message, description, context } = error;
-		// What `nodeError` has put there.
+		// Details that `nodeError` has added.
 		const details = isJsonObject(context.details) ? (context.details as Partial<Problem>) : {};
 		problem = { message, description: String(description ?? ''), ...details };
 	} else if (error instanceof Error) problem.message = error.message;
@@ -35,21 +35,21 @@ export function problemOf(error: unknown): Problem {
 	};
 }
 
-/** What is known of an image request. It belongs to its items whatever becomes of them. */
+/** The facts of an image request, for its output items and its error. */
 export type RequestFacts = {
 	model?: string;
 	prompt?: string;
-	/** What else was sent, by which the image can be made again. */
+	/** The other parameters that were sent, to reproduce the image. */
 	parameters?: IDataObject;
-	/** Of the request, for as many images as it asks for; in the gateway's currency. */
+	/** The estimated cost of all requested images, in the gateway's currency. */
 	estimatedCost?: number;
-	/** Where the model is priced by the image: the cost then follows from the images that come. */
+	/** The price of an image, if the model has one: the cost then follows from the returned images. */
 	pricePerImage?: number;
 };
 
 /**
- * The item that stands for a failed one where the node goes on. The engine takes it for an error
- * only if its JSON has no key but `error`, `message` and `details`.
+ * The output item of a failed input item, if On Error is set to continue. The engine takes it for an
+ * error only if its JSON has no keys other than `error`, `message` and `details`.
  */
 export function failedItem(
 	node: INode,
@@ -71,7 +71,7 @@ export function failedItem(
 	};
 }
 
-/** Whether an output item stands for a failed one. */
+/** Whether an output item is that of a failed input item. */
 export const isFailed = ({ json }: INodeExecutionData): boolean => json.error !== undefined;
 
 /** The indexes of the input items that failed. @param output the output items of each */
@@ -79,27 +79,27 @@ export const failedItems = (output: INodeExecutionData[][]): Set<number> =>
 	new Set(output.flatMap((items, itemIndex) => (items.some(isFailed) ? [itemIndex] : [])));
 
 /**
- * n8n 1.x knows only `error` and `message`: with `details` the item would not leave by the error
- * output, but as a success.
+ * The key of an error's details. n8n 1.x recognizes failed items by `error` and `message` only: with
+ * `details` the item would leave by the first output, as a success.
  */
 function keyOfDetails({ onError }: INode): 'details' | 'message' {
 	const isOld = WAIT_FOR_SUB_EXECUTION === undefined;
 	return isOld && onError === 'continueErrorOutput' ? 'message' : 'details';
 }
 
-/** What was paid for and has not been returned, for the end of a run. */
+/** Payments whose results haven't been returned, for the error that ends a run. */
 export interface Unreturned {
 	/** A list for the description of an error; may be empty. */
 	describeUnreturned(): string;
-	/** How a person gets that without paying for it again. */
+	/** How a person gets these results without paying again. */
 	readonly rescue?: string;
 }
 
 /**
- * The error that ends the node, out of whatever was thrown. One that was made for the user already
- * keeps everything, but for the word that the engine would take for a Stop.
+ * The error that ends the node. An error that was already made for the user stays as it is, apart from
+ * the word that the engine takes for a Stop.
  *
- * @param payments what earlier tries have paid for
+ * @param payments what earlier tries paid for
  */
 export function finalError(
 	node: INode,
@@ -107,7 +107,7 @@ export function finalError(
 	payments?: Unreturned,
 ): NodeApiError | NodeOperationError {
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
-	// Only what `nodeError` has made has details, and says what was paid for.
+	// Only errors made by `nodeError` have details, and list what was paid for.
 	const isUntold = isMade && error.context.details === undefined && payments !== undefined;
 	if (!isMade || (isUntold && payments.describeUnreturned() !== '')) {
 		return nodeError(node, error, undefined, payments);
@@ -117,8 +117,8 @@ export function finalError(
 }
 
 /**
- * The error of an item that ends the node. What to click comes first, and the list of what was paid
- * for last: it may have hundreds of lines.
+ * The error of an item that ends the node. The steps for the user come first. The list of what was paid
+ * for comes last, as it may have hundreds of lines.
  */
 export function nodeError(
 	node: INode,
@@ -130,8 +130,8 @@ export function nodeError(
 	const unreturned = payments?.describeUnreturned() ?? '';
 	const rescue = unreturned === '' ? '' : (payments?.rescue ?? '');
 	const advice = [rescue, description, unreturned].filter((text) => text !== '').join('\n');
-	// The editor shows HTML: there a line break is a blank, and a part of an address can be read as a
-	// letter. The text itself stays as it is for whoever reads it elsewhere.
+	// The editor renders the description as HTML, in which a line break is a space, and part of an
+	// address may be read as a character. Logs and workflows get the plain text.
 	const html = escapeHtml(advice).replaceAll('%%', '&#37;&#37;').replaceAll('\n', '<br>');
 	const texts = { description: advice, itemIndex };
 	const data = { message, ...withoutUndefined(details) } as JsonObject;
@@ -139,7 +139,7 @@ export function nodeError(
 		error instanceof GatewayError
 			? new NodeApiError(node, data, { ...texts, message, httpCode: httpCode?.toString() })
 			: new NodeOperationError(node, message, texts);
-	// The platform rewrites texts in which it sees an error code, and prefers its own for a status.
+	// n8n replaces texts that contain an error code, or belong to a status code, with its own.
 	made.message = message;
 	made.description = advice;
 	Object.assign(made.context, {

@@ -1,114 +1,67 @@
-import type {
-	ICredentialDataDecryptedObject,
-	IDataObject,
-	IExecuteFunctions,
-	INode,
-} from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { createClient, type Client, type SendOnce } from '../../../gateway/client/client';
+import { createClient } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
 import { cleanApiKey } from '../../../gateway/protocol/auth';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { LruMap } from '../../../gateway/util/lruMap';
 import { escapeHtml } from '../../../gateway/util/text';
-import {
-	CREDENTIAL,
-	readAddress,
-	type GatewayAddress,
-	type RunLimits,
-} from '../transport/gatewayAddress';
-import type { Helpers } from '../transport/download';
-import { createSendOnce, type TransportOptions } from '../transport/http';
+import { CREDENTIAL, readAddress, type RunLimits } from '../transport/gatewayAddress';
+import { createSendOnce, type TransportOverrides } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
-import { watcherOf, type Watcher } from './watcher';
+import { browserConsoleOf } from './browserConsole';
 
-/** What all requests of one execution of a node share. */
-export interface Run {
-	/** The node of the user, for its errors. */
-	node: INode;
-	/** On Error is set to continue: a failed item is an item of the output, not the end of the run. */
-	continuesOnFail: boolean;
-	/** n8n's ways to download, and to read and store files. */
-	helpers: Helpers;
-	address: GatewayAddress;
-	limits: RunLimits;
-	clock: Clock;
-	client: Client;
-	/** One attempt of a request, out of turn; the client makes them in turn. */
-	sendOnce: SendOnce;
-	/** The same with a time limit, or a way to read the response, of its own. */
-	createSendOnce(own: Pick<TransportOptions, 'requests' | 'read'>): SendOnce;
-	/** Ends every request that is under way when the user presses Stop. */
-	requests: Requests;
-	/** Reads files that are to be sent, of all items a few at a time. */
-	fileReads: Pick<RateLimiter, 'run'>;
-	/** Hosts that didn't send an image to edit in time: they aren't asked for others. */
-	slowHosts: Set<string>;
-	/** What the run has done so far. */
-	tally: Tally;
-	/** Remarks for the user that change nothing of the result. */
-	hints: Set<string>;
-	/** Whether an AI agent has called the node. */
-	isTool: boolean;
-	/** Whoever watches the run. */
-	watcher: Watcher;
-	/** Rejects when the user presses Stop. */
-	stopped: Promise<never>;
-	isStopped(): boolean;
-	/** No further request, no further wait: what is under way may end. */
-	halt(): void;
-	/** To be called at the end: takes back what timers are left. */
-	end(): void;
-}
+/** A run of a node: what all its requests share. */
+export type Run = Awaited<ReturnType<typeof openRun>>;
 
 /**
- * What the runs of this process have found out about the limits of gateways, by account: the node
- * that waits need not be refused before it knows what the node that submitted has found out. The
- * public listing has limits of its own, often those of another host: its 429 holds back no image.
+ * The rate limits found by the runs of this process, by account: a node that waits starts with the
+ * limit that the node that submitted has found. The public model list has a limit of its own, as it is
+ * often on another host.
  */
 const rateStates = new LruMap<string, RateState>(200);
 
 /**
- * Whether an AI agent has called the node: it gets addresses, because binary data would be dropped.
- * Newer versions of n8n run a tool as an ordinary node, and only its log's destination tells.
+ * Whether an AI agent has called the node. An agent gets addresses of images, because n8n drops its
+ * binary data. Newer versions of n8n run a tool as an ordinary node, with another destination of its log.
  */
 export function isTool(context: IExecuteFunctions): boolean {
 	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
 }
 
-/** How often the engine has run this node before in this execution, as in a loop: 0 the first time. */
+/** The number of earlier runs of this node in this execution, as in a loop. */
 export function runIndexOf(context: IExecuteFunctions): number {
 	const { $runIndex } = context.getWorkflowDataProxy(0) as { $runIndex?: number };
 	return $runIndex ?? 0;
 }
 
-/** A rate limiter for each foreign host of images: what it refuses says nothing about the gateway. */
+/** Rate limiters by the host of an image: its 429 says nothing about the gateway's limit. */
 function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	const hosts = new LruMap<string, RateLimiter>(1000);
-	// Nothing waits at this rate, until a refusal says otherwise.
+	// At this rate nothing waits until the host responds with 429.
 	const open = () => new RateLimiter({ concurrency, requestsPerSecond: 1000, clock });
 	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
 }
 
-/** All items are looked at before the first one is sent: not all their files at once. */
+/** The number of files read at once while the items are prepared. */
 const MOST_OPEN = 8;
 
-/** Fields of the credential that an expression must not take from the item. */
+/** Credential fields that must have the same value for all items. */
 const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
 
 /**
- * The values of the credential, which hold for all items of a run.
+ * The values of the credential, for all items of a run.
  *
- * @throws NodeOperationError if an expression takes another key from another item: everything would be
- *   sent with the first item's key
+ * @throws NodeOperationError if an expression takes the key from the items, which have different ones:
+ *   all requests would be sent with the key of the first item
  */
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
 	const items = context.getInputData();
-	// Reading the credential is slow: the other items' are read only where an item may have a part in it.
+	// Reading a credential is slow, so it is read for each item only if an expression may use the item.
 	if (items.length < 2 || !mayComeFrom(items[0]?.json ?? {}, first)) return first;
 	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
 		const other = await context.getCredentials(CREDENTIAL, itemIndex);
@@ -126,10 +79,10 @@ async function readCredential(context: IExecuteFunctions): Promise<ICredentialDa
 	return first;
 }
 
-/** In characters: anything shorter stands in every address by chance. */
+/** The shortest value, in characters, that isn't in an address by chance. */
 const SHORTEST_PART = 3;
 
-/** Whether an item holds the key, or a value of which the credential's fields are made. */
+/** Whether an item contains the key, or a value that is part of the credential's fields. */
 function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObject): boolean {
 	const fields = PER_RUN.map((field) => String(credential[field] ?? ''));
 	const isPart = (value: unknown): boolean =>
@@ -139,15 +92,11 @@ function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObje
 }
 
 /**
- * Opens a run: one rate limiter, one clock and one stop for all items of an execution.
+ * Opens a run, with a rate limiter, a clock and a Stop for all its items.
  *
- * @param needsKey false where only the public listing is asked for
+ * @param needsKey false if only the public model list is requested
  */
-export async function openRun(
-	context: IExecuteFunctions,
-	limits: RunLimits,
-	needsKey = true,
-): Promise<Run> {
+export async function openRun(context: IExecuteFunctions, limits: RunLimits, needsKey = true) {
 	const credentials = await readCredential(context);
 	const address = readAddress(credentials, context.getNode(), needsKey);
 	const requests = new Requests();
@@ -175,13 +124,14 @@ export async function openRun(
 		if (signal?.aborted) onStop();
 		else signal?.addEventListener('abort', onStop, { once: true });
 	});
-	// It is waited for in a race; without this a Stop after the race would count as unhandled.
+	// Without a handler, a Stop after the end would be an unhandled rejection.
 	stopped.catch(() => undefined);
 
 	const transport = { context, address, limits, requests };
 	const sendOnce = createSendOnce(transport);
 	return {
 		node: context.getNode(),
+		/** Whether On Error is set to continue: a failed item is then an output item, and not the end. */
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
 		address,
@@ -189,11 +139,14 @@ export async function openRun(
 		clock,
 		requests,
 		isTool: isTool(context),
-		watcher: watcherOf(context, isTool(context)),
+		browserConsole: browserConsoleOf(context, isTool(context)),
+		/** A promise that rejects when the user selects Stop. */
 		stopped,
 		isStopped: () => signal?.aborted === true,
+		/** Sends a request once, past the rate limiter that the client uses. */
 		sendOnce,
-		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
+		/** Creates the same with other requests to end on a Stop, or another way to read the response. */
+		createSendOnce: (own: TransportOverrides) => createSendOnce({ ...transport, ...own }),
 		client: createClient({
 			sendOnce,
 			limiter,
@@ -202,34 +155,38 @@ export async function openRun(
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),
 		}),
+		/** Limits how many files of all items are read at once. */
 		fileReads: new RateLimiter({ concurrency: MOST_OPEN, clock }),
-		slowHosts: new Set(),
+		/** Hosts that didn't send a source image in time, and get no more requests. */
+		slowHosts: new Set<string>(),
 		tally,
-		hints: new Set(),
+		hints: new Set<string>(),
+		/** Prevents further requests and waits; requests in progress may finish. */
 		halt,
+		/** Ends the run: no timer or request is left. */
 		end: () => {
 			halt();
 			const found = limiter.rateState();
 			if (found !== undefined) {
 				rateStates.set(limited, mergeRateStates(rateStates.get(limited), found));
 			}
-			// A poll that nobody waits for any more: its task's deadline was reached before its response.
+			// A poll may still be in progress after the deadline of its task.
 			requests.abort();
 			signal?.removeEventListener('abort', onStop);
 		},
 	};
 }
 
-/** More hints than these nobody reads; the editor would show a thousand. */
+/** The most hints at a node's output: the editor would show a thousand. */
 const MOST_HINTS = 10;
-/** In characters: a hint may name a model that came with an item, of any length. */
+/** The longest hint, in characters: it may contain a model name from an item. */
 const LONGEST_HINT = 1000;
 
 /**
- * Shows remarks at the node's output; they change nothing of the result. n8n renders hints as HTML, so
- * markup in them (a model's name may come with an item) is escaped.
+ * Shows hints at the node's output. n8n renders them as HTML, so markup in them is escaped: a hint may
+ * contain a model name from an item.
  *
- * @param type how n8n marks them
+ * @param type their color in the editor
  */
 export function addHints(
 	context: IExecuteFunctions,

@@ -1,10 +1,10 @@
 import { sleep } from 'n8n-workflow';
 import type { Clock } from '../../../gateway/util/clock';
 
-/** A timer of Node.js that is set for longer fires at once. Whoever wakes too early looks again. */
+/** The longest timer of Node.js: a longer one fires at once. Callers check the time after each sleep. */
 const LONGEST_SLEEP_MS = 2 ** 31 - 1;
 
-/** The platform's time, all of whose sleeps end at once when it is closed. */
+/** The real clock. Closing it ends all its sleeps at once. */
 export class StoppableClock implements Clock {
 	private readonly sleeping = new Map<AbortController, (reason: unknown) => void>();
 
@@ -20,8 +20,8 @@ export class StoppableClock implements Clock {
 
 	async sleep(ms: number): Promise<void> {
 		if (this.closed !== undefined) return await Promise.reject(this.closed.reason);
-		// Each sleep has its own signal: n8n before 2.34 ignores it, and many listeners on one signal
-		// make Node.js warn of a leak.
+		// Each sleep has a signal of its own: with many listeners on one, Node.js warns of a leak. n8n
+		// before 2.34 ignores it.
 		const timer = new AbortController();
 		await new Promise<void>((resolve, reject) => {
 			this.sleeping.set(timer, reject);

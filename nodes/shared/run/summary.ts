@@ -5,29 +5,23 @@ import { addHints, isTool } from './runContext';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { Tally } from './tally';
 
-/** What a run hands out, and what it did. */
+/** The result of a run. */
 export interface RunResult {
-	/** By input item. */
+	/** The output items of each input item. */
 	items: INodeExecutionData[][];
-	/** What is still open leaves by an output of its own. */
+	/** Items of the second output: tasks that are still open. */
 	open: INodeExecutionData[];
 	tally: Tally;
 }
 
-/** What a run did, as a value for workflows. */
-interface Summary extends Omit<Tally, 'reusedCost'> {
-	/** Input items with at least one failure. */
-	failedItems: number;
-}
-
-/** What the user wants done with all items of a run. It can be stored. */
+/** Options for the end of a run. A plain value, stored while the execution is suspended. */
 export interface RunEnd {
 	addSummary: boolean;
 }
 
 /**
- * The same items, of which no two have files of one name. By position and not in the order in which
- * the images arrived, so that the same run gives the same names.
+ * The same items with unique file names. They are assigned by position, not in the order in which images
+ * arrived, so that the same run gives the same names.
  *
  * @param items the output items of each input item
  */
@@ -38,18 +32,17 @@ export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecuti
 			if (item.binary === undefined) return item;
 			const files = Object.entries(item.binary).map(([field, data]) => {
 				const { fileName } = data;
-				if (fileName === undefined) return [field, data] as const;
-				return [field, { ...data, fileName: names.claim(fileName) }] as const;
+				return [field, { ...data, fileName: fileName && names.claim(fileName) }] as const;
 			});
 			return { ...item, binary: Object.fromEntries(files) };
 		}),
 	);
 }
 
-/** n8n 2.41 could no longer read executions of 300 files with 300 kB each. */
+/** The size from which a hint is shown: n8n 2.41 can't read executions with 300 files of 300 kB. */
 const MANY_MEGABYTES = 25;
 
-/** The size of the files that n8n keeps in the items themselves, in bytes. */
+/** The size of the files that are stored inside the items, in bytes. */
 function bytesInside(items: INodeExecutionData[][]): number {
 	const files = items.flatMap((list) => list.flatMap(({ binary = {} }) => Object.values(binary)));
 	const inside = files.filter(({ id }) => id === undefined);
@@ -58,11 +51,11 @@ function bytesInside(items: INodeExecutionData[][]): number {
 }
 
 /**
- * The last step of a run: no two files have one name, and the user is told what the run did. That is
- * a hint at the node's output, or a line in n8n's log where n8n shows no hint: for an agent's tool, in
- * a sub-execution, and in versions without hints.
+ * Finishes a run: file names become unique, and the user gets a hint with what the run did and cost. It
+ * is a line in n8n's log where n8n shows no hints: for an agent's tool, in a sub-execution, and in old
+ * versions.
  *
- * @param subExecutionOf the name of the user's node, where this is not it
+ * @param subExecutionOf the name of the user's node, if this is a sub-execution
  */
 export function finishRun(
 	context: IExecuteFunctions,
@@ -71,8 +64,8 @@ export function finishRun(
 	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
-	const { reusedCost = 0, ...tally } = result.tally;
-	const summary: Summary = { ...tally, failedItems: failedItems(items).size };
+	const summary: IDataObject = { ...result.tally, failedItems: failedItems(items).size };
+	delete summary.reusedCost;
 	const isShown = subExecutionOf === undefined && !isTool(context);
 	const tell = (message: string, type: 'info' | 'warning'): void => {
 		if (isShown && context.addExecutionHints !== undefined) {
@@ -82,9 +75,9 @@ export function finishRun(
 			context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
 		}
 	};
-	// A dry run has done nothing.
-	const isWorthIt = Object.values(summary).some((count) => count > 0);
-	if (isWorthIt) tell(summaryInWords(summary, reusedCost), 'info');
+	// After a dry run all counts are 0.
+	const isWorthIt = Object.values(summary).some((count) => Number(count) > 0);
+	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {
 		tell(
@@ -97,11 +90,10 @@ export function finishRun(
 }
 
 /**
- * The same items with the summary as `summary` on the last one that has not failed, else on the last
- * open one. A failed item may hold nothing but its error and `details`: where there is no other, it
- * is in there.
+ * The same items with `summary` on the last item that hasn't failed, or else on the last open one. If
+ * there is neither, it is in the `details` of the last failed item, which can have no other fields.
  */
-function withSummary(result: RunResult, summary: Summary): RunResult {
+function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	const { items, open } = result;
 	const all = items.flat();
 	const holder = all.findLast((item) => !isFailed(item)) ?? open.at(-1) ?? all.at(-1);
@@ -114,29 +106,25 @@ function withSummary(result: RunResult, summary: Summary): RunResult {
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
-/** What a run has done so far, in one line. @param items the output items of each input item */
-export function describeRun(
-	items: INodeExecutionData[][],
-	{ reusedCost = 0, ...tally }: Tally,
-): string {
-	return summaryInWords({ ...tally, failedItems: failedItems(items).size }, reusedCost);
-}
-
-/** The summary in one line. What this run has cost comes first. */
-function summaryInWords(summary: Summary, reusedCost: number): string {
-	const { images, tasks, estimatedCost, rateLimitedRequests, failedItems, reusedItems } = summary;
-	const told = (count: number, noun: string, what = ''): string =>
+/**
+ * What a run has done, in one line; what this try of it has cost comes first.
+ *
+ * @param items the output items of each input item
+ */
+export function describeRun(items: INodeExecutionData[][], tally: Tally): string {
+	const { images, tasks, estimatedCost, rateLimitedRequests, reusedItems, reusedCost = 0 } = tally;
+	const counted = (count: number, noun: string, what = ''): string =>
 		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
-	const inAll = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
+	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
 	const parts = [
-		images + tasks > 0 ? told(images, 'image') : '0 images',
-		told(tasks, 'task'),
+		images + tasks > 0 ? counted(images, 'image') : '0 images',
+		counted(tasks, 'task'),
 		estimatedCost === undefined
 			? ''
 			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
-		told(rateLimitedRequests, 'request', ' retried after a rate limit'),
-		told(failedItems, 'item', ' failed'),
-		told(reusedItems, 'item', ` paid for by an earlier try${inAll}`),
+		counted(rateLimitedRequests, 'request', ' retried after a rate limit'),
+		counted(failedItems(items).size, 'item', ' failed'),
+		counted(reusedItems, 'item', ` paid for by an earlier try${total}`),
 	];
 	return `${parts.filter((part) => part !== '').join('; ')}.`;
 }

@@ -3,31 +3,31 @@ import { finiteNumber } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { RequestFacts } from './nodeErrors';
 
-/** What a run counts as it goes. Plain data: it is stored with what is waited for. */
+/** The counts and costs of a run. A plain value, stored while the execution is suspended. */
 export interface Tally {
-	/** Finished images, whether they could be downloaded or not. */
+	/** Finished images, downloaded or not. */
 	images: number;
 	tasks: number;
 	/**
-	 * Of every request that was accepted or whose outcome is unknown, in the gateway's currency;
-	 * undefined as long as no price is known.
+	 * The estimated cost of all requests that were accepted or whose outcome is unknown, in the gateway's
+	 * currency; undefined if no price is known.
 	 */
 	estimatedCost?: number;
-	/** Requests that were refused for the rate limit, and repeated. */
+	/** Requests that were retried after a rate limit. */
 	rateLimitedRequests: number;
-	/** Items whose request an earlier try has paid for. */
+	/** Items whose request was paid for by an earlier try. */
 	reusedItems: number;
-	/** Their part of the estimated cost. */
+	/** The estimated cost of these items, which is part of `estimatedCost`. */
 	reusedCost?: number;
 }
 
-/** Adds what a request is estimated to cost, where that is known. */
+/** Adds the estimated cost of a request, if it is known. */
 export function addCost(tally: Tally, cost: number | undefined): void {
 	if (cost === undefined || !(cost >= 0)) return;
 	tally.estimatedCost = rounded((tally.estimatedCost ?? 0) + cost);
 }
 
-/** Counts a request that an earlier try has paid for. */
+/** Adds a request that an earlier try paid for. */
 export function addReused(tally: Tally, cost: number | undefined): void {
 	addCost(tally, cost);
 	tally.reusedItems += 1;
@@ -35,16 +35,16 @@ export function addReused(tally: Tally, cost: number | undefined): void {
 }
 
 /**
- * What a request is estimated to cost now that its images are known.
+ * The estimated cost of a request once its images are known.
  *
- * @param images how many came; with none, what it asked for is all that is known
+ * @param images how many were returned; with 0, the estimate for the requested ones stays
  */
 export function costOf({ estimatedCost, pricePerImage }: RequestFacts, images: number) {
 	if (pricePerImage === undefined || images === 0) return estimatedCost;
 	return rounded(pricePerImage * images);
 }
 
-/** Counts the images of a request, whose cost was counted when it was sent. */
+/** Adds the images of a request, and corrects its cost, which was added when it was sent. */
 export function addImages(tally: Tally, facts: RequestFacts, images: number): void {
 	tally.images += images;
 	const { estimatedCost } = tally;
@@ -53,14 +53,14 @@ export function addImages(tally: Tally, facts: RequestFacts, images: number): vo
 	tally.estimatedCost = rounded(Math.max(0, estimatedCost + cost - (facts.estimatedCost ?? 0)));
 }
 
-/** Sets the cost of a request that an earlier try has paid for, now that its images are known. */
+/** Corrects the cost of a request that an earlier try paid for, once its images are known. */
 export function addReusedImages(tally: Tally, facts: RequestFacts, images: number): void {
 	const cost = costOf(facts, images);
 	if (tally.reusedCost === undefined || cost === undefined) return;
 	tally.reusedCost = rounded(Math.max(0, tally.reusedCost + cost - (facts.estimatedCost ?? 0)));
 }
 
-/** Counts the images of an item that an earlier try has paid for, and that come out as they are. */
+/** Adds an item whose recorded output items are returned again. */
 export function addReusedItems(tally: Tally, items: INodeExecutionData[]): void {
 	const costs = items.flatMap(({ json }) => finiteNumber(json.estimatedCost) ?? []);
 	const sum = costs.reduce((total, cost) => total + cost, 0);

@@ -1,40 +1,34 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import { progressWorkflow, startSubWorkflow } from './subWorkflows';
+import * as engine from './n8nEngine';
+import { progressWorkflow } from './subWorkflows';
 
 /*
- * While a batch is submitted, n8n knows nothing of the tasks that were accepted: a crash or a Stop
- * would take their IDs along. A sub-execution that runs beside the node puts them out, and n8n stores
- * what it has put out after each round.
+ * While a batch is being submitted, a crash or a Stop would lose the IDs of its tasks. So a
+ * sub-execution runs at the same time: it outputs them once a second, and n8n stores its output after
+ * each of these rounds.
  */
 
-/** At most so old are the task IDs that a crash takes along, in milliseconds. */
+/** The pause between two rounds. */
 const ROUND_MS = 1000;
 
-/** Between the node that submits and the one that puts out, which run in the same process. */
+/** The tasks of a node that submits, for the sub-execution, which runs in the same process. */
 interface Channel {
 	tasks: INodeExecutionData[];
-	/** Aborted when the node that submits has ended. */
+	/** Aborted when that node has ended. */
 	ended: AbortController;
-	/** Whether that node has given out all tasks. */
+	/** Whether that node has returned all tasks. */
 	safe: boolean;
 }
 
 const channels = new Map<string, Channel>();
 let opened = 0;
 
-/** Keeps the IDs of what a node submits. */
-export interface Progress {
-	/** @param item a task, in the form in which Image Wait takes it */
-	add(item: INodeExecutionData): void;
-	/** @param safe whether all tasks have got out of the node; else they stay in n8n's list */
-	close(safe: boolean): Promise<void>;
-}
+/** The storage of the tasks that a node submits. */
+export type Progress = ReturnType<typeof openProgress>;
 
-/**
- * Begins to keep task IDs. What fails here must not keep anybody from submitting, and is passed over.
- */
-export function openProgress(context: IExecuteFunctions): Progress {
+/** Starts to store tasks. Errors are ignored: they must not prevent the node from submitting. */
+export function openProgress(context: IExecuteFunctions) {
 	const key = `${context.getExecutionId()} ${(opened += 1)}`;
 	const channel: Channel = { tasks: [], ended: new AbortController(), safe: false };
 	let running: Promise<unknown> | undefined;
@@ -42,20 +36,22 @@ export function openProgress(context: IExecuteFunctions): Progress {
 	const start = async (): Promise<void> => {
 		channels.set(key, channel);
 		try {
-			await startSubWorkflow(context, progressWorkflow(context), [{ json: { key } }], false);
+			await engine.startSubWorkflow(context, progressWorkflow(context), [{ json: { key } }], false);
 		} catch {
-			// It ends with an error where the tasks are to be kept.
+			// An error at its end keeps the sub-execution in n8n's list.
 		} finally {
 			channels.delete(key);
 		}
 	};
 
 	return {
-		add: (item) => {
+		/** @param item the output item of a task */
+		add: (item: INodeExecutionData): void => {
 			channel.tasks.push(item);
 			running ??= start();
 		},
-		close: async (safe) => {
+		/** @param safe whether the node has returned all tasks; if not, they stay in n8n's list */
+		close: async (safe: boolean): Promise<void> => {
 			channel.safe = safe;
 			channel.ended.abort();
 			await running;
@@ -64,10 +60,10 @@ export function openProgress(context: IExecuteFunctions): Progress {
 }
 
 /**
- * One round of the sub-execution: waits a moment, then puts out what was submitted in the meantime.
+ * A round of the sub-execution: waits a second, and outputs the tasks submitted meanwhile.
  *
- * @returns tasks on output 0; on output 1 what leads to the next round
- * @throws NodeOperationError at the end, where the tasks are to stay in n8n's list
+ * @returns the tasks on output 0; on output 1 an item that starts the next round
+ * @throws NodeOperationError at the end, if the tasks must stay in n8n's list
  */
 export async function reportProgress(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const json = context.getInputData()[0]?.json ?? {};

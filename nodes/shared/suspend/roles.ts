@@ -2,7 +2,7 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
-	IRunExecutionData,
+	IPairedItemData,
 } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finishRun } from '../run/summary';
@@ -11,6 +11,7 @@ import { readLimits } from '../parameters/optionValues';
 import { isFailed, nodeError } from '../run/nodeErrors';
 import { openRun } from '../run/runContext';
 import { waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
+import * as engine from './n8nEngine';
 import { reportProgress } from './progress';
 import {
 	fromItems,
@@ -20,15 +21,15 @@ import {
 	withFailure,
 	type StoredWaits,
 } from './storedWaits';
-import { CHECKS, checkWorkflow, MOST_RESTARTS, startSubWorkflow } from './subWorkflows';
+import { CHECKS, checkWorkflow, MOST_RESTARTS } from './subWorkflows';
 
-/** What Image Wait does in a sub-execution, by its parameter "Role". */
+/** What Image Wait does in a sub-execution, by its hidden parameter "Role". */
 const ACTS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
 
-/** Undefined for the wait itself. */
+/** The act of a role; undefined for the ordinary wait. */
 export const actOf = (role: unknown) => Object.entries(ACTS).find(([name]) => name === role)?.[1];
 
-/** The items for the user, for each output of the node that waits. */
+/** The results, for each output of the user's node. */
 function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	const waits = fromItems(context.getInputData());
 	if (waits === undefined) return [[], []];
@@ -47,27 +48,27 @@ function fail(context: IExecuteFunctions): never {
 
 /* The supervisor. */
 
-/** What the supervisor keeps while it is suspended. */
+/** The notes of the supervisor, which n8n stores. */
 interface SupervisorNotes {
-	/** The waits as they came at first, as items. */
+	/** The waits at the start, as items. */
 	stored?: INodeExecutionData[];
-	/** The execution that checks the tasks. */
+	/** The ID of the execution of the checks. */
 	checksId?: string;
-	/** How often they were started again. */
+	/** How often the checks were restarted. */
 	restarts?: number;
 }
 
 /**
- * One round of the supervisor: starts the checks at first, and looks at what became of them when n8n
- * resumes it.
+ * A node of the supervisor's chain: the first starts the checks; the next ones, which run when the checks
+ * have ended, return their results or restart them.
  *
- * @returns on output 0 nothing, but what n8n shows while it is suspended; on output 1 the results; on
- *   output 2 the failure that ends the run. Never throws: the engine would send the input through
- *   output 0, to the next round.
+ * @returns on output 0 the open tasks, which n8n shows while the execution is suspended; on output 1 the
+ *   results; on output 2 the failure that ends the run. It must not throw: the engine would send the
+ *   input to output 0, and so to the next node.
  */
 async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	// Of the whole sub-execution: each round is run by a node of its own.
-	const notes = context.getContext('flow') as SupervisorNotes;
+	// Notes of the whole sub-execution, because each round has a node of its own.
+	const notes = engine.notesOf<SupervisorNotes>(context, 'flow');
 	const input = context.getInputData();
 	notes.stored ??= input;
 	const waits = fromItems(notes.stored);
@@ -75,13 +76,13 @@ async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData
 	try {
 		if (notes.checksId === undefined) return await startChecks(context, notes, waits);
 		const ended = fromItems(input);
-		return ended === undefined ? await restart(context, notes, waits) : leave(ended);
+		return ended === undefined ? await restart(context, notes, waits) : endWith(ended);
 	} catch (error) {
-		return leave(withFailure(context, waits, error));
+		return endWith(withFailure(context, waits, error));
 	}
 }
 
-const leave = (waits: StoredWaits): INodeExecutionData[][] =>
+const endWith = (waits: StoredWaits): INodeExecutionData[][] =>
 	waits.failure === undefined ? [[], toItems(waits), []] : [[], [], toItems(waits)];
 
 async function startChecks(
@@ -89,29 +90,33 @@ async function startChecks(
 	notes: SupervisorNotes,
 	{ plan, entries }: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const given = toItems({ plan: { ...plan, supervisorId: context.getExecutionId() }, entries });
-	const started = await startSubWorkflow(context, checkWorkflow(context, plan), given, true);
+	const items = toItems({ plan: { ...plan, supervisorId: context.getExecutionId() }, entries });
+	const started = await engine.startSubWorkflow(context, checkWorkflow(context, plan), items, true);
 	notes.checksId = started.executionId;
 	return [openItems(entries), [], []];
 }
 
-/** After checks that brought no result: they crashed, or somebody stopped or deleted them. */
+/**
+ * Restarts checks that ended without a result: n8n crashed, or failed to resume them. If a person has
+ * stopped them, that is the failure of the run.
+ */
 async function restart(
 	context: IExecuteFunctions,
 	notes: SupervisorNotes,
 	waits: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const data = await context.getExecutionDataById(notes.checksId ?? '');
-	const parent = await context.getExecutionDataById(waits.plan.parentExecutionId);
-	if (parent === undefined || parent.resultData.error !== undefined) return [[], [], []];
-	// Here too an error has to name all tasks, and to keep what has ended.
-	Object.assign(waits, lastChecked(data));
+	const checks = await engine.readExecution(context, notes.checksId ?? '');
+	const parent = await engine.readExecution(context, waits.plan.parentExecutionId);
+	if (parent === undefined || parent.error !== undefined) return [[], [], []];
+	// From here on, an error names the open tasks and keeps the results of the others.
+	Object.assign(waits, lastChecked(checks));
 	const giveUp = (message: string): never => {
 		const description =
 			'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.';
 		throw new GatewayError({ message, description });
 	};
-	if (isStopped(context.getInputData(), data)) {
+	// Without stored data of the checks, their error is in the item that n8n made of it.
+	if (engine.isStop(checks?.error ?? String(context.getInputData()[0]?.json.error))) {
 		giveUp('The execution that checked the image tasks was stopped');
 	}
 	notes.restarts = (notes.restarts ?? 0) + 1;
@@ -121,57 +126,41 @@ async function restart(
 	return await startChecks(context, notes, waits);
 }
 
-/** The waits as they were after the last check that was not interrupted, else as it was given them. */
-function lastChecked(data: IRunExecutionData | undefined): StoredWaits | undefined {
-	const { nodeExecutionStack = [], contextData = {} } = data?.executionData ?? {};
-	const notes = contextData[`node:${CHECKS}`] as CheckNotes | undefined;
-	return fromItems(notes?.stored ?? nodeExecutionStack[0]?.data.main?.[0] ?? []);
-}
-
-/**
- * Whether somebody stopped the checks: then they are not started again. Whatever fails within them is
- * a result; an error is n8n's own, such as that of an execution that it resumes before it has started
- * itself, and may pass.
- */
-function isStopped(input: INodeExecutionData[], data: IRunExecutionData | undefined): boolean {
-	const { name = '', message = input[0]?.json.error } = data?.resultData.error ?? {};
-	return /cancel/i.test(`${name} ${String(message)}`);
+/** The waits after the last complete check; if there was none, those at the start of the checks. */
+function lastChecked(checks: engine.StoredExecution | undefined): StoredWaits | undefined {
+	const notes = checks?.notes(CHECKS) as CheckNotes | undefined;
+	return fromItems(notes?.stored ?? checks?.nextInput ?? []);
 }
 
 /* The checks. */
 
 /**
- * A wait that is due so soon is taken up at the next round of n8n, which comes every 60 s: that is
- * earlier than any later date would be. Long enough that all executions are stored by then.
- */
-const SUSPEND_MS = 5000;
-/**
- * Each open task is polled once, and all responses are waited for. A task whose deadline comes
- * between two rounds is polled after it, and only then called open.
+ * The duration of a check: each open task is polled once, and all responses are awaited. A task whose
+ * deadline is between two checks is polled after it, and then counts as still open.
  */
 const CHECK_MS = 1000;
-/** For so long after its deadline a task that could not be polled is not given up. */
+/** How long after its deadline a task is still polled if no check had time for it. */
 const LONGEST_BACKLOG_MS = 1_800_000;
 
-/** What the checks keep while they are suspended. */
+/** The notes of the checks, which n8n stores. */
 interface CheckNotes {
 	/** The waits after the last check, as items. */
 	stored?: INodeExecutionData[];
-	/** Input items whose tasks the last check had no time to poll: these go first. */
+	/** Input items whose tasks the last check had no time to poll: the next one begins with them. */
 	unpolled?: number[];
-	/** Whether the user's execution was seen suspended. */
+	/** Whether the user's execution has been suspended at an earlier check. */
 	sawParent?: boolean;
 }
 
 /**
- * One round of the checks: suspends at first, polls every open task after each resume.
+ * A round of the checks: the first one suspends the execution; the others, after each resume, poll every
+ * open task, and suspend it again.
  *
- * @returns nothing on output 0 and the results on output 1 once there is nothing left to wait for; on
- *   output 2 the failure that nobody is left to hand to. Never throws, but when it is stopped: what
- *   fails is a result.
+ * @returns on output 0 the open tasks; on output 1 the results, once there is no open task; on output 2 a
+ *   failure that can't be passed on to the supervisor. An error is a result: only a Stop throws.
  */
 async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const notes = context.getContext('node') as CheckNotes;
+	const notes = engine.notesOf<CheckNotes>(context, 'node');
 	const waits = fromItems(notes.stored ?? context.getInputData());
 	if (waits === undefined) return [[], []];
 	try {
@@ -190,9 +179,9 @@ async function nextRound(
 	if (notes.stored !== undefined) {
 		const { parentExecutionId, supervisorId = '' } = waits.plan;
 		if (await hasEnded(context, parentExecutionId, notes)) return [[], []];
-		if ((await context.getExecutionDataById(supervisorId)) === undefined) {
-			// Nobody is left to hand a result to: n8n resumes the user's execution after that one only.
-			const ending = { ...waits, plan: { ...waits.plan, goOn: false } };
+		if ((await engine.readExecution(context, supervisorId)) === undefined) {
+			// n8n resumes the user's execution only after the supervisor: no result can reach it.
+			const ending = { ...waits, plan: { ...waits.plan, continuesOnFail: false } };
 			return [[], [], toItems(withFailure(context, ending, supervisorDeleted(waits)))];
 		}
 		waits.entries = await pollOnce(context, notes, waits);
@@ -203,18 +192,18 @@ async function nextRound(
 		return [[], toItems(waits)];
 	}
 	notes.stored = toItems(waits);
-	await context.putExecutionToWait(new Date(Date.now() + SUSPEND_MS));
+	await engine.suspendUntilNextRound(context);
 	return [open, []];
 }
 
-/** The ordinary wait for a moment; what is open afterwards stays for the next round. */
+/** One check: the ordinary wait for a second. Tasks that are open afterwards stay for the next one. */
 async function pollOnce(
 	context: IExecuteFunctions,
 	notes: CheckNotes,
 	{ plan, entries }: StoredWaits,
 ): Promise<WaitEntry[]> {
-	const first = new Set(notes.unpolled);
-	const isDue = (itemIndex: number): boolean => first.size === 0 || first.has(itemIndex);
+	const overdue = new Set(notes.unpolled);
+	const isDue = (itemIndex: number): boolean => overdue.size === 0 || overdue.has(itemIndex);
 	const unpolled: number[] = [];
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
 	plan.tally = Object.assign(run.tally, plan.tally);
@@ -235,17 +224,17 @@ async function pollOnce(
 	}
 }
 
-/** Whether nobody waits for these tasks any more: the user's execution was stopped or deleted. */
+/** Whether the user's execution was stopped, deleted or resumed: then its tasks aren't polled any more. */
 async function hasEnded(
 	context: IExecuteFunctions,
 	executionId: string,
 	notes: CheckNotes,
 ): Promise<boolean> {
-	const data = await context.getExecutionDataById(executionId);
-	if (data === undefined || data.resultData.error !== undefined) return true;
-	// At first it may not be stored yet.
-	if (data.waitTill !== undefined) notes.sawParent = true;
-	return notes.sawParent === true && data.waitTill === undefined;
+	const parent = await engine.readExecution(context, executionId);
+	if (parent === undefined || parent.error !== undefined) return true;
+	// At the first check, n8n may not have stored it as suspended yet.
+	notes.sawParent ||= parent.isSuspended;
+	return notes.sawParent && !parent.isSuspended;
 }
 
 const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
@@ -257,19 +246,19 @@ const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
 /* The results. */
 
 /**
- * Puts each failed item at the position of its own input item. After a suspension n8n pairs items by
- * position, and merges the columns of the input item into what leaves by the error output: at
- * another position these would be the columns, and the task ID, of another item. The two kinds keep
- * their order, and they leave by different outputs, so nobody sees what stood between them.
+ * Puts each failed item at the position of its own input item. After a suspension, n8n links items by
+ * position, and merges the fields of the linked input item into items of the error output: at another
+ * position these would be the fields, and the task ID, of another item. Failed and successful items
+ * keep their order, and go to different outputs.
  *
  * @param items the output items of each input item
- * @returns all of them; several failed ones of one input item as one, which names the others
+ * @returns all items; several failed ones of an input item become one, with the others in its details
  */
 function inPlace(items: INodeExecutionData[][]): INodeExecutionData[] {
 	const failed = items.map((list) => combined(list.filter(isFailed)));
 	const rest = items.flat().filter((item) => !isFailed(item));
 	const output: INodeExecutionData[] = [];
-	// Input items without any output leave gaps, which move the rest up: better there than nowhere.
+	// For input items without output there are gaps, which the following successful items fill.
 	for (let position = 0; position < failed.length || rest.length > 0; position += 1) {
 		const next = failed[position] ?? rest.shift();
 		if (next !== undefined) output.push(next);
@@ -284,24 +273,21 @@ function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData 
 	return { ...first, json: { ...rest, details: { ...(details as IDataObject), more } } };
 }
 
-/** n8n shows it as the name of a node, in the error of an expression that follows the link. */
+/** The reason in the error of an expression that follows the link, where n8n shows it as a node's name. */
 const NO_LINK = '(n8n keeps no links of several images for each task while an execution is stored)';
 
 /**
- * After a suspension n8n links each item to the input item at its own position. That is right for one
- * image for each task; the other items are linked to nothing, so that an expression such as
- * `$('Prompts').item` fails there rather than give the values of another input item.
+ * The same items without wrong links. After a suspension, n8n links each item to the input item at its
+ * own position, which is correct for one image per task. The other items get no link, so that an
+ * expression such as `$('Prompts').item` fails instead of returning the values of another input item.
  *
- * @param items in their final order, each paired with its input item
- * @param errorOutput whether failed items leave by an output of their own: n8n follows their links
- *   itself, and would fail
+ * @param items the items in their final order, each paired with its input item
+ * @param errorOutput whether failed items go to an error output: n8n itself follows their links, and
+ *   would fail
  */
 function linked(items: INodeExecutionData[], errorOutput: boolean): INodeExecutionData[] {
 	return items.map((item, position) => {
-		const { pairedItem } = item;
-		if (errorOutput && isFailed(item)) return item;
-		if (typeof pairedItem !== 'object' || Array.isArray(pairedItem)) return item;
-		if (pairedItem.item === position) return item;
-		return { ...item, pairedItem: { ...pairedItem, sourceOverwrite: { previousNode: NO_LINK } } };
+		const isLinked = (item.pairedItem as IPairedItemData).item === position;
+		return isLinked || (errorOutput && isFailed(item)) ? item : engine.withoutLink(item, NO_LINK);
 	});
 }

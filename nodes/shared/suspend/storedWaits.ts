@@ -4,47 +4,48 @@ import { isJsonObject } from '../../../gateway/util/json';
 import type { RunEnd, RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
-import { openItem, tasksInWords, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
+import { taskItem } from '../tasks/taskReference';
+import { describeTasks, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
 
-/** What a sub-execution has to know of the node that waits for it. */
+/** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
 	parentExecutionId: string;
-	/** The execution that supervises the checks: people can delete it. */
+	/** The execution of the supervisor, which a person may delete. */
 	supervisorId?: string;
-	/** Of the user's node, for errors. */
+	/** The name of the user's node, for errors. */
 	nodeName: string;
 	workflowName: string;
-	/** As the user's workflow has it: called where a failure cannot reach that workflow. */
+	/** The error workflow of the user's workflow, for errors that can't reach that workflow. */
 	errorWorkflow?: string;
-	/** Whether failed items are items, rather than the end of the run. */
-	goOn: boolean;
-	/** Whether failed items leave by an output of their own. */
+	/** Whether On Error is set to continue: a failed item is an output item, and not the end. */
+	continuesOnFail: boolean;
+	/** Whether failed items go to an error output. */
 	errorOutput: boolean;
-	/** Whether tasks that are open at their deadline leave by the second output. */
+	/** Whether tasks that are open at their deadline go to the second output. */
 	toOutput: boolean;
-	/** What is done with all items at the end. */
+	/** Options for the end of the run. */
 	end: RunEnd;
-	/** What the run has done so far. */
+	/** The counts and costs of the run so far. */
 	tally: Tally;
-	/** Values of the options that hold for all requests. */
+	/** The options for all requests. */
 	options: IDataObject;
 }
 
-/** The waits of a suspended node, what came of those that have ended, or the failure of all. */
+/** The waits of a suspended node with their results, or the failure that ends its run. */
 export interface StoredWaits {
 	plan: WaitPlan;
-	/** By input item. */
+	/** One for each input item. */
 	entries: WaitEntry[];
 	failure?: Problem;
 }
 
-/** Under this name, so that no item of a user is taken for one. */
+/** The key of stored waits in an item's JSON, which no item of a user has. */
 const KEY = 'mediaGatewayWaits';
 
-/** The first item: everything but what came of the waits. */
+/** The content of the first item: everything except the results. */
 type Head = { plan: WaitPlan; waits: Array<TaskWait | null>; failure?: Problem };
 
-/** An item that came of a wait. Items of their own, because n8n stores only files of items. */
+/** The content of a further item: an output item. It is an item because n8n stores the files of items. */
 type Result = { itemIndex: number; isOpen: boolean; json: IDataObject };
 
 const asItem = (content: Head | Result): INodeExecutionData => ({
@@ -52,7 +53,7 @@ const asItem = (content: Head | Result): INodeExecutionData => ({
 	pairedItem: { item: 0 },
 });
 
-/** The waits as items, in which form n8n hands them from execution to execution. */
+/** The waits as items, which n8n passes from one execution to another. */
 export function toItems({ plan, entries, failure }: StoredWaits): INodeExecutionData[] {
 	const waits = entries.map(({ wait, done }) => (done === undefined ? (wait ?? null) : null));
 	const results = entries.flatMap(({ done }, itemIndex) => {
@@ -66,12 +67,12 @@ export function toItems({ plan, entries, failure }: StoredWaits): INodeExecution
 	return [asItem({ plan, waits, failure }), ...results];
 }
 
-/** The opposite of `toItems`. @returns undefined where the items hold no waits */
+/** The opposite of `toItems`. @returns undefined if the items contain no waits */
 export function fromItems([first, ...others]: INodeExecutionData[]): StoredWaits | undefined {
 	const head = first?.json[KEY] as Head | undefined;
 	if (!isJsonObject(head)) return undefined;
 	const { plan, waits, failure } = head;
-	// An input item without a wait has ended, be it with nothing.
+	// An input item without a wait has a result, which may be empty.
 	const entries = waits.map(
 		(wait): WaitEntry => (wait === null ? { done: { items: [] } } : { wait }),
 	);
@@ -86,7 +87,7 @@ export function fromItems([first, ...others]: INodeExecutionData[]): StoredWaits
 	return { plan, entries, failure };
 }
 
-/** What came of all waits. */
+/** The result of all waits. */
 export function resultOf(entries: WaitEntry[], tally: Tally): RunResult {
 	return {
 		items: entries.map(({ done }) => done?.items ?? []),
@@ -95,26 +96,26 @@ export function resultOf(entries: WaitEntry[], tally: Tally): RunResult {
 	};
 }
 
-/** What is still waited for, in the form in which Image Wait and Image Task take it. */
+/** An item for each open task. */
 export function openItems(entries: WaitEntry[]): INodeExecutionData[] {
 	return entries.flatMap(({ wait, done }) =>
-		wait === undefined || done !== undefined ? [] : [openItem(wait)],
+		wait === undefined || done !== undefined ? [] : [taskItem(wait)],
 	);
 }
 
-/** The waits after an error that concerns all: a failed item for each, or the end of the run. */
+/** The waits after an error of all: a failed item for each open task, or the failure that ends the run. */
 export function withFailure(
 	context: IExecuteFunctions,
 	{ plan, entries }: StoredWaits,
 	error: unknown,
 ): StoredWaits {
-	if (plan.goOn) return { plan, entries: failOpen(context, entries, error) };
-	const describeUnreturned = () => tasksInWords(entries);
+	if (plan.continuesOnFail) return { plan, entries: failOpen(context, entries, error) };
+	const describeUnreturned = () => describeTasks(entries);
 	const failure = problemOf(finalError(context.getNode(), error, { describeUnreturned }));
 	return { plan, entries: [], failure };
 }
 
-/** The same entries, where each open task has failed, and its error names it. */
+/** The same entries with a failed item for each open task. */
 export function failOpen(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],

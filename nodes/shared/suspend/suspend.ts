@@ -1,11 +1,10 @@
 import type {
-	ExecuteWorkflowData,
 	IDataObject,
 	IExecuteFunctions,
 	INodeExecutionData,
 	INodeProperties,
 } from 'n8n-workflow';
-import * as n8n from 'n8n-workflow';
+import { NodeOperationError } from 'n8n-workflow';
 import { NOT_IN_TOOLS } from '../fields/imageFields';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
@@ -13,19 +12,20 @@ import { hasSecondOutput, readRunEnd } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
-import { tasksInWords, type WaitEntry } from '../tasks/taskWaiter';
+import { describeTasks, type WaitEntry } from '../tasks/taskWaiter';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
-import { startSubWorkflow, supervisorWorkflow, workflowName } from './subWorkflows';
+import * as engine from './n8nEngine';
+import { supervisorWorkflow, workflowName } from './subWorkflows';
 
 /*
- * How waiting survives a crash (docs/architecture.md): the user's execution is suspended until a
- * sub-execution has ended, and goes on with its result.
+ * Waiting that survives a crash (docs/architecture.md): the user's execution is suspended until a
+ * sub-execution has ended, and then passes on its result.
  */
 
 /**
- * The options that make waiting survive a crash.
+ * The options for waiting that survives a crash.
  *
- * @param modes in which modes of the node there is something to survive; undefined where it has none
+ * @param modes the modes in which the node waits; undefined if it always does
  */
 export function survivalFields(modes?: string[]): INodeProperties[] {
 	// It has no effect in an agent's tool.
@@ -55,16 +55,16 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 	];
 }
 
-/** What the editor shows beside a node whose execution is stored. */
+/** The editor's tooltip at a node whose execution is suspended. */
 export const WAITING_TOOLTIP =
 	'Waiting for image tasks. They are checked about once a minute, even after n8n restarts.';
 
 /**
- * The options "Survive Restarts" and "Park After" of a run.
+ * Reads the options "Survive Restarts" and "Park After".
  *
- * @returns how long to wait in memory before the execution is suspended, in milliseconds; undefined
- *   where it is not: not chosen, or without effect in an agent's tool
- * @throws NodeOperationError where a suspended execution would come back with nothing
+ * @returns the time to wait in memory before the execution is suspended, in milliseconds; undefined if
+ *   it isn't: the option is off, or the node is called as a tool
+ * @throws NodeOperationError if this n8n can't resume the execution with all results
  */
 export function readParkAfter(
 	context: IExecuteFunctions,
@@ -76,20 +76,14 @@ export function readParkAfter(
 	return first.options.milliseconds('parkAfter');
 }
 
-/**
- * Known by features: an n8n that hands the result of a sub-execution to the one that waits has a date
- * of its own for that wait; one that hands on more than the first output also knows when an execution
- * is terminal.
- *
- * @throws NodeOperationError that says what to do instead
- */
+/** @throws NodeOperationError that says what to do instead */
 function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 	const refuse = (message: string, advice: string): never => {
-		throw new n8n.NodeOperationError(context.getNode(), message, {
+		throw new NodeOperationError(context.getNode(), message, {
 			description: `Nothing is lost: the tasks continue at the gateway. ${advice}`,
 		});
 	};
-	if (n8n.WAIT_FOR_SUB_EXECUTION === undefined || context.getExecutionId() === undefined) {
+	if (!engine.canWaitForSubExecution() || context.getExecutionId() === undefined) {
 		refuse(
 			"'Survive Restarts' requires n8n 2",
 			'Turn the option off, or submit in one workflow and collect with Image Task in a scheduled one.',
@@ -102,7 +96,7 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 			"Set 'On Timeout' to 'Error', or 'On Error' to 'Continue'.",
 		);
 	}
-	if (n8n.isTerminalExecutionStatus === undefined) {
+	if (!engine.canForwardAllOutputs()) {
 		refuse(
 			"This version of n8n can't combine 'Survive Restarts' with a second output",
 			"Update n8n, or set 'On Timeout' to 'Error'.",
@@ -111,60 +105,52 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 }
 
 /**
- * Suspends the execution until all tasks are settled or their deadlines are over.
+ * Suspends the execution until all tasks have finished or their deadlines are over.
  *
  * @param entries one for each input item
- * @param tally of what the run has done so far
- * @param inWords what the run leaves behind if the execution cannot be suspended
- * @returns what the node returns; n8n shows it while the execution waits. Where it cannot be suspended
- *   and the node goes on: a failed item for each open task
- * @throws NodeApiError or NodeOperationError that names all tasks, where the node stops
+ * @param tally the run's counts and costs so far
+ * @param describeUnreturned lists the tasks and payments if the execution can't be suspended
+ * @returns the node's output, which n8n shows while the execution is suspended; if it can't be suspended
+ *   and On Error is set to continue, a failed item for each open task
+ * @throws NodeApiError or NodeOperationError that names all tasks, if the node stops
  */
 export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
 	tally: Tally,
-	inWords = () => tasksInWords(entries),
+	describeUnreturned = () => describeTasks(entries),
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;
-	let result: ExecuteWorkflowData;
+	let supervisor: engine.SubExecution;
 	try {
-		const supervisor = supervisorWorkflow(context, plan);
-		result = await startSubWorkflow(context, supervisor, toItems({ plan, entries }), true);
+		const workflow = supervisorWorkflow(context, plan);
+		supervisor = await engine.startSubWorkflow(context, workflow, toItems({ plan, entries }), true);
 	} catch (error) {
 		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
 		if (isStopped || !context.continueOnFail()) {
-			throw finalError(context.getNode(), error, { describeUnreturned: inWords });
+			throw finalError(context.getNode(), error, { describeUnreturned });
 		}
 		const failed = resultOf(failOpen(context, entries, error), tally);
 		const { items, open } = finishRun(context, failed, plan.end);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}
-	const [items, open] = result.data;
-	const output = toOutput ? [items ?? [], open ?? []] : [items ?? []];
-	// It has failed at once: Retry On Fail needs the input again.
-	if (!result.waitTill) return output;
-	// Without the first n8n replaces the links of what comes back, without the second it hands on only
-	// the first output.
-	context.setMetadata({
-		preserveSourceOverwrite: true,
-		...(toOutput ? { forwardAllOutputs: true } : {}),
-	});
-	// What comes back has no hints: n8n shows this one while the execution waits.
+	const [items = [], open = []] = supervisor.outputs;
+	const output = toOutput ? [items, open] : [items];
+	// The checks couldn't be started. The input stays, as Retry On Fail needs it again.
+	if (!supervisor.isSuspended) return output;
+	engine.passOnResult(context, toOutput);
+	// The result has no hints: n8n shows this one while the execution is suspended.
 	const done = entries.map((entry) => entry.done?.items ?? []);
 	addHints(context, [describeRun(done, tally)], 'info');
-	// The result takes the place of the input. Where there is none (n8n's Retry of an execution that
-	// was stopped here), n8n would hand on the input as if it were images.
-	context.getExecuteData().data = { main: [[]] };
 	return output;
 }
 
-/** What the sub-executions have to know. */
+/** What the sub-executions know of this node. */
 function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 	const { name: nodeName, onError } = context.getNode();
 	const first = new ItemParameters(context, 0);
-	// As values: in a sub-execution no expression of the user works.
+	// Values, because the user's expressions don't work in a sub-execution.
 	const names = ['concurrency', 'maxDownloadMb', 'requestsPerSecond', 'timeout'];
 	const options = names.map((name) => [name, first.options.value(name)]);
 	return {
@@ -172,7 +158,7 @@ function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 		nodeName,
 		workflowName: workflowName(context),
 		errorWorkflow: context.getWorkflowSettings?.().errorWorkflow,
-		goOn: context.continueOnFail(),
+		continuesOnFail: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
 		toOutput: hasSecondOutput(first),
 		end: readRunEnd(first),

@@ -21,30 +21,30 @@ import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
 import { ageOf, type SubmittedTask } from './taskReference';
 
-/** A task that is polled, and what the gateway has told of it so far; its kind is filled in once found. */
+/** A task that is polled, and what earlier polls have shown; its type is filled in once it is known. */
 export interface PolledTask extends TaskRef, Sightings {}
 
-/** How a task is polled. */
+/** What a poll uses of its run. */
 export interface Polling {
 	/** The clock of the run, in milliseconds. */
 	now: () => number;
 	query: (plan: RequestPlan) => Promise<Outcome>;
-	/** Whether the run polls a task of this ID, too. */
+	/** Whether the run polls a task with this ID, too. */
 	isPolled: (taskId: string) => boolean;
 }
 
 /**
- * Polls a task once: its own endpoint, and after a 404 that of the other kind.
+ * Polls a task once, at the endpoint of its type, and after a 404 at that of the other type.
  *
- * @param task what the poll tells of it is added to it
- * @returns its state; a fault that may pass, `soon` where only a further poll tells whether it does;
- *   or an error that is final
+ * @param task updated with what the poll shows
+ * @returns its state; an error that may pass, with `soon` if another poll decides whether it does; or a
+ *   final error
  */
 export async function pollTask(
 	task: PolledTask,
 	{ now, query, isPolled }: Polling,
 ): Promise<PollResult> {
-	// A response may take half a minute: the task was younger when the gateway said that it has none.
+	// Its age counts from here: the response may take half a minute.
 	const sentAt = now();
 	const poll = async (taskType: TaskType) => {
 		const plan = planTaskQuery(taskType, task.taskId);
@@ -60,9 +60,9 @@ export async function pollTask(
 	const taskType = known ?? 'generation';
 	const own = await poll(taskType);
 	const isUnknown = isUnknownTask(own.outcome);
-	// Where the kind is known, only the gateway's own 404 is a reason to look for it as the other.
-	const isLookedForElsewhere = known === undefined ? isNotFound(own.outcome) : isUnknown;
-	if (!isLookedForElsewhere) return noted(task, own.result, sentAt);
+	// If the type is known, only the gateway's own 404 is a reason to try the other type.
+	const triesOther = known === undefined ? isNotFound(own.outcome) : isUnknown;
+	if (!triesOther) return noted(task, own.result, sentAt);
 
 	const otherType = taskType === 'generation' ? 'edit' : 'generation';
 	const other = await poll(otherType);
@@ -76,7 +76,7 @@ export async function pollTask(
 	return { kind: 'passing', error, pauseMs: askedPause(own.outcome), soon: true };
 }
 
-/** Notes what the gateway has told of a task. A completed one may list its image a moment later. */
+/** Updates a task by its state. A completed task without an image may list it a moment later. */
 function noted(task: PolledTask, result: PollResult, now: number): PollResult {
 	if (result.kind !== 'state') return result;
 	const { state, pauseMs } = result;
@@ -86,7 +86,7 @@ function noted(task: PolledTask, result: PollResult, now: number): PollResult {
 	return { kind: 'passing', error, pauseMs, soon: true };
 }
 
-/** What the response of one endpoint says. */
+/** Reads the response of one endpoint. */
 function readResult(
 	plan: RequestPlan,
 	outcome: Outcome,
@@ -94,7 +94,7 @@ function readResult(
 	taskType: TaskType,
 ): PollResult {
 	const pauseMs = askedPause(outcome);
-	// Not the kind that was only tried first: who takes it from the error would look for no other.
+	// The known type only: a retry with the type that was just tried would not try the other.
 	const ofTask = { taskId: task.taskId, taskType: task.taskType };
 	if (isGood(outcome)) {
 		const state = readTaskState({ taskId: task.taskId, taskType }, outcome.json);
@@ -110,10 +110,10 @@ function readResult(
 const isNotFound = (outcome: Outcome): boolean =>
 	outcome.kind === 'response' && outcome.httpCode === 404;
 
-/** A status, or a 404, is no reason to stay away for longer than this. */
+/** The longest pause by a `Retry-After` on a status or a 404. */
 const LONGEST_ASKED_PAUSE_MS = 30_000;
 
-/** The pause that a `Retry-After` on a response asks for that is no refusal. */
+/** The pause by the `Retry-After` of a response that isn't a rate limit. */
 function askedPause(outcome: Outcome): number | undefined {
 	const asked = askedPauseMs(outcome, Date.now());
 	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
@@ -140,7 +140,7 @@ const noSuchTask = ({ taskId, taskType }: TaskRef): GatewayError =>
 		taskType,
 	});
 
-/** A response about another task of this run: its images belong to another prompt. */
+/** The error of a response about another task of this run, whose images belong to another prompt. */
 function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResult {
 	const error = new GatewayError({
 		message: `The gateway's response is about task ${quote(otherId)}, not task ${quote(taskId)}`,
@@ -151,7 +151,7 @@ function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResul
 	return { kind: 'passing', error, pauseMs: askedPause(outcome), soon: true };
 }
 
-/** Says so where a gateway knows a task by another ID, too: its images may belong to another prompt. */
+/** Adds a hint if the response names another task, whose images may belong to another prompt. */
 export function hintOtherTask({ hints }: Pick<Run, 'hints'>, state: TaskState): void {
 	const otherId = otherTaskId(state.taskId, state.response);
 	if (otherId === undefined) return;
@@ -160,12 +160,12 @@ export function hintOtherTask({ hints }: Pick<Run, 'hints'>, state: TaskState): 
 	);
 }
 
-/** So often a single query is repeated after a response that says nothing about the task. */
-const MOST_FOREIGN = 5;
+/** The most attempts while no response is about the task. */
+const MOST_ATTEMPTS = 5;
 const LONGEST_PAUSE_MS = 8000;
 
 /**
- * Queries the state of a task once, again where a fault may pass.
+ * Gets the state of a task, with retries.
  *
  * @returns the state, finished or not
  * @throws GatewayError with the ID of the task
@@ -190,10 +190,10 @@ export async function queryTask(
 			hintOtherTask(run, result.state);
 			return result.state;
 		}
-		// For how long a task may be missing, or empty, is for the poll to say.
+		// `pollTask` decides how long a task may be missing, or without an image.
 		const isAboutTask = task.missingSince !== undefined || task.emptySince !== undefined;
 		const mayPass = result.kind === 'passing' && result.soon === true;
-		if (!mayPass || (!isAboutTask && round >= MOST_FOREIGN)) {
+		if (!mayPass || (!isAboutTask && round >= MOST_ATTEMPTS)) {
 			const { message } = result.error.problem;
 			const tried = attempts > 1 && result.kind === 'passing' ? ` (tried ${attempts} times)` : '';
 			const error = withDetails(result.error, { message: message + tried });
@@ -204,7 +204,7 @@ export async function queryTask(
 	}
 }
 
-/** The same error with the ID of the task also in its words: who reads only those must find it. */
+/** The same error with the ID of the task in its text, if it isn't there already. */
 export function aboutTask(error: GatewayError, taskId: string): GatewayError {
 	const { message, description } = error.problem;
 	const named = `${message} ${description}`.includes(taskId);

@@ -10,25 +10,25 @@ import {
 	withoutUndefined,
 	type JsonObject,
 } from '../../../gateway/util/json';
-import type { ImageTarget } from '../images/imageItems';
+import { readTarget, type ImageTarget } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { RequestFacts } from '../run/nodeErrors';
 
-/** A task that was submitted earlier, as far as it is known. */
+/** A task that was submitted earlier. */
 export interface SubmittedTask extends TaskRef {
-	/** As the gateway spelled it last. */
+	/** The last status, in the gateway's spelling. */
 	status?: string;
-	/** ISO 8601. */
+	/** A date in ISO 8601. */
 	submittedAt?: string;
 }
 
 /**
- * The task that an item names by its parameters; "automatic" is settled by the item's own
- * `taskType` where it has one. The item may also say when it was submitted.
+ * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in the
+ * item's JSON is used, if there is one; `submittedAt` is always read from there.
  *
- * @throws NodeOperationError if there is no ID; GatewayError if no task can have it
+ * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
-export function readTaskReference(item: ItemParameters): SubmittedTask {
+function readTaskReference(item: ItemParameters): SubmittedTask {
 	const { dryRun, taskType: known, submittedAt: at } = item.input?.json ?? {};
 	const advice =
 		dryRun === true
@@ -43,8 +43,8 @@ export function readTaskReference(item: ItemParameters): SubmittedTask {
 	return { taskId, taskType: isKnown ? known : undefined, submittedAt };
 }
 
-/** What the input item knows of the task's origin and price, to be handed on. */
-export function knownFacts({ input }: ItemParameters): RequestFacts {
+/** Reads the facts of a task's request from the input item, to pass them on. */
+function knownFacts({ input }: ItemParameters): RequestFacts {
 	const json = input?.json ?? {};
 	return {
 		model: nonEmptyString(json.model),
@@ -55,34 +55,48 @@ export function knownFacts({ input }: ItemParameters): RequestFacts {
 	};
 }
 
+/** A task of an input item. */
+export interface TaskOfItem {
+	task: SubmittedTask;
+	facts: RequestFacts;
+	target: ImageTarget;
+}
+
+/** Reads the task of an item, from its parameters and its JSON. @throws NodeOperationError, GatewayError */
+export const readTask = (item: ItemParameters): TaskOfItem => ({
+	task: readTaskReference(item),
+	facts: knownFacts(item),
+	target: readTarget(item),
+});
+
 function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);
 	return number !== undefined && number >= 0 ? number : undefined;
 }
 
 /**
- * How long ago a task was submitted, in milliseconds, by the time that its item carries.
+ * The time since a task was submitted, in milliseconds.
  *
- * @returns undefined if it carries none
+ * @returns undefined if its item doesn't tell
  */
 export function ageOf({ submittedAt = '' }: SubmittedTask): number | undefined {
 	const at = Date.parse(submittedAt);
 	return Number.isNaN(at) ? undefined : Date.now() - at;
 }
 
-/** What one task is known by: a generation and an edit may have one ID. */
+/** A key for a task: a generation and an edit may have the same ID. */
 export const taskKey = ({ taskId, taskType }: TaskRef): string => `${taskType ?? 'any'} ${taskId}`;
 
-/** In characters, as JSON: longer values of a parameter would be stored with every image. */
+/** The longest parameter that is shown, in characters of JSON: it is stored with every image. */
 const LONGEST_PARAMETER = 500;
 
-/** More than any model has. */
+/** The most parameters that are shown: more than any model has. */
 const MOST_PARAMETERS = 100;
 
-/** Fields of a request that an item tells of elsewhere, or that say nothing about the image. */
+/** Fields of a request that items show under other names, or that don't affect the image. */
 const NO_PARAMETERS = ['model', 'prompt', 'n', 'response_format', 'async'];
 
-/** The parameters of a request as an item shows them; undefined without any. */
+/** The parameters of a request as items show them; undefined if there are none. */
 export function shownParameters(fields: JsonObject): IDataObject | undefined {
 	const shown = Object.entries(fields)
 		.slice(0, MOST_PARAMETERS)
@@ -93,12 +107,12 @@ export function shownParameters(fields: JsonObject): IDataObject | undefined {
 	return shown.length === 0 ? undefined : (deepCopy(Object.fromEntries(shown)) as IDataObject);
 }
 
-/** A task that is not finished, in the form in which Image Wait and Image Task take it. */
-export function taskItem(
-	{ taskId, taskType, status, submittedAt }: SubmittedTask,
-	facts: RequestFacts,
-	{ itemIndex, inputFields }: Pick<ImageTarget, 'itemIndex' | 'inputFields'>,
-): INodeExecutionData {
+/** The output item of an unfinished task, from which Image Wait and Image Task can continue. */
+export function taskItem({
+	task: { taskId, taskType, status, submittedAt },
+	facts,
+	target: { itemIndex, inputFields },
+}: TaskOfItem): INodeExecutionData {
 	const group = status === undefined ? undefined : statusGroup(status);
 	const json = { taskId, taskType, status, statusGroup: group, submittedAt, ...facts };
 	const own = withoutUndefined(json) as IDataObject;

@@ -8,7 +8,7 @@ import { isFinished, statusGroup } from '../../../gateway/protocol/status';
 import { taskName, type TaskRef, type TaskState } from '../../../gateway/protocol/task';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { LruMap } from '../../../gateway/util/lruMap';
-import { imageItems, readTarget, type ImageTarget } from '../images/imageItems';
+import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { describeLeftovers } from '../payments/payment';
 import { runItems } from '../run/itemRunner';
@@ -16,46 +16,35 @@ import { problemOf, type RequestFacts } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
-import {
-	ageOf,
-	knownFacts,
-	readTaskReference,
-	taskItem,
-	taskKey,
-	type SubmittedTask,
-} from './taskReference';
+import { ageOf, readTask, taskItem, taskKey, type TaskOfItem } from './taskReference';
 import { WaitReport } from './waitReport';
 
-/** A wait for one task, on behalf of one input item. A plain value: it can be stored and continued. */
-export interface TaskWait {
-	task: SubmittedTask;
-	facts: RequestFacts;
-	target: ImageTarget;
-	/** As the user chose it. */
+/** The wait of an input item for a task. A plain value, which can be stored and continued later. */
+export interface TaskWait extends TaskOfItem {
+	/** The option 'Max Wait'. */
 	maxWaitMs: number;
-	/** Milliseconds since 1970: it may outlive the process. */
+	/** Milliseconds since 1970, as the wait may outlive the process. */
 	deadlineAt: number;
-	/** What the gateway has told of the task, where the wait is continued; by the time of day. */
+	/** What earlier polls have shown, in a wait that is continued; in milliseconds since 1970. */
 	sightings?: Sightings;
 }
 
 /** A task that is still open. */
 export interface OpenTask {
 	kind: 'open';
-	/** The wait with what has become known: it can be continued. */
+	/** The wait with the task's last status, to be continued. */
 	wait: TaskWait;
-	/** Whether the gateway has told anything of the task; else other requests took all the time. */
+	/** Whether a poll got a response about the task; if not, other requests took all the time. */
 	polled: boolean;
-	/** What to say at the deadline; undefined before it. */
+	/** The error at the deadline; undefined before it. */
 	error?: GatewayError;
 }
 
 /**
  * Waits for a task.
  *
- * @param forMs how long at most, where that is less than until the deadline: the task is polled at
- *   least once, but with 0 not at all
- * @throws GatewayError with the ID of the task: it has failed, or cannot be polled
+ * @param forMs a limit before the deadline: the task is polled at least once, but with 0 not at all
+ * @throws GatewayError with the ID of the task, if it has failed or can't be polled
  */
 export type WaitForTask = (
 	wait: TaskWait,
@@ -63,16 +52,17 @@ export type WaitForTask = (
 ) => Promise<{ kind: 'finished'; state: TaskState } | OpenTask>;
 
 /**
- * How long tasks take, by gateway, account, model and kind: what the runs of this process have learned,
- * so that the node that waits next polls where it helps.
+ * The durations of finished tasks by gateway, account, model and task type, for all runs of this
+ * process: they decide when a task is first polled.
  */
 const durationsOf = new LruMap<string, Durations>(200);
 
 /**
- * The wait for all tasks of a run. Several items may name one task: it is polled once for all of them.
+ * Creates the wait for the tasks of a run. Several items may have the same task, which is polled once for
+ * all of them.
  *
- * @param intervalMs about how often each task is polled
- * @param expected how many tasks the run may have to wait for
+ * @param intervalMs the approximate pause between two polls of a task
+ * @param expected the number of tasks that the run may wait for
  */
 export function createTaskWaiter(run: Run, intervalMs: number, expected: number): WaitForTask {
 	const { address, clock, client, limits, tally } = run;
@@ -96,16 +86,16 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 		},
 	});
 
-	const poll = async ({ task: given, facts, ...wait }: TaskWait, maxMs: number) => {
-		const { taskId, taskType } = given;
+	const poll = async ({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) => {
+		const { taskId, taskType } = submitted;
 		taskIds.add(taskId);
-		const ageMs = ageOf(given);
-		// Taken up again, it has been waited for before: it is at least so old.
-		const heldMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
-		const bornAt = birth(clock.now(), ageMs, heldMs);
+		const ageMs = ageOf(submitted);
+		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
+		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
+		const bornAt = birth(clock.now(), ageMs, waitedMs);
 		const sightings = carried(wait.sightings ?? {}, clock.now() - Date.now());
 		const task: PolledTask = { taskId, taskType, bornAt, ...sightings };
-		// A digest: an item may name a model of any length. Without a model nothing is learned.
+		// A digest, because the model name in an item may have any length.
 		const key = digestOf([address.accountAndKey, facts.model, taskType]);
 		const durations =
 			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
@@ -145,18 +135,18 @@ function openTask(
 ): OpenTask {
 	const status = state?.status ?? wait.task.status;
 	const next = { ...wait, task: { ...wait.task, taskType, status } };
-	// Refused for its rate, a poll says nothing about its task.
+	// A poll that got a 429 says nothing about its task.
 	const polled = state !== undefined || (error !== undefined && error.problem.httpCode !== 429);
 	return { kind: 'open', wait: next, polled, error: deadlineError(next, state, error) };
 }
 
-/** @param error that of the last poll */
+/** @param error the error of the last poll */
 function deadlineError(
 	{ task, maxWaitMs }: TaskWait,
 	state: TaskState | undefined,
 	error: GatewayError | undefined,
 ): GatewayError {
-	// Completed without an image, it was only given time to list one.
+	// A completed task without an image was only polled again because it may list one later.
 	if (error !== undefined && isFinished(statusGroup(error.problem.status))) return error;
 	const { taskId, taskType } = task;
 	const seconds = Math.round(maxWaitMs / 1000);
@@ -185,42 +175,36 @@ function deadlineError(
 	});
 }
 
-/** One input item: what it waits for, or what came of it. Neither where its parameters were wrong. */
+/** An input item of a wait: what it waits for, or its result. Neither if its parameters were invalid. */
 export interface WaitEntry {
 	wait?: TaskWait;
-	/** `open`, for the second output: the task was still open at its deadline. */
+	/** The result; `open` is an item for the second output, if the task was open at its deadline. */
 	done?: { items: INodeExecutionData[]; open?: INodeExecutionData };
 }
 
-/** Reads what an item wants from its parameters. @throws NodeOperationError */
+/** Reads the wait of an item from its parameters. @throws NodeOperationError */
 export function readWait(item: ItemParameters): TaskWait {
 	const maxWaitMs = item.milliseconds('maxWait');
-	return {
-		task: readTaskReference(item),
-		facts: knownFacts(item),
-		target: readTarget(item),
-		maxWaitMs,
-		deadlineAt: Date.now() + maxWaitMs,
-	};
+	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs };
 }
 
-/** How all tasks of a run are waited for. */
+/** Options of the wait for all tasks of a run. */
 export interface WaitOptions {
-	/** About how often each task is polled. */
+	/** The approximate pause between two polls of a task. */
 	intervalMs: number;
-	/** Whether a task that is open at its deadline leaves by the second output; else it is an error. */
+	/** Whether a task that is open at its deadline goes to the second output; if not, it is an error. */
 	toOutput: boolean;
-	/** How long to wait at most, where the wait is continued later; 0: not now. */
+	/** A limit before the deadline, if the wait is continued later; 0: the task isn't polled now. */
 	forMs: (itemIndex: number) => number;
-	/** Whether to go on waiting for an open task later, even if its deadline is over. */
+	/** Called for each open task: whether its wait is continued later although its deadline is over. */
 	keepsOpen?: (open: OpenTask, itemIndex: number) => boolean;
 }
 
 /**
  * Waits for all tasks of a batch, in this process.
  *
- * @param read what an item waits for; its errors are those of the item
- * @returns an entry for each input item; one that is to be continued later has no result
+ * @param read reads the wait of an item; its errors are those of the item
+ * @returns an entry for each input item; a wait that is continued later has no result
  * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
  */
 export async function waitForTasks(
@@ -231,12 +215,10 @@ export async function waitForTasks(
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const facts: Array<RequestFacts | undefined> = [];
-	/** Items that are waited for again later. */
-	const kept = new Set<number>();
 	let waitForTask: WaitForTask | undefined;
 
 	const itemsOf = async (wait: TaskWait, itemIndex: number): Promise<INodeExecutionData[]> => {
-		// All items are prepared by now: the more tasks wait, the longer the pauses.
+		// Created once all items are prepared: the number of tasks affects the pauses.
 		waitForTask ??= createTaskWaiter(run, intervalMs, countTasks(entries));
 		const result = await waitForTask(wait, forMs(itemIndex));
 		if (result.kind === 'finished') {
@@ -246,9 +228,9 @@ export async function waitForTasks(
 		}
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
-		if (result.error === undefined || isKept) kept.add(itemIndex);
-		else if (toOutput) entries[itemIndex] = { done: { items: [], open: openItem(result.wait) } };
-		else throw result.error;
+		if (result.error === undefined || isKept) return [];
+		if (!toOutput) throw result.error;
+		entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
 		return [];
 	};
 
@@ -261,7 +243,7 @@ export async function waitForTasks(
 				try {
 					return await itemsOf(wait, itemIndex);
 				} catch (error) {
-					// Where there is something to be had, the error may tell of which kind the task is.
+					// The error may have found out the type of a task that is still available.
 					const { taskType = wait.task.taskType } = problemOf(error);
 					const found = { ...wait, task: { ...wait.task, taskType } };
 					entries[itemIndex] = hasNothingToGive(error, wait.task) ? {} : { wait: found };
@@ -269,33 +251,30 @@ export async function waitForTasks(
 				}
 			};
 		},
-		payments: { describeUnreturned: () => tasksInWords(entries) },
+		payments: { describeUnreturned: () => describeTasks(entries) },
 		knownOf: (itemIndex) => facts[itemIndex],
 	});
-	return entries.map(({ wait, done }, itemIndex) =>
-		done !== undefined || kept.has(itemIndex)
-			? { wait, done }
-			: { wait, done: { items: output[itemIndex] ?? [] } },
-	);
+	return entries.map(({ wait, done }, itemIndex) => {
+		const items = output[itemIndex] ?? [];
+		// A wait that has ended has output: images, or a failed item.
+		const isOpen = wait !== undefined && items.length === 0;
+		return done !== undefined || isOpen ? { wait, done } : { wait, done: { items } };
+	});
 }
 
-/** How many tasks are waited for: several items may name one. */
+/** The number of open tasks: several items may have the same one. */
 function countTasks(entries: WaitEntry[]): number {
 	const open = entries.flatMap(({ wait, done }) => (done === undefined ? (wait ?? []) : []));
 	return new Set(open.map(({ task }) => taskKey(task))).size;
 }
 
-/** What a batch that ends early leaves behind: its tasks, but for those that have nothing to give. */
-export function tasksInWords(entries: WaitEntry[]): string {
+/** Lists the tasks of a batch that ends early, apart from those without a result to get. */
+export function describeTasks(entries: WaitEntry[]): string {
 	const tasks = entries.flatMap(({ wait, done }, itemIndex) => {
-		// The items that came of a task name it.
+		// The output items of a task contain its ID.
 		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<TaskRef>);
 		const { taskId, taskType = 'image' } = named ?? {};
 		return taskId === undefined ? [] : [`item ${itemIndex}: ${taskType} task ${taskId}`];
 	});
 	return describeLeftovers(tasks);
 }
-
-/** A task that is still open, in the form in which Image Wait and Image Task take it. */
-export const openItem = ({ task, facts, target }: TaskWait): INodeExecutionData =>
-	taskItem(task, facts, target);

@@ -21,12 +21,11 @@ import { faultFrom, plainHeaders } from './http';
 const TIMEOUT_MS = 15_000;
 
 /**
- * The test behind the credential's button. It costs nothing: it queries a task that cannot exist, and
- * reads the model listing where that has an address of its own. Each error names the field to correct.
+ * The test behind the credential's button. It is free: it queries a task that can't exist, and requests
+ * the model list if that has an address of its own. Each error names the field to correct.
  *
- * A function and not the declarative form, because there a 404 is always an error, and because only
- * so each kind of wrong address gets a sentence of its own. Its context has a single helper, the
- * older request function.
+ * It is a function, not n8n's declarative form, in which a 404 is always an error and wrong addresses
+ * can't be told apart. n8n gives it a single helper, the older request function.
  */
 export async function testMediaGateway(
 	this: ICredentialTestFunctions,
@@ -42,10 +41,11 @@ export async function testMediaGateway(
 	}
 	const { baseUrl, mediaUrl } = addresses;
 
-	const probe = createProbe(this.helpers, credentials);
+	const send = async (plan: RequestPlan, address: string): Promise<Outcome> =>
+		await sendProbe(this.helpers, credentials, plan, planUrl(plan, address));
 	const [key, listing] = await Promise.all([
-		probe(planProbe(), baseUrl).then(readProbe),
-		mediaUrl === undefined ? undefined : probe(planModelList(), mediaUrl).then(readListingProbe),
+		send(planProbe(), baseUrl).then(readProbe),
+		mediaUrl === undefined ? undefined : send(planModelList(), mediaUrl).then(readListingProbe),
 	]);
 	return asResult(key.ok && listing?.ok === false ? listing : key);
 }
@@ -55,34 +55,35 @@ const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({
 	message,
 });
 
-/**
- * A way to ask once. The key goes along where it belongs to the address: to no other protocol, host
- * or path.
- */
-function createProbe(
+/** Sends a request once. Only the address that the key belongs to (protocol, host, path) gets it. */
+async function sendProbe(
 	helpers: ICredentialTestFunctions['helpers'],
 	credentials: ICredentialDataDecryptedObject,
-) {
-	return async (plan: RequestPlan, address: string): Promise<Outcome> => {
-		const uri = planUrl(plan, address);
-		try {
-			const response = (await helpers.request({
-				method: plan.method,
-				uri,
-				headers: { ...plan.headers, ...authHeaders(uri, credentials as unknown as KeySettings) },
-				rejectUnauthorized: credentials.allowUnauthorizedCerts !== true,
-				followRedirect: false,
-				followAllRedirects: false,
-				simple: false,
-				resolveWithFullResponse: true,
-				timeout: TIMEOUT_MS,
-			})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
-			const { body, statusCode: httpCode } = response;
-			const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
-			const headers = plainHeaders(response.headers ?? {});
-			return { kind: 'response', httpCode, headers, text, json: parseJson(text) };
-		} catch (error) {
-			return faultFrom(error);
-		}
-	};
+	{ method, headers }: RequestPlan,
+	uri: string,
+): Promise<Outcome> {
+	try {
+		const response = (await helpers.request({
+			method,
+			uri,
+			headers: { ...headers, ...authHeaders(uri, credentials as unknown as KeySettings) },
+			rejectUnauthorized: credentials.allowUnauthorizedCerts !== true,
+			followRedirect: false,
+			followAllRedirects: false,
+			simple: false,
+			resolveWithFullResponse: true,
+			timeout: TIMEOUT_MS,
+		})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
+		const { body, statusCode: httpCode } = response;
+		const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
+		return {
+			kind: 'response',
+			httpCode,
+			headers: plainHeaders(response.headers ?? {}),
+			text,
+			json: parseJson(text),
+		};
+	} catch (error) {
+		return faultFrom(error);
+	}
 }

@@ -5,61 +5,57 @@ import type {
 	RequestHelperFunctions,
 } from 'n8n-workflow';
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
+import { MB } from '../../../gateway/util/megabyte';
 import { quote } from '../../../gateway/util/text';
 import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
-import type { JsonObject } from '../../../gateway/util/json';
 import { isGood, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
-import { planDownload, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Place } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { downloadTarget } from '../../../gateway/protocol/redirect';
 import type { Client, SendOnce } from '../../../gateway/client/client';
-import { bound, isByteStream, peek, readBody, TooLargeError } from './responseBody';
-import { faultFrom, plainHeaders, skipsCertificate, STREAMED, type TransportOptions } from './http';
-
-const MB = 1024 * 1024;
-/** An error page is quoted, not stored. */
-const LARGEST_ERROR_BYTES = 64 * 1024;
-const MOST_REDIRECTS = 10;
-
-/** What the file of an image is to be called, without extension. */
-export interface ImageName {
-	/** Where neither the user nor the address of the image suggests one. */
-	fallback: string;
-	/** By the user; safe as it is. */
-	chosen?: string;
-}
+import { bound, peek, readBody, TooLargeError, type ByteStream } from './responseBody';
+import {
+	plainHeaders,
+	type TransportOverrides,
+	type ResponseBody,
+	type TransportOptions,
+} from './http';
 
 /** An image to download. */
 export interface ImageSource {
-	/** As the gateway gave it; a relative one counts from the gateway's address. */
+	/** The address from the gateway, which may be relative to the gateway's own. */
 	url: string;
-	/** Refused beyond this, in MB. */
+	/** The size limit, in MB. */
 	maxMb: number;
-	name: ImageName;
-	/** Whether an edit starts from it; else it is a finished image, which is paid for. */
+	/**
+	 * The name of its file, without extension: that which the user chose, already safe; `fallback` is used
+	 * if its address suggests none either.
+	 */
+	name: { fallback: string; chosen?: string };
+	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
 	isInput?: boolean;
 }
 
-/** What a download needs of a run. */
-interface Transport extends Pick<TransportOptions, 'address' | 'limits' | 'requests'> {
+/** The parts of a run that a download uses. */
+interface Transport extends Pick<TransportOptions, 'address' | 'limits'> {
 	helpers: Helpers;
 	client: Client;
+	createSendOnce: (own: TransportOverrides) => SendOnce;
 	slowHosts: Set<string>;
 }
 
-/** In milliseconds, for one image to edit: all items wait for it before anything is sent. */
+/** The longest download of a source image: all items wait for it before anything is sent. */
 const LONGEST_SOURCE_MS = 60_000;
 
 /** n8n's ways to download, and to read and store files. */
 export type Helpers = BinaryHelperFunctions & Pick<RequestHelperFunctions, 'httpRequest'>;
 
 /**
- * Downloads an image into n8n's binary store, as a stream and without any credential: the
- * address may lie on a foreign host.
+ * Downloads an image into n8n's binary data store, as a stream and without the key: its address may be
+ * on any host.
  *
  * @returns the binary data with its real MIME type, size and a safe file name
- * @throws GatewayError that holds the address, so that the image can still be fetched
+ * @throws GatewayError with the address, so that the user can still download the image
  */
 export async function downloadImage(
 	transport: Transport,
@@ -67,7 +63,7 @@ export async function downloadImage(
 ): Promise<IBinaryData> {
 	const { url, isInput = false } = image;
 	const inline = readDataUrl(url);
-	if (inline !== undefined) return await storeInline(transport, inline, image.name);
+	if (inline !== undefined) return await storeInline(transport, inline, image);
 
 	const address = imageAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
@@ -97,10 +93,10 @@ export async function downloadImage(
 	});
 }
 
-/** In characters: signed addresses are shorter. */
+/** The longest address in an error, in characters: signed addresses are shorter. */
 const LONGEST_ADDRESS = 4000;
 
-/** The address may lie on any host: its faults are not those of the gateway. */
+/** The server in errors: it is any host, not the gateway. */
 const HOST: Place = { name: 'its server', field: '' };
 
 function whatHappened(outcome: Outcome, maxMb: number): string {
@@ -115,14 +111,14 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 	return `its address returned ${found ?? "a file that isn't an image"} instead`;
 }
 
-/** What comes in place of an image, by how it begins. */
+/** What a response contains in place of an image, by its first characters. */
 const NO_IMAGE: Array<[start: RegExp, found: string]> = [
 	[/^$/, 'nothing'],
 	[/^\s*</, 'a web page'],
 	[/^\s*[{[]/, 'JSON'],
 ];
 
-/** What can be done about some of the faults. */
+/** Advice for some of the faults. */
 const ADVICE: Partial<Record<Fault, string>> = {
 	tooLarge: "Increase 'Max Download Size' in the options. ",
 	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
@@ -136,103 +132,75 @@ function imageAddress(url: string, baseUrl: string): string | undefined {
 }
 
 function createDownloader(transport: Transport, image: ImageSource): SendOnce {
-	const { limits, requests, slowHosts } = transport;
-	const { isInput = false, url } = image;
-	const longestMs = isInput ? Math.min(limits.timeoutMs, LONGEST_SOURCE_MS) : limits.timeoutMs;
+	const { limits, slowHosts } = transport;
+	const sendOnce = transport.createSendOnce({
+		read: async (response) => await readImage(transport, response, image),
+	});
+	if (image.isInput !== true) return sendOnce;
+	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
 	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
-	const { host } = new URL(url);
+	const { host } = new URL(image.url);
 	return async (plan, timeoutMs = longestMs) => {
-		if (isInput && slowHosts.has(host)) return tooSlow;
-		const load = async (signal: AbortSignal): Promise<Outcome> => {
-			const { statusCode, headers, body } = await follow(transport, plan, signal);
-			const known = { httpCode: statusCode, headers: plainHeaders(headers) };
-			const response: Outcome = { kind: 'response', ...known, text: '', json: undefined };
-			if (statusCode < 200 || statusCode >= 300) {
-				const text = (await readBody(body, LARGEST_ERROR_BYTES)).toString('utf8');
-				return { ...response, text };
-			}
-			const stored = await store(transport, { ...response, body }, image);
-			if (typeof stored === 'string') return { ...response, text: stored };
-			return { ...response, json: stored as unknown as JsonObject };
-		};
-		const outcome = await requests.run(timeoutMs, load, faultFrom);
-		const isTooSlow = isInput && outcome.kind === 'fault' && outcome.fault === 'timeout';
-		if (isTooSlow) slowHosts.add(host);
-		return isTooSlow ? tooSlow : outcome;
+		if (slowHosts.has(host)) return tooSlow;
+		const outcome = await sendOnce(plan, timeoutMs);
+		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
+		slowHosts.add(host);
+		return tooSlow;
 	};
 }
 
-/**
- * Follows redirects by hand: whether an untrusted certificate is accepted is a question of its own
- * for each address on the transport.
- */
-async function follow(
-	{ helpers, address }: Transport,
-	plan: RequestPlan,
-	signal: AbortSignal,
-): Promise<IN8nHttpFullResponse> {
-	let url = plan.path;
-	for (let hop = 0; ; hop += 1) {
-		const response = (await helpers.httpRequest({
-			...STREAMED,
-			method: 'GET',
-			url,
-			headers: { ...plan.headers },
-			skipSslCertificateValidation: skipsCertificate(url, address),
-			abortSignal: signal,
-		})) as IN8nHttpFullResponse;
-		const { location } = plainHeaders(response.headers);
-		const target = downloadTarget(response.statusCode, location, url);
-		if (target === undefined || hop >= MOST_REDIRECTS) return response;
-		if (isByteStream(response.body)) response.body.destroy();
-		url = target;
-	}
-}
-
-/** In bytes. Every image is longer, and tells in fewer what it is. */
+/** Bytes that show what kind of image it is; every image is longer. */
 const FEWEST_BYTES = 64;
 
-/** Puts a body into the binary store, or returns how it begins if it is no image. */
-async function store(
+/**
+ * Stores the image in a response.
+ *
+ * @returns the binary data as JSON; the beginning of the body as text if it is no image
+ */
+async function readImage(
 	{ helpers }: Transport,
-	{ headers, body }: { headers: Record<string, string>; body: unknown },
+	{ statusCode, headers, body }: IN8nHttpFullResponse,
 	{ url, maxMb, name }: ImageSource,
-): Promise<IBinaryData | string> {
+): Promise<ResponseBody> {
 	const maxBytes = Math.floor(maxMb * MB);
-	if (Number(headers['content-length'] ?? 0) > maxBytes) {
-		if (isByteStream(body)) body.destroy();
-		return await Promise.reject(new TooLargeError('Content-Length'));
+	const isError = statusCode < 200 || statusCode >= 300;
+	const { 'content-length': length = 0, 'content-type': type } = plainHeaders(headers);
+	const isTooLarge = Number(length) > maxBytes;
+	const stream = body as ByteStream;
+	if (isError || isTooLarge) stream.destroy();
+	if (isError) return { text: '', json: undefined };
+	if (isTooLarge) return await Promise.reject(new TooLargeError('Content-Length'));
+	let source: unknown = stream;
+	let start = await peek(stream);
+	// A server may send a byte at a time: then the whole body is read.
+	if (start.length > 0 && start.length < FEWEST_BYTES) {
+		source = start = await readBody(stream, maxBytes);
 	}
-	let source = isByteStream(body) ? body : await readBody(body, maxBytes);
-	let start = isByteStream(source) ? await peek(source) : source;
-	// A server that sends a byte at a time: what cannot be told by its beginning is read as a whole.
-	if (isByteStream(source) && start.length > 0 && start.length < FEWEST_BYTES) {
-		source = start = await readBody(source, maxBytes);
-	}
-	const mimeType = detectImageType(start) ?? imageTypeIn(headers['content-type']);
+	const mimeType = detectImageType(start) ?? imageTypeIn(type);
 	if (mimeType === undefined || start.length === 0) {
-		if (isByteStream(source)) source.destroy();
-		return Buffer.from(start.subarray(0, 100)).toString('utf8');
+		stream.destroy();
+		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
 	}
-	if (isByteStream(source)) bound(source, maxBytes);
+	if (source === stream) bound(stream, maxBytes);
 	const fileName = imageFileName(url, mimeType, name.fallback, name.chosen);
-	// A stream of Node.js, but for the type, which may not be imported.
-	return await helpers.prepareBinaryData(source as Buffer, fileName, mimeType);
+	// The helper also takes a stream, whose type can't be imported here.
+	const json = await helpers.prepareBinaryData(source as Buffer, fileName, mimeType);
+	return { text: '', json };
 }
 
-/** The image type that somebody names, if its form is that of one. */
-function imageTypeIn(given = ''): string | undefined {
-	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(given)?.[1]?.toLowerCase();
+/** The image type in a Content-Type header, if there is one. */
+function imageTypeIn(header = ''): string | undefined {
+	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(header)?.[1]?.toLowerCase();
 }
 
 /**
- * Stores an image that came inside a response. It is paid for, so anything is kept, but what a browser
- * would show as a web page, or run, gets the type of unknown bytes.
+ * Stores an image from inside a response. It was paid for, so bytes of any type are kept; a type that a
+ * browser would show as a web page, or run, becomes that of unknown bytes.
  */
 async function storeInline(
 	{ helpers }: Transport,
 	{ mimeType: given, base64 }: DataUrl,
-	name: ImageName,
+	{ name }: ImageSource,
 ): Promise<IBinaryData> {
 	const bytes = Buffer.from(base64, 'base64');
 	if (bytes.length === 0) {

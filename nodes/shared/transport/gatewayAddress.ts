@@ -1,56 +1,32 @@
-import type {
-	IAdditionalCredentialOptions,
-	ICredentialDataDecryptedObject,
-	INode,
-} from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, INode } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { apiKeyProblem, cleanApiKey } from '../../../gateway/protocol/auth';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { nonEmptyString } from '../../../gateway/util/json';
 import { addressesIn } from '../../../gateway/protocol/url';
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
-import { createKeyFilter, type KeyFilter } from '../../../gateway/util/keyFilter';
+import { createKeyFilter } from '../../../gateway/util/keyFilter';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
-/** Where the gateway is, and how to be let in. */
-export interface GatewayAddress {
-	/** Of the image and message endpoints, without `/v1`. */
-	baseUrl: string;
-	/** Of the model listing, without `/v1`. */
-	mediaUrl: string;
-	allowUnauthorizedCerts: boolean;
-	/** Who pays: a digest of the credential's ID and address, which stays the same when its key is renewed. */
-	account: string;
-	/** Tells apart what a process remembers for a while: also by the key, as another may have other limits. */
-	accountAndKey: string;
-	/**
-	 * The credential for n8n's own helper, which puts the key into a request: given what was read
-	 * once, it need not read and decrypt it anew for each of a thousand polls.
-	 */
-	authentication: IAdditionalCredentialOptions;
-	/** Takes the key out of what a gateway sends back: some quote the key that they refuse. */
-	withoutKey(text: string): string;
-	/** Takes the beginning of the key away from the end of a text that was cut there. */
-	withoutCutKey(text: string): string;
-	/** Makes what takes the key out of a text that arrives in pieces. */
-	createKeyFilter(): KeyFilter;
-}
+/** The gateway's addresses, the account, and what adds and removes its key. */
+export type GatewayAddress = ReturnType<typeof readAddress>;
 
-/** Limits of a run; they hold for all its items together. */
+/** Limits of a run, for all its items together. */
 export interface RunLimits {
 	concurrency: number;
 	requestsPerSecond?: number;
-	/** For one request, in milliseconds. */
+	/** The timeout of one request. */
 	timeoutMs: number;
-	/** Of a response that images may come inline in. */
+	/** The longest response that may contain inline images. */
 	maxResponseBytes?: number;
 }
 
 /**
- * Reads where the gateway is, and refuses a credential that cannot work before anything is sent.
+ * Reads the addresses and the key of a credential. One that can't work is rejected before anything is
+ * sent.
  *
- * @param node for its errors
+ * @param node named by the errors
  * @param needsKey false for the public listing, which takes none (docs/protocol.md, "Authentication")
  * @throws NodeOperationError that names the field to correct
  */
@@ -58,7 +34,7 @@ export function readAddress(
 	credentials: ICredentialDataDecryptedObject,
 	node: INode,
 	needsKey = true,
-): GatewayAddress {
+) {
 	const problem = needsKey ? apiKeyProblem(credentials.apiKey) : undefined;
 	if (problem !== undefined) throw new NodeOperationError(node, problem);
 	const addresses = addressesIn(credentials);
@@ -75,16 +51,27 @@ export function readAddress(
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
 	const identity = known === undefined ? ['key', key] : ['credential', known];
 	return {
+		/** Address of the image and message endpoints, without `/v1`. */
 		baseUrl,
+		/** Address of the model list, without `/v1`. */
 		mediaUrl,
 		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
+		/** The paying account: a digest of the credential's ID and address, not of its key, which is renewed. */
 		account: digestOf([baseUrl, identity]),
+		/** The same with the key, which may have limits of its own: for what a process remembers for a while. */
 		accountAndKey: digestOf([baseUrl, identity, key]),
+		/**
+		 * The credential for n8n's HTTP helper, which adds the key to a request. It is read once: otherwise
+		 * n8n would read and decrypt it for each of a thousand polls.
+		 */
 		authentication: {
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
+		/** Removes the key from a response: some gateways quote the key that they refuse. */
 		withoutKey,
+		/** Removes the beginning of the key from the end of a text that was cut off. */
 		withoutCutKey: createCutKeyEraser(key),
+		/** Creates a filter that removes the key from a text that arrives in pieces. */
 		createKeyFilter: () => createKeyFilter(key, withoutKey),
 	};
 }

@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { isBelow } from '../../../gateway/protocol/url';
 import { isJsonObject, jsonText, parseJson } from '../../../gateway/util/json';
+import { MB } from '../../../gateway/util/megabyte';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
 import {
 	faultOf,
@@ -16,51 +17,60 @@ import {
 	type Outcome,
 } from '../../../gateway/protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { redirectTarget } from '../../../gateway/protocol/redirect';
+import { downloadTarget, redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
 import { beginningOf, readBody, TooLargeError } from './responseBody';
 
-/** A response of the gateway is JSON: this is plenty where no images come inline in it. */
-export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024;
-/** Responses that images may come inline in: their limit is that of the run. */
+/** The longest response without inline images: JSON, and much less than this. */
+export const LARGEST_RESPONSE_BYTES = 64 * MB;
+/** Calls whose responses may contain inline images: their limit is that of the run. */
 const WITH_IMAGES: readonly Call[] = ['sync', 'submit', 'poll'];
+/** The model list is public, and images lie on any host. */
+const WITHOUT_KEY: readonly Call[] = ['listing', 'download'];
 const MOST_REDIRECTS = 3;
-/** As much is kept of a response that broke off, in characters. */
+const MOST_REDIRECTS_OF_IMAGE = 10;
+/** The length, in characters, of what is kept of a response that was cut off. */
 const LONGEST_RECEIVED = 2048;
 
 export interface TransportOptions {
-	/** Of an execution; the editor's has what a listing needs. */
+	/** The context of an execution, or of the editor when it requests the model list. */
 	context: IExecuteFunctions | ILoadOptionsFunctions;
 	address: GatewayAddress;
 	limits: RunLimits;
 	requests: Requests;
-	/** Reads the body of a response; as JSON in one piece, unless told otherwise. */
+	/** Reads the body of a response; by default as one JSON document. */
 	read?: typeof readJson;
 }
+
+/** Transport options that some requests have in place of the run's. */
+export type TransportOverrides = Partial<Pick<TransportOptions, 'requests' | 'read'>>;
 
 export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 
 /**
- * The one place where a plan becomes a request of n8n. Every fault becomes an outcome: what it
- * means is decided elsewhere.
+ * The transport: it sends a plan once, by n8n's HTTP helper. Every fault becomes an outcome.
  *
- * Bodies are read as streams, so that a response that is too large or never ends can be cut off; and
- * redirects are followed here, because the platform would show the key to another host.
+ * Bodies are read as streams, so that a response that is too large or never ends can be cut off.
+ * Redirects are followed here, because n8n would send the key to another host.
  */
 export function createSendOnce(options: TransportOptions): SendOnce {
 	const { address, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
+		const isImage = plan.call === 'download';
 		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
-		const hop: Hop = { plan, url: planUrl(plan, home) };
+		const hop: Hop = { plan, url: isImage ? plan.path : planUrl(plan, home) };
+		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const outcome = await requestAndRead(options, hop, signal);
-				const target = redirectTarget(plan, outcome, hop.url, home);
-				if (target === undefined || redirects >= MOST_REDIRECTS) {
-					return withoutKeyIn(outcome, address);
+				const response = await requestAndRead(options, hop, signal);
+				const target = isImage
+					? downloadTarget(response.httpCode, response.headers.location, hop.url)
+					: redirectTarget(plan, response, hop.url, home);
+				if (target === undefined || redirects >= mostRedirects) {
+					return withoutKeyIn(response, address);
 				}
 				hop.url = target;
 			}
@@ -73,7 +83,7 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 /**
  * Reads the body of a response to its end: its text, and the JSON in it.
  *
- * @param chunks gets what arrives
+ * @param chunks filled as the body arrives
  * @param limit in bytes
  */
 export async function readJson(
@@ -85,11 +95,11 @@ export async function readJson(
 	return { text, json: parseJson(text) };
 }
 
-/** One request of a plan at one address: redirects may lead to others. */
+/** A request of a plan to one address: redirects may lead to others. */
 interface Hop {
 	plan: RequestPlan;
 	url: string;
-	/** Of a response that broke off: its status, and the beginning of what had arrived. */
+	/** A response that was cut off: its status, and the beginning of its body. */
 	cut?: { httpCode: number; received: string };
 }
 
@@ -98,7 +108,7 @@ async function requestAndRead(
 	options: TransportOptions,
 	hop: Hop,
 	signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<HttpResponse> {
 	const { plan } = hop;
 	const { withoutKey, withoutCutKey } = options.address;
 	const { arriving } = options.requests;
@@ -116,7 +126,7 @@ async function requestAndRead(
 		}
 		try {
 			const { text, json } = await (options.read ?? readJson)(response, chunks, limit);
-			// Whole, it would stay in memory as long as the plan does: images can be in it.
+			// A whole response, which may contain images, would stay in memory as long as the plan.
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
 		} catch (error) {
@@ -130,42 +140,44 @@ async function requestAndRead(
 	}
 }
 
-/** A response without the key in what people read: some gateways quote the key that they refuse. */
-function withoutKeyIn(outcome: Outcome, { withoutKey, withoutCutKey }: GatewayAddress): Outcome {
-	if (outcome.kind === 'fault') return outcome;
-	const { text, json, headers } = outcome;
+/** The same response without the key: some gateways quote the key that they refuse. */
+function withoutKeyIn(
+	response: HttpResponse,
+	{ withoutKey, withoutCutKey }: GatewayAddress,
+): HttpResponse {
+	const { text, json, headers } = response;
 	const erased = withoutKey(text);
 	return {
-		...outcome,
+		...response,
 		headers: plainHeaders(headers, withoutKey),
-		// What is no JSON may be JSON that was cut.
+		// A text that isn't JSON may be JSON that was cut off.
 		text: json === undefined ? withoutCutKey(erased) : erased,
 		json: erased === text ? json : eraseInJson(json, withoutKey),
 	};
 }
 
-/** Hands a request to n8n's HTTP helper, which adds the key. */
+/** Calls n8n's HTTP helper, which adds the key. */
 async function callHelper(
 	{ context, address }: TransportOptions,
 	{ plan, url }: Hop,
 	own: Pick<IHttpRequestOptions, 'body' | 'abortSignal'>,
 ): Promise<IN8nHttpFullResponse> {
-	// The deadline is the signal's: a time-out beside it would be one more timer for each request.
+	// No `timeout`: the signal has the deadline, and each request would set a second timer.
 	const options: IHttpRequestOptions = {
 		...own,
 		...STREAMED,
 		method: plan.method,
 		url,
 		headers: { ...plan.headers },
-		skipSslCertificateValidation: address.allowUnauthorizedCerts,
+		skipSslCertificateValidation: skipsCertificate(url, address),
 	};
-	// The helper attaches the execution's own stop signal, which knows nothing of our deadline: in
-	// the context that it sees, the signal is this request's.
+	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets returns
+	// the signal of this request, which has the deadline as well.
 	const seen = Object.create(context, {
 		getExecutionCancelSignal: { value: () => own.abortSignal },
 	}) as IExecuteFunctions;
 	try {
-		return (await (plan.call === 'listing'
+		return (await (WITHOUT_KEY.includes(plan.call)
 			? context.helpers.httpRequest(options)
 			: context.helpers.httpRequestWithAuthentication.call(
 					seen,
@@ -174,29 +186,26 @@ async function callHelper(
 					address.authentication,
 				))) as IN8nHttpFullResponse;
 	} catch (error) {
-		// The HTTP library makes JSON of the body.
+		// The HTTP library can't turn this body into JSON.
 		return await Promise.reject(jsonText(plan.body) === false ? new InvalidBodyError() : error);
 	}
 }
 
-/** How n8n's HTTP helper hands over every response: as it came, redirects and errors too. */
-export const STREAMED = {
+/** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
+const STREAMED = {
 	encoding: 'stream',
 	returnFullResponse: true,
 	ignoreHttpStatusErrors: true,
 	disableFollowRedirect: true,
 } as const;
 
-/**
- * Whether a certificate that nobody vouches for is accepted at this address: only where the user
- * said so, and only at the gateway itself.
- */
+/** Whether an untrusted certificate is accepted: only if the user chose so, and only at the gateway. */
 export function skipsCertificate(url: string, address: GatewayAddress): boolean {
 	if (!address.allowUnauthorizedCerts) return false;
 	return [address.baseUrl, address.mediaUrl].some((home) => isBelow(url, new URL(home).origin));
 }
 
-/** Header names in lower case, values as one string, and without the key where they may hold it. */
+/** Headers with names in lower case and values as one string, without the key. */
 export function plainHeaders(
 	headers: IN8nHttpFullResponse['headers'],
 	withoutKey: GatewayAddress['withoutKey'] = (text) => text,
@@ -209,8 +218,8 @@ export function plainHeaders(
 }
 
 /**
- * The fault behind what the platform threw. Its helper wraps the error of the network in one of its
- * own; only code and text are taken over, because the original holds the request with the key.
+ * The fault of a request, from the error that n8n's helper threw, which wraps the error of the network.
+ * Only its code and text are used: the error contains the request, and with it the key.
  */
 export function faultFrom(error: unknown): FaultOutcome {
 	if (error instanceof InvalidBodyError) return { kind: 'fault', fault: 'invalidBody', detail: '' };
@@ -223,25 +232,24 @@ export function faultFrom(error: unknown): FaultOutcome {
 	const fault = chain.some(({ name }) => NOT_SENT_BY_NAME.includes(String(name)))
 		? 'blocked'
 		: faultOf(code, texts.join(' '), connectionOf(chain));
-	// n8n's own end of a request says nothing about the network.
+	// n8n's code for a request that it ended itself says nothing about the network.
 	const detail = typeof code === 'string' && code !== 'ERR_CANCELED' ? code : '';
 	return { kind: 'fault', fault, detail };
 }
 
-/** What n8n's protection against server-side request forgery throws. */
+/** Errors of n8n's protection against server-side request forgery. */
 const NOT_SENT_BY_NAME = ['SsrfBlockedIpError', 'SsrfBlockedHostnameError'];
 
 /**
- * How far the connection of a request had come, read from its socket, which the HTTP library hangs
- * on its errors. Nothing of a request leaves before the connection is made and TLS is agreed on:
- * until then Node.js keeps what is to be sent.
+ * The state of a request's connection, read from its socket, which the HTTP library attaches to its
+ * errors. Node.js sends nothing of a request before the connection and its TLS handshake are complete.
  */
 function connectionOf(chain: Array<Record<string, unknown>>): Connection | undefined {
 	for (const { request: sent } of chain) {
 		const socket = isLink(sent) ? sent.socket : undefined;
 		if (!isLink(socket)) continue;
 		if (socket.connecting === true || socket.secureConnecting === true) return 'pending';
-		// Kept for the moment of the connection, and still there where that never came.
+		// Node.js keeps the data here until the connection is complete.
 		if (socket._pendingData !== undefined && socket._pendingData !== null) return 'pending';
 		return socket.secureConnecting === false ? 'open' : undefined;
 	}

@@ -1,18 +1,18 @@
 import type { FaultOutcome, Outcome } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 
-/** Thrown into everything that waits when a run ends early. It is nobody's error. */
+/** The rejection of everything that waits when a run ends early. Users never see it. */
 export class RunEnded extends Error {
 	override name = 'RunEnded';
 }
 
 const TIMED_OUT = new Error('Timed out');
 
-/** The requests of a run that are under way. */
+/** The requests of a run that are in progress. */
 export class Requests {
 	/**
-	 * What has arrived so far of the response to a plan that may have been accepted, without the key: a
-	 * Stop must not take along the ID in it.
+	 * The beginning of each response that is arriving, without the key, if its request may have been
+	 * accepted. It may contain a task ID, which must not be lost by a Stop.
 	 */
 	readonly arriving = new WeakMap<RequestPlan, () => string>();
 
@@ -22,7 +22,7 @@ export class Requests {
 	 * Runs one request that ends at its deadline, or when the run is stopped.
 	 *
 	 * @param timeoutMs for everything: connecting, sending, waiting, and reading the response
-	 * @param faultFrom what an error that is thrown means otherwise
+	 * @param faultFrom the fault behind an error other than these two ends
 	 * @throws RunEnded when the run was stopped
 	 */
 	async run(
@@ -32,7 +32,7 @@ export class Requests {
 	): Promise<Outcome> {
 		const controller = new AbortController();
 		const { signal } = controller;
-		// It takes whole numbers only, and what is left until a deadline is none.
+		// The time until a deadline may be a fraction, which this function rejects.
 		const timer = AbortSignal.timeout(Math.ceil(timeoutMs));
 		const onTimeout = (): void => controller.abort(TIMED_OUT);
 		timer.addEventListener('abort', onTimeout);
@@ -43,7 +43,7 @@ export class Requests {
 			const isLate = signal.reason === TIMED_OUT;
 			if (signal.aborted && !isLate) return await Promise.reject(new RunEnded('Stopped'));
 			const outcome = faultFrom(error);
-			// Late or not: without a connection nothing was sent.
+			// Without a connection nothing was sent, also after the deadline.
 			if (!isLate || outcome.fault === 'unconnected') return outcome;
 			return { ...outcome, fault: 'timeout', detail: '' };
 		} finally {
@@ -52,7 +52,7 @@ export class Requests {
 		}
 	}
 
-	/** Ends them all: the run is stopped, or over. */
+	/** Ends all requests, when the run is stopped or over. */
 	abort(): void {
 		for (const controller of this.inFlight) controller.abort();
 	}

@@ -10,9 +10,8 @@ interface FilePart {
 type Part = [name: string, value: string | FilePart];
 
 /**
- * A form that n8n's HTTP helper streams with a Content-Length. It looks like the platform's
- * FormData, which is all that the helper asks for; a real one would have to hold every file in
- * memory. It serves one attempt.
+ * A form that n8n's HTTP helper streams with a Content-Length, for one attempt. It has the methods of
+ * FormData that the helper uses; a real FormData would need every file in memory.
  */
 class StreamedForm {
 	readonly [Symbol.toStringTag] = 'FormData';
@@ -32,77 +31,58 @@ class StreamedForm {
 	}
 }
 
-/** The body of a request could not be made: nothing was sent. */
+/** The body of a request couldn't be created: nothing was sent. */
 export class InvalidBodyError extends Error {
 	override name = 'InvalidBodyError';
 }
 
 /**
- * Makes the body of a multipart request (docs/protocol.md, "Endpoints"); anew for each attempt.
+ * Creates the body of a multipart request for one attempt (docs/protocol.md, "Endpoints").
  *
- * @returns `close` is to be called when the attempt is over: it closes the files that were not read
- *   to their end
- * @throws InvalidBodyError where a file can't be read: each is opened before anything is sent
+ * @returns `close` must be called when the attempt is over: it closes files that weren't read to their
+ *   end
+ * @throws InvalidBodyError if a file can't be read: each is opened before anything is sent
  */
 export async function multipart({
 	fields,
 	files,
 }: FormBody): Promise<{ body: FormData; close: () => void }> {
-	const readers = files.map(({ open }) => new FileReader(open()));
-	const close = (): void => readers.forEach((reader) => reader.close());
-	const fileParts = files.map(({ name, fileName, mimeType, size }, index): Part => {
-		const stream = () => readers[index] as FileReader;
-		return [name, { name: fileName, type: mimeType, size, stream }];
-	});
-	try {
-		await Promise.all(readers.map(async (reader) => await reader.open()));
-	} catch {
+	const opened = await Promise.allSettled(files.map(async ({ open }) => await openFile(open())));
+	const ready = opened.flatMap((file) => (file.status === 'fulfilled' ? file.value : []));
+	const close = (): void => ready.forEach((file) => file.close());
+	if (ready.length < files.length) {
 		close();
 		return await Promise.reject(new InvalidBodyError());
 	}
+	const fileParts = files.map(({ name, fileName, mimeType, size }, index): Part => {
+		const stream = () => (ready[index] as OpenFile).bytes;
+		return [name, { name: fileName, type: mimeType, size, stream }];
+	});
 	return { body: new StreamedForm([...fields, ...fileParts]) as unknown as FormData, close };
 }
 
-/**
- * Reads a file for the HTTP helper, which forgets it half-read when the connection fails: it would
- * stay open until chance collects it.
- */
-class FileReader implements AsyncIterableIterator<Uint8Array> {
-	private readonly chunks: AsyncIterator<Uint8Array>;
+/** A file for the HTTP helper, which doesn't close it when the connection fails. */
+interface OpenFile {
+	bytes: AsyncIterable<Uint8Array>;
+	close: () => void;
+}
 
-	private closed = false;
-
-	/** Read before the request begins. */
-	private first?: IteratorResult<Uint8Array>;
-
-	constructor(file: AsyncIterable<Uint8Array>) {
-		this.chunks = file[Symbol.asyncIterator]();
-	}
-
-	/** Reads the first piece, which `next` then gives out. */
-	async open(): Promise<void> {
-		this.first = await this.chunks.next();
-	}
-
-	async next(): Promise<IteratorResult<Uint8Array>> {
-		// An end would look like a whole file, and leave a connection on which the rest is awaited.
-		if (this.closed) return await Promise.reject(new Error('aborted'));
-		const { first } = this;
-		this.first = undefined;
-		return first ?? (await this.chunks.next());
-	}
-
-	async return(): Promise<IteratorResult<Uint8Array>> {
-		await this.chunks.return?.();
-		return { done: true, value: undefined };
-	}
-
-	close(): void {
-		this.closed = true;
-		this.return().catch(() => undefined);
-	}
-
-	[Symbol.asyncIterator](): this {
-		return this;
-	}
+/** Opens a file by reading its first piece. */
+async function openFile(file: AsyncIterable<Uint8Array>): Promise<OpenFile> {
+	const pieces = file[Symbol.asyncIterator]();
+	let isClosed = false;
+	const close = (): void => {
+		isClosed = true;
+		pieces.return?.().catch(() => undefined);
+	};
+	const first = await pieces.next();
+	const readPieces = async function* (): AsyncIterable<Uint8Array> {
+		for (let piece = first; ; piece = await pieces.next()) {
+			// A return would look like the end of the file, and the gateway would wait for the rest.
+			if (isClosed) throw new Error('aborted');
+			if (piece.done === true) return;
+			yield piece.value;
+		}
+	};
+	return { bytes: readPieces(), close };
 }

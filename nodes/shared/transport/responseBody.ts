@@ -1,4 +1,4 @@
-/** What this package needs of a readable stream of Node.js, whose own type may not be imported. */
+/** The part of Node.js's Readable that is used here; a community node can't import the type. */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
 	readonly destroyed: boolean;
 	pause(): unknown;
@@ -22,15 +22,15 @@ export function isByteStream(value: unknown): value is ByteStream {
 	);
 }
 
-/** As Node.js words it: it is known for a connection that was cut. */
+/** Node.js's own text for a connection that was cut off, by which the fault is recognized. */
 const PREMATURE_CLOSE = 'premature close';
 
-/** More arrived than the reader is willing to take. */
+/** A body is larger than its limit. */
 export class TooLargeError extends Error {
 	override name = 'TooLargeError';
 }
 
-/** As much is kept of a body that was cut as may hold an ID, in bytes. */
+/** How much is kept of a body that was cut off: enough for a task ID in it. */
 const KEPT_BYTES = 16 * 1024;
 
 /** The beginning of a body, of which these chunks have arrived. */
@@ -43,7 +43,7 @@ export function beginningOf(chunks: Uint8Array[]): string {
  * Reads a body to its end.
  *
  * @param limit in bytes; beyond it the stream is destroyed
- * @param chunks gets what arrives, for whoever has to know it before the end
+ * @param chunks filled as the body arrives
  * @throws TooLargeError, or the error of the stream
  */
 export async function readBody(
@@ -55,7 +55,7 @@ export async function readBody(
 	if (typeof body === 'string') return Buffer.from(body);
 	if (!isByteStream(body)) return Buffer.from(JSON.stringify(body ?? ''));
 	let size = 0;
-	// By events: a loop over the stream takes a tenth more of the processor time of a request.
+	// Events, because a loop over the stream takes a tenth more processor time for a request.
 	await new Promise<void>((resolve, reject) => {
 		body.on('data', (chunk) => {
 			size += chunk.length;
@@ -65,14 +65,14 @@ export async function readBody(
 		body.on('error', reject);
 		body.once('end', () => resolve());
 		body.once('close', () => reject(new Error(PREMATURE_CLOSE)));
-		// What has closed already tells nobody any more.
+		// A stream that has closed already emits no event.
 		if (body.destroyed) reject(new Error(PREMATURE_CLOSE));
 	});
 	return Buffer.concat(chunks);
 }
 
 /**
- * The first bytes of a stream, which stay in it: whoever reads it next gets them too.
+ * Reads the first bytes of a stream, which stay in the stream.
  *
  * @returns at least one byte, or none if the stream is empty
  */
@@ -89,17 +89,17 @@ export async function peek(stream: ByteStream): Promise<Uint8Array> {
 	return chunk ?? new Uint8Array();
 }
 
-/** Destroys the stream as soon as more than `limit` bytes were read from it by whoever reads it. */
+/** Limits a stream: it is destroyed once more than `limit` bytes were read from it. */
 export function bound(stream: ByteStream, limit: number): void {
 	let size = 0;
-	// Paused explicitly, a listener does not start the flow; it sees what the reader takes.
+	// A listener for data doesn't start a stream that was paused explicitly: it sees what is read.
 	stream.pause();
 	stream.on('data', (chunk) => {
 		size += chunk.length;
 		if (size > limit) stream.destroy(new TooLargeError(`More than ${limit} bytes`));
 	});
-	// A reader that listens expects to start the flow by that, which it does not any more here: n8n
-	// reads so wherever its binary data is not kept in the file system.
+	// A reader's own listener must start it: n8n reads in this way if it doesn't keep binary data in the
+	// file system.
 	stream.on('newListener', (event) => {
 		if (event === 'data') void Promise.resolve().then(() => stream.resume());
 	});
