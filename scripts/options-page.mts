@@ -26,9 +26,7 @@ export function optionsPage(root: string): string {
 		INTRODUCTION,
 		`## Credential\n\n${table(
 			'Field',
-			credentialsOf(root).flatMap(({ properties }) =>
-				visible(properties).map((field) => fieldRow(field, properties)),
-			),
+			credentialsOf(root).flatMap(({ properties }) => visible(properties).map(fieldRow)),
 		)}`,
 		`## Parameters\n\n${tableOf('Parameter', nodes, visible)}`,
 		`## Options\n\n${tableOf('Option', nodes, optionsOf)}`,
@@ -59,7 +57,7 @@ function tableOf(
 	const rows = new Map<string, { cells: string[]; nodes: string[] }>();
 	for (const { displayName, properties } of nodes) {
 		for (const field of fieldsOf(properties)) {
-			const cells = fieldRow(field, properties);
+			const cells = fieldRow(field);
 			const row = rows.get(cells.join('|')) ?? { cells, nodes: [] };
 			row.nodes.push(displayName.replace('Media Gateway ', ''));
 			rows.set(cells.join('|'), row);
@@ -75,12 +73,11 @@ function tableOf(
 	);
 }
 
-/** Name, default and description, with the choices and when it is shown. */
-function fieldRow(field: INodeProperties, siblings: readonly INodeProperties[]): string[] {
+/** Name, default and description, with the choices. */
+function fieldRow(field: INodeProperties): string[] {
 	const parts = [
 		...(field.description === undefined ? [] : [sentence(field.description)]),
 		...(field.hint === undefined ? [] : [sentence(field.hint)]),
-		...condition(field, siblings),
 		...nested(field),
 	];
 	return [field.displayName, shownDefault(field), parts.join('<br>')];
@@ -104,20 +101,6 @@ function nestedField(field: INodeProperties): string {
 	const choices = ((field.type === 'options' ? field.options : undefined) ?? []) as Offered[];
 	const values = choices.map(({ name }) => name).join(', ');
 	return `*${field.displayName}*${description}${values === '' ? '' : ` (${values})`}`;
-}
-
-/** When a field is shown, in the words of the fields it depends on. */
-function condition(field: INodeProperties, siblings: readonly INodeProperties[]): string[] {
-	const show = Object.entries(field.displayOptions?.show ?? {}).filter(
-		([name]) => !name.startsWith('@'),
-	);
-	const texts = show.flatMap(([path, values]) => {
-		const other = siblings.find(({ name }) => name === path.replace(/^\//, ''));
-		if (other === undefined || other.type === 'hidden') return [];
-		const names = ((values ?? []) as unknown[]).map((value) => choiceName(other, value));
-		return [`${other.displayName} = ${names.join(' or ')}`];
-	});
-	return texts.length === 0 ? [] : [`Shown with ${texts.join(', ')}`];
 }
 
 function choiceName(field: INodeProperties, value: unknown): string {
