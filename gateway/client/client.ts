@@ -12,12 +12,12 @@ import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolic
 export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
 
 export interface ClientOptions {
-	/** The usual way to make an attempt. */
+	/** Sends a plan once, unless a request brings a sender of its own. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
 	/**
-	 * Of a foreign host on which images lie: what it refuses says nothing about the gateway. Undefined
-	 * where the gateway's own is meant.
+	 * The rate limiter of a foreign image host, whose refusals say nothing about the gateway;
+	 * undefined for the gateway's own address.
 	 *
 	 * @param origin of the image's address
 	 */
@@ -25,24 +25,23 @@ export interface ClientOptions {
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
-	/** Called for each request that was refused for the rate limit and is repeated. */
+	/** Called for each request that is repeated after a refusal for the rate limit. */
 	onRepeat?: () => void;
 }
 
-/** What came of a plan, after as many attempts as the rules of sending again allow. */
+/** The outcome of a plan after all its attempts. */
 export interface Sent {
-	/** The last one, good or not. */
+	/** The last outcome, good or not. */
 	outcome: Outcome;
 	attempts: number;
 }
 
 export interface RequestOptions {
-	/** How to make the attempts, if not in the usual way. */
+	/** The sender of this request's attempts. */
 	sendOnce?: SendOnce;
 	/**
-	 * Whether the request leads to something that was paid for: then an address that does not respond
-	 * is waited for, even if it has never responded in this run. Status checks and downloads do,
-	 * unless told otherwise.
+	 * Whether the request is about something that was paid for: then an unreachable address is tried
+	 * for longer. True for status checks and downloads by default.
 	 */
 	isForPaid?: boolean;
 }
@@ -50,14 +49,17 @@ export interface RequestOptions {
 /** @see Client */
 export const createClient = (options: ClientOptions): Client => new Client(options);
 
-/** Sends plans through the rate limiter, again where the rules allow it. */
+/** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
 	private readonly addresses: KnownAddresses;
 
-	/** What was last refused for its rate. */
+	/** The last refusal for the rate limit. */
 	private lastRefusal?: Outcome;
 
-	/** A refusal of a paid request for so long that the others need not be sent, and until when. */
+	/**
+	 * A refusal of a paid request with a long `Retry-After`: until then no other paid request is
+	 * sent.
+	 */
 	private longRefusal?: { outcome: Outcome; until: number };
 
 	constructor(private readonly options: ClientOptions) {
@@ -65,17 +67,17 @@ export class Client {
 	}
 
 	/**
-	 * One attempt, in turn.
+	 * Sends a plan once when the rate limiter lets it.
 	 *
-	 * @param timeLeftMs what the attempt may take, in milliseconds, when its turn has come; with 0 it is
-	 *   not sent
-	 * @throws TakenBack if it was not sent for that reason
+	 * @param timeLeftMs time limit of the attempt in milliseconds, read when the attempt starts; with
+	 *   0 it isn't sent
+	 * @throws TakenBack if it wasn't sent for that reason
 	 */
 	async attempt(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome> {
 		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
 	}
 
-	/** As many attempts in turn as the rules allow (`decideRetry`), until a response is good. */
+	/** Sends a plan as often as the retry rules allow (`decideRetry`), until a response is good. */
 	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
 		const { clock, limiter, onRepeat, sendOnce, wallClock } = this.options;
 		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
@@ -95,15 +97,14 @@ export class Client {
 			const { circuitOpen } = this.hostLimiter(plan) ?? limiter;
 			if (!decision.again || (decision.rateLimited && circuitOpen)) return { outcome, attempts };
 			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();
-			// The rate limiter itself holds back what was sent too fast.
+			// After a rate limit refusal, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
 	}
 
 	/**
-	 * The same for who can only work with a good response.
+	 * Sends a plan like `request` and returns the JSON of a good response.
 	 *
-	 * @returns the JSON of the response
 	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
 	 */
 	async send(plan: RequestPlan, options?: RequestOptions): Promise<JsonObject> {
@@ -112,7 +113,10 @@ export class Client {
 		throw errorFor(plan, outcome, attempts);
 	}
 
-	/** One attempt in turn; what was said to other requests may hold for this one, which is not sent. */
+	/**
+	 * One attempt through the rate limiter. Instead of being sent, a request can get the refusal that
+	 * another request got.
+	 */
 	private async attemptInTurn(
 		plan: RequestPlan,
 		sendOnce: SendOnce,
@@ -141,7 +145,10 @@ export class Client {
 		}
 	}
 
-	/** Sends to a foreign host: in its turn, and in that of the run, whose limits hold for all requests. */
+	/**
+	 * Sends to a foreign host through two rate limiters: the host's own and that of the run, whose
+	 * limits apply to all requests.
+	 */
 	private async sendInBothTurns(
 		host: RateLimiter,
 		send: (permit: Permit) => Promise<Outcome>,
@@ -162,23 +169,25 @@ export class Client {
 		}
 	}
 
-	/** What an outcome says about the rate, about the address, and to other requests. */
+	/**
+	 * Records what an outcome says about the rate limit, about the address, and for other requests.
+	 */
 	private note(plan: RequestPlan, outcome: Outcome, permit: Permit): void {
 		const { limiter, onRepeat, wallClock } = this.options;
 		const judge = this.hostLimiter(plan) ?? limiter;
 		this.addresses.note(plan, outcome);
 		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
 		if (!isRateLimited(outcome)) {
-			// Good or not: it was not refused for its rate.
+			// An error response also counts as accepted by the rate limit.
 			if (outcome.httpCode !== 429) judge.accepted();
 			return;
 		}
 		this.lastRefusal = outcome;
-		// Polls are repeated until their deadline, by whoever waits.
+		// The poller repeats polls, so they are counted here.
 		if (plan.call === 'poll') onRepeat?.();
 		const now = wallClock();
 		const asked = askedPauseMs(outcome, now) ?? 0;
-		// A pause longer than that is no pause: the request fails and says so, and so do the others.
+		// After a longer `Retry-After` this request and all other paid ones fail instead of waiting.
 		const isTooLong = asked > LONGEST_RETRY_AFTER_MS;
 		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + asked };
 		judge.refused(permit, isTooLong ? 0 : asked);
@@ -190,7 +199,7 @@ export class Client {
 		return this.options.wallClock() < longRefusal.until ? longRefusal.outcome : undefined;
 	}
 
-	/** The limiter of a foreign host of images, if that is where a plan leads. */
+	/** The rate limiter of the foreign image host that a plan leads to, if it does. */
 	private hostLimiter(plan: RequestPlan): RateLimiter | undefined {
 		return plan.call === 'download' ? this.options.hostLimiter?.(addressOf(plan)) : undefined;
 	}

@@ -5,27 +5,30 @@ import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
 import { faultTexts, GATEWAY, LISTING, type Place } from '../errors/faultTexts';
 
-/** What a test of the credential says. */
+/** The result of a credential test. */
 export interface Verdict {
 	ok: boolean;
 	message: string;
 }
 
 /**
- * Plans the test of a key that costs nothing: the query of a task that cannot exist. A wrong key
- * gets 401, a right one 404 (docs/protocol.md, "Errors").
+ * Plans a free test of the key: the query of a task that can't exist. A wrong key gets 401, a valid
+ * one 404 (docs/protocol.md, "Errors").
  */
 export function planProbe(): RequestPlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
 }
 
-/** What the response to the probe says about address and key. */
+/** Reads the response to the probe as a result about the address and the key. */
 export function readProbe(outcome: Outcome): Verdict {
 	const problem = addressProblem(outcome, GATEWAY) ?? keyProblem(outcome as HttpResponse);
 	return verdict(problem, 'The gateway accepts the API key');
 }
 
-/** What the response of the listing (docs/protocol.md, "Model list") says about its address. */
+/**
+ * Reads the response of the model list (docs/protocol.md, "Model list") as a result about its
+ * address.
+ */
 export function readListingProbe(outcome: Outcome): Verdict {
 	const problem = addressProblem(outcome, LISTING) ?? listingProblem(outcome as HttpResponse);
 	return verdict(problem, 'The model list is available');
@@ -50,7 +53,7 @@ function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 }
 
 function listingProblem({ httpCode, json }: HttpResponse): string | undefined {
-	// With 429 it is there, but receives too many requests for now.
+	// A 429 shows that the model list exists.
 	if (httpCode === 429 || (httpCode === 200 && holdsModels(planModelList(), json)))
 		return undefined;
 	if (httpCode >= 500) {
@@ -59,7 +62,9 @@ function listingProblem({ httpCode, json }: HttpResponse): string | undefined {
 	return `There is no model list at 'Media URL' (${httpCode}). Check 'Media URL', or leave it empty if the list is at 'Base URL'.`;
 }
 
-/** What is wrong with an address at which nothing of the gateway can be; undefined for a response that may be its own. */
+/**
+ * The problem of an address without a gateway; undefined if the response can be the gateway's own.
+ */
 function addressProblem(outcome: Outcome, place: Place): string | undefined {
 	if (outcome.kind === 'fault') return faultProblem(outcome, place);
 	const { httpCode, text, headers } = outcome;

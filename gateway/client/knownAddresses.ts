@@ -4,12 +4,12 @@ import { parseUrl } from '../protocol/url';
 import { isJsonObject } from '../util/json';
 import { isLikelyWrongAddress } from './retryPolicy';
 
-/** What a run has found out about the addresses that it sends requests to. */
+/** The addresses of a run: proven ones, and those that have given no usable response so far. */
 export class KnownAddresses {
-	/** From these something has come that only the right server sends. */
+	/** Addresses that have given a response which only the right server gives. */
 	private readonly proven = new Set<string>();
 
-	/** When a request to the others first came to nothing. */
+	/** By address, the time of its first failed request. */
 	private readonly failingSince = new Map<string, number>();
 
 	/** @param now milliseconds */
@@ -27,15 +27,15 @@ export class KnownAddresses {
 	}
 
 	/**
-	 * For how long nothing of use has come from an address that is likely to be wrong, in
-	 * milliseconds; undefined where it is worth waiting for.
+	 * The time in milliseconds for which an address that is probably wrong has given no usable
+	 * response; undefined if the address is worth waiting for.
 	 *
-	 * @param isForPaid whether the request leads to something that was paid for
+	 * @param isForPaid whether the request is about something that was paid for
 	 */
 	nothingForMs(plan: RequestPlan, outcome: Outcome, isForPaid: boolean): number | undefined {
 		if (!isLikelyWrongAddress(outcome)) return undefined;
 		const address = addressOf(plan);
-		// A server that gives a web page in place of an image goes on giving it.
+		// A server that returns a web page instead of an image keeps returning it.
 		const isPage =
 			plan.call === 'download' && outcome.kind === 'response' && /^\s*</.test(outcome.text);
 		if (!isPage && (isForPaid || this.proven.has(address))) return undefined;
@@ -43,7 +43,7 @@ export class KnownAddresses {
 	}
 }
 
-/** What is on one server: images may lie on any. */
+/** The key of an address: the origin of an image, or one key for the gateway. */
 export function addressOf({ call, path }: RequestPlan): string {
 	if (call !== 'download') return call === 'listing' ? 'listing' : 'gateway';
 	return parseUrl(path)?.origin ?? path;

@@ -1,29 +1,32 @@
-/** A task may become visible only a while after its submit, in milliseconds. */
+/** In milliseconds: a task may become visible this late after its submit. */
 export const YOUNG_MS = 30_000;
-/** Where its age is not known, or where it was seen before, a few responses in a row decide. */
+/**
+ * In milliseconds: for a task of unknown age, and one that was seen before, the 404s must last this
+ * long.
+ */
 const STAYS_MS = 5000;
 const FEW_MISSES = 4;
 
-/** What is known about a task that the gateway does not know: decides when that is final. */
+/** The 404s and empty results of a task, which decide when they are final. */
 export interface Sightings {
-	/** When it was submitted, on the clock of the run; undefined where its age is not known. */
+	/** The time of its submit on the run's clock; undefined if its age is unknown. */
 	bornAt?: number;
-	/** When the gateway said for the first time that it does not know it, and has said so since. */
+	/** The time of the first of the present 404s in a row. */
 	missingSince?: number;
-	/** How often it has said so. */
+	/** The number of these 404s. */
 	misses?: number;
-	/** Whether the gateway has told its status before. */
+	/** Whether an earlier response contained its status. */
 	seen?: boolean;
-	/** When it was said for the first time to be completed, without an image. */
+	/** The time of the first response that called it completed but listed no image. */
 	emptySince?: number;
 }
 
 /**
- * Notes that the gateway does not know a task.
+ * Records a 404.
  *
- * @returns whether that is final: at once for a task that was submitted half a minute ago, for a
- * younger one only if it stays until then, and for five seconds where its age is not known; in these
- * cases not before a few responses in a row have said so
+ * @returns whether it is final: at once for a task that was submitted half a minute ago; for a
+ *   younger one at that age, for one of unknown age after five seconds, and then only after a few
+ *   404s in a row
  */
 export function isGone(task: Sightings, now: number): boolean {
 	task.missingSince ??= now;
@@ -32,31 +35,31 @@ export function isGone(task: Sightings, now: number): boolean {
 	const isSure = task.misses >= FEW_MISSES;
 	if (task.bornAt === undefined || task.seen === true) return isSure && missingMs >= STAYS_MS;
 	if (task.missingSince - task.bornAt >= YOUNG_MS) return true;
-	// A clock that is wrong elsewhere does not keep anybody waiting.
+	// A wrong clock on another machine must not prolong the wait.
 	return isSure && (now - task.bornAt >= YOUNG_MS || missingMs >= YOUNG_MS);
 }
 
-/** So long after it was completed a task may list its image, in milliseconds. */
+/** In milliseconds: a completed task may list its image this late. */
 const LISTED_AFTER_MS = 5000;
 
-/** Notes that a task is completed without an image. @returns whether that is final */
+/** Records a response of a completed task without an image. @returns whether it is final */
 export function staysEmpty(task: Sightings, now: number): boolean {
 	task.emptySince ??= now;
 	return now - task.emptySince >= LISTED_AFTER_MS;
 }
 
-/** When a task was submitted, on the clock of the run; undefined if that is not known. */
+/** The time of a task's submit on the run's clock; undefined if it is unknown. */
 export function birth(now: number, ageMs: number | undefined, heldMs = 0): number | undefined {
 	if (ageMs !== undefined) return now - Math.max(0, ageMs, heldMs);
-	// It may be older, which matters only for a young one.
+	// The task may be older, which makes a difference only for young ones.
 	return heldMs >= YOUNG_MS ? now - heldMs : undefined;
 }
 
 /**
- * What the next wait for a task has to know of this one: of a task that was seen, a single 404 is not
- * final there either. One that was never seen is judged anew by its age.
+ * The 404s of a task for the next wait: a single 404 isn't final for a task that was seen before. A
+ * task that was never seen is judged by its age again.
  *
- * @param shiftMs from the clock of these sightings to the one of the result
+ * @param shiftMs difference between the clock of the result and that of these times
  */
 export function carried(
 	{ seen, misses, missingSince, emptySince }: Sightings,

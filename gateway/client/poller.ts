@@ -6,14 +6,13 @@ import type { Durations, TrackedTask } from './durations';
 import { TakenBack } from './rateLimiter';
 import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pauses';
 
-/** What one poll about a task brought. */
+/** The result of one poll. */
 export type PollResult =
-	/** `pauseMs`: what the gateway asked for by `Retry-After`. */
+	/** `pauseMs`: the gateway's `Retry-After`. */
 	| { kind: 'state'; state: TaskState; pauseMs?: number }
 	/**
-	 * A fault that may pass. `rateLimited`: the poll was refused for its rate, which the rate limiter
-	 * deals with for all requests; it says nothing about this task. `soon`: a further poll is needed
-	 * to tell whether it passes.
+	 * A fault that may pass. `rateLimited`: the poll was refused for the rate limit, which says
+	 * nothing about the task. `soon`: another poll is needed to tell whether the fault passes.
 	 */
 	| {
 			kind: 'passing';
@@ -22,27 +21,30 @@ export type PollResult =
 			rateLimited?: boolean;
 			soon?: boolean;
 	  }
-	/** Polling again is of no use. */
+	/** Another poll would get the same. */
 	| { kind: 'final'; error: GatewayError };
 
-/** How the waiting for one task ended. */
+/** The end of the wait for one task. */
 export type Settled =
 	| { kind: 'finished'; state: TaskState }
 	| { kind: 'problem'; error: GatewayError }
-	/** Still open at the deadline. `state` and `error` are the last ones seen; none: it was never polled. */
+	/**
+	 * The task is still open at the deadline. `state` and `error` are the last results; neither is
+	 * set if no poll got a result.
+	 */
 	| { kind: 'deadline'; state?: TaskState; error?: GatewayError };
 
 export interface PollerOptions<T = TaskRef> {
 	clock: Clock;
 	/**
-	 * One poll. Must not throw but TakenBack, and when the run is stopped.
+	 * Sends one poll. It throws only TakenBack, and the reason of a Stop.
 	 *
-	 * @param timeLeftMs what it may take when it is sent; 0 if nobody waits for the task any more
+	 * @param timeLeftMs time limit of the poll when it is sent; 0 if the wait has ended
 	 */
 	pollOnce: (task: T, timeLeftMs: () => number) => Promise<PollResult>;
-	/** About how long each task is left alone between two polls, in milliseconds. */
+	/** The approximate time between two polls of a task, in milliseconds. */
 	intervalMs: number;
-	/** How many tasks there will be in all, where that is known before they all wait. */
+	/** The number of tasks of the run, if it is known before all of them wait. */
 	expected?: number;
 }
 
@@ -50,15 +52,15 @@ interface Entry<T> {
 	task: T;
 	deadline: number;
 	open: boolean;
-	/** Set when no further poll fits in before the deadline. */
+	/** Whether no other poll fits in before the deadline. */
 	lastPoll: boolean;
-	/** The deadline is over, and a response is still waited for until then. */
+	/** After the deadline: the time until which a response is still accepted. */
 	lateUntil?: number;
-	/** Whether a poll is under way. */
+	/** Whether a poll is in progress. */
 	isPolling: boolean;
-	/** Whether a poll has told something about the task, if only a fault. */
+	/** Whether a poll has got a result about the task, even a fault. */
 	hasResult: boolean;
-	/** Where it is known when it was submitted, and how long tasks like it take. */
+	/** The durations of tasks like this one, if the time of its submit is known. */
 	tracked?: TrackedTask;
 	state?: TaskState;
 	error?: GatewayError;
@@ -66,27 +68,27 @@ interface Entry<T> {
 	fail: (reason: unknown) => void;
 }
 
-/** A timer of the platform cannot always be taken back: none is set for longer than this. */
+/** The longest timer: some timers can't be canceled and would keep the entry in memory. */
 const LONGEST_SLEEP_MS = 60_000;
-/** How long before the deadline the last poll is put: time for a response to come. */
+/** The time from the last poll to the deadline, for its response. */
 const LAST_POLL_LEAD_MS = 1000;
 const LONGEST_POLL_MS = 30_000;
-/** How much later than the deadline a response may come. */
+/** How late after the deadline a response is still accepted. */
 const LATE_RESPONSE_MS = 3000;
-/** How long a poll is waited for that had to wait for its turn: its response is not thrown away. */
+/** How long after the deadline a poll that had to wait for the rate limiter may take. */
 const LATE_TURN_MS = 30_000;
-/** The longest pause where a further poll is needed to tell whether a fault passes. */
+/** The longest pause before a poll that tells whether a fault passes. */
 const SOON_MS = 2000;
 
-/** The number where it is not below the bound; also for what is no number at all. */
+/** The number, but not less than the bound; the bound for NaN. */
 const atLeast = (bound: number, value: number): number => (value > bound ? value : bound);
 
-/** The moment itself, or the next one at which polls are put. */
+/** The next time at which polls start together. */
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /**
- * Waits for the tasks of a run. Pauses are counted from the last response, be it the one to the submit;
- * the last poll comes just before the deadline; a status that is not in the table keeps the task open.
+ * Waits for the tasks of a run. A pause begins with the last response, or the response to the
+ * submit; the last poll comes just before the deadline; a task with an unknown status stays open.
  */
 export class Poller<T = TaskRef> {
 	private readonly intervalMs: number;
@@ -99,22 +101,24 @@ export class Poller<T = TaskRef> {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
 	}
 
-	/** The shortest pause between two polls of a task at the moment, in milliseconds: longer the more tasks wait. */
+	/**
+	 * The shortest pause between two polls of a task, in milliseconds; it grows with the number of
+	 * waiting tasks.
+	 */
 	get shortest(): number {
 		return pauseOf(this.intervalMs, this.tasksLeft());
 	}
 
 	/**
-	 * Waits until the task is finished, cannot be polled, or is still open after `maxWaitMs`.
-	 * Rejects only if the clock does: when the run is stopped.
+	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
+	 * only when the run is stopped.
 	 *
-	 * At the deadline a response that is on its way is waited for a moment longer; and a task that no
-	 * response has told anything about, because its polls had to wait for their turn, is polled once
-	 * more, for half a minute at the most.
+	 * A response in progress at the deadline is waited for a moment longer. A task that got no result
+	 * because its polls waited for the rate limiter is polled once more, within half a minute.
 	 *
-	 * @param ageMs how long ago it was submitted, in milliseconds: before its first pause is over it
-	 * is not polled. Where that is not known it is polled at once.
-	 * @param durations how long tasks like it take; a task of known age learns from it and adds to it
+	 * @param ageMs time since its submit in milliseconds: a task isn't polled before its first pause
+	 *   is over. A task of unknown age is polled at once.
+	 * @param durations durations of tasks like it; a task of known age uses them and adds its own
 	 */
 	async wait(
 		task: T,
@@ -125,7 +129,7 @@ export class Poller<T = TaskRef> {
 		const now = this.options.clock.now();
 		const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 		const last = wait - LAST_POLL_LEAD_MS;
-		// Not jittered: what was submitted at different times is polled at different times.
+		// Without a random extension: the submits already differ.
 		const known = ageMs >= 0 && ageMs < Infinity;
 		const tracked = known ? durations?.track(now - ageMs, this) : undefined;
 		const fromSubmit =
@@ -150,12 +154,12 @@ export class Poller<T = TaskRef> {
 		});
 	}
 
-	/** How many tasks are waited for, or will be. */
+	/** The number of tasks that wait or will wait. */
 	private tasksLeft(): number {
 		return atLeast(this.waiting, (this.options.expected ?? 0) - this.settled);
 	}
 
-	/** Does something about a task at a time, unless nobody waits for it any more. */
+	/** Calls a function at a time, unless the wait for the task has ended. */
 	private schedule(entry: Entry<T>, at: number, act: () => void): void {
 		const { clock } = this.options;
 		clock.sleep(Math.min(LONGEST_SLEEP_MS, at - clock.now())).then(
@@ -167,7 +171,7 @@ export class Poller<T = TaskRef> {
 		);
 	}
 
-	/** The deadline is over. */
+	/** Handles the deadline. */
 	private becomeLate(entry: Entry<T>): void {
 		const now = this.options.clock.now();
 		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
@@ -178,7 +182,7 @@ export class Poller<T = TaskRef> {
 
 	private close(entry: Entry<T>, end: Settled): void {
 		this.leave(entry);
-		// The timer of the deadline still holds the entry: it need not hold the response as well.
+		// The deadline's timer still refers to the entry, but doesn't need the response.
 		entry.state = undefined;
 		this.settled += 1;
 		entry.settle(end);
@@ -199,12 +203,12 @@ export class Poller<T = TaskRef> {
 		} catch (reason) {
 			if (!(reason instanceof TakenBack)) return this.abort(entry, reason);
 			entry.isPolling = false;
-			// Its deadline was over meanwhile, which gives it time for another one.
+			// The deadline has passed meanwhile, which allows a late poll.
 			if (this.timeLeft(entry) > 0) void this.poll(entry);
 		}
 	}
 
-	/** What a poll that is sent now may take, in milliseconds; 0 if it is too late for a response. */
+	/** The time limit of a poll sent now, in milliseconds; 0 if it is too late for a response. */
 	private timeLeft({ open: isOpen, deadline, lateUntil }: Entry<T>): number {
 		const left = (lateUntil ?? deadline + LATE_RESPONSE_MS) - this.options.clock.now();
 		return isOpen && left >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, left) : 0;
@@ -235,7 +239,7 @@ export class Poller<T = TaskRef> {
 		if (entry.hasResult && (entry.lastPoll || entry.lateUntil !== undefined)) {
 			return this.giveUp(entry);
 		}
-		// Refused for its rate only, the deadline brings another poll.
+		// After a rate limit refusal of the last poll, the deadline brings another poll.
 		if (!entry.lastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
 	}
 
@@ -246,7 +250,7 @@ export class Poller<T = TaskRef> {
 		const longest = soon ? SOON_MS : Infinity;
 		const usual = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, this.shortest);
 		const learned = result.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
-		// Only the first poll may wait for longer than the interval, unless many tasks wait.
+		// Only the first pause may exceed the interval, unless many tasks wait.
 		const pause =
 			learned === undefined
 				? usual * (1 + JITTER * clock.random())

@@ -2,30 +2,32 @@ import type { Clock } from '../util/clock';
 import { INITIAL_WINDOW, SendRate } from './sendRate';
 
 export interface RateLimiterOptions {
-	/** How many requests may be in flight at the same time. */
+	/** The maximum number of requests in flight. */
 	concurrency: number;
-	/** How many requests may start in a second; undefined: as many as the gateway takes. */
+	/**
+	 * The maximum number of requests per second; undefined: the gateway's limit, which is found out.
+	 */
 	requestsPerSecond?: number;
 	clock: Clock;
-	/** What an earlier limiter of the same gateway and account found out, on the same clock. */
+	/** The state of an earlier limiter for the same gateway and account, on the same clock. */
 	rateState?: RateState;
 }
 
-/** What a limiter has found out about its gateway. Plain data; all times on the run's clock. */
+/** A limiter's knowledge of its gateway. Plain data; all times on the run's clock. */
 export interface RateState {
-	/** The limit that was met, if any, and until when the rate stays below it. */
+	/** The gateway's limit, if it was met, and the time until which the rate stays below it. */
 	limit?: { perSecond: number; holdsUntil: number };
-	/** The end of the pause that the gateway asked for by `Retry-After`. */
+	/** The end of the last `Retry-After`. */
 	nextStartAt: number;
-	/** When it was found out. */
+	/** The time of this knowledge. */
 	at: number;
 }
 
 /**
- * Combines what two limiters of one gateway and account have found out, of which one ended after the
- * other: the later one may have met no limit, and know of no pause that the gateway asked for.
+ * Merges the states of two limiters for one gateway and account. The later one may have met no
+ * limit and no `Retry-After`, which doesn't cancel those of the earlier one.
  *
- * @param known what was found out before, if anything
+ * @param known the earlier state, if any
  */
 export function mergeRateStates(known: RateState | undefined, found: RateState): RateState {
 	const age = found.at - (known?.at ?? NaN);
@@ -37,38 +39,38 @@ export function mergeRateStates(known: RateState | undefined, found: RateState):
 	};
 }
 
-/** What an earlier limiter has found out holds this long. */
+/** How long the state of an earlier limiter is valid. */
 const RATE_STATE_HOLDS_MS = 60_000;
-/** A timer of the platform may be late; up to this much is made up for. */
+/** How much lateness of a timer is made up for. */
 const LATE_TIMER_MS = 10;
 
-/** The pause after a refusal, doubled with each one in a row. */
+/** The pause after the first refusal; each further one in a row doubles it. */
 const FIRST_PAUSE_MS = 400;
-/** It doubles up to this. */
+/** The longest pause. */
 const LONGEST_PAUSE_MS = 30_000;
-/** After nothing but refusals for this long the circuit opens. */
+/** The duration of nothing but refusals after which the circuit opens. */
 const OPEN_AFTER_MS = 300_000;
 
-/** The circuit is open: a request that was waiting for its turn was not sent. */
+/** The error of a queued request when the circuit is open. */
 export class NotSent extends Error {
 	override name = 'NotSent';
 }
 
-/** Nobody waited any more for what a request would have brought when its turn came: it was not sent. */
+/** The error of a queued request that is no longer wanted when it could start. */
 export class TakenBack extends Error {
 	override name = 'TakenBack';
 }
 
-/** What a request gets when it may start. */
+/** A request's permission to start, with the state of the run at that time. */
 export interface Permit {
 	startedAt: number;
-	/** How many requests started in the second up to this one, itself included. */
+	/** The number of requests started in the last second, with this one. */
 	sentRate: number;
-	/** When the first of them started. */
+	/** The start of the first of these requests. */
 	secondBeganAt: number;
 }
 
-/** A request that waits for its turn. */
+/** A queued request. */
 interface Waiting {
 	enter: (permit: Permit) => void;
 	refuse: (reason: unknown) => void;
@@ -76,11 +78,11 @@ interface Waiting {
 }
 
 /**
- * All requests of a run go through it: bounded in flight and in requests per second. It spaces
- * them by a `SendRate`, halts the whole run after a refusal, and queues what cannot start yet.
+ * Limits all requests of a run, in flight and per second. A `SendRate` sets the rate; a refusal
+ * halts the whole run; other requests wait in a queue.
  *
- * After a halt it is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after
- * pauses that double, until one is accepted; after minutes of refusals the circuit opens.
+ * A halt is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after pauses
+ * that double, until one is accepted; after minutes of refusals the circuit opens.
  */
 export class RateLimiter {
 	private readonly sendRate: SendRate;
@@ -91,35 +93,35 @@ export class RateLimiter {
 
 	private readonly inFlight = new Set<Permit>();
 
-	/** When the next request may start: the send rate spaces them. */
+	/** The earliest start of the next request by the send rate. */
 	private nextStartAt = 0;
 
-	/** Until when nothing starts, at whatever rate. */
+	/** The end of the present pause, in which no request starts. */
 	private pauseEndsAt = 0;
 
-	/** The end of the last pause that the gateway asked for by `Retry-After`. */
+	/** The end of the last `Retry-After`. */
 	private retryAfterEndsAt = 0;
 
 	private wakeAt = Infinity;
 
-	/** When the requests of the last second started, the oldest first. */
+	/** The starts of the requests of the last second, the oldest first. */
 	private readonly starts: number[] = [];
 
-	/** When those requests started that were refused lately. */
+	/** The starts of requests that were refused lately. */
 	private refusedStarts: number[] = [];
 
-	/** When a refusal last halted the run. */
+	/** The time of the last halt. */
 	private lastHaltAt = -Infinity;
 
-	/** The request whose refusal halted it, if that has shown a limit. */
+	/** The permit of the request whose refusal caused the last halt, if it showed a limit. */
 	private lastLimit?: Permit;
 
-	/** How many halts there were since a request was accepted, and when the first of them was. */
+	/** The number of halts since a request was accepted; `haltingSince` is the time of the first. */
 	private haltsInARow = 0;
 
 	private haltingSince = 0;
 
-	/** The gateway has refused everything for minutes: trying again is of no use. */
+	/** Whether the gateway has refused everything for minutes, so that requests fail at once. */
 	circuitOpen = false;
 
 	constructor(private readonly options: RateLimiterOptions) {
@@ -131,25 +133,25 @@ export class RateLimiter {
 		this.pauseEndsAt = this.retryAfterEndsAt = known?.nextStartAt ?? 0;
 	}
 
-	/** Whether nothing may start now, at whatever rate. */
+	/** Whether no request may start now. */
 	get isPaused(): boolean {
 		return this.pauseEndsAt > this.options.clock.now();
 	}
 
-	/** What it has found out so far, for the next limiter of the same gateway and account. */
+	/** The state for the next limiter of the same gateway and account. */
 	rateState(): RateState | undefined {
-		// A limit that the user has set says nothing about the gateway.
+		// A limit that the user has set is no knowledge of the gateway.
 		if (this.options.requestsPerSecond !== undefined) return undefined;
 		const { limit } = this.sendRate;
 		return { limit, nextStartAt: this.retryAfterEndsAt, at: this.options.clock.now() };
 	}
 
 	/**
-	 * Runs `send` as soon as there is room for it.
+	 * Calls `send` as soon as the limits allow it.
 	 *
-	 * @param send gets a permit, to be shown at `refused`
-	 * @param isWanted whether it is still to be sent, when its turn has come
-	 * @throws NotSent if the gateway has been refusing everything for minutes; TakenBack
+	 * @param send gets a permit, which `refused` takes
+	 * @param isWanted whether the request is still wanted when it may start
+	 * @throws NotSent if the gateway has refused everything for minutes; TakenBack
 	 */
 	async run<T>(send: (permit: Permit) => Promise<T>, isWanted = () => true): Promise<T> {
 		const permit = await new Promise<Permit>((enter, refuse) => {
@@ -165,13 +167,13 @@ export class RateLimiter {
 		}
 	}
 
-	/** Nothing starts any more: what waits, and what comes, is refused with `reason`. */
+	/** Rejects all queued and future requests with `reason`. */
 	close(reason: unknown): void {
 		this.closed ??= { reason };
 		this.dismiss(reason);
 	}
 
-	/** The gateway accepted a request: the rate may rise. */
+	/** Records that the gateway accepted a request: the rate may rise. */
 	accepted(): void {
 		this.haltsInARow = 0;
 		this.circuitOpen = false;
@@ -179,10 +181,10 @@ export class RateLimiter {
 	}
 
 	/**
-	 * The gateway refused a request for its rate. A refusal by chance concerns that request alone; any
-	 * other halts the run for a moment, and so does `Retry-After`.
+	 * Records a refusal for the rate limit. A refusal by chance affects only its request; any other
+	 * one, and `Retry-After`, halts the run for a moment.
 	 *
-	 * @param retryAfterMs what the gateway asked for by `Retry-After`, in milliseconds
+	 * @param retryAfterMs the gateway's `Retry-After`, in milliseconds
 	 */
 	refused(permit: Permit, retryAfterMs = 0): void {
 		const now = this.options.clock.now();
@@ -191,7 +193,7 @@ export class RateLimiter {
 			this.pauseUntil(this.retryAfterEndsAt);
 		}
 		this.judge(permit, now);
-		// With others in flight it may be their number that is too much, and that passes.
+		// With other requests in flight, their number may be the reason, and that passes.
 		const isLasting = this.haltsInARow > 0 && now - this.haltingSince > OPEN_AFTER_MS;
 		this.circuitOpen ||= isLasting && this.inFlight.size <= 1;
 		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
@@ -202,7 +204,7 @@ export class RateLimiter {
 		const { startedAt, secondBeganAt } = permit;
 		this.refusedStarts.push(startedAt);
 		if (startedAt < this.lastHaltAt) {
-			// Sent before the halt, it only tells more exactly how many were accepted until then.
+			// A refusal of a request sent before the halt only corrects the number accepted until then.
 			if (lastLimit) sendRate.lowerTo(this.acceptedUpTo(lastLimit));
 			return;
 		}
@@ -214,12 +216,13 @@ export class RateLimiter {
 		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.haltsInARow);
 		this.haltsInARow += 1;
 		this.lastHaltAt = now;
-		// Who counts by the second accepts more when the first of them is a second old.
+		// A gateway that counts requests per second accepts more once the first of them is a second
+		// old.
 		this.pauseUntil(secondBeganAt + 1000);
 		this.pauseUntil(now + pause * (0.75 + this.options.clock.random() / 2));
 	}
 
-	/** How many requests of the second up to this one were accepted, as far as is known. */
+	/** The number of accepted requests in the second up to this one, as far as is known. */
 	private acceptedUpTo({ startedAt, sentRate }: Permit): number {
 		const isOfSecond = (at: number): boolean => at > startedAt - 1000 && at <= startedAt;
 		return sentRate - this.refusedStarts.filter(isOfSecond).length;
@@ -250,7 +253,8 @@ export class RateLimiter {
 				this.wake(mayStartAt, now);
 				return;
 			}
-			// In the initial window not added up: those would wait that come when more are in flight.
+			// The spacing doesn't add up in the initial window, or later requests would have to wait for
+			// it.
 			const from = this.isInInitialWindow() ? now : Math.max(mayStartAt, now - LATE_TIMER_MS);
 			this.nextStartAt = Math.max(this.nextStartAt, from + spacing);
 			this.queue.shift();
@@ -270,11 +274,11 @@ export class RateLimiter {
 	private hasRoom(): boolean {
 		if (this.inFlight.size >= this.options.concurrency) return false;
 		if (this.haltsInARow === 0) return true;
-		// What was sent before the halt may take long; it says nothing about now.
+		// Requests sent before the halt may take long and don't block the next one.
 		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.lastHaltAt);
 	}
 
-	/** Whether a request may start at any rate, because so few are in flight and none was refused. */
+	/** Whether so few requests are in flight that one more may start at any rate. */
 	private isInInitialWindow(): boolean {
 		return this.sendRate.isGuess && this.inFlight.size < INITIAL_WINDOW;
 	}

@@ -5,19 +5,19 @@ import { isQuotaRefusal } from '../protocol/quota';
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 20_000;
 
-/** The same number of attempts within 5 s, where waiting longer is of no use. */
+/** The first pause if the address is probably wrong: all attempts happen within 5 s. */
 const FIRST_QUICK_PAUSE_MS = 150;
 const MOST_QUICK_MS = 4800;
 
-/** A `Retry-After` beyond this is too long to wait for: the user is told instead. */
+/** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
 export const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }
-	/** `rateLimited`: the pause is for the whole run, not for this request alone. */
+	/** `rateLimited`: the pause applies to the whole run, not only to this request. */
 	| { again: true; afterMs: number; rateLimited: boolean };
 
-/** Whether an outcome is a 429 for sending too often. */
+/** Whether an outcome is a 429 for the rate limit, not for quota. */
 export function isRateLimited(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && !isQuotaRefusal(outcome);
 }
@@ -35,14 +35,14 @@ const isStatus =
 const isSuccess = isStatus((code) => code >= 200 && code < 300);
 
 interface RetryRule {
-	/** How many attempts a paid request gets in all, and how many any other; 0: it is not sent again. */
+	/** The maximum number of attempts of a paid request and of any other; 0 means no retry. */
 	paid: number;
 	free: number;
-	/** Which outcomes the rule is about. */
+	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome) => boolean;
-	/** What the attempts are counted by, if not by all. */
+	/** The number that is compared with the maximum, if not all attempts. */
 	counted?: 'quotaRefusals';
-	/** Whether the pause is for the whole run. */
+	/** Whether the pause applies to the whole run. */
 	rateLimited?: true;
 }
 
@@ -55,28 +55,28 @@ interface RetryRule {
 const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0,  free: 0,  after: isGood },
 	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
-	// The send rate adapts to the gateway, and more attempts help.
+	// The send rate adapts, so more attempts help.
 	{ paid: 15, free: 15, after: isRateLimited, rateLimited: true },
 	{ paid: 6,  free: 6,  after: isFault('refused', 'notFound') },
 	{ paid: 0,  free: 6,  after: isFault('unconnected', 'reset', 'timeout', 'other') },
 	{ paid: 0,  free: 6,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
-	// A page or half a document with status 200 comes from something between us and the gateway.
+	// An unusable response with status 200 comes from something between n8n and the gateway.
 	{ paid: 0,  free: 6,  after: isSuccess },
-	// The same request gets the same again: other statuses, certificates, too large a response.
+	// A retry gets the same: other statuses, certificates, too large a response.
 	{ paid: 0,  free: 0,  after: () => true },
 ];
 
 const ruleFor = (outcome: Outcome): RetryRule =>
 	RETRY_RULES.find(({ after }) => after(outcome)) as RetryRule;
 
-/** Whether the same request may succeed a little later. For requests that cost nothing. */
+/** Whether a retry of a free request may succeed a little later. */
 export function isTransient(outcome: Outcome): boolean {
 	return ruleFor(outcome).free > 0;
 }
 
 /**
- * A pause that doubles with each attempt and is spread by chance, so that many requests that
- * failed together do not come back together.
+ * The pause before a retry. It doubles with each attempt and has a random part, so that requests
+ * that failed together don't come back together.
  *
  * @param attempt 1 after the first attempt
  * @returns milliseconds
@@ -86,22 +86,22 @@ export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE
 	return full * (0.5 + random / 2);
 }
 
-/** What is known when it is decided whether a plan is sent again. */
+/** The facts that decide about a retry. */
 export interface Attempted {
 	plan: Pick<RequestPlan, 'paid'>;
-	/** Of the last attempt. */
+	/** The outcome of the last attempt. */
 	outcome: Outcome;
-	/** How many were made. */
+	/** The number of attempts. */
 	attempts: number;
-	/** How many of them were refused for quota. */
+	/** The number of attempts refused for quota. */
 	quotaRefusals: number;
-	/** From 0 up to, but not including, 1: for the spread of the pause. */
+	/** A random number from 0 to below 1, for the pause. */
 	random: number;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	nowMs: number;
 	/**
-	 * Set where the address is likely to be wrong (`isLikelyWrongAddress`): for how long nothing of
-	 * use has come from it, in milliseconds.
+	 * The time in milliseconds without a usable response from an address that is probably wrong
+	 * (`isLikelyWrongAddress`); undefined for other addresses.
 	 */
 	nothingForMs?: number;
 }
@@ -109,16 +109,17 @@ export interface Attempted {
 const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'reset', 'other');
 
 /**
- * Whether an outcome is what a wrong address gives: no connection at all, or a web page. A gateway
- * that restarts gives the same, so it depends on whether anything has come from that address before.
+ * Whether an outcome is typical for a wrong address: no connection, or a web page. A gateway that
+ * restarts looks the same, so earlier responses from the address decide.
  */
 export function isLikelyWrongAddress(outcome: Outcome): boolean {
 	return isConnectionFault(outcome) || (isSuccess(outcome) && !isGood(outcome));
 }
 
 /**
- * Whether a plan is sent again after an outcome, as `RETRY_RULES` say, and after which pause. A
- * `Retry-After` of more than five minutes, and a wrong address for five seconds, end it early.
+ * Decides whether a plan is sent again after an outcome, by `RETRY_RULES`, and after which pause.
+ * There is no retry after a `Retry-After` of more than five minutes, nor at a wrong address after
+ * five seconds.
  */
 export function decideRetry(attempted: Attempted): Decision {
 	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;

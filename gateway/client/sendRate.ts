@@ -1,20 +1,20 @@
-/** This many requests may be in flight at any rate until one is refused. */
+/** The number of requests that may be in flight at any rate until one is refused. */
 export const INITIAL_WINDOW = 10;
 /** The first rate beyond the initial window, in requests per second. */
 const INITIAL_RATE = 50;
 /** Each accepted request raises the rate by this many requests per second. */
 const RISE = 2;
-/** A refusal leaves this share of the rate. */
+/** The share of the rate that a refusal leaves. */
 const BACKOFF = 0.95;
 /** After a limit was met the rate does not rise for this long, in milliseconds. */
 const HOLD_MS = 15_000;
-/** One refused request among this many may be chance; this many refused requests are not. */
+/** Up to one refusal in this many requests, and fewer than this many in all, may be chance. */
 const CHANCE = 4;
 
 /**
- * How many requests per second a gateway takes. The rate rises with each accepted request until a
- * limit is met, stays just below it for a while, and rises again. Some gateways refuse a share of the
- * requests at any rate: a refusal by chance only lowers the rate by a little.
+ * Finds how many requests per second a gateway accepts. The rate rises with each accepted request
+ * until a limit is met, stays just below it for a while, and rises again. Some gateways refuse a
+ * share of the requests at any rate: such a refusal lowers the rate only a little.
  *
  * A pure algorithm: it has no clock and sends nothing.
  */
@@ -27,12 +27,13 @@ export class SendRate {
 
 	private holdsUntil: number;
 
-	/** Refused requests, less the share of the accepted ones that chance may refuse. */
+	/** The number of refusals, less the share of accepted requests that chance may refuse. */
 	private doubt = CHANCE;
 
 	/**
-	 * @param highest requests per second that are never exceeded; begins with that many
-	 * @param known a limit that was met before at the same gateway, and until when the rate holds
+	 * @param highest requests per second that are never exceeded; the rate begins with it
+	 * @param known an earlier limit of the same gateway, and the time until which the rate stays
+	 *   there
 	 */
 	constructor(
 		private readonly highest = Infinity,
@@ -43,16 +44,16 @@ export class SendRate {
 		this.holdsUntil = known?.holdsUntil ?? 0;
 	}
 
-	/** What another send rate can begin with, if a limit was met. */
+	/** The limit for another send rate to begin with, if one was met. */
 	get limit(): { perSecond: number; holdsUntil: number } | undefined {
 		return this.known && { perSecond: this.perSecond, holdsUntil: this.holdsUntil };
 	}
 
 	/**
-	 * A request was accepted.
+	 * Records an accepted request.
 	 *
 	 * @param now milliseconds
-	 * @param isUsed whether other requests wait for their turn: an unused rate says nothing
+	 * @param isUsed whether other requests wait: a rate that isn't used up can't be judged
 	 */
 	accepted(now: number, isUsed: boolean): void {
 		const wasFull = this.doubt >= CHANCE;
@@ -62,10 +63,10 @@ export class SendRate {
 	}
 
 	/**
-	 * A request was refused for its rate.
+	 * Records a refusal for the rate limit.
 	 *
-	 * @param accepted how many requests of the second before it were accepted, as far as is known
-	 * @returns what it shows; after anything but chance the run should pause
+	 * @param accepted the number of accepted requests in the second before it, as far as is known
+	 * @returns the cause; after any but chance the run should pause
 	 */
 	refused(now: number, accepted: number, isUsed: boolean): 'chance' | 'limit' | 'outage' {
 		const isOutage = this.doubt >= CHANCE || !isUsed;
@@ -76,11 +77,12 @@ export class SendRate {
 		}
 		this.isGuess = false;
 		if (isOutage) {
-			// Nothing is learned of the limit, and a run that knows none begins again with one request.
+			// An outage shows no limit; a run that knows none begins again with one request.
 			if (this.known === undefined) this.lowerTo(1);
 			return 'outage';
 		}
-		// So few within the initial window show the limit only the second time: others may have used it.
+		// So few requests within the initial window show the limit only the second time: other runs may
+		// have used it up.
 		const isShown = this.known !== undefined || accepted > INITIAL_WINDOW;
 		if (isShown && now >= this.holdsUntil) this.holdsUntil = now + HOLD_MS;
 		this.lowerTo(accepted);

@@ -9,7 +9,7 @@ import { afterColon, isGatewayError, needsHttps, reasonIn } from '../protocol/er
 import { isQuotaRefusal } from '../protocol/quota';
 import { checkAddress, faultTexts, placeOf } from './faultTexts';
 
-/** The gateway's own words in an error body: its reason, or a body that is nothing but text. */
+/** The gateway's own words in an error response: its reason, or all of a plain text. */
 export function gatewayMessage(response: HttpResponse): string | undefined {
 	const isText = response.json === undefined && !/^\s*[<{[]/.test(response.text);
 	return reasonIn(isText ? response.text : response.json);
@@ -29,7 +29,7 @@ const NOTHING_SENT = " Nothing was sent, and you weren't charged for this reques
 const HOW_TO_FIND_OUT =
 	"The request wasn't sent again, because it may have been accepted and charged. Check the usage log in the gateway's console before you send it again.";
 
-/** Turns an outcome that is no good into the error that a person reads (docs/protocol.md, "Errors"). */
+/** The error for an outcome that is not a good response (docs/protocol.md, "Errors"). */
 export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): GatewayError {
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	if (plan.paid && !wasNotAccepted(outcome)) {
@@ -56,7 +56,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 /** In characters. */
 const LONGEST_LOCATION = 2000;
 
-/** The ID of a task that was made, out of the address where it can be queried (docs/protocol.md, "Endpoints"). */
+/** The ID of a new task in the `Location` header (docs/protocol.md, "Endpoints"). */
 function idInLocation(location = ''): string | undefined {
 	const path = location.slice(0, LONGEST_LOCATION).split(/[?#]/)[0] ?? '';
 	const id = /\/v1\/images\/(?:generations|edits)\/([^/]{1,400})\/?$/.exec(path)?.[1];
@@ -75,7 +75,7 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 	return `the gateway responded with ${outcome.httpCode} and ${bodyInWords(outcome)}`;
 }
 
-/** What came in place of what was asked for, with the words of an error that comes as a success. */
+/** A description of an unexpected body, with the words of an error that has a success status. */
 function bodyInWords(response: HttpResponse): string {
 	const { json } = response;
 	if (!isJsonObject(json)) return describeBody(response);
@@ -90,7 +90,7 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
-/** What a status means and what to do, where nothing but the status decides. */
+/** By status, the problems that depend on nothing else. */
 const STATUSES: Record<number, Problem> = {
 	401: {
 		message: 'The gateway rejected the API key (401)',
@@ -117,7 +117,7 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	return { message: message + afterColon(said), description };
 }
 
-/** A success that holds nothing of use, or a redirect that is not followed. */
+/** The problem of a success without usable content, or of a redirect that isn't followed. */
 function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode, headers, json } = response;
 	const place = placeOf(plan);
@@ -190,13 +190,16 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 	};
 }
 
-/** What the gateway asks for in seconds, with a blank behind it. */
+/**
+ * The seconds of the gateway's `Retry-After` as a sentence with a space at its end, or an empty
+ * text.
+ */
 function howLongToWait({ headers }: HttpResponse): string {
 	const seconds = Number(headers['retry-after'] ?? headers['ratelimit-reset'] ?? 0);
 	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }
 
-/** The errors that gateways give at the message endpoint (docs/protocol.md, "Errors"). */
+/** The errors of the message endpoint (docs/protocol.md, "Errors"). */
 const MESSAGE_ERRORS: Array<{ httpCode: number; said: RegExp } & Problem> = [
 	{
 		httpCode: 401,

@@ -1,36 +1,36 @@
 import type { Fault, FaultOutcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 
-/** Where a request goes, as people know it. */
+/** The target of a request, as users know it. */
 export interface Place {
 	name: string;
-	/** The field of the credential that holds its address. */
+	/** The credential field with its address. */
 	field: string;
 }
 
-/** Where the image and message endpoints are. */
+/** The image and message endpoints. */
 export const GATEWAY: Place = { name: 'the gateway', field: "'Base URL'" };
 
-/** Where the model listing is, if its address is set. */
+/** The model list at an address of its own. */
 export const LISTING: Place = { name: 'the model list', field: "'Media URL'" };
 
-/** Whether the address of the listing is set, a plan does not say. */
+/** A plan doesn't say which of the two fields has the address of the model list. */
 const LISTING_OF_A_RUN: Place = {
 	...LISTING,
 	field: "'Media URL' (or 'Base URL' where that is empty)",
 };
 
-/** Where a plan goes. */
+/** The target of a plan. */
 export function placeOf({ call }: Pick<RequestPlan, 'call'>): Place {
 	return call === 'listing' ? LISTING_OF_A_RUN : GATEWAY;
 }
 
-/** What to do about an address at which there is no gateway. */
+/** The advice for an address without a gateway. */
 export function checkAddress({ name, field }: Place): string {
 	return `Check ${field} in the Media Gateway credential, and that the n8n server can reach ${name}.`;
 }
 
-/** What a fault means, in the middle of a sentence, and what to do about it. */
+/** The text of a fault for the middle of a sentence, and the advice. */
 export function faultTexts(
 	{ fault, detail }: Pick<FaultOutcome, 'fault' | 'detail'>,
 	place: Place,
@@ -50,7 +50,7 @@ export function faultTexts(
 
 const LATER = 'Try again later.';
 
-/** Where there is no advice, it is to check the address. */
+/** The default advice is to check the address. */
 const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	refused: ['the connection to {name} was refused'],
 	notFound: ['the host name of {name} was not found'],

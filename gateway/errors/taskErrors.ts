@@ -5,8 +5,8 @@ import { isFinished, statusGroup } from '../protocol/status';
 import { taskName, type KnownTask, type TaskRef, type TaskState } from '../protocol/task';
 
 /**
- * The error of a finished task that has no image to show for it, or undefined if it has.
- * (docs/protocol.md, "Task states": images are read only once the task is in the success group.)
+ * The error of a finished task without an image; undefined for other tasks. Images count only in
+ * the success group (docs/protocol.md, "Task states").
  */
 export function taskError(state: TaskState): GatewayError | undefined {
 	if (!isFinished(state.group)) return undefined;
@@ -26,7 +26,7 @@ export function taskError(state: TaskState): GatewayError | undefined {
 		...known,
 		message: `${ended} but without an image`,
 		description: "Ask the gateway's operator about this task. You may have been charged.",
-		// The image may stand in a field that is not known here.
+		// The response may have the image in an unknown field.
 		response: JSON.stringify(withoutInlineImages(state.response)).slice(0, LONGEST_RESPONSE),
 	});
 }
@@ -34,7 +34,7 @@ export function taskError(state: TaskState): GatewayError | undefined {
 /** In characters. */
 const LONGEST_RESPONSE = 2048;
 
-/** The error of a task whose submit was answered by a failure and its reason: polling tells no more. */
+/** The error of a task that failed at its submit with a reason: a poll says no more. */
 export function failedAtOnce(
 	task: KnownTask & { status: string; reason?: string },
 ): GatewayError | undefined {
@@ -42,14 +42,14 @@ export function failedAtOnce(
 	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
 }
 
-/** Whether a task has ended as unsuccessful. @param error of waiting for it */
+/** Whether an error of waiting means that the task has failed. */
 export function hasFailed(error: unknown): boolean {
 	return error instanceof GatewayError && statusGroup(error.problem.status) === 'unsuccessful';
 }
 
 /**
- * Whether nothing is to be had of a task any more: it has failed, has finished without an image, or
- * the gateway does not know it. One of the other kind is there all the same.
+ * Whether a task has no image to get: it has failed, has finished without one, or the gateway
+ * doesn't know it under either kind.
  *
  * @param error of waiting for it
  * @param task as it was polled

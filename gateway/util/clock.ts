@@ -1,9 +1,9 @@
-/** Time and chance as the core sees them: passed in, so that a test needs neither. */
+/** Time and random numbers, passed in so that tests control them. */
 export interface Clock {
 	/** Milliseconds since an arbitrary start. */
 	now(): number;
-	/** Resolves after that many milliseconds; rejects at once when the run is stopped. */
+	/** Resolves after a number of milliseconds; rejects when the run is stopped. */
 	sleep(ms: number): Promise<void>;
-	/** A number from 0 up to, but not including, 1. */
+	/** A random number from 0 to below 1. */
 	random(): number;
 }

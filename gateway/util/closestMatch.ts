@@ -1,9 +1,9 @@
-/** No model has a longer name; what is behind it is not compared. */
+/** In characters: the rest of a longer name isn't compared. */
 const LONGEST_NAME = 200;
-/** More than any gateway lists; the rest is not compared. */
+/** The rest of a longer list isn't compared. */
 const MOST_NAMES = 1000;
 
-/** How often each pair of neighboring letters is in a name, blanks and case aside. */
+/** The pairs of neighboring letters in a name with their counts, without spaces and case. */
 function pairs(name: string): Map<string, number> {
 	const letters = name
 		.slice(0, LONGEST_NAME)
@@ -17,7 +17,7 @@ function pairs(name: string): Map<string, number> {
 	return counts;
 }
 
-/** How alike two names are, from 0 to 1: the share of letter pairs that they have in common. */
+/** The similarity of two names from 0 to 1: the share of common letter pairs. */
 function likeness(left: Map<string, number>, right: Map<string, number>): number {
 	let total = 0;
 	let common = 0;
@@ -29,15 +29,12 @@ function likeness(left: Map<string, number>, right: Map<string, number>): number
 	return total === 0 ? 0 : (2 * common) / total;
 }
 
-/** A near name has at least half of its letter pairs in common with the wanted one. */
+/** The lowest similarity of a suggestion. */
 const NEAR = 0.5;
-/** What is much less alike than the nearest is not what was meant. */
+/** The lowest similarity of a suggestion relative to the best one. */
 const NEARLY_AS_NEAR = 0.75;
 
-/**
- * The names that are near to `wanted`, the likest first. Of a name 200 characters count, of the names
- * 1000.
- */
+/** The names most similar to `wanted`, the best first. */
 export function closestMatches(wanted: string, names: string[], most = 3): string[] {
 	const looked = pairs(wanted);
 	const near = names
@@ -52,10 +49,10 @@ export function closestMatches(wanted: string, names: string[], most = 3): strin
 		.map(({ name }) => name);
 }
 
-/** In characters: a name of any length may come from elsewhere. */
+/** In characters: a foreign name can have any length. */
 const LONGEST_SHOWN = 100;
 
-/** The names that are near to a mistyped one, as a question; empty where none is. */
+/** Suggestions for a mistyped name, as a question; empty if there are none. */
 export function didYouMean(wanted: string, names: string[]): string {
 	const near = closestMatches(wanted, names).map((name) => `'${name.slice(0, LONGEST_SHOWN)}'`);
 	return near.length === 0 ? '' : `Did you mean ${near.join(' or ')}?`;
