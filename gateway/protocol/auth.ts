@@ -17,13 +17,13 @@ const PLACEHOLDERS = [
 	/(^|[-_ ])([x*.]{3,}|\u2026|placeholder|example|changeme)$/i,
 ];
 
-/** What copying adds around a key: blanks, invisible characters, quotes. */
+/** Characters that copying adds around a key: spaces, invisible characters, quotes. */
 const AROUND = /[\s\u200b\ufeff"']/;
 
 /**
- * A key without what copying adds: blanks around it, quotes, a pasted `Bearer `. The image
- * endpoints want `Bearer <key>`, the message endpoint wants the bare key (docs/protocol.md,
- * "Authentication"), so the prefix is never part of what is stored.
+ * The key without the spaces, quotes and `Bearer ` that copying adds. The image endpoints take
+ * `Bearer <key>`, the message endpoint the bare key (docs/protocol.md, "Authentication"), so the
+ * prefix is never stored.
  */
 export function cleanApiKey(apiKey: unknown): string {
 	if (typeof apiKey !== 'string') return '';
@@ -32,9 +32,8 @@ export function cleanApiKey(apiKey: unknown): string {
 }
 
 /**
- * What is wrong with a key that was typed in, as a sentence, or undefined if it may be sent.
- * A placeholder is refused here because the gateway would count it as a real, invalid key
- * (docs/protocol.md, "Authentication").
+ * The problem of a typed key as a sentence; undefined if it can be sent. A placeholder is a problem
+ * because the gateway would treat it as a real, invalid key (docs/protocol.md, "Authentication").
  */
 export function apiKeyProblem(apiKey: unknown): string | undefined {
 	const key = cleanApiKey(apiKey);
@@ -44,7 +43,7 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
 	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
 		return 'The API key is still a placeholder. In the Media Gateway credential, replace it with the key from your gateway\'s console, which usually starts with "sk-".';
 	}
-	// A header can hold nothing else; n8n would fail later with a text about characters.
+	// A header can contain only these characters; n8n's own error would come later and be less clear.
 	if (!/^[\x21-\x7e]+$/.test(key)) {
 		return "The API key contains a space or an invalid character. Copy it again from your gateway's console into the Media Gateway credential.";
 	}
@@ -52,9 +51,9 @@ export function apiKeyProblem(apiKey: unknown): string | undefined {
 }
 
 /**
- * The headers that prove who is asking, chosen by the path (docs/protocol.md, "Authentication"): `Bearer`
- * for images, the bare key or `x-api-key` for messages together with the version header ("Versions"
- * there), nothing for the model listing, and nothing for any address that is not the gateway's own.
+ * The authentication headers of a request, by its path (docs/protocol.md, "Authentication"):
+ * `Bearer` for images, the bare key or `x-api-key` and the version header for messages, none for
+ * the model list or any address outside of the gateway.
  *
  * @param url the full address of the request
  */
@@ -76,11 +75,11 @@ export function authHeaders(url: string, settings: KeySettings): Record<string, 
 }
 
 /**
- * The full address to which a request goes, joined as the HTTP library of n8n joins it. Its helpers
- * name the address `url`, the HTTP Request node and other older nodes name it `uri`.
+ * The full address of a request, joined like in n8n's HTTP library. n8n's helpers call it `url`,
+ * the HTTP Request node and older nodes `uri`.
  *
- * @returns undefined where that is not certain: no address, one that is neither a text nor a URL, or
- *   two that differ. Such a request must not carry the key.
+ * @returns undefined if the address is missing, not a text or URL, or ambiguous: then the request
+ *   must not carry the key
  */
 export function requestAddress(request: {
 	url?: unknown;
@@ -97,20 +96,23 @@ export function requestAddress(request: {
 const textOf = (part: unknown): string | undefined =>
 	part instanceof URL ? part.href : typeof part === 'string' ? part : undefined;
 
-/** A base with a path keeps it, unlike in links of a web page, where `/` leads to the root. */
+/**
+ * Joins a base and a path. Unlike in a link of a web page, a leading `/` keeps the path of the
+ * base.
+ */
 function joined(base: string | undefined, part: string | undefined): string | undefined {
 	if (base === undefined || part === undefined) return undefined;
 	if (base === '' || /^([a-z][a-z\d+\-.]*:)?\/\//i.test(part)) return parseUrl(part)?.href;
 	const rest = part.slice(part.search(/[^/]|$/));
 	const target = parseUrl(part === '' ? base : `${base.replace(/\/$/, '')}/${rest}`);
-	// Whoever joins them like a link must come to the same host.
+	// Joined like a link, the address must have the same host.
 	return target?.origin === parseUrl(part, base)?.origin ? target?.href : undefined;
 }
 
 /**
- * Whether n8n may follow redirects of a request that carries the key, provided that it stays on the
- * same host. n8n takes the `Authorization` header away where a redirect leads to another port or
- * protocol, and no other header; and it knows nothing of the path at which the gateway lives.
+ * Whether n8n may follow redirects of a request that carries the key, within the same host. n8n
+ * removes only the `Authorization` header at another port or protocol, and doesn't know the
+ * gateway's path.
  */
 export function mayFollowRedirects(
 	headers: Record<string, string>,

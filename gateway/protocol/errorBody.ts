@@ -2,24 +2,24 @@ import { isJsonObject, nonEmptyString } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
 
-/** Fields in which gateways say why something failed; the protocol's own first (docs/protocol.md, "Errors"). */
+/** Fields with the reason of a failure; the protocol's own first (docs/protocol.md, "Errors"). */
 // prettier-ignore
 const REASON_FIELDS = [
 	'error', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason', 'error_message',
 	'error_msg', 'msg', 'failReason', 'failureReason', 'errorMessage', 'errors', 'code',
 ];
-/** Objects in which the same fields may stand. */
+/** Objects that can contain these fields. */
 const AROUND = ['data', 'task', 'result', 'output', 'response'];
 const DEEPEST = 4;
 
 /**
- * Why a request or a task failed, in the gateway's own words: out of `error`, be it an object or a
- * text, or beside it, or the same in `data`. It is made fit to be shown, and what looks like a key is
- * taken out, because some gateways quote the key that they refuse.
+ * The reason of a failed request or task in the gateway's own words, from `error` and similar
+ * fields, also inside of `data`. The text is fit to be shown, and parts that look like a key are
+ * removed, because some gateways quote the key.
  */
 export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body, 0));
 
-/** All that may be a reason, the likeliest first; of a list, what its first entry says. */
+/** All values that can be a reason, the likeliest first; of a list, those of its first entry. */
 function reasonsIn(value: unknown, depth: number): unknown[] {
 	if (typeof value === 'string') return [value];
 	if (depth > DEEPEST) return [];
@@ -42,15 +42,17 @@ export function isGatewayError(outcome: Outcome): boolean {
 }
 
 /**
- * Whether a response is the gateway's own 404, which says that it does not know a task (docs/protocol.md,
- * "Errors"). Whatever stands before the gateway also responds with 404 while it is being set up, with a
- * page or a document of its own: that says nothing about the task.
+ * Whether a response is the gateway's own 404 for an unknown task (docs/protocol.md, "Errors"). A
+ * server in front of a gateway also responds with 404 during a deployment, with a page or document
+ * of its own, which says nothing about the task.
  */
 export function isUnknownTask(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 404 && isGatewayError(outcome);
 }
 
-/** Whether a server asks for https, as servers respond to plain text at the port for TLS. */
+/**
+ * Whether a response says that the server expects https: servers respond so to http at a TLS port.
+ */
 export function needsHttps({ httpCode, text, json }: HttpResponse): boolean {
 	return httpCode === 400 && json === undefined && /\bHTTPS\b/.test(text.slice(0, 2000));
 }

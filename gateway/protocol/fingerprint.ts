@@ -3,10 +3,10 @@ import { jsonText } from '../util/json';
 import type { RequestPlan } from './requestPlan';
 
 /**
- * What tells one paid request from every other: who pays, and everything that is sent, files by
- * their contents. It is a hash, so no prompt can be read from it.
+ * The identity of a paid request: the account, and everything that is sent, files by their
+ * contents. No prompt can be read from the hash.
  *
- * @param account any text that tells accounts apart
+ * @param account any text that identifies the account
  * @returns 64 hexadecimal digits
  */
 export function requestFingerprint(plan: RequestPlan, account: string): string {
@@ -14,7 +14,7 @@ export function requestFingerprint(plan: RequestPlan, account: string): string {
 	return digestOf([account, call, method, path, query, headers, body, form]);
 }
 
-/** The SHA-256 of a value as JSON, in hexadecimal digits; what is no JSON counts as nothing. */
+/** The SHA-256 of a value as JSON, in hexadecimal digits; the same for all values without JSON. */
 export function digestOf(value: unknown): string {
 	return createHash('sha256')
 		.update(jsonText(value) || '')

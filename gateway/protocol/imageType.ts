@@ -1,8 +1,10 @@
 import { safeFileStem } from '../util/fileName';
-/** How much of a file is looked at: what stands before the `<svg` of a drawing may be long. */
+/** The number of bytes to read from a file: an SVG can have a long part before its `<svg`. */
 export const FIRST_BYTES = 4096;
 
-/** Image formats with the extension of their files, by their first bytes read as Latin-1; a drawing (SVG) by its first element. */
+/**
+ * Image formats with file extension, by the first bytes read as Latin-1; SVG by its first element.
+ */
 const FORMATS: Array<{ mimeType: string; extension: string; start: RegExp }> = [
 	{ mimeType: 'image/png', extension: 'png', start: /^\x89PNG/ },
 	{ mimeType: 'image/jpeg', extension: 'jpg', start: /^\xff\xd8\xff/ },
@@ -15,27 +17,27 @@ const FORMATS: Array<{ mimeType: string; extension: string; start: RegExp }> = [
 	{ mimeType: 'image/svg+xml', extension: 'svg', start: /^<svg[\s>/]/ },
 ];
 
-/** One of what may stand before the first element of an XML file; a DOCTYPE may hold declarations. */
+/** One item before the first element of an XML file; a DOCTYPE can contain declarations. */
 const BEFORE_ROOT =
 	/^(?:\s+|\xef\xbb\xbf|<\?[^]*?\?>|<!--[^]*?-->|<!doctype[^[>]*(?:\[[^\]]*\][^>]*)?>)/i;
 
-/** What follows all of that. One by one: a pattern for any number takes exponential time on some files. */
+/**
+ * The text from the first element on. The items are removed one by one, because a pattern for any
+ * number of them takes exponential time on some files.
+ */
 function fromRoot(start: string): string {
 	const rest = start.replace(BEFORE_ROOT, '');
 	return rest === start ? rest : fromRoot(rest);
 }
 
-/**
- * The MIME type of an image from its first bytes, or undefined if it is none. Few bytes are enough
- * for most; of a drawing (SVG) 4096 are looked at.
- */
+/** The MIME type of an image by its first bytes (4096 for SVG); undefined for other files. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
 	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
 	const isImage = (text: string) => FORMATS.find((format) => format.start.test(text))?.mimeType;
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
-/** The file extension for an image's MIME type, without a dot; `bin` for what is not known. */
+/** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */
 export function extensionFor(mimeType: string): string {
 	const known = FORMATS.find((format) => format.mimeType === mimeType);
 	if (known !== undefined) return known.extension;
@@ -46,8 +48,8 @@ export function extensionFor(mimeType: string): string {
 const LONGEST_MIME_TYPE = 200;
 
 /**
- * A MIME type as it may stand in a header, with its parameters where they are plain words; undefined
- * for what begins like none. Nothing in it can begin a header of its own.
+ * A foreign MIME type made safe for a header, with plain parameters; undefined if it isn't one. It
+ * can't add another header.
  */
 export function safeMimeType(foreign: unknown): string | undefined {
 	if (typeof foreign !== 'string') return undefined;
@@ -60,10 +62,10 @@ export function safeMimeType(foreign: unknown): string | undefined {
 }
 
 /**
- * A sensible file name for a downloaded image: the last part of its address where that is one,
- * else `fallback`; always with the extension of what it really is.
+ * The file name of a downloaded image: the last part of its address, else `fallback`, with the
+ * extension of its real type.
  *
- * @param chosen by the user, safe as it is; undefined or empty: none
+ * @param chosen the user's name, already safe; undefined or empty for none
  */
 export function imageFileName(
 	url: string,
@@ -76,7 +78,7 @@ export function imageFileName(
 	return `${safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image'}.${extension}`;
 }
 
-/** The last part of the path of an address, without an extension; empty where there is none. */
+/** The last part of an address's path without extension, or an empty text. */
 function lastPartOf(url: string): string {
 	try {
 		const { pathname, protocol } = new URL(url);

@@ -1,10 +1,10 @@
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { pathPart, planGet, type RequestPlan } from './requestPlan';
 
-/** A value that a parameter of a model may have. */
+/** An allowed value of a model parameter. */
 export type AllowedValue = string | number | boolean;
 
-/** What the listing says of one model (docs/protocol.md, "Model list"). Only the name is certain to be there. */
+/** A model in the model list (docs/protocol.md, "Model list"). Only the name is required. */
 export interface ModelRecord {
 	model: string;
 	/** `image` or `video`. */
@@ -24,7 +24,7 @@ export interface ModelRecord {
 /** Limits of the images that an edit starts from. */
 export interface ReferenceLimits {
 	maxCount?: number;
-	/** MB of 1,000,000 or 1,048,576 bytes: the protocol does not say, so the larger counts. */
+	/** In MB. The protocol doesn't define MB, so 1,048,576 bytes, the larger meaning, are allowed. */
 	maxSizeMb?: number;
 	formats?: string[];
 	sourceTypes?: string[];
@@ -38,12 +38,12 @@ export interface Billing {
 	value?: number;
 }
 
-/** The two output formats of the listing (docs/protocol.md, "Model list"). JSONC can be asked for in two ways. */
+/** The two formats of the model list (docs/protocol.md, "Model list"). */
 export type ListingFormat = 'json' | 'jsonc';
 
 const LIST_PATH = '/v1/media/models';
 
-/** Plans `GET /v1/media/models` (docs/protocol.md, "Model list"). No key is needed, and none is sent. */
+/** Plans `GET /v1/media/models` (docs/protocol.md, "Model list"), without a key. */
 export function planModelList(format: ListingFormat = 'json'): RequestPlan {
 	return planListing(LIST_PATH, format);
 }
@@ -75,7 +75,7 @@ function isAllowedValue(value: unknown): value is AllowedValue {
 	);
 }
 
-/** Reads one record of the listing; undefined if it names no model. */
+/** Reads one record of the model list; undefined without a model name. */
 export function readModel(record: unknown): ModelRecord | undefined {
 	if (!isJsonObject(record)) return undefined;
 	const model = nonEmptyString(record.model);
@@ -114,32 +114,40 @@ export function readModel(record: unknown): ModelRecord | undefined {
 	};
 }
 
-/** Whether a response of the listing says that it is none: `success` is false, whatever the status. */
+/**
+ * Whether a response of the model list reports a failure: `success` is false, whatever the status.
+ */
 export function saysFailure(body: unknown): boolean {
 	return isJsonObject(body) && (body.success === false || body.success === 'false');
 }
 
-/** Whether a response holds what its plan asks for: a list of models, or one (docs/protocol.md, "Model list"). */
+/**
+ * Whether a response contains what its plan requests: a list of models, or one model
+ * (docs/protocol.md, "Model list").
+ */
 export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
 	const data = isJsonObject(body) ? body.data : undefined;
 	if (!isJsonObject(data)) return false;
 	return path !== LIST_PATH || Array.isArray(data.items);
 }
 
-/** Reads the response of `GET /v1/media/models`; records that name no model are passed over. */
+/** Reads the response of `GET /v1/media/models`, without records that have no model name. */
 export function readModelList(body: unknown): ModelRecord[] {
 	const data = isJsonObject(body) ? body.data : undefined;
 	const items = isJsonObject(data) && Array.isArray(data.items) ? data.items : [];
 	return items.flatMap((item) => readModel(item) ?? []);
 }
 
-/** Whether a model may be offered for a task mode: also one that does not say what it does. */
+/** Whether a model fits a task mode, or publishes no modes. */
 export function suits(record: ModelRecord, mode: string): boolean {
 	if (record.mediaType !== undefined && record.mediaType !== 'image') return false;
 	return record.modes === undefined || record.modes.length === 0 || record.modes.includes(mode);
 }
 
-/** Whether a model makes videos: it is listed, and there is no endpoint to ask it (docs/protocol.md, "Endpoints"). */
+/**
+ * Whether a model generates videos: these are listed, but have no endpoint (docs/protocol.md,
+ * "Endpoints").
+ */
 export function makesVideos({ mediaType, modes = [] }: ModelRecord): boolean {
 	if (mediaType !== undefined) return mediaType.trim().toLowerCase() === 'video';
 	return modes.length > 0 && modes.every((mode) => /(^|_)video$/i.test(mode.trim().slice(0, 100)));

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from '../util/json';
 
 /**
- * Faults that are certain to have happened before anything of the request was sent: `unconnected` is a
- * connection, or its TLS handshake, that did not come about, `blocked` n8n's own address protection.
+ * Faults that happen before anything of the request is sent. `unconnected`: no connection, or no
+ * TLS; `blocked`: n8n's own address protection.
  */
 const NEVER_SENT = [
 	'refused',
@@ -15,40 +15,43 @@ const NEVER_SENT = [
 	'blocked',
 ] as const;
 
-/** Faults after which the request may have arrived; a source image that is `tooSlow` isn't tried again. */
+/**
+ * Faults after which the request may have arrived. A source image that is `tooSlow` isn't tried
+ * again.
+ */
 type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'diskFull' | 'other';
 
-/** Why no response came. */
+/** The reason why no response came. */
 export type Fault = (typeof NEVER_SENT)[number] | MaybeSent;
 
 const wasNeverSent = (fault: Fault): boolean => NEVER_SENT.some((known) => known === fault);
 
-/** What came of one attempt to send a plan. */
+/** The outcome of one attempt to send a plan. */
 export type Outcome =
 	| {
 			kind: 'response';
 			httpCode: number;
 			/** Lower-case names. */
 			headers: Record<string, string>;
-			/** The body as text, cut off at the limit of the transport. */
+			/** The body as text, up to the transport's size limit. */
 			text: string;
-			/** The body as JSON, or undefined if it is none. */
+			/** The body as JSON; undefined if it isn't JSON. */
 			json: unknown;
 	  }
 	| {
 			kind: 'fault';
 			fault: Fault;
 			detail: string;
-			/** Where the head of a response had come. */
+			/** The status, if the head of a response had arrived. */
 			httpCode?: number;
-			/** The beginning of what had arrived of its body, without the key. */
+			/** The beginning of the partial body, without the key. */
 			received?: string;
 	  };
 
 export type HttpResponse = Extract<Outcome, { kind: 'response' }>;
 export type FaultOutcome = Extract<Outcome, { kind: 'fault' }>;
 
-/** Whether a response is one to work with: 2xx and a JSON object. */
+/** Whether a response is usable: 2xx with a JSON object. */
 export function isGood(outcome: Outcome): outcome is HttpResponse & { json: JsonObject } {
 	return (
 		outcome.kind === 'response' &&
@@ -59,22 +62,21 @@ export function isGood(outcome: Outcome): outcome is HttpResponse & { json: Json
 }
 
 /**
- * Whether it is certain that the gateway did not take the request on. With a paid request anything
- * else is an unknown outcome: it may have been charged.
+ * Whether the gateway certainly didn't accept the request. Otherwise a paid request has an unknown
+ * outcome: it may have been charged.
  */
 export function wasNotAccepted(outcome: Outcome): boolean {
 	if (outcome.kind === 'response') return isRefusal(outcome.httpCode, outcome.headers.location);
-	// Where the head of a response has come, its status decides; the request was sent.
+	// The status in the head of a partial response decides.
 	if (outcome.httpCode !== undefined) return isRefusal(outcome.httpCode);
 	return wasNeverSent(outcome.fault);
 }
 
 /**
- * Whether a status says that a request was not taken on. 408 is the gateway's own time-out, and 499
- * that somebody on the way to it gave up: it may have begun. 303 is how a server responds after it has
- * done what it was asked to (RFC 9110, section 15.4.4). The other redirects say that the request belongs
- * elsewhere, or are no response to a POST (304); only where they lead to something below the endpoint, a
- * task that was made, is that not certain.
+ * Whether a status means that the request wasn't accepted. After 408 (the gateway's time-out) and
+ * 499 (a proxy gave up) the gateway may have begun. 303 is the response after the work is done (RFC
+ * 9110, section 15.4.4). Other redirects refuse the request, unless they lead to a task below the
+ * endpoint.
  */
 function isRefusal(httpCode: number, location = ''): boolean {
 	if ([303, 408, 499].includes(httpCode)) return false;
@@ -84,10 +86,10 @@ function isRefusal(httpCode: number, location = ''): boolean {
 
 const LEADS_TO_A_RESULT = /\/(generations|edits|messages)\/[^/?#]/;
 
-/** What is known about the connection of a request: not made yet, its TLS included, or open. */
+/** The state of a request's connection: `pending` up to and including the TLS handshake. */
 export type Connection = 'pending' | 'open';
 
-/** The codes of Node.js. */
+/** Faults by the error codes of Node.js. */
 const FAULTS_BY_CODE: Array<[code: RegExp, fault: Fault]> = [
 	[/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'refused'],
 	[/^(ENOTFOUND$|EAI_)/, 'notFound'],
@@ -105,19 +107,19 @@ function tlsFault(code: string, message: string, connection?: Connection): Fault
 	const inText = /SSL routines:[^:]{0,200}:([^:]{1,200})/.exec(message)?.[1];
 	const reason = code.startsWith('ERR_SSL_') ? code : inText?.toUpperCase().replace(/ /g, '_');
 	if (reason === undefined) return undefined;
-	// Something responds that does not speak TLS; known to be open, the connection did at first.
+	// A server without TLS has responded; on an open connection TLS had worked before.
 	if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/.test(reason)) {
 		return connection === 'open' ? 'other' : 'invalidAddress';
 	}
 	if (reason.includes('CERTIFICATE_VERIFY_FAILED')) return 'certificate';
-	// In TLS 1.3 a server refuses the client's certificate when the socket is open already, and before it
-	// reads a request. Of everything else the socket says whether it came before.
+	// In TLS 1.3 a server refuses the client's certificate on an open socket, before it reads a
+	// request. For other TLS errors the state of the socket decides.
 	return /HANDSHAKE_FAILURE|UNRECOGNIZED_NAME|CERTIFICATE|UNKNOWN_CA/.test(reason)
 		? 'unconnected'
 		: undefined;
 }
 
-/** Texts of Node.js, of n8n and of its HTTP library; some come without a code. */
+/** Faults by the texts of Node.js, n8n and its HTTP library, some of which have no code. */
 const FAULTS_BY_TEXT: Array<[text: RegExp, fault: Fault]> = [
 	[/must be a valid HTTP token|invalid character in header content/i, 'invalidHeader'],
 	[/invalid value "[^"]*" for header/i, 'invalidHeader'],
@@ -126,7 +128,7 @@ const FAULTS_BY_TEXT: Array<[text: RegExp, fault: Fault]> = [
 	[/domain not allowed: this credential/i, 'blocked'],
 	[/before (secure TLS connection was established|receiving CONNECT response)/i, 'unconnected'],
 	[/\bgetaddrinfo E/, 'notFound'],
-	// Before 2.0 the platform puts a text of its own in place of the code.
+	// n8n before 2.0 replaces the code by this text.
 	[/^SSL issue/i, 'certificate'],
 	[/socket hang up|aborted|premature close/i, 'reset'],
 	[/time(d)?[ -]?out/i, 'timeout'],
@@ -136,10 +138,10 @@ const faultIn = (table: typeof FAULTS_BY_CODE, text: string): Fault | undefined 
 	table.find(([pattern]) => pattern.test(text))?.[1];
 
 /**
- * The fault behind the code of a network error of Node.js. What is neither in the tables nor known
- * to have happened before the connection was made counts as `other`, which may have been sent.
+ * The fault for the code and text of a network error. An unknown error counts as `other`, which may
+ * have been sent, unless the connection was pending.
  *
- * @param message of the error, and of those that caused it
+ * @param message texts of the error and its causes
  */
 export function faultOf(code: unknown, message = '', connection?: Connection): Fault {
 	const name = typeof code === 'string' ? code.toUpperCase() : '';
@@ -148,7 +150,7 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	if (tls !== undefined) return tls;
 	const byCode = faultIn(FAULTS_BY_CODE, name);
 	const byText = faultIn(FAULTS_BY_TEXT, text) ?? 'other';
-	// An open connection can lose its way too; then the request may have arrived.
+	// An error while reading or writing comes from an open connection: the request may have arrived.
 	const isOpen = byCode === 'refused' && connection !== 'pending' && /\b(read|write) E/.test(text);
 	const fault = isOpen ? 'reset' : (byCode ?? byText);
 	if (wasNeverSent(fault)) return fault;
@@ -156,11 +158,14 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	return isPending || byText === 'unconnected' ? 'unconnected' : fault;
 }
 
-/** What says how long to wait, in this order. The others stand on responses that refuse nothing, too. */
+/**
+ * Headers with the pause, in this order. The reset headers also come with responses that refuse
+ * nothing.
+ */
 const RETRY_AFTER = ['retry-after'];
 const RETRY_AFTER_OR_RESET = [...RETRY_AFTER, 'ratelimit-reset', 'x-ratelimit-reset'];
 
-/** The pause that a response asks for: the first one that `retryAfterMs` reads in its headers. */
+/** The pause in a response's headers, in milliseconds; undefined if there is none. */
 export function askedPauseMs(outcome: Outcome, now: number): number | undefined {
 	if (outcome.kind === 'fault') return undefined;
 	const { httpCode, headers } = outcome;
@@ -170,16 +175,16 @@ export function askedPauseMs(outcome: Outcome, now: number): number | undefined 
 		.find((pauseMs) => pauseMs !== undefined);
 }
 
-/** No date is longer; it is not read digit by digit either. */
+/** In characters: no date is longer. */
 const LONGEST_RETRY_AFTER = 64;
 const A_MONTH_MS = 31 * 86_400_000;
 
 /**
- * The pause that a `Retry-After` header asks for, or one that says the same, in milliseconds: seconds,
- * an HTTP date, or, as a number of more than a month, seconds since 1970. Undefined where there is none,
- * or where it says nothing sensible: not a number, in the past, or more than a month.
+ * The pause in a `Retry-After` or reset header, in milliseconds. Its value is seconds, an HTTP
+ * date, or (above a month) seconds since 1970. Undefined if it is missing, invalid, in the past, or
+ * more than a month.
  *
- * @param now milliseconds since 1970, for a point in time
+ * @param now milliseconds since 1970
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
 	if (header === undefined || header.length > LONGEST_RETRY_AFTER) return undefined;

@@ -1,18 +1,18 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
 import type { Outcome } from './outcome';
 
-/** A message is judged by its beginning. */
+/** In characters: only the beginning of a message is read. */
 const LONGEST_MESSAGE = 2000;
 
-/** Types and codes of an error that say that it is about the request rate, whatever its message mentions. */
+/** Types and codes of rate limit errors, which decide whatever the message says. */
 const RATE_LIMIT_CODE =
 	/rate.?limit|too.?many|throttl|slow.?down|concurren|overload|frequen|^(requests?|tokens?|rate|rpm|tpm|qps)$/i;
 
-/** Words of the rate, which win: a span of time, a moment after which to try again, haste. */
+/** Words about the request rate, which take precedence: time spans, retry times, haste. */
 const RATE =
 	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour|day)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
 
-/** Words of a lack of money. */
+/** Words about missing quota or money. */
 const MONEY = [
 	/\b(insufficient|not enough|no|0|out of) ([a-z]{1,20} ){0,2}(funds?|balance|credits?|quota)\b/,
 	/\b(funds?|balance|credits?|quota) ([a-z#]{1,20} ){0,4}(insufficient|not enough|not sufficient|too low|exhausted|depleted|empty|used up|0|exceeded|reached)\b/,
@@ -20,7 +20,7 @@ const MONEY = [
 	/(余额|额度|配额)已?(不足|用尽|用完)|欠费|saldo insuficiente|solde insuffisant/,
 ];
 
-/** Words with single blanks between them, numbers as `#` or `0`; addresses say nothing and are left out. */
+/** The words of a message with single spaces, numbers as `#` or `0`, and without addresses. */
 function wordsOf(message: string): string {
 	const tokens = message.slice(0, LONGEST_MESSAGE).toLowerCase().split(/\s+/);
 	return tokens
@@ -31,16 +31,16 @@ function wordsOf(message: string): string {
 		.replace(/load balanc/g, 'load');
 }
 
-/** Whether a message says that quota or money is lacking, and not that somebody is in a hurry. */
+/** Whether a message is about missing quota or money and not about the request rate. */
 export function speaksOfMoney(message: string): boolean {
 	const words = wordsOf(message);
 	return MONEY.some((pattern) => pattern.test(words)) && !RATE.test(words);
 }
 
 /**
- * Whether a 429 speaks of money rather than of the rate (docs/protocol.md, "Errors", has one status for
- * both). Only the gateway's own `error.message` counts, and a type or code that says rate limit
- * wins. Where in doubt it is the rate: that costs time at most.
+ * Whether a 429 is about quota and not about the rate; both have this status (docs/protocol.md,
+ * "Errors"). Only the gateway's `error.message` counts, and a type or code of a rate limit takes
+ * precedence. In doubt it is the rate, which costs only time.
  */
 export function isQuotaRefusal(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault' || outcome.httpCode !== 429) return false;

@@ -3,10 +3,10 @@ import type { Outcome } from './outcome';
 import type { RequestPlan } from './requestPlan';
 
 /**
- * Where a redirect may be followed to, or undefined if it may not. Only within the gateway's own
- * address, so that the key never leaves for another host; and with a POST only where the status
- * says that the same request is meant (307, 308). Whether a paid request may have been charged that
- * got a redirect, `wasNotAccepted` says.
+ * The target of a redirect that may be followed; undefined otherwise. Only targets within the
+ * gateway's address are followed, so the key never goes to another host, and a POST only after 307
+ * and 308, which repeat the same request. `wasNotAccepted` decides whether a redirected paid
+ * request may have been charged.
  *
  * @param url the address that responded
  * @param address the gateway's address
@@ -26,8 +26,8 @@ export function redirectTarget(
 }
 
 /**
- * Where a download is redirected to, or undefined if it is not: any web address, as it carries no
- * key.
+ * The target of a redirected download, which can be any web address because it carries no key;
+ * undefined without a redirect.
  */
 export function downloadTarget(
 	httpCode: number,

@@ -1,51 +1,54 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
 
-/** What a request is for. The rules of sending again and the error map are kept by call. */
+/** The purpose of a request, which the error texts depend on. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
 
 /** The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints"). */
 export type TaskType = 'generation' | 'edit';
 
-/** The three ways to ask for asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
+/** The three ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
 export type AsyncFlag = 'query' | 'header' | 'body';
 
-/** A request as a value: what would be sent, before anything is sent. */
+/** A request as a value, before it is sent. */
 export interface RequestPlan {
 	call: Call;
 	method: 'GET' | 'POST';
-	/** Below the gateway's address, URL-encoded, starting with `/v1`; for a download the whole address. */
+	/**
+	 * The URL-encoded path below the gateway's address, starting with `/v1`; for a download the whole
+	 * address.
+	 */
 	path: string;
 	query: Record<string, string>;
 	headers: Record<string, string>;
-	/** Sent as JSON. */
+	/** The JSON body. */
 	body?: JsonObject;
-	/** Sent as multipart/form-data; the boundary, and so the Content-Type, is left to the transport. */
+	/** The multipart/form-data body; the transport adds the boundary and Content-Type. */
 	form?: FormBody;
-	/** Whether the gateway charges for it once it has accepted it. */
+	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
 }
 
-/** The parts of a multipart form, in the order in which they are sent: fields, then files. */
+/** The parts of a multipart form in the order of sending: fields, then files. */
 export interface FormBody {
 	fields: Array<[name: string, value: string]>;
 	files: FormFile[];
 }
 
-/** A file to upload. It is opened anew for each attempt. */
+/** A file to upload, which is opened again for each attempt. */
 export interface FormFile {
-	/** Name of the part. */
+	/** The name of the form field. */
 	name: string;
 	fileName: string;
 	mimeType: string;
-	/** In bytes. */
+	/** The size in bytes. */
 	size: number;
-	/** Of its contents, in hexadecimal digits. */
+	/** The digest of its contents, in hexadecimal digits. */
 	digest: string;
 	open: () => AsyncIterable<Uint8Array>;
 }
 
-/** What a generation is made from (docs/protocol.md, "Generation"). */
+/** The request of a generation (docs/protocol.md, "Generation"). */
 export interface GenerationRequest {
 	model: string;
 	prompt: string;
@@ -53,13 +56,13 @@ export interface GenerationRequest {
 	fields?: JsonObject;
 	/** The model's own parameters, under their own names. */
 	modelParameters?: JsonObject;
-	/** Sent as they are; they win over everything above. */
+	/** Fields that override all others. */
 	extraFields?: JsonObject;
 }
 
-/** What an edit is made from (docs/protocol.md, "Edit"). */
+/** The request of an edit (docs/protocol.md, "Edit"). */
 export interface EditRequest extends GenerationRequest {
-	/** The images to edit and whatever files go with them, a mask say. */
+	/** The images to edit, and additional files such as a mask. */
 	files: FormFile[];
 }
 
@@ -68,7 +71,7 @@ const PATHS: Record<TaskType, string> = {
 	edit: '/v1/images/edits',
 };
 
-/** What the plans of both kinds of task have in common. @param asyncFlag undefined means synchronous */
+/** The common part of both plans. @param asyncFlag undefined for a synchronous request */
 function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): RequestPlan {
 	return {
 		call: asyncFlag === undefined ? 'sync' : 'submit',
@@ -121,16 +124,16 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
 }
 
 /**
- * The text of a form field. A form knows no null: what has no value is left out, and so is what JSON
- * knows no text for (undefined, a function, NaN).
+ * The text of a form field; undefined for null and for values without JSON (undefined, a function,
+ * NaN), which a form can't contain.
  *
- * @throws GatewayError if the value cannot be written as JSON
+ * @throws GatewayError if the value can't be written as JSON
  */
 function fieldText(name: string, value: unknown): string | undefined {
 	if (typeof value === 'string') return value;
 	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
 	const text = jsonText(value);
-	// A date is a text in JSON, and a form has no quotes around its texts.
+	// A date becomes a JSON string, whose quotes are removed for a form.
 	if (text !== false) return text?.startsWith('"') ? (JSON.parse(text) as string) : text;
 	throw new GatewayError({
 		message: `The value of the field "${name.slice(0, 100)}" can't be sent`,
@@ -139,12 +142,12 @@ function fieldText(name: string, value: unknown): string | undefined {
 }
 
 /**
- * A name as a part of a path. Half a character, which cannot be encoded, becomes a question mark.
+ * A name encoded as a part of a path; an unpaired surrogate becomes a replacement character.
  *
- * @param kind what it names, for the error
- * @param details of the error
- * @throws GatewayError for `.` and `..`: they lead to another path, and no encoding changes that, as
- *   every parser of addresses reads `%2e` as a dot
+ * @param kind the kind of name, for the error
+ * @param details more fields of the error
+ * @throws GatewayError for `.` and `..`, which lead to another path even if encoded: URL parsers
+ *   read `%2e` as a dot
  */
 export function pathPart(name: string, kind: string, details: Partial<Problem> = {}): string {
 	if (name === '.' || name === '..') {
@@ -158,7 +161,7 @@ export function pathPart(name: string, kind: string, details: Partial<Problem> =
 	return encodeURIComponent(name.replace(/\p{Cs}/gu, '\ufffd'));
 }
 
-/** Plans a request that costs nothing and changes nothing. */
+/** Plans a free request that changes nothing. */
 export function planGet(
 	call: Call,
 	path: string,
@@ -178,7 +181,7 @@ export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
 	return planGet('poll', `${PATHS[taskType]}/${id}`);
 }
 
-/** Plans the download of a finished image. It goes to whatever host the gateway named, without a key. */
+/** Plans the download of a finished image from any host, without a key. */
 export function planDownload(url: string): RequestPlan {
 	return planGet('download', url, 'image/*,*/*;q=0.5');
 }

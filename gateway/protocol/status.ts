@@ -1,6 +1,6 @@
 /**
- * The states of an image task (docs/protocol.md, "Task states"): four groups, nine spellings. This is the
- * only place that knows them; a new spelling is one word here.
+ * The states of an image task (docs/protocol.md, "Task states") in four groups. This table is the
+ * only place with the spellings.
  */
 const STATUS_GROUPS = {
 	waiting: ['queued', 'pending'],
@@ -18,15 +18,15 @@ const groupBySpelling = new Map<string, StatusGroup>(
 );
 
 /**
- * The group of a status as a gateway spells it. Case and surrounding blanks do not matter; a
- * spelling that is not in the table is `unknown`, which is neither success nor failure.
+ * The group of a status as a gateway spells it, whatever its case and surrounding spaces. An
+ * unknown status is neither a success nor a failure.
  */
 export function statusGroup(status: unknown): StatusGroup {
 	if (typeof status !== 'string') return 'unknown';
 	return groupBySpelling.get(status.trim().toLowerCase()) ?? 'unknown';
 }
 
-/** Whether a task in this group will not change any more. */
+/** Whether a task of this group is final. */
 export function isFinished(group: StatusGroup): boolean {
 	return group === 'success' || group === 'unsuccessful';
 }

@@ -6,14 +6,14 @@ import { reasonIn } from './errorBody';
 import { detectImageType } from './imageType';
 import { statusGroup, type StatusGroup } from './status';
 
-/** A task that was paid for: the thing that must never be lost. */
+/** A task that was paid for. */
 export interface TaskRef {
 	taskId: string;
-	/** Undefined where it has to be found out: each kind is queried through its own endpoint. */
+	/** The kind of task, whose endpoint knows it; undefined if it is unknown. */
 	taskType?: TaskType;
 }
 
-/** A task by the name under which its own endpoint knows it. */
+/** A task of known kind. */
 export type KnownTask = Required<TaskRef>;
 
 /** One image of a result (docs/protocol.md, "Image result"). */
@@ -21,10 +21,10 @@ export interface ImageResult {
 	url: string;
 }
 
-/** Whether an image came inside the response: it has no address but its own bytes. */
+/** Whether an image came inside the response, so that its address is a `data:` URL. */
 export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
 
-/** What a task query says (docs/protocol.md, "Image result", "Task" and "Task states"). */
+/** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
 export interface TaskState extends KnownTask {
 	status: string;
 	group: StatusGroup;
@@ -32,16 +32,15 @@ export interface TaskState extends KnownTask {
 	/** Unix seconds. */
 	created?: number;
 	model?: string;
-	/** Why the task is unsuccessful, in the gateway's words, where it says so. */
+	/** The reason of an unsuccessful task in the gateway's words, if there is one. */
 	reason?: string;
 	/** The whole response. */
 	response: JsonObject;
 }
 
 /**
- * The images of a response: every `data[].url` (docs/protocol.md, "Image result"), in order. Also takes a single
- * object in place of the list, and images that come inside (`b64_json`), which some gateways send
- * when asked to by `response_format`.
+ * The images of a response in order: every `data[].url` (docs/protocol.md, "Image result"), also of
+ * a single object, and images inside the response (`b64_json`).
  */
 export function readImages(body: JsonObject): ImageResult[] {
 	for (const listed of [body.data, body.images]) {
@@ -58,11 +57,11 @@ function imageIn(entry: unknown): ImageResult | undefined {
 	if (url !== undefined) return imageAt(url);
 	const [inline] = INLINE_FIELDS.flatMap((field) => nonEmptyString(entry[field]) ?? []);
 	if (inline === undefined) return undefined;
-	// Some send the whole `data:` URL there.
+	// Some gateways send a whole `data:` URL there.
 	return /^\s*data:/i.test(inline) ? imageAt(inline) : { url: `data:;base64,${inline}` };
 }
 
-/** An address; or the bytes of an image, which some send in its place. */
+/** The image of a text that is an address or, from some gateways, Base64. */
 function imageAt(text: string): ImageResult {
 	const url = text.trim();
 	const isBytes = url.length >= 100 && /^[\w+/=-]{64}/.test(url);
@@ -72,12 +71,15 @@ function imageAt(text: string): ImageResult {
 	return { url: url.replace(/^data:/i, 'data:') };
 }
 
-/** Under which names a task's ID comes: the protocol's own (docs/protocol.md, "Task"), and what others call it. */
+/**
+ * The names of a task's ID: the protocol's own (docs/protocol.md, "Task"), and those of other
+ * gateways.
+ */
 const ID_FIELDS = ['id', 'task_id', 'taskId'];
 
 /**
- * The ID in the response to a submit (docs/protocol.md, "Task"), or undefined if there is none. What was
- * paid for must not be out of reach because a gateway wraps it up or names it otherwise.
+ * The task ID in the response to a submit (docs/protocol.md, "Task"), also inside of other objects;
+ * undefined if there is none.
  */
 export function readTaskId(body: JsonObject): string | undefined {
 	const { data, task, result } = body;
@@ -86,8 +88,8 @@ export function readTaskId(body: JsonObject): string | undefined {
 }
 
 /**
- * The ID of the task that the response to a task query is about, where it names another one than the
- * one that was asked about. An object may have an ID of its own beside that of its task.
+ * The task ID in the response to a query if it differs from the queried one. An object can have an
+ * ID of its own beside that of its task.
  */
 export function otherTaskId(taskId: string, body: JsonObject): string | undefined {
 	const ids = [body, stateIn(body), body.task].flatMap(idsOf);
@@ -104,28 +106,28 @@ function asId(value: unknown): string | undefined {
 		: nonEmptyString(value)?.trim();
 }
 
-/** How much of a broken response is looked through for an ID, in characters. */
+/** In characters: how much of a broken response is searched for an ID. */
 const LONGEST_READ = 2048;
 const ID_IN_TEXT = /"(task_?id|id)" ?: ?(?:"([^"\\]{1,200})"|(\d{1,40})[^\d.])/gi;
 
-/** An ID that can be read in a response that is no JSON, or only half of it; a task's own first. */
+/** The ID in a response that is not or only partly JSON; a task's own first. */
 export function idIn(text: string): string | undefined {
 	const found = [...text.slice(0, LONGEST_READ).replace(/\s/g, ' ').matchAll(ID_IN_TEXT)];
 	const [, , quoted, digits] = found.find(([, name]) => name !== 'id') ?? found[0] ?? [];
 	return nonEmptyString(quoted ?? digits)?.trim();
 }
 
-/** The object that a response is about: itself, or what it wraps up. */
+/** The object with a task's state: the response, or an object inside of it. */
 function stateIn(body: JsonObject): JsonObject {
 	if (body.status !== undefined) return body;
 	const { data, task, result } = body;
-	// In a list, what has no ID is an image.
+	// An object in a list without an ID is an image.
 	const first: unknown = Array.isArray(data) ? data[0] : undefined;
 	const wrapped = [data, idsOf(first).length > 0 ? first : undefined, task, result];
 	return wrapped.filter(isJsonObject).find(({ status }) => typeof status === 'string') ?? body;
 }
 
-/** Reads the response to a task query. Nothing in it is required: what is missing is left out. */
+/** Reads the response to a task query, in which no field is required. */
 export function readTaskState(task: KnownTask, body: JsonObject): TaskState {
 	const state = stateIn(body);
 	const { status } = state;
@@ -142,7 +144,7 @@ export function readTaskState(task: KnownTask, body: JsonObject): TaskState {
 	};
 }
 
-/** How a task is called in a sentence: always with its ID, so that it can be found again. */
+/** The name of a task for a sentence, with its ID. */
 export function taskName({ taskType, taskId }: TaskRef): string {
 	return `${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)}`;
 }

@@ -1,27 +1,23 @@
 import { nonEmptyString, type JsonObject } from '../util/json';
 
 /**
- * The endpoints below `/v1` (docs/protocol.md, "Endpoints"): people paste the address of one where that of the
- * gateway is meant. Behind some stands
- * a task ID or a model name.
+ * The endpoints below `/v1` (docs/protocol.md, "Endpoints"), which users paste in place of the
+ * gateway's address, some with a task ID or model name.
  */
 const ENDPOINT =
 	/\/v1(?:\/messages|\/images(?:\/(?:generations|edits)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)?$/;
 
-/** An address taken apart, relative to `base` where that is given; undefined if it is none. */
+/** An address as a URL, relative to `base` if given; undefined if it is invalid. */
 export const parseUrl = (address: string, base?: string): URL | undefined =>
 	URL.canParse(address, base) ? new URL(address, base) : undefined;
 
 /**
- * The address of a gateway as the plans expect it: no trailing slash, no `/v1` at its end (the
- * docs/protocol.md, "Endpoints", puts every path below `/v1`, and the plans name it). A path is kept,
- * also one that has a `/v1` in it. Query and fragment belong to no request, and are left out.
+ * The address of a gateway in the form of the plans: without trailing slash, `/v1` at its end
+ * (docs/protocol.md, "Endpoints"), query, fragment, user name and password. An HTTP client would
+ * make an `Authorization` header of the last two. Another path is kept.
  *
- * So are a user name and a password: the HTTP client would make an `Authorization` header of them
- * that takes the place of the key, and they would be shown wherever the address is.
- *
- * @param address what the user typed, for example `https://gateway.example/v1/`
- * @returns for example `https://gateway.example`, or undefined if it is no http(s) address
+ * @param address the user's text, for example `https://gateway.example/v1/`
+ * @returns for example `https://gateway.example`; undefined if it isn't an http(s) address
  */
 export function normalizeUrl(address: unknown): string | undefined {
 	const url = typeof address === 'string' ? parseUrl(address.trim()) : undefined;
@@ -31,9 +27,9 @@ export function normalizeUrl(address: unknown): string | undefined {
 }
 
 /**
- * Where a gateway is, as a credential says: `mediaUrl` only where the listing has an address of its own.
+ * The addresses of a credential; `mediaUrl` only if the model list has its own.
  *
- * @returns the label of the field that holds no web address, if there is one
+ * @returns the label of a field without a web address, if there is one
  */
 export function addressesIn(
 	credential: JsonObject,
@@ -52,9 +48,8 @@ function withoutTrailingSlashes(path: string): string {
 }
 
 /**
- * Whether a path climbs out of the folder that it is put below, for a server that reads percent-encoded
- * dots and slashes as dots and slashes, however often they are encoded. Parsers of addresses do that
- * with dots only (`%2e`).
+ * Whether a path leads out of its folder on a server that decodes percent-encoded dots and slashes,
+ * even repeatedly. URL parsers only decode dots (`%2e`).
  */
 function climbsOut(path: string): boolean {
 	const parts = path.replace(/%(?:25)*2e/gi, '.').split(/[/\\]|%(?:25)*(?:2f|5c)/i);
@@ -67,11 +62,11 @@ function climbsOut(path: string): boolean {
 }
 
 /**
- * What of the path of `url` lies below `address`, with its leading slash.
+ * The part of a URL's path below an address, with its leading slash.
  *
- * @param address as `normalizeUrl` gives it
- * @returns undefined if `url` does not lie at `address` or below it: same origin, same leading path,
- *   and no way out of it in the rest
+ * @param address from `normalizeUrl`
+ * @returns undefined if `url` isn't at or below `address`: same origin, same leading path, and no
+ *   way out in the rest
  */
 export function pathBelow(url: string, address: string): string | undefined {
 	const target = parseUrl(url);
@@ -80,7 +75,7 @@ export function pathBelow(url: string, address: string): string | undefined {
 	const place = origin + pathname;
 	if (!`${place}/`.startsWith(`${address}/`)) return undefined;
 	const below = place.slice(address.length);
-	// Above a gateway that has no path of its own is nothing.
+	// There is nothing above a gateway without a path.
 	return address !== origin && climbsOut(below) ? undefined : below;
 }
 

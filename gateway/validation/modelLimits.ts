@@ -4,20 +4,20 @@ import type { ModelRecord, ReferenceLimits } from '../protocol/models';
 import { suits } from '../protocol/models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
 
-/** What is to be checked against a model's record before it is paid for. */
+/** The facts of a request that are checked against a model's record. */
 export interface CheckedRequest {
 	taskType: TaskType;
-	/** Whether the response is to be a task. */
+	/** Whether the request is for a task. */
 	asynchronous: boolean;
-	/** The number of images and the model's own parameters, by the names under which they are sent. */
+	/** The fields of the request, by the names under which they are sent. */
 	parameters: JsonObject;
 	/** The images to edit. */
 	images?: Array<Pick<FormFile, 'size' | 'mimeType' | 'fileName'>>;
-	/** How many images there are to edit, where they aren't loaded yet. */
+	/** The number of images to edit, if they aren't loaded yet. */
 	imageCount?: number;
 }
 
-/** One thing that the model does not take, as a person reads it. */
+/** One value that the model doesn't accept, as texts. */
 export interface Violation {
 	field: string;
 	value: string;
@@ -25,8 +25,8 @@ export interface Violation {
 }
 
 /**
- * What a request asks of a model that the model does not offer (docs/protocol.md, "Model list"). What the
- * gateway does not publish is not checked.
+ * The values of a request that the model doesn't accept (docs/protocol.md, "Model list"). Fields
+ * that the gateway doesn't publish aren't checked.
  */
 export function checkRequest(record: ModelRecord, request: CheckedRequest): Violation[] {
 	return [
@@ -99,13 +99,14 @@ function checkImages(
 		);
 		check(isFormat, `The format of ${fileName}`, mimeType, listed(formats));
 	}
-	// An edit uploads a file (docs/protocol.md, "Edit"). Whoever takes addresses only, takes no file.
+	// An edit uploads files (docs/protocol.md, "Edit"), which a model that takes only addresses
+	// doesn't accept.
 	const takesFiles = sourceTypes.length === 0 || sourceTypes.some((type) => !/^url$/i.test(type));
 	check(takesFiles, 'The source of the image', 'a file', listed(sourceTypes));
 	return violations;
 }
 
-/** One name for a format, whether it is written as a MIME type, an extension or in capitals. */
+/** One name for a format that is written as a MIME type or an extension, in any case. */
 function format(name: string): string {
 	const bare = name
 		.trim()
@@ -117,7 +118,7 @@ function format(name: string): string {
 
 const OTHER_NAMES: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 
-/** More values, and longer ones, than these help nobody. */
+/** The most values that an error lists, and the longest. */
 const MOST_LISTED = 50;
 const LONGEST_VALUE = 100;
 
@@ -130,8 +131,8 @@ const shortened = (text: string): string =>
 	text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 
 /**
- * The parameters with the types that the model publishes: a form or an expression may have made a
- * text of a number.
+ * The parameters with the published types, because a form or expression may have made a text of a
+ * number.
  */
 export function withPublishedTypes(record: ModelRecord, parameters: JsonObject): JsonObject {
 	return Object.fromEntries(

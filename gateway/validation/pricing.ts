@@ -1,10 +1,10 @@
 import type { Billing } from '../protocol/models';
 
 /**
- * What a request will cost, in the currency of the gateway, where a fixed price per image or
- * request is published (docs/protocol.md, "Model list"); undefined otherwise: a ratio is no price.
+ * The estimated cost of a request in the gateway's currency; undefined without a published fixed
+ * price for each image or request (docs/protocol.md, "Model list").
  *
- * @param images how many images it asks for
+ * @param images the number of requested images
  */
 export function estimateCost(billing: Billing | undefined, images: number): number | undefined {
 	const price = fixedPrice(billing);
@@ -13,7 +13,7 @@ export function estimateCost(billing: Billing | undefined, images: number): numb
 	return billing?.unit === 'request' ? rounded(price) : undefined;
 }
 
-/** What each image costs, where that is how a model is priced; undefined otherwise. */
+/** The price of each image; undefined if the model isn't priced by the image. */
 export function pricePerImage(billing: Billing | undefined): number | undefined {
 	return billing?.unit === 'image' ? fixedPrice(billing) : undefined;
 }
@@ -22,14 +22,14 @@ function fixedPrice({ mode, value }: Billing = {}): number | undefined {
 	return mode === 'price' && value !== undefined && value >= 0 ? value : undefined;
 }
 
-/** A sum of money without the dust of binary fractions. */
+/** An amount of money without binary rounding errors. */
 export function rounded(amount: number): number {
 	return Math.round(amount * 1e6) / 1e6;
 }
 
 /**
- * What a model costs, in words; a multiplier is never shown as a price. Undefined if unknown. No
- * currency: the listing publishes none (docs/protocol.md, "Model list").
+ * The price of a model as a text without currency, because the model list has none; a multiplier
+ * isn't shown as a price. Undefined if unknown.
  */
 export function priceInWords(billing: Billing | undefined): string | undefined {
 	if (billing?.value === undefined) return undefined;
