@@ -17,8 +17,8 @@ import {
 import { isBelow, normalizeUrl } from '../gateway/protocol/url';
 
 /**
- * Not in the list below, because the linter reads "auth" in its name and would have it masked: a
- * masked switch cannot be seen.
+ * Outside of the list below, because the linter reads "auth" in its name and would mask it, but a
+ * masked boolean can't be seen.
  */
 const allowUnauthorizedCerts: INodeProperties = {
 	displayName: 'Allow Self-Signed Certificates',
@@ -30,8 +30,8 @@ const allowUnauthorizedCerts: INodeProperties = {
 };
 
 /**
- * The one credential of all nodes. It is tested by the nodes' `testMediaGateway`: the declarative
- * test cannot tell a 404 (a right key) from an error.
+ * The credential of all nodes. Their `testMediaGateway` tests it, because n8n's declarative test
+ * takes a 404, which means a valid key, for an error.
  */
 export class MediaGatewayApi implements ICredentialType {
 	name = 'mediaGatewayApi';
@@ -111,8 +111,8 @@ export class MediaGatewayApi implements ICredentialType {
 	];
 
 	/**
-	 * Adds the key to a request, in the form that its path needs (docs/protocol.md, "Authentication"), and only
-	 * if the request goes to the gateway itself: also where the HTTP Request node sends it.
+	 * Adds the key to a request in the form that its path needs (docs/protocol.md, "Authentication"),
+	 * only if it goes to the gateway; also for the HTTP Request node.
 	 */
 	authenticate: IAuthenticate = async (
 		credentials: ICredentialDataDecryptedObject,
@@ -142,7 +142,7 @@ export class MediaGatewayApi implements ICredentialType {
 	};
 }
 
-/** How the HTTP Request node says what the helpers say by `disableFollowRedirect` and `skipSslCertificateValidation`. */
+/** The HTTP Request node's names for `disableFollowRedirect` and `skipSslCertificateValidation`. */
 interface OlderOptions {
 	followRedirect?: boolean;
 	followAllRedirects?: boolean;
@@ -154,7 +154,7 @@ function addressProblem(baseUrl: unknown): string | undefined {
 	return "'Base URL' in the Media Gateway credential is not a web address. It must begin with https:// or http://";
 }
 
-/** What of a request changes that carries the key. */
+/** The changes of a request that carries the key. */
 function withKey(
 	requestOptions: IHttpRequestOptions,
 	keyHeaders: Record<string, string>,
@@ -166,7 +166,7 @@ function withKey(
 		([name]) => !names.includes(name.toLowerCase()),
 	);
 	const headers = { ...Object.fromEntries(others), ...keyHeaders };
-	// A list of domains that the user has set must not be replaced by one that allows another host.
+	// The user's list of allowed domains must not be replaced.
 	const isFree = !requestOptions.allowedDomains && !requestOptions.disableFollowRedirect;
 	if (isFree && mayFollowRedirects(keyHeaders, settings)) {
 		return { headers, allowedDomains: new URL(url).hostname };

@@ -14,7 +14,7 @@ import { GatewayError } from '../util/gatewayError';
 /** A part of a message in the terms of the AI Node SDK. */
 export type ChatPart =
 	| { type: 'text'; text: string }
-	/** `providerMetadata.url` where the file is only pointed to. */
+	/** `providerMetadata.url` is the address of a file without data. */
 	| {
 			type: 'file';
 			mediaType?: string;
@@ -24,7 +24,7 @@ export type ChatPart =
 	/** `input` is JSON. */
 	| { type: 'tool-call'; toolCallId?: string; toolName: string; input: string }
 	| { type: 'tool-result'; toolCallId: string; result: unknown; isError?: boolean }
-	/** For display only: the gateway gets its own thinking blocks back, which are stored beside the chat. */
+	/** For display only: the gateway gets its thinking blocks back from `thinkingHistory`. */
 	| { type: 'reasoning'; text: string }
 	| { type: 'invalid-tool-call' | 'citation' | 'provider' };
 
@@ -41,7 +41,7 @@ export interface ChatTool {
 	inputSchema: unknown;
 }
 
-/** A turn whose content is given in blocks. */
+/** A turn whose content is a list of blocks. */
 export interface ChatTurn extends Turn {
 	content: JsonObject[];
 }
@@ -62,10 +62,10 @@ export interface ChatCall {
 }
 
 /**
- * A chat in the words of the message endpoint: what the system says goes to the front, results of
- * tools are said by the user, and whatever follows in the same role becomes one turn.
+ * Converts a chat for the message endpoint: system messages come first, tool results belong to the
+ * user, and consecutive messages of a role become one turn.
  *
- * @throws GatewayError if there is nothing in it to respond to, or a file that no model takes
+ * @throws GatewayError if there is nothing to respond to, or a file that no model takes
  */
 export function toConversation(messages: ChatMessage[]): Conversation {
 	const system = messages
@@ -92,7 +92,7 @@ export function toConversation(messages: ChatMessage[]): Conversation {
 function blockOf(part: ChatPart): JsonObject[] {
 	switch (part.type) {
 		case 'text':
-			// The endpoint refuses texts without a letter in them.
+			// The endpoint rejects blank texts.
 			return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }];
 		case 'file':
 			return [fileBlock(part)];
@@ -119,7 +119,7 @@ function blockOf(part: ChatPart): JsonObject[] {
 	}
 }
 
-/** A tool's result as text, or as blocks where it is made of texts and files. */
+/** A tool's result as text, or as blocks if it consists of texts and files. */
 function resultContent(result: unknown): string | JsonObject[] {
 	if (typeof result === 'string') return result;
 	const isPart = (part: unknown): part is ChatPart =>
@@ -141,7 +141,7 @@ function fileBlock({
 	const inline = readDataUrl(given ?? url);
 	const base64 = inline?.base64 ?? nonEmptyString(given) ?? '';
 	if (base64 === '' && /^https?:/i.test(url)) {
-		// Only its name tells the type of a file at an address; most are images.
+		// The name is the only hint at the type of a file at an address; most are images.
 		const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(url);
 		return { type: isPdf ? 'document' : 'image', source: { type: 'url', url } };
 	}
@@ -161,7 +161,7 @@ function fileBlock({
 	});
 }
 
-/** Turns of the same role that follow each other, as one: not every gateway takes two. */
+/** Joins consecutive turns of a role, which not every gateway takes. */
 export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
 	const joined: ChatTurn[] = [];
 	for (const { role, content } of turns) {
@@ -192,7 +192,7 @@ export function planChat(
 }
 
 function toolFields(tools: ChatTool[]): JsonObject[] {
-	// An agent may bind its tools twice; the endpoint refuses two of the same name.
+	// An agent may bind its tools twice, and the endpoint rejects two with the same name.
 	const named = new Map(tools.map((tool) => [tool.name, tool]));
 	return [...named.values()].map(({ name, description, inputSchema }) =>
 		withoutUndefined({

@@ -14,9 +14,9 @@ export interface ChatResponse {
 	finishReason: FinishReason;
 	stopReason?: string;
 	usage?: ChatUsage;
-	/** The assistant's blocks as they came, as the gateway wants them back. */
+	/** The assistant's blocks, unchanged, to send back to the gateway. */
 	content: JsonObject[];
-	/** The IDs by which the agent knows the tool calls among them, in their order. */
+	/** The agent's IDs of the tool calls among them, in order. */
 	callIds: string[];
 }
 
@@ -26,16 +26,16 @@ export interface ChatUsage {
 	totalTokens: number;
 	inputTokenDetails?: { cacheRead: number };
 	outputTokenDetails?: { reasoning: number };
-	/** As the gateway sent it. */
+	/** The usage in the gateway's own form. */
 	additionalMetadata: JsonObject;
 }
 
 /**
  * Reads the response to a message of a chat.
  *
- * @param seed tells the response apart from all others; the same seed gives its tool calls the same IDs
- * @throws UnknownOutcomeError if the gateway accepted the message and responded with an error, or if a
- *   tool call is incomplete: the message must not be sent again automatically
+ * @param seed identity of the response: the same seed gives its tool calls the same IDs
+ * @throws UnknownOutcomeError if the gateway accepted the message and responded with an error or an
+ *   incomplete tool call: then the message must not be sent again automatically
  */
 export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	const response = readMessage(body);
@@ -46,7 +46,8 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	if (problem !== undefined) {
 		throw new UnknownOutcomeError({ ...problem, response: JSON.stringify(blocks).slice(0, 2048) });
 	}
-	// A gateway may count its calls from 0 in each response, but an agent finds a call only by its ID.
+	// A gateway may number its calls from 0 in each response, but an agent identifies a call by its
+	// ID alone.
 	const callIds = blocks
 		.filter(isCall)
 		.map((_, index) => `call_${digestOf([seed, index]).slice(0, 24)}`);
@@ -75,7 +76,7 @@ function brokenOff(body: JsonObject): UnknownOutcomeError {
 	});
 }
 
-/** Stop reasons before the end of a response, or without an intention to call the tools in it. */
+/** Stop reasons of an incomplete response, or one that doesn't intend to call its tools. */
 const UNFINISHED: unknown[] = [
 	undefined,
 	'max_tokens',
@@ -86,8 +87,8 @@ const UNFINISHED: unknown[] = [
 ];
 
 /**
- * The reason why the tools in a response must not be called: an image would be made, and charged, of
- * half a prompt. Only a stop reason says that a response is complete.
+ * The problem of a response whose tools must not be called, because they would generate and charge
+ * an image from half a prompt. Only the stop reason says whether a response is complete.
  */
 function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): Problem | undefined {
 	const isBroken = calls.some(
@@ -112,8 +113,8 @@ const isId = (id: unknown): boolean =>
 	(typeof id === 'string' && id.trim() !== '') || Number.isFinite(id);
 
 /**
- * Blocks as they go back to the gateway: with its own IDs of tool calls, unless one is missing or
- * stands for two calls, so that it would be unknown which call a result belongs to.
+ * Blocks for the gateway with its own tool call IDs, unless an ID is missing or used twice, so that
+ * a result would belong to no call or to two.
  *
  * @param newIds an ID for each tool call
  */
@@ -129,7 +130,7 @@ function withUniqueIds(blocks: JsonObject[], newIds: Iterator<string>): JsonObje
 	});
 }
 
-/** The input of a tool call; undefined if it is not whole. Some gateways send it as text. */
+/** The input of a tool call, which some gateways send as text; undefined if it is incomplete. */
 function inputOf({ input }: JsonObject): JsonObject | undefined {
 	return typeof input === 'string' ? jsonObjectIn(input) : isJsonObject(input) ? input : undefined;
 }
@@ -153,7 +154,7 @@ function finishReasonOf(stopReason: string | undefined, callsTool: boolean): Fin
 	return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
 }
 
-/** @param ids of the tool calls that are still to come; each takes the next */
+/** @param ids the IDs of the tool calls to come; each call takes the next one */
 function partsOf({ type, ...block }: JsonObject, ids: Iterator<string>): ChatPart[] {
 	if (type === 'text') {
 		const text = typeof block.text === 'string' ? block.text : '';
@@ -175,11 +176,11 @@ function partsOf({ type, ...block }: JsonObject, ids: Iterator<string>): ChatPar
 }
 
 function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatUsage {
-	// A copy: what n8n gets may be changed.
+	// A copy, because n8n may change it.
 	const usage = JSON.parse(JSON.stringify(given)) as JsonObject;
 	const count = (name: string): number => Math.max(0, finiteNumber(usage[name]) ?? 0);
 	const cacheRead = finiteNumber(usage.cache_read_input_tokens);
-	// What comes from the cache or goes into it is not among the input tokens.
+	// Cached tokens aren't among the input tokens.
 	const promptTokens =
 		count('input_tokens') + (cacheRead ?? 0) + count('cache_creation_input_tokens');
 	const completionTokens = count('output_tokens');

@@ -8,24 +8,24 @@ import {
 import { type RequestPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../util/gatewayError';
 
-/** One turn of a conversation. What an assistant said is kept as it came, down to the byte. */
+/** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
 export interface Turn {
 	role: string;
 	content: string | unknown[];
 }
 
-/** How the thinking is switched (docs/protocol.md, "Messages"); `default` sends nothing. */
+/** The thinking setting (docs/protocol.md, "Messages"); `default` sends nothing. */
 export type Thinking = 'default' | 'adaptive' | 'disabled' | 'enabled';
 
-/** What a message is made from (docs/protocol.md, "Messages"). Undefined fields are not sent. */
+/** The request of a message (docs/protocol.md, "Messages"). Undefined fields aren't sent. */
 export interface MessageRequest {
 	model: string;
 	maxTokens: number;
 	messages: Turn[];
 	thinking: Thinking;
-	/** Only with `enabled`. */
+	/** Sent only with `enabled`. */
 	budgetTokens?: number;
-	/** Only with `adaptive` and `enabled`: there is nothing to show otherwise. */
+	/** Sent only with `adaptive` and `enabled`, which have thinking to show. */
 	display?: string;
 	effort?: string;
 	system?: string;
@@ -72,9 +72,9 @@ export function planMessage(request: MessageRequest): RequestPlan {
 }
 
 /**
- * Tokens for thinking are part of `max_tokens`, which caps the whole output (docs/protocol.md, "Messages"): a
- * budget that leaves nothing for the response is refused by gateways, some of which only say 400.
- * Looks at what is sent, which extra fields may have changed.
+ * Rejects a thinking budget that leaves no token for the response: `max_tokens` includes thinking
+ * (docs/protocol.md, "Messages"), and some gateways only say 400. Checks the final body, because
+ * extra fields can change it.
  */
 function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 	if (!isJsonObject(thinking) || thinking.type !== 'enabled') return;
@@ -87,8 +87,8 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 }
 
 /**
- * What is odd about a request that is sent all the same, as sentences for the user: a model suffix
- * that says the opposite of the switch (docs/protocol.md, "Messages"), and the legacy form of thinking.
+ * Hints about a request that is sent anyway: a model suffix that contradicts the thinking setting
+ * (docs/protocol.md, "Messages"), and the legacy form of thinking.
  */
 export function messageHints({
 	model,
@@ -111,8 +111,8 @@ export function messageHints({
 }
 
 /**
- * What may have led to a 400, as sentences for the user: whatever is odd about the request, and
- * thinking blocks that came back changed (docs/protocol.md, "Messages").
+ * Advice after a 400: the hints about the request, and changed thinking blocks (docs/protocol.md,
+ * "Messages").
  *
  * @param refusal the gateway's reason
  */
@@ -131,24 +131,24 @@ export function refusalAdvice(request: MessageRequest, refusal: string): string[
 	return advice;
 }
 
-/** What a message brought (docs/protocol.md, "Messages"). */
+/** The response to a message (docs/protocol.md, "Messages"). */
 export interface MessageResponse {
 	/** All text blocks, joined. */
 	text: string;
-	/** All thinking blocks, joined; empty where the display is omitted. */
+	/** All thinking blocks, joined; empty with `omitted` display. */
 	thinking: string;
 	model?: string;
 	stopReason?: string;
 	usage?: JsonObject;
-	/** Tokens spent on thinking, where the gateway reports them. */
+	/** The tokens spent on thinking, if the gateway reports them. */
 	thinkingTokens?: number;
-	/** The assistant's blocks, as they came. */
+	/** The assistant's blocks, unchanged. */
 	content: unknown[];
 }
 
-/** Reads the response to a message; undefined if it holds no content. */
+/** Reads the response to a message; undefined without content. */
 export function readMessage(body: JsonObject): MessageResponse | undefined {
-	// Some gateways send the text alone.
+	// Some gateways send only the text.
 	const alone = nonEmptyString(body.content);
 	const content = alone === undefined ? body.content : [{ type: 'text', text: alone }];
 	if (!Array.isArray(content)) return undefined;
@@ -171,10 +171,10 @@ export function readMessage(body: JsonObject): MessageResponse | undefined {
 }
 
 /**
- * Reads turns of a conversation that a user or an earlier node gave. They are checked, not changed.
+ * Checks the turns of a conversation from a user or an earlier node, and returns them unchanged.
  *
- * @param areNew turns that are added now must not be empty; in a history the gateway decides
- * @returns the turns, or a sentence that says what is wrong with them
+ * @param areNew new turns must not be empty; in a history the gateway decides
+ * @returns the turns, or their problem as a sentence
  */
 export function readTurns(value: unknown, areNew = false): Turn[] | string {
 	if (!Array.isArray(value)) return 'it must be a list of messages';
@@ -188,7 +188,7 @@ export function readTurns(value: unknown, areNew = false): Turn[] | string {
 		if (typeof content !== 'string' && !Array.isArray(content)) {
 			return `${name} has no "content" that is a text or a list of blocks`;
 		}
-		// An empty turn of the assistant at the end is one that the model goes on with.
+		// The model continues an assistant's turn at the end, which may be empty.
 		const mayBeEmpty = role === 'assistant' && index > 0 && index === value.length - 1;
 		if (areNew && !mayBeEmpty && isBlank(content)) return `${name} is empty`;
 	}

@@ -2,7 +2,9 @@ import { jsonObjectIn } from './chat';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import type { ServerEvent } from './serverSentEvents';
 
-/** A piece of a streamed response. Tool calls bring none: half of one must not get out. */
+/**
+ * A piece of a streamed response. Tool calls have no pieces, so that half a call never gets out.
+ */
 export interface Piece {
 	type: 'text' | 'thinking';
 	text: string;
@@ -10,7 +12,7 @@ export interface Piece {
 
 interface Block {
 	fields: JsonObject;
-	/** The JSON of a tool call's input, as far as it has come. */
+	/** The JSON of a tool call's input received so far. */
 	inputJson: string;
 }
 
@@ -20,26 +22,26 @@ const DELTA_FIELDS = new Map<unknown, 'text' | 'thinking' | 'signature'>([
 	['signature_delta', 'signature'],
 ]);
 
-/** Builds from the events of a streamed response the response that would have come in one piece. */
+/** Builds the complete response from the events of a streamed one. */
 export class MessageStream {
 	private message: JsonObject = {};
 
-	/** In the order in which they began. */
+	/** The blocks in the order of their beginnings. */
 	private readonly blocks: Block[] = [];
 
-	/** The latest block of each number. */
+	/** By number, the latest block. */
 	private readonly numbered = new Map<unknown, Block>();
 
 	private started = false;
 
 	private ended = false;
 
-	/** Whether nothing more will come that matters: the response is whole, or has failed. */
+	/** Whether the response is complete or has failed, so that further events don't matter. */
 	get done(): boolean {
 		return this.ended || this.message.error !== undefined;
 	}
 
-	/** Whether the response is whole: some gateways send no event at its end. */
+	/** Whether the response is complete: some gateways send no event at its end. */
 	get whole(): boolean {
 		return this.done || nonEmptyString(this.message.stop_reason) !== undefined;
 	}
@@ -55,8 +57,8 @@ export class MessageStream {
 	}
 
 	/**
-	 * The response in the form of one that is not streamed. A tool call whose input is not whole has
-	 * the text of its JSON in place of an object.
+	 * The response in the form of one that isn't streamed. The input of an incomplete tool call is
+	 * the text of its JSON.
 	 */
 	get body(): JsonObject {
 		const isEmpty = !this.started && this.blocks.length === 0;
@@ -67,18 +69,14 @@ export class MessageStream {
 		return { ...this.message, content };
 	}
 
-	/**
-	 * Takes in one event.
-	 *
-	 * @returns the text in it that can be shown at once
-	 */
+	/** Adds an event. @returns the text to show immediately */
 	add({ event, data }: ServerEvent): Piece[] {
-		// Other protocols end their streams so.
+		// The end of a stream in other protocols.
 		if (data.trim() === '[DONE]') this.ended = true;
 		const fields = jsonObjectIn(data) ?? {};
 		switch (nonEmptyString(fields.type) ?? event) {
 			case 'message_start':
-				// Some gateways repeat it.
+				// Some gateways repeat this event.
 				if (!this.started && isJsonObject(fields.message)) this.message = fields.message;
 				this.started = true;
 				return [];
@@ -104,7 +102,7 @@ export class MessageStream {
 	}
 
 	private fail(error: unknown): void {
-		// After its stop reason a response is whole, and paid.
+		// An error after the stop reason doesn't matter: the response is complete and charged.
 		if (this.whole) this.ended = true;
 		else this.message = { type: 'error', error };
 	}
@@ -116,7 +114,7 @@ export class MessageStream {
 		}
 		const total = isJsonObject(this.message.usage) ? this.message.usage : {};
 		this.message.usage = total;
-		// Not copied: many events may follow one with many fields.
+		// Changed in place, because many events may follow one with many fields.
 		for (const [name, value] of Object.entries(isJsonObject(usage) ? usage : {})) {
 			if (name !== '__proto__') total[name] = value;
 		}
@@ -124,7 +122,7 @@ export class MessageStream {
 
 	private open(index: unknown, fields: JsonObject): Piece[] {
 		this.addBlock(index, fields);
-		// A block may come with its beginning, or whole.
+		// A block may begin empty or complete.
 		const { type } = fields;
 		return type === 'text' || type === 'thinking' ? pieces(type, fields[type]) : [];
 	}
@@ -138,9 +136,9 @@ export class MessageStream {
 
 	private grow(index: unknown, delta: JsonObject): Piece[] {
 		const name = DELTA_FIELDS.get(delta.type);
-		// A gateway may leave the number out.
+		// A gateway may omit the number.
 		let block = this.numbered.get(index) ?? this.blocks.at(-1);
-		// The beginning of a block may be missing; its text is paid all the same.
+		// A block without beginning is charged like any other.
 		if (name === 'text' || name === 'thinking') block ??= this.addBlock(index, { type: name });
 		if (block === undefined) return [];
 		const { fields } = block;

@@ -1,12 +1,13 @@
-/** A server-sent event: the fields of it that matter here. */
+/** The relevant fields of a server-sent event. */
 export interface ServerEvent {
 	event?: string;
 	data: string;
 }
 
 /**
- * Reads server-sent events from the bytes of a body, which may be cut anywhere. The last event needs
- * no empty line behind it: not every gateway sends one, and one that was cut is no JSON any more.
+ * Reads server-sent events from the bytes of a body, which may be split anywhere. The last event
+ * needs no empty line after it, which some gateways don't send; a truncated one isn't valid JSON
+ * anyway.
  */
 export async function* readServerEvents(
 	bytes: AsyncIterable<Uint8Array>,

@@ -2,28 +2,34 @@ import { joinTurns, type ChatTurn } from './chat';
 import { digestOf } from '../protocol/fingerprint';
 import type { JsonObject } from '../util/json';
 
-/** An assistant's turn as the gateway sent it, and how to find it in what an agent hands back. */
+/**
+ * An assistant's turn as the gateway sent it, with its identity in the conversation of an agent.
+ */
 export interface StoredTurn {
-	/** Digest of the account and the model: a signature is valid for these only. */
+	/** The digest of account and model: a signature is valid only for these. */
 	model: string;
-	/** The IDs under which the agent knows its tool calls, in their order. */
+	/** The agent's IDs of its tool calls, in order. */
 	ids: string[];
-	/** Digest of its text and of the conversation before it: it finds a turn without tool calls. */
+	/**
+	 * The digest of its text and the conversation before it, which identifies a turn without tool
+	 * calls.
+	 */
 	place: string;
 	blocks: JsonObject[];
 	/** Its length as JSON. */
 	size: number;
 }
 
-/** In characters of JSON. The turns are stored with the execution. */
+/** In characters of JSON, because the turns are stored with the execution. */
 const MOST_STORED = 8_000_000;
 
 /**
- * Stores a turn that has to go back as it came: thinking blocks and their signatures (docs/protocol.md,
- * "Messages"), which agents do not hand on, and tool calls, which they take apart.
+ * Stores a turn that must go back unchanged: thinking blocks with signatures (docs/protocol.md,
+ * "Messages"), which agents drop, and tool calls, which they split.
  *
- * @param stored the turns so far; it is changed, the oldest are dropped where it grows too large
- * @param turn the response, and in `turns` the conversation that was sent
+ * @param stored the turns so far, to which the new one is added; the oldest are dropped if they
+ *   grow too large
+ * @param turn the response; `turns` is the conversation that was sent
  */
 export function keepTurn(
 	stored: StoredTurn[],
@@ -38,12 +44,12 @@ export function keepTurn(
 }
 
 /**
- * A conversation with every stored turn of the assistant put back as it came. An agent may hand back
- * the calls of one turn as several turns with one call each: they become one again. A call without
- * its result, and a result without its call, are left out, because the endpoint refuses them.
+ * Restores the stored turns of the assistant in a conversation. An agent may return the calls of
+ * one turn as several turns, which become one again. A call without result, or a result without
+ * call, is left out, because the endpoint rejects it.
  *
- * @param model digest of the account and the model that gets the conversation
- * @returns turns whose roles alternate
+ * @param model digest of account and model
+ * @returns turns with alternating roles
  */
 export function restoreTurns(stored: StoredTurn[], turns: ChatTurn[], model: string): ChatTurn[] {
 	const own = stored.filter((turn) => turn.model === model);
@@ -71,7 +77,7 @@ function restoreToolTurns(stored: StoredTurn[], turns: ChatTurn[]): ChatTurn[] {
 		const call = content.find((block) => isCall(block) && byId.has(String(block.id)));
 		const turn = role === 'assistant' ? byId.get(String(call?.id)) : undefined;
 		if (turn === undefined) {
-			// The results of a stored turn's calls follow that turn.
+			// The results of a stored turn's calls come after that turn.
 			const isOwn = (block: JsonObject): boolean =>
 				isResult(block) && byId.has(String(block.tool_use_id));
 			return { role, content: content.filter((block) => !isOwn(block)) };
@@ -82,7 +88,7 @@ function restoreToolTurns(stored: StoredTurn[], turns: ChatTurn[]): ChatTurn[] {
 	});
 }
 
-/** A stored turn and the results of its calls, by the IDs that the gateway knows. */
+/** A stored turn and the results of its calls, with the gateway's IDs. */
 function withResults({ ids, blocks }: StoredTurn, results: Map<string, JsonObject>): ChatTurn[] {
 	const callIds = ids.values();
 	const own: JsonObject[] = [];
@@ -98,7 +104,7 @@ function withResults({ ids, blocks }: StoredTurn, results: Map<string, JsonObjec
 	];
 }
 
-/** Turns in which each call is followed by its result, and each result follows its call. */
+/** Removes calls that aren't followed by their result, and results that don't follow their call. */
 function inPairs(turns: ChatTurn[]): ChatTurn[] {
 	const idsIn = (turn: ChatTurn | undefined, field: string) =>
 		new Set<unknown>(turn?.content.flatMap((block) => block[field] ?? []));
@@ -113,7 +119,7 @@ function inPairs(turns: ChatTurn[]): ChatTurn[] {
 			}),
 		};
 	});
-	// Thinking alone is no turn.
+	// A turn with nothing but thinking is left out.
 	return joinTurns(paired.filter(({ content }) => !content.every(isThinking)));
 }
 
@@ -124,7 +130,7 @@ const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';
 const isThinking = ({ type }: JsonObject): boolean =>
 	typeof type === 'string' && type.endsWith('thinking');
 
-/** The text as an agent hands it back: without pieces that are blank. */
+/** The text in the agent's form, without blank pieces. */
 function textOf(blocks: JsonObject[]): string {
 	const texts = blocks.map(({ type, text }) =>
 		type === 'text' && typeof text === 'string' ? text : '',
@@ -132,11 +138,11 @@ function textOf(blocks: JsonObject[]): string {
 	return texts.filter((text) => text.trim() !== '').join('');
 }
 
-/** Digest of the text of a turn, and of the conversation before it. */
+/** The digest of a turn's text and the conversation before it. */
 const placeOf = (history: string | undefined, blocks: JsonObject[]): string =>
 	digestOf([history, textOf(blocks)]);
 
-/** For each turn a digest of the conversation up to and with it, without the thinking. */
+/** By turn, the digest of the conversation up to and including it, without thinking. */
 function historiesOf(turns: ChatTurn[]): string[] {
 	let history = '';
 	return turns.map(({ role, content }) => {

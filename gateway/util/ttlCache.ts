@@ -1,28 +1,28 @@
-/** A response, and for how long others may be given it, in milliseconds from when it was asked for. */
+/** A response with its time to live, in milliseconds from the start of its request. */
 export interface Kept<T> {
 	value: T;
 	keepMs: number;
 }
 
-/** A change to the listing is visible within this time (docs/protocol.md, "Model list"), the gateway's caches included. */
+/** The longest time to live: the protocol allows 60 seconds (docs/protocol.md, "Model list"). */
 const LONGEST_MS = 60_000;
 
-/** Shares responses that are there for as long as each may be kept, and those that are on their way. */
+/** Shares responses for their time to live, and requests in progress. */
 export class TtlCache<T> {
 	private readonly kept = new Map<string, { until: number; value: T }>();
 
-	/** By asker, and key. */
+	/** Requests in progress, by asker and key. */
 	private readonly onTheirWay = new WeakMap<object, Map<string, Promise<T>>>();
 
 	/** @param now milliseconds since an arbitrary start */
 	constructor(private readonly now: () => number) {}
 
 	/**
-	 * The response that is kept under a key, else a new one. Who asks again while it is on its way
-	 * shares it, its failure too; a failure is not kept. All get the very same response: what is handed
-	 * on of it must be a copy.
+	 * The cached response of a key, else a new one. Calls of the same asker share a request in
+	 * progress, also its failure, which isn't cached. All callers get the same object, so they must
+	 * copy what they return.
 	 *
-	 * @param asker those who share a request on its way: others may wait longer for it, or be stopped
+	 * @param asker the owner of a request in progress: others may wait longer for it, or be stopped
 	 */
 	async get(key: string, load: () => Promise<Kept<T>>, asker: object = this): Promise<T> {
 		const now = this.now();
@@ -39,17 +39,17 @@ export class TtlCache<T> {
 	private async load(key: string, load: () => Promise<Kept<T>>, askedAt: number): Promise<T> {
 		const { value, keepMs } = await load();
 		const until = askedAt + keepMs;
-		// Of two that were asked for at once the one that is good for longer is kept.
+		// Of two requests at the same time, the response with the longer time to live is cached.
 		if (until > (this.kept.get(key)?.until ?? this.now())) this.kept.set(key, { until, value });
 		return value;
 	}
 }
 
-/** Where the response does not say how old it is. */
+/** The time to live of a response without caching headers. */
 const USUAL_MS = 5000;
 
 /**
- * For how long a response of the listing may be kept: what `Cache-Control` allows, less its `Age`.
+ * The time to live of a model list: the `max-age` of `Cache-Control`, less `Age`.
  *
  * @param headers with names in lower case
  * @returns milliseconds

@@ -1,4 +1,5 @@
-// A type only: the package loads on an n8n without the SDK, and n8n's linter knows an AI node by it.
+// A type import: the package must load on an n8n without the SDK, and n8n's linter recognizes an AI
+// node by it.
 import type * as AiNodeSdk from '@n8n/ai-node-sdk';
 import type {
 	IExecuteFunctions,
@@ -57,7 +58,7 @@ export class LmChatMediaGateway implements INodeType {
 
 	async supplyData(this: ISupplyDataFunctions, itemIndex: number): Promise<SupplyData> {
 		const sdk = await loadSdk(this);
-		// It has everything of an executing node that is used here, but for the type.
+		// The context has all members that are used here, but another type.
 		const context = this as unknown as IExecuteFunctions;
 		const settings = readSettings(new ItemParameters(context, itemIndex));
 		const hints = new Set<string>();
@@ -76,7 +77,7 @@ export class LmChatMediaGateway implements INodeType {
 		});
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
-		// The SDK may bring types of another n8n.
+		// The SDK may have the types of another n8n version.
 		const owner = this as unknown as Parameters<typeof sdk.supplyModel>[0];
 		const closeFunction = async (): Promise<void> => {
 			await messenger.close();
@@ -108,7 +109,7 @@ const OF_THE_AGENT: Refusals = {
 };
 
 /**
- * What holds for all messages of the model.
+ * The settings of all messages of the model.
  *
  * @throws NodeOperationError that names the parameter to correct, or the field to remove
  */
@@ -124,8 +125,8 @@ function readSettings(item: ItemParameters): ChatSettings {
 }
 
 /**
- * The turns that have to go back to the gateway as they came. They are stored with the execution: an
- * agent of n8n 2 makes a new model after every round of tools.
+ * The turns that must go back to the gateway unchanged. They are stored with the execution, because
+ * an agent of n8n 2 creates a new model after every round of tools.
  */
 function storedTurns(context: IExecuteFunctions): StoredTurn[] {
 	const store = context.getContext('node') as { [STORED_TURNS]?: StoredTurn[] };
@@ -133,10 +134,7 @@ function storedTurns(context: IExecuteFunctions): StoredTurn[] {
 	return store[STORED_TURNS];
 }
 
-/**
- * Loaded on first use: an n8n without the SDK must still load this package with all its other
- * nodes.
- */
+/** Loads the SDK on first use: an n8n without it must still load the other nodes. */
 async function loadSdk(context: ISupplyDataFunctions): Promise<typeof AiNodeSdk> {
 	try {
 		return await import('@n8n/ai-node-sdk');

@@ -24,7 +24,7 @@ import { RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
 import type { Messenger } from './messenger';
 
-/** What all copies of a model share, with whatever tools each of them has. */
+/** The parts that all copies of a model share; each copy has its own tools. */
 export interface Session {
 	run: Run;
 	settings: ChatSettings;
@@ -36,10 +36,10 @@ export interface Session {
 
 type FunctionTool = Extract<Tool, { type: 'function' }>;
 
-/** What n8n's adapter hands on: LangChain's names beside the SDK's own. */
+/** The settings from n8n's adapter: LangChain's names beside the SDK's own. */
 type CallConfig = ChatModelConfig & { signal?: AbortSignal; stop?: string[] };
 
-/** The message endpoint as n8n's AI nodes want to see it. */
+/** The message endpoint as a chat model of the AI Node SDK. */
 export class GatewayChatModel implements ChatModel {
 	readonly provider = 'media-gateway';
 
@@ -56,7 +56,7 @@ export class GatewayChatModel implements ChatModel {
 		return new GatewayChatModel(this.session, [...this.tools, ...tools]);
 	}
 
-	/** Sends a message and gives its response in one piece. */
+	/** Sends a message and returns the complete response. */
 	async generate(messages: Message[], config: CallConfig = {}): Promise<GenerateResult> {
 		const { id, finishReason, stopReason, usage, parts } = await this.respond(messages, config);
 		return {
@@ -74,7 +74,7 @@ export class GatewayChatModel implements ChatModel {
 	}
 
 	/**
-	 * Sends a message and gives its response as it is written; in one go from a gateway that does not
+	 * Sends a message and yields its response while it arrives; all at once if the gateway doesn't
 	 * stream.
 	 */
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
@@ -89,21 +89,21 @@ export class GatewayChatModel implements ChatModel {
 			arrived.isAll = true;
 			arrived.wake();
 		};
-		// It is awaited below; until then its failure must not count as unhandled.
+		// Awaited below; until then a failure must not count as unhandled.
 		responding.then(end, end);
 		let streamed = false;
 		try {
 			while (!arrived.isAll || arrived.pieces.length > 0) {
 				const arriving = new Promise<void>((resolve) => (arrived.wake = resolve));
 				if (arrived.pieces.length === 0) await arriving;
-				// All at once: taking them out one by one moves all others each time.
+				// All pieces at once: removing them one by one takes quadratic time.
 				for (const { type, text } of arrived.pieces.splice(0)) {
 					streamed = true;
 					yield textChunk(type, text);
 				}
 			}
 			const response = await responding;
-			// Tool calls come last and whole: n8n's adapter would make half a call of half its pieces.
+			// Tool calls come last and complete: n8n's adapter would make half a call of half its pieces.
 			const rest = response.parts.filter(({ type }) => !streamed || type === 'tool-call');
 			yield* rest.flatMap(chunksOf);
 			yield { type: 'finish', finishReason: response.finishReason, usage: response.usage };
@@ -130,7 +130,7 @@ export class GatewayChatModel implements ChatModel {
 			});
 		} catch (error) {
 			if (error instanceof RunEnded) {
-				// By this word, and by nothing else, the engine knows that the user has stopped it.
+				// The engine recognizes a Stop only by the word "canceled".
 				throw new NodeOperationError(run.node, 'The execution was canceled', {
 					description: 'You may have been charged for a message that was being sent.',
 					itemIndex,
@@ -159,7 +159,7 @@ export class GatewayChatModel implements ChatModel {
 		);
 	}
 
-	/** Tools that a provider runs itself are none of the gateway's. */
+	/** Tools that a provider runs itself don't go to the gateway. */
 	private chatTool(tool: Tool): ChatTool[] {
 		if (tool.type !== 'function') return [];
 		const { name, description } = tool;

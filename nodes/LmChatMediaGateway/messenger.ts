@@ -19,27 +19,27 @@ import { readStreamedResponse } from './streamedResponse';
 
 /** One message of a chat. */
 export interface MessageCall {
-	/** Plans the request from the conversation in which the stored turns are put back. */
+	/** Plans the request from the conversation with its restored turns. */
 	plan: (turns: ChatTurn[]) => RequestPlan;
-	/** Any of them ends the call. */
+	/** Signals that each end the call. */
 	signals: AbortSignal[];
-	/** Gets the text as soon as it arrives. */
+	/** Called with the text as soon as it arrives. */
 	onPiece?: (piece: Piece) => void;
 }
 
 export interface MessengerOptions {
 	run: Run;
 	model: string;
-	/** Turns that have to go back as they came; they outlive the model. */
+	/** The turns that must go back unchanged; they outlive the model. */
 	storedTurns: StoredTurn[];
 	payments: PaidMessages;
-	/** Shows a remark to the user, once. */
+	/** Shows a hint to the user once. */
 	addHint: (hint: string) => void;
 }
 
 /** Sends the messages of a chat, each of them once. */
 export class Messenger {
-	/** Ends the calls in progress with the model: nobody waits for them any more. */
+	/** Ends the calls in progress when the model is closed. */
 	private readonly closing = new AbortController();
 
 	private readonly inProgress = new Set<Promise<ChatResponse>>();
@@ -67,10 +67,10 @@ export class Messenger {
 		}
 	}
 
-	/** To be called when the model is not needed any more. */
+	/** Called when the model isn't needed any more. */
 	async close(): Promise<void> {
 		this.closing.abort();
-		// Their outcomes are recorded before the next try.
+		// The outcomes of calls in progress are recorded before the next try.
 		await Promise.allSettled(this.inProgress);
 		this.options.payments.close();
 	}
@@ -81,7 +81,7 @@ export class Messenger {
 		const model = digestOf([account, this.options.model]);
 		const turns = restoreTurns(storedTurns, given, model);
 		const plan = call.plan(turns);
-		// The same message costs the same, whether its response is streamed or not.
+		// A streamed message and one that isn't streamed are the same payment.
 		const unstreamed = { ...plan, body: { ...plan.body, stream: undefined } };
 		const fingerprint = requestFingerprint(unstreamed, account);
 		const read = (body: JsonObject): ChatResponse =>
@@ -98,7 +98,7 @@ export class Messenger {
 			payments.add(fingerprint, { message });
 			return response;
 		} catch (error) {
-			// Whatever else is wrong with a response, it was paid.
+			// A response with any other problem was still charged.
 			const isExpected = error instanceof GatewayError || error instanceof RunEnded;
 			const failure = isExpected ? error : new UnknownOutcomeError(UNREADABLE);
 			if (failure instanceof UnknownOutcomeError) {
@@ -136,7 +136,7 @@ export class Messenger {
 			return await Promise.race([
 				run.client.send(plan, {
 					sendOnce: async (...args) => {
-						// Between two attempts there is no request that could be aborted.
+						// Between two attempts there is no request to abort.
 						if (signal.aborted) return await ended;
 						mayBeCharged = true;
 						const outcome = await sendOnce(...args);
@@ -180,14 +180,14 @@ const NOT_SENT: Problem = {
 	description: "You weren't charged.",
 };
 
-/** The failure of a response in which a tool call had begun. */
+/** The failure of a response that had begun a tool call. */
 function withoutToolCall(error: unknown): unknown {
 	if (!(error instanceof UnknownOutcomeError)) return error;
 	const description = `The tool wasn't called. ${error.problem.description}`;
 	return withDetails(error, { description });
 }
 
-/** Parts of a response without the key, also where it is split over several of them. */
+/** The parts of a response without the key, even if it is split across several parts. */
 function withoutSplitKey(parts: ChatPart[], withoutKey: (text: string) => string): ChatPart[] {
 	const textOf = (type: 'text' | 'reasoning'): string =>
 		parts.map((part) => (part.type === type ? part.text : '')).join('');

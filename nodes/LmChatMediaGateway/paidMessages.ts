@@ -3,38 +3,38 @@ import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayErr
 import { openPayments, type Paid, type Payment } from '../shared/payments/payment';
 import { runIndexOf } from '../shared/run/runContext';
 
-/** In characters of JSON, for the responses of one try together. */
+/** In characters of JSON: the limit for all responses recorded by one try. */
 const MOST_RECORDED = 8_000_000;
 
-/** The models that are open in this process, by the list of payments that they share. */
+/** By list of payments, the open models in this process that share it. */
 const openModels = new WeakMap<Payment[], Set<PaidMessages>>();
 
 /**
- * The payments of a chat model. Unlike a node's items, its messages aren't known in advance, and the
- * same one may be meant twice: so only another try of the node that asks (same execution, same run, all
- * models of the earlier try closed) gets the recorded responses, each once. A message with an unknown
- * outcome is refused as long as the execution lasts, whoever asks.
+ * The payments of a chat model. An agent may mean the same message twice, so a recorded response is
+ * used once, and only by another try of the node that asks: in the same execution and run, after
+ * all models of the earlier try were closed. A message with an unknown outcome is refused for the
+ * rest of the execution.
  */
 export class PaidMessages {
 	private readonly run: Omit<Payment, 'fingerprint' | 'paid'>;
 
 	private readonly payments: Payment[];
 
-	/** What this try has paid for or used again; all models of the try share it. */
+	/** The payments that this try has made or used, shared by all its models. */
 	private readonly current: { held: Set<Payment>; size: number };
 
-	/** Responses are recorded only if the engine may run the node that asks again. */
+	/** Whether the engine may run the asking node again; otherwise responses aren't recorded. */
 	private readonly mayRunAgain: boolean;
 
 	constructor(context: IExecuteFunctions) {
 		const { node } = context.getExecuteData();
-		// Within an agent that is a tool of another agent, the engine runs the outer one.
+		// If an agent is a tool of another agent, the engine runs the outer one.
 		const { parentNode } = context as { parentNode?: Partial<INode> };
 		this.mayRunAgain = node.retryOnFail === true || parentNode?.retryOnFail === true;
 		const source = `${node.name} ${parentNode?.name ?? ''}`;
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
-		// The responses of an earlier run have left the node that asked.
+		// Responses of an earlier run have left the asking node and are dropped.
 		this.payments = openPayments(context, (payment) => {
 			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.paid.unknown;
 			return payment.executionId === executionId && isOfUse;
@@ -47,7 +47,7 @@ export class PaidMessages {
 	}
 
 	/**
-	 * What an earlier try has paid for the same message; undefined if it is to be sent.
+	 * The payment of an earlier try for the same message; undefined if the message must be sent.
 	 *
 	 * @throws UnknownOutcomeError if it may have been charged and there is no response
 	 */
@@ -64,7 +64,7 @@ export class PaidMessages {
 		return earlier.paid;
 	}
 
-	/** Records a response, or that the outcome of a message is unknown. */
+	/** Records a response or an unknown outcome. */
 	add(fingerprint: string, paid: Paid): void {
 		if (paid.unknown === undefined && !this.mayRunAgain) return;
 		this.current.size += JSON.stringify(paid.message ?? null).length;
@@ -74,7 +74,7 @@ export class PaidMessages {
 		this.current.held.add(payment);
 	}
 
-	/** To be called when the model is not needed any more. */
+	/** Called when the model isn't needed any more. */
 	close(): void {
 		openModels.get(this.payments)?.delete(this);
 	}

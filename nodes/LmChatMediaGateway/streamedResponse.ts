@@ -6,22 +6,25 @@ import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson, type ResponseBody } from '../shared/transport/http';
 
 export interface StreamOptions {
-	/** Gets the events. */
+	/** The stream that the events are added to. */
 	stream: MessageStream;
-	/** Gets the text as soon as it arrives. */
+	/** Called with the text as soon as it arrives. */
 	onPiece?: (piece: Piece) => void;
-	/** Makes what takes out the key, should the gateway quote it. */
+	/** Creates a filter that removes the key from a stream of texts. */
 	createKeyFilter: () => KeyFilter;
-	/** Gets what has arrived: bytes, or the text of a stream, of whose events no key can be taken out. */
+	/**
+	 * The data received so far: bytes, or the shown text of a stream, whose raw events could contain
+	 * the key.
+	 */
 	chunks?: Uint8Array[];
 }
 
 /**
- * Reads the response to a message. The first event in it makes it a stream: some gateways respond with
- * JSON although a stream was requested, or announce a stream as something else.
+ * Reads the response to a message. Its first event makes it a stream: some gateways respond with
+ * JSON to a stream request, or with a wrong content type.
  *
- * @returns the whole response, in the form of one that is not streamed
- * @throws the error of the connection if the response is cut
+ * @returns the complete response, in the form of one that isn't streamed
+ * @throws the error of the connection if the response is truncated
  */
 export async function readStreamedResponse(
 	response: IN8nHttpFullResponse,
@@ -55,16 +58,16 @@ export async function readStreamedResponse(
 		const pieces = stream.add(event);
 		if (chunks.length === 0 && stream.id !== undefined) chunks.push(Buffer.from(`${stream.id}\n`));
 		for (const { type, text } of pieces) show(type, filters[type].add(text));
-		// Leaving the loop closes the connection, which some gateways keep open.
+		// Ending the loop closes the connection, which some gateways keep open.
 		if (stream.done) break;
 	}
 	if (!isStream) {
-		// Comments, which keep a connection open, may come before JSON too.
+		// Keep-alive comments may come before JSON too.
 		const text = Buffer.concat(chunks).toString('utf8');
 		return await readJson({ ...response, body: text.replace(/^(?:\s+|:.*)+/, '') });
 	}
 	if (!stream.whole) return await Promise.reject(new Error('premature close'));
-	// Of a stream that is cut, the text held back stays so: it may be half the key.
+	// A truncated stream's withheld text isn't shown, because it may be half the key.
 	show('thinking', filters.thinking.rest());
 	show('text', filters.text.rest());
 	return { text: JSON.stringify(stream.body), json: stream.body };

@@ -15,7 +15,7 @@ import { GatewayError } from '../../gateway/util/gatewayError';
 import { requestListing } from '../shared/models/modelCache';
 import type { Run } from '../shared/run/runContext';
 
-/** What "Get Many" lets through; an empty filter lets everything through. */
+/** The filters of "Get Many"; an empty one matches all models. */
 export interface ModelFilters {
 	mediaType?: string;
 	mode?: string;
@@ -23,9 +23,9 @@ export interface ModelFilters {
 }
 
 /**
- * The published models, one item each, as the gateway sent them; as JSONC one item with the text.
+ * The published models as items, unchanged; with JSONC one item with the text.
  *
- * @param wanted which of them, and how many at most
+ * @param wanted the filters and the limit
  */
 export async function getModels(
 	run: Run,
@@ -43,7 +43,7 @@ export async function getModels(
 /**
  * One published model.
  *
- * @throws GatewayError; where the model is not published, it names the nearest names that are
+ * @throws GatewayError that suggests similar names if the model isn't published
  */
 export async function getModel(
 	run: Run,
@@ -62,7 +62,7 @@ export async function getModel(
 	return copyOf(record);
 }
 
-/** What a later node does to its items must not change what others are given. */
+/** A copy, because a later node may change its items. */
 const copyOf = (record: JsonObject): IDataObject =>
 	structuredClone(withoutInlineImages(record)) as IDataObject;
 
@@ -80,7 +80,7 @@ async function notPublished(run: Run, model: string): Promise<GatewayError> {
 }
 
 function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
-	/** In whatever case; an empty filter lets everything through. */
+	/** Whether a filter matches, in any case; an empty one matches everything. */
 	const isAmong = (wanted: unknown, values: Array<string | undefined> = []): boolean => {
 		const word = nonEmptyString(wanted)?.trim().toLowerCase();
 		return word === undefined || values.some((value) => value?.toLowerCase() === word);
@@ -92,7 +92,7 @@ function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelF
 	);
 }
 
-/** The commented form is a text for people, handed on as it came. */
+/** The commented form is returned as text, unchanged. */
 const textOf = ({ text }: HttpResponse): IDataObject => ({
 	format: 'jsonc',
 	text: withoutDataUrls(text),

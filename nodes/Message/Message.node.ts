@@ -84,7 +84,8 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 					const response = simplify ? readMessage(message) : undefined;
 					const whole = response ? simplified(response, request.messages, run.isTool) : message;
 					const json = run.isTool ? (withoutInlineImages(whole) as IDataObject) : whole;
-					// A copy: the turns are those of the input, and the rest is noted for the next try.
+					// A copy, because the turns belong to the input and the response to the record of
+					// payments.
 					return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 				};
 			},
@@ -98,7 +99,7 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 	}
 }
 
-/** A refusal that also says what in the request may have led to it. */
+/** The error of a refusal with advice about the request. */
 function withAdvice(error: unknown, request: MessageRequest): unknown {
 	if (!(error instanceof GatewayError) || error.problem.httpCode !== 400) return error;
 	const { message, description } = error.problem;
@@ -106,13 +107,13 @@ function withAdvice(error: unknown, request: MessageRequest): unknown {
 	return withDetails(error, { description: advice.join(' ') });
 }
 
-/** The response as most workflows want it, with the conversation so far for the next turn. */
+/** The simplified response, with the conversation so far for the next turn. */
 function simplified(
 	{ content, ...facts }: MessageResponse,
 	turns: Turn[],
 	forTool: boolean,
 ): Record<string, unknown> {
-	// An agent keeps the conversation itself, and pays for every word that it reads.
+	// An agent keeps the conversation itself, and pays for every word it reads.
 	if (forTool) return withoutUndefined({ ...facts, thinking: facts.thinking || undefined });
 	return withoutUndefined({ ...facts, messages: [...turns, { role: 'assistant', content }] });
 }

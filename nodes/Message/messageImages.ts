@@ -5,13 +5,13 @@ import { imagesFromFields, openFile } from '../shared/images/inputFiles';
 import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
-/** Of all images of a message, which stand in memory whole: in Base64 they are a third larger. */
+/** The limit for all images of a message, which are in memory, a third larger as Base64. */
 const MOST_MB = 20;
 
 /**
- * The images that the option "Image Fields" names, in order, as blocks of a message.
+ * The images of the option "Image Fields" in order, as blocks of a message.
  *
- * @throws NodeOperationError if one is missing, empty or no image, or if they are too large
+ * @throws NodeOperationError if one is missing, empty or not an image, or if they are too large
  */
 export async function readImageBlocks(item: ItemParameters, run: Run): Promise<JsonObject[]> {
 	const given = item.options.value('imageFields');

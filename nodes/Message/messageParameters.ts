@@ -156,7 +156,7 @@ export function readMessageRequest(item: ItemParameters, images: JsonObject[]): 
 	};
 }
 
-/** The turns with the images in front of the text of the user's last one, or as one of their own. */
+/** The turns with the images before the text of the user's last one, or in a turn of their own. */
 function withImages(turns: Turn[], images: JsonObject[]): Turn[] {
 	if (images.length === 0) return turns;
 	const place = turns.findLastIndex(({ role }) => role === 'user');
@@ -183,7 +183,7 @@ function readInput(item: ItemParameters, input: 'prompt' | 'messages' | 'json'):
 	}
 }
 
-/** @param areNew turns that are added now: at least one, and none of them empty */
+/** @param areNew whether the turns are new: then at least one is required, and none may be empty */
 function readConversation(
 	item: ItemParameters,
 	label: string,
