@@ -1,7 +1,7 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
 import type { JsonObject } from '../util/json';
-import { askedPauseMs, isGood, type Outcome } from '../protocol/outcome';
+import { requestedPauseMs, isGood, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { addressOf, KnownAddresses } from './knownAddresses';
@@ -186,7 +186,7 @@ export class Client {
 		// The poller repeats polls, so they are counted here.
 		if (plan.call === 'poll') onRepeat?.();
 		const now = wallClock();
-		const asked = askedPauseMs(outcome, now) ?? 0;
+		const asked = requestedPauseMs(outcome, now) ?? 0;
 		// After a longer `Retry-After` this request and all other paid ones fail instead of waiting.
 		const isTooLong = asked > LONGEST_RETRY_AFTER_MS;
 		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + asked };

@@ -1,4 +1,4 @@
-import { askedPauseMs, isGood, type Fault, type Outcome } from '../protocol/outcome';
+import { requestedPauseMs, isGood, type Fault, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 
@@ -125,7 +125,7 @@ export function decideRetry(attempted: Attempted): Decision {
 	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;
 	const { paid, free, counted = 'attempts', rateLimited = false } = ruleFor(outcome);
 	if (attempted[counted] >= (plan.paid ? paid : free)) return { again: false };
-	const asked = askedPauseMs(outcome, nowMs) ?? 0;
+	const asked = requestedPauseMs(outcome, nowMs) ?? 0;
 	if (asked > LONGEST_RETRY_AFTER_MS) return { again: false };
 	if (rateLimited) return { again: true, afterMs: asked, rateLimited };
 	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;

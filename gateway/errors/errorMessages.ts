@@ -72,11 +72,11 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 	if (outcome.httpCode >= 300 && outcome.httpCode < 400) {
 		return `the gateway responded with ${outcome.httpCode} and redirected to ${quote(outcome.headers.location ?? '') || 'nothing'}`;
 	}
-	return `the gateway responded with ${outcome.httpCode} and ${bodyInWords(outcome)}`;
+	return `the gateway responded with ${outcome.httpCode} and ${describeUnexpectedBody(outcome)}`;
 }
 
 /** A description of an unexpected body, with the words of an error that has a success status. */
-function bodyInWords(response: HttpResponse): string {
+function describeUnexpectedBody(response: HttpResponse): string {
 	const { json } = response;
 	if (!isJsonObject(json)) return describeBody(response);
 	const isError = json.error !== undefined && json.error !== null;
@@ -134,7 +134,7 @@ function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem 
 		};
 	}
 	return {
-		message: `While ${NAMES[plan.call]}, the gateway responded with ${bodyInWords(response)}`,
+		message: `While ${NAMES[plan.call]}, the gateway responded with ${describeUnexpectedBody(response)}`,
 		description: checkAddress(place),
 	};
 }

@@ -54,7 +54,7 @@ export function hasFailed(error: unknown): boolean {
  * @param error of waiting for it
  * @param task as it was polled
  */
-export function hasNothingToGive(error: unknown, { taskType }: TaskRef): boolean {
+export function isOutOfReach(error: unknown, { taskType }: TaskRef): boolean {
 	if (!(error instanceof GatewayError)) return false;
 	const { status, httpCode, taskType: found } = error.problem;
 	const isOfOtherKind = found !== undefined && taskType !== undefined && found !== taskType;

@@ -166,7 +166,7 @@ const RETRY_AFTER = ['retry-after'];
 const RETRY_AFTER_OR_RESET = [...RETRY_AFTER, 'ratelimit-reset', 'x-ratelimit-reset'];
 
 /** The pause in a response's headers, in milliseconds; undefined if there is none. */
-export function askedPauseMs(outcome: Outcome, now: number): number | undefined {
+export function requestedPauseMs(outcome: Outcome, now: number): number | undefined {
 	if (outcome.kind === 'fault') return undefined;
 	const { httpCode, headers } = outcome;
 	const names = httpCode === 429 || httpCode === 503 ? RETRY_AFTER_OR_RESET : RETRY_AFTER;

@@ -1,18 +1,18 @@
-/** The MIME type and its parameters; what is longer is none. */
+/** In characters: the longest MIME type with its parameters. */
 const LONGEST_HEADER = 200;
 
-/** What a `data:` URL holds. */
+/** The content of a `data:` URL. */
 export interface DataUrl {
-	/** As it is written; empty where it is left out. */
+	/** The MIME type as written; empty if it is omitted. */
 	mimeType: string;
 	base64: string;
 }
 
 /**
- * Takes a `data:` URL apart (RFC 2397), in base64 or percent-encoded. Without a pattern: it may be
- * megabytes long, for which the stack of a pattern is too small.
+ * Parses a `data:` URL (RFC 2397), in Base64 or percent-encoded. Without a pattern for all of it,
+ * because it may be megabytes long, too long for a pattern's stack.
  *
- * @returns undefined for anything else
+ * @returns undefined for any other text
  */
 export function readDataUrl(url: string): DataUrl | undefined {
 	const comma = url.slice(0, LONGEST_HEADER).indexOf(',');
@@ -25,7 +25,7 @@ export function readDataUrl(url: string): DataUrl | undefined {
 	return { mimeType: mimeType.trim(), base64 };
 }
 
-/** A text without percent-encoding; as it is where it is wrongly encoded. */
+/** A text without percent-encoding; unchanged if the encoding is invalid. */
 export function decoded(text: string): string {
 	try {
 		return text.includes('%') ? decodeURIComponent(text) : text;

@@ -1,6 +1,6 @@
 import { trimBy } from './text';
 
-/** What the placeholders of a file name stand for; what is not known leaves nothing behind. */
+/** The values of the placeholders in a file name; an unknown one becomes an empty text. */
 export interface FileNameValues {
 	/** Position of the input item, from 1. */
 	item: number;
@@ -15,32 +15,35 @@ export interface FileNameValues {
 	time: string;
 }
 
-/** In characters. Longer templates and values are cut before anything looks through them. */
+/** In characters: longer templates and values are cut first. */
 const LONGEST_TEMPLATE = 1000;
 const LONGEST_VALUE = 200;
 const LONGEST_PROMPT = 40;
 const MOST_DIGITS = 12;
 /**
- * In bytes of UTF-8, without the extension. File systems take 255 for the whole name; what is left
- * is for a number that makes it unique and for what programs put behind a file while they write it.
+ * In bytes of UTF-8, without the extension. File systems allow 255 for the whole name; the rest is
+ * for a number that makes it unique, and for suffixes of programs that write the file.
  */
 const LONGEST_STEM_BYTES = 200;
 
 const PLACEHOLDER = /\{ {0,9}([A-Za-z]{1,20})(?: {0,9}: {0,9}(\d{1,3}))? {0,9}\}/g;
-/** What stands in names everywhere: no separator, no wildcard, no quote, nothing invisible. */
+/**
+ * Characters outside of those that every file system accepts: separators, wildcards, quotes,
+ * invisible ones.
+ */
 const UNSAFE = /[^\p{L}\p{M}\p{N} ._()+,=@-]+/gu;
 const IGNORED = /\p{Default_Ignorable_Code_Point}+/gu;
-/** Devices of Windows, also with something behind a dot. */
+/** Device names of Windows, also with an extension. */
 const DEVICE = /^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?= *(\.|$))/i;
 const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)$/i;
 
 /**
- * A template of a file name with its placeholders filled in: `{item}`, `{index}`, `{model}`,
- * `{taskId}`, `{prompt}`, `{date}` and `{time}`, in whatever case. `{item:3}` and `{index:3}` have
- * at least three digits, so that names sort as numbers do. What is no placeholder stays as it is;
- * what a value holds is not read as one.
+ * Fills in the placeholders of a file name template: `{item}`, `{index}`, `{model}`, `{taskId}`,
+ * `{prompt}`, `{date}` and `{time}`, in any case. `{item:3}` and `{index:3}` have at least three
+ * digits, so that names sort by number. Other text stays, and values aren't searched for
+ * placeholders.
  *
- * @returns a name without extension, safe on every file system; empty where nothing is left
+ * @returns a name without extension, safe on every file system; may be empty
  */
 export function fillFileName(template: string, values: FileNameValues): string {
 	const { model = '', taskId: taskid = '', prompt = '', ...others } = values;
@@ -73,9 +76,9 @@ function inShort(prompt: string): string {
 }
 
 /**
- * A text as a file name without extension that every file system takes: no path, no control
- * character, nothing hidden or turned around, no device of Windows, no dot or blank at its ends, at
- * most 200 bytes. An image extension at its end is left out. Empty where nothing is left.
+ * A text as a file name without extension for every file system: no path, control character, hidden
+ * or right-to-left mark, Windows device, dot or space at its ends, at most 200 bytes. An image
+ * extension at its end is removed. May be empty.
  */
 export function portableStem(text: string): string {
 	const plain = trimmed(
@@ -88,20 +91,25 @@ export function portableStem(text: string): string {
 			.replace(/-{2,}/g, '-'),
 	).replace(IMAGE_EXTENSION, '');
 	const bytes = Buffer.from(plain).subarray(0, LONGEST_STEM_BYTES - 1);
-	// A character that was cut in two is read as this one, which no name holds.
+	// A character cut in two is decoded as this one, which no name contains.
 	return trimmed(bytes.toString().replace(/\ufffd$/, '')).replace(DEVICE, '$1_');
 }
 
-/** Without what hides a file or looks like an option at the start, and what Windows drops at the end. */
+/**
+ * Without characters that hide a file or look like an option at the start, and those that Windows
+ * drops at the end.
+ */
 const trimmed = (text: string): string => trimBy(text, /[\p{M} .-]/u, /[ .-]/);
 
 /**
- * Makes file names differ, in the order in which they come: one that was given before
- * gets a number, `fox-2.png`. Names that differ only in case or in how their letters are composed
- * are the same: many file systems take them for one.
+ * Makes file names unique in their order: a repeated one gets a number, `fox-2.png`. Names that
+ * differ only in case or Unicode composition count as equal, because many file systems treat them
+ * so.
  */
 export class UniqueNames {
-	/** By each name that was given, how many were numbered after it: the search goes on from there. */
+	/**
+	 * By name, the number of names numbered after it, where the search for the next number starts.
+	 */
 	private readonly counts = new Map<string, number>();
 
 	/** The name itself, or one with a number before its extension. */
@@ -116,19 +124,22 @@ export class UniqueNames {
 	}
 }
 
-/** By way of the capitals: two letters may have one. Small ones before: so may two capitals. */
+/**
+ * Lower, upper, lower: two letters can have the same capital, and two capitals the same small
+ * letter.
+ */
 const folded = (name: string): string =>
 	name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
 
 const LONGEST_STEM = 80;
 
 /**
- * A file name made from a foreign text: no path, no control character, no markup, nothing hidden,
- * at most 80 characters. Empty where nothing is left.
+ * A file name from a foreign text: no path, control character, markup or hidden file, at most 80
+ * characters. May be empty.
  */
 export function safeFileStem(foreign: string): string {
 	const plain = foreign
-		// First of all, so that a name of a million characters is not looked through.
+		// First, so that a name of a million characters isn't searched.
 		.slice(0, 2 * LONGEST_STEM)
 		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
 		.replace(/\.{2,}/g, '.');

@@ -1,6 +1,6 @@
 /**
- * What went wrong, for a person and for a workflow that goes on: what happened, what to do, and
- * whatever leads back to something that was paid for.
+ * A problem for a person and for a workflow that continues: the cause, the advice, and everything
+ * that leads to something paid for.
  */
 export interface Problem {
 	/** What happened, in one sentence. */
@@ -13,11 +13,11 @@ export interface Problem {
 	/** The task's status as the gateway spelled it. */
 	status?: string;
 	url?: string;
-	/** How the response begins in which the ID of a paid task, or the image of one, may stand. */
+	/** The beginning of a response that may contain the ID of a paid task or its image. */
 	response?: string;
 }
 
-/** Anything that the gateway or the way to it did wrong. Faces turn it into an error of n8n. */
+/** An error of the gateway or the connection. The nodes convert it into an error of n8n. */
 export class GatewayError extends Error {
 	override name = 'GatewayError';
 
@@ -27,14 +27,14 @@ export class GatewayError extends Error {
 }
 
 /**
- * A paid request was sent and no response tells what became of it: it may have been charged. It is
- * never sent again by itself.
+ * The error of a paid request whose response is missing or unusable: it may have been charged, and
+ * is never sent again automatically.
  */
 export class UnknownOutcomeError extends GatewayError {
 	override name = 'UnknownOutcomeError';
 }
 
-/** The same error with more known about it, for example the task it belongs to. */
+/** The same error with more details, for example its task. */
 export function withDetails(error: GatewayError, details: Partial<Problem>): GatewayError {
 	const Kind = error.constructor as new (problem: Problem) => GatewayError;
 	return new Kind({ ...error.problem, ...details });

@@ -1,19 +1,19 @@
 import { isJsonObject } from './json';
 
-/** What may be an address that is the image itself. */
+/** A `data:` URL in a text. */
 const DATA_URL = /\bdata:[^\s"'<>]*/gi;
-/** In characters: what stands before the bytes is shorter. */
+/** In characters: the part of a `data:` URL before its bytes is shorter. */
 const LONGEST_TYPE = 500;
-/** In characters: an image in Base64 is longer, and hardly anything else is that long without a blank. */
+/** In characters: an image in Base64 is longer, and hardly any other text without spaces. */
 const SHORTEST_BASE64 = 1000;
-/** Fields of an image that comes inside a response, the usual one first. */
+/** The fields of an image inside a response, the usual one first. */
 export const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
-/** What a response of the gateway is nested at the most; below that nothing is looked at. */
+/** The deepest level of a response that is searched. */
 const DEEPEST = 50;
 
 /**
- * A copy of a JSON value without the images that came inside it: megabytes of Base64 that neither an
- * agent nor the editor can use. In their place stands how large they were.
+ * A copy of a JSON value in which images inside the response are replaced by their size: megabytes
+ * of Base64 are useless for agents and the editor.
  */
 export function withoutInlineImages(value: unknown, depth = 0): unknown {
 	if (typeof value === 'string')
@@ -32,13 +32,13 @@ export function withoutInlineImages(value: unknown, depth = 0): unknown {
 	);
 }
 
-/** Whether a text is nothing but the bytes of an image, with or without the start of a `data:` URL. */
+/** Whether a text consists of an image in Base64, with or without the start of a `data:` URL. */
 function isImageData(text: string): boolean {
 	if (isImageUrl(text.slice(0, LONGEST_TYPE).trimStart())) return true;
 	return text.length >= SHORTEST_BASE64 && /^[\w+/=\r\n-]*$/.test(text);
 }
 
-/** A text without the bytes of images that are addresses of their own. */
+/** A text without the bytes of its `data:` URLs. */
 export function withoutDataUrls(text: string): string {
 	return text.replace(DATA_URL, (url) => (isImageUrl(url) ? removed(url) : url));
 }

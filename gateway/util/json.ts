@@ -1,4 +1,4 @@
-/** A JSON object as it came over the wire: every field has still to be looked at. */
+/** A JSON object from outside, whose fields can have any type. */
 export type JsonObject = Record<string, unknown>;
 
 /** Whether a value is a JSON object (no array, not null). */
@@ -6,17 +6,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is a string with something in it, else undefined. */
+/** The value if it is a string that isn't blank; undefined otherwise. */
 export function nonEmptyString(value: unknown): string | undefined {
 	return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }
 
-/** The value if it is a finite number, else undefined. */
+/** The value if it is a finite number; undefined otherwise. */
 export function finiteNumber(value: unknown): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A value as JSON, or undefined where JSON has no text for it; false for circles, and integers of any length. */
+/** A value as JSON; undefined for values without JSON, false for cycles and for BigInt. */
 export function jsonText(value: unknown): string | undefined | false {
 	try {
 		return JSON.stringify(value);
@@ -25,25 +25,25 @@ export function jsonText(value: unknown): string | undefined | false {
 	}
 }
 
-/** More levels than any document has, and far fewer than fill the stack of who walks through it. */
+/** More levels than any document has, and far fewer than fill the stack. */
 const MOST_LEVELS = 128;
 
 /**
- * The JSON in a text, or undefined if it is none. In time that grows with the length of the text.
+ * Parses JSON in linear time; undefined if the text isn't valid.
  *
- * Whole numbers that a number of JavaScript cannot hold come as text with all their digits: an ID
- * of 19 digits would be rounded to that of somebody else. What is nested more than 128 levels deep
- * counts as no JSON, because whoever writes, copies or stores it later would run out of stack.
+ * Integers that a number can't hold become text with all digits: rounded, a 19-digit ID would be
+ * another one. JSON with more than 128 levels isn't accepted, because later code would run out of
+ * stack.
  */
 export function parseJson(given: string): unknown {
-	// A reader may ignore a byte order mark before JSON (RFC 8259, section 8.1).
+	// RFC 8259, section 8.1, allows to ignore a byte order mark.
 	const text = given.startsWith('\ufeff') ? given.slice(1) : given;
 	const value = readJson(text);
 	const isOfPython = value === undefined && /^\s*[[{]/.test(text) && /NaN|Infinity/.test(text);
 	return isOfPython ? readJson(withoutNaN(text)) : value;
 }
 
-/** Python writes `NaN` and `Infinity` for numbers that JSON does not have: they come as null. */
+/** JSON in which `NaN` and `Infinity`, which Python writes, are replaced by null. */
 const withoutNaN = (text: string): string =>
 	betweenStrings(text, (part) => part.replace(/\bNaN\b|-?\bInfinity\b/g, 'null'));
 
@@ -51,7 +51,7 @@ function readJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text);
 		if (isTooDeep(text, value)) return undefined;
-		// Safe are all numbers of 15 digits; the longer ones are rare enough to read the text twice.
+		// Numbers with 15 digits are safe; longer ones are rare enough to parse the text twice.
 		return /\d{16}/.test(text) ? JSON.parse(withLongIntegersAsText(text)) : value;
 	} catch {
 		return undefined;
@@ -59,7 +59,7 @@ function readJson(text: string): unknown {
 }
 
 function isTooDeep(text: string, value: unknown): boolean {
-	// Each level takes two brackets.
+	// Each level has two brackets.
 	if (text.length <= 2 * MOST_LEVELS) return false;
 	let level = [value].filter(isContainer);
 	for (let depth = 1; level.length > 0; depth += 1) {
@@ -72,11 +72,11 @@ function isTooDeep(text: string, value: unknown): boolean {
 const isContainer = (value: unknown): value is object =>
 	typeof value === 'object' && value !== null;
 
-/** @param text is JSON, so that what stands outside its strings needs no further check */
+/** @param text valid JSON, so nothing outside of its strings is checked */
 const withLongIntegersAsText = (text: string): string =>
 	betweenStrings(text, (part) => part.replace(/-?\d[\d.eE+-]*/g, textIfLong));
 
-/** JSON in which what stands outside of strings was changed. */
+/** Changes JSON outside of its strings. */
 function betweenStrings(text: string, change: (part: string) => string): string {
 	const pieces: string[] = [];
 	for (let at = 0; at < text.length; ) {
@@ -95,7 +95,7 @@ function textIfLong(number: string): string {
 	return isInteger && !Number.isSafeInteger(Number(number)) ? `"${number}"` : number;
 }
 
-/** @returns the place behind the closing quote of the string that begins at `from` */
+/** @returns the position after the closing quote of the string that begins at `from` */
 function endOfString(text: string, from: number): number {
 	for (let quote = text.indexOf('"', from + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
 		let backslashes = 0;
@@ -105,7 +105,7 @@ function endOfString(text: string, from: number): number {
 	return text.length;
 }
 
-/** Fields of a body without those that are undefined: what is not set is not sent. */
+/** The fields without those that are undefined. */
 export function withoutUndefined(fields: JsonObject): JsonObject {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

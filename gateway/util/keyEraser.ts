@@ -1,24 +1,24 @@
 import { isJsonObject } from './json';
 
-/** What is as short as a word is no key, and would take words away. */
+/** A shorter text could be a word, which must not be erased. */
 export const SHORTEST_KEY = 8;
 
-/** What is put in the place of the key. */
+/** The replacement of the key. */
 const ERASED = '***';
 
 /** An escape of JSON (`\/`, `\u002d`), of an address (`%2D`) or of a web page (`&#45;`, `&amp;`). */
 const ESCAPE =
 	/\\{1,7}(?:u00|x)[0-9a-f]{2}|\\{1,7}["\\/]|%(?:25){0,3}[0-9a-f]{2}|&#(?:x[0-9a-f]{2}|[0-9]{2,3});|&(?:amp|lt|gt|quot);/gi;
 
-/** How often it is looked for escapes in what an escape stood for: an address in JSON. */
+/** The number of nested escapes that are decoded, such as an address in JSON. */
 const LAYERS = 2;
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' };
 
-/** In characters: a shorter beginning of a key may as well be a word. */
+/** In characters: a shorter beginning of a key could be a word. */
 const SHORTEST_BEGINNING = 4;
 
-/** In characters, escapes included: more of a key is not looked for at the end of a text. */
+/** In characters with escapes: the longest part at the end of a text that is searched for a key. */
 const LONGEST_BEGINNING = 2000;
 
 /** The character that an escape stands for. */
@@ -30,11 +30,10 @@ function meaningOf(escape: string): string {
 }
 
 /**
- * Makes the function that takes a key out of texts that people read: some gateways quote the key
- * that they refuse. A text in which characters of the key are escaped comes back without escapes.
- * In time that grows with the length of the text.
+ * Creates a function that removes a key from texts that people read, because some gateways quote
+ * it. A text with an escaped key is returned without escapes. Takes linear time.
  *
- * @param key as it is sent; nothing is erased where it has less than 8 characters
+ * @param key the key as it is sent; one with fewer than 8 characters isn't removed
  */
 export function createKeyEraser(key: string): (text: string) => string {
 	if (key.length < SHORTEST_KEY) return (text) => text;
@@ -50,10 +49,9 @@ export function createKeyEraser(key: string): (text: string) => string {
 }
 
 /**
- * Makes the function that takes the last word of a text away in which a key begins: what follows was
- * cut off.
+ * Creates a function that removes the last word of a truncated text if a key begins in it.
  *
- * @param key as it is sent; nothing is taken away where it has less than 8 characters
+ * @param key the key as it is sent; one with fewer than 8 characters isn't removed
  */
 export function createCutKeyEraser(key: string): (text: string) => string {
 	if (key.length < SHORTEST_KEY) return (text) => text;
@@ -69,7 +67,7 @@ export function createCutKeyEraser(key: string): (text: string) => string {
 	};
 }
 
-/** How much of the beginning of a key stands at the end of a text, in characters. */
+/** The length of the longest beginning of a key at the end of a text, in characters. */
 export function lengthOfBeginning(text: string, key: string): number {
 	let length = Math.min(key.length, text.length);
 	while (!text.endsWith(key.slice(0, length))) length -= 1;
@@ -77,8 +75,8 @@ export function lengthOfBeginning(text: string, key: string): number {
 }
 
 /**
- * A copy of JSON without the key in its texts. Addresses stay as they are, because they are fetched:
- * a key that is a word may be a part of their path.
+ * A copy of JSON without the key in its texts. Addresses stay unchanged because they are fetched,
+ * and a key that is a word may be part of a path.
  */
 export function eraseInJson(value: unknown, withoutKey: (text: string) => string): unknown {
 	if (typeof value === 'string') return withoutKey(value);

@@ -1,18 +1,18 @@
 import { lengthOfBeginning, SHORTEST_KEY } from './keyEraser';
 
-/** Gives out a text that arrives in pieces, without the key. */
+/** Removes the key from a text that arrives in pieces. */
 export interface KeyFilter {
-	/** Takes in a piece. @returns what can be shown of everything so far */
+	/** Adds a piece. @returns the text to show so far */
 	add(piece: string): string;
-	/** @returns what was held back, when nothing more will come */
+	/** @returns the withheld text at the end */
 	rest(): string;
 }
 
 /**
- * Keeps a key from being shown where a gateway quotes it in pieces: what may be its beginning is
- * held back until more of the text is known. That is never more than the key is long.
+ * Creates a filter that withholds the end of a text that may be the beginning of the key, until
+ * more is known; never more than the length of the key.
  *
- * @param withoutKey takes the key out of a text that holds all of it
+ * @param withoutKey removes a complete key from a text
  */
 export function createKeyFilter(key: string, withoutKey: (text: string) => string): KeyFilter {
 	if (key.length < SHORTEST_KEY) return { add: (piece) => piece, rest: () => '' };

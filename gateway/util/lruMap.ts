@@ -1,11 +1,11 @@
-/** A map of bounded size: the entry that was not used for longest makes room for a new one. */
+/** A map of limited size, which drops the least recently used entry. */
 export class LruMap<Key, Value> {
 	private readonly entries = new Map<Key, Value>();
 
-	/** @param most how many entries are kept */
+	/** @param most the maximum number of entries */
 	constructor(private readonly most: number) {}
 
-	/** The value under a key; looking at it counts as a use. */
+	/** The value of a key, which counts as used. */
 	get(key: Key): Value | undefined {
 		const value = this.entries.get(key);
 		if (value !== undefined) this.set(key, value);
@@ -19,7 +19,7 @@ export class LruMap<Key, Value> {
 		if (this.entries.size > this.most && oldest !== undefined) this.entries.delete(oldest);
 	}
 
-	/** The value under a key, made and kept where there is none. */
+	/** The value of a key, which is created if it is missing. */
 	getOrAdd(key: Key, make: () => Value): Value {
 		const value = this.get(key) ?? make();
 		this.set(key, value);

@@ -7,7 +7,7 @@ const INVISIBLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\uf
 const KEY = /\bsk-[\w-]{6,}/gi;
 const BEARER = /(\bbearer\s+)[\w.~+/=-]{12,}/gi;
 
-/** The first of these that is a text with something in it, as it may be shown. */
+/** The first candidate that is a text with content, made fit to be shown. */
 export function firstText(candidates: unknown[]): string | undefined {
 	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
 	if (text === undefined) return undefined;
@@ -16,10 +16,10 @@ export function firstText(candidates: unknown[]): string | undefined {
 	return shown === '' ? undefined : shown;
 }
 
-/** Foreign text made fit to stand in a sentence: no markup, nothing invisible, not too long. */
+/** A foreign text for a sentence: without markup and invisible characters, and shortened. */
 export function quote(text: string): string {
 	const plain = text
-		// Enough to fill a quotation, and never so much that looking through it takes time.
+		// Enough for a quotation, and short enough for patterns.
 		.slice(0, LONGEST_READ)
 		.replace(INVISIBLE, ' ')
 		.replace(/<[a-z/!?][^>]*(>|$)/gi, ' ')
@@ -31,7 +31,7 @@ export function quote(text: string): string {
 		: plain;
 }
 
-/** A text without the characters at its start, and at its end, that the patterns match; in linear time. */
+/** A text without the characters that the patterns match at its start and end, in linear time. */
 export function trimBy(text: string, start: RegExp, end = start): string {
 	const characters = Array.from(text);
 	const from = characters.findIndex((character) => !start.test(character));
@@ -39,20 +39,20 @@ export function trimBy(text: string, start: RegExp, end = start): string {
 	return from < 0 ? '' : characters.slice(from, to + 1).join('');
 }
 
-/** A text for where HTML is rendered, whose markup is shown instead of rendered. */
+/** A text for HTML, in which its markup is shown and not rendered. */
 export function escapeHtml(text: string): string {
 	return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** As much of a response is kept as may hold an ID, in characters. */
+/** In characters: enough of a response to contain an ID. */
 const LONGEST_EXCERPT = 2048;
-/** No ID is longer than this, in characters; images that come inside a response are. */
+/** In characters: no ID is longer, but images inside a response are. */
 const BASE64 = /[\w+/=-]+/g;
 const LONGEST_ID = 400;
 
 /**
- * How a response begins, for whoever looks for what was paid for: up to 2,048 characters, images
- * left out. Undefined where nothing came.
+ * The beginning of a response, in which a person may find what was paid for: up to 2,048 characters
+ * without images. Undefined without a response.
  */
 export function excerpt(text: string | undefined): string | undefined {
 	if (text === undefined || text.trim() === '') return undefined;

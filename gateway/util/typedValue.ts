@@ -1,17 +1,17 @@
-/** As JSON has them, and `.5`. */
+/** Numbers as in JSON, and `.5`. */
 const NUMBER = /^-?(?=\.?\d)(?:0|[1-9]\d{0,400})?(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
-/** In characters: no number is longer, and what is longer is not looked through. */
+/** In characters: longer texts aren't matched, because no number is longer. */
 const LONGEST_NUMBER = 400;
 
 /**
- * What a person means who types a value into a field for texts: a number, true, false or a text.
+ * The meaning of a value typed into a text field: a number, true, false or text.
  *
- * - Blanks around a number, true or false do not count; of a text they are kept.
- * - `true` and `false` in whatever case.
- * - Numbers as in JSON, and `.5`. What is beyond the largest safe integer stays text with all its
- *   digits, and so does what is written as no number is: `007`, `+5`, `0x10`, `1,5`.
- * - Quotes around it, single or double, make anything a text: `"5"` is the text 5, `""` an empty one.
- * - Nothing, or nothing but blanks, is no value.
+ * - Spaces around a number, true or false are ignored; those of a text are kept.
+ * - `true` and `false` in any case.
+ * - Numbers as in JSON, and `.5`. Integers beyond the largest safe one stay text with all digits,
+ * and so do `007`, `+5`, `0x10` and `1,5`.
+ * - Quotes, single or double, make anything a text: `"5"` is the text 5, `""` an empty one.
+ * - An empty or blank text is no value.
  *
  * @returns undefined for no value
  */

@@ -37,7 +37,7 @@ export function checkRequest(record: ModelRecord, request: CheckedRequest): Viol
 }
 
 /** A violation in one line. */
-export function inWords({ field, value, allowed }: Violation): string {
+export function describeViolation({ field, value, allowed }: Violation): string {
 	return `${field} is ${value}; allowed: ${allowed}`;
 }
 

@@ -31,7 +31,7 @@ export function rounded(amount: number): number {
  * The price of a model as a text without currency, because the model list has none; a multiplier
  * isn't shown as a price. Undefined if unknown.
  */
-export function priceInWords(billing: Billing | undefined): string | undefined {
+export function describePrice(billing: Billing | undefined): string | undefined {
 	if (billing?.value === undefined) return undefined;
 	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
 	if (billing.mode === 'price') return `price ${billing.value}${unit}`;

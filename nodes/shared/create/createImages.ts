@@ -1,5 +1,5 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { failedAtOnce, hasFailed, hasNothingToGive } from '../../../gateway/errors/taskErrors';
+import { failedAtOnce, hasFailed, isOutOfReach } from '../../../gateway/errors/taskErrors';
 import {
 	planUrl,
 	type AsyncFlag,
@@ -412,7 +412,7 @@ async function finishTask(
 		return { task: { ...task, status }, images, created };
 	} catch (error) {
 		if (hasFailed(error)) paidRequests.update(itemIndex, { failed: true });
-		else if (hasNothingToGive(error, task)) paidRequests.update(itemIndex, { lost: true });
+		else if (isOutOfReach(error, task)) paidRequests.update(itemIndex, { lost: true });
 		return await Promise.reject(error);
 	}
 }

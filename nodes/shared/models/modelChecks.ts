@@ -1,4 +1,8 @@
-import { checkRequest, inWords, withPublishedTypes } from '../../../gateway/validation/modelLimits';
+import {
+	checkRequest,
+	describeViolation,
+	withPublishedTypes,
+} from '../../../gateway/validation/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
 import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type {
@@ -98,7 +102,7 @@ export class Checker {
 		return {
 			// The same object if nothing has changed.
 			request: isSame ? request : { ...request, modelParameters },
-			violations: violations.map(inWords),
+			violations: violations.map(describeViolation),
 			...estimateOf(record, parameters.n),
 		};
 	}

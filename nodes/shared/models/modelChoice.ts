@@ -13,7 +13,7 @@ import {
 } from '../../../gateway/protocol/models';
 import { isJsonObject } from '../../../gateway/util/json';
 import { didYouMean } from '../../../gateway/util/closestMatch';
-import { priceInWords } from '../../../gateway/validation/pricing';
+import { describePrice } from '../../../gateway/validation/pricing';
 import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './modelCache';
 
@@ -61,7 +61,7 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 	const others = modes.filter((mode) => mode !== wanted).map((mode) => MODES.get(mode) ?? mode);
 	const does =
 		wanted !== undefined && others.length > 0 ? `also ${others.join(', ')}` : others.join(', ');
-	const about = [only, priceInWords(billing), does].filter(Boolean);
+	const about = [only, describePrice(billing), does].filter(Boolean);
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 

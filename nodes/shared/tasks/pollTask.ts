@@ -4,7 +4,7 @@ import type { PollResult } from '../../../gateway/client/poller';
 import { birth, isGone, staysEmpty, type Sightings } from '../../../gateway/client/missingTasks';
 import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody';
-import { askedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
+import { requestedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import {
 	planTaskQuery,
 	type RequestPlan,
@@ -104,7 +104,7 @@ function readResult(
 	if (isNotFound(outcome)) return { kind: 'passing', error, pauseMs, soon: true };
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
 	const rateLimited = isRateLimited(outcome);
-	return { kind: 'passing', error, pauseMs: askedPauseMs(outcome, Date.now()), rateLimited };
+	return { kind: 'passing', error, pauseMs: requestedPauseMs(outcome, Date.now()), rateLimited };
 }
 
 const isNotFound = (outcome: Outcome): boolean =>
@@ -115,7 +115,7 @@ const LONGEST_ASKED_PAUSE_MS = 30_000;
 
 /** The pause by the `Retry-After` of a response that isn't a rate limit. */
 function askedPause(outcome: Outcome): number | undefined {
-	const asked = askedPauseMs(outcome, Date.now());
+	const asked = requestedPauseMs(outcome, Date.now());
 	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
 }
 

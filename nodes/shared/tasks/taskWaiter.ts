@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { Durations } from '../../../gateway/client/durations';
 import { birth, carried, type Sightings } from '../../../gateway/client/missingTasks';
 import { Poller, type Settled } from '../../../gateway/client/poller';
-import { hasNothingToGive, taskError } from '../../../gateway/errors/taskErrors';
+import { isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { isFinished, statusGroup } from '../../../gateway/protocol/status';
 import { taskName, type TaskRef, type TaskState } from '../../../gateway/protocol/task';
@@ -246,7 +246,7 @@ export async function waitForTasks(
 					// The error may have found out the type of a task that is still available.
 					const { taskType = wait.task.taskType } = problemOf(error);
 					const found = { ...wait, task: { ...wait.task, taskType } };
-					entries[itemIndex] = hasNothingToGive(error, wait.task) ? {} : { wait: found };
+					entries[itemIndex] = isOutOfReach(error, wait.task) ? {} : { wait: found };
 					return await Promise.reject(error);
 				}
 			};

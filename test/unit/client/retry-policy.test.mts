@@ -1,5 +1,5 @@
 import {
-	askedPauseMs,
+	requestedPauseMs,
 	faultOf,
 	isGood,
 	retryAfterMs,
@@ -223,7 +223,7 @@ describe('Retry-After', () => {
 		[200, { 'ratelimit-reset': '7', 'x-ratelimit-reset': '8' }, undefined],
 		[500, { 'ratelimit-reset': '7' }, undefined],
 	])('%i with %j asks for %j ms', (httpCode, headers, ms) => {
-		expect(askedPauseMs(response(httpCode, {}, headers), NOW)).toBe(ms);
+		expect(requestedPauseMs(response(httpCode, {}, headers), NOW)).toBe(ms);
 	});
 });
 

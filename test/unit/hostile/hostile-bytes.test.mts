@@ -13,7 +13,7 @@ import {
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import {
 	checkRequest,
-	inWords,
+	describeViolation,
 	withPublishedTypes,
 } from '../../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../../gateway/util/dataUrl.js';
@@ -36,7 +36,7 @@ import {
 } from '../../../gateway/messages/thinkingHistory.js';
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser.js';
 import { readModel, readModelList } from '../../../gateway/protocol/models.js';
-import { priceInWords } from '../../../gateway/validation/pricing.js';
+import { describePrice } from '../../../gateway/validation/pricing.js';
 import {
 	messageHints,
 	readMessage,
@@ -225,7 +225,7 @@ describe('64 kB of text', () => {
 			(text) => readProbe(response(404, text, parseJson(text))),
 		],
 		['a model of the listing', (text) => readModel({ model: text, note: text, modes: [text] })],
-		['a price', (text) => priceInWords({ unit: text, mode: 'price', value: 1 })],
+		['a price', (text) => describePrice({ unit: text, mode: 'price', value: 1 })],
 		['a model of a message', (text) => messageHints({ model: text, thinking: 'adaptive' })],
 		[
 			'a refused message',
@@ -411,7 +411,7 @@ describe('64 kB of entries', () => {
 					parameters: { size: 'x' },
 				};
 				const violations = checkRequest(record!, request);
-				return [violations.map(inWords), withPublishedTypes(record!, request.parameters)];
+				return [violations.map(describeViolation), withPublishedTypes(record!, request.parameters)];
 			},
 		],
 		[

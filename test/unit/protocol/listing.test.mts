@@ -1,5 +1,5 @@
 import { readModel, readModelList, suits } from '../../../gateway/protocol/models.js';
-import { priceInWords } from '../../../gateway/validation/pricing.js';
+import { describePrice } from '../../../gateway/validation/pricing.js';
 
 const record = {
 	model: 'painter',
@@ -116,5 +116,5 @@ test.each([
 	[{ unit: 'image', value: 3 }, undefined],
 	[undefined, undefined],
 ])('%j costs %j', (billing, words) => {
-	expect(priceInWords(billing)).toBe(words);
+	expect(describePrice(billing)).toBe(words);
 });
