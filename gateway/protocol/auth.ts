@@ -10,7 +10,9 @@ export interface KeySettings {
 	versionHeaderValue?: string;
 }
 
-/** Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`. */
+/**
+ * Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`.
+ */
 const PLACEHOLDERS = [
 	/[<>]|^\$?[{[].*[}\]]$|^[$%][a-z_]+%?$/i,
 	/^(sk[-_])?((your|my|the|insert|paste)[-_ ]?){0,2}(api|secret)?[-_ ]?key([-_ ](goes[-_ ])?here)?$/i,

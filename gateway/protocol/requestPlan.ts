@@ -4,7 +4,9 @@ import { GatewayError, type Problem } from '../util/gatewayError';
 /** The purpose of a request, which the error texts depend on. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
 
-/** The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints"). */
+/**
+ * The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints").
+ */
 export type TaskType = 'generation' | 'edit';
 
 /** The three ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */

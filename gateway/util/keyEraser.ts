@@ -6,7 +6,9 @@ export const SHORTEST_KEY = 8;
 /** The replacement of the key. */
 const ERASED = '***';
 
-/** An escape of JSON (`\/`, `\u002d`), of an address (`%2D`) or of a web page (`&#45;`, `&amp;`). */
+/**
+ * An escape of JSON (`\/`, `\u002d`), of an address (`%2D`) or of a web page (`&#45;`, `&amp;`).
+ */
 const ESCAPE =
 	/\\{1,7}(?:u00|x)[0-9a-f]{2}|\\{1,7}["\\/]|%(?:25){0,3}[0-9a-f]{2}|&#(?:x[0-9a-f]{2}|[0-9]{2,3});|&(?:amp|lt|gt|quot);/gi;
 

@@ -137,8 +137,8 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 }
 
 /**
- * The outputs of the node by its parameters. Its source code becomes an expression, evaluated by the
- * editor and the engine, so it can't use anything from outside.
+ * The outputs of the node by its parameters. Its source code becomes an expression, evaluated by
+ * the editor and the engine, so it can't use anything from outside.
  */
 function outputsFor(parameters: { role?: string; options?: { onTimeout?: string } }) {
 	const { role = 'wait' } = parameters;

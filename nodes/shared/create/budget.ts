@@ -8,12 +8,13 @@ import type { Estimate } from '../models/modelChecks';
 const KEY = 'mediaGatewayBudget';
 
 /**
- * The option Budget: the maximum estimated cost of a node in one execution, by the published prices.
+ * The option Budget: the maximum estimated cost of a node in one execution, by the published
+ * prices.
  *
- * The sum is stored in the node's context, which all tries of Retry On Fail, all rounds of a loop and
- * all calls of a tool in an execution share. Costs are added before anything is sent, so that
- * concurrent calls see each other; unspent amounts are subtracted at the end. n8n's Retry of a failed
- * execution is a new execution and starts at 0.
+ * The sum is stored in the node's context, which all tries of Retry On Fail, all rounds of a loop
+ * and all calls of a tool in an execution share. Costs are added before anything is sent, so that
+ * concurrent calls see each other; unspent amounts are subtracted at the end. n8n's Retry of a
+ * failed execution is a new execution and starts at 0.
  */
 export class Budget {
 	/** By item, the estimated cost: of the request, and then of the images that came. */

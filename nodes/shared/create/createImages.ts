@@ -135,7 +135,10 @@ export async function createImages(
 	}
 }
 
-/** Reads and checks an item; nothing that is paid for is sent. @returns what to do once all are checked */
+/**
+ * Reads and checks an item; nothing that is paid for is sent. @returns what to do once all are
+ * checked
+ */
 async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	const { run, creation, budget, checker, paidRequests } = batch;
 	const { itemIndex, options } = item;
@@ -178,7 +181,8 @@ async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 			return [dryRunItem(plan, url, { ...checked, violations }, target)];
 		};
 	}
-	// The identity of a payment depends neither on the mode nor on types that the model list corrects.
+	// The identity of a payment depends neither on the mode nor on types that the model list
+	// corrects.
 	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
 	const unpriced = paidRequests.has(itemIndex)
 		? undefined
@@ -191,7 +195,9 @@ async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	return async () => await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
 }
 
-/** The output item of a dry run: the exact request without the key, its checks and estimated cost. */
+/**
+ * The output item of a dry run: the exact request without the key, its checks and estimated cost.
+ */
 function dryRunItem(
 	{ method, headers, body, form }: RequestPlan,
 	url: string,
@@ -239,8 +245,8 @@ async function createItem(batch: Batch, item: PreparedItem): Promise<INodeExecut
 }
 
 /**
- * The facts recorded with a payment, because this try's request may differ. A price that was unknown
- * at the payment is taken from this try.
+ * The facts recorded with a payment, because this try's request may differ. A price that was
+ * unknown at the payment is taken from this try.
  */
 function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): PreparedItem['facts'] {
 	if (recorded === undefined) return now;
@@ -250,8 +256,8 @@ function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): Prepa
 }
 
 /**
- * Pays for an item, unless an earlier try has, and adds its cost to the tally; also where the outcome
- * is unknown, because it may have been charged.
+ * Pays for an item, unless an earlier try has, and adds its cost to the tally; also where the
+ * outcome is unknown, because it may have been charged.
  */
 async function payForItem(
 	{ run, taskType, checker, paidRequests, knownFacts, itemOfTask }: Batch,
@@ -367,8 +373,8 @@ async function collectImages(
 }
 
 /**
- * What was paid for, with the images under their current addresses: one that an earlier try recorded
- * may have expired, so its task is polled for new ones.
+ * What was paid for, with the images under their current addresses: one that an earlier try
+ * recorded may have expired, so its task is polled for new ones.
  */
 async function recheckImages(
 	{ run, waitForTask }: Batch,
@@ -387,7 +393,8 @@ async function recheckImages(
 /**
  * Waits for the task that was paid for.
  *
- * @returns the task with its images; undefined if the execution is to be suspended until it finishes
+ * @returns the task with its images; undefined if the execution is to be suspended until it
+ *   finishes
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(

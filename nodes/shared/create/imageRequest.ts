@@ -107,9 +107,9 @@ const LONGEST_NAME = 200;
 const MOST_ROWS = 200;
 
 /**
- * The option "Parameters by Name": rows of a name and a value. Text that looks like a number, true or
- * false becomes one (`readTypedValue`); other values of expressions are sent unchanged. Rows without a
- * value are left out, like empty fields of the model's form.
+ * The option "Parameters by Name": rows of a name and a value. Text that looks like a number, true
+ * or false becomes one (`readTypedValue`); other values of expressions are sent unchanged. Rows
+ * without a value are left out, like empty fields of the model's form.
  *
  * @throws NodeOperationError that names the row: its name is missing, used twice, or not valid
  */

@@ -2,9 +2,9 @@ import type { INodeProperties } from 'n8n-workflow';
 import { messageModelHint } from './builderHints';
 
 /**
- * The model of the message endpoint: free text, because no listing has it (docs/protocol.md, "Model list": images
- * and videos). Names that worked before are not offered: a gateway may have closed them, and another
- * account may not have them.
+ * The model of the message endpoint: free text, because no listing has it (docs/protocol.md, "Model
+ * list": images and videos). Names that worked before are not offered: a gateway may have closed
+ * them, and another account may not have them.
  */
 export const messageModelField: INodeProperties = {
 	displayName: 'Model',

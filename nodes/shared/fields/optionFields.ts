@@ -3,8 +3,8 @@ import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { NOT_IN_TOOLS } from './imageFields';
 
 /**
- * An option that is a field of an image request. It is declared here alone: what the form shows, what
- * is read, sent and checked against the model's limits, and docs/options.md follow.
+ * An option that is a field of an image request. It is declared here alone: what the form shows,
+ * what is read, sent and checked against the model's limits, and docs/options.md follow.
  */
 export interface RequestOption extends INodeProperties {
 	/** The field's name in the request. */

@@ -18,8 +18,8 @@ export interface ImageFacts extends RequestFacts, Partial<TaskRef> {
 }
 
 /**
- * The cost of one image of a request. The costs of all images add up to that of the request, so they
- * may differ by a millionth.
+ * The cost of one image of a request. The costs of all images add up to that of the request, so
+ * they may differ by a millionth.
  *
  * @param index the position of the image among `count`
  */
@@ -62,8 +62,8 @@ export function readTarget(item: ItemParameters): ImageTarget {
 }
 
 /**
- * Fields of an input item that aren't copied: `error`, which n8n takes for a failed item, and fields that
- * would seem to be about this node's request.
+ * Fields of an input item that aren't copied: `error`, which n8n takes for a failed item, and
+ * fields that would seem to be about this node's request.
  */
 const NOT_COPIED = ['error', 'parameters', 'estimatedCost', 'pricePerImage', 'taskId', 'taskType'];
 
@@ -113,8 +113,8 @@ function readFileNaming(item: ItemParameters): FileNaming | undefined {
 }
 
 /**
- * Creates an item for each image, in the gateway's order. If On Error is set to continue, an image that
- * can't be downloaded becomes a failed item, and the others are kept.
+ * Creates an item for each image, in the gateway's order. If On Error is set to continue, an image
+ * that can't be downloaded becomes a failed item, and the others are kept.
  */
 export async function imageItems(
 	run: Run,
@@ -166,8 +166,9 @@ export function shownImage({ url }: ImageResult): { url?: string; note?: string 
 }
 
 /**
- * Creates the download of an item's images. There is none with 'Download' off, or for an agent, to which
- * n8n passes no binary data. An inline image is always stored: it was paid for, and has no address.
+ * Creates the download of an item's images. There is none with 'Download' off, or for an agent, to
+ * which n8n passes no binary data. An inline image is always stored: it was paid for, and has no
+ * address.
  */
 function fileGetter(
 	run: Run,
@@ -184,7 +185,10 @@ function fileGetter(
 	};
 }
 
-/** All images of an item as its binary data: the first in the chosen field, the others with a number. */
+/**
+ * All images of an item as its binary data: the first in the chosen field, the others with a
+ * number.
+ */
 export async function imageBinaries(
 	run: Run,
 	images: ImageResult[],

@@ -75,7 +75,9 @@ export function imagesFromFields(
 const isImage = (file: unknown): boolean =>
 	isJsonObject(file) && nonEmptyString(file.mimeType)?.startsWith('image/') === true;
 
-/** The binary field of the item's only image. Users don't know its name if n8n made it from a label. */
+/**
+ * The binary field of the item's only image. Users don't know its name if n8n made it from a label.
+ */
 function onlyImage({ input }: ItemParameters): string | undefined {
 	const files = Object.entries(input?.binary ?? {});
 	const [only, ...others] = files.filter(([, file]: [string, unknown]) => isImage(file));
@@ -93,7 +95,8 @@ export const labelOf = (file: FileRef, parameter: string): string =>
 	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
 
 /**
- * The binary data of a file in a parameter. n8n's own nodes also accept binary data from an expression.
+ * The binary data of a file in a parameter. n8n's own nodes also accept binary data from an
+ * expression.
  *
  * @throws NodeOperationError if there is no such file
  */
@@ -115,8 +118,9 @@ export function binaryFrom(item: ItemParameters, value: FileRef): unknown {
 
 /**
  * Opens a binary file as a part of a form. Its MIME type is detected, because gateways reject
- * `application/octet-stream`, which n8n often has. Its bytes are streamed from n8n's binary data store.
- * Its name and type come from other nodes: characters that could begin another header are removed.
+ * `application/octet-stream`, which n8n often has. Its bytes are streamed from n8n's binary data
+ * store. Its name and type come from other nodes: characters that could begin another header are
+ * removed.
  *
  * @throws NodeOperationError if it is empty, or isn't an image although it must be one
  */

@@ -27,11 +27,11 @@ const cache = new TtlCache<HttpResponse>(() => performance.now());
 
 /**
  * The response to a request for the model list, cached for as long as it allows (docs/protocol.md,
- * "Model list"), so that all items, and all nodes of this process, send one request. The cache is by
- * address, format and account, because each account has its own rate limit.
+ * "Model list"), so that all items, and all nodes of this process, send one request. The cache is
+ * by address, format and account, because each account has its own rate limit.
  *
- * @param asker the run that sends the request, or a new object. A request in progress isn't shared with
- *   other runs, which may have longer timeouts
+ * @param asker the run that sends the request, or a new object. A request in progress isn't shared
+ *   with other runs, which may have longer timeouts
  * @returns the cached response, which must not be changed
  * @throws GatewayError if there is no good response; it isn't cached
  */
@@ -65,7 +65,8 @@ const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
 /** Requests the model list, or one model, with retries. @throws GatewayError */
 export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
-	// JSONC counts as a good response if it was requested. Otherwise an incomplete document is retried.
+	// JSONC counts as a good response if it was requested. Otherwise an incomplete document is
+	// retried.
 	const sendOnce: SendOnce = async (...request) => {
 		const outcome = await run.sendOnce(...request);
 		const isText = wantsText(plan) && outcome.kind === 'response' && isCommented(outcome.text);
@@ -75,8 +76,8 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
 }
 
 /**
- * Requests the models for a run that also works without them: one attempt with a short timeout, past the
- * rate limiter, because a 429 of the public list says nothing about the other requests.
+ * Requests the models for a run that also works without them: one attempt with a short timeout,
+ * past the rate limiter, because a 429 of the public list says nothing about the other requests.
  *
  * @throws GatewayError
  */

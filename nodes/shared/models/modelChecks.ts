@@ -43,15 +43,17 @@ export interface Checked<R extends ImageRequest> extends Estimate {
 /** The result of looking up a model name in the model list. */
 interface Listed {
 	record?: ModelRecord;
-	/** The name of a model that only generates videos, also if the given name is spelled differently. */
+	/**
+	 * The name of a model that only generates videos, also if the given name is spelled differently.
+	 */
 	video?: string;
 	/** A question with similar names, if the model isn't listed; may be empty. */
 	suggestion: string;
 }
 
 /**
- * Checks requests against the model list, which is requested once in a run. If there is no list, or the
- * model isn't in it, the request is sent unchecked, with a hint.
+ * Checks requests against the model list, which is requested once in a run. If there is no list, or
+ * the model isn't in it, the request is sent unchecked, with a hint.
  */
 export class Checker {
 	private listing?: Promise<ModelRecord[] | undefined>;

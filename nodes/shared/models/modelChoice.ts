@@ -52,8 +52,8 @@ const ONLY = new Map([
 ]);
 
 /**
- * A model in the list, with notes after its name. The rarest note comes first, because the editor cuts
- * off long names. The mode that all models of the list have isn't mentioned.
+ * A model in the list, with notes after its name. The rarest note comes first, because the editor
+ * cuts off long names. The mode that all models of the list have isn't mentioned.
  */
 function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItems {
 	const { model, billing, modes = [], generationModes = [] } = record;
@@ -68,13 +68,14 @@ function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItem
 const BY_NAME = "use 'Parameters by Name' in the options.";
 
 /**
- * The form of the selected model: one field for each of its parameters (docs/protocol.md, "Model list").
+ * The form of the selected model: one field for each of its parameters (docs/protocol.md, "Model
+ * list").
  *
- * The editor replaces the node's form by the returned one, and deletes the values of missing fields. So
- * the form stays unchanged if the model isn't in the list (disabled for an hour, or in an example for
- * another gateway), or there is no list: opening a node must not change it, because n8n executes a
- * changed node again, which is charged. If the user selects another model, the editor first clears the
- * form.
+ * The editor replaces the node's form by the returned one, and deletes the values of missing
+ * fields. So the form stays unchanged if the model isn't in the list (disabled for an hour, or in
+ * an example for another gateway), or there is no list: opening a node must not change it, because
+ * n8n executes a changed node again, which is charged. If the user selects another model, the
+ * editor first clears the form.
  */
 export async function getModelParameters(
 	this: ILoadOptionsFunctions,

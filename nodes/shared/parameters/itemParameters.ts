@@ -9,8 +9,8 @@ import {
 import { quote } from '../../../gateway/util/text';
 
 /**
- * By name, the label, the default and the range of each numeric parameter and option, in seconds and
- * MB. A number outside of the range is set to its nearest end.
+ * By name, the label, the default and the range of each numeric parameter and option, in seconds
+ * and MB. A number outside of the range is set to its nearest end.
  */
 const RANGES = {
 	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
@@ -44,8 +44,8 @@ const refused = (value: unknown): string =>
 	`It is ${String(value).slice(0, 40)}. Nothing was sent.`;
 
 /**
- * Reads values of one item by name: its parameters, or those of a collection such as its options. An
- * expression may return anything, so each method says what it accepts. All of them throw a
+ * Reads values of one item by name: its parameters, or those of a collection such as its options.
+ * An expression may return anything, so each method says what it accepts. All of them throw a
  * NodeOperationError with the parameter's label and the item's index.
  */
 export class ValueReader {
@@ -170,8 +170,8 @@ const parameterReaders = new WeakMap<IExecuteFunctions, Map<string, ReadParamete
 /**
  * Reads the parameters of one input item, and its options.
  *
- * Evaluating every parameter for every item takes n8n longer than all other work on the item, so only
- * parameters that depend on the item are evaluated again.
+ * Evaluating every parameter for every item takes n8n longer than all other work on the item, so
+ * only parameters that depend on the item are evaluated again.
  */
 export class ItemParameters extends ValueReader {
 	private collection?: ValueReader;
@@ -202,8 +202,8 @@ export class ItemParameters extends ValueReader {
 	}
 
 	/**
-	 * @param fallback used if the parameter isn't set, but not if an expression returns null; always the
-	 *   same for one parameter
+	 * @param fallback used if the parameter isn't set, but not if an expression returns null; always
+	 *   the same for one parameter
 	 * @returns the same object for all items if the parameter has no expression: don't change it
 	 */
 	override value(name: string, fallback: unknown = null): unknown {
@@ -214,7 +214,9 @@ export class ItemParameters extends ValueReader {
 		return read(this);
 	}
 
-	/** The file in a field of the input item. @throws NodeOperationError that names the item's fields */
+	/**
+	 * The file in a field of the input item. @throws NodeOperationError that names the item's fields
+	 */
 	file(field: string): IBinaryData {
 		try {
 			return this.context.helpers.assertBinaryData(this.itemIndex, field);

@@ -28,8 +28,8 @@ export function readLimits({ options }: ItemParameters): RunLimits {
  * The option "Budget": the maximum cost of an execution, in the gateway's currency.
  *
  * @returns 0 for no limit, which is the default
- * @throws NodeOperationError if it is negative or not a number, for example an expression that returns
- *   nothing: sending without the limit could be expensive
+ * @throws NodeOperationError if it is negative or not a number, for example an expression that
+ *   returns nothing: sending without the limit could be expensive
  */
 export function readBudget(options: ValueReader): number {
 	const budget = options.value('budget', 0);

@@ -9,7 +9,9 @@ import { isEmpty, isOff, type ItemParameters, type ValueReader } from './itemPar
  * there.
  */
 
-/** By name, fields that a parameter must not set: how the error names each, and what to do instead. */
+/**
+ * By name, fields that a parameter must not set: how the error names each, and what to do instead.
+ */
 export type Refusals = Record<string, { named: string; advice: string }>;
 
 /** A streamed response can't be read, but is charged. */
@@ -37,15 +39,18 @@ export function refusedField(
 	);
 }
 
-/** @throws NodeOperationError for the first field that a parameter must not set. @param source its label */
+/**
+ * @throws NodeOperationError for the first field that a parameter must not set. @param source its
+ *   label
+ */
 export function refuseFields(...check: Parameters<typeof refusedField>): void {
 	const error = refusedField(...check);
 	if (error !== undefined) throw error;
 }
 
 /**
- * Refuses a setting that has different values in two places, because neither is clearly the one that
- * the user means.
+ * Refuses a setting that has different values in two places, because neither is clearly the one
+ * that the user means.
  *
  * @param what name of the setting in the message
  * @param places by place, its value; empty where it isn't set
@@ -70,7 +75,10 @@ export function refuseSecond(
 
 const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 40);
 
-/** The option "Extra Fields". @throws NodeOperationError if it is no JSON object, or asks for a stream */
+/**
+ * The option "Extra Fields". @throws NodeOperationError if it is no JSON object, or asks for a
+ * stream
+ */
 export function readExtraFields({ options }: ItemParameters): JsonObject {
 	const fields = options.json('extraFields', 'Extra Fields');
 	refuseFields(options, 'Extra Fields', fields, NO_STREAM);

@@ -24,8 +24,8 @@ import {
 } from './payment';
 
 /**
- * Parameters and options for how a result is checked, waited for and output. All others are part of the
- * request, including any that is missing here.
+ * Parameters and options for how a result is checked, waited for and output. All others are part of
+ * the request, including any that is missing here.
  */
 // prettier-ignore
 export const NOT_OF_THE_REQUEST = new Set([
@@ -49,16 +49,16 @@ const inUse = new WeakSet<Payment>();
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
  * execution. The result of an earlier payment is used again by
  *
- * 1. the item that sends the same request;
- * 2. the item of the same run (execution, run index), whatever it sends now;
- * 3. the item that creates its request from the same parameters, input and files: its prompt may
- *    contain the time of day or a random seed;
- * 4. another item that sends the same request, if the payment's own item now sends another one.
+ * 1. the item that sends the same request; 2. the item of the same run (execution, run index),
+ * whatever it sends now; 3. the item that creates its request from the same parameters, input and
+ * files: its prompt may contain the time of day or a random seed; 4. another item that sends the
+ * same request, if the payment's own item now sends another one.
  *
- * The same request means the same account (the credential's ID and address) and the same content, apart
- * from how the result is waited for. In the same execution, a failed task or an unknown outcome isn't
- * paid for again; in another one a person has looked, and the request is sent again. The payment of a
- * tool call that succeeded is removed: the next call is meant to create another image.
+ * The same request means the same account (the credential's ID and address) and the same content,
+ * apart from how the result is waited for. In the same execution, a failed task or an unknown
+ * outcome isn't paid for again; in another one a person has looked, and the request is sent again.
+ * The payment of a tool call that succeeded is removed: the next call is meant to create another
+ * image.
  */
 export class PaidRequests implements PaymentRecord {
 	private readonly isTool: boolean;
@@ -67,7 +67,9 @@ export class PaidRequests implements PaymentRecord {
 
 	private readonly payments: Payment[];
 
-	/** Payments of earlier tries of this run, by item; none for a tool, all of whose calls are item 0. */
+	/**
+	 * Payments of earlier tries of this run, by item; none for a tool, all of whose calls are item 0.
+	 */
 	private readonly ofEarlierTries: Map<number, Payment>;
 
 	private readonly parameters: string;
@@ -102,7 +104,8 @@ export class PaidRequests implements PaymentRecord {
 	/**
 	 * Adds the request that an item will send. Must be called for all items before one is paid for.
 	 *
-	 * @param plan the synchronous request before the model list has changed it, as the list may change
+	 * @param plan the synchronous request before the model list has changed it, as the list may
+	 *   change
 	 * @param account a digest of the paying account
 	 * @param inBody files that are in the body of the plan
 	 */
@@ -208,8 +211,8 @@ export class PaidRequests implements PaymentRecord {
 	}
 
 	/**
-	 * The node returns its items. Their payments are removed, unless the item of a tool call failed or the
-	 * engine may run the node again.
+	 * The node returns its items. Their payments are removed, unless the item of a tool call failed
+	 * or the engine may run the node again.
 	 *
 	 * @param failed indexes of the input items that failed
 	 */

@@ -22,13 +22,16 @@ export interface Paid {
 	/** Unix seconds. */
 	created?: number;
 	/**
-	 * The output items, in place of images from inside the response: those of a whole batch would fill the
-	 * memory.
+	 * The output items, in place of images from inside the response: those of a whole batch would
+	 * fill the memory.
 	 */
 	items?: INodeExecutionData[];
 	/** The response to a message. */
 	message?: JsonObject;
-	/** The facts of the request; in a later try, an expression may create another one from the same item. */
+	/**
+	 * The facts of the request; in a later try, an expression may create another one from the same
+	 * item.
+	 */
 	facts?: RequestFacts;
 	/** The problem of a request that may or may not have been accepted. */
 	unknown?: Problem;
@@ -46,8 +49,8 @@ export interface PaidRequest {
 	/** A digest of the request. */
 	fingerprint: string;
 	/**
-	 * A digest of what the request is created from (parameters, input, files): it stays the same if an
-	 * expression returns another prompt or seed.
+	 * A digest of what the request is created from (parameters, input, files): it stays the same if
+	 * an expression returns another prompt or seed.
 	 */
 	source: string;
 }
@@ -63,8 +66,8 @@ export interface Payment extends PaidRequest {
 const KEY = 'mediaGatewayPaid';
 
 /**
- * The payments in the node's context, which n8n stores with the execution. Simultaneous calls of a tool
- * share one context, and so this list.
+ * The payments in the node's context, which n8n stores with the execution. Simultaneous calls of a
+ * tool share one context, and so this list.
  *
  * @param isKept whether a payment can still be used; the others are removed
  */

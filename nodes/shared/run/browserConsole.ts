@@ -9,8 +9,8 @@ const MOST_VALUES = 10;
 const LONGEST_VALUE = 255;
 
 /**
- * Stores lines as custom data of the execution, which n8n shows as highlighted data. It is all that n8n
- * stores of a stopped node.
+ * Stores lines as custom data of the execution, which n8n shows as highlighted data. It is all that
+ * n8n stores of a stopped node.
  */
 function storeAsCustomData(context: IExecuteFunctions, lines: string[]): void {
 	const values = [''];
@@ -25,8 +25,8 @@ function storeAsCustomData(context: IExecuteFunctions, lines: string[]): void {
 }
 
 /**
- * The console of the browser in which a person has started the node: the only place for messages while
- * the node runs, and after a Stop. It isn't open if something else has started the workflow.
+ * The console of the browser in which a person has started the node: the only place for messages
+ * while the node runs, and after a Stop. It isn't open if something else has started the workflow.
  *
  * @param isTool whether an AI agent has called the node
  */
@@ -39,8 +39,8 @@ export function browserConsoleOf(context: IExecuteFunctions, isTool: boolean) {
 }
 
 /**
- * Reports the tasks and payments of a stopped run: in the browser's console, in n8n's log, and in the
- * execution.
+ * Reports the tasks and payments of a stopped run: in the browser's console, in n8n's log, and in
+ * the execution.
  */
 export function reportStopped(
 	context: IExecuteFunctions,

@@ -36,9 +36,9 @@ export interface PaymentRecord extends Unreturned {
 	/**
 	 * An earlier try's payment for an item that fails before this try has sent its request.
 	 *
-	 * @returns the error, which also names what was paid for, and the facts recorded with the payment,
-	 *   which may differ from this try's request; `items` are recorded output items, to be returned in
-	 *   place of the error if no address or task ID leads to them
+	 * @returns the error, which also names what was paid for, and the facts recorded with the
+	 *   payment, which may differ from this try's request; `items` are recorded output items, to be
+	 *   returned in place of the error if no address or task ID leads to them
 	 */
 	recover?(
 		error: unknown,
@@ -63,13 +63,13 @@ interface Failure {
 }
 
 /**
- * Runs the items of a node. All items are prepared before the first one is started, so that a mistake
- * in item 57 is found before item 0 is paid for. Then all run at once; the rate limiter decides how many
- * requests are in progress. The output has the order of the input.
+ * Runs the items of a node. All items are prepared before the first one is started, so that a
+ * mistake in item 57 is found before item 0 is paid for. Then all run at once; the rate limiter
+ * decides how many requests are in progress. The output has the order of the input.
  *
  * If On Error is set to continue, a failed item is an item of the output. Otherwise nothing new is
- * started after the first failure, requests in progress may finish (they are paid for), and the error
- * lists everything that was paid for and can still be retrieved.
+ * started after the first failure, requests in progress may finish (they are paid for), and the
+ * error lists everything that was paid for and can still be retrieved.
  *
  * @returns the output items of each input item
  * @throws NodeApiError or NodeOperationError with the index of the first item that failed
@@ -156,8 +156,8 @@ export async function runItems(
 const MOST_LINES = 100;
 
 /**
- * Several failures as one error, with a line for each item. If the items were already running and all
- * failed with the same message, it is the error of the first one: they have a single cause.
+ * Several failures as one error, with a line for each item. If the items were already running and
+ * all failed with the same message, it is the error of the first one: they have a single cause.
  */
 function summary(failures: Failure[], prepared: boolean): Failure {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
@@ -182,9 +182,10 @@ function summary(failures: Failure[], prepared: boolean): Failure {
 }
 
 /**
- * Runs a node's `execute`. An error outside of the items (an invalid credential, an option of the whole
- * run) becomes a failed item for each input item if On Error is set to continue: if it were thrown, the
- * engine would pass on the input as a success. What earlier tries of Retry On Fail paid for is kept.
+ * Runs a node's `execute`. An error outside of the items (an invalid credential, an option of the
+ * whole run) becomes a failed item for each input item if On Error is set to continue: if it were
+ * thrown, the engine would pass on the input as a success. What earlier tries of Retry On Fail paid
+ * for is kept.
  *
  * @param openPayments opens the payment record of a node that pays, after such an error
  * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it

@@ -12,7 +12,9 @@ import {
 /** The longest response in an error, in characters: enough for an ID, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
 
-/** The text of an error. The engine takes an error with the word "canceled" for a Stop by the user. */
+/**
+ * The text of an error. The engine takes an error with the word "canceled" for a Stop by the user.
+ */
 const shown = (text: string): string => withoutDataUrls(text).replaceAll('canceled', 'Canceled');
 
 /** The problem behind any error; n8n's own errors keep their texts. */
@@ -43,13 +45,15 @@ export type RequestFacts = {
 	parameters?: IDataObject;
 	/** The estimated cost of all requested images, in the gateway's currency. */
 	estimatedCost?: number;
-	/** The price of an image, if the model has one: the cost then follows from the returned images. */
+	/**
+	 * The price of an image, if the model has one: the cost then follows from the returned images.
+	 */
 	pricePerImage?: number;
 };
 
 /**
- * The output item of a failed input item, if On Error is set to continue. The engine takes it for an
- * error only if its JSON has no keys other than `error`, `message` and `details`.
+ * The output item of a failed input item, if On Error is set to continue. The engine takes it for
+ * an error only if its JSON has no keys other than `error`, `message` and `details`.
  */
 export function failedItem(
 	node: INode,
@@ -79,8 +83,8 @@ export const failedItems = (output: INodeExecutionData[][]): Set<number> =>
 	new Set(output.flatMap((items, itemIndex) => (items.some(isFailed) ? [itemIndex] : [])));
 
 /**
- * The key of an error's details. n8n 1.x recognizes failed items by `error` and `message` only: with
- * `details` the item would leave by the first output, as a success.
+ * The key of an error's details. n8n 1.x recognizes failed items by `error` and `message` only:
+ * with `details` the item would leave by the first output, as a success.
  */
 function keyOfDetails({ onError }: INode): 'details' | 'message' {
 	const isOld = WAIT_FOR_SUB_EXECUTION === undefined;
@@ -96,8 +100,8 @@ export interface Unreturned {
 }
 
 /**
- * The error that ends the node. An error that was already made for the user stays as it is, apart from
- * the word that the engine takes for a Stop.
+ * The error that ends the node. An error that was already made for the user stays as it is, apart
+ * from the word that the engine takes for a Stop.
  *
  * @param payments what earlier tries paid for
  */
@@ -117,8 +121,8 @@ export function finalError(
 }
 
 /**
- * The error of an item that ends the node. The steps for the user come first. The list of what was paid
- * for comes last, as it may have hundreds of lines.
+ * The error of an item that ends the node. The steps for the user come first. The list of what was
+ * paid for comes last, as it may have hundreds of lines.
  */
 export function nodeError(
 	node: INode,

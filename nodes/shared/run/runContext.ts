@@ -19,14 +19,15 @@ export type Run = Awaited<ReturnType<typeof openRun>>;
 
 /**
  * The rate limits found by the runs of this process, by account: a node that waits starts with the
- * limit that the node that submitted has found. The public model list has a limit of its own, as it is
- * often on another host.
+ * limit that the node that submitted has found. The public model list has a limit of its own, as it
+ * is often on another host.
  */
 const rateStates = new LruMap<string, RateState>(200);
 
 /**
  * Whether an AI agent has called the node. An agent gets addresses of images, because n8n drops its
- * binary data. Newer versions of n8n run a tool as an ordinary node, with another destination of its log.
+ * binary data. Newer versions of n8n run a tool as an ordinary node, with another destination of
+ * its log.
  */
 export function isTool(context: IExecuteFunctions): boolean {
 	return context.isToolExecution?.() === true || context.getNode().rewireOutputLogTo === 'ai_tool';
@@ -55,13 +56,14 @@ const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
 /**
  * The values of the credential, for all items of a run.
  *
- * @throws NodeOperationError if an expression takes the key from the items, which have different ones:
- *   all requests would be sent with the key of the first item
+ * @throws NodeOperationError if an expression takes the key from the items, which have different
+ *   ones: all requests would be sent with the key of the first item
  */
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
 	const items = context.getInputData();
-	// Reading a credential is slow, so it is read for each item only if an expression may use the item.
+	// Reading a credential is slow, so it is read for each item only if an expression may use the
+	// item.
 	if (items.length < 2 || !mayComeFrom(items[0]?.json ?? {}, first)) return first;
 	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
 		const other = await context.getCredentials(CREDENTIAL, itemIndex);
@@ -131,7 +133,9 @@ export async function openRun(context: IExecuteFunctions, limits: RunLimits, nee
 	const sendOnce = createSendOnce(transport);
 	return {
 		node: context.getNode(),
-		/** Whether On Error is set to continue: a failed item is then an output item, and not the end. */
+		/**
+		 * Whether On Error is set to continue: a failed item is then an output item, and not the end.
+		 */
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
 		address,
@@ -145,7 +149,9 @@ export async function openRun(context: IExecuteFunctions, limits: RunLimits, nee
 		isStopped: () => signal?.aborted === true,
 		/** Sends a request once, past the rate limiter that the client uses. */
 		sendOnce,
-		/** Creates the same with other requests to end on a Stop, or another way to read the response. */
+		/**
+		 * Creates the same with other requests to end on a Stop, or another way to read the response.
+		 */
 		createSendOnce: (own: TransportOverrides) => createSendOnce({ ...transport, ...own }),
 		client: createClient({
 			sendOnce,
@@ -183,8 +189,8 @@ const MOST_HINTS = 10;
 const LONGEST_HINT = 1000;
 
 /**
- * Shows hints at the node's output. n8n renders them as HTML, so markup in them is escaped: a hint may
- * contain a model name from an item.
+ * Shows hints at the node's output. n8n renders them as HTML, so markup in them is escaped: a hint
+ * may contain a model name from an item.
  *
  * @param type their color in the editor
  */

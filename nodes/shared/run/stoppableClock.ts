@@ -1,7 +1,10 @@
 import { sleep } from 'n8n-workflow';
 import type { Clock } from '../../../gateway/util/clock';
 
-/** The longest timer of Node.js: a longer one fires at once. Callers check the time after each sleep. */
+/**
+ * The longest timer of Node.js: a longer one fires at once. Callers check the time after each
+ * sleep.
+ */
 const LONGEST_SLEEP_MS = 2 ** 31 - 1;
 
 /** The real clock. Closing it ends all its sleeps at once. */

@@ -20,8 +20,8 @@ export interface RunEnd {
 }
 
 /**
- * The same items with unique file names. They are assigned by position, not in the order in which images
- * arrived, so that the same run gives the same names.
+ * The same items with unique file names. They are assigned by position, not in the order in which
+ * images arrived, so that the same run gives the same names.
  *
  * @param items the output items of each input item
  */
@@ -51,9 +51,9 @@ function bytesInside(items: INodeExecutionData[][]): number {
 }
 
 /**
- * Finishes a run: file names become unique, and the user gets a hint with what the run did and cost. It
- * is a line in n8n's log where n8n shows no hints: for an agent's tool, in a sub-execution, and in old
- * versions.
+ * Finishes a run: file names become unique, and the user gets a hint with what the run did and
+ * cost. It is a line in n8n's log where n8n shows no hints: for an agent's tool, in a
+ * sub-execution, and in old versions.
  *
  * @param subExecutionOf the name of the user's node, if this is a sub-execution
  */
@@ -90,8 +90,9 @@ export function finishRun(
 }
 
 /**
- * The same items with `summary` on the last item that hasn't failed, or else on the last open one. If
- * there is neither, it is in the `details` of the last failed item, which can have no other fields.
+ * The same items with `summary` on the last item that hasn't failed, or else on the last open one.
+ * If there is neither, it is in the `details` of the last failed item, which can have no other
+ * fields.
  */
 function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	const { items, open } = result;

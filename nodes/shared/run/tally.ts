@@ -9,8 +9,8 @@ export interface Tally {
 	images: number;
 	tasks: number;
 	/**
-	 * The estimated cost of all requests that were accepted or whose outcome is unknown, in the gateway's
-	 * currency; undefined if no price is known.
+	 * The estimated cost of all requests that were accepted or whose outcome is unknown, in the
+	 * gateway's currency; undefined if no price is known.
 	 */
 	estimatedCost?: number;
 	/** Requests that were retried after a rate limit. */

@@ -17,7 +17,10 @@ import * as n8n from 'n8n-workflow';
 /** Whether an execution can wait for a sub-execution and get its result: since n8n 2. */
 export const canWaitForSubExecution = (): boolean => n8n.WAIT_FOR_SUB_EXECUTION !== undefined;
 
-/** Whether an execution that is resumed can get more than the first output; known by a later feature. */
+/**
+ * Whether an execution that is resumed can get more than the first output; known by a later
+ * feature.
+ */
 export const canForwardAllOutputs = (): boolean => n8n.isTerminalExecutionStatus !== undefined;
 
 /** A node of a sub-workflow, whose place in the editor follows from the order of the nodes. */
@@ -37,8 +40,8 @@ export const subNode = (name: string, type: string, more: Partial<SubNode> = {})
 export const START = 'Start';
 
 /**
- * Creates a sub-workflow, which begins with the first of its nodes. Its result is the output of the node that
- * ran last.
+ * Creates a sub-workflow, which begins with the first of its nodes. Its result is the output of the
+ * node that ran last.
  *
  * @param wires the nodes behind each output of a node, by its name
  */
@@ -104,17 +107,18 @@ export async function startSubWorkflow(
 }
 
 /**
- * Prepares the node that waits for a suspended sub-execution: when that has ended, n8n puts its result in
- * place of the node's input, and passes it on without running the node again.
+ * Prepares the node that waits for a suspended sub-execution: when that has ended, n8n puts its
+ * result in place of the node's input, and passes it on without running the node again.
  *
- * @param allOutputs whether each output of the result goes to the node's own; else only the first does
+ * @param allOutputs whether each output of the result goes to the node's own; else only the first
+ *   does
  */
 export function passOnResult(context: IExecuteFunctions, allOutputs: boolean): void {
 	// Without the first, n8n replaces the links of the items that `withoutLink` has made.
 	const forwarding = allOutputs ? { forwardAllOutputs: true } : {};
 	context.setMetadata({ preserveSourceOverwrite: true, ...forwarding });
-	// Without a result (n8n's Retry of an execution that was stopped meanwhile), n8n would pass on the
-	// node's input as if it were the result.
+	// Without a result (n8n's Retry of an execution that was stopped meanwhile), n8n would pass on
+	// the node's input as if it were the result.
 	context.getExecuteData().data = { main: [[]] };
 }
 
@@ -128,8 +132,8 @@ export function withoutLink(item: INodeExecutionData, reason: string): INodeExec
 }
 
 /**
- * The time after which a suspended execution is due. n8n looks for due executions once a minute, so this
- * one is resumed in n8n's next round. By then it is stored, and so are those that wait for it.
+ * The time after which a suspended execution is due. n8n looks for due executions once a minute, so
+ * this one is resumed in n8n's next round. By then it is stored, and so are those that wait for it.
  */
 const SUSPEND_MS = 5000;
 
@@ -138,14 +142,18 @@ export async function suspendUntilNextRound(context: IExecuteFunctions): Promise
 	await context.putExecutionToWait(new Date(Date.now() + SUSPEND_MS));
 }
 
-/** Values that n8n stores with the execution: those of the node that is running, or of all nodes. */
+/**
+ * Values that n8n stores with the execution: those of the node that is running, or of all nodes.
+ */
 export const notesOf = <T extends object>(context: IExecuteFunctions, scope: 'node' | 'flow'): T =>
 	context.getContext(scope) as T;
 
 /** An execution in n8n's database. */
 export interface StoredExecution {
 	isSuspended: boolean;
-	/** The name and text of the error that ended it; undefined if it has succeeded, or hasn't ended. */
+	/**
+	 * The name and text of the error that ended it; undefined if it has succeeded, or hasn't ended.
+	 */
 	error?: string;
 	/** The input of the node that runs next. */
 	nextInput: INodeExecutionData[];

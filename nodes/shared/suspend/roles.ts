@@ -59,12 +59,12 @@ interface SupervisorNotes {
 }
 
 /**
- * A node of the supervisor's chain: the first starts the checks; the next ones, which run when the checks
- * have ended, return their results or restart them.
+ * A node of the supervisor's chain: the first starts the checks; the next ones, which run when the
+ * checks have ended, return their results or restart them.
  *
- * @returns on output 0 the open tasks, which n8n shows while the execution is suspended; on output 1 the
- *   results; on output 2 the failure that ends the run. It must not throw: the engine would send the
- *   input to output 0, and so to the next node.
+ * @returns on output 0 the open tasks, which n8n shows while the execution is suspended; on output
+ *   1 the results; on output 2 the failure that ends the run. It must not throw: the engine would
+ *   send the input to output 0, and so to the next node.
  */
 async function supervise(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	// Notes of the whole sub-execution, because each round has a node of its own.
@@ -97,8 +97,8 @@ async function startChecks(
 }
 
 /**
- * Restarts checks that ended without a result: n8n crashed, or failed to resume them. If a person has
- * stopped them, that is the failure of the run.
+ * Restarts checks that ended without a result: n8n crashed, or failed to resume them. If a person
+ * has stopped them, that is the failure of the run.
  */
 async function restart(
 	context: IExecuteFunctions,
@@ -135,8 +135,8 @@ function lastChecked(checks: engine.StoredExecution | undefined): StoredWaits | 
 /* The checks. */
 
 /**
- * The duration of a check: each open task is polled once, and all responses are awaited. A task whose
- * deadline is between two checks is polled after it, and then counts as still open.
+ * The duration of a check: each open task is polled once, and all responses are awaited. A task
+ * whose deadline is between two checks is polled after it, and then counts as still open.
  */
 const CHECK_MS = 1000;
 /** How long after its deadline a task is still polled if no check had time for it. */
@@ -153,11 +153,12 @@ interface CheckNotes {
 }
 
 /**
- * A round of the checks: the first one suspends the execution; the others, after each resume, poll every
- * open task, and suspend it again.
+ * A round of the checks: the first one suspends the execution; the others, after each resume, poll
+ * every open task, and suspend it again.
  *
- * @returns on output 0 the open tasks; on output 1 the results, once there is no open task; on output 2 a
- *   failure that can't be passed on to the supervisor. An error is a result: only a Stop throws.
+ * @returns on output 0 the open tasks; on output 1 the results, once there is no open task; on
+ *   output 2 a failure that can't be passed on to the supervisor. An error is a result: only a Stop
+ *   throws.
  */
 async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const notes = engine.notesOf<CheckNotes>(context, 'node');
@@ -196,7 +197,9 @@ async function nextRound(
 	return [open, []];
 }
 
-/** One check: the ordinary wait for a second. Tasks that are open afterwards stay for the next one. */
+/**
+ * One check: the ordinary wait for a second. Tasks that are open afterwards stay for the next one.
+ */
 async function pollOnce(
 	context: IExecuteFunctions,
 	notes: CheckNotes,
@@ -224,7 +227,10 @@ async function pollOnce(
 	}
 }
 
-/** Whether the user's execution was stopped, deleted or resumed: then its tasks aren't polled any more. */
+/**
+ * Whether the user's execution was stopped, deleted or resumed: then its tasks aren't polled any
+ * more.
+ */
 async function hasEnded(
 	context: IExecuteFunctions,
 	executionId: string,
@@ -246,13 +252,14 @@ const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
 /* The results. */
 
 /**
- * Puts each failed item at the position of its own input item. After a suspension, n8n links items by
- * position, and merges the fields of the linked input item into items of the error output: at another
- * position these would be the fields, and the task ID, of another item. Failed and successful items
- * keep their order, and go to different outputs.
+ * Puts each failed item at the position of its own input item. After a suspension, n8n links items
+ * by position, and merges the fields of the linked input item into items of the error output: at
+ * another position these would be the fields, and the task ID, of another item. Failed and
+ * successful items keep their order, and go to different outputs.
  *
  * @param items the output items of each input item
- * @returns all items; several failed ones of an input item become one, with the others in its details
+ * @returns all items; several failed ones of an input item become one, with the others in its
+ *   details
  */
 function inPlace(items: INodeExecutionData[][]): INodeExecutionData[] {
 	const failed = items.map((list) => combined(list.filter(isFailed)));
@@ -273,17 +280,21 @@ function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData 
 	return { ...first, json: { ...rest, details: { ...(details as IDataObject), more } } };
 }
 
-/** The reason in the error of an expression that follows the link, where n8n shows it as a node's name. */
+/**
+ * The reason in the error of an expression that follows the link, where n8n shows it as a node's
+ * name.
+ */
 const NO_LINK = '(n8n keeps no links of several images for each task while an execution is stored)';
 
 /**
- * The same items without wrong links. After a suspension, n8n links each item to the input item at its
- * own position, which is correct for one image per task. The other items get no link, so that an
- * expression such as `$('Prompts').item` fails instead of returning the values of another input item.
+ * The same items without wrong links. After a suspension, n8n links each item to the input item at
+ * its own position, which is correct for one image per task. The other items get no link, so that
+ * an expression such as `$('Prompts').item` fails instead of returning the values of another input
+ * item.
  *
  * @param items the items in their final order, each paired with its input item
- * @param errorOutput whether failed items go to an error output: n8n itself follows their links, and
- *   would fail
+ * @param errorOutput whether failed items go to an error output: n8n itself follows their links,
+ *   and would fail
  */
 function linked(items: INodeExecutionData[], errorOutput: boolean): INodeExecutionData[] {
 	return items.map((item, position) => {

@@ -45,7 +45,10 @@ const KEY = 'mediaGatewayWaits';
 /** The content of the first item: everything except the results. */
 type Head = { plan: WaitPlan; waits: Array<TaskWait | null>; failure?: Problem };
 
-/** The content of a further item: an output item. It is an item because n8n stores the files of items. */
+/**
+ * The content of a further item: an output item. It is an item because n8n stores the files of
+ * items.
+ */
 type Result = { itemIndex: number; isOpen: boolean; json: IDataObject };
 
 const asItem = (content: Head | Result): INodeExecutionData => ({
@@ -103,7 +106,10 @@ export function openItems(entries: WaitEntry[]): INodeExecutionData[] {
 	);
 }
 
-/** The waits after an error of all: a failed item for each open task, or the failure that ends the run. */
+/**
+ * The waits after an error of all: a failed item for each open task, or the failure that ends the
+ * run.
+ */
 export function withFailure(
 	context: IExecuteFunctions,
 	{ plan, entries }: StoredWaits,

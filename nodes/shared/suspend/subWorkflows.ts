@@ -10,13 +10,17 @@ import type { WaitPlan } from './storedWaits';
 /** The role of Image Wait in a sub-execution, in its hidden parameter "Role". */
 type Role = 'supervise' | 'check' | 'progress' | 'result' | 'fail';
 
-/** Names of nodes in the sub-executions. Users see them, and the engine stores their notes by name. */
+/**
+ * Names of nodes in the sub-executions. Users see them, and the engine stores their notes by name.
+ */
 export const CHECKS = 'Check Image Tasks';
 const SUPERVISOR = 'Keep Image Tasks';
 const RESULT = 'Image Results';
 const SUBMITTED = 'Submitted Image Tasks';
 
-/** Settings of the sub-workflows: their finished files and state must stay until they are returned. */
+/**
+ * Settings of the sub-workflows: their finished files and state must stay until they are returned.
+ */
 const SETTINGS: IWorkflowSettings = {
 	executionOrder: 'v1',
 	saveDataSuccessExecution: 'all',
@@ -36,7 +40,8 @@ function roleNode(
 	{ parameters, ...more }: Partial<SubNode> = {},
 ): SubNode {
 	const { type, typeVersion, credentials } = context.getNode();
-	// Image Wait has the roles, whichever node waits. The prefix of a type is the package's name in n8n.
+	// Image Wait has the roles, whichever node waits. The prefix of a type is the package's name in
+	// n8n.
 	const imageWait = `${type.slice(0, type.lastIndexOf('.') + 1)}imageWait`;
 	const own = { typeVersion, credentials, parameters: { ...parameters, role } };
 	return subNode(name, imageWait, { ...more, ...own });
@@ -54,10 +59,11 @@ const failName = ({ nodeName }: WaitPlan, taken: string[]): string =>
 export const MOST_RESTARTS = 10;
 
 /**
- * The supervisor, which starts the checks, and restarts them after a crash. It is a chain of nodes, each
- * of which runs when n8n resumes the one before it. No output leads back, so the chain ends whatever
- * the engine does with an error. After a crash, n8n's recovery marks an execution as failed if one of its
- * nodes was running, which is a few milliseconds here, and leaves a suspended one as it is.
+ * The supervisor, which starts the checks, and restarts them after a crash. It is a chain of nodes,
+ * each of which runs when n8n resumes the one before it. No output leads back, so the chain ends
+ * whatever the engine does with an error. After a crash, n8n's recovery marks an execution as
+ * failed if one of its nodes was running, which is a few milliseconds here, and leaves a suspended
+ * one as it is.
  */
 export function supervisorWorkflow(
 	context: IExecuteFunctions,

@@ -62,8 +62,8 @@ export const WAITING_TOOLTIP =
 /**
  * Reads the options "Survive Restarts" and "Park After".
  *
- * @returns the time to wait in memory before the execution is suspended, in milliseconds; undefined if
- *   it isn't: the option is off, or the node is called as a tool
+ * @returns the time to wait in memory before the execution is suspended, in milliseconds; undefined
+ *   if it isn't: the option is off, or the node is called as a tool
  * @throws NodeOperationError if this n8n can't resume the execution with all results
  */
 export function readParkAfter(
@@ -110,8 +110,8 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
  * @param entries one for each input item
  * @param tally the run's counts and costs so far
  * @param describeUnreturned lists the tasks and payments if the execution can't be suspended
- * @returns the node's output, which n8n shows while the execution is suspended; if it can't be suspended
- *   and On Error is set to continue, a failed item for each open task
+ * @returns the node's output, which n8n shows while the execution is suspended; if it can't be
+ *   suspended and On Error is set to continue, a failed item for each open task
  * @throws NodeApiError or NodeOperationError that names all tasks, if the node stops
  */
 export async function suspend(

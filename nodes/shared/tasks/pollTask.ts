@@ -21,7 +21,9 @@ import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
 import { ageOf, type SubmittedTask } from './taskReference';
 
-/** A task that is polled, and what earlier polls have shown; its type is filled in once it is known. */
+/**
+ * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
+ */
 export interface PolledTask extends TaskRef, Sightings {}
 
 /** What a poll uses of its run. */
@@ -37,8 +39,8 @@ export interface Polling {
  * Polls a task once, at the endpoint of its type, and after a 404 at that of the other type.
  *
  * @param task updated with what the poll shows
- * @returns its state; an error that may pass, with `soon` if another poll decides whether it does; or a
- *   final error
+ * @returns its state; an error that may pass, with `soon` if another poll decides whether it does;
+ *   or a final error
  */
 export async function pollTask(
 	task: PolledTask,
@@ -140,7 +142,9 @@ const noSuchTask = ({ taskId, taskType }: TaskRef): GatewayError =>
 		taskType,
 	});
 
-/** The error of a response about another task of this run, whose images belong to another prompt. */
+/**
+ * The error of a response about another task of this run, whose images belong to another prompt.
+ */
 function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResult {
 	const error = new GatewayError({
 		message: `The gateway's response is about task ${quote(otherId)}, not task ${quote(taskId)}`,

@@ -23,8 +23,8 @@ export interface SubmittedTask extends TaskRef {
 }
 
 /**
- * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in the
- * item's JSON is used, if there is one; `submittedAt` is always read from there.
+ * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
+ * the item's JSON is used, if there is one; `submittedAt` is always read from there.
  *
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
@@ -62,7 +62,10 @@ export interface TaskOfItem {
 	target: ImageTarget;
 }
 
-/** Reads the task of an item, from its parameters and its JSON. @throws NodeOperationError, GatewayError */
+/**
+ * Reads the task of an item, from its parameters and its JSON. @throws NodeOperationError,
+ * GatewayError
+ */
 export const readTask = (item: ItemParameters): TaskOfItem => ({
 	task: readTaskReference(item),
 	facts: knownFacts(item),

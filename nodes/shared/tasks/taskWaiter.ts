@@ -58,8 +58,8 @@ export type WaitForTask = (
 const durationsOf = new LruMap<string, Durations>(200);
 
 /**
- * Creates the wait for the tasks of a run. Several items may have the same task, which is polled once for
- * all of them.
+ * Creates the wait for the tasks of a run. Several items may have the same task, which is polled
+ * once for all of them.
  *
  * @param intervalMs the approximate pause between two polls of a task
  * @param expected the number of tasks that the run may wait for
@@ -175,7 +175,10 @@ function deadlineError(
 	});
 }
 
-/** An input item of a wait: what it waits for, or its result. Neither if its parameters were invalid. */
+/**
+ * An input item of a wait: what it waits for, or its result. Neither if its parameters were
+ * invalid.
+ */
 export interface WaitEntry {
 	wait?: TaskWait;
 	/** The result; `open` is an item for the second output, if the task was open at its deadline. */
@@ -192,11 +195,15 @@ export function readWait(item: ItemParameters): TaskWait {
 export interface WaitOptions {
 	/** The approximate pause between two polls of a task. */
 	intervalMs: number;
-	/** Whether a task that is open at its deadline goes to the second output; if not, it is an error. */
+	/**
+	 * Whether a task that is open at its deadline goes to the second output; if not, it is an error.
+	 */
 	toOutput: boolean;
 	/** A limit before the deadline, if the wait is continued later; 0: the task isn't polled now. */
 	forMs: (itemIndex: number) => number;
-	/** Called for each open task: whether its wait is continued later although its deadline is over. */
+	/**
+	 * Called for each open task: whether its wait is continued later although its deadline is over.
+	 */
 	keepsOpen?: (open: OpenTask, itemIndex: number) => boolean;
 }
 

@@ -21,11 +21,11 @@ import { faultFrom, plainHeaders } from './http';
 const TIMEOUT_MS = 15_000;
 
 /**
- * The test behind the credential's button. It is free: it queries a task that can't exist, and requests
- * the model list if that has an address of its own. Each error names the field to correct.
+ * The test behind the credential's button. It is free: it queries a task that can't exist, and
+ * requests the model list if that has an address of its own. Each error names the field to correct.
  *
- * It is a function, not n8n's declarative form, in which a 404 is always an error and wrong addresses
- * can't be told apart. n8n gives it a single helper, the older request function.
+ * It is a function, not n8n's declarative form, in which a 404 is always an error and wrong
+ * addresses can't be told apart. n8n gives it a single helper, the older request function.
  */
 export async function testMediaGateway(
 	this: ICredentialTestFunctions,
@@ -55,7 +55,9 @@ const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({
 	message,
 });
 
-/** Sends a request once. Only the address that the key belongs to (protocol, host, path) gets it. */
+/**
+ * Sends a request once. Only the address that the key belongs to (protocol, host, path) gets it.
+ */
 async function sendProbe(
 	helpers: ICredentialTestFunctions['helpers'],
 	credentials: ICredentialDataDecryptedObject,

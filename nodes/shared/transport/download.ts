@@ -28,8 +28,8 @@ export interface ImageSource {
 	/** The size limit, in MB. */
 	maxMb: number;
 	/**
-	 * The name of its file, without extension: that which the user chose, already safe; `fallback` is used
-	 * if its address suggests none either.
+	 * The name of its file, without extension: that which the user chose, already safe; `fallback` is
+	 * used if its address suggests none either.
 	 */
 	name: { fallback: string; chosen?: string };
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */
@@ -51,8 +51,8 @@ const LONGEST_SOURCE_MS = 60_000;
 export type Helpers = BinaryHelperFunctions & Pick<RequestHelperFunctions, 'httpRequest'>;
 
 /**
- * Downloads an image into n8n's binary data store, as a stream and without the key: its address may be
- * on any host.
+ * Downloads an image into n8n's binary data store, as a stream and without the key: its address may
+ * be on any host.
  *
  * @returns the binary data with its real MIME type, size and a safe file name
  * @throws GatewayError with the address, so that the user can still download the image
@@ -194,8 +194,8 @@ function imageTypeIn(header = ''): string | undefined {
 }
 
 /**
- * Stores an image from inside a response. It was paid for, so bytes of any type are kept; a type that a
- * browser would show as a web page, or run, becomes that of unknown bytes.
+ * Stores an image from inside a response. It was paid for, so bytes of any type are kept; a type
+ * that a browser would show as a web page, or run, becomes that of unknown bytes.
  */
 async function storeInline(
 	{ helpers }: Transport,

@@ -23,11 +23,12 @@ export interface RunLimits {
 }
 
 /**
- * Reads the addresses and the key of a credential. One that can't work is rejected before anything is
- * sent.
+ * Reads the addresses and the key of a credential. One that can't work is rejected before anything
+ * is sent.
  *
  * @param node named by the errors
- * @param needsKey false for the public listing, which takes none (docs/protocol.md, "Authentication")
+ * @param needsKey false for the public listing, which takes none (docs/protocol.md,
+ *   "Authentication")
  * @throws NodeOperationError that names the field to correct
  */
 export function readAddress(
@@ -56,13 +57,19 @@ export function readAddress(
 		/** Address of the model list, without `/v1`. */
 		mediaUrl,
 		allowUnauthorizedCerts: credentials.allowUnauthorizedCerts === true,
-		/** The paying account: a digest of the credential's ID and address, not of its key, which is renewed. */
+		/**
+		 * The paying account: a digest of the credential's ID and address, not of its key, which is
+		 * renewed.
+		 */
 		account: digestOf([baseUrl, identity]),
-		/** The same with the key, which may have limits of its own: for what a process remembers for a while. */
+		/**
+		 * The same with the key, which may have limits of its own: for what a process remembers for a
+		 * while.
+		 */
 		accountAndKey: digestOf([baseUrl, identity, key]),
 		/**
-		 * The credential for n8n's HTTP helper, which adds the key to a request. It is read once: otherwise
-		 * n8n would read and decrypt it for each of a thousand polls.
+		 * The credential for n8n's HTTP helper, which adds the key to a request. It is read once:
+		 * otherwise n8n would read and decrypt it for each of a thousand polls.
 		 */
 		authentication: {
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },

@@ -171,8 +171,8 @@ async function callHelper(
 		headers: { ...plan.headers },
 		skipSslCertificateValidation: skipsCertificate(url, address),
 	};
-	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets returns
-	// the signal of this request, which has the deadline as well.
+	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
+	// returns the signal of this request, which has the deadline as well.
 	const seen = Object.create(context, {
 		getExecutionCancelSignal: { value: () => own.abortSignal },
 	}) as IExecuteFunctions;
@@ -199,7 +199,9 @@ const STREAMED = {
 	disableFollowRedirect: true,
 } as const;
 
-/** Whether an untrusted certificate is accepted: only if the user chose so, and only at the gateway. */
+/**
+ * Whether an untrusted certificate is accepted: only if the user chose so, and only at the gateway.
+ */
 export function skipsCertificate(url: string, address: GatewayAddress): boolean {
 	if (!address.allowUnauthorizedCerts) return false;
 	return [address.baseUrl, address.mediaUrl].some((home) => isBelow(url, new URL(home).origin));
@@ -218,8 +220,8 @@ export function plainHeaders(
 }
 
 /**
- * The fault of a request, from the error that n8n's helper threw, which wraps the error of the network.
- * Only its code and text are used: the error contains the request, and with it the key.
+ * The fault of a request, from the error that n8n's helper threw, which wraps the error of the
+ * network. Only its code and text are used: the error contains the request, and with it the key.
  */
 export function faultFrom(error: unknown): FaultOutcome {
 	if (error instanceof InvalidBodyError) return { kind: 'fault', fault: 'invalidBody', detail: '' };
@@ -242,7 +244,8 @@ const NOT_SENT_BY_NAME = ['SsrfBlockedIpError', 'SsrfBlockedHostnameError'];
 
 /**
  * The state of a request's connection, read from its socket, which the HTTP library attaches to its
- * errors. Node.js sends nothing of a request before the connection and its TLS handshake are complete.
+ * errors. Node.js sends nothing of a request before the connection and its TLS handshake are
+ * complete.
  */
 function connectionOf(chain: Array<Record<string, unknown>>): Connection | undefined {
 	for (const { request: sent } of chain) {

@@ -10,8 +10,8 @@ interface FilePart {
 type Part = [name: string, value: string | FilePart];
 
 /**
- * A form that n8n's HTTP helper streams with a Content-Length, for one attempt. It has the methods of
- * FormData that the helper uses; a real FormData would need every file in memory.
+ * A form that n8n's HTTP helper streams with a Content-Length, for one attempt. It has the methods
+ * of FormData that the helper uses; a real FormData would need every file in memory.
  */
 class StreamedForm {
 	readonly [Symbol.toStringTag] = 'FormData';
@@ -39,8 +39,8 @@ export class InvalidBodyError extends Error {
 /**
  * Creates the body of a multipart request for one attempt (docs/protocol.md, "Endpoints").
  *
- * @returns `close` must be called when the attempt is over: it closes files that weren't read to their
- *   end
+ * @returns `close` must be called when the attempt is over: it closes files that weren't read to
+ *   their end
  * @throws InvalidBodyError if a file can't be read: each is opened before anything is sent
  */
 export async function multipart({

@@ -98,8 +98,8 @@ export function bound(stream: ByteStream, limit: number): void {
 		size += chunk.length;
 		if (size > limit) stream.destroy(new TooLargeError(`More than ${limit} bytes`));
 	});
-	// A reader's own listener must start it: n8n reads in this way if it doesn't keep binary data in the
-	// file system.
+	// A reader's own listener must start it: n8n reads in this way if it doesn't keep binary data in
+	// the file system.
 	stream.on('newListener', (event) => {
 		if (event === 'data') void Promise.resolve().then(() => stream.resume());
 	});
