@@ -133,9 +133,7 @@ export async function openRun(context: IExecuteFunctions, limits: RunLimits, nee
 	const sendOnce = createSendOnce(transport);
 	return {
 		node: context.getNode(),
-		/**
-		 * Whether On Error is set to continue: a failed item is then an output item, and not the end.
-		 */
+		/** Whether On Error is set to continue, so that a failed item is an output item. */
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
 		address,
@@ -149,9 +147,7 @@ export async function openRun(context: IExecuteFunctions, limits: RunLimits, nee
 		isStopped: () => signal?.aborted === true,
 		/** Sends a request once, past the rate limiter that the client uses. */
 		sendOnce,
-		/**
-		 * Creates the same with other requests to end on a Stop, or another way to read the response.
-		 */
+		/** Creates such a function with own requests to abort, or another way to read responses. */
 		createSendOnce: (own: TransportOverrides) => createSendOnce({ ...transport, ...own }),
 		client: createClient({
 			sendOnce,
