@@ -248,7 +248,7 @@ describe('the other papers', () => {
 			['.ts', '.mts'].flatMap((extension) => sourcesIn(join(root, folder), extension)),
 		);
 		const cited = sources.flatMap((file) => {
-			const text = readFileSync(file, 'utf8').replace(/\n\s*(\*|\/\/)/g, ' ');
+			const text = readFileSync(file, 'utf8').replace(/\n\s*(\*|\/\/)\s*/g, ' ');
 			const found = text.matchAll(/protocol\.md,((?:(?: |, | and )+"[^"]+")+)/g);
 			return [...found].flatMap(([, names]) =>
 				[...names!.matchAll(/"([^"]+)"/g)].map(([, heading]) => ({ file, heading: heading! })),
