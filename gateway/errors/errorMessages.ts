@@ -53,7 +53,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
 
-/** In characters. */
+/** The longest part of a `Location` header that is searched for a task ID, in characters. */
 const LONGEST_LOCATION = 2000;
 
 /** The ID of a new task in the `Location` header (docs/protocol.md, "Endpoints"). */
@@ -90,7 +90,7 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
-/** By status, the problems that depend on nothing else. */
+/** The problems that depend on the HTTP status alone. */
 const STATUSES: Record<number, Problem> = {
 	401: {
 		message: 'The gateway rejected the API key (401)',
