@@ -31,7 +31,7 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	});
 }
 
-/** In characters. */
+/** The longest part of a response that an error keeps, in characters. */
 const LONGEST_RESPONSE = 2048;
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */
