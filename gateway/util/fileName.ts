@@ -9,9 +9,9 @@ export interface FileNameValues {
 	model?: string;
 	taskId?: string;
 	prompt?: string;
-	/** `2026-11-22` */
+	/** The date, for example `2026-11-22`. */
 	date: string;
-	/** `14-05-59` */
+	/** The time, for example `14-05-59`. */
 	time: string;
 }
 
