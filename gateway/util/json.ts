@@ -16,7 +16,10 @@ export function finiteNumber(value: unknown): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A value as JSON; undefined for values without JSON, false for cycles and for BigInt. */
+/**
+ * A value as JSON text; undefined for a value that JSON can't represent, false for a circular value
+ * and for BigInt.
+ */
 export function jsonText(value: unknown): string | undefined | false {
 	try {
 		return JSON.stringify(value);
@@ -72,7 +75,11 @@ function isTooDeep(text: string, value: unknown): boolean {
 const isContainer = (value: unknown): value is object =>
 	typeof value === 'object' && value !== null;
 
-/** @param text valid JSON, so nothing outside of its strings is checked */
+/**
+ * Turns integers beyond the safe range into text.
+ *
+ * @param text valid JSON, so that the parts outside strings need no further check
+ */
 const withLongIntegersAsText = (text: string): string =>
 	betweenStrings(text, (part) => part.replace(/-?\d[\d.eE+-]*/g, textIfLong));
 
@@ -105,7 +112,7 @@ function endOfString(text: string, from: number): number {
 	return text.length;
 }
 
-/** The fields without those that are undefined. */
+/** A copy of the fields without undefined ones: a field that isn't set isn't sent. */
 export function withoutUndefined(fields: JsonObject): JsonObject {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
