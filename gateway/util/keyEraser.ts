@@ -1,6 +1,6 @@
 import { isJsonObject } from './json';
 
-/** A shorter text could be a word, which must not be erased. */
+/** The shortest key that is erased, in characters: a shorter key could be an ordinary word. */
 export const SHORTEST_KEY = 8;
 
 /** The replacement of the key. */
