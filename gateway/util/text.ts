@@ -2,7 +2,10 @@ import { nonEmptyString } from './json';
 
 const LONGEST_QUOTE = 300;
 const LONGEST_READ = 2000;
-/** Control characters, those that turn the direction of writing, and halves of characters. */
+/**
+ * Invisible characters: control and zero-width characters, characters that change the writing
+ * direction, and unpaired surrogates.
+ */
 const INVISIBLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/gu;
 const KEY = /\bsk-[\w-]{6,}/gi;
 const BEARER = /(\bbearer\s+)[\w.~+/=-]{12,}/gi;
@@ -46,7 +49,10 @@ export function escapeHtml(text: string): string {
 
 /** In characters: enough of a response to contain an ID. */
 const LONGEST_EXCERPT = 2048;
-/** In characters: no ID is longer, but images inside a response are. */
+/**
+ * Runs of Base64 characters: one shorter than `LONGEST_ID` characters may be an ID, a longer one is
+ * an inline image.
+ */
 const BASE64 = /[\w+/=-]+/g;
 const LONGEST_ID = 400;
 
