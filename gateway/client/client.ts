@@ -70,8 +70,8 @@ export class Client {
 	 * Sends a plan once when the rate limiter lets it.
 	 *
 	 * @param timeLeftMs time limit of the attempt in milliseconds, read when the attempt starts; with
-	 *   0 it isn't sent
-	 * @throws TakenBack if it wasn't sent for that reason
+	 *   0 the plan isn't sent
+	 * @throws TakenBack if the plan wasn't sent because no time was left
 	 */
 	async attempt(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome> {
 		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
@@ -183,7 +183,7 @@ export class Client {
 			return;
 		}
 		this.lastRefusal = outcome;
-		// The poller repeats polls, so they are counted here.
+		// A refused poll counts here, because the poller repeats polls without `request`.
 		if (plan.call === 'poll') onRepeat?.();
 		const now = wallClock();
 		const asked = requestedPauseMs(outcome, now) ?? 0;
@@ -199,7 +199,7 @@ export class Client {
 		return this.options.wallClock() < longRefusal.until ? longRefusal.outcome : undefined;
 	}
 
-	/** The rate limiter of the foreign image host that a plan leads to, if it does. */
+	/** The rate limiter of the foreign image host that a plan leads to; undefined for other plans. */
 	private hostLimiter(plan: RequestPlan): RateLimiter | undefined {
 		return plan.call === 'download' ? this.options.hostLimiter?.(addressOf(plan)) : undefined;
 	}
