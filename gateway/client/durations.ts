@@ -27,12 +27,13 @@ interface Observation {
  */
 const REMEMBERED = 40;
 /**
- * A poll is due when this share of the tasks that took longer than the present age was finished.
+ * A poll is due at the age by which this share of the longer tasks, those that took longer than the
+ * task's present age, had finished.
  */
 const SHARE = 0.1;
 /**
- * One in this number of waiting tasks polls early to narrow a duration down; of tasks that wait
- * alone, every second one.
+ * The number of waiting tasks per probe, a task whose polls come early to narrow a duration down.
+ * Of tasks that wait alone, every second one is a probe.
  */
 const TASKS_PER_PROBE = 10;
 /** Durations within this many milliseconds count as equal. */
@@ -110,7 +111,7 @@ export class Durations {
 		const lead = target - LEAD * shortest;
 		let next = lead < age + shortest ? target : lead;
 		if (isProbe && target - open > EXACT_MS) next = (open + target) / 2;
-		// A few tasks may have been exceptions.
+		// A few remembered tasks may be exceptions, so their number limits the pause.
 		return Math.max(shortest, Math.min(next - age, (1 + longer.length) * shortest));
 	}
 }
