@@ -43,7 +43,10 @@ export class KnownAddresses {
 	}
 }
 
-/** The key of an address: the origin of an image, or one key for the gateway. */
+/**
+ * The key of the server that a request goes to: the origin of an image, or one key each for the
+ * gateway and the model list.
+ */
 export function addressOf({ call, path }: RequestPlan): string {
 	if (call !== 'download') return call === 'listing' ? 'listing' : 'gateway';
 	return parseUrl(path)?.origin ?? path;
