@@ -11,13 +11,13 @@ const FEW_MISSES = 4;
 export interface Sightings {
 	/** The time of its submit on the run's clock; undefined if its age is unknown. */
 	bornAt?: number;
-	/** The time of the first of the present 404s in a row. */
+	/** The time of the first 404 in the current row of 404s. */
 	missingSince?: number;
-	/** The number of these 404s. */
+	/** The number of 404s in a row. */
 	misses?: number;
 	/** Whether an earlier response contained its status. */
 	seen?: boolean;
-	/** The time of the first response that called it completed but listed no image. */
+	/** The time of the first response that reported the task as completed, but without an image. */
 	emptySince?: number;
 }
 
