@@ -17,7 +17,7 @@ const LONGEST_SHARE = 5 / 3;
  * The number of tasks at which each is polled once per interval; more tasks are polled less often.
  */
 const TASKS_PER_INTERVAL = 150;
-/** The same for first polls, which find few tasks finished. */
+/** The number of tasks per interval for first polls, which find few tasks finished. */
 const FIRST_TASKS_PER_INTERVAL = 100;
 
 /**
