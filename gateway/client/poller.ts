@@ -21,7 +21,7 @@ export type PollResult =
 			rateLimited?: boolean;
 			soon?: boolean;
 	  }
-	/** Another poll would get the same. */
+	/** An error that another poll would not change. */
 	| { kind: 'final'; error: GatewayError };
 
 /** The end of the wait for one task. */
@@ -37,7 +37,7 @@ export type Settled =
 export interface PollerOptions<T = TaskRef> {
 	clock: Clock;
 	/**
-	 * Sends one poll. It throws only TakenBack, and the reason of a Stop.
+	 * Polls a task once. Throws only TakenBack, or the reason why the run was stopped.
 	 *
 	 * @param timeLeftMs time limit of the poll when it is sent; 0 if the wait has ended
 	 */
@@ -171,7 +171,10 @@ export class Poller<T = TaskRef> {
 		);
 	}
 
-	/** Handles the deadline. */
+	/**
+	 * Ends the wait at the deadline, or extends it for a task that has no result yet or a poll in
+	 * progress.
+	 */
 	private becomeLate(entry: Entry<T>): void {
 		const now = this.options.clock.now();
 		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
