@@ -5,7 +5,8 @@ export interface RateLimiterOptions {
 	/** The maximum number of requests in flight. */
 	concurrency: number;
 	/**
-	 * The maximum number of requests per second; undefined: the gateway's limit, which is found out.
+	 * The maximum number of requests per second; if undefined, the limiter finds the gateway's own
+	 * limit.
 	 */
 	requestsPerSecond?: number;
 	clock: Clock;
@@ -19,7 +20,7 @@ export interface RateState {
 	limit?: { perSecond: number; holdsUntil: number };
 	/** The end of the last `Retry-After`. */
 	nextStartAt: number;
-	/** The time of this knowledge. */
+	/** When this state was recorded. */
 	at: number;
 }
 
@@ -41,7 +42,7 @@ export function mergeRateStates(known: RateState | undefined, found: RateState):
 
 /** How long the state of an earlier limiter is valid. */
 const RATE_STATE_HOLDS_MS = 60_000;
-/** How much lateness of a timer is made up for. */
+/** The largest delay of a late timer that the limiter makes up for. */
 const LATE_TIMER_MS = 10;
 
 /** The pause after the first refusal; each further one in a row doubles it. */
@@ -56,7 +57,10 @@ export class NotSent extends Error {
 	override name = 'NotSent';
 }
 
-/** The error of a queued request that is no longer wanted when it could start. */
+/**
+ * The error of a request that wasn't sent because, when its turn came, no caller needed the
+ * response anymore.
+ */
 export class TakenBack extends Error {
 	override name = 'TakenBack';
 }
@@ -64,9 +68,9 @@ export class TakenBack extends Error {
 /** A request's permission to start, with the state of the run at that time. */
 export interface Permit {
 	startedAt: number;
-	/** The number of requests started in the last second, with this one. */
+	/** The number of requests started in the second up to this one, including this one. */
 	sentRate: number;
-	/** The start of the first of these requests. */
+	/** When the first request of that second started. */
 	secondBeganAt: number;
 }
 
@@ -253,8 +257,8 @@ export class RateLimiter {
 				this.wake(mayStartAt, now);
 				return;
 			}
-			// The spacing doesn't add up in the initial window, or later requests would have to wait for
-			// it.
+			// In the initial window, spacings don't add up; otherwise requests beyond the window would
+			// have to wait for all of them.
 			const from = this.isInInitialWindow() ? now : Math.max(mayStartAt, now - LATE_TIMER_MS);
 			this.nextStartAt = Math.max(this.nextStartAt, from + spacing);
 			this.queue.shift();
