@@ -40,16 +40,16 @@ interface RetryRule {
 	free: number;
 	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome) => boolean;
-	/** The number that is compared with the maximum, if not all attempts. */
+	/** The counter that is compared with the maximum, if not all attempts count. */
 	counted?: 'quotaRefusals';
 	/** Whether the pause applies to the whole run. */
 	rateLimited?: true;
 }
 
 /**
- * What is sent again: the first rule that fits an outcome holds. A paid request is repeated only
- * where the gateway cannot have accepted it; a status check, a listing or a download wherever the
- * same request may succeed a little later.
+ * Which outcomes are retried: the first rule that matches an outcome decides. A paid request is
+ * retried only if the gateway can't have accepted it; a status check, a listing or a download,
+ * whenever the same request may succeed a little later.
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [
@@ -62,7 +62,7 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0,  free: 6,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
 	// An unusable response with status 200 comes from something between n8n and the gateway.
 	{ paid: 0,  free: 6,  after: isSuccess },
-	// A retry gets the same: other statuses, certificates, too large a response.
+	// A retry would bring the same result: other statuses, certificates, too large a response.
 	{ paid: 0,  free: 0,  after: () => true },
 ];
 
