@@ -44,7 +44,7 @@ export class SendRate {
 		this.holdsUntil = known?.holdsUntil ?? 0;
 	}
 
-	/** The limit for another send rate to begin with, if one was met. */
+	/** The limit with which another send rate can begin; undefined if the gateway has shown none. */
 	get limit(): { perSecond: number; holdsUntil: number } | undefined {
 		return this.known && { perSecond: this.perSecond, holdsUntil: this.holdsUntil };
 	}
@@ -81,8 +81,8 @@ export class SendRate {
 			if (this.known === undefined) this.lowerTo(1);
 			return 'outage';
 		}
-		// So few requests within the initial window show the limit only the second time: other runs may
-		// have used it up.
+		// A refusal within the initial window shows a limit only the second time: other runs may have
+		// used the limit up.
 		const isShown = this.known !== undefined || accepted > INITIAL_WINDOW;
 		if (isShown && now >= this.holdsUntil) this.holdsUntil = now + HOLD_MS;
 		this.lowerTo(accepted);
