@@ -183,7 +183,7 @@ export class Client {
 			return;
 		}
 		this.lastRefusal = outcome;
-		// A refused poll counts here, because the poller repeats polls without `request`.
+		// Polls count here and not in `request`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRepeat?.();
 		const now = wallClock();
 		const asked = requestedPauseMs(outcome, now) ?? 0;
