@@ -184,15 +184,20 @@ async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	// The identity of a payment depends neither on the mode nor on types that the model list
 	// corrects.
 	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
-	const unpriced = paidRequests.has(itemIndex)
-		? undefined
-		: budget.unpriced(request.model, checked);
-	if (unpriced !== undefined) throw unpriced;
+	const unpriced = budget.unpriced(request.model, checked);
+	const assertPriced = (): void => {
+		if (unpriced !== undefined && !paidRequests.has(itemIndex)) throw unpriced;
+	};
+	assertPriced();
 	budget.expect(itemIndex, estimatedCost);
 	const { model, prompt } = request;
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
 	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
-	return async () => await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
+	return async () => {
+		// A payment can turn out to belong to another item with the same request.
+		assertPriced();
+		return await createItem(batch, { itemIndex, mode, target, maxWaitMs, plan, facts });
+	};
 }
 
 /**

@@ -2,6 +2,7 @@
 import '../fast-time.mjs';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { RunResult } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
 import {
 	byName,
@@ -186,15 +187,16 @@ describe('Retry On Fail', () => {
 		]);
 	});
 
-	test('the listing is down in the next try: what was paid for comes out all the same', async () => {
-		// The listing is kept for a while.
-		let asked = 0;
+	/** Items of these prompts with a budget, where the second try finds no model list any more. */
+	async function withoutListingLater(...prompts: string[]): Promise<RunResult> {
+		let requests = 0;
 		const prices = await opened(
 			serve((_, response) => {
-				asked += 1;
+				requests += 1;
+				// Else the model list would be cached for the second try.
 				response.setHeader('cache-control', 'no-store');
 				const billing = { unit: 'image', mode: 'price', value: 0.04 };
-				if (asked > 1) return sendJson(response, {}, 403);
+				if (requests > 1) return sendJson(response, {}, 403);
 				const items = [{ model: MODEL, media_type: 'image', billing }];
 				sendJson(response, { success: true, data: { items, total: 1 } });
 			}),
@@ -203,19 +205,31 @@ describe('Retry On Fail', () => {
 		bench.gateway.setFaults([
 			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
 		]);
-		const result = await to.run(
+		return await to.run(
 			workflowOf(
 				'imageGeneration',
-				{ prompt: PROMPT, download: false, options: { budget: 1 } },
+				{ prompt: PROMPT, download: false, options: { budget: 1, concurrency: 1 } },
 				{ ...RETRY, onError: 'continueRegularOutput' },
 			),
-			{ input: asItems('number 0.', 'number 1.').map((json) => ({ json })) },
+			{ input: asItems(...prompts).map((json) => ({ json })) },
 		);
-		expect(result.json(NODE).map(({ error, prompt }) => error ?? prompt)).toEqual([
-			expect.stringMatching(/price of the model 'aurora-image-1' is unknown/),
-			'number 1.',
-		]);
+	}
+	const UNPRICED = expect.stringMatching(
+		/price of the model 'aurora-image-1' is unknown/,
+	) as string;
+	const outcomes = (result: RunResult) =>
+		result.json(NODE).map(({ error, prompt }) => error ?? prompt);
+
+	test('the listing is down in the next try: what was paid for comes out all the same', async () => {
+		const result = await withoutListingLater('number 0.', 'number 1.');
+		expect(outcomes(result)).toEqual([UNPRICED, 'number 1.']);
 		expect(bench.gateway.paidByPrompt).toEqual({ 'number 1.': 1 });
+	});
+
+	test('an item without a price is not taken for paid because others of the same prompt are', async () => {
+		const result = await withoutListingLater('number 0.', 'number 0.', 'number 0.');
+		expect(outcomes(result)).toEqual([UNPRICED, 'number 0.', 'number 0.']);
+		expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 2 });
 	});
 });
 
