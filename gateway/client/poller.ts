@@ -2,9 +2,15 @@ import type { Clock } from '../util/clock';
 import type { GatewayError } from '../util/gatewayError';
 import { isFinished } from '../protocol/status';
 import type { TaskRef, TaskState } from '../protocol/task';
-import type { Durations, TrackedTask } from './durations';
+import {
+	JITTER,
+	pauseOf,
+	SHORTEST_PAUSE_MS,
+	TOGETHER_MS,
+	type Durations,
+	type TrackedTask,
+} from './pollTimes';
 import { TakenBack } from './rateLimiter';
-import { JITTER, pauseOf, SHORTEST_PAUSE_MS, TOGETHER_MS } from './pauses';
 
 /** The result of one poll. */
 export type PollResult =

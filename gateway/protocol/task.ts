@@ -131,15 +131,16 @@ function stateIn(body: JsonObject): JsonObject {
 export function readTaskState(task: KnownTask, body: JsonObject): TaskState {
 	const state = stateIn(body);
 	const { status } = state;
+	const group = statusGroup(status);
 	const images = readImages(state);
 	return {
 		...task,
 		status: typeof status === 'string' ? quote(status) : '',
-		group: statusGroup(status),
+		group,
 		images: images.length > 0 ? images : readImages(body),
 		created: finiteNumber(state.created),
 		model: firstText([state.model]),
-		reason: reasonIn(state) ?? reasonIn(body),
+		reason: group === 'unsuccessful' ? (reasonIn(state) ?? reasonIn(body)) : undefined,
 		response: body,
 	};
 }

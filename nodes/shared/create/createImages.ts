@@ -120,7 +120,7 @@ export async function createImages(
 		});
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
-			? await suspend(context, entries, run.tally, () => paidRequests.describeUnreturned())
+			? await suspend(context, entries, run.tally, () => paidRequests.listUnreturned())
 			: [finishRun(context, { items, open: [], tally: run.tally }, end).items.flat()];
 		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;

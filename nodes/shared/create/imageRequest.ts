@@ -3,7 +3,7 @@ import type { GenerationRequest, TaskType } from '../../../gateway/protocol/requ
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
-import { requestOptions, type RequestOption } from '../fields/optionFields';
+import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
 import { isEmpty, type ItemParameters, type ValueReader } from '../parameters/itemParameters';
 import {
 	NO_STREAM,
@@ -52,7 +52,7 @@ export function readRequest(
 }
 
 /**
- * The options that are sent with the request (`requestOptions`), by their names in it.
+ * The options that are sent with the request (`REQUEST_OPTIONS`), by their names in it.
  *
  * @throws NodeOperationError if one is set to another value elsewhere. 'Extra Fields' override the
  *   options, but not one that is charged: then the user may not know how much is paid.
@@ -63,7 +63,7 @@ function readRequestOptions(
 	{ form, named, extraFields }: Record<'form' | 'named' | 'extraFields', JsonObject>,
 ): JsonObject {
 	const fields: JsonObject = {};
-	for (const option of requestOptions(taskType)) {
+	for (const option of REQUEST_OPTIONS[taskType]) {
 		const { displayName, sentAs, isCharged } = option;
 		const value = readOption(options, option);
 		refuseSecond(options, displayName.toLowerCase(), {

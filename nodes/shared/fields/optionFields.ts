@@ -195,12 +195,17 @@ export const imageOptions = (taskType: TaskType): OptionName[] =>
 		.filter(([, { only = taskType }]) => only === taskType)
 		.map(([name]) => name);
 
-/** Those of them that are fields of the request. */
-export const requestOptions = (taskType: TaskType): RequestOption[] =>
+const requestOptionsOf = (taskType: TaskType): RequestOption[] =>
 	imageOptions(taskType).flatMap((name) => {
 		const option: Option = OPTIONS[name];
 		return option.sentAs === undefined ? [] : { ...option, name, sentAs: option.sentAs };
 	});
+
+/** Those of them that are fields of the request. */
+export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
+	generation: requestOptionsOf('generation'),
+	edit: requestOptionsOf('edit'),
+};
 
 /** The options that most workflows set, in this order at the top of the editor's list. */
 const EVERYDAY = [

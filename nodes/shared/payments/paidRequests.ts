@@ -5,14 +5,14 @@ import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { PaymentRecord } from '../run/itemRunner';
-import type { RequestFacts } from '../run/nodeErrors';
+import type { RequestFacts, UnreturnedPayment } from '../run/nodeErrors';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
-	describePayments,
 	RESCUE,
 	RESCUE_OF_ONE,
 	itemsWithoutAddress,
 	keepOnly,
+	listPayments,
 	openPayments,
 	stoppedProblem,
 	unusableProblem,
@@ -196,7 +196,7 @@ export class PaidRequests implements PaymentRecord {
 	}
 
 	/** @see PaymentRecord */
-	describeUnreturned(): string {
+	listUnreturned(): UnreturnedPayment[] {
 		const used = new Set(this.used.values());
 		// Another call of the tool returns the payments that it uses.
 		const open = this.payments.filter(
@@ -207,7 +207,7 @@ export class PaidRequests implements PaymentRecord {
 			const unknown = problem();
 			return { itemIndex, paid: unknown.taskId === undefined ? undefined : { unknown } };
 		});
-		return describePayments([...open, ...sending]);
+		return listPayments([...open, ...sending]);
 	}
 
 	/**

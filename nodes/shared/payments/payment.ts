@@ -11,8 +11,12 @@ import {
 } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
-import { quote } from '../../../gateway/util/text';
-import { problemOf, type RequestFacts } from '../run/nodeErrors';
+import {
+	describeUnreturned,
+	problemOf,
+	type RequestFacts,
+	type UnreturnedPayment,
+} from '../run/nodeErrors';
 
 /** The result of a paid request so far. */
 export interface Paid {
@@ -144,66 +148,40 @@ export const RESCUE =
 export const RESCUE_OF_ONE =
 	"To get the result without paying for it again, open Executions, select this execution, and choose 'Retry with currently saved workflow'. 'Execute step' pays again.";
 
-/** Lists what was paid for and not returned, for the description of an error. */
-export function describePayments(payments: ItemPayment[]): string {
-	const sorted = [...payments].sort((one, other) => one.itemIndex - other.itemIndex);
-	const lines = (read: (paid: Paid | undefined) => string[]): string[] =>
-		sorted.flatMap(({ itemIndex, paid }) => read(paid).map((text) => `item ${itemIndex}: ${text}`));
-	return describeLeftovers(lines(availableTask), lines(availableImages), lines(unknownOutcome));
-}
+/** What was paid for and not returned. */
+export const listPayments = (payments: ItemPayment[]): UnreturnedPayment[] =>
+	payments.flatMap(({ itemIndex: item, paid }) => {
+		if (paid === undefined) return [{ item, outcome: 'in progress' }];
+		const { unknown } = paid;
+		const unclear = { item, outcome: 'unknown' as const, taskId: unknown?.taskId };
+		return [
+			...availableTask(paid).map((task) => ({ item, ...task })),
+			...availableImages(paid).map((image) => ({ item, ...image })),
+			...(unknown === undefined ? [] : [unclear]),
+		];
+	});
 
-/**
- * Lists the tasks, images and unknown outcomes of a run that ended early, each under a heading.
- *
- * @param tasks lines about tasks that have finished or are still running
- * @param unknown lines about requests that may have been charged
- * @returns an empty text if there are none
- */
-export function describeLeftovers(
-	tasks: string[],
-	images: string[] = [],
-	unknown: string[] = [],
-): string {
-	const parts: Array<[heading: string, lines: string[]]> = [
-		['Image tasks that have finished or are still running. Image Wait gets their images:', tasks],
-		['Finished images:', images],
-		["Requests that may have been charged. Check the usage log in the gateway's console:", unknown],
-	];
-	return parts
-		.flatMap(([heading, lines]) => (lines.length === 0 ? [] : [heading, ...lines]))
-		.join('\n');
-}
-
-/** The line of a task whose images have no address, or aren't known yet. */
-function availableTask({ task, images = [], items, failed, lost }: Paid = {}): string[] {
+/** The task whose images have no address, or aren't known yet. */
+function availableTask({ task, images = [], items, failed, lost }: Paid): KnownTask[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
-	return isNeeded ? [`${task.taskType} task ${task.taskId}`] : [];
+	return isNeeded ? [{ taskId: task.taskId, taskType: task.taskType }] : [];
 }
 
-function availableImages({ images = [], items = [], task }: Paid = {}): string[] {
+function availableImages({ images = [], items = [], task }: Paid) {
 	// An inline image would fill the error with its bytes.
-	const addresses = images.filter((image) => !isInline(image)).map(({ url }) => url);
+	const addresses = images.filter((image) => !isInline(image));
 	// Inline images are also available from the task.
-	if (task !== undefined) return addresses;
-	const inside = images.length - addresses.length + items.length;
-	return [...addresses, ...Array<string>(inside).fill(INSIDE)];
+	const inside = task === undefined ? images.length - addresses.length + items.length : 0;
+	return [...addresses.map(({ url }) => ({ url })), ...Array(inside).fill({ note: INSIDE })];
 }
 
 const INSIDE = 'an image inside the response, which a retry of this execution returns';
 
-function unknownOutcome(paid: Paid | undefined): string[] {
-	if (paid === undefined) return ['the request was in progress'];
-	if (paid.unknown === undefined) return [];
-	const { taskId } = paid.unknown;
-	const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
-	return [`the outcome of the request is unknown${id}`];
-}
-
 /** The error of an item that an earlier try paid for, with the task or images of that payment. */
 export function withPayment(error: unknown, { itemIndex, paid = {} }: ItemPayment): GatewayError {
 	const problem = problemOf(error);
-	const payment = describePayments([{ itemIndex, paid }]);
+	const payment = describeUnreturned(listPayments([{ itemIndex, paid }]));
 	const Kind = paid.unknown === undefined ? GatewayError : UnknownOutcomeError;
 	return new Kind({
 		...problem,

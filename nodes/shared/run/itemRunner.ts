@@ -2,6 +2,7 @@ import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import {
+	describeUnreturned,
 	failedItem,
 	finalError,
 	nodeError,
@@ -142,7 +143,7 @@ export async function runItems(
 	if (isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
 		throw new NodeOperationError(node, 'The execution was canceled', {
-			description: payments?.describeUnreturned() ?? '',
+			description: describeUnreturned(payments?.listUnreturned() ?? []),
 		});
 	}
 	if (failures.length > 0) {

@@ -1,8 +1,9 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
+import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
-import { escapeHtml } from '../../../gateway/util/text';
+import { escapeHtml, quote } from '../../../gateway/util/text';
 import {
 	GatewayError,
 	UnknownOutcomeError,
@@ -66,7 +67,7 @@ export function failedItem(
 		model,
 		prompt,
 		...details,
-		outcome: error instanceof UnknownOutcomeError ? 'unknown' : undefined,
+		outcome: outcomeOf(error),
 		description: description === '' ? undefined : description,
 	}) as IDataObject;
 	return {
@@ -91,13 +92,61 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 	return isOld && onError === 'continueErrorOutput' ? 'message' : 'details';
 }
 
-/** Payments whose results haven't been returned, for the error that ends a run. */
+const outcomeOf = (error: unknown): 'unknown' | undefined =>
+	error instanceof UnknownOutcomeError ? 'unknown' : undefined;
+
+/** A payment whose result hasn't been returned: a task, an image, or a request of unknown outcome. */
+export type UnreturnedPayment = {
+	/** The index of the input item. */
+	item: number;
+	taskId?: string;
+	taskType?: TaskType;
+	/** The address of a finished image. */
+	url?: string;
+	/** What is known of a finished image without an address. */
+	note?: string;
+	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
+	outcome?: 'unknown' | 'in progress';
+};
+
+/** The payments whose results haven't been returned, for the error that ends a run. */
 export interface Unreturned {
-	/** A list for the description of an error; may be empty. */
-	describeUnreturned(): string;
+	listUnreturned(): UnreturnedPayment[];
 	/** How a person gets these results without paying again. */
 	readonly rescue?: string;
 }
+
+/** The same payments as lines for a person, under a heading for each kind; empty if there are none. */
+export function describeUnreturned(payments: UnreturnedPayment[]): string {
+	const sorted = [...payments].sort((one, other) => one.item - other.item);
+	return KINDS.flatMap(([heading, describe]) => {
+		const lines = sorted.flatMap((payment) => {
+			const text = describe(payment);
+			return text === undefined ? [] : [`item ${payment.item}: ${text}`];
+		});
+		return lines.length === 0 ? [] : [heading, ...lines];
+	}).join('\n');
+}
+
+/** The headings, and the payments that each is about. */
+const KINDS: Array<
+	[heading: string, describe: (payment: UnreturnedPayment) => string | undefined]
+> = [
+	[
+		'Image tasks that have finished or are still running. Image Wait gets their images:',
+		({ outcome, taskId, taskType = 'image' }) =>
+			outcome === undefined && taskId !== undefined ? `${taskType} task ${taskId}` : undefined,
+	],
+	['Finished images:', ({ url, note }) => url ?? note],
+	[
+		"Requests that may have been charged. Check the usage log in the gateway's console:",
+		({ outcome, taskId }) => {
+			if (outcome !== 'unknown') return outcome && 'the request was in progress';
+			const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
+			return `the outcome of the request is unknown${id}`;
+		},
+	],
+];
 
 /**
  * The error that ends the node. An error that was already made for the user stays as it is, apart
@@ -113,7 +162,7 @@ export function finalError(
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
 	// Only errors made by `nodeError` have details, and list what was paid for.
 	const isUntold = isMade && error.context.details === undefined && payments !== undefined;
-	if (!isMade || (isUntold && payments.describeUnreturned() !== '')) {
+	if (!isMade || (isUntold && payments.listUnreturned().length > 0)) {
 		return nodeError(node, error, undefined, payments);
 	}
 	error.message = shown(error.message);
@@ -122,7 +171,8 @@ export function finalError(
 
 /**
  * The error of an item that ends the node. The steps for the user come first. The list of what was
- * paid for comes last, as it may have hundreds of lines.
+ * paid for comes last, as it may have hundreds of lines; an error workflow reads it as data, in
+ * `context.details.paid`.
  */
 export function nodeError(
 	node: INode,
@@ -131,23 +181,29 @@ export function nodeError(
 	payments?: Unreturned,
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
-	const unreturned = payments?.describeUnreturned() ?? '';
-	const rescue = unreturned === '' ? '' : (payments?.rescue ?? '');
-	const advice = [rescue, description, unreturned].filter((text) => text !== '').join('\n');
+	const paid = payments?.listUnreturned() ?? [];
+	const rescue = paid.length === 0 ? '' : (payments?.rescue ?? '');
+	const texts = [rescue, description, describeUnreturned(paid)];
+	const advice = texts.filter((text) => text !== '').join('\n');
 	// The editor renders the description as HTML, in which a line break is a space, and part of an
 	// address may be read as a character. Logs and workflows get the plain text.
 	const html = escapeHtml(advice).replaceAll('%%', '&#37;&#37;').replaceAll('\n', '<br>');
-	const texts = { description: advice, itemIndex };
+	const options = { description: advice, itemIndex };
 	const data = { message, ...withoutUndefined(details) } as JsonObject;
 	const made =
 		error instanceof GatewayError
-			? new NodeApiError(node, data, { ...texts, message, httpCode: httpCode?.toString() })
-			: new NodeOperationError(node, message, texts);
+			? new NodeApiError(node, data, { ...options, message, httpCode: httpCode?.toString() })
+			: new NodeOperationError(node, message, options);
 	// n8n replaces texts that contain an error code, or belong to a status code, with its own.
 	made.message = message;
 	made.description = advice;
 	Object.assign(made.context, {
-		details: withoutUndefined({ ...details, httpCode }),
+		details: withoutUndefined({
+			...details,
+			httpCode,
+			outcome: outcomeOf(error),
+			paid: paid.length === 0 ? undefined : paid,
+		}),
 		...(html === advice ? {} : { descriptionTemplate: html }),
 	});
 	return made;

@@ -5,7 +5,7 @@ import type { RunEnd, RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
-import { describeTasks, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
+import { listTasks, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
 
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
@@ -116,8 +116,8 @@ export function withFailure(
 	error: unknown,
 ): StoredWaits {
 	if (plan.continuesOnFail) return { plan, entries: failOpen(context, entries, error) };
-	const describeUnreturned = () => describeTasks(entries);
-	const failure = problemOf(finalError(context.getNode(), error, { describeUnreturned }));
+	const listUnreturned = () => listTasks(entries);
+	const failure = problemOf(finalError(context.getNode(), error, { listUnreturned }));
 	return { plan, entries: [], failure };
 }
 

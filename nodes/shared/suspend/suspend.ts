@@ -12,7 +12,7 @@ import { hasSecondOutput, readRunEnd } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
-import { describeTasks, type WaitEntry } from '../tasks/taskWaiter';
+import { listTasks, type WaitEntry } from '../tasks/taskWaiter';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from './n8nEngine';
 import { supervisorWorkflow, workflowName } from './subWorkflows';
@@ -109,7 +109,7 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
  *
  * @param entries one for each input item
  * @param tally the run's counts and costs so far
- * @param describeUnreturned lists the tasks and payments if the execution can't be suspended
+ * @param listUnreturned the tasks and payments to name if the execution can't be suspended
  * @returns the node's output, which n8n shows while the execution is suspended; if it can't be
  *   suspended and On Error is set to continue, a failed item for each open task
  * @throws NodeApiError or NodeOperationError that names all tasks, if the node stops
@@ -118,7 +118,7 @@ export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
 	tally: Tally,
-	describeUnreturned = () => describeTasks(entries),
+	listUnreturned = () => listTasks(entries),
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;
@@ -129,7 +129,7 @@ export async function suspend(
 	} catch (error) {
 		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
 		if (isStopped || !context.continueOnFail()) {
-			throw finalError(context.getNode(), error, { describeUnreturned });
+			throw finalError(context.getNode(), error, { listUnreturned });
 		}
 		const failed = resultOf(failOpen(context, entries, error), tally);
 		const { items, open } = finishRun(context, failed, plan.end);

@@ -1,5 +1,5 @@
 import type { INodeExecutionData } from 'n8n-workflow';
-import { Durations } from '../../../gateway/client/durations';
+import { Durations } from '../../../gateway/client/pollTimes';
 import { birth, carried, type Sightings } from '../../../gateway/client/missingTasks';
 import { Poller, type Settled } from '../../../gateway/client/poller';
 import { isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
@@ -10,9 +10,8 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { LruMap } from '../../../gateway/util/lruMap';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
-import { describeLeftovers } from '../payments/payment';
 import { runItems } from '../run/itemRunner';
-import { problemOf, type RequestFacts } from '../run/nodeErrors';
+import { problemOf, type RequestFacts, type UnreturnedPayment } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
@@ -258,7 +257,7 @@ export async function waitForTasks(
 				}
 			};
 		},
-		payments: { describeUnreturned: () => describeTasks(entries) },
+		payments: { listUnreturned: () => listTasks(entries) },
 		knownOf: (itemIndex) => facts[itemIndex],
 	});
 	return entries.map(({ wait, done }, itemIndex) => {
@@ -276,12 +275,11 @@ function countTasks(entries: WaitEntry[]): number {
 }
 
 /** Lists the tasks of a batch that ends early, apart from those without a result to get. */
-export function describeTasks(entries: WaitEntry[]): string {
-	const tasks = entries.flatMap(({ wait, done }, itemIndex) => {
+export function listTasks(entries: WaitEntry[]): UnreturnedPayment[] {
+	return entries.flatMap(({ wait, done }, item) => {
 		// The output items of a task contain its ID.
 		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<TaskRef>);
-		const { taskId, taskType = 'image' } = named ?? {};
-		return taskId === undefined ? [] : [`item ${itemIndex}: ${taskType} task ${taskId}`];
+		const { taskId, taskType } = named ?? {};
+		return taskId === undefined ? [] : [{ item, taskId, taskType }];
 	});
-	return describeLeftovers(tasks);
 }

@@ -2,7 +2,7 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { TaskType } from '../../../gateway/protocol/requestPlan.js';
-import { requestOptions, type RequestOption } from '../../../nodes/shared/fields/optionFields.js';
+import { REQUEST_OPTIONS, type RequestOption } from '../../../nodes/shared/fields/optionFields.js';
 import { startGateway } from '../../../simulator/gateway.mjs';
 import type { Host, RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain } from '../one-node.mjs';
@@ -11,7 +11,7 @@ import { byName, hostFor, NODE, TINY_PNG } from '../workbench.mjs';
 
 const TYPES = { generation: 'imageGeneration', edit: 'imageEdit' };
 const OPTIONS = (['generation', 'edit'] as const).flatMap((taskType) =>
-	requestOptions(taskType).map((option) => [taskType, option.name, option] as const),
+	REQUEST_OPTIONS[taskType].map((option) => [taskType, option.name, option] as const),
 );
 
 /** A model that takes one value of each such field, which no test sends. */

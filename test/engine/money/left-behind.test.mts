@@ -1,6 +1,7 @@
 /** What a run that ends early says of what it leaves behind: only what is true, a line each. */
 import '../fast-time.mjs';
-import { describePayments, type ItemPayment } from '../../../nodes/shared/payments/payment.js';
+import { listPayments, type ItemPayment } from '../../../nodes/shared/payments/payment.js';
+import { describeUnreturned } from '../../../nodes/shared/run/nodeErrors.js';
 import { opened } from '../opened.mjs';
 import {
 	byName,
@@ -23,7 +24,11 @@ beforeEach(() => bench.gateway.reset());
 const PROMPT = '={{ $json.prompt }}';
 const items = (...prompts: string[]) => prompts.map((prompt) => ({ prompt }));
 
-type Shown = { message: string; description: string; context: { descriptionTemplate?: string } };
+type Shown = {
+	message: string;
+	description: string;
+	context: { descriptionTemplate?: string; details?: Record<string, unknown> };
+};
 
 test('Image Wait: not the task that has failed, nor one that the gateway does not know', async () => {
 	const [good, failing] = await bench.submit('a fox', 'an owl [fail]');
@@ -68,6 +73,19 @@ describe('one refused prompt in a batch', () => {
 		]);
 	});
 
+	test('an error workflow reads the same list as data, also after n8n has stored the error', async () => {
+		const stored = JSON.parse(JSON.stringify((await fail()).error)) as Shown;
+		const paid = stored.context.details?.paid as Array<Record<string, unknown>>;
+		expect(paid.map(({ item }) => item)).toEqual([0, 2, 3]);
+		for (const { item, taskId, taskType, ...others } of paid) {
+			expect({ taskType, others }).toEqual({ taskType: 'generation', others: {} });
+			expect(stored.description).toContain(
+				`item ${String(item)}: generation task ${String(taskId)}`,
+			);
+		}
+		expect(stored.context.details).not.toHaveProperty('outcome');
+	});
+
 	test('who follows it gets the other images, and pays for the failed item at most', async () => {
 		const failed = await fail();
 		const saved = structuredClone(failed.workflow);
@@ -83,6 +101,10 @@ describe('one refused prompt in a batch', () => {
 	test('an unknown outcome alone is nothing to rescue: a retry would pay again', async () => {
 		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 500, match: 'owl' }]);
 		const { error } = await bench.run('imageGeneration', parameters, items('an owl'));
+		expect((error as unknown as Shown).context.details).toMatchObject({
+			outcome: 'unknown',
+			paid: [{ item: 0, outcome: 'unknown' }],
+		});
 		expect(error?.description).toContain('Requests that may have been charged');
 		expect(error?.description).not.toContain('Executions');
 	});
@@ -121,7 +143,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		{ itemIndex: 1, paid: { unknown: { message: '', description: '', taskId: 't1' } } },
 		{ itemIndex: 0, paid: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
 	];
-	expect(describePayments(payments).split('\n')).toEqual([
+	expect(describeUnreturned(listPayments(payments)).split('\n')).toEqual([
 		'Image tasks that have finished or are still running. Image Wait gets their images:',
 		'item 2: edit task t2',
 		'Finished images:',
@@ -132,7 +154,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		'item 1: the outcome of the request is unknown; its response contains the ID t1',
 		'item 5: the request was in progress',
 	]);
-	expect(describePayments([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toBe('');
+	expect(listPayments([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toEqual([]);
 });
 
 test('an image without an address is had by its task, which outlives the data of the execution', () => {
@@ -142,7 +164,7 @@ test('an image without an address is had by its task, which outlives the data of
 	const heading =
 		'Image tasks that have finished or are still running. Image Wait gets their images:';
 	const words = (paid: ItemPayment['paid']) =>
-		describePayments([{ itemIndex: 0, paid }]).split('\n');
+		describeUnreturned(listPayments([{ itemIndex: 0, paid }])).split('\n');
 	const byTask = [heading, 'item 0: generation task t'];
 	expect(words({ task, images: [inside] })).toEqual(byTask);
 	expect(words({ task, items: [{ json: {} }, { json: {} }] })).toEqual(byTask);

@@ -1,4 +1,4 @@
-import { Durations } from '../../../gateway/client/durations.js';
+import { Durations } from '../../../gateway/client/pollTimes.js';
 import { Poller, type PollResult } from '../../../gateway/client/poller.js';
 import { readTaskState } from '../../../gateway/protocol/task.js';
 import { FakeClock } from '../fake-clock.mjs';
