@@ -1,4 +1,11 @@
-/** The gateway of a world: the specification's rules, its own books, and faults as they are planned. */
+/**
+ * The gateway of a world: the specification's rules, its own books, and faults as they are planned.
+ *
+ * It is not the embedded gateway of `simulator/`, for three reasons. Called without sockets, that one
+ * takes 0.6 ms of processor time for a submit and 3 ms for an image; a whole world takes 27 ms. Its
+ * records hold requests; the laws need what was charged, and what of each response had arrived. And
+ * it would have to learn, for tests alone, to lose tasks, to count wrong and to give one ID twice.
+ */
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
