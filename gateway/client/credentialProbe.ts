@@ -5,12 +5,6 @@ import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
 import { faultTexts, GATEWAY, LISTING, type Place } from '../errors/faultTexts';
 
-/** The result of a credential test. */
-export interface Verdict {
-	ok: boolean;
-	message: string;
-}
-
 /**
  * Plans a free test of the key: the query of a task that can't exist. A wrong key gets 401, a valid
  * one 404 (docs/protocol.md, "Errors").
@@ -19,25 +13,13 @@ export function planProbe(): RequestPlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
 }
 
-/** Reads the response to the probe as a result about the address and the key. */
-export function readProbe(outcome: Outcome): Verdict {
-	const problem = addressProblem(outcome, GATEWAY) ?? keyProblem(outcome as HttpResponse);
-	return verdict(problem, 'The gateway accepts the API key');
-}
+/** The problem of the address or the key by the response to the probe, as a sentence. */
+export const probeProblem = (outcome: Outcome): string | undefined =>
+	addressProblem(outcome, GATEWAY) ?? keyProblem(outcome as HttpResponse);
 
-/**
- * Reads the response of the model list (docs/protocol.md, "Model list") as a result about its
- * address.
- */
-export function readListingProbe(outcome: Outcome): Verdict {
-	const problem = addressProblem(outcome, LISTING) ?? listingProblem(outcome as HttpResponse);
-	return verdict(problem, 'The model list is available');
-}
-
-const verdict = (problem: string | undefined, good: string): Verdict => ({
-	ok: problem === undefined,
-	message: problem ?? good,
-});
+/** The problem of the model list's address by its response (docs/protocol.md, "Model list"). */
+export const listingProblem = (outcome: Outcome): string | undefined =>
+	addressProblem(outcome, LISTING) ?? listProblem(outcome as HttpResponse);
 
 function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 	const looksLikeGateway = isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
@@ -52,7 +34,7 @@ function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 	return `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`;
 }
 
-function listingProblem({ httpCode, json }: HttpResponse): string | undefined {
+function listProblem({ httpCode, json }: HttpResponse): string | undefined {
 	// A 429 shows that the model list exists.
 	if (httpCode === 429 || (httpCode === 200 && holdsModels(planModelList(), json)))
 		return undefined;

@@ -37,20 +37,8 @@ export function pauseOf(intervalMs: number, tasks: number, isFirst = false): num
 	return Math.max(SHORTEST_PAUSE_MS, Math.min(longest, pause));
 }
 
-/**
- * A waiting task, polled by the durations of earlier tasks and recorded among them when it ends.
- * Times in milliseconds, all on one clock.
- */
-export interface TrackedTask {
-	/** The pause after the submit or a response; undefined if no earlier task took so long. */
-	pauseFrom(from: number): number | undefined;
-	/** Records that a poll is sent. */
-	pollSent(now: number): void;
-	/** Records the status in a poll's response. */
-	statusSeen(group: StatusGroup): void;
-	/** Ends the wait. */
-	end(): void;
-}
+/** A waiting task that is polled by the durations of earlier ones, and recorded when it ends. */
+export type TrackedTask = ReturnType<Durations['track']>;
 
 /** The age at which a task was last seen open, and the one at which it was seen finished. */
 interface Observation {
@@ -93,10 +81,11 @@ export class Durations {
 	private probing = 0;
 
 	/**
-	 * Begins to track a task. @param pace its shortest pause in milliseconds, which grows with the
-	 * number of tasks
+	 * Begins to track a task. All times are in milliseconds, on one clock.
+	 *
+	 * @param pace its shortest pause, which grows with the number of tasks
 	 */
-	track(submittedAt: number, pace: { readonly shortest: number }): TrackedTask {
+	track(submittedAt: number, pace: { readonly shortest: number }) {
 		this.begun += 1;
 		this.waiting += 1;
 		const isTurn = this.begun % 2 === 0 && this.probing < this.waiting / TASKS_PER_PROBE;
@@ -106,12 +95,16 @@ export class Durations {
 		this.observed += Number(isObserved);
 		let [openAt, polledAt] = [0, 0];
 		return {
-			pauseFrom: (from) => this.pauseAt(from - submittedAt, pace.shortest, isProbe),
-			pollSent: (now) => void (polledAt = now - submittedAt),
-			statusSeen: (group) => {
+			/** The pause after the submit or a response; undefined if no earlier task took so long. */
+			pauseFrom: (from: number) => this.pauseAt(from - submittedAt, pace.shortest, isProbe),
+			/** Records that a poll is sent. */
+			pollSent: (now: number) => void (polledAt = now - submittedAt),
+			/** Records the status in a poll's response. */
+			statusSeen: (group: StatusGroup) => {
 				if (!isFinished(group)) openAt = polledAt;
 				else if (isObserved) this.observe({ openAt, finishedAt: polledAt }, pace.shortest);
 			},
+			/** Ends the wait. */
 			end: () => {
 				this.waiting -= 1;
 				this.probing -= Number(isProbe);

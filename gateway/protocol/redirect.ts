@@ -1,40 +1,31 @@
 import { isBelow, parseUrl } from './url';
-import type { Outcome } from './outcome';
+import type { HttpResponse } from './outcome';
 import type { RequestPlan } from './requestPlan';
 
+/** Redirects that repeat the same request, and those after which a client sends a GET. */
+const SAME_REQUEST = [307, 308];
+const AS_GET = [301, 302, 303];
+
 /**
- * The target of a redirect that may be followed; undefined otherwise. Only targets within the
- * gateway's address are followed, so the key never goes to another host, and a POST only after 307
- * and 308, which repeat the same request. `wasNotAccepted` decides whether a redirected paid
- * request may have been charged.
+ * The target of a redirect that may be followed; undefined otherwise. A download may go to any web
+ * address, because it carries no key. Other requests stay within the gateway's address, so the key
+ * never goes to another host. A POST is only repeated where the redirect asks for the same request.
+ * `wasNotAccepted` decides whether a redirected paid request may have been charged.
  *
  * @param url the address that responded
  * @param address the gateway's address
  */
 export function redirectTarget(
-	plan: RequestPlan,
-	outcome: Outcome,
+	{ call, method }: RequestPlan,
+	{ httpCode, headers }: HttpResponse,
 	url: string,
 	address: string,
 ): string | undefined {
-	if (outcome.kind !== 'response') return undefined;
-	const sameRequest = outcome.httpCode === 307 || outcome.httpCode === 308;
-	const anyRedirect = [301, 302, 303].includes(outcome.httpCode);
-	if (!sameRequest && !(anyRedirect && plan.method === 'GET')) return undefined;
-	const target = parseUrl(outcome.headers.location ?? '', url)?.href ?? url;
-	return target !== url && isBelow(target, address) ? target : undefined;
-}
-
-/**
- * The target of a redirected download, which can be any web address because it carries no key;
- * undefined without a redirect.
- */
-export function downloadTarget(
-	httpCode: number,
-	location: string | undefined,
-	url: string,
-): string | undefined {
-	if (![301, 302, 303, 307, 308].includes(httpCode) || location === undefined) return undefined;
-	const target = parseUrl(location, url);
-	return /^https?:$/.test(target?.protocol ?? '') ? target?.href : undefined;
+	const isFollowed = method === 'GET' && AS_GET.includes(httpCode);
+	if (!isFollowed && !SAME_REQUEST.includes(httpCode)) return undefined;
+	const target = parseUrl(headers.location ?? '', url);
+	if (target === undefined || target.href === url) return undefined;
+	const isAllowed =
+		call === 'download' ? /^https?:$/.test(target.protocol) : isBelow(target.href, address);
+	return isAllowed ? target.href : undefined;
 }

@@ -3,30 +3,19 @@ const LONGEST_NAME = 200;
 /** The rest of a longer list isn't compared. */
 const MOST_NAMES = 1000;
 
-/** The pairs of neighboring letters in a name with their counts, without spaces and case. */
-function pairs(name: string): Map<string, number> {
+/** The pairs of neighboring letters in a name, without spaces and case. */
+function pairs(name: string): Set<string> {
 	const letters = name
 		.slice(0, LONGEST_NAME)
 		.toLowerCase()
 		.replace(/[\s_./-]/g, '');
-	const counts = new Map<string, number>();
-	for (let index = 1; index < letters.length; index += 1) {
-		const pair = letters.slice(index - 1, index + 1);
-		counts.set(pair, (counts.get(pair) ?? 0) + 1);
-	}
-	return counts;
+	return new Set(Array.from(letters.slice(1), (letter, index) => letters[index] + letter));
 }
 
 /** The similarity of two names from 0 to 1: the share of common letter pairs. */
-function likeness(left: Map<string, number>, right: Map<string, number>): number {
-	let total = 0;
-	let common = 0;
-	for (const count of right.values()) total += count;
-	for (const [pair, count] of left) {
-		total += count;
-		common += Math.min(count, right.get(pair) ?? 0);
-	}
-	return total === 0 ? 0 : (2 * common) / total;
+function likeness(left: Set<string>, right: Set<string>): number {
+	const common = [...left].filter((pair) => right.has(pair)).length;
+	return common === 0 ? 0 : (2 * common) / (left.size + right.size);
 }
 
 /** The lowest similarity of a suggestion. */

@@ -10,12 +10,7 @@ import { planModelList } from '../../../gateway/protocol/models';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import {
-	planProbe,
-	readListingProbe,
-	readProbe,
-	type Verdict,
-} from '../../../gateway/client/credentialProbe';
+import { listingProblem, planProbe, probeProblem } from '../../../gateway/client/credentialProbe';
 import { faultFrom, plainHeaders } from './http';
 
 const TIMEOUT_MS = 15_000;
@@ -33,26 +28,27 @@ export async function testMediaGateway(
 ): Promise<INodeCredentialTestResult> {
 	const credentials = credential.data ?? {};
 	const problem = apiKeyProblem(credentials.apiKey);
-	if (problem !== undefined) return asResult({ ok: false, message: problem });
+	if (problem !== undefined) return asResult(problem);
 	const addresses = addressesIn(credentials);
 	if (typeof addresses === 'string') {
-		const message = `The ${addresses} is not a web address. It must begin with https:// or http://`;
-		return asResult({ ok: false, message });
+		return asResult(
+			`The ${addresses} is not a web address. It must begin with https:// or http://`,
+		);
 	}
 	const { baseUrl, mediaUrl } = addresses;
 
 	const send = async (plan: RequestPlan, address: string): Promise<Outcome> =>
 		await sendProbe(this.helpers, credentials, plan, planUrl(plan, address));
 	const [key, listing] = await Promise.all([
-		send(planProbe(), baseUrl).then(readProbe),
-		mediaUrl === undefined ? undefined : send(planModelList(), mediaUrl).then(readListingProbe),
+		send(planProbe(), baseUrl).then(probeProblem),
+		mediaUrl === undefined ? undefined : send(planModelList(), mediaUrl).then(listingProblem),
 	]);
-	return asResult(key.ok && listing?.ok === false ? listing : key);
+	return asResult(key ?? listing);
 }
 
-const asResult = ({ ok, message }: Verdict): INodeCredentialTestResult => ({
-	status: ok ? 'OK' : 'Error',
-	message,
+const asResult = (problem: string | undefined): INodeCredentialTestResult => ({
+	status: problem === undefined ? 'OK' : 'Error',
+	message: problem ?? 'The gateway accepts the API key',
 });
 
 /**

@@ -17,7 +17,7 @@ import {
 	type Outcome,
 } from '../../../gateway/protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { downloadTarget, redirectTarget } from '../../../gateway/protocol/redirect';
+import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
 import type { Requests } from './inFlight';
@@ -66,9 +66,7 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const response = await requestAndRead(options, hop, signal);
-				const target = isImage
-					? downloadTarget(response.httpCode, response.headers.location, hop.url)
-					: redirectTarget(plan, response, hop.url, home);
+				const target = redirectTarget(plan, response, hop.url, home);
 				if (target === undefined || redirects >= mostRedirects) {
 					return withoutKeyIn(response, address);
 				}

@@ -1,4 +1,8 @@
-import { planProbe, readListingProbe, readProbe } from '../../../gateway/client/credentialProbe.js';
+import {
+	listingProblem,
+	planProbe,
+	probeProblem,
+} from '../../../gateway/client/credentialProbe.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { response, fault, page } from '../virtual-gateway.mjs';
 
@@ -14,7 +18,7 @@ test.each<[string, Outcome]>([
 	['404 of a gateway', GATEWAY_404],
 	['a task that exists after all', response(200, { id: '1', status: 'queued' })],
 ])('%s means a good key', (_name, outcome) => {
-	expect(readProbe(outcome)).toEqual({ ok: true, message: 'The gateway accepts the API key' });
+	expect(probeProblem(outcome)).toBeUndefined();
 });
 
 test.each<[string, Outcome, RegExp]>([
@@ -59,8 +63,7 @@ test.each<[string, Outcome, RegExp]>([
 	['a cut connection', fault('reset'), /closed.*Check 'Base URL'/],
 	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in 'Base URL'/],
 ])('%s is told in a sentence of its own', (_name, outcome, expected) => {
-	const { ok, message } = readProbe(outcome);
-	expect(ok).toBe(false);
+	const message = probeProblem(outcome);
 	expect(message).toMatch(expected);
 	expect(message).not.toMatch(/undefined|\[object/);
 });
@@ -71,7 +74,7 @@ describe('the address of the listing', () => {
 		['no models yet', response(200, { success: true, data: { items: [], total: 0 } })],
 		['too often', response(429, { success: false, message: 'slow' })],
 	])('%s: it is there', (_name, outcome) => {
-		expect(readListingProbe(outcome).ok).toBe(true);
+		expect(listingProblem(outcome)).toBeUndefined();
 	});
 
 	test.each<[string, Outcome]>([
@@ -90,8 +93,8 @@ describe('the address of the listing', () => {
 		['something else', response(200, { hello: 'world' })],
 		['a failure with 200', response(200, { success: false, message: 'no' })],
 	])('%s: the error names the field, and no other address', (_name, outcome) => {
-		const { ok, message } = readListingProbe(outcome);
-		expect([ok, message]).toEqual([false, expect.stringContaining("'Media URL'")]);
+		const message = listingProblem(outcome) ?? '';
+		expect(message).toContain("'Media URL'");
 		expect(message.replace(/if the list is at 'Base URL'/, '')).not.toMatch(
 			/Base URL|\{|undefined/,
 		);

@@ -45,9 +45,13 @@ import {
 } from '../../../gateway/messages/message.js';
 import { closestMatches } from '../../../gateway/util/closestMatch.js';
 import { faultOf, retryAfterMs, type HttpResponse } from '../../../gateway/protocol/outcome.js';
-import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
-import { readProbe } from '../../../gateway/client/credentialProbe.js';
-import { downloadTarget, redirectTarget } from '../../../gateway/protocol/redirect.js';
+import {
+	planDownload,
+	planGeneration,
+	planTaskQuery,
+} from '../../../gateway/protocol/requestPlan.js';
+import { probeProblem } from '../../../gateway/client/credentialProbe.js';
+import { redirectTarget } from '../../../gateway/protocol/redirect.js';
 import { isQuotaRefusal } from '../../../gateway/protocol/quota.js';
 import { decideRetry } from '../../../gateway/client/retryPolicy.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
@@ -218,11 +222,14 @@ describe('64 kB of text', () => {
 		['the words of a fault', (text) => [faultOf(undefined, text), faultOf('ECONNREFUSED', text)]],
 		['a fault', (text) => faultFrom(Object.assign(new Error(text), { code: text }))],
 		['a redirect', (text) => redirectTarget(poll, response(302, text), `${home}/a`, home)],
-		['a redirect of a download', (text) => downloadTarget(302, text, 'http://h/')],
+		[
+			'a redirect of a download',
+			(text) => redirectTarget(planDownload('http://h/'), response(302, text), 'http://h/', home),
+		],
 		['headers', (text) => plainHeaders({ [text]: text }, erase)],
 		[
 			'the response to the test of a key',
-			(text) => readProbe(response(404, text, parseJson(text))),
+			(text) => probeProblem(response(404, text, parseJson(text))),
 		],
 		['a model of the listing', (text) => readModel({ model: text, note: text, modes: [text] })],
 		['a price', (text) => describePrice({ unit: text, mode: 'price', value: 1 })],

@@ -244,10 +244,6 @@ describe('the nearest names', () => {
 		expect(closestMatches('image', [])).toEqual([]);
 	});
 
-	test('letters that come twice count twice', () => {
-		expect(closestMatches('aaaa', ['aaa', 'aaaa'])).toEqual(['aaaa', 'aaa']);
-	});
-
 	test.each([
 		['no name that has less than half in common', 'gemini', ['cinema-1'], []],
 		['none beside one that is much nearer', 'aurora-imag-1', names, ['aurora-image-1']],

@@ -119,6 +119,8 @@ function withoutReason(played: Played, step: Step, runs: NodeRun[]): Breach[] {
 	const { timeout, budget, requestsPerSecond } = flow.options;
 	const calm =
 		isSound(flow) &&
+		// Where the second call of a tool has failed, n8n's retry of it has no input for `$fromAI`.
+		!(flow.as === 'engineTool' && isRetry(step)) &&
 		// Two numbers of images that differ are refused.
 		extraOf(flow)?.count === undefined &&
 		// What has failed after it was suspended, a retry only repeats.
