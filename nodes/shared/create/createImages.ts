@@ -313,19 +313,20 @@ function readPaidResponse(
 	asynchronous: boolean,
 ): Paid | undefined {
 	const images = readImages(body);
-	const taskId = readTaskId(body);
-	const { status, group, reason } = readTaskState({ taskId: taskId ?? '', taskType }, body);
 	const submittedAt = new Date().toISOString();
 	if (images.length > 0) {
 		const paid = { images, created: finiteNumber(body.created) };
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isTask = asynchronous && typeof body.status === 'string' && !images.some(isInline);
-		const ownId = isTask ? readTaskId({ ...body, data: undefined }) : undefined;
-		return ownId === undefined
-			? paid
-			: { ...paid, task: { taskId: ownId, taskType, status, submittedAt } };
+		const taskId = isTask ? readTaskId({ ...body, data: undefined }) : undefined;
+		if (taskId === undefined) return paid;
+		const { status } = readTaskState({ taskId, taskType }, body);
+		return { ...paid, task: { taskId, taskType, status, submittedAt } };
 	}
-	if (taskId === undefined || (status === '' && !asynchronous)) return undefined;
+	const taskId = readTaskId(body);
+	if (taskId === undefined) return undefined;
+	const { status, group, reason } = readTaskState({ taskId, taskType }, body);
+	if (status === '' && !asynchronous) return undefined;
 	const task = { taskId, taskType, status: status === '' ? 'queued' : status, submittedAt };
 	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
 }

@@ -116,37 +116,34 @@ export interface Unreturned {
 	readonly rescue?: string;
 }
 
+const TASKS = 'Image tasks that have finished or are still running. Image Wait gets their images:';
+const IMAGES = 'Finished images:';
+const UNCLEAR =
+	"Requests that may have been charged. Check the usage log in the gateway's console:";
+
+/** The heading and the line of a payment. */
+function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
+	const { outcome, taskId, taskType = 'image', url, note = '' } = payment;
+	if (outcome === 'in progress') return [UNCLEAR, 'the request was in progress'];
+	if (outcome === 'unknown') {
+		const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
+		return [UNCLEAR, `the outcome of the request is unknown${id}`];
+	}
+	return taskId === undefined ? [IMAGES, url ?? note] : [TASKS, `${taskType} task ${taskId}`];
+}
+
 /** The same payments as lines for a person, under a heading for each kind; empty if there are none. */
 export function describeUnreturned(payments: UnreturnedPayment[]): string {
 	const sorted = [...payments].sort((one, other) => one.item - other.item);
-	return KINDS.flatMap(([heading, describe]) => {
-		const lines = sorted.flatMap((payment) => {
-			const text = describe(payment);
-			return text === undefined ? [] : [`item ${payment.item}: ${text}`];
-		});
-		return lines.length === 0 ? [] : [heading, ...lines];
-	}).join('\n');
+	const lines = sorted.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
+	return [TASKS, IMAGES, UNCLEAR]
+		.flatMap((heading) => {
+			const own = lines.filter(({ line: [kind] }) => kind === heading);
+			const listed = own.map(({ item, line: [, text] }) => `item ${item}: ${text}`);
+			return listed.length === 0 ? [] : [heading, ...listed];
+		})
+		.join('\n');
 }
-
-/** The headings, and the payments that each is about. */
-const KINDS: Array<
-	[heading: string, describe: (payment: UnreturnedPayment) => string | undefined]
-> = [
-	[
-		'Image tasks that have finished or are still running. Image Wait gets their images:',
-		({ outcome, taskId, taskType = 'image' }) =>
-			outcome === undefined && taskId !== undefined ? `${taskType} task ${taskId}` : undefined,
-	],
-	['Finished images:', ({ url, note }) => url ?? note],
-	[
-		"Requests that may have been charged. Check the usage log in the gateway's console:",
-		({ outcome, taskId }) => {
-			if (outcome !== 'unknown') return outcome && 'the request was in progress';
-			const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
-			return `the outcome of the request is unknown${id}`;
-		},
-	],
-];
 
 /**
  * The error that ends the node. An error that was already made for the user stays as it is, apart
