@@ -123,10 +123,11 @@ export class MediaGatewayApi implements ICredentialType {
 		if (problem !== undefined) throw new OperationalError(problem);
 		const url = requestAddress(requestOptions) ?? '';
 		const keyHeaders = authHeaders(url, settings);
-		const trusted = [settings.baseUrl, credentials.mediaUrl].map(normalizeUrl);
-		const skipsCertificate =
-			credentials.allowUnauthorizedCerts === true &&
-			trusted.some((home) => home !== undefined && isBelow(url, new URL(home).origin));
+		const homes =
+			credentials.allowUnauthorizedCerts === true ? [settings.baseUrl, credentials.mediaUrl] : [];
+		const skipsCertificate = homes
+			.map(normalizeUrl)
+			.some((home) => home !== undefined && isBelow(url, new URL(home).origin));
 		const changed: IHttpRequestOptions & OlderOptions = {
 			...requestOptions,
 			...(Object.keys(keyHeaders).length === 0
