@@ -17,13 +17,13 @@ const AS_GET = [301, 302, 303];
  */
 export function redirectTarget(
 	{ call, method }: RequestPlan,
-	{ httpCode, headers }: HttpResponse,
+	{ httpCode, headers: { location = '' } }: HttpResponse,
 	url: string,
 	address: string,
 ): string | undefined {
 	const isFollowed = method === 'GET' && AS_GET.includes(httpCode);
-	if (!isFollowed && !SAME_REQUEST.includes(httpCode)) return undefined;
-	const target = parseUrl(headers.location ?? '', url);
+	if (location === '' || !(isFollowed || SAME_REQUEST.includes(httpCode))) return undefined;
+	const target = parseUrl(location, url);
 	if (target === undefined || target.href === url) return undefined;
 	const isAllowed =
 		call === 'download' ? /^https?:$/.test(target.protocol) : isBelow(target.href, address);

@@ -196,10 +196,11 @@ export function nodeError(
 	made.description = advice;
 	Object.assign(made.context, {
 		details: withoutUndefined({
-			...details,
-			httpCode,
 			outcome: outcomeOf(error),
 			paid: paid.length === 0 ? undefined : paid,
+			// An error that was stored while the execution was suspended has both already.
+			...details,
+			httpCode,
 		}),
 		...(html === advice ? {} : { descriptionTemplate: html }),
 	});

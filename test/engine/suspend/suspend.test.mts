@@ -89,6 +89,9 @@ describe('killed in a check', () => {
 		const { message, description } = errorOf(result);
 		expect(message).toBe('The execution that checked the image tasks was stopped');
 		for (const id of ids) expect(description).toContain(id);
+		// The same for an error workflow.
+		const { context } = result.error as unknown as { context: { details: { paid: unknown } } };
+		expect(context.details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
 		expect(checks()).toBe(1);
 	});
 

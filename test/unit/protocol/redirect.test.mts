@@ -1,4 +1,8 @@
-import { planGeneration, planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
+import {
+	planDownload,
+	planGeneration,
+	planTaskQuery,
+} from '../../../gateway/protocol/requestPlan.js';
 import { redirectTarget } from '../../../gateway/protocol/redirect.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { response } from '../virtual-gateway.mjs';
@@ -53,5 +57,8 @@ test.each([
 });
 
 test('nothing is followed without an address', () => {
+	const image = 'https://cdn.example/1.png#fragment';
+	const plan = planDownload(image);
+	expect(redirectTarget(plan, response(302) as HttpResponse, image, HOME)).toBeUndefined();
 	expect(redirectTarget(get, response(307) as HttpResponse, asked, HOME)).toBeUndefined();
 });
