@@ -114,6 +114,7 @@ async function edit(url: string, bytes: number): Promise<void> {
 				parameters: {
 					model: { __rl: true, mode: 'name', value: MODEL },
 					prompt: '={{ "make it night " + $itemIndex }}',
+					mode: 'sync',
 					options: { concurrency: AT_ONCE },
 				},
 			},

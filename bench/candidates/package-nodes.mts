@@ -52,11 +52,11 @@ function workflowFor(work: Work): WorkflowJson {
 			return chain(START, node('imageWait', { ...times, download, options: limits }));
 		}
 		case 'generate':
-			return chain(START, node('imageGeneration', { ...common, options: limits }));
+			return chain(START, node('imageGeneration', { ...common, mode: 'sync', options: limits }));
 		case 'edit':
 			return chain(
 				{ name: 'Start', type: 'bench.files', parameters: {} },
-				node('imageEdit', { ...common, prompt: 'a harbor', options: limits }),
+				node('imageEdit', { ...common, mode: 'sync', prompt: 'a harbor', options: limits }),
 			);
 	}
 }

@@ -53,7 +53,7 @@ function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequ
 	if (generationModes.length > 0 && !generationModes.includes(asynchronous ? 'async' : 'sync')) {
 		violations.push({
 			field: "'Mode'",
-			value: asynchronous ? "asynchronous ('Submit and Wait' or 'Submit Only')" : "'Synchronous'",
+			value: asynchronous ? 'asynchronous' : "'Synchronous'",
 			allowed: asynchronous ? "'Synchronous'" : "'Submit and Wait' or 'Submit Only'",
 		});
 	}

@@ -42,8 +42,8 @@ export class ImageEdit implements INodeType {
 				placeholder: 'e.g. Make it night, and let the windows glow',
 				description: 'Instructions for editing the image',
 				actions: {
-					sync: 'Edit image',
-					wait: 'Submit edit task and wait',
+					wait: 'Edit image',
+					sync: 'Edit image synchronously',
 					submit: 'Submit edit task',
 				},
 			},

@@ -41,8 +41,8 @@ export class ImageGeneration implements INodeType {
 				placeholder: 'e.g. A fox in the morning mist, watercolor',
 				description: 'Text prompt describing the image to generate',
 				actions: {
-					sync: 'Generate image',
-					wait: 'Submit generation task and wait',
+					wait: 'Generate image',
+					sync: 'Generate image synchronously',
 					submit: 'Submit generation task',
 				},
 			},

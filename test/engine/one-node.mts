@@ -5,7 +5,7 @@ import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../harness/engine/built-in-nodes.mjs';
 import type { Host, RunOptions, RunResult } from '../../harness/engine/host.mjs';
-import { NODE, type Settings } from './workbench.mjs';
+import { NODE, oneRequest, type Settings } from './workbench.mjs';
 
 export interface GivenFile {
 	bytes: Buffer;
@@ -74,7 +74,7 @@ export async function runChain(
 				...steps.map(({ type, parameters = {}, settings }, index) => ({
 					name: names[index] as string,
 					type: `n8n-nodes-media-gateway.${type}`,
-					parameters: parameters as N8n.INodeParameters,
+					parameters: { ...oneRequest(type), ...parameters } as N8n.INodeParameters,
 					...settings,
 				})),
 			],

@@ -131,21 +131,25 @@ export function workflowOf(
 	parameters: Parameters = {},
 	settings: Settings = {},
 ): WorkflowJson {
-	const makesImages = type === 'imageGeneration' || type === 'imageEdit';
-	const model = makesImages ? { model: byName(MODEL) } : {};
+	const model = makesImages(type) ? { model: byName(MODEL) } : {};
 	return {
 		nodes: [
 			{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
 			{
 				name: NODE,
 				type: `n8n-nodes-media-gateway.${type}`,
-				parameters: { ...model, ...parameters } as N8n.INodeParameters,
+				parameters: { ...model, ...oneRequest(type), ...parameters } as N8n.INodeParameters,
 				...settings,
 			},
 		],
 		connections: { Start: { main: [[{ node: NODE, type: 'main', index: 0 }]] } },
 	};
 }
+
+const makesImages = (type: string) => type === 'imageGeneration' || type === 'imageEdit';
+
+/** One request for each item, where a test chooses no mode; `mode: undefined` is the node's default. */
+export const oneRequest = (type: string) => (makesImages(type) ? { mode: 'sync' } : {});
 
 export const byName = (value: string) => ({ __rl: true, mode: 'name', value });
 

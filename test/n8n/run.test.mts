@@ -143,6 +143,7 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 					parameters: {
 						model: { __rl: true, mode: 'name', value: 'aurora-image-1' },
 						prompt: 'A fox',
+						mode: 'sync',
 						...parameters,
 					},
 					credentials: account,

@@ -68,7 +68,7 @@ interface PreparedItem {
 	facts: RequestFacts & { model: string; prompt: string };
 }
 
-const MODES = ['sync', 'wait', 'submit'] as const;
+const MODES = ['wait', 'sync', 'submit'] as const;
 const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
 
 /** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
@@ -79,7 +79,7 @@ export async function createImages(
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	// Only tasks are waited for.
-	const isWaiting = first.value('mode', 'sync') !== 'sync';
+	const isWaiting = first.choice('mode', 'Mode', MODES) !== 'sync';
 	const parkAfterMs = isWaiting ? readParkAfter(context, first) : undefined;
 	const progress = parkAfterMs === undefined ? undefined : openProgress(context);
 	const end = readRunEnd(first);
@@ -142,15 +142,17 @@ export async function createImages(
 async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	const { run, creation, budget, checker, paidRequests } = batch;
 	const { itemIndex, options } = item;
-	const mode = item.choice('mode', 'Mode', MODES);
+	const chosenMode = item.choice('mode', 'Mode', MODES);
 	const chosenFlag = options.choice('asyncFlag', 'Asynchronous Flag', ASYNC_FLAGS);
-	const asyncFlag = mode === 'sync' ? undefined : chosenFlag;
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const dryRun = options.switch('dryRun', 'Dry Run', false);
 	const target = readTarget(item);
 	const maxWaitMs = options.milliseconds('maxWait');
 	const draft = creation.read(item);
 	const known = { model: draft.model, prompt: draft.prompt };
+	const isWaiting = chosenMode === 'wait' && checkLimits;
+	const mode = isWaiting && (await checker.isOnlySync(draft.model)) ? 'sync' : chosenMode;
+	const asyncFlag = mode === 'sync' ? undefined : chosenFlag;
 
 	// Only these three need the model list.
 	const needsListing = checkLimits || dryRun || budget.isSet;

@@ -18,7 +18,7 @@ const generation = related('imageGeneration', 'Generates images from text');
 
 const CREATION = [
 	"Every item is a paid request, also in a test run: to test a workflow, set the option 'dryRun' to true, which checks everything and sends nothing.",
-	"For batches and long jobs, use mode 'wait': it takes all items at once, so add no loop and no Wait node.",
+	"Mode 'wait', the default, takes all items at once, so add no loop and no Wait node.",
 	"To limit the cost, set the option 'budget'.",
 ].join(' ');
 

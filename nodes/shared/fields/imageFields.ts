@@ -39,22 +39,22 @@ const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 	name: 'mode',
 	type: 'options',
 	noDataExpression: true,
-	default: 'sync',
+	default: 'wait',
 	description: 'How to wait for the image',
-	hint: "Not sure? 'Submit and Wait' suits most jobs.",
 	options: [
+		{
+			name: 'Submit and Wait',
+			value: 'wait',
+			action: actions.wait,
+			description:
+				'Submit a task and poll until it finishes. Suits most jobs, and gateways without tasks.',
+		},
 		{
 			name: 'Synchronous',
 			value: 'sync',
 			action: actions.sync,
 			description:
-				'Get the image in the response to one request. Best for quick jobs: if it times out, you may be charged without an image.',
-		},
-		{
-			name: 'Submit and Wait',
-			value: 'wait',
-			action: actions.wait,
-			description: 'Submit a task and poll until it finishes. Best for long jobs and batches.',
+				'Get the image in the response to one request. If it times out, you may be charged without an image.',
 		},
 		{
 			name: 'Submit Only',
@@ -129,7 +129,7 @@ interface CreationTexts {
 	/** Of the prompt. */
 	placeholder: string;
 	description: string;
-	actions: { sync: string; wait: string; submit: string };
+	actions: { wait: string; sync: string; submit: string };
 }
 
 /**
@@ -157,7 +157,7 @@ export const creationFields = (
 	...sources,
 	modeFieldFor(actions),
 	modelParametersField,
-	...downloadFieldsFor(['sync', 'wait']),
+	...downloadFieldsFor(['wait', 'sync']),
 	options,
 ];
 

@@ -71,6 +71,23 @@ export class Checker {
 		private readonly taskType: TaskType,
 	) {}
 
+	/**
+	 * Whether a model publishes only synchronous requests, in which 'Submit and Wait' then sends them,
+	 * with a hint.
+	 */
+	async isOnlySync(model: string): Promise<boolean> {
+		this.listing ??= this.load();
+		const models = await this.listing;
+		const { generationModes = [] } = (models && this.find(models, model).record) ?? {};
+		const isOnlySync = generationModes.includes('sync') && !generationModes.includes('async');
+		if (isOnlySync) {
+			this.run.hints.add(
+				`The model '${model.slice(0, LONGEST_NAME)}' has no tasks, so 'Submit and Wait' uses one synchronous request for each item.`,
+			);
+		}
+		return isOnlySync;
+	}
+
 	/** @throws GatewayError if the model generates videos */
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
 		this.listing ??= this.load();

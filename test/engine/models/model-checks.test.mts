@@ -172,16 +172,10 @@ describe('a limit of the model', () => {
 		['the task', 'strict', {}, 'The requested operation is text_to_image; allowed: image_edit'],
 		['no sync', 'later', {}, `'Mode' is 'Synchronous'; allowed: ${ASYNC}`],
 		[
-			'no async, wait',
-			SLASH,
-			{ mode: 'wait' },
-			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
-		],
-		[
 			'no async, submit',
 			SLASH,
 			{ mode: 'submit' },
-			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
+			"'Mode' is asynchronous; allowed: 'Synchronous'",
 		],
 		['a text', SLASH, form({ size: '9x9' }), 'size is "9x9"; allowed: 512x512, 768x512'],
 		['a number', SLASH, form({ steps: 15 }), 'steps is 15; allowed: 10, 20, 30'],
@@ -220,11 +214,11 @@ describe('a limit of the model', () => {
 	});
 
 	test('all that is wrong with an item is said at once', async () => {
-		const parameters = { ...form({ steps: 1, size: 'big' }), mode: 'wait', options: { n: 9 } };
+		const parameters = { ...form({ steps: 1, size: 'big' }), mode: 'submit', options: { n: 9 } };
 		expectRefused(
 			await make(SLASH, parameters),
 			SLASH,
-			`'Mode' is asynchronous (${ASYNC}); allowed: 'Synchronous'`,
+			"'Mode' is asynchronous; allowed: 'Synchronous'",
 			'steps is 1; allowed: 10, 20, 30',
 			'size is "big"; allowed: 512x512, 768x512',
 			`${COUNT} is 9; allowed: 1, 2, 3`,
@@ -669,11 +663,58 @@ describe('the cost', () => {
 	});
 });
 
+describe('the default mode', () => {
+	const standard = { mode: undefined };
+	const queries = () => paidRequests().map(({ query }) => query);
+
+	test('submits a task and waits for its image', async () => {
+		const result = await make('later', standard);
+		expect(result.json(NODE)).toMatchObject([{ status: 'completed', index: 0 }]);
+		expect([gateway.count('submit'), gateway.count('poll'), gateway.paid]).toEqual([1, 1, 1]);
+	});
+
+	test('asks a model without tasks synchronously, with one hint, beside a model with tasks', async () => {
+		const items = [SLASH, 'later', SLASH].map((model) => ({ json: { model } }));
+		const result = await make('={{ $json.model }}', standard, items);
+		expect(result.json(NODE)).toHaveLength(3);
+		expect([gateway.count('sync'), gateway.count('submit'), gateway.paid]).toEqual([2, 1, 3]);
+		expect(hintsOf(result)).toEqual([
+			`The model '${SLASH}' has no tasks, so 'Submit and Wait' uses one synchronous request for each item.`,
+		]);
+	});
+
+	test.each([
+		['a budget that suffices', { budget: 0.06, n: 2 }, 1],
+		['a budget that is too low', { budget: 0.05, n: 2 }, 0],
+		['a suspension that is not needed', { surviveRestarts: true }, 1],
+	])('of a model without tasks, with %s', async (_, options, requests) => {
+		const result = await make(SLASH, { ...standard, options });
+		expect(gateway.count('sync')).toBe(requests);
+		if (requests === 1) expect(result.error).toBeUndefined();
+		else expect(errorOf(result).message).toMatch(/exceeds the budget of 0.05/);
+	});
+
+	test('without a check of the limits, it asks for a task, and shows so in a dry run', async () => {
+		const options = { checkLimits: false };
+		const result = await make(SLASH, { ...standard, options });
+		expect([queries(), gateway.paid]).toEqual([[{ async: 'true' }], 0]);
+		expect(errorOf(result).message).toMatch(/\(400\)/);
+		const shown = await make(SLASH, { ...standard, options: { ...options, dryRun: true } });
+		expect(shown.json(NODE)).toMatchObject([
+			{
+				request: { url: expect.stringMatching(/\?async=true$/) },
+				checks: { violations: ["'Mode' is asynchronous; allowed: 'Synchronous'"] },
+			},
+		]);
+	});
+});
+
 describe('a dry run', () => {
 	const dry = (options: object = {}) => ({ options: { dryRun: true, ...options } });
 
 	test.each([
 		['sync', 'sync', {}, undefined],
+		['a model without tasks', 'wait', {}, undefined],
 		['by the address', 'wait', {}, 'async'],
 		['by a header', 'submit', { asyncFlag: 'header' }, 'async'],
 		['by the body', 'submit', { asyncFlag: 'body' }, 'async'],

@@ -93,7 +93,7 @@ describe.each(['engine', 'subNode'] as const)('two calls of one tool, %s', (thro
 					{
 						name: 'Tool',
 						type: 'n8n-nodes-media-gateway.imageGenerationTool',
-						parameters: { model: byName(MODEL), prompt: 'a fox' },
+						parameters: { model: byName(MODEL), prompt: 'a fox', mode: 'sync' },
 					},
 				],
 				connections: {
