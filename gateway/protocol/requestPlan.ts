@@ -68,6 +68,12 @@ export interface EditRequest extends GenerationRequest {
 	files: FormFile[];
 }
 
+/** The image request of an item: a generation, or an edit with its files. */
+export interface ImageRequest extends GenerationRequest, Partial<Pick<EditRequest, 'files'>> {
+	/** The number of images to edit. */
+	imageCount?: number;
+}
+
 const PATHS: Record<TaskType, string> = {
 	generation: '/v1/images/generations',
 	edit: '/v1/images/edits',
@@ -192,4 +198,10 @@ export function planDownload(url: string): RequestPlan {
 export function planUrl(plan: RequestPlan, address: string): string {
 	const query = new URLSearchParams(plan.query).toString();
 	return `${address}${plan.path}${query === '' ? '' : `?${query}`}`;
+}
+
+/** The number of images that a plan requests. */
+export function requestedImages({ body, form }: RequestPlan): number {
+	const [, field] = form?.fields.find(([name]) => name === 'n') ?? [];
+	return Number(body?.n ?? field ?? 1);
 }

@@ -13,7 +13,7 @@ import { testMediaGateway } from '../shared/transport/credentialTest';
 import { creationFields } from '../shared/fields/imageFields';
 import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { PaidRequests } from '../shared/payments/paidRequests';
+import { PaymentLog } from '../shared/payments/paymentLog';
 import { runNode } from '../shared/run/itemRunner';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
@@ -163,7 +163,7 @@ export class ImageEdit implements INodeType {
 					plan: ({ files = [], ...request }, asyncFlag) =>
 						planEdit({ ...request, files }, asyncFlag),
 				}),
-			() => new PaidRequests(this),
+			() => new PaymentLog(this),
 		);
 	}
 }

@@ -13,7 +13,7 @@ import { testMediaGateway } from '../shared/transport/credentialTest';
 import { creationFields } from '../shared/fields/imageFields';
 import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { PaidRequests } from '../shared/payments/paidRequests';
+import { PaymentLog } from '../shared/payments/paymentLog';
 import { runNode } from '../shared/run/itemRunner';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 
@@ -66,7 +66,7 @@ export class ImageGeneration implements INodeType {
 						readRequest(item, 'generation', 'Enter a text prompt describing the image.'),
 					plan: planGeneration,
 				}),
-			() => new PaidRequests(this),
+			() => new PaymentLog(this),
 		);
 	}
 }

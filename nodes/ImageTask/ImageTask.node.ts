@@ -20,7 +20,7 @@ import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
-import type { RequestFacts } from '../shared/run/nodeErrors';
+import type { RequestFacts } from '../shared/run/requestFacts';
 import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
 import { queryTask } from '../shared/tasks/pollTask';

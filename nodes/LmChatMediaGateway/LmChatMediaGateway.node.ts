@@ -23,7 +23,7 @@ import { refusedField, withoutFields, type Refusals } from '../shared/parameters
 import { addHints, openRun } from '../shared/run/runContext';
 import { Messenger } from './messenger';
 import { GatewayChatModel } from './gatewayChatModel';
-import { PaidMessages } from './paidMessages';
+import { ChatPaymentLog } from './chatPaymentLog';
 
 const STORED_TURNS = 'mediaGatewayChat';
 
@@ -72,7 +72,7 @@ export class LmChatMediaGateway implements INodeType {
 			run,
 			model: settings.model,
 			storedTurns: storedTurns(context),
-			payments: new PaidMessages(context),
+			payments: new ChatPaymentLog(context),
 			addHint,
 		});
 		const { getParametersJsonSchema: schemaOf } = sdk;

@@ -14,7 +14,7 @@ import {
 import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
 import type { Run } from '../shared/run/runContext';
 import { Requests, RunEnded } from '../shared/transport/inFlight';
-import type { PaidMessages } from './paidMessages';
+import type { ChatPaymentLog } from './chatPaymentLog';
 import { readStreamedResponse } from './streamedResponse';
 
 /** One message of a chat. */
@@ -32,7 +32,7 @@ export interface MessengerOptions {
 	model: string;
 	/** The turns that must go back unchanged; they outlive the model. */
 	storedTurns: StoredTurn[];
-	payments: PaidMessages;
+	payments: ChatPaymentLog;
 	/** Shows a hint to the user once. */
 	addHint: (hint: string) => void;
 }

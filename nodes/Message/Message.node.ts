@@ -23,7 +23,7 @@ import { testMediaGateway } from '../shared/transport/credentialTest';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { readLimits } from '../shared/parameters/optionValues';
-import { PaidRequests } from '../shared/payments/paidRequests';
+import { PaymentLog } from '../shared/payments/paymentLog';
 import { addHints, openRun } from '../shared/run/runContext';
 import { failedItems } from '../shared/run/nodeErrors';
 import { readImageBlocks } from './messageImages';
@@ -56,17 +56,17 @@ export class Message implements INodeType {
 		return await runNode(
 			this,
 			async () => await sendMessages(this),
-			() => new PaidRequests(this),
+			() => new PaymentLog(this),
 		);
 	}
 }
 
 async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	const paidRequests = new PaidRequests(context);
+	const paymentLog = new PaymentLog(context);
 	try {
 		const items = await runItems(run, context.getInputData().length, {
-			payments: paidRequests,
+			payments: paymentLog,
 			prepare: async (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const images = await readImageBlocks(item, run);
@@ -74,9 +74,9 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 				messageHints(request).forEach((hint) => run.hints.add(hint));
 				const plan = planMessage(request);
 				const simplify = item.switch('simplify', 'Simplify', true);
-				paidRequests.expect(itemIndex, plan, run.address.account, images);
+				paymentLog.expect(itemIndex, plan, run.address.account, images);
 				return async () => {
-					const { message = {} } = await paidRequests
+					const { message = {} } = await paymentLog
 						.pay(itemIndex, plan, run, (body) =>
 							readMessage(body) === undefined ? undefined : { message: body },
 						)
@@ -91,10 +91,10 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 			},
 		});
 		addHints(context, run.hints);
-		paidRequests.settle(failedItems(items));
+		paymentLog.settle(failedItems(items));
 		return [items.flat()];
 	} finally {
-		paidRequests.close();
+		paymentLog.close();
 		run.end();
 	}
 }

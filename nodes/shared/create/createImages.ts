@@ -2,23 +2,27 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { failedAtOnce, hasFailed, isOutOfReach } from '../../../gateway/errors/taskErrors';
 import {
 	planUrl,
+	requestedImages,
 	type AsyncFlag,
+	type ImageRequest,
 	type RequestPlan,
 	type TaskType,
 } from '../../../gateway/protocol/requestPlan';
-import { isInline, readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task';
+import { readPaidResponse } from '../../../gateway/protocol/paidResponse';
+import { isInline } from '../../../gateway/protocol/task';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { finiteNumber, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
+import { withoutUndefined } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { imageItems, readTarget, type ImageTarget } from '../images/imageItems';
 import { finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readLimits, readRunEnd } from '../parameters/optionValues';
-import { PaidRequests } from '../payments/paidRequests';
-import { copiesOf, type Paid } from '../payments/payment';
+import { PaymentLog } from '../payments/paymentLog';
+import { copiesOf, type PaymentResult } from '../payments/payment';
 import { runItems, type Job } from '../run/itemRunner';
-import { failedItems, isFailed, type RequestFacts } from '../run/nodeErrors';
+import { failedItems, isFailed } from '../run/nodeErrors';
+import type { RequestFacts } from '../run/requestFacts';
 import { addHints, openRun, type Run } from '../run/runContext';
 import { addCost, addImages, addReused, addReusedImages, costOf } from '../run/tally';
 import { openProgress, type Progress } from '../suspend/progress';
@@ -26,7 +30,7 @@ import { readParkAfter, suspend } from '../suspend/suspend';
 import { shownParameters, taskItem } from '../tasks/taskReference';
 import { createTaskWaiter, type TaskWait, type WaitForTask } from '../tasks/taskWaiter';
 import { Budget } from './budget';
-import { Checker, type Checked, type ImageRequest } from '../models/modelChecks';
+import { Checker, type Checked } from '../models/modelChecks';
 
 /** How a node makes the request of an item: its fields, its files, its plan. */
 export interface Creation {
@@ -45,7 +49,7 @@ interface Batch {
 	creation: Creation;
 	budget: Budget;
 	checker: Checker;
-	paidRequests: PaidRequests;
+	paymentLog: PaymentLog;
 	waitForTask: WaitForTask;
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
 	parkAfterMs?: number;
@@ -85,7 +89,7 @@ export async function createImages(
 	const end = readRunEnd(first);
 	const budget = new Budget(context, readBudget(first.options));
 	const run = await openRun(context, readLimits(first));
-	const paidRequests = new PaidRequests(context);
+	const paymentLog = new PaymentLog(context);
 	let safe = false;
 	try {
 		const count = context.getInputData().length;
@@ -95,7 +99,7 @@ export async function createImages(
 			creation,
 			budget,
 			checker: new Checker(run, taskType),
-			paidRequests,
+			paymentLog,
 			waitForTask: createTaskWaiter(run, first.options.milliseconds('pollInterval'), count),
 			parkAfterMs,
 			progress,
@@ -107,8 +111,8 @@ export async function createImages(
 			prepare: async (itemIndex) =>
 				await prepareItem(batch, new ItemParameters(context, itemIndex)),
 			// The budget is not needed for items that an earlier try has paid for.
-			beforeFirst: () => budget.reserve((itemIndex) => paidRequests.has(itemIndex)),
-			payments: paidRequests,
+			beforeFirst: () => budget.reserve((itemIndex) => paymentLog.has(itemIndex)),
+			payments: paymentLog,
 			knownOf: (itemIndex) => batch.knownFacts[itemIndex],
 		});
 		addHints(context, run.hints);
@@ -120,16 +124,16 @@ export async function createImages(
 		});
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
-			? await suspend(context, entries, run.tally, () => paidRequests.listUnreturned())
+			? await suspend(context, entries, run.tally, () => paymentLog.listUnreturned())
 			: [finishRun(context, { items, open: [], tally: run.tally }, end).items.flat()];
 		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
-		paidRequests.settle(hasFailed ? new Set(items.keys()) : failedItems(items));
+		paymentLog.settle(hasFailed ? new Set(items.keys()) : failedItems(items));
 		safe = true;
 		return output;
 	} finally {
-		paidRequests.close();
-		budget.settle((itemIndex) => paidRequests.has(itemIndex));
+		paymentLog.close();
+		budget.settle((itemIndex) => paymentLog.has(itemIndex));
 		run.end();
 		await progress?.close(safe);
 	}
@@ -140,7 +144,7 @@ export async function createImages(
  * checked
  */
 async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
-	const { run, creation, budget, checker, paidRequests } = batch;
+	const { run, creation, budget, checker, paymentLog } = batch;
 	const { itemIndex, options } = item;
 	const chosenMode = item.choice('mode', 'Mode', MODES);
 	const chosenFlag = options.choice('asyncFlag', 'Asynchronous Flag', ASYNC_FLAGS);
@@ -185,10 +189,10 @@ async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 	}
 	// The identity of a payment depends neither on the mode nor on types that the model list
 	// corrects.
-	paidRequests.expect(itemIndex, creation.plan(asked), run.address.account);
+	paymentLog.expect(itemIndex, creation.plan(asked), run.address.account);
 	const unpriced = budget.unpriced(request.model, checked);
 	const assertPriced = (): void => {
-		if (unpriced !== undefined && !paidRequests.has(itemIndex)) throw unpriced;
+		if (unpriced !== undefined && !paymentLog.has(itemIndex)) throw unpriced;
 	};
 	assertPriced();
 	budget.expect(itemIndex, estimatedCost);
@@ -235,7 +239,7 @@ function dryRunItem(
 /** Pays for an item, unless an earlier try has, and returns its output items. */
 async function createItem(batch: Batch, item: PreparedItem): Promise<INodeExecutionData[]> {
 	const { itemIndex, mode, target } = item;
-	const reused = batch.paidRequests.has(itemIndex);
+	const reused = batch.paymentLog.has(itemIndex);
 	const paid = await payForItem(batch, item, reused);
 	if (paid.items !== undefined) {
 		const copies = copiesOf(paid.items, itemIndex, target.binaryPropertyName);
@@ -255,7 +259,10 @@ async function createItem(batch: Batch, item: PreparedItem): Promise<INodeExecut
  * The facts recorded with a payment, because this try's request may differ. A price that was
  * unknown at the payment is taken from this try.
  */
-function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): PreparedItem['facts'] {
+function paidFacts(
+	{ facts: recorded }: PaymentResult,
+	now: PreparedItem['facts'],
+): PreparedItem['facts'] {
 	if (recorded === undefined) return now;
 	const { model, prompt, estimatedCost, pricePerImage } = now;
 	const isUnpriced = recorded.estimatedCost === undefined && recorded.model === model;
@@ -267,14 +274,18 @@ function paidFacts({ facts: recorded }: Paid, now: PreparedItem['facts']): Prepa
  * outcome is unknown, because it may have been charged.
  */
 async function payForItem(
-	{ run, taskType, checker, paidRequests, knownFacts, itemOfTask }: Batch,
+	{ run, taskType, checker, paymentLog, knownFacts, itemOfTask }: Batch,
 	{ itemIndex, mode, plan, facts }: PreparedItem,
 	reused: boolean,
-): Promise<Paid> {
+): Promise<PaymentResult> {
 	const { tally } = run;
 	try {
-		const paid = await paidRequests.pay(itemIndex, plan, run, (body) => {
-			const found = readPaidResponse(body, taskType, mode !== 'sync');
+		const paid = await paymentLog.pay(itemIndex, plan, run, (body) => {
+			const found = readPaidResponse(body, {
+				taskType,
+				asynchronous: mode !== 'sync',
+				submittedAt: new Date().toISOString(),
+			});
 			return found && { ...found, facts };
 		});
 		const known = paidFacts(paid, facts);
@@ -296,41 +307,13 @@ async function payForItem(
 	} catch (error) {
 		if (error instanceof UnknownOutcomeError) {
 			// The unknown request may be an earlier try's, with other parameters.
-			const sent = paidRequests.factsOf(itemIndex) ?? facts;
-			paidRequests.update(itemIndex, { facts: sent });
+			const sent = paymentLog.factsOf(itemIndex) ?? facts;
+			paymentLog.update(itemIndex, { facts: sent });
 			knownFacts[itemIndex] = { model: sent.model, prompt: sent.prompt };
 			addCost(tally, sent.estimatedCost);
 		}
 		return await Promise.reject(await checker.explain(error, facts.model));
 	}
-}
-
-/**
- * The images or the task in the response to a paid request; undefined if it contains neither. In
- * asynchronous mode an ID is enough, because without it the images would be out of reach.
- */
-function readPaidResponse(
-	body: JsonObject,
-	taskType: TaskType,
-	asynchronous: boolean,
-): Paid | undefined {
-	const images = readImages(body);
-	const submittedAt = new Date().toISOString();
-	if (images.length > 0) {
-		const paid = { images, created: finiteNumber(body.created) };
-		// Recorded with its images, because the task lists new addresses when these expire.
-		const isTask = asynchronous && typeof body.status === 'string' && !images.some(isInline);
-		const taskId = isTask ? readTaskId({ ...body, data: undefined }) : undefined;
-		if (taskId === undefined) return paid;
-		const { status } = readTaskState({ taskId, taskType }, body);
-		return { ...paid, task: { taskId, taskType, status, submittedAt } };
-	}
-	const taskId = readTaskId(body);
-	if (taskId === undefined) return undefined;
-	const { status, group, reason } = readTaskState({ taskId, taskType }, body);
-	if (status === '' && !asynchronous) return undefined;
-	const task = { taskId, taskType, status: status === '' ? 'queued' : status, submittedAt };
-	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
 }
 
 /** In milliseconds. After it, the recorded addresses of the images are used. */
@@ -343,11 +326,11 @@ const LONGEST_RECHECK_MS = 5000;
  */
 async function collectImages(
 	batch: Batch,
-	paid: Paid,
+	paid: PaymentResult,
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<INodeExecutionData[]> {
-	const { run, paidRequests, budget, itemOfTask } = batch;
+	const { run, paymentLog, budget, itemOfTask } = batch;
 	const { itemIndex, facts, target, plan } = item;
 	// A synchronous request may be answered with a task as well.
 	const current = await (paid.images === undefined
@@ -356,7 +339,7 @@ async function collectImages(
 	if (current === undefined) return [];
 	const { task, images = [], created } = current;
 	const estimatedCost = costOf(facts, images.length);
-	paidRequests.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
+	paymentLog.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
 	budget.expect(itemIndex, estimatedCost);
 	// Items with the same task share its images, which are added to the tally once.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
@@ -375,7 +358,7 @@ async function collectImages(
 		target,
 	);
 	if (!items.some(isFailed) && images.some(isInline)) {
-		paidRequests.update(itemIndex, { items, images: undefined });
+		paymentLog.update(itemIndex, { items, images: undefined });
 	}
 	return items;
 }
@@ -386,10 +369,10 @@ async function collectImages(
  */
 async function recheckImages(
 	{ run, waitForTask }: Batch,
-	paid: Paid,
+	paid: PaymentResult,
 	item: PreparedItem,
 	reused: boolean,
-): Promise<Paid> {
+): Promise<PaymentResult> {
 	const { task, images = [] } = paid;
 	const wait = reused && task ? waitForTask(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
 	const now = await wait?.catch(() => undefined);
@@ -406,14 +389,14 @@ async function recheckImages(
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ paidRequests, waitForTask, parkAfterMs, waits }: Batch,
-	{ task, lost }: Paid,
+	{ paymentLog, waitForTask, parkAfterMs, waits }: Batch,
+	{ task, lost }: PaymentResult,
 	item: PreparedItem,
-): Promise<Paid | undefined> {
+): Promise<PaymentResult | undefined> {
 	if (task === undefined) return {};
 	const { itemIndex } = item;
 	// An earlier try found no task or no image; this one polls again.
-	if (lost === true) paidRequests.update(itemIndex, { lost: false });
+	if (lost === true) paymentLog.update(itemIndex, { lost: false });
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) return await Promise.reject(failed);
@@ -426,20 +409,14 @@ async function finishTask(
 		const { status, images, created } = result.state;
 		return { task: { ...task, status }, images, created };
 	} catch (error) {
-		if (hasFailed(error)) paidRequests.update(itemIndex, { failed: true });
-		else if (isOutOfReach(error, task)) paidRequests.update(itemIndex, { lost: true });
+		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
+		else if (isOutOfReach(error, task)) paymentLog.update(itemIndex, { lost: true });
 		return await Promise.reject(error);
 	}
 }
 
-/** The number of images that a plan requests. */
-function requestedImages({ body, form }: RequestPlan): number {
-	const [, field] = form?.fields.find(([name]) => name === 'n') ?? [];
-	return Number(body?.n ?? field ?? 1);
-}
-
 const waitOf = (
-	task: NonNullable<Paid['task']>,
+	task: NonNullable<PaymentResult['task']>,
 	{ facts, target, maxWaitMs }: PreparedItem,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;

@@ -5,22 +5,12 @@ import {
 } from '../../../gateway/validation/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
 import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
-import type {
-	EditRequest,
-	GenerationRequest,
-	TaskType,
-} from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { withoutUndefined } from '../../../gateway/util/json';
 import { requestModels } from './modelCache';
 import type { Run } from '../run/runContext';
-
-/** The image request of an item: a generation, or an edit with its files. */
-export interface ImageRequest extends GenerationRequest, Partial<Pick<EditRequest, 'files'>> {
-	/** The number of images to edit. */
-	imageCount?: number;
-}
 
 /** The estimated cost of a request, or why it is unknown. */
 export interface Estimate {

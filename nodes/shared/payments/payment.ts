@@ -3,7 +3,8 @@ import { deepCopy } from 'n8n-workflow';
 import { readMessage } from '../../../gateway/messages/message';
 import { afterColon, reasonIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { idIn, isInline, type ImageResult, type KnownTask } from '../../../gateway/protocol/task';
+import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
+import { idIn, isInline, type KnownTask } from '../../../gateway/protocol/task';
 import {
 	GatewayError,
 	UnknownOutcomeError,
@@ -11,20 +12,11 @@ import {
 } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { isJsonObject, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
-import {
-	describeUnreturned,
-	problemOf,
-	type RequestFacts,
-	type UnreturnedPayment,
-} from '../run/nodeErrors';
+import { describeUnreturned, problemOf, type UnreturnedPayment } from '../run/nodeErrors';
+import type { RequestFacts } from '../run/requestFacts';
 
 /** The result of a paid request so far. */
-export interface Paid {
-	/** The submitted task; `reason` is set if the gateway responded at once that it has failed. */
-	task?: KnownTask & { status: string; submittedAt: string; reason?: string };
-	images?: ImageResult[];
-	/** Unix seconds. */
-	created?: number;
+export interface PaymentResult extends PaidResponse {
 	/**
 	 * The output items, in place of images from inside the response: those of a whole batch would
 	 * fill the memory.
@@ -46,7 +38,7 @@ export interface Paid {
 }
 
 /** A paid request: its place in the workflow, and what it sends. */
-export interface PaidRequest {
+export interface RequestIdentity {
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
@@ -60,8 +52,8 @@ export interface PaidRequest {
 }
 
 /** The record of a paid request. */
-export interface Payment extends PaidRequest {
-	paid: Paid;
+export interface Payment extends RequestIdentity {
+	result: PaymentResult;
 	/** Whether the node has returned its result. The engine may still run the node again. */
 	delivered?: boolean;
 }
@@ -94,7 +86,7 @@ export function keepOnly(payments: Payment[], isKept: (payment: Payment) => bool
 }
 
 const isPayment = (stored: unknown): boolean =>
-	isJsonObject(stored) && typeof stored.fingerprint === 'string' && isJsonObject(stored.paid);
+	isJsonObject(stored) && typeof stored.fingerprint === 'string' && isJsonObject(stored.result);
 
 /**
  * The output items of a payment whose result has no address that an error could name: images from
@@ -104,7 +96,7 @@ const isPayment = (stored: unknown): boolean =>
  * @returns copies, linked to the input item; undefined for other payments
  */
 export function itemsWithoutAddress(
-	{ items, message }: Paid,
+	{ items, message }: PaymentResult,
 	itemIndex: number,
 ): INodeExecutionData[] | undefined {
 	if (items !== undefined) return copiesOf(items, itemIndex);
@@ -134,10 +126,10 @@ export function copiesOf(
 	});
 }
 
-/** The payment for an input item; `paid` is undefined while the request is in progress. */
+/** The payment for an input item; `result` is undefined while the request is in progress. */
 export interface ItemPayment {
 	itemIndex: number;
-	paid: Paid | undefined;
+	result: PaymentResult | undefined;
 }
 
 /** The steps for a person after a batch has failed. */
@@ -150,25 +142,25 @@ export const RESCUE_OF_ONE =
 
 /** What was paid for and not returned. */
 export const listPayments = (payments: ItemPayment[]): UnreturnedPayment[] =>
-	payments.flatMap(({ itemIndex: item, paid }) => {
-		if (paid === undefined) return [{ item, outcome: 'in progress' }];
-		const { unknown } = paid;
+	payments.flatMap(({ itemIndex: item, result }) => {
+		if (result === undefined) return [{ item, outcome: 'in progress' }];
+		const { unknown } = result;
 		const unclear = { item, outcome: 'unknown' as const, taskId: unknown?.taskId };
 		return [
-			...availableTask(paid).map((task) => ({ item, ...task })),
-			...availableImages(paid).map((image) => ({ item, ...image })),
+			...availableTask(result).map((task) => ({ item, ...task })),
+			...availableImages(result).map((image) => ({ item, ...image })),
 			...(unknown === undefined ? [] : [unclear]),
 		];
 	});
 
 /** The task whose images have no address, or aren't known yet. */
-function availableTask({ task, images = [], items, failed, lost }: Paid): KnownTask[] {
+function availableTask({ task, images = [], items, failed, lost }: PaymentResult): KnownTask[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
 	return isNeeded ? [{ taskId: task.taskId, taskType: task.taskType }] : [];
 }
 
-function availableImages({ images = [], items = [], task }: Paid) {
+function availableImages({ images = [], items = [], task }: PaymentResult) {
 	// An inline image would fill the error with its bytes.
 	const addresses = images.filter((image) => !isInline(image));
 	// Inline images are also available from the task.
@@ -179,14 +171,14 @@ function availableImages({ images = [], items = [], task }: Paid) {
 const INSIDE = 'an image inside the response, which a retry of this execution returns';
 
 /** The error of an item that an earlier try paid for, with the task or images of that payment. */
-export function withPayment(error: unknown, { itemIndex, paid = {} }: ItemPayment): GatewayError {
+export function withPayment(error: unknown, { itemIndex, result = {} }: ItemPayment): GatewayError {
 	const problem = problemOf(error);
-	const payment = describeUnreturned(listPayments([{ itemIndex, paid }]));
-	const Kind = paid.unknown === undefined ? GatewayError : UnknownOutcomeError;
+	const payment = describeUnreturned(listPayments([{ itemIndex, result }]));
+	const Kind = result.unknown === undefined ? GatewayError : UnknownOutcomeError;
 	return new Kind({
 		...problem,
-		taskId: paid.task?.taskId ?? paid.unknown?.taskId,
-		taskType: paid.task?.taskType,
+		taskId: result.task?.taskId ?? result.unknown?.taskId,
+		taskType: result.task?.taskType,
 		description: [problem.description, payment].filter((text) => text !== '').join('\n'),
 	});
 }

@@ -7,9 +7,9 @@ import {
 	finalError,
 	nodeError,
 	problemOf,
-	type RequestFacts,
-	type Unreturned,
+	type UnreturnedPayments,
 } from './nodeErrors';
+import type { RequestFacts } from './requestFacts';
 import { RunEnded } from '../transport/inFlight';
 import { isTool, type Run } from './runContext';
 import { addReusedItems } from './tally';
@@ -31,7 +31,7 @@ export interface Work {
 }
 
 /** A record of payments, for items that fail and runs that end early. */
-export interface PaymentRecord extends Unreturned {
+export interface PaymentRecord extends UnreturnedPayments {
 	/** Whether an item has been paid for: then an error of the whole batch doesn't apply to it. */
 	has?(itemIndex: number): boolean;
 	/**

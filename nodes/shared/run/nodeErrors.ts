@@ -9,6 +9,7 @@ import {
 	UnknownOutcomeError,
 	type Problem,
 } from '../../../gateway/util/gatewayError';
+import type { RequestFacts } from './requestFacts';
 
 /** The longest response in an error, in characters: enough for an ID, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
@@ -37,20 +38,6 @@ export function problemOf(error: unknown): Problem {
 		response: response && withoutDataUrls(response).slice(0, LONGEST_RESPONSE),
 	};
 }
-
-/** The facts of an image request, for its output items and its error. */
-export type RequestFacts = {
-	model?: string;
-	prompt?: string;
-	/** The other parameters that were sent, to reproduce the image. */
-	parameters?: IDataObject;
-	/** The estimated cost of all requested images, in the gateway's currency. */
-	estimatedCost?: number;
-	/**
-	 * The price of an image, if the model has one: the cost then follows from the returned images.
-	 */
-	pricePerImage?: number;
-};
 
 /**
  * The output item of a failed input item, if On Error is set to continue. The engine takes it for
@@ -110,7 +97,7 @@ export type UnreturnedPayment = {
 };
 
 /** The payments whose results haven't been returned, for the error that ends a run. */
-export interface Unreturned {
+export interface UnreturnedPayments {
 	listUnreturned(): UnreturnedPayment[];
 	/** How a person gets these results without paying again. */
 	readonly rescue?: string;
@@ -154,7 +141,7 @@ export function describeUnreturned(payments: UnreturnedPayment[]): string {
 export function finalError(
 	node: INode,
 	error: unknown,
-	payments?: Unreturned,
+	payments?: UnreturnedPayments,
 ): NodeApiError | NodeOperationError {
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
 	// Only errors made by `nodeError` have details, and list what was paid for.
@@ -175,7 +162,7 @@ export function nodeError(
 	node: INode,
 	error: unknown,
 	itemIndex: number | undefined,
-	payments?: Unreturned,
+	payments?: UnreturnedPayments,
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
 	const paid = payments?.listUnreturned() ?? [];

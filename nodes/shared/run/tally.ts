@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { finiteNumber } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
-import type { RequestFacts } from './nodeErrors';
+import type { RequestFacts } from './requestFacts';
 
 /** The counts and costs of a run. A plain value, stored while the execution is suspended. */
 export interface Tally {

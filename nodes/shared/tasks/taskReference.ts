@@ -12,7 +12,7 @@ import {
 } from '../../../gateway/util/json';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
-import type { RequestFacts } from '../run/nodeErrors';
+import type { RequestFacts } from '../run/requestFacts';
 
 /** A task that was submitted earlier. */
 export interface SubmittedTask extends TaskRef {

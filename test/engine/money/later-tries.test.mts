@@ -60,7 +60,7 @@ describe.each([{}, GO_ON])('a Stop in the second try, %j', (settings) => {
 		expect(description).toMatch(/^Finished images:\nitem 1: http/);
 		bench.gateway.setFaults([]);
 		expect(stopped.data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
-			mediaGatewayPaid: [{ itemIndex: 1 }, { itemIndex: 0, paid: { unknown: {} } }],
+			mediaGatewayPaid: [{ itemIndex: 1 }, { itemIndex: 0, result: { unknown: {} } }],
 		});
 		expect(bench.gateway.paidByPrompt['number 1.']).toBe(1);
 	});
@@ -351,7 +351,7 @@ describe('what is told of a request is what was sent, where the next try would s
 		const [context] = Object.values(
 			result.data.executionData!.contextData[`node:${NODE}`]!.mediaGatewayPaid as IDataObject[],
 		);
-		const { facts } = context!.paid as { facts: IDataObject };
+		const { facts } = context!.result as { facts: IDataObject };
 		expect(result.json(NODE)).toMatchObject([{ details: { prompt: facts.prompt } }]);
 	});
 });

@@ -135,13 +135,13 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 	});
 	const url = (nth: number) => ({ url: `https://images.example/${nth}.png?a=1&copy=2` });
 	const payments: ItemPayment[] = [
-		{ itemIndex: 6, paid: { task: task('t6'), images: [url(1), url(2)] } },
-		{ itemIndex: 5, paid: undefined },
-		{ itemIndex: 4, paid: { task: task('t4'), failed: true } },
-		{ itemIndex: 3, paid: { task: task('t3'), lost: true } },
-		{ itemIndex: 2, paid: { task: task('t2') } },
-		{ itemIndex: 1, paid: { unknown: { message: '', description: '', taskId: 't1' } } },
-		{ itemIndex: 0, paid: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
+		{ itemIndex: 6, result: { task: task('t6'), images: [url(1), url(2)] } },
+		{ itemIndex: 5, result: undefined },
+		{ itemIndex: 4, result: { task: task('t4'), failed: true } },
+		{ itemIndex: 3, result: { task: task('t3'), lost: true } },
+		{ itemIndex: 2, result: { task: task('t2') } },
+		{ itemIndex: 1, result: { unknown: { message: '', description: '', taskId: 't1' } } },
+		{ itemIndex: 0, result: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
 	];
 	expect(describeUnreturned(listPayments(payments)).split('\n')).toEqual([
 		'Image tasks that have finished or are still running. Image Wait gets their images:',
@@ -154,7 +154,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		'item 1: the outcome of the request is unknown; its response contains the ID t1',
 		'item 5: the request was in progress',
 	]);
-	expect(listPayments([{ itemIndex: 0, paid: { task: task('t'), failed: true } }])).toEqual([]);
+	expect(listPayments([{ itemIndex: 0, result: { task: task('t'), failed: true } }])).toEqual([]);
 });
 
 test('an image without an address is had by its task, which outlives the data of the execution', () => {
@@ -163,8 +163,8 @@ test('an image without an address is had by its task, which outlives the data of
 	const other = { url: 'https://images.example/2.png' };
 	const heading =
 		'Image tasks that have finished or are still running. Image Wait gets their images:';
-	const words = (paid: ItemPayment['paid']) =>
-		describeUnreturned(listPayments([{ itemIndex: 0, paid }])).split('\n');
+	const words = (result: ItemPayment['result']) =>
+		describeUnreturned(listPayments([{ itemIndex: 0, result }])).split('\n');
 	const byTask = [heading, 'item 0: generation task t'];
 	expect(words({ task, images: [inside] })).toEqual(byTask);
 	expect(words({ task, items: [{ json: {} }, { json: {} }] })).toEqual(byTask);

@@ -1,7 +1,7 @@
 /** What the chat model notes of the messages that it has paid for. */
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import { PaidMessages } from '../../../nodes/LmChatMediaGateway/paidMessages.js';
+import { ChatPaymentLog } from '../../../nodes/LmChatMediaGateway/chatPaymentLog.js';
 
 const problem = { message: 'The outcome is unknown', description: "wasn't sent again." };
 
@@ -23,7 +23,7 @@ function storage() {
 		run = 0,
 		retryOnFail = true,
 	}: Place = {}) =>
-		new PaidMessages({
+		new ChatPaymentLog({
 			getContext: () => data.node,
 			getExecutionId: () => execution,
 			getExecuteData: () => ({ node: { name: root, retryOnFail } }),
@@ -146,7 +146,7 @@ test('what is stored and no payment is passed over', () => {
 			getExecuteData: () => ({ node: { name: 'Agent' } }),
 			getWorkflowDataProxy: () => ({}),
 		};
-		const paid = new PaidMessages(context as unknown as IExecuteFunctions);
+		const paid = new ChatPaymentLog(context as unknown as IExecuteFunctions);
 		expect(paid.take('a')).toBeUndefined();
 	}
 });

@@ -1,7 +1,7 @@
 /** Calls of a tool side by side share a list of payments: whatever their order, each is one call's. */
 import fc from 'fast-check';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { PaidRequests } from '../../../nodes/shared/payments/paidRequests.js';
+import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Run } from '../../../nodes/shared/run/runContext.js';
 
@@ -15,7 +15,7 @@ function openTool(store: Record<string, unknown> = {}) {
 		sent: () => sent,
 		/** Another call, or another try of one: each has a run of its own. */
 		open: (runIndex: number) => {
-			const paid = new PaidRequests({
+			const paid = new PaymentLog({
 				isToolExecution: () => true,
 				getWorkflowDataProxy: () => ({ $runIndex: runIndex }),
 				getExecutionId: () => '1',
@@ -91,8 +91,8 @@ test('in any order: each image is returned by one call, and what was not returne
 				}
 			}
 			expect(new Set(returned).size).toBe(returned.length);
-			const kept = (tool.store[KEY] as Array<{ paid: { created: number } }> | undefined) ?? [];
-			const all = [...returned, ...kept.map(({ paid }) => paid.created)];
+			const kept = (tool.store[KEY] as Array<{ result: { created: number } }> | undefined) ?? [];
+			const all = [...returned, ...kept.map(({ result }) => result.created)];
 			expect(all.sort((one, other) => one - other)).toEqual(
 				Array.from({ length: tool.sent() }, (_, index) => index + 1),
 			);
@@ -108,7 +108,7 @@ test('a list of any length can be opened', async () => {
 		executionId: '0',
 		runIndex: 0,
 		itemIndex: 1,
-		paid: {},
+		result: {},
 	};
 	const tool = openTool({ [KEY]: Array.from({ length: 300_000 }, () => ({ ...payment })) });
 	const call = tool.open(0);

@@ -5,7 +5,8 @@ import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import type { PaymentRecord } from '../run/itemRunner';
-import type { RequestFacts, UnreturnedPayment } from '../run/nodeErrors';
+import type { UnreturnedPayment } from '../run/nodeErrors';
+import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	RESCUE,
@@ -18,8 +19,8 @@ import {
 	unusableProblem,
 	withPayment,
 	withTaskId,
-	type Paid,
-	type PaidRequest,
+	type PaymentResult,
+	type RequestIdentity,
 	type Payment,
 } from './payment';
 
@@ -35,7 +36,7 @@ export const NOT_OF_THE_REQUEST = new Set([
 ]);
 
 /** Keys by which an earlier payment is found for a request; the first one that matches decides. */
-const SAME_REQUEST: Array<(request: PaidRequest) => string> = [
+const SAME_REQUEST: Array<(request: RequestIdentity) => string> = [
 	({ itemIndex, fingerprint }) => `${itemIndex} ${fingerprint}`,
 	({ executionId, runIndex, itemIndex }) => `${executionId} ${runIndex} ${itemIndex}`,
 	({ itemIndex, source }) => `${itemIndex} ${source}`,
@@ -60,7 +61,7 @@ const inUse = new WeakSet<Payment>();
  * The payment of a tool call that succeeded is removed: the next call is meant to create another
  * image.
  */
-export class PaidRequests implements PaymentRecord {
+export class PaymentLog implements PaymentRecord {
 	private readonly isTool: boolean;
 
 	private readonly run: { executionId: string; runIndex: number };
@@ -74,7 +75,7 @@ export class PaidRequests implements PaymentRecord {
 
 	private readonly parameters: string;
 
-	private readonly expected = new Map<number, PaidRequest>();
+	private readonly expected = new Map<number, RequestIdentity>();
 
 	/** Payments that this try has made or uses again, by item. */
 	private readonly used = new Map<number, Payment>();
@@ -136,13 +137,13 @@ export class PaidRequests implements PaymentRecord {
 		itemIndex: number,
 		plan: RequestPlan,
 		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
-		read: (body: JsonObject) => Paid | undefined,
-	): Promise<Paid> {
+		read: (body: JsonObject) => PaymentResult | undefined,
+	): Promise<PaymentResult> {
 		const earlier = this.find(itemIndex);
 		if (earlier !== undefined) {
-			const { paid } = this.use(itemIndex, earlier);
-			if (paid.unknown !== undefined) throw new UnknownOutcomeError(paid.unknown);
-			return paid;
+			const { result } = this.use(itemIndex, earlier);
+			if (result.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
+			return result;
 		}
 		const attempt: SendOnce = async (...args) => {
 			this.sending.set(itemIndex, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
@@ -153,8 +154,8 @@ export class PaidRequests implements PaymentRecord {
 		};
 		try {
 			const body = await client.send(plan, { sendOnce: attempt });
-			const paid = read(body);
-			if (paid !== undefined) return this.add(itemIndex, paid).paid;
+			const result = read(body);
+			if (result !== undefined) return this.add(itemIndex, result).result;
 			throw new UnknownOutcomeError(unusableProblem(plan, body));
 		} catch (error) {
 			if (!(error instanceof UnknownOutcomeError)) return await Promise.reject(error);
@@ -166,13 +167,13 @@ export class PaidRequests implements PaymentRecord {
 
 	/** The recorded facts of an item's request. */
 	factsOf(itemIndex: number): RequestFacts | undefined {
-		return this.used.get(itemIndex)?.paid.facts;
+		return this.used.get(itemIndex)?.result.facts;
 	}
 
 	/** Updates the payment of an item. */
-	update(itemIndex: number, paid: Paid): void {
+	update(itemIndex: number, result: PaymentResult): void {
 		const payment = this.used.get(itemIndex);
-		if (payment !== undefined) payment.paid = { ...payment.paid, ...paid };
+		if (payment !== undefined) payment.result = { ...payment.result, ...result };
 	}
 
 	/** @see PaymentRecord */
@@ -180,16 +181,17 @@ export class PaidRequests implements PaymentRecord {
 		if (this.used.has(itemIndex) || this.sending.has(itemIndex)) return { error };
 		const payment = this.find(itemIndex);
 		if (payment === undefined) return { error };
-		const { paid } = payment;
-		const items = itemsWithoutAddress(paid, itemIndex);
+		const { result } = payment;
+		const items = itemsWithoutAddress(result, itemIndex);
 		if (items !== undefined) this.use(itemIndex, payment);
-		return { error: withPayment(error, { itemIndex, paid }), items, facts: paid.facts };
+		return { error: withPayment(error, { itemIndex, result }), items, facts: result.facts };
 	}
 
 	/** @see PaymentRecord */
 	get rescue(): string {
 		const isThere = this.payments.some(
-			({ paid }) => paid.unknown === undefined && paid.failed !== true && paid.lost !== true,
+			({ result }) =>
+				result.unknown === undefined && result.failed !== true && result.lost !== true,
 		);
 		if (!isThere || this.isTool) return '';
 		return this.context.getInputData().length === 1 ? RESCUE_OF_ONE : RESCUE;
@@ -205,7 +207,7 @@ export class PaidRequests implements PaymentRecord {
 		);
 		const sending = [...this.sending].map(([itemIndex, problem]) => {
 			const unknown = problem();
-			return { itemIndex, paid: unknown.taskId === undefined ? undefined : { unknown } };
+			return { itemIndex, result: unknown.taskId === undefined ? undefined : { unknown } };
 		});
 		return listPayments([...open, ...sending]);
 	}
@@ -273,8 +275,8 @@ export class PaidRequests implements PaymentRecord {
 
 	private isUsable(payment: Payment): boolean {
 		if (inUse.has(payment)) return false;
-		const { executionId, paid } = payment;
-		return executionId === this.run.executionId || (!paid.unknown && !paid.failed);
+		const { executionId, result } = payment;
+		return executionId === this.run.executionId || (!result.unknown && !result.failed);
 	}
 
 	private isOfThisRun({ executionId, runIndex }: Payment): boolean {
@@ -290,9 +292,9 @@ export class PaidRequests implements PaymentRecord {
 		return payment;
 	}
 
-	private add(itemIndex: number, paid: Paid): Payment {
+	private add(itemIndex: number, result: PaymentResult): Payment {
 		const request = this.expected.get(itemIndex);
-		const payment = { ...this.run, itemIndex, fingerprint: '', source: '', ...request, paid };
+		const payment = { ...this.run, itemIndex, fingerprint: '', source: '', ...request, result };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}

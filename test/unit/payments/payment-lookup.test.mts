@@ -5,7 +5,7 @@ import type {
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { NOT_OF_THE_REQUEST, PaidRequests } from '../../../nodes/shared/payments/paidRequests.js';
+import { NOT_OF_THE_REQUEST, PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
 
@@ -15,20 +15,20 @@ interface Earlier {
 	prompt: string;
 	itemIndex: number;
 	executionId?: string;
-	paid?: object;
+	result?: object;
 }
 
 /** A run with payments of an earlier one, each look at which is counted. */
 function openWith(earlier: Earlier[]) {
 	let looks = 0;
-	const payments = earlier.map(({ prompt, itemIndex, executionId = '1', paid }, index) => {
+	const payments = earlier.map(({ prompt, itemIndex, executionId = '1', result }, index) => {
 		const payment = {
 			fingerprint: requestFingerprint(planOf(prompt), 'account'),
 			source: '',
 			executionId,
 			runIndex: 0,
 			itemIndex,
-			paid: paid ?? { created: index },
+			result: result ?? { created: index },
 		};
 		return new Proxy(payment, {
 			get: (target, name) => {
@@ -52,7 +52,7 @@ function openWith(earlier: Earlier[]) {
 	return {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
-			const paid = new PaidRequests(context);
+			const paid = new PaymentLog(context);
 			prompts.forEach((prompt, item) => paid.expect(item, planOf(prompt), 'account'));
 			known = prompts.map((_, item) => paid.has(item));
 			const got: unknown[] = [];
@@ -123,7 +123,7 @@ test('each item gets its own first, then what nobody asks for at its place, each
 		{ prompt: 'a', itemIndex: 1 },
 		{ prompt: 'a', itemIndex: 7 },
 		{ prompt: 'a', itemIndex: 8 },
-		{ prompt: 'c', itemIndex: 4, paid: { failed: true } },
+		{ prompt: 'c', itemIndex: 4, result: { failed: true } },
 	]);
 	const got = await run.pay(['a', 'a', 'a', 'a', 'c', 'd']);
 	expect(got).toEqual([2, 1, 3, 1_000_001, 1_000_002, 1_000_003]);
@@ -157,7 +157,7 @@ test.each([
 ])('%s in another request of the same item: digest %s, paid for: %s', async (_, digest, isPaid) => {
 	const store = {};
 	const at = (executionId: string) =>
-		new PaidRequests({
+		new PaymentLog({
 			getWorkflowDataProxy: () => ({ $runIndex: 0 }),
 			getExecutionId: () => executionId,
 			getContext: () => store,

@@ -1,13 +1,13 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
-import { openPayments, type Paid, type Payment } from '../shared/payments/payment';
+import { openPayments, type PaymentResult, type Payment } from '../shared/payments/payment';
 import { runIndexOf } from '../shared/run/runContext';
 
 /** In characters of JSON: the limit for all responses recorded by one try. */
 const MOST_RECORDED = 8_000_000;
 
 /** By list of payments, the open models in this process that share it. */
-const openModels = new WeakMap<Payment[], Set<PaidMessages>>();
+const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
 
 /**
  * The payments of a chat model. An agent may mean the same message twice, so a recorded response is
@@ -15,8 +15,8 @@ const openModels = new WeakMap<Payment[], Set<PaidMessages>>();
  * all models of the earlier try were closed. A message with an unknown outcome is refused for the
  * rest of the execution.
  */
-export class PaidMessages {
-	private readonly run: Omit<Payment, 'fingerprint' | 'paid'>;
+export class ChatPaymentLog {
+	private readonly run: Omit<Payment, 'fingerprint' | 'result'>;
 
 	private readonly payments: Payment[];
 
@@ -36,7 +36,7 @@ export class PaidMessages {
 		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
 		// Responses of an earlier run have left the asking node and are dropped.
 		this.payments = openPayments(context, (payment) => {
-			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.paid.unknown;
+			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.result.unknown;
 			return payment.executionId === executionId && isOfUse;
 		});
 		const open = openModels.get(this.payments) ?? new Set();
@@ -51,25 +51,25 @@ export class PaidMessages {
 	 *
 	 * @throws UnknownOutcomeError if it may have been charged and there is no response
 	 */
-	take(fingerprint: string): Paid | undefined {
+	take(fingerprint: string): PaymentResult | undefined {
 		const { held } = this.current;
 		const same = this.payments.filter((payment) => payment.fingerprint === fingerprint);
 		const earlier =
-			same.find((one) => !one.paid.unknown && this.isOwn(one) && !held.has(one)) ??
-			same.find((one) => one.paid.unknown);
+			same.find((one) => !one.result.unknown && this.isOwn(one) && !held.has(one)) ??
+			same.find((one) => one.result.unknown);
 		if (earlier === undefined) return undefined;
-		const { unknown, message } = earlier.paid;
+		const { unknown, message } = earlier.result;
 		if (message === undefined) throw new UnknownOutcomeError(unknown ?? TOO_LARGE);
 		held.add(earlier);
-		return earlier.paid;
+		return earlier.result;
 	}
 
 	/** Records a response or an unknown outcome. */
-	add(fingerprint: string, paid: Paid): void {
-		if (paid.unknown === undefined && !this.mayRunAgain) return;
-		this.current.size += JSON.stringify(paid.message ?? null).length;
-		const isTooLarge = paid.message !== undefined && this.current.size > MOST_RECORDED;
-		const payment = { ...this.run, fingerprint, paid: isTooLarge ? {} : paid };
+	add(fingerprint: string, result: PaymentResult): void {
+		if (result.unknown === undefined && !this.mayRunAgain) return;
+		this.current.size += JSON.stringify(result.message ?? null).length;
+		const isTooLarge = result.message !== undefined && this.current.size > MOST_RECORDED;
+		const payment = { ...this.run, fingerprint, result: isTooLarge ? {} : result };
 		this.payments.push(payment);
 		this.current.held.add(payment);
 	}

@@ -1,0 +1,15 @@
+import type { IDataObject } from 'n8n-workflow';
+
+/** The facts of an image request, for its output items and its error. */
+export type RequestFacts = {
+	model?: string;
+	prompt?: string;
+	/** The other parameters that were sent, to reproduce the image. */
+	parameters?: IDataObject;
+	/** The estimated cost of all requested images, in the gateway's currency. */
+	estimatedCost?: number;
+	/**
+	 * The price of an image, if the model has one: the cost then follows from the returned images.
+	 */
+	pricePerImage?: number;
+};
