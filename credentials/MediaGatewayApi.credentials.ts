@@ -8,13 +8,17 @@ import type {
 } from 'n8n-workflow';
 import { OperationalError } from 'n8n-workflow';
 import {
-	apiKeyProblem,
-	authHeaders,
+	credentialHeaders,
 	mayFollowRedirects,
 	requestAddress,
-	type KeySettings,
+	skipsCertificate,
 } from '../gateway/protocol/auth';
-import { isBelow, normalizeUrl } from '../gateway/protocol/url';
+import {
+	asText,
+	credentialProblem,
+	readCredential,
+	type Credential,
+} from '../gateway/protocol/credential';
 
 /**
  * Outside of the list below, because the linter reads "auth" in its name and would mask it, but a
@@ -77,17 +81,53 @@ export class MediaGatewayApi implements ICredentialType {
 			description:
 				'Address of the public model list, if it differs from the Base URL. The key is never sent there.',
 		},
+		allowUnauthorizedCerts,
+		{
+			displayName: 'Additional Headers',
+			name: 'headers',
+			type: 'fixedCollection',
+			typeOptions: { multipleValues: true },
+			placeholder: 'Add Header',
+			default: {},
+			description:
+				"Only if your gateway needs more headers than the key, such as a provider, a tenant or a subscription key. They are sent with every request to the Base URL's server, and to no other server.",
+			options: [
+				{
+					name: 'values',
+					displayName: 'Header',
+					values: [
+						{
+							displayName: 'Name',
+							name: 'name',
+							type: 'string',
+							default: '',
+							placeholder: 'e.g. x-tenant',
+							description: 'Name of the header',
+						},
+						{
+							displayName: 'Value',
+							name: 'value',
+							type: 'string',
+							typeOptions: { password: true },
+							default: '',
+							description: 'Value of the header',
+						},
+					],
+				},
+			],
+		},
 		{
 			displayName: 'Message Authentication',
 			name: 'messageAuth',
 			type: 'options',
 			options: [
-				{ name: 'Authorization Header', value: 'authorization' },
+				{ name: 'Authorization: Bearer', value: 'bearer' },
+				{ name: 'Authorization: Key Alone', value: 'authorization' },
 				{ name: 'X-Api-Key Header', value: 'xApiKey' },
 			],
 			default: 'authorization',
 			description:
-				'Header in which the message endpoint expects the key. The image endpoints always get "Bearer".',
+				'Only if messages fail with 401 although images work. How the message endpoint expects the key. The image endpoints always get "Bearer".',
 		},
 		{
 			displayName: 'Version Header Name',
@@ -96,7 +136,7 @@ export class MediaGatewayApi implements ICredentialType {
 			default: 'anthropic-version',
 			placeholder: 'e.g. anthropic-version',
 			description:
-				'Optional. Name of the version header of the message endpoint. Change it only if your gateway uses another name.',
+				"Only if your gateway's message endpoint uses another name for the version header",
 		},
 		{
 			displayName: 'Version Header Value',
@@ -104,38 +144,28 @@ export class MediaGatewayApi implements ICredentialType {
 			type: 'string',
 			default: '2023-06-01',
 			placeholder: 'e.g. 2023-06-01',
-			description:
-				'Optional. Version of the message endpoint. Change it only if your gateway requires another one.',
+			description: "Only if your gateway's message endpoint requires another version",
 		},
-		allowUnauthorizedCerts,
 	];
 
 	/**
-	 * Adds the key to a request in the form that its path needs (docs/protocol.md, "Authentication"),
-	 * only if it goes to the gateway; also for the HTTP Request node.
+	 * Adds the key and the additional headers to a request, only if it goes to the gateway
+	 * (docs/protocol.md, "Authentication"); also for the HTTP Request node.
 	 */
 	authenticate: IAuthenticate = async (
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,
 	): Promise<IHttpRequestOptions> => {
-		const settings = credentials as unknown as KeySettings;
-		const problem = apiKeyProblem(settings.apiKey) ?? addressProblem(settings.baseUrl);
-		if (problem !== undefined) throw new OperationalError(problem);
+		const problem = credentialProblem(credentials);
+		if (problem !== undefined) throw new OperationalError(asText(problem));
+		const credential = readCredential(credentials);
 		const url = requestAddress(requestOptions) ?? '';
-		const keyHeaders = authHeaders(url, settings);
-		const homes =
-			credentials.allowUnauthorizedCerts === true ? [settings.baseUrl, credentials.mediaUrl] : [];
-		const skipsCertificate = homes
-			.map(normalizeUrl)
-			.some((home) => home !== undefined && isBelow(url, new URL(home).origin));
 		const changed: IHttpRequestOptions & OlderOptions = {
 			...requestOptions,
-			...(Object.keys(keyHeaders).length === 0
-				? {}
-				: withKey(requestOptions, keyHeaders, url, settings)),
+			...withHeaders(requestOptions, url, credential),
 			sendCredentialsOnCrossOriginRedirect: false,
 		};
-		if (skipsCertificate) {
+		if (skipsCertificate(url, credential)) {
 			changed.skipSslCertificateValidation = true;
 			changed.rejectUnauthorized = false;
 		}
@@ -150,26 +180,22 @@ interface OlderOptions {
 	rejectUnauthorized?: boolean;
 }
 
-function addressProblem(baseUrl: unknown): string | undefined {
-	if (normalizeUrl(baseUrl) !== undefined) return undefined;
-	return "'Base URL' in the Media Gateway credential is not a web address. It must begin with https:// or http://";
-}
-
-/** The changes of a request that carries the key. */
-function withKey(
+/** The changes of a request that carries headers of the credential. */
+function withHeaders(
 	requestOptions: IHttpRequestOptions,
-	keyHeaders: Record<string, string>,
 	url: string,
-	settings: KeySettings,
+	credential: Credential,
 ): Partial<IHttpRequestOptions & OlderOptions> {
-	const names = Object.keys(keyHeaders).map((name) => name.toLowerCase());
+	const added = credentialHeaders(url, credential);
+	const names = Object.keys(added).map((name) => name.toLowerCase());
+	if (names.length === 0) return {};
 	const others = Object.entries(requestOptions.headers ?? {}).filter(
 		([name]) => !names.includes(name.toLowerCase()),
 	);
-	const headers = { ...Object.fromEntries(others), ...keyHeaders };
+	const headers = { ...Object.fromEntries(others), ...added };
 	// The user's list of allowed domains must not be replaced.
 	const isFree = !requestOptions.allowedDomains && !requestOptions.disableFollowRedirect;
-	if (isFree && mayFollowRedirects(keyHeaders, settings)) {
+	if (isFree && mayFollowRedirects(added, credential)) {
 		return { headers, allowedDomains: new URL(url).hostname };
 	}
 	return {

@@ -206,7 +206,7 @@ const MESSAGE_ERRORS: Array<{ httpCode: number; said: RegExp } & Problem> = [
 		said: /no token/i,
 		message: 'The message endpoint received no API key (401)',
 		description:
-			'Change \'Message Authentication\' in the Media Gateway credential. Some gateways accept the key only in the header "x-api-key".',
+			"Change 'Message Authentication' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
 	},
 	{
 		httpCode: 401,
@@ -219,6 +219,13 @@ const MESSAGE_ERRORS: Array<{ httpCode: number; said: RegExp } & Problem> = [
 		said: /^invalid key/i,
 		message: "The gateway doesn't recognize the API key (401)",
 		description: "Copy the key again from the gateway's console into the Media Gateway credential.",
+	},
+	{
+		httpCode: 401,
+		said: /^/,
+		message: 'The gateway rejected the API key (401)',
+		description:
+			"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
 	},
 	{
 		httpCode: 400,

@@ -1,79 +1,51 @@
-import { trimBy } from '../util/text';
-import { normalizeUrl, parseUrl, pathBelow } from './url';
-
-/** The part of the credential that decides which headers a request carries. */
-export interface KeySettings {
-	baseUrl: string;
-	apiKey: string;
-	messageAuth?: 'authorization' | 'xApiKey';
-	versionHeaderName?: string;
-	versionHeaderValue?: string;
-}
+import type { Credential } from './credential';
+import { isBelow, parseUrl, pathBelow } from './url';
 
 /**
- * Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`.
- */
-const PLACEHOLDERS = [
-	/[<>]|^\$?[{[].*[}\]]$|^[$%][a-z_]+%?$/i,
-	/^(sk[-_])?((your|my|the|insert|paste)[-_ ]?){0,2}(api|secret)?[-_ ]?key([-_ ](goes[-_ ])?here)?$/i,
-	/(^|[-_ ])([x*.]{3,}|\u2026|placeholder|example|changeme)$/i,
-];
-
-/** Characters that copying adds around a key: spaces, invisible characters, quotes. */
-const AROUND = /[\s\u200b\ufeff"']/;
-
-/**
- * The key without the spaces, quotes and `Bearer ` that copying adds. The image endpoints take
- * `Bearer <key>`, the message endpoint the bare key (docs/protocol.md, "Authentication"), so the
- * prefix is never stored.
- */
-export function cleanApiKey(apiKey: unknown): string {
-	if (typeof apiKey !== 'string') return '';
-	const pasted = trimBy(apiKey, AROUND);
-	return trimBy(pasted.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, ''), AROUND);
-}
-
-/**
- * The problem of a typed key as a sentence; undefined if it can be sent. A placeholder is a problem
- * because the gateway would treat it as a real, invalid key (docs/protocol.md, "Authentication").
- */
-export function apiKeyProblem(apiKey: unknown): string | undefined {
-	const key = cleanApiKey(apiKey);
-	if (key === '' || /^bearer$/i.test(key)) {
-		return "The API key is empty. Enter the key from your gateway's console in the Media Gateway credential.";
-	}
-	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
-		return 'The API key is still a placeholder. In the Media Gateway credential, replace it with the key from your gateway\'s console, which usually starts with "sk-".';
-	}
-	// A header can contain only these characters; n8n's own error would come later and be less clear.
-	if (!/^[\x21-\x7e]+$/.test(key)) {
-		return "The API key contains a space or an invalid character. Copy it again from your gateway's console into the Media Gateway credential.";
-	}
-	return undefined;
-}
-
-/**
- * The authentication headers of a request, by its path (docs/protocol.md, "Authentication"):
- * `Bearer` for images, the bare key or `x-api-key` and the version header for messages, none for
- * the model list or any address outside of the gateway.
+ * The headers that the credential adds to a request: the key in the form of its path, and the
+ * additional headers. Nothing goes to another origin, also not after a redirect.
  *
  * @param url the full address of the request
  */
-export function authHeaders(url: string, settings: KeySettings): Record<string, string> {
-	const baseUrl = normalizeUrl(settings.baseUrl);
-	const below = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
-	if (below === undefined) return {};
-	const path = below.endsWith('/') ? below.slice(0, -1) : below;
-	const key = cleanApiKey(settings.apiKey);
-	if (path.startsWith('/v1/images/')) return { Authorization: `Bearer ${key}` };
-	if (path === '/v1/messages') {
-		return {
-			...(settings.messageAuth === 'xApiKey' ? { 'x-api-key': key } : { Authorization: key }),
-			[settings.versionHeaderName?.trim() || 'anthropic-version']:
-				settings.versionHeaderValue?.trim() || '2023-06-01',
-		};
-	}
-	return {};
+export function credentialHeaders(url: string, credential: Credential): Record<string, string> {
+	return { ...additionalHeaders(url, credential), ...authHeaders(url, credential) };
+}
+
+/** The additional headers, at every address with the gateway's origin, and at no other. */
+export function additionalHeaders(url: string, credential: Credential): Record<string, string> {
+	if (!isAtOriginOf([credential.baseUrl], url)) return {};
+	return Object.fromEntries(credential.headers.map(({ name, value }) => [name, value]));
+}
+
+/**
+ * Whether an untrusted certificate is accepted: only if the user chose so, and only at the gateway
+ * and its model list.
+ */
+export function skipsCertificate(url: string, credential: Credential): boolean {
+	const { allowUnauthorizedCerts, baseUrl, mediaUrl = baseUrl } = credential;
+	return allowUnauthorizedCerts && isAtOriginOf([baseUrl, mediaUrl], url);
+}
+
+const isAtOriginOf = (addresses: string[], url: string): boolean =>
+	addresses.some((address) => {
+		const origin = parseUrl(address)?.origin;
+		return origin !== undefined && isBelow(url, origin);
+	});
+
+/**
+ * The authentication headers of a request to the gateway, by its path (docs/protocol.md,
+ * "Authentication"): for messages in the form of 'Message Authentication' with the version header,
+ * none for the public media list, else `Bearer`. None at any other address.
+ */
+export function authHeaders(url: string, credential: Credential): Record<string, string> {
+	const { baseUrl, key, messageAuth, version } = credential;
+	const path = baseUrl === '' ? undefined : pathBelow(url, baseUrl);
+	if (path === undefined || /^\/v1\/media(\/|$)/.test(path)) return {};
+	const bearer = { Authorization: `Bearer ${key}` };
+	if (!/^\/v1\/messages(\/|$)/.test(path)) return bearer;
+	const form = messageAuth === 'bearer' ? bearer : { Authorization: key };
+	const sent = messageAuth === 'xApiKey' ? { 'x-api-key': key } : form;
+	return { ...sent, [version.name]: version.value };
 }
 
 /**
@@ -112,15 +84,14 @@ function joined(base: string | undefined, part: string | undefined): string | un
 }
 
 /**
- * Whether n8n may follow redirects of a request that carries the key, within the same host. n8n
- * removes only the `Authorization` header at another port or protocol, and doesn't know the
+ * Whether n8n may follow redirects of a request that carries these headers, within the same host.
+ * n8n removes only the `Authorization` header at another port or protocol, and doesn't know the
  * gateway's path.
  */
 export function mayFollowRedirects(
 	headers: Record<string, string>,
-	{ baseUrl }: Pick<KeySettings, 'baseUrl'>,
+	{ baseUrl, headers: additional }: Credential,
 ): boolean {
-	const address = normalizeUrl(baseUrl);
-	const isWholeHost = address !== undefined && new URL(address).origin === address;
-	return isWholeHost && 'Authorization' in headers;
+	const isWholeHost = parseUrl(baseUrl)?.origin === baseUrl;
+	return isWholeHost && additional.length === 0 && 'Authorization' in headers;
 }

@@ -29,6 +29,8 @@ export interface RequestPlan {
 	form?: FormBody;
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
+	/** Whether the address comes from the input: then it gets no headers of the credential. */
+	isForeign?: boolean;
 }
 
 /** The parts of a multipart form in the order of sending: fields, then files. */
@@ -189,9 +191,13 @@ export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
 	return planGet('poll', `${PATHS[taskType]}/${id}`);
 }
 
-/** Plans the download of a finished image from any host, without a key. */
-export function planDownload(url: string): RequestPlan {
-	return planGet('download', url, 'image/*,*/*;q=0.5');
+/**
+ * Plans the download of an image from any host, without a key.
+ *
+ * @param isForeign whether the address comes from the input, not from the gateway
+ */
+export function planDownload(url: string, isForeign = false): RequestPlan {
+	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isForeign };
 }
 
 /** The full address of a plan. */

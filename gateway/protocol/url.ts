@@ -1,5 +1,3 @@
-import { nonEmptyString, type JsonObject } from '../util/json';
-
 /**
  * The endpoints below `/v1` (docs/protocol.md, "Endpoints"), which users paste in place of the
  * gateway's address, some with a task ID or model name.
@@ -24,21 +22,6 @@ export function normalizeUrl(address: unknown): string | undefined {
 	if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
 	const own = withoutTrailingSlashes(url.pathname).replace(ENDPOINT, '');
 	return url.origin + withoutTrailingSlashes(own);
-}
-
-/**
- * The addresses of a credential; `mediaUrl` only if the model list has its own.
- *
- * @returns the label of a field without a web address, if there is one
- */
-export function addressesIn(
-	credential: JsonObject,
-): { baseUrl: string; mediaUrl?: string } | 'Base URL' | 'Media URL' {
-	const baseUrl = normalizeUrl(credential.baseUrl);
-	const mediaUrl = normalizeUrl(credential.mediaUrl);
-	if (baseUrl === undefined) return 'Base URL';
-	const isWrong = mediaUrl === undefined && nonEmptyString(credential.mediaUrl) !== undefined;
-	return isWrong ? 'Media URL' : { baseUrl, mediaUrl };
 }
 
 function withoutTrailingSlashes(path: string): string {

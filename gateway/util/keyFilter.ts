@@ -1,4 +1,4 @@
-import { lengthOfBeginning, SHORTEST_KEY } from './keyEraser';
+import { createKeyEraser, lengthOfBeginning, SHORTEST_KEY } from './keyEraser';
 
 /** Removes the key from a text that arrives in pieces. */
 export interface KeyFilter {
@@ -29,5 +29,14 @@ export function createKeyFilter(key: string, withoutKey: (text: string) => strin
 			held = '';
 			return text;
 		},
+	};
+}
+
+/** The same for several secrets. */
+export function createKeyFilters(secrets: string[]): KeyFilter {
+	const filters = secrets.map((secret) => createKeyFilter(secret, createKeyEraser(secret)));
+	return {
+		add: (piece) => filters.reduce((text, filter) => filter.add(text), piece),
+		rest: () => filters.reduce((text, filter) => filter.add(text) + filter.rest(), ''),
 	};
 }

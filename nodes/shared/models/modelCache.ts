@@ -40,8 +40,9 @@ async function cachedListing(
 	asker: { address: GatewayAddress },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { mediaUrl, allowUnauthorizedCerts, accountAndKey } = asker.address;
+	const { mediaUrl, credential, accountAndKey } = asker.address;
 	const url = planUrl(plan, mediaUrl);
+	const { allowUnauthorizedCerts } = credential;
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
 	const load = async (): Promise<Kept<HttpResponse>> => {
 		const { outcome, attempts } = await send();

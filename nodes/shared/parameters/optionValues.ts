@@ -1,6 +1,6 @@
 import { MB } from '../../../gateway/util/megabyte';
 import type { RunEnd } from '../run/summary';
-import type { RunLimits } from '../transport/gatewayAddress';
+import type { RunLimits } from '../transport/runLimits';
 import type { ItemParameters, ValueReader } from './itemParameters';
 
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */

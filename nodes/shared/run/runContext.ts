@@ -3,13 +3,14 @@ import { NodeOperationError } from 'n8n-workflow';
 import { createClient } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
-import { cleanApiKey } from '../../../gateway/protocol/auth';
+import { cleanApiKey } from '../../../gateway/protocol/credential';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { LruMap } from '../../../gateway/util/lruMap';
 import { escapeHtml } from '../../../gateway/util/text';
-import { CREDENTIAL, readAddress, type RunLimits } from '../transport/gatewayAddress';
+import { CREDENTIAL, readAddress } from '../transport/gatewayAddress';
 import { createSendOnce, type TransportOverrides } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
+import type { RunLimits } from '../transport/runLimits';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
 import { browserConsoleOf } from './browserConsole';
@@ -51,7 +52,7 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 const MOST_OPEN = 8;
 
 /** Credential fields that must have the same value for all items. */
-const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl'];
+const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl', 'headers'];
 
 /**
  * The values of the credential, for all items of a run.
@@ -67,7 +68,7 @@ async function readCredential(context: IExecuteFunctions): Promise<ICredentialDa
 	if (items.length < 2 || !mayComeFrom(items[0]?.json ?? {}, first)) return first;
 	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
 		const other = await context.getCredentials(CREDENTIAL, itemIndex);
-		if (PER_RUN.every((field) => other[field] === first[field])) continue;
+		if (perRunOf(other).join() === perRunOf(first).join()) continue;
 		throw new NodeOperationError(
 			context.getNode(),
 			'An expression in the Media Gateway credential gives different values for different items',
@@ -84,9 +85,13 @@ async function readCredential(context: IExecuteFunctions): Promise<ICredentialDa
 /** The shortest value, in characters, that isn't in an address by chance. */
 const SHORTEST_PART = 3;
 
+/** The values of these fields as JSON. */
+const perRunOf = (credential: ICredentialDataDecryptedObject): string[] =>
+	PER_RUN.map((field) => JSON.stringify(credential[field]) ?? '');
+
 /** Whether an item contains the key, or a value that is part of the credential's fields. */
 function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObject): boolean {
-	const fields = PER_RUN.map((field) => String(credential[field] ?? ''));
+	const fields = perRunOf(credential);
 	const isPart = (value: unknown): boolean =>
 		String(value).length >= SHORTEST_PART && fields.some((field) => field.includes(String(value)));
 	const key = cleanApiKey(credential.apiKey);

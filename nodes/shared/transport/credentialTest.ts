@@ -4,8 +4,13 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { addressesIn } from '../../../gateway/protocol/url';
-import { apiKeyProblem, authHeaders, type KeySettings } from '../../../gateway/protocol/auth';
+import { credentialHeaders, skipsCertificate } from '../../../gateway/protocol/auth';
+import {
+	asText,
+	credentialProblem,
+	readCredential,
+	type Credential,
+} from '../../../gateway/protocol/credential';
 import { planModelList } from '../../../gateway/protocol/models';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
@@ -26,19 +31,14 @@ export async function testMediaGateway(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted<ICredentialDataDecryptedObject>,
 ): Promise<INodeCredentialTestResult> {
-	const credentials = credential.data ?? {};
-	const problem = apiKeyProblem(credentials.apiKey);
-	if (problem !== undefined) return asResult(problem);
-	const addresses = addressesIn(credentials);
-	if (typeof addresses === 'string') {
-		return asResult(
-			`The ${addresses} is not a web address. It must begin with https:// or http://`,
-		);
-	}
-	const { baseUrl, mediaUrl } = addresses;
+	const fields = credential.data ?? {};
+	const problem = credentialProblem(fields);
+	if (problem !== undefined) return asResult(asText(problem));
+	const read = readCredential(fields);
+	const { baseUrl, mediaUrl } = read;
 
 	const send = async (plan: RequestPlan, address: string): Promise<Outcome> =>
-		await sendProbe(this.helpers, credentials, plan, planUrl(plan, address));
+		await sendProbe(this.helpers, read, plan, planUrl(plan, address));
 	const [key, listing] = await Promise.all([
 		send(planProbe(), baseUrl).then(probeProblem),
 		mediaUrl === undefined ? undefined : send(planModelList(), mediaUrl).then(listingProblem),
@@ -56,7 +56,7 @@ const asResult = (problem: string | undefined): INodeCredentialTestResult => ({
  */
 async function sendProbe(
 	helpers: ICredentialTestFunctions['helpers'],
-	credentials: ICredentialDataDecryptedObject,
+	credential: Credential,
 	{ method, headers }: RequestPlan,
 	uri: string,
 ): Promise<Outcome> {
@@ -64,8 +64,8 @@ async function sendProbe(
 		const response = (await helpers.request({
 			method,
 			uri,
-			headers: { ...headers, ...authHeaders(uri, credentials as unknown as KeySettings) },
-			rejectUnauthorized: credentials.allowUnauthorizedCerts !== true,
+			headers: { ...headers, ...credentialHeaders(uri, credential) },
+			rejectUnauthorized: !skipsCertificate(uri, credential),
 			followRedirect: false,
 			followAllRedirects: false,
 			simple: false,

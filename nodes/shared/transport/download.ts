@@ -73,7 +73,7 @@ export async function downloadImage(
 			url: quote(url),
 		});
 	}
-	const { outcome, attempts } = await transport.client.request(planDownload(address), {
+	const { outcome, attempts } = await transport.client.request(planDownload(address, isInput), {
 		sendOnce: createDownloader(transport, { ...image, url: address }),
 		isForPaid: !isInput,
 	});

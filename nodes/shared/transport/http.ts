@@ -4,7 +4,7 @@ import type {
 	ILoadOptionsFunctions,
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
-import { isBelow } from '../../../gateway/protocol/url';
+import { additionalHeaders, skipsCertificate } from '../../../gateway/protocol/auth';
 import { isJsonObject, jsonText, parseJson } from '../../../gateway/util/json';
 import { MB } from '../../../gateway/util/megabyte';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
@@ -21,8 +21,9 @@ import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
 import type { Requests } from './inFlight';
-import { CREDENTIAL, type GatewayAddress, type RunLimits } from './gatewayAddress';
+import { CREDENTIAL, type GatewayAddress } from './gatewayAddress';
 import { beginningOf, readBody, TooLargeError } from './responseBody';
+import type { RunLimits } from './runLimits';
 
 /** The longest response without inline images: JSON, and much less than this. */
 export const LARGEST_RESPONSE_BYTES = 64 * MB;
@@ -160,14 +161,16 @@ async function callHelper(
 	{ plan, url }: Hop,
 	own: Pick<IHttpRequestOptions, 'body' | 'abortSignal'>,
 ): Promise<IN8nHttpFullResponse> {
+	const withKey = !WITHOUT_KEY.includes(plan.call);
+	const added = withKey || plan.isForeign ? {} : additionalHeaders(url, address.credential);
 	// No `timeout`: the signal has the deadline, and each request would set a second timer.
 	const options: IHttpRequestOptions = {
 		...own,
 		...STREAMED,
 		method: plan.method,
 		url,
-		headers: { ...plan.headers },
-		skipSslCertificateValidation: skipsCertificate(url, address),
+		headers: { ...plan.headers, ...added },
+		skipSslCertificateValidation: skipsCertificate(url, address.credential),
 	};
 	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
 	// returns the signal of this request, which has the deadline as well.
@@ -175,14 +178,14 @@ async function callHelper(
 		getExecutionCancelSignal: { value: () => own.abortSignal },
 	}) as IExecuteFunctions;
 	try {
-		return (await (WITHOUT_KEY.includes(plan.call)
-			? context.helpers.httpRequest(options)
-			: context.helpers.httpRequestWithAuthentication.call(
+		return (await (withKey
+			? context.helpers.httpRequestWithAuthentication.call(
 					seen,
 					CREDENTIAL,
 					options,
 					address.authentication,
-				))) as IN8nHttpFullResponse;
+				)
+			: context.helpers.httpRequest(options))) as IN8nHttpFullResponse;
 	} catch (error) {
 		// The HTTP library can't turn this body into JSON.
 		return await Promise.reject(jsonText(plan.body) === false ? new InvalidBodyError() : error);
@@ -196,14 +199,6 @@ const STREAMED = {
 	ignoreHttpStatusErrors: true,
 	disableFollowRedirect: true,
 } as const;
-
-/**
- * Whether an untrusted certificate is accepted: only if the user chose so, and only at the gateway.
- */
-export function skipsCertificate(url: string, address: GatewayAddress): boolean {
-	if (!address.allowUnauthorizedCerts) return false;
-	return [address.baseUrl, address.mediaUrl].some((home) => isBelow(url, new URL(home).origin));
-}
 
 /** Headers with names in lower case and values as one string, without the key. */
 export function plainHeaders(

@@ -172,6 +172,32 @@ describe('the test behind the button', () => {
 		expect(await message({ baseUrl: plain })).toMatch(/'Base URL', and whether it must begin/);
 	});
 
+	test('additional headers reach the gateway, and its model list on the same server', async () => {
+		const headers = { values: [{ name: 'X-Tenant', value: '7' }] };
+		const needy = await opened(
+			serve((request, response) => {
+				if (request.headers['x-tenant'] !== '7') return sendJson(response, {}, 403);
+				if (request.url!.includes('/media/')) return sendJson(response, { data: { items: [] } });
+				sendJson(response, { error: { message: 'no such task' } }, 404);
+			}),
+		);
+		const foreign = await opened(
+			serve((_, response) => sendJson(response, { data: { items: [] } })),
+		);
+		const at = { baseUrl: needy.url, mediaUrl: needy.url };
+		expect((await withKey(KEY, at)).message).toMatch(/rejected the API key \(403\)/);
+		expect(await withKey(KEY, { ...at, headers })).toMatchObject({ status: 'OK' });
+		const elsewhere = { baseUrl: needy.url, mediaUrl: foreign.url, headers };
+		expect(await withKey(KEY, elsewhere)).toMatchObject({ status: 'OK' });
+		expect(foreign.requests[0]!.headers).not.toHaveProperty('x-tenant');
+		const wrong = { ...at, headers: { values: [{ name: 'X-Tenant', value: 'a\nb' }] } };
+		const { status, message } = await withKey(KEY, wrong);
+		expect([status, message]).toEqual([
+			'Error',
+			"The value of the header 'X-Tenant' contains a line break or an invalid character. Correct 'Additional Headers' in the Media Gateway credential.",
+		]);
+	});
+
 	test('the Media URL is tested as well, without the key', async () => {
 		const listing = await opened(
 			serve((_, response) => sendJson(response, { success: true, data: { items: [] } })),

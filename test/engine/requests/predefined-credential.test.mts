@@ -250,6 +250,53 @@ describe.each(nodes)('%s', (_, node) => {
 		},
 	);
 
+	const tenant = { headers: { values: [{ name: 'X-Tenant', value: 'tenant-0123456789' }] } };
+
+	test('additional headers go to every address of the gateway and replace those of the node', async () => {
+		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
+		const at = { baseUrl: `${own.url}/gateway`, ...tenant };
+		for (const path of ['/gateway/v1/images/generations/1', '/gateway/v1/media/models', '/other']) {
+			await request(at, own.url + path, {
+				sendHeaders: true,
+				specifyHeaders: 'keypair',
+				headerParameters: { parameters: [{ name: 'x-tenant', value: 'mine' }] },
+			});
+		}
+		const sent = own.requests.map(({ headers }) => [headers.authorization, headers['x-tenant']]);
+		expect(sent).toEqual([
+			[`Bearer ${KEY}`, 'tenant-0123456789'],
+			[undefined, 'tenant-0123456789'],
+			[undefined, 'tenant-0123456789'],
+		]);
+	});
+
+	test.each([301, 302, 307, 308])(
+		'additional headers go to no other port of the same host, also by a redirect with %d',
+		async (status) => {
+			const other = await opened(serve((__, response) => sendJson(response, { ok: true })));
+			const own = await opened(
+				serve((incoming, response) => {
+					response.writeHead(status, { location: other.url + incoming.url! }).end();
+				}),
+			);
+			for (const path of ['/v1/images/generations/1', '/v1/messages', '/v1/media/models']) {
+				await request({ baseUrl: own.url, ...tenant }, own.url + path, unsafe);
+				await request({ baseUrl: own.url, ...tenant }, other.url + path, unsafe);
+			}
+			expect(own.requests.every(({ headers }) => 'x-tenant' in headers)).toBe(true);
+			expect(own.requests).toHaveLength(3);
+			expect(JSON.stringify(other.requests)).not.toContain('tenant-0123456789');
+		},
+	);
+
+	test('an additional header that cannot be sent says so', async () => {
+		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
+		const headers = { values: [{ name: 'host', value: 'x' }] };
+		const { error } = await request({ baseUrl: own.url, headers }, `${own.url}/v1/messages`);
+		expect(JSON.stringify(error)).toMatch(/'host' is set by the nodes themselves/);
+		expect(own.requests).toEqual([]);
+	});
+
 	test('a header that the user has set for the key is replaced, the others stay', async () => {
 		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
 		await request({ baseUrl: own.url }, `${own.url}/v1/messages`, {

@@ -148,7 +148,13 @@ describe('the cases of the message endpoint', () => {
 			/rejected the message \(400\) \| /,
 		],
 		['another 400', message, saying(400, 'max_tokens'), /rejected the request \(400\): max_tokens/],
-		['another 401', message, saying(401, 'no'), /rejected the API key \(401\): no/],
+		[
+			'another 401, which may mean that the key was sent in the wrong form',
+			message,
+			saying(401, 'no'),
+			/rejected the API key \(401\): no \| .*change 'Message Authentication'.*'Authorization: Bearer'/,
+		],
+		['401 without a word', message, page(401, ''), /\(401\) \| .*change 'Message Authentication'/],
 		['401 as plain text', message, page(401, 'No token provided'), /received no API key/],
 		[
 			'401 as a string',

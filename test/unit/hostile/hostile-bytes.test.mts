@@ -3,7 +3,12 @@
  * gateway, a file or a user hands over: none of it may hold up n8n for a tenth of a second.
  */
 import { normalizeUrl, pathBelow } from '../../../gateway/protocol/url.js';
-import { apiKeyProblem, authHeaders, cleanApiKey } from '../../../gateway/protocol/auth.js';
+import { credentialHeaders } from '../../../gateway/protocol/auth.js';
+import {
+	cleanApiKey,
+	credentialProblem,
+	readCredential,
+} from '../../../gateway/protocol/credential.js';
 import {
 	jsonObjectIn,
 	joinTurns,
@@ -139,7 +144,7 @@ const response = (httpCode: number, text: string, json?: unknown): HttpResponse 
 const poll = planTaskQuery('generation', 't1');
 const paid = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const home = 'https://gateway.example/v1/acct';
-const settings = { baseUrl: `${home}/v1`, apiKey: KEY };
+const settings = readCredential({ baseUrl: `${home}/v1`, apiKey: KEY });
 const erase = createKeyEraser(KEY);
 const eraseCut = createCutKeyEraser(KEY);
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
@@ -182,10 +187,27 @@ describe('64 kB of text', () => {
 		['a path of an address', (text) => normalizeUrl(`https://h/${text}`)],
 		['a host of an address', (text) => normalizeUrl(`https://${text}`)],
 		['what is below an address', (text) => pathBelow(`${home}/${text}`, home)],
-		['the headers for an address', (text) => authHeaders(`${home}/v1/images/${text}`, settings)],
+		[
+			'an additional header',
+			(text) =>
+				[
+					{ name: text, value: 'x' },
+					{ name: 'x-tenant', value: text },
+				].map((row) =>
+					credentialProblem({ baseUrl: home, apiKey: KEY, headers: { values: [row] } }),
+				),
+		],
+		[
+			'the headers for an address',
+			(text) => credentialHeaders(`${home}/v1/images/${text}`, settings),
+		],
 		[
 			'a key',
-			(text) => [cleanApiKey(text), apiKeyProblem(text), apiKeyProblem(`sk-${text}`)],
+			(text) => [
+				cleanApiKey(text),
+				credentialProblem({ apiKey: text }),
+				credentialProblem({ apiKey: `sk-${text}` }),
+			],
 			FRAMED,
 		],
 		['a text that may quote the key', (text) => erase(text)],

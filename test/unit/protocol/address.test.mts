@@ -1,5 +1,16 @@
 import { isBelow, normalizeUrl } from '../../../gateway/protocol/url.js';
-import { apiKeyProblem, authHeaders, cleanApiKey } from '../../../gateway/protocol/auth.js';
+import { authHeaders as headersOf } from '../../../gateway/protocol/auth.js';
+import {
+	cleanApiKey,
+	credentialProblem,
+	readCredential,
+} from '../../../gateway/protocol/credential.js';
+
+const apiKeyProblem = (apiKey: unknown) =>
+	credentialProblem({ baseUrl: 'https://gateway.example', apiKey })?.message;
+
+const authHeaders = (url: string, fields: Record<string, unknown>) =>
+	headersOf(url, readCredential(fields));
 
 describe('the address of a gateway', () => {
 	test.each([
@@ -103,7 +114,7 @@ describe('a key that was pasted', () => {
 	test.each(['', '   ', '""', 'Bearer', 'Bearer ', undefined, null, 42])(
 		'%j is empty',
 		(pasted) => {
-			expect(apiKeyProblem(pasted)).toMatch(/^The API key is empty\./);
+			expect(apiKeyProblem(pasted)).toBe('The API key is empty');
 		},
 	);
 
@@ -224,11 +235,24 @@ describe('who gets the key', () => {
 		});
 	});
 
+	test('messages with Bearer, where the user says so', () => {
+		expect(authHeaders(`${home}/v1/messages`, { ...settings, messageAuth: 'bearer' })).toEqual({
+			Authorization: 'Bearer sk-abc',
+			'anthropic-version': '2023-06-01',
+		});
+	});
+
+	test.each(['/v1/models', '/v1/tasks/1', '/v1/images/tasks/1', '/v1/messagesx', '/'])(
+		'any other endpoint of the gateway with Bearer: %s',
+		(path) => {
+			expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
+		},
+	);
+
 	test.each([
 		`${home}/v1/media/models`,
+		`${home}/v1/media`,
 		`${home}/v1/media/models/v1/messages`,
-		`${home}/`,
-		`${home}/v1/messages/batches`,
 		'https://media.example/v1/media/models',
 		'https://evil.example/v1/images/generations',
 		'http://gateway.example/v1/images/generations',

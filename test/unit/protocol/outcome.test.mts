@@ -1,3 +1,4 @@
+import { readCredential } from '../../../gateway/protocol/credential.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import {
 	faultOf,
@@ -218,7 +219,11 @@ describe('a body that cannot be built', () => {
 		};
 		const sendOnce = createSendOnce({
 			context: { helpers: { httpRequestWithAuthentication } },
-			address: { baseUrl: 'https://gateway.example', withoutKey: (text: string) => text },
+			address: {
+				baseUrl: 'https://gateway.example',
+				credential: readCredential({ baseUrl: 'https://gateway.example' }),
+				withoutKey: (text: string) => text,
+			},
 			limits: { concurrency: 1, timeoutMs: 1000 },
 			requests: new Requests(),
 		} as unknown as TransportOptions);

@@ -1,4 +1,5 @@
 /** What a Stop must not take along: the beginning of a response that may have been charged. */
+import { readCredential } from '../../../gateway/protocol/credential.js';
 import { PassThrough, type Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
@@ -16,7 +17,12 @@ describe('what has arrived of a response', () => {
 			context: {
 				helpers: { httpRequestWithAuthentication: async () => await Promise.resolve(response) },
 			},
-			address: { baseUrl: 'https://gateway.example', withoutKey: keyed, withoutCutKey: keyed },
+			address: {
+				baseUrl: 'https://gateway.example',
+				credential: readCredential({ baseUrl: 'https://gateway.example' }),
+				withoutKey: keyed,
+				withoutCutKey: keyed,
+			},
 			limits: { concurrency: 1, timeoutMs: 60_000 },
 			requests,
 		} as unknown as TransportOptions);

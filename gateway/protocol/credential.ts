@@ -1,0 +1,171 @@
+import type { Problem } from '../util/gatewayError';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { trimBy } from '../util/text';
+import { normalizeUrl } from './url';
+
+/** The fields of the credential as they are meant. */
+export interface Credential {
+	/** Address of the image and message endpoints, without `/v1`. */
+	baseUrl: string;
+	/** Address of the model list, without `/v1`; undefined if it has none of its own. */
+	mediaUrl?: string;
+	/** The key without what copying adds to it. */
+	key: string;
+	/** How the message endpoint gets the key: `authorization`, `bearer` or `xApiKey`. */
+	messageAuth: string;
+	/** The version header of the message endpoint. */
+	version: Header;
+	/** The additional headers, without empty rows. */
+	headers: Header[];
+	allowUnauthorizedCerts: boolean;
+}
+
+export interface Header {
+	name: string;
+	value: string;
+}
+
+/**
+ * Reads a credential. An expression may give a field any type: what isn't a text counts as empty.
+ *
+ * @param fields of which `credentialProblem` says nothing
+ */
+export function readCredential(fields: JsonObject): Credential {
+	const { headers } = fields;
+	const rows = isJsonObject(headers) ? [headers.values].flat().filter(isJsonObject) : [];
+	return {
+		baseUrl: normalizeUrl(fields.baseUrl) ?? '',
+		mediaUrl: normalizeUrl(fields.mediaUrl),
+		key: cleanApiKey(fields.apiKey),
+		messageAuth: textOf(fields.messageAuth),
+		version: {
+			name: textOf(fields.versionHeaderName) || 'anthropic-version',
+			value: textOf(fields.versionHeaderValue) || '2023-06-01',
+		},
+		headers: rows
+			.map(({ name, value }) => ({ name: textOf(name), value: textOf(value) }))
+			.filter(({ name, value }) => name !== '' || value !== ''),
+		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
+	};
+}
+
+const textOf = (value: unknown): string =>
+	typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+
+/**
+ * The reason why a credential can't be used; undefined if it can.
+ *
+ * @param needsKey false for the public model list, which takes none (docs/protocol.md,
+ *   "Authentication")
+ */
+export function credentialProblem(fields: JsonObject, needsKey = true): Problem | undefined {
+	const keyProblem = needsKey ? apiKeyProblem(fields.apiKey) : undefined;
+	if (keyProblem !== undefined) return keyProblem;
+	const credential = readCredential(fields);
+	const wrong = [
+		...(credential.baseUrl === '' ? ['Base URL'] : []),
+		...(credential.mediaUrl === undefined && nonEmptyString(fields.mediaUrl) ? ['Media URL'] : []),
+	];
+	if (wrong[0] === undefined) return headerProblem(credential);
+	return {
+		message: `'${wrong[0]}' in the Media Gateway credential is not a web address`,
+		description: 'It must begin with https:// or http://, for example https://gateway.example.com',
+	};
+}
+
+/** A problem as one text, where there is no description. */
+export const asText = ({ message, description }: Problem): string => `${message}. ${description}`;
+
+/**
+ * Placeholders for a key: `<API_KEY>`, `${KEY}`, `$KEY`; `your-api-key-here`; `sk-xxxx`, `sk-...`.
+ */
+const PLACEHOLDERS = [
+	/[<>]|^\$?[{[].*[}\]]$|^[$%][a-z_]+%?$/i,
+	/^(sk[-_])?((your|my|the|insert|paste)[-_ ]?){0,2}(api|secret)?[-_ ]?key([-_ ](goes[-_ ])?here)?$/i,
+	/(^|[-_ ])([x*.]{3,}|\u2026|placeholder|example|changeme)$/i,
+];
+
+/** Characters that copying adds around a key: spaces, invisible characters, quotes. */
+const AROUND = /[\s\u200b\ufeff"']/;
+
+/**
+ * The key without the spaces, quotes and `Bearer ` that copying adds. The image endpoints take
+ * `Bearer <key>`, the message endpoint the bare key (docs/protocol.md, "Authentication"), so the
+ * prefix is never stored.
+ */
+export function cleanApiKey(apiKey: unknown): string {
+	if (typeof apiKey !== 'string') return '';
+	const pasted = trimBy(apiKey, AROUND);
+	return trimBy(pasted.replace(/^(authorization\s*:\s*)?(bearer\s+)+/i, ''), AROUND);
+}
+
+/**
+ * The problem of a typed key; undefined if it can be sent. A placeholder is a problem because the
+ * gateway would treat it as a real, invalid key (docs/protocol.md, "Authentication").
+ */
+function apiKeyProblem(apiKey: unknown): Problem | undefined {
+	const key = cleanApiKey(apiKey);
+	if (key === '' || /^bearer$/i.test(key)) {
+		return {
+			message: 'The API key is empty',
+			description: "Enter the key from your gateway's console in the Media Gateway credential.",
+		};
+	}
+	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {
+		return {
+			message: 'The API key is still a placeholder',
+			description:
+				'In the Media Gateway credential, replace it with the key from your gateway\'s console, which usually starts with "sk-".',
+		};
+	}
+	// A header can contain only these characters; n8n's own error would come later and be less clear.
+	if (/^[\x21-\x7e]+$/.test(key)) return undefined;
+	return {
+		message: 'The API key contains a space or an invalid character',
+		description: "Copy it again from your gateway's console into the Media Gateway credential.",
+	};
+}
+
+/** Names that the nodes or HTTP itself set. */
+const OWN_HEADERS =
+	/^(authorization|x-api-key|x-async|accept|accept-encoding|content-(type|length|encoding)|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-(authorization|connection))$/i;
+
+/** A header's name (RFC 9110, section 5.6.2) that begins like a word, and a value in ASCII. */
+const NAME = /^[a-z\d][\w!#$%&'*+.^`|~-]*$/i;
+const VALUE = /^[\x20-\x7e]+$/;
+
+/** The longest name of a header in an error, in characters. */
+const LONGEST_NAME = 100;
+
+/** The problem of the additional headers. It names a header, but not its value, a secret. */
+function headerProblem({ headers, version }: Credential): Problem | undefined {
+	const before = new Set<string>();
+	for (const { name, value } of headers) {
+		const message = problemOfHeader(name, value, version.name, before);
+		if (message !== undefined) {
+			const description = "Correct 'Additional Headers' in the Media Gateway credential.";
+			return { message, description };
+		}
+		before.add(name.toLowerCase());
+	}
+	return undefined;
+}
+
+function problemOfHeader(
+	name: string,
+	value: string,
+	versionName: string,
+	before: Set<string>,
+): string | undefined {
+	const shown = name.slice(0, LONGEST_NAME);
+	const lower = name.toLowerCase();
+	if (name === '') return 'An additional header has no name';
+	if (!NAME.test(name)) return `The header name '${shown}' contains an invalid character`;
+	if (OWN_HEADERS.test(name) || lower === versionName.toLowerCase()) {
+		return `The header '${shown}' is set by the nodes themselves`;
+	}
+	if (before.has(lower)) return `The header '${shown}' is there twice`;
+	if (value === '') return `The header '${shown}' has no value`;
+	if (VALUE.test(value)) return undefined;
+	return `The value of the header '${shown}' contains a line break or an invalid character`;
+}

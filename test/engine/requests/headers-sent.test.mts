@@ -1,0 +1,338 @@
+/** Which headers each kind of request carries: read by real servers, one for each kind of host. */
+import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
+import type { RunResult } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
+import {
+	everythingIn,
+	hostFor,
+	NODE,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type NodeName,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const KEY = 'sk-embedded-gateway-one';
+const TENANT = 'tenant-secret-0123456789';
+
+const HEADERS = { values: [{ name: 'X-Tenant', value: TENANT }] };
+const BEARER = `Bearer ${KEY}`;
+
+/** What a request carries of the credential. */
+type Carried = [authorization: string | undefined, tenant: string | undefined];
+
+interface Hosts {
+	gateway: OwnServer;
+	images: OwnServer;
+	media: OwnServer;
+	/** What arrived at a host, by method and path without the query. */
+	carried(host: OwnServer): Record<string, Carried>;
+	run(
+		node: NodeName | 'invoke' | 'stream',
+		parameters?: Record<string, unknown>,
+		credential?: Record<string, unknown>,
+	): Promise<RunResult>;
+}
+
+/**
+ * A gateway, an image host and a foreign model list. Prompts say what the gateway responds with: an
+ * image of its own, one elsewhere, a redirect.
+ */
+async function openHosts(): Promise<Hosts> {
+	const images = await opened(
+		serve((request, response, url) => {
+			if (request.url === '/to-gateway.png') {
+				response.writeHead(302, { location: `${gateway.url}/files/own.png` }).end();
+			} else if (request.url === '/hop.png') {
+				response.writeHead(302, { location: `${url}/one.png` }).end();
+			} else response.end(TINY_PNG);
+		}),
+	);
+	const media = await opened(
+		serve((_, response) => sendJson(response, { success: true, data: { items: [] } })),
+	);
+	const gateway: OwnServer = await opened(
+		serve((request, response, url) => {
+			const path = request.url!.split('?')[0]!;
+			if (path.startsWith('/files/away')) {
+				return void response.writeHead(302, { location: `${images.url}/one.png` }).end();
+			}
+			if (path.startsWith('/files/')) return void response.end(TINY_PNG);
+			if (path === '/v1/media/models') return sendJson(response, {}, 404);
+			if (path === '/v1/messages') {
+				return sendJson(response, {
+					id: 'msg_1',
+					role: 'assistant',
+					content: [{ type: 'text', text: `from ${request.headers['x-tenant']}` }],
+				});
+			}
+			if (path.endsWith('/moved')) {
+				return void response.writeHead(307, { location: `${path}-on` }).end();
+			}
+			if (path.endsWith('/gone')) {
+				return void response.writeHead(307, { location: `${images.url}${path}` }).end();
+			}
+			const where: Record<string, string> = {
+				own: `${url}/files/own.png`,
+				relative: '/files/own.png',
+				away: `${url}/files/away.png`,
+				there: `${images.url}/one.png`,
+				back: `${images.url}/to-gateway.png`,
+			};
+			const data = [{ url: where[path.split('/').at(-1)!] ?? where.own }];
+			if (request.method === 'GET')
+				return sendJson(response, { id: '1', status: 'completed', data });
+			if (request.url!.includes('async=true')) {
+				return sendJson(response, { id: 'own', status: 'queued' });
+			}
+			sendJson(response, { data: [{ url: where.own }] });
+		}),
+	);
+	return {
+		gateway,
+		images,
+		media,
+		carried: ({ requests }) =>
+			Object.fromEntries(
+				requests.map(({ method, url, headers }) => [
+					`${method} ${url.split('?')[0]}`,
+					[headers.authorization ?? headers['x-api-key'], headers['x-tenant']] as Carried,
+				]),
+			),
+		run: async (node, parameters = {}, credential = {}) => {
+			const host = await hostFor(
+				{ baseUrl: gateway.url, headers: HEADERS, ...credential },
+				{ extraNodeTypes: chatRoot },
+			);
+			const workflow =
+				node === 'invoke' || node === 'stream'
+					? chatWorkflow(node, parameters)
+					: workflowOf(node, parameters);
+			return await host.run(workflow);
+		},
+	};
+}
+
+describe('additional headers and the key', () => {
+	let hosts: Hosts;
+	beforeEach(async () => {
+		hosts = await openHosts();
+	});
+
+	const WITH_BOTH: Carried = [BEARER, TENANT];
+	const WITHOUT_KEY: Carried = [undefined, TENANT];
+	const WITH_NOTHING: Carried = [undefined, undefined];
+
+	test('a synchronous generation, the model list, and an image of the gateway itself', async () => {
+		const result = await hosts.run('imageGeneration', { prompt: 'a fox', mode: 'sync' });
+		expect(result.error).toBeUndefined();
+		expect(hosts.carried(hosts.gateway)).toEqual({
+			'GET /v1/media/models': WITHOUT_KEY,
+			'POST /v1/images/generations': WITH_BOTH,
+			'GET /files/own.png': WITHOUT_KEY,
+		});
+	});
+
+	test.each(['imageGeneration', 'imageEdit'] as const)(
+		'submit and status checks of %s, also after a redirect within the gateway',
+		async (node) => {
+			const type = node === 'imageEdit' ? 'edits' : 'generations';
+			const taskType = node === 'imageEdit' ? 'edit' : 'generation';
+			const source = { imageSource: 'url', imageUrl: `${hosts.images.url}/one.png` };
+			const options = { checkLimits: false };
+			await hosts.run(node, { prompt: 'a fox', mode: 'wait', ...source, options });
+			await hosts.run('imageTask', { taskId: 'moved', taskType });
+			expect(hosts.carried(hosts.gateway)).toEqual({
+				[`POST /v1/images/${type}`]: WITH_BOTH,
+				[`GET /v1/images/${type}/own`]: WITH_BOTH,
+				[`GET /v1/images/${type}/moved`]: WITH_BOTH,
+				[`GET /v1/images/${type}/moved-on`]: WITH_BOTH,
+				'GET /files/own.png': WITHOUT_KEY,
+			});
+			// The source image.
+			const sources = node === 'imageEdit' ? { 'GET /one.png': WITH_NOTHING } : {};
+			expect(hosts.carried(hosts.images)).toEqual(sources);
+		},
+	);
+
+	test('a source image gets none even at the gateway: its address comes from the input', async () => {
+		const imageUrl = `${hosts.gateway.url}/files/source.png`;
+		const parameters = { prompt: 'a fox', mode: 'sync', imageSource: 'url', imageUrl };
+		await hosts.run('imageEdit', parameters);
+		expect(hosts.carried(hosts.gateway)).toMatchObject({
+			'GET /files/source.png': WITH_NOTHING,
+			'POST /v1/images/edits': WITH_BOTH,
+		});
+	});
+
+	test.each([
+		['authorization', KEY],
+		['bearer', BEARER],
+		['xApiKey', KEY],
+	])('messages, in one piece or streamed: %s', async (messageAuth, key) => {
+		for (const way of ['message', 'invoke', 'stream'] as const) {
+			hosts.gateway.requests.length = 0;
+			const parameters = way === 'message' ? { model: 'm', prompt: 'hello' } : {};
+			const result = await hosts.run(way, parameters, { messageAuth });
+			expect(result.error).toBeUndefined();
+			expect(hosts.carried(hosts.gateway)).toEqual({ 'POST /v1/messages': [key, TENANT] });
+			const { headers } = hosts.gateway.requests[0]!;
+			expect(headers['anthropic-version']).toBe('2023-06-01');
+			expect('x-api-key' in headers).toBe(messageAuth === 'xApiKey');
+		}
+	});
+
+	test('a model list at another address', async () => {
+		await hosts.run('mediaModels', {}, { mediaUrl: hosts.media.url });
+		expect(hosts.carried(hosts.media)).toEqual({ 'GET /v1/media/models': WITH_NOTHING });
+		expect(hosts.gateway.requests).toEqual([]);
+	});
+
+	test('images elsewhere, and every redirect to elsewhere', async () => {
+		for (const taskId of ['there', 'away', 'back', 'gone', 'relative']) {
+			await hosts.run('imageTask', { taskId, taskType: 'generation' });
+		}
+		expect(hosts.carried(hosts.images)).toEqual({
+			'GET /one.png': WITH_NOTHING,
+			'GET /to-gateway.png': WITH_NOTHING,
+		});
+		expect(hosts.carried(hosts.gateway)).toMatchObject({
+			'GET /v1/images/generations/gone': WITH_BOTH,
+			'GET /files/away.png': WITHOUT_KEY,
+			'GET /files/own.png': WITHOUT_KEY,
+		});
+		expect(everythingIn(hosts.images.requests)).not.toContain(TENANT);
+	});
+
+	test('a gateway in a folder: the key stays in it, the headers belong to its server', async () => {
+		const baseUrl = `${hosts.gateway.url}/folder`;
+		await hosts.run('imageGeneration', { prompt: 'a fox', mode: 'sync' }, { baseUrl });
+		expect(hosts.carried(hosts.gateway)).toMatchObject({
+			'POST /folder/v1/images/generations': WITH_BOTH,
+			'GET /files/own.png': WITHOUT_KEY,
+		});
+	});
+});
+
+describe('a value of an additional header', () => {
+	test('that the gateway quotes is in no text, item or error', async () => {
+		const quoting = await opened(
+			serve((request, response) => {
+				const said = String(request.headers['x-tenant']);
+				sendJson(response, { error: { message: `no such tenant: ${said}`, type: said } }, 400);
+			}),
+		);
+		const host = await hostFor(
+			{ baseUrl: quoting.url, headers: HEADERS },
+			{ extraNodeTypes: chatRoot },
+		);
+		const workflows = [
+			workflowOf('imageGeneration', { prompt: 'a fox' }),
+			workflowOf('message', { model: 'm', prompt: 'hello' }),
+			workflowOf('imageTask', { taskId: '1' }),
+			workflowOf('mediaModels'),
+			chatWorkflow('invoke'),
+			chatWorkflow('stream'),
+		];
+		for (const workflow of workflows) {
+			const result = await host.run(workflow);
+			expect(result.error).toBeDefined();
+			const kept = everythingIn([result.data, result.error, result.hints(NODE)]);
+			expect(kept).toContain('no such tenant: ***');
+			expect(kept).not.toContain(TENANT);
+		}
+	});
+
+	test('split over the events of a stream is not shown either', async () => {
+		const pieces = [`from ${TENANT.slice(0, 9)}`, TENANT.slice(9), ' and ', TENANT];
+		const events = [
+			{ type: 'message_start', message: { id: 'msg_1', role: 'assistant', content: [] } },
+			{ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+			...pieces.map((text) => ({
+				type: 'content_block_delta',
+				index: 0,
+				delta: { type: 'text_delta', text },
+			})),
+			{ type: 'content_block_stop', index: 0 },
+			{ type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+			{ type: 'message_stop' },
+		];
+		const streaming = await opened(
+			serve((_, response) => {
+				response.writeHead(200, { 'content-type': 'text/event-stream' });
+				response.end(
+					events
+						.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+						.join(''),
+				);
+			}),
+		);
+		const host = await hostFor(
+			{ baseUrl: streaming.url, headers: HEADERS },
+			{ extraNodeTypes: chatRoot },
+		);
+		const result = await host.run(chatWorkflow('stream'));
+		expect(result.json(NODE)).toEqual([{ text: 'from *** and ***' }]);
+	});
+
+	test.each([
+		['a line break', 'x-tenant', 'a\r\nx-evil: 1', /contains a line break/],
+		['a name of the nodes', 'authorization', 'x', /'authorization' is set by the nodes/],
+		['an impossible name', 'x tenant', 'x', /contains an invalid character/],
+	])(
+		'with %s is refused by every node, before anything is sent',
+		async (_, name, value, message) => {
+			const server = await opened(serve((__, response) => sendJson(response, {})));
+			const host = await hostFor(
+				{ baseUrl: server.url, headers: { values: [{ name, value }] } },
+				{ extraNodeTypes: chatRoot },
+			);
+			const parameters = { taskId: 'x', prompt: 'a fox', model: 'm' };
+			const nodes = [
+				'imageEdit',
+				'imageGeneration',
+				'imageTask',
+				'imageWait',
+				'mediaModels',
+				'message',
+			];
+			for (const node of nodes) {
+				const { error } = await host.run(workflowOf(node as NodeName, parameters));
+				expect(error?.message).toMatch(message);
+				expect(error?.description).toMatch(/'Additional Headers'/);
+			}
+			expect(everythingIn((await host.run(chatWorkflow('invoke'))).error)).toMatch(message);
+			expect(server.requests).toEqual([]);
+		},
+	);
+
+	test('that an expression takes from the items is refused where it differs', async () => {
+		const server = await opened(serve((_, response) => sendJson(response, {})));
+		const headers = { values: [{ name: 'x-tenant', value: '={{ $json.tenant }}' }] };
+		const host = await hostFor({ baseUrl: server.url, headers });
+		const { error } = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }), {
+			input: ['one', 'two'].map((tenant) => ({ json: { tenant } })),
+		});
+		expect(error?.message).toMatch(/different values for different items/);
+		expect(server.requests).toEqual([]);
+	});
+});
+
+test('an additional header is no part of what is paid for: with a new value nothing is paid twice', async () => {
+	const server = await opened(
+		serve((request, response, url) => {
+			if (request.method === 'POST') sendJson(response, { data: [{ url: `${url}/one.png` }] });
+			else sendJson(response, {}, 404);
+		}),
+	);
+	const settings = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
+	const headers = { values: [{ name: 'x-tenant', value: '={{ $now.toMillis() }}' }] };
+	const host = await hostFor({ baseUrl: server.url, headers });
+	const result = await host.run(
+		workflowOf('imageGeneration', { prompt: 'a fox', mode: 'sync' }, settings),
+	);
+	expect(result.error?.message).toMatch(/couldn't be downloaded/);
+	expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+});

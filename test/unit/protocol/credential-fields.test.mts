@@ -1,0 +1,187 @@
+import {
+	additionalHeaders,
+	authHeaders,
+	credentialHeaders,
+	mayFollowRedirects,
+	skipsCertificate,
+} from '../../../gateway/protocol/auth.js';
+import { asText, credentialProblem, readCredential } from '../../../gateway/protocol/credential.js';
+
+const BASE = 'https://gateway.example/api';
+const fields = (headers: unknown, more: object = {}) => ({
+	baseUrl: `${BASE}/v1`,
+	apiKey: 'sk-abc',
+	headers,
+	...more,
+});
+const rows = (...values: unknown[]) => fields({ values });
+const row = (name: unknown, value: unknown) => ({ name, value });
+
+describe('reading additional headers', () => {
+	test.each<[string, unknown]>([
+		['no field', undefined],
+		['an empty collection', {}],
+		['an empty list', { values: [] }],
+		['rows without anything in them', { values: [row('', ''), row('  ', '\n'), {}, null] }],
+		['a text from an expression', 'x-tenant: 7'],
+		['a list from an expression', [row('x-tenant', '7')]],
+		['rows of other types', { values: ['x-tenant', 7, true, [row('a', 'b')][0]?.name] }],
+	])('%s is no header and no problem', (_name, headers) => {
+		expect(readCredential(fields(headers)).headers).toEqual([]);
+		expect(credentialProblem(fields(headers))).toBeUndefined();
+	});
+
+	test('spaces and line ends around a name and a value are removed, a number is a text', () => {
+		const given = rows(row(' x-tenant ', ' seven\r\n'), row('x-number', 7));
+		expect(credentialProblem(given)).toBeUndefined();
+		expect(readCredential(given).headers).toEqual([row('x-tenant', 'seven'), row('x-number', '7')]);
+	});
+
+	test('a single row that is no list', () => {
+		const given = fields({ values: row('x-tenant', '7') });
+		expect(readCredential(given).headers).toEqual([row('x-tenant', '7')]);
+	});
+});
+
+describe('a header that cannot be sent is named, without its value', () => {
+	test.each<[string, string, string, RegExp]>([
+		['no name', '', 'hidden-value', /^An additional header has no name$/],
+		['no value', 'x-tenant', '', /^The header 'x-tenant' has no value$/],
+		['a colon', 'x-tenant:', 'hidden-value', /name 'x-tenant:' contains an invalid character/],
+		['a space', 'x tenant', 'hidden-value', /name 'x tenant' contains an invalid character/],
+		['a line break in the name', 'x\r\ny', 'hidden-value', /contains an invalid character/],
+		['an umlaut in the name', 'x-m\u00fcnchen', 'hidden-value', /contains an invalid character/],
+		['a name of JavaScript', '__proto__', 'hidden-value', /contains an invalid character/],
+		['a second header', 'x-tenant', 'hidden-value\r\nhost: x', /value of the header 'x-tenant'/],
+		[
+			'a line feed',
+			'x-tenant',
+			'hidden-value\nx',
+			/value of the header 'x-tenant' contains a line/,
+		],
+		['a zero byte', 'x-tenant', 'hidden-value\u0000', /value of the header 'x-tenant'/],
+		['a letter beyond ASCII', 'x-tenant', 'hidden-value\u00fc', /value of the header 'x-tenant'/],
+	])('%s', (_name, name, value, message) => {
+		const problem = credentialProblem(rows(row(name, value)));
+		expect(problem?.message).toMatch(message);
+		expect(asText(problem!)).toMatch(/'Additional Headers' in the Media Gateway credential\.$/);
+		expect(asText(problem!)).not.toContain('hidden-value');
+	});
+
+	test.each([
+		'Authorization',
+		'x-api-key',
+		'X-API-Key',
+		'Content-Type',
+		'content-length',
+		'Host',
+		'Transfer-Encoding',
+		'accept',
+		'Connection',
+		'X-Async',
+		'anthropic-version',
+		'Expect',
+		'TE',
+	])('%s is set by the nodes themselves', (name) => {
+		expect(credentialProblem(rows(row(name, 'x')))?.message).toBe(
+			`The header '${name}' is set by the nodes themselves`,
+		);
+	});
+
+	test('the version header by the name that the user gave it, and then no other', () => {
+		const named = { ...rows(row('Vendor-Version', '1')), versionHeaderName: 'vendor-version' };
+		expect(credentialProblem(named)?.message).toMatch(/set by the nodes themselves/);
+		const free = { ...rows(row('anthropic-version', '1')), versionHeaderName: 'vendor-version' };
+		expect(credentialProblem(free)).toBeUndefined();
+	});
+
+	test('two rows of one name, in any case', () => {
+		expect(credentialProblem(rows(row('x-tenant', '1'), row('X-Tenant', '1')))?.message).toBe(
+			"The header 'X-Tenant' is there twice",
+		);
+	});
+
+	test('names of other tools and JSON as a value may be sent', () => {
+		const given = rows(
+			row('x-portal-config', '{"provider": "one", "retry": {"attempts": 3}}'),
+			row('Ocp-Subscription-Key', 'Bearer a~b'),
+			row('constructor', '1'),
+			row('Cookie', 'a=b; c=d'),
+		);
+		expect(credentialProblem(given)).toBeUndefined();
+		expect(Object.keys(credentialHeaders(`${BASE}/v1/messages`, readCredential(given)))).toEqual([
+			'x-portal-config',
+			'Ocp-Subscription-Key',
+			'constructor',
+			'Cookie',
+			'Authorization',
+			'anthropic-version',
+		]);
+	});
+
+	test('the public model list needs no key, but its headers are judged', () => {
+		const given = { ...rows(row('host', 'x')), apiKey: '' };
+		expect(credentialProblem(given, false)?.message).toMatch(/'host' is set by the nodes/);
+	});
+});
+
+describe('where additional headers go', () => {
+	const credential = readCredential({
+		...rows(row('x-tenant', '7')),
+		mediaUrl: 'https://m.example',
+	});
+
+	test.each([
+		`${BASE}/v1/images/generations`,
+		`${BASE}/v1/messages`,
+		'https://gateway.example/v1/media/models',
+		'https://gateway.example/files/one.png',
+	])('to the origin of the gateway: %s', (url) => {
+		expect(additionalHeaders(url, credential)).toEqual({ 'x-tenant': '7' });
+	});
+
+	test.each([
+		'https://m.example/v1/media/models',
+		'http://gateway.example/api/v1/messages',
+		'https://gateway.example:8443/api/v1/messages',
+		'https://gateway.example.evil.test/api/v1/messages',
+		'https://gateway.example@evil.test/api/v1/messages',
+		'/api/v1/messages',
+		'',
+	])('to no other: %s', (url) => {
+		expect(credentialHeaders(url, credential)).toEqual({});
+	});
+
+	test('to none at all without an address of the gateway', () => {
+		const nowhere = readCredential({ ...rows(row('x-tenant', '7')), baseUrl: 'gateway' });
+		expect(credentialHeaders('https://gateway.example/v1/messages', nowhere)).toEqual({});
+	});
+
+	test('n8n follows no redirect with them, because it would take them to another port', () => {
+		const plain = readCredential({ baseUrl: 'https://gateway.example', apiKey: 'sk-abc' });
+		const sent = authHeaders('https://gateway.example/v1/images/edits', plain);
+		expect(mayFollowRedirects(sent, plain)).toBe(true);
+		expect(mayFollowRedirects(sent, { ...plain, headers: credential.headers })).toBe(false);
+		expect(mayFollowRedirects({ 'x-api-key': 'sk-abc' }, plain)).toBe(false);
+		expect(mayFollowRedirects(sent, { ...plain, baseUrl: BASE })).toBe(false);
+	});
+});
+
+test.each<[string, unknown]>([
+	['a number', 7],
+	['a list', ['x']],
+	['an object', { trim: 'x' }],
+	['null', null],
+	['a circle', Object.assign(Object.create(null), {})],
+])('%s in every field is an empty field', (_name, value) => {
+	const names = ['messageAuth', 'versionHeaderName', 'versionHeaderValue', 'headers', 'mediaUrl'];
+	const given = {
+		...fields(undefined),
+		...Object.fromEntries(names.map((name) => [name, value])),
+		allowUnauthorizedCerts: value,
+	};
+	expect(credentialProblem(given)).toBeUndefined();
+	const credential = readCredential(given);
+	expect(Object.keys(authHeaders(`${BASE}/v1/messages`, credential))).toHaveLength(2);
+	expect(skipsCertificate(`${BASE}/v1/messages`, credential)).toBe(false);
+});
