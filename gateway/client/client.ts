@@ -1,7 +1,6 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
-import type { JsonObject } from '../util/json';
-import { requestedPauseMs, isGood, type Outcome } from '../protocol/outcome';
+import { requestedPauseMs, isGood, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { addressOf, KnownAddresses } from './knownAddresses';
@@ -103,13 +102,13 @@ export class Client {
 	}
 
 	/**
-	 * Sends a plan like `request` and returns the JSON of a good response.
+	 * Sends a plan like `request` and returns a good response.
 	 *
 	 * @throws GatewayError or UnknownOutcomeError that says what happened and what to do
 	 */
-	async send(plan: RequestPlan, options?: RequestOptions): Promise<JsonObject> {
+	async send(plan: RequestPlan, options?: RequestOptions): Promise<GoodResponse> {
 		const { outcome, attempts } = await this.request(plan, options);
-		if (isGood(outcome)) return outcome.json;
+		if (isGood(outcome)) return outcome;
 		throw errorFor(plan, outcome, attempts);
 	}
 

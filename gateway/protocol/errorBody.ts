@@ -1,34 +1,14 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
-
-/** Fields with the reason of a failure; the protocol's own first (docs/protocol.md, "Errors"). */
-// prettier-ignore
-const REASON_FIELDS = [
-	'error', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason', 'error_message',
-	'error_msg', 'msg', 'failReason', 'failureReason', 'errorMessage', 'errors', 'code',
-];
-/** Objects that can contain these fields. */
-const AROUND = ['data', 'task', 'result', 'output', 'response'];
-const DEEPEST = 4;
+import { reasonsIn } from './responseFields';
 
 /**
- * The reason of a failed request or task in the gateway's own words, from `error` and similar
- * fields, also inside of `data`. The text is fit to be shown, and parts that look like a key are
- * removed, because some gateways quote the key.
+ * The reason of a failed request or task in the gateway's own words, from `error` and similar fields
+ * (`responseFields.ts`). The text is fit to be shown, and parts that look like a key are removed,
+ * because some gateways quote the key.
  */
-export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body, 0));
-
-/** All values that can be a reason, the likeliest first; of a list, those of its first entry. */
-function reasonsIn(value: unknown, depth: number): unknown[] {
-	if (typeof value === 'string') return [value];
-	if (depth > DEEPEST) return [];
-	if (Array.isArray(value)) return reasonsIn(value[0], depth + 1);
-	if (!isJsonObject(value)) return [];
-	const own = REASON_FIELDS.flatMap((field) => reasonsIn(value[field], depth + 1));
-	const around = AROUND.map((field) => [value[field]].flat()[0]).filter(isJsonObject);
-	return [...own, ...around.flatMap((inner) => reasonsIn(inner, depth + 1))];
-}
+export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body));
 
 /** The gateway's own words as the end of a sentence; empty where there are none. */
 export const afterColon = (said: string | undefined): string =>

@@ -51,8 +51,10 @@ export type Outcome =
 export type HttpResponse = Extract<Outcome, { kind: 'response' }>;
 export type FaultOutcome = Extract<Outcome, { kind: 'fault' }>;
 
-/** Whether a response is usable: 2xx with a JSON object. */
-export function isGood(outcome: Outcome): outcome is HttpResponse & { json: JsonObject } {
+/** A usable response: 2xx with a JSON object. */
+export type GoodResponse = HttpResponse & { json: JsonObject };
+
+export function isGood(outcome: Outcome): outcome is GoodResponse {
 	return (
 		outcome.kind === 'response' &&
 		outcome.httpCode >= 200 &&

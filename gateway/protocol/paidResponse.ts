@@ -1,29 +1,43 @@
-import { finiteNumber, type JsonObject } from '../util/json';
+import { quote } from '../util/text';
+import type { JsonObject } from '../util/json';
+import { reasonIn } from './errorBody';
+import type { GoodResponse } from './outcome';
 import type { TaskType } from './requestPlan';
 import {
-	isInline,
+	namesTask,
+	readCreated,
 	readImages,
+	readStatus,
+	readTaskAddress,
 	readTaskId,
-	readTaskState,
+	readUsage,
 	type ImageResult,
-	type KnownTask,
-} from './task';
+} from './responseFields';
+import { statusGroup } from './status';
+import { isInline, type KnownTask } from './task';
 
 /** A task that the gateway has accepted. */
 export interface AcceptedTask extends KnownTask {
 	status: string;
 	/** A date in ISO 8601. */
 	submittedAt: string;
+	/** The address at which the gateway says to ask for it, as it was sent. */
+	statusUrl?: string;
 	/** The reason if the gateway responded at once that the task has failed. */
 	reason?: string;
 }
 
-/** What an accepted image request has led to: images, a task, or both. */
+/**
+ * What a paid response is: finished images, perhaps with their task; or an open task; or a task that
+ * has failed, with its reason.
+ */
 export interface PaidResponse {
-	task?: AcceptedTask;
 	images?: ImageResult[];
+	task?: AcceptedTask;
 	/** Unix seconds. */
 	created?: number;
+	/** What the request used up, as the gateway counts it. */
+	usage?: JsonObject;
 }
 
 /** How the request of a response was sent. */
@@ -35,27 +49,39 @@ interface SentRequest {
 }
 
 /**
- * The images or the task in the response to a paid request; undefined if it contains neither. In
- * asynchronous mode an ID is enough, because without it the images would be out of reach.
+ * Reads the response to a paid request. Images count only in the success group (docs/protocol.md,
+ * "Task states"); those beside an unknown word count where there is no task to poll.
+ *
+ * @returns undefined for an unusable response: no image, and nothing by which a task can be polled
  */
 export function readPaidResponse(
-	body: JsonObject,
+	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
 	{ taskType, asynchronous, submittedAt }: SentRequest,
 ): PaidResponse | undefined {
-	const images = readImages(body);
-	if (images.length > 0) {
-		const paid = { images, created: finiteNumber(body.created) };
+	const images = readImages(json);
+	const spelled = readStatus(json);
+	const group = statusGroup(spelled ?? (images.length > 0 ? 'success' : 'queued'));
+	const statusUrl = readTaskAddress(json, headers);
+	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
+	const isTask = asynchronous || spelled !== undefined || namesTask(json);
+	const status = quote(spelled ?? (images.length > 0 ? 'completed' : 'queued'));
+	const task =
+		taskId === undefined ? undefined : { taskId, taskType, status, submittedAt, statusUrl };
+	const isResult = group === 'success' || (group === 'unknown' && !(asynchronous && task));
+	if (images.length > 0 && isResult) {
 		// Recorded with its images, because the task lists new addresses when these expire.
-		const isTask = asynchronous && typeof body.status === 'string' && !images.some(isInline);
-		const taskId = isTask ? readTaskId({ ...body, data: undefined }) : undefined;
-		if (taskId === undefined) return paid;
-		const { status } = readTaskState({ taskId, taskType }, body);
-		return { ...paid, task: { taskId, taskType, status, submittedAt } };
+		const isListed = asynchronous && spelled !== undefined && !images.some(isInline);
+		const found = { images, created: readCreated(json), usage: readUsage(json) };
+		return isListed && task !== undefined ? { ...found, task } : found;
 	}
-	const taskId = readTaskId(body);
-	if (taskId === undefined) return undefined;
-	const { status, group, reason } = readTaskState({ taskId, taskType }, body);
-	if (status === '' && !asynchronous) return undefined;
-	const task = { taskId, taskType, status: status === '' ? 'queued' : status, submittedAt };
-	return { task: group === 'unsuccessful' ? { ...task, reason } : task };
+	if (task === undefined || !isTask) return undefined;
+	return { task: group === 'unsuccessful' ? { ...task, reason: reasonIn(json) } : task };
+}
+
+/** The ID at the end of a task's address. */
+function idOfAddress(address = ''): string | undefined {
+	return address
+		.split(/[?#]/)[0]
+		?.split('/')
+		.findLast((part) => part !== '');
 }

@@ -133,7 +133,7 @@ export class Messenger {
 		});
 		let mayBeCharged = false;
 		try {
-			return await Promise.race([
+			const { json } = await Promise.race([
 				run.client.send(plan, {
 					sendOnce: async (...args) => {
 						// Between two attempts there is no request to abort.
@@ -146,6 +146,7 @@ export class Messenger {
 				}),
 				ended,
 			]);
+			return json;
 		} catch (error) {
 			if (!(error instanceof RunEnded)) {
 				const explained = stream.callsTool ? withoutToolCall(error) : error;

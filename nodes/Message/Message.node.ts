@@ -77,8 +77,8 @@ async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionD
 				paymentLog.expect(itemIndex, plan, run.address.account, images);
 				return async () => {
 					const { message = {} } = await paymentLog
-						.pay(itemIndex, plan, run, (body) =>
-							readMessage(body) === undefined ? undefined : { message: body },
+						.pay(itemIndex, plan, run, ({ json }) =>
+							readMessage(json) === undefined ? undefined : { message: json },
 						)
 						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
 					const response = simplify ? readMessage(message) : undefined;

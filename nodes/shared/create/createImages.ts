@@ -280,8 +280,8 @@ async function payForItem(
 ): Promise<PaymentResult> {
 	const { tally } = run;
 	try {
-		const paid = await paymentLog.pay(itemIndex, plan, run, (body) => {
-			const found = readPaidResponse(body, {
+		const paid = await paymentLog.pay(itemIndex, plan, run, (response) => {
+			const found = readPaidResponse(response, {
 				taskType,
 				asynchronous: mode !== 'sync',
 				submittedAt: new Date().toISOString(),

@@ -4,7 +4,8 @@ import { readMessage } from '../../../gateway/messages/message';
 import { afterColon, reasonIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
-import { idIn, isInline, type KnownTask } from '../../../gateway/protocol/task';
+import { idIn } from '../../../gateway/protocol/responseFields';
+import { isInline, type KnownTask } from '../../../gateway/protocol/task';
 import {
 	GatewayError,
 	UnknownOutcomeError,

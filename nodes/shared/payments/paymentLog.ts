@@ -1,6 +1,7 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { SendOnce } from '../../../gateway/client/client';
 import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
+import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
@@ -137,7 +138,7 @@ export class PaymentLog implements PaymentRecord {
 		itemIndex: number,
 		plan: RequestPlan,
 		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
-		read: (body: JsonObject) => PaymentResult | undefined,
+		read: (response: GoodResponse) => PaymentResult | undefined,
 	): Promise<PaymentResult> {
 		const earlier = this.find(itemIndex);
 		if (earlier !== undefined) {
@@ -153,10 +154,10 @@ export class PaymentLog implements PaymentRecord {
 			return outcome;
 		};
 		try {
-			const body = await client.send(plan, { sendOnce: attempt });
-			const result = read(body);
+			const response = await client.send(plan, { sendOnce: attempt });
+			const result = read(response);
 			if (result !== undefined) return this.add(itemIndex, result).result;
-			throw new UnknownOutcomeError(unusableProblem(plan, body));
+			throw new UnknownOutcomeError(unusableProblem(plan, response.json));
 		} catch (error) {
 			if (!(error instanceof UnknownOutcomeError)) return await Promise.reject(error);
 			const unknown = withTaskId(plan, error.problem);

@@ -60,7 +60,8 @@ import { redirectTarget } from '../../../gateway/protocol/redirect.js';
 import { isQuotaRefusal } from '../../../gateway/protocol/quota.js';
 import { decideRetry } from '../../../gateway/client/retryPolicy.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
-import { readImages, readTaskId, readTaskState } from '../../../gateway/protocol/task.js';
+import { readImages, readTaskId } from '../../../gateway/protocol/responseFields.js';
+import { readTaskState } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 import { faultFrom, plainHeaders } from '../../../nodes/shared/transport/http.js';
 

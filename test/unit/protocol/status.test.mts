@@ -13,6 +13,29 @@ const SPELLINGS = {
 	cancelled: 'unsuccessful',
 };
 
+/** Those of gateways that aren't the protocol's. */
+const OTHER_SPELLINGS = {
+	waiting: ['submitted', 'not_start', 'accepted', 'created', 'in_queue', 'scheduled'],
+	working: ['generating', 'starting'],
+	success: ['succeed', 'complete', 'done', 'finished', 'ready', 'ok'],
+	unsuccessful: [
+		...['canceled', 'fail', 'failure', 'error', 'expired', 'timeout', 'timed_out', 'rejected'],
+		'aborted',
+	],
+};
+
+describe.each(Object.entries(OTHER_SPELLINGS))(
+	'other spellings in the group %s',
+	(group, words) => {
+		test.each(words)('%s', (word) => {
+			expect(statusGroup(word)).toBe(group);
+			expect(statusGroup(` ${word.toUpperCase()}\n`)).toBe(group);
+			expect(statusGroup(word.replaceAll('_', ' '))).toBe(group);
+			expect(statusGroup(word.replaceAll('_', '-'))).toBe(group);
+		});
+	},
+);
+
 describe.each(Object.entries(SPELLINGS))('the status %s', (spelling, group) => {
 	test.each([
 		spelling,
@@ -26,10 +49,8 @@ describe.each(Object.entries(SPELLINGS))('the status %s', (spelling, group) => {
 });
 
 test.each([
-	'canceled',
-	'complete',
-	'in progress',
-	'in-progress',
+	'reviewing',
+	'in  progress',
 	'succeeded!',
 	'',
 	'  ',

@@ -1,4 +1,5 @@
-import { readImages, readTaskId, readTaskState, taskName } from '../../../gateway/protocol/task.js';
+import { readImages, readTaskId } from '../../../gateway/protocol/responseFields.js';
+import { readTaskState, taskName } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
@@ -32,9 +33,9 @@ describe('images', () => {
 	test.each([
 		[{}],
 		[{ data: null }],
-		[{ data: 'https://a/1.png' }],
+		[{ data: 'a fox' }],
 		[{ data: { url: 7 } }],
-		[{ data: [null, 7, 'https://a/1.png', [], {}, { url: '' }, { url: 7 }, { b64_json: ' ' }] }],
+		[{ data: [null, 7, 'a fox', [], {}, { url: '' }, { url: 7 }, { b64_json: ' ' }] }],
 	])('%j has none', (body) => {
 		expect(readImages(body)).toEqual([]);
 	});

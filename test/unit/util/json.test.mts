@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseJson } from '../../../gateway/util/json.js';
-import { readTaskId } from '../../../gateway/protocol/task.js';
+import { readTaskId } from '../../../gateway/protocol/responseFields.js';
 
 describe('whole numbers that a number cannot hold', () => {
 	test.each([
