@@ -319,20 +319,3 @@ describe('a value of an additional header', () => {
 		expect(server.requests).toEqual([]);
 	});
 });
-
-test('an additional header is no part of what is paid for: with a new value nothing is paid twice', async () => {
-	const server = await opened(
-		serve((request, response, url) => {
-			if (request.method === 'POST') sendJson(response, { data: [{ url: `${url}/one.png` }] });
-			else sendJson(response, {}, 404);
-		}),
-	);
-	const settings = { retryOnFail: true, maxTries: 2, waitBetweenTries: 0 };
-	const headers = { values: [{ name: 'x-tenant', value: '={{ $now.toMillis() }}' }] };
-	const host = await hostFor({ baseUrl: server.url, headers });
-	const result = await host.run(
-		workflowOf('imageGeneration', { prompt: 'a fox', mode: 'sync' }, settings),
-	);
-	expect(result.error?.message).toMatch(/couldn't be downloaded/);
-	expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
-});
