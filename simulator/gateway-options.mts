@@ -3,7 +3,8 @@
  */
 
 /** A group of requests: asynchronous or synchronous image calls, task queries, and so on. */
-export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message' | 'other';
+export type KnownCall = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names' | 'message';
+export type Call = KnownCall | 'other';
 
 export type FaultKind =
 	| 'status'
@@ -24,7 +25,7 @@ export type FaultKind =
 /** One way to go wrong, and which requests it hits. */
 export interface Fault {
 	/** `submit`: asynchronous generation or edit; `sync`: the same calls made synchronously. */
-	call: Exclude<Call, 'other'> | 'any';
+	call: KnownCall | 'any';
 	kind: FaultKind;
 	/** HTTP status for `status`, `html` (default 200) and `redirect` (default 302). */
 	status?: number;

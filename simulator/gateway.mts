@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { disabledKey, keys } from './http/accounts.mjs';
+import { disabledKey, imageAccount, keys } from './http/accounts.mjs';
 import { Refusal, refusal, json, type GatewayResponse } from './http/gateway-response.mjs';
 import { Faults, handlesFirst, spoil } from './http/faults.mjs';
 import type { ParsedRequest, ServerContext } from './http/server-context.mjs';
@@ -11,6 +11,7 @@ import { RequestLog } from './http/request-log.mjs';
 import { defaultModels, type MediaModel } from './models/default-models.mjs';
 import { listModels, oneModel, wantsJsonc } from './models/model-listing.mjs';
 import { message } from './messages/message-endpoint.mjs';
+import { messageModels } from './messages/reasoning.mjs';
 import type { Fault, Gateway, GatewayOptions, ReceivedRequest } from './gateway-options.mjs';
 import { ImageStore } from './images/image-store.mjs';
 import { RequestRate } from './http/request-rate.mjs';
@@ -173,6 +174,10 @@ function routes(app: FastifyInstance, context: ServerContext): void {
 		serve((request, to) => message(context, request, to)),
 	);
 	app.get(
+		'/v1/models',
+		serve((request) => names(context, request)),
+	);
+	app.get(
 		'/v1/media/models',
 		serve((request) => listing(context, request)),
 	);
@@ -202,6 +207,17 @@ function listing(context: ServerContext, request: FastifyRequest): ParsedRequest
 		return oneModel(context.models, name.includes('/') ? name : decoded(name), jsonc, etag);
 	};
 	return { call: 'listing', prompt: '', settled: true, respond };
+}
+
+/** `GET /v1/models`: the names of all models, to whoever has a key. */
+function names(context: ServerContext, request: FastifyRequest): ParsedRequest {
+	imageAccount(request.headers);
+	const respond = () => {
+		const ids = [...context.models.map(({ model }) => model), ...messageModels];
+		const data = ids.map((id) => ({ id, object: 'model', created: 0, owned_by: 'embedded' }));
+		return json({ object: 'list', data });
+	};
+	return { call: 'names', prompt: '', settled: true, respond };
 }
 
 function decoded(name: string): string {

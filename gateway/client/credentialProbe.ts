@@ -1,5 +1,6 @@
 import { isJsonObject } from '../util/json';
-import { needsHttps } from '../protocol/errorBody';
+import { needsHttps, reasonIn } from '../protocol/errorBody';
+import { readModelNames } from '../protocol/modelNames';
 import { holdsModels, planModelList } from '../protocol/models';
 import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
@@ -28,10 +29,32 @@ function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 	if (httpCode === 401 || httpCode === 403) {
 		return `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`;
 	}
+	const said = isJsonObject(json) && httpCode === 400 ? reasonIn(json) : undefined;
+	if (said !== undefined) {
+		return `The server rejected the test request (400): ${said}. Check 'Additional Headers' and 'Base URL'.`;
+	}
 	if (httpCode === 429 || httpCode >= 500) {
 		return `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`;
 	}
 	return `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`;
+}
+
+/**
+ * Whether a response to the probe leaves open if there is a gateway, because not every gateway knows
+ * the path: then its names of models decide (docs/protocol.md, "Names of models").
+ */
+export function isUnclear(outcome: Outcome): boolean {
+	if (outcome.kind === 'fault' || probeProblem(outcome) === undefined) return false;
+	const { httpCode } = outcome;
+	return httpCode < 500 && ![301, 302, 303, 307, 308, 401, 403, 429].includes(httpCode);
+}
+
+/** What the names of models say in place of an unclear probe. @param unclear its problem */
+export function namesProblem(outcome: Outcome, unclear: string | undefined): string | undefined {
+	if (outcome.kind === 'fault') return unclear;
+	const { httpCode, json } = outcome;
+	if (httpCode === 401 || httpCode === 403) return keyProblem(outcome);
+	return httpCode === 200 && readModelNames(json) !== undefined ? undefined : unclear;
 }
 
 function listProblem({ httpCode, json }: HttpResponse): string | undefined {

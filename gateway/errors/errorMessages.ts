@@ -21,6 +21,7 @@ const NAMES: Record<Call, string> = {
 	poll: 'checking the task status',
 	download: 'downloading the image',
 	listing: 'loading the model list',
+	names: 'loading the names of models',
 	message: 'sending the message',
 };
 

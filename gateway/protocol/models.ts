@@ -19,6 +19,8 @@ export interface ModelRecord {
 	note?: string;
 	/** The record as it came. */
 	raw: JsonObject;
+	/** Whether the gateway lists only names: nothing else is known about the model. */
+	isNameOnly?: boolean;
 }
 
 /** Limits of the images that an edit starts from. */

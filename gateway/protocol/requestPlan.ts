@@ -2,7 +2,7 @@ import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
 
 /** The purpose of a request, which the error texts depend on. */
-export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'message';
+export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names' | 'message';
 
 /**
  * The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints").

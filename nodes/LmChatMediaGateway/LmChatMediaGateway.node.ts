@@ -16,6 +16,7 @@ import { chatModelHint } from '../shared/fields/builderHints';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
+import { searchModelsFor } from '../shared/models/modelChoice';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -54,7 +55,10 @@ export class LmChatMediaGateway implements INodeType {
 		],
 	};
 
-	methods = { credentialTest: { testMediaGateway } };
+	methods = {
+		listSearch: { searchModels: searchModelsFor('message') },
+		credentialTest: { testMediaGateway },
+	};
 
 	async supplyData(this: ISupplyDataFunctions, itemIndex: number): Promise<SupplyData> {
 		const sdk = await loadSdk(this);

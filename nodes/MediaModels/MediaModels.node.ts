@@ -14,7 +14,7 @@ import { searchModelsFor } from '../shared/models/modelChoice';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import { openRun } from '../shared/run/runContext';
+import { addHints, openRun } from '../shared/run/runContext';
 import { getModel, getModels, type ModelFilters } from './getModels';
 
 export class MediaModels implements INodeType {
@@ -43,7 +43,7 @@ export class MediaModels implements INodeType {
 				type: 'options',
 				noDataExpression: true,
 				default: 'getMany',
-				hint: "No API key is sent. The credential only provides the gateway's address.",
+				hint: 'The model list needs no API key. Where the gateway has none, the names of its models are requested with the key.',
 				options: [
 					{
 						name: 'Get',
@@ -171,6 +171,7 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 				return async () => (await getModels(run, { filters, limit }, format)).map(paired);
 			},
 		});
+		addHints(context, run.hints);
 		return [items.flat()];
 	} finally {
 		run.end();

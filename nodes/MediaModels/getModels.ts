@@ -5,14 +5,14 @@ import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/uti
 import {
 	planModel,
 	planModelList,
-	readModelList,
 	type ListingFormat,
 	type ModelRecord,
 } from '../../gateway/protocol/models';
 import type { HttpResponse } from '../../gateway/protocol/outcome';
+import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
-import { requestListing } from '../shared/models/modelCache';
+import { NoListError, requestListing, requestRecords } from '../shared/models/modelCache';
 import type { Run } from '../shared/run/runContext';
 
 /** The filters of "Get Many"; an empty one matches all models. */
@@ -23,7 +23,8 @@ export interface ModelFilters {
 }
 
 /**
- * The published models as items, unchanged; with JSONC one item with the text.
+ * The published models as items, unchanged; with JSONC one item with the text. Only their names, with
+ * a hint, where the gateway publishes no more.
  *
  * @param wanted the filters and the limit
  */
@@ -32,16 +33,15 @@ export async function getModels(
 	wanted: { filters: ModelFilters; limit: number },
 	format: ListingFormat,
 ): Promise<IDataObject[]> {
-	const response = await requestListing(run, planModelList(format));
-	if (format === 'jsonc') return [textOf(response)];
-	return readModelList(response.json)
+	if (format === 'jsonc') return [textOf(await requestListing(run, planModelList(format)))];
+	return (await anyRecords(run))
 		.filter((record) => passes(record, wanted.filters))
 		.slice(0, wanted.limit)
 		.map(({ raw }) => copyOf(raw));
 }
 
 /**
- * One published model.
+ * One published model, or its name where the gateway publishes no more.
  *
  * @throws GatewayError that suggests similar names if the model isn't published
  */
@@ -50,28 +50,43 @@ export async function getModel(
 	model: string,
 	format: ListingFormat,
 ): Promise<IDataObject> {
-	const response = await requestListing(run, planModel(model, format)).catch(
-		async (error: unknown) => {
-			const isNotFound = error instanceof GatewayError && error.problem.httpCode === 404;
-			return await Promise.reject(isNotFound ? await notPublished(run, model) : error);
-		},
-	);
-	if (format === 'jsonc') return textOf(response);
-	const record = isJsonObject(response.json) ? response.json.data : undefined;
-	if (!isJsonObject(record)) throw errorFor(planModel(model), { ...response, json: undefined });
-	return copyOf(record);
+	try {
+		const response = await requestListing(run, planModel(model, format));
+		if (format === 'jsonc') return textOf(response);
+		const record = isJsonObject(response.json) ? response.json.data : undefined;
+		if (!isJsonObject(record)) throw errorFor(planModel(model), { ...response, json: undefined });
+		return copyOf(record);
+	} catch (error) {
+		if (!(error instanceof NoListError)) return await Promise.reject(error);
+		const records = await anyRecords(run).catch((): ModelRecord[] => []);
+		const named = records.find((record) => record.isNameOnly && record.model === model);
+		if (named !== undefined && format === 'json') return copyOf(named.raw);
+		const isNotFound = error.problem.httpCode === 404;
+		return await Promise.reject(isNotFound ? notPublished(model, records) : error);
+	}
 }
+
+/** All models, or their names. */
+async function anyRecords(run: Run): Promise<ModelRecord[]> {
+	const request = async (plan: RequestPlan): Promise<HttpResponse> =>
+		await requestListing(run, plan);
+	const records = await requestRecords(run.address, 'any', request);
+	if (records[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
+	return records;
+}
+
+const NAMES_ONLY =
+	'The gateway lists only the names of its models. Their limits, prices and kinds are unknown, so no filter matches.';
 
 /** A copy, because a later node may change its items. */
 const copyOf = (record: JsonObject): IDataObject =>
 	structuredClone(withoutInlineImages(record)) as IDataObject;
 
-async function notPublished(run: Run, model: string): Promise<GatewayError> {
-	const published = await requestListing(run, planModelList()).then(
-		({ json }) => readModelList(json).map((record) => record.model),
-		() => [],
+function notPublished(model: string, records: ModelRecord[]): GatewayError {
+	const near = didYouMean(
+		model,
+		records.map((record) => record.model),
 	);
-	const near = didYouMean(model, published);
 	return new GatewayError({
 		message: `The gateway has no model '${model}' (404)`,
 		description: `It may be disabled, or its name misspelled. ${near || "'Get Many' lists the available models."}`,

@@ -20,6 +20,7 @@ import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
 import { messageHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
+import { searchModelsFor } from '../shared/models/modelChoice';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -50,7 +51,10 @@ export class Message implements INodeType {
 		properties: messageFields,
 	};
 
-	methods = { credentialTest: { testMediaGateway } };
+	methods = {
+		listSearch: { searchModels: searchModelsFor('message') },
+		credentialTest: { testMediaGateway },
+	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await runNode(

@@ -34,6 +34,9 @@ const models: Record<string, ReasoningModel> = {
 	'reason-next': { display: 'omitted', efforts, sampling: false, legacy: false },
 };
 
+/** Their names. */
+export const messageModels = Object.keys(models);
+
 /** Checks the model, its suffix, `thinking`, `output_config` and the sampling fields (docs/protocol.md, "Messages"). */
 export function readReasoning(body: Record<string, unknown>, maxTokens: number): Reasoning {
 	const name = typeof body.model === 'string' ? body.model : '';

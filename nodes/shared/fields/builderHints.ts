@@ -79,7 +79,8 @@ export const listedModelHint: IParameterBuilderHint = {
 		"Use mode 'list' with a model that the gateway lists, or with an empty value for the user to choose one. Never invent a name.",
 };
 
-/** Of a message model, which no list has. */
+/** Of a message model. */
 export const messageModelHint: IParameterBuilderHint = {
-	propertyHint: 'Use the name that the user gives, or leave it empty. Never invent a name.',
+	propertyHint:
+		"Use mode 'name' with the name that the user gives, or mode 'list' with an empty value for the user to choose one. Never invent a name.",
 };

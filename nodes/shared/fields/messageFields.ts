@@ -2,21 +2,34 @@ import type { INodeProperties } from 'n8n-workflow';
 import { messageModelHint } from './builderHints';
 
 /**
- * The model of the message endpoint: free text, because no listing has it (docs/protocol.md, "Model
- * list": images and videos). Names that worked before are not offered: a gateway may have closed
- * them, and another account may not have them.
+ * The model of the message endpoint. The list has the names of all models of the account
+ * (docs/protocol.md, "Names of models"), because no list says which ones take messages.
  */
 export const messageModelField: INodeProperties = {
 	displayName: 'Model',
 	name: 'model',
-	type: 'string',
-	default: '',
+	type: 'resourceLocator',
+	default: { mode: 'list', value: '' },
 	required: true,
-	placeholder: "e.g. the name in the gateway's console",
 	builderHint: messageModelHint,
-	hint: "Copy the name from the gateway's documentation or console. The public model list has no message models.",
 	description:
-		'Exact name of a message model. On some models "-thinking" or "-nothinking" at the end turns thinking on or off.',
+		'The message model. On some models "-thinking" or "-nothinking" at the end of the name turns thinking on or off.',
+	modes: [
+		{
+			displayName: 'From List',
+			name: 'list',
+			type: 'list',
+			placeholder: 'Select a model…',
+			typeOptions: { searchListMethod: 'searchModels', searchable: true },
+		},
+		{
+			displayName: 'By Name',
+			name: 'name',
+			type: 'string',
+			placeholder: "e.g. the name in the gateway's console",
+			hint: "Exact name of a message model, from the gateway's documentation or console",
+		},
+	],
 };
 
 /**

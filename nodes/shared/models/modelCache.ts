@@ -9,8 +9,10 @@ import {
 	saysFailure,
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
-import type { HttpResponse } from '../../../gateway/protocol/outcome';
+import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames';
+import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import type { SendOnce, Sent } from '../../../gateway/client/client';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
@@ -25,23 +27,30 @@ const EDITOR_TIMEOUT_MS = 15_000;
 
 const cache = new TtlCache<HttpResponse>(() => performance.now());
 
+/** The gateway has no such list: it responds, but not with models. */
+export class NoListError extends GatewayError {
+	override name = 'NoListError';
+}
+
 /**
- * The response to a request for the model list, cached for as long as it allows (docs/protocol.md,
- * "Model list"), so that all items, and all nodes of this process, send one request. The cache is
- * by address, format and account, because each account has its own rate limit.
+ * The response to a request for a list of models, cached for as long as it allows
+ * (docs/protocol.md, "Model list"), so that all items, and all nodes of this process, send one
+ * request. The cache is by address, format and account, because each account has its own rate limit
+ * and may have its own models.
  *
  * @param asker the run that sends the request, or a new object. A request in progress isn't shared
  *   with other runs, which may have longer timeouts
  * @returns the cached response, which must not be changed
- * @throws GatewayError if there is no good response; it isn't cached
+ * @throws GatewayError if there is no good response, which isn't cached; NoListError if a retry
+ *   would bring none either
  */
 async function cachedListing(
 	plan: RequestPlan,
 	asker: { address: GatewayAddress },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { mediaUrl, credential, accountAndKey } = asker.address;
-	const url = planUrl(plan, mediaUrl);
+	const { mediaUrl, baseUrl, credential, accountAndKey } = asker.address;
+	const url = planUrl(plan, plan.call === 'names' ? baseUrl : mediaUrl);
 	const { allowUnauthorizedCerts } = credential;
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
 	const load = async (): Promise<Kept<HttpResponse>> => {
@@ -49,9 +58,19 @@ async function cachedListing(
 		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
 			return { value: outcome, keepMs: keepMsOf(outcome.headers) };
 		}
-		throw errorFor(plan, outcome, attempts);
+		const error = errorFor(plan, outcome, attempts);
+		throw isMissing(outcome) ? new NoListError(error.problem) : error;
 	};
 	return await cache.get(key, load, asker);
+}
+
+/** Whether a response that is no list shows that there is none: it isn't for now, nor a failure. */
+function isMissing(outcome: Outcome): boolean {
+	if (outcome.kind === 'fault') return false;
+	const { httpCode, json, text } = outcome;
+	// Text that is no JSON may be half a list, but not a web page.
+	if (httpCode < 300) return json === undefined ? /^\s*</.test(text) : !saysFailure(json);
+	return httpCode < 500 && ![408, 425, 429].includes(httpCode);
 }
 
 const wantsText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';
@@ -59,6 +78,7 @@ const wantsText = (plan: RequestPlan): boolean => plan.headers.Accept === 'appli
 /** Whether a response with status 200 is a model list, and not an error. */
 function isListing(plan: RequestPlan, { json, text }: HttpResponse): boolean {
 	if (saysFailure(json)) return false;
+	if (plan.call === 'names') return readModelNames(json) !== undefined;
 	return wantsText(plan) ? isCommented(text) : holdsModels(plan, json);
 }
 
@@ -77,41 +97,65 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
 }
 
 /**
- * Requests the models for a run that also works without them: one attempt with a short timeout,
+ * Requests the media list for a run that also works without it: one attempt with a short timeout,
  * past the rate limiter, because a 429 of the public list says nothing about the other requests.
  *
  * @throws GatewayError
  */
 export async function requestModels(run: Run): Promise<ModelRecord[]> {
 	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
-	return await requestOnce(run, async (plan) => {
+	const send = async (plan: RequestPlan): Promise<Outcome> => {
 		// This rejects if the run has ended.
 		await run.clock.sleep(0);
 		return await run.sendOnce(plan, timeoutMs);
-	});
-}
-
-/** Requests the models, in one attempt. */
-async function requestOnce(
-	asker: { address: GatewayAddress },
-	sendOnce: SendOnce,
-): Promise<ModelRecord[]> {
-	const plan = planModelList();
-	const send = async () => ({ outcome: await sendOnce(plan), attempts: 1 });
-	return readModelList((await cachedListing(plan, asker, send)).json);
+	};
+	const request = async (plan: RequestPlan): Promise<HttpResponse> =>
+		await cachedListing(plan, run, async () => await sentOnce(send(plan)));
+	return await requestRecords(run.address, 'media', request);
 }
 
 /**
- * Requests the models for the editor.
+ * Requests models from the media list, or only their names (docs/protocol.md, "Names of models").
+ *
+ * @param list `any`: the names if there is no media list
+ * @throws GatewayError
+ */
+export async function requestRecords(
+	{ hasKey }: GatewayAddress,
+	list: 'media' | 'names' | 'any',
+	request: (plan: RequestPlan) => Promise<HttpResponse>,
+): Promise<ModelRecord[]> {
+	const names = async () => readModelNames((await request(planModelNames())).json) ?? [];
+	if (list === 'names') return await names();
+	try {
+		return readModelList((await request(planModelList())).json);
+	} catch (error) {
+		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
+		if (!mayAsk) return await Promise.reject(error);
+		return await names().catch(async (other) => {
+			const isNone =
+				other instanceof NoListError && ![401, 403].includes(other.problem.httpCode ?? 0);
+			return await Promise.reject(isNone ? error : other);
+		});
+	}
+}
+
+/**
+ * Requests models for the editor.
  *
  * @throws NodeOperationError that also says how to use the node without the list
  */
-export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelRecord[]> {
+export async function loadModels(
+	context: ILoadOptionsFunctions,
+	list: 'media' | 'names' | 'any',
+): Promise<ModelRecord[]> {
 	const credentials = await context.getCredentials(CREDENTIAL);
-	const address = readAddress(credentials, context.getNode(), false);
+	const address = readAddress(credentials, context.getNode(), list === 'names');
 	const limits = { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS };
 	const sendOnce = createSendOnce({ context, address, limits, requests: new Requests() });
-	return await requestOnce({ address }, sendOnce).catch((error: unknown) => {
+	const request = async (plan: RequestPlan): Promise<HttpResponse> =>
+		await cachedListing(plan, { address }, async () => await sentOnce(sendOnce(plan)));
+	return await requestRecords(address, list, request).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		throw new NodeOperationError(context.getNode(), message, {
 			description:
@@ -119,3 +163,8 @@ export async function loadModels(context: ILoadOptionsFunctions): Promise<ModelR
 		});
 	});
 }
+
+const sentOnce = async (outcome: Promise<Outcome>): Promise<Sent> => ({
+	outcome: await outcome,
+	attempts: 1,
+});

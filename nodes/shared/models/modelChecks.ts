@@ -9,7 +9,7 @@ import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPl
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { withoutUndefined } from '../../../gateway/util/json';
-import { requestModels } from './modelCache';
+import { NoListError, requestModels } from './modelCache';
 import type { Run } from '../run/runContext';
 
 /** The estimated cost of a request, or why it is unknown. */
@@ -153,7 +153,11 @@ export class Checker {
 			if (!(error instanceof GatewayError)) return await Promise.reject(error);
 			const { message } = error;
 			this.run.hints.add(`The requests weren't checked against the model's limits: ${message}.`);
-			this.noListing = `The list of prices couldn't be read: ${message}.`;
+			const isNone = error instanceof NoListError;
+			const why = isNone
+				? 'The gateway has no list of prices'
+				: "The list of prices couldn't be read";
+			this.noListing = `${why}: ${message}.`;
 			return undefined;
 		}
 	}

@@ -20,15 +20,17 @@ import { loadModels } from './modelCache';
 /**
  * Creates the search in a node's list of models, by name and note.
  *
- * @param mode the mode that models must have; undefined: all models, including those for videos
+ * @param mode the mode that models must have, if the gateway says so; undefined: all models of the
+ *   gateway, including those for videos; `message`: the names of all models
  */
-export function searchModelsFor(mode?: 'text_to_image' | 'image_edit') {
+export function searchModelsFor(mode?: 'text_to_image' | 'image_edit' | 'message') {
+	const list = mode === 'message' ? 'names' : 'any';
 	return async function searchModels(
 		this: ILoadOptionsFunctions,
 		filter?: string,
 	): Promise<INodeListSearchResult> {
 		const wanted = (filter ?? '').trim().toLowerCase();
-		const models = await loadModels(this);
+		const models = await loadModels(this, list);
 		const results = models
 			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
@@ -92,7 +94,7 @@ export async function getModelParameters(
 	});
 	let models: ModelRecord[];
 	try {
-		models = await loadModels(this);
+		models = await loadModels(this, 'media');
 	} catch (error) {
 		// If this throws, the editor removes the whole form without a message.
 		return unchanged(`${problemOf(error).message}. Without the model list, ${BY_NAME}`);

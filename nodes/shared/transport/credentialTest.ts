@@ -15,14 +15,23 @@ import { planModelList } from '../../../gateway/protocol/models';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { listingProblem, planProbe, probeProblem } from '../../../gateway/client/credentialProbe';
+import {
+	isUnclear,
+	listingProblem,
+	namesProblem,
+	planProbe,
+	probeProblem,
+} from '../../../gateway/client/credentialProbe';
+import { planModelNames } from '../../../gateway/protocol/modelNames';
+import { secretEraser } from './gatewayAddress';
 import { faultFrom, plainHeaders } from './http';
 
 const TIMEOUT_MS = 15_000;
 
 /**
- * The test behind the credential's button. It is free: it queries a task that can't exist, and
- * requests the model list if that has an address of its own. Each error names the field to correct.
+ * The test behind the credential's button. It is free: it queries a task that can't exist, or
+ * requests the names of models from a gateway without tasks, and the model list if that has an address
+ * of its own. Each error names the field to correct.
  *
  * It is a function, not n8n's declarative form, in which a 404 is always an error and wrong
  * addresses can't be told apart. n8n gives it a single helper, the older request function.
@@ -39,16 +48,23 @@ export async function testMediaGateway(
 
 	const send = async (plan: RequestPlan, address: string): Promise<Outcome> =>
 		await sendProbe(this.helpers, read, plan, planUrl(plan, address));
-	const [key, listing] = await Promise.all([
-		send(planProbe(), baseUrl).then(probeProblem),
+	const [probe, listing] = await Promise.all([
+		send(planProbe(), baseUrl),
 		mediaUrl === undefined ? undefined : send(planModelList(), mediaUrl).then(listingProblem),
 	]);
-	return asResult(key ?? listing);
+	let found = probeProblem(probe);
+	let good = 'The gateway accepts the API key';
+	if (isUnclear(probe)) {
+		found = namesProblem(await send(planModelNames(), baseUrl), found);
+		// Some gateways list their models to anybody.
+		good = 'The gateway responds and lists its models';
+	}
+	return asResult(found ?? listing, good);
 }
 
-const asResult = (problem: string | undefined): INodeCredentialTestResult => ({
+const asResult = (problem: string | undefined, good = ''): INodeCredentialTestResult => ({
 	status: problem === undefined ? 'OK' : 'Error',
-	message: problem ?? 'The gateway accepts the API key',
+	message: problem ?? good,
 });
 
 /**
@@ -73,7 +89,9 @@ async function sendProbe(
 			timeout: TIMEOUT_MS,
 		})) as { statusCode: number; headers?: Record<string, string>; body: unknown };
 		const { body, statusCode: httpCode } = response;
-		const text = typeof body === 'string' ? body : JSON.stringify(body ?? '');
+		const text = secretEraser(credential)(
+			typeof body === 'string' ? body : JSON.stringify(body ?? ''),
+		);
 		return {
 			kind: 'response',
 			httpCode,

@@ -75,7 +75,7 @@ export function readAddress(
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
 	const identity = known === undefined ? ['key', key] : ['credential', known];
-	const secrets = [key, ...headers.map(({ value }) => value)];
+	const secrets = secretsOf(credential);
 	return {
 		baseUrl,
 		mediaUrl,
@@ -86,11 +86,20 @@ export function readAddress(
 		authentication: {
 			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
 		},
-		withoutKey: inTurn(secrets.map(createKeyEraser)),
+		withoutKey: secretEraser(credential),
 		withoutCutKey: inTurn(secrets.map(createCutKeyEraser)),
 		createKeyFilter: () => createKeyFilters(secrets),
 	};
 }
+
+const secretsOf = ({ key, headers }: Credential): string[] => [
+	key,
+	...headers.map(({ value }) => value),
+];
+
+/** Removes the key and the values of additional headers from a text. */
+export const secretEraser = (credential: Credential): ((text: string) => string) =>
+	inTurn(secretsOf(credential).map(createKeyEraser));
 
 const inTurn =
 	(steps: Array<(text: string) => string>) =>

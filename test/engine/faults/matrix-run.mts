@@ -122,7 +122,10 @@ function faultsOf(
 	}
 	if (fault === undefined) return [];
 	const location = otherHost ? `${at.other}/v1/images/generations` : fault.location;
-	return [{ ...fault, call: gatewayCall(call), location, times: at.times }];
+	// Without a media list, the names of models would take its place.
+	const noNames: Fault = { call: 'names', kind: 'status', status: 404 };
+	const strikes = { ...fault, call: gatewayCall(call), location, times: at.times };
+	return LISTING.includes(call) ? [strikes, noNames] : [strikes];
 }
 
 async function runCall(

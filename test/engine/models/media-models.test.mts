@@ -304,7 +304,10 @@ describe('a listing that is down', () => {
 			gateway.reset();
 			// The clock stands still but for this: so many requests in no time would have to wait.
 			now += 120_000;
-			gateway.setFaults([{ call: 'listing', ...fault }]);
+			gateway.setFaults([
+				{ call: 'listing', ...fault },
+				{ call: 'names', kind: 'status', status: 404 },
+			]);
 			const error = errorOf(await list({ options: { format } }));
 			expect(error.message).toContain(message);
 			expect(error.message).toContain('tried 6 times');

@@ -198,6 +198,53 @@ describe('the test behind the button', () => {
 		]);
 	});
 
+	test('a gateway that knows no tasks is known by its names of models', async () => {
+		const server = async (names: number, task = 404) =>
+			await opened(
+				serve((request, response) => {
+					if (request.url !== '/v1/models') return sendJson(response, { detail: 'none' }, task);
+					sendJson(response, { object: 'list', data: [{ id: 'm' }] }, names);
+				}),
+			);
+		const tried = async (names: number, task?: number) => {
+			const own = await server(names, task);
+			const { status, message } = await withKey(KEY, { baseUrl: own.url });
+			const keys = new Set(own.requests.map(({ headers }) => headers.authorization));
+			return [status, message, own.requests.length, [...keys]];
+		};
+		const keys = [`Bearer ${KEY}`];
+		expect(await tried(200)).toEqual(['OK', 'The gateway responds and lists its models', 2, keys]);
+		expect(await tried(200, 405)).toEqual(['OK', expect.any(String), 2, keys]);
+		expect(await tried(401)).toEqual([
+			'Error',
+			expect.stringMatching(/rejected the API key \(401\)/),
+			2,
+			keys,
+		]);
+		expect(await tried(404)).toEqual([
+			'Error',
+			expect.stringMatching(/\(404\), but it isn't a media gateway/),
+			2,
+			keys,
+		]);
+		expect((await tried(200, 401))[2]).toBe(1);
+	});
+
+	test('what the gateway misses is quoted, without the values that were sent', async () => {
+		const headers = { values: [{ name: 'X-Tenant', value: 'tenant-0123456789' }] };
+		const own = await opened(
+			serve((request, response) => {
+				const sent = `${request.headers['x-tenant']} with ${request.headers.authorization}`;
+				sendJson(response, { message: `x-provider is required for ${sent}` }, 400);
+			}),
+		);
+		const { status, message } = await withKey(KEY, { baseUrl: own.url, headers });
+		expect([status, message]).toEqual([
+			'Error',
+			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'Additional Headers' and 'Base URL'.",
+		]);
+	});
+
 	test('the Media URL is tested as well, without the key', async () => {
 		const listing = await opened(
 			serve((_, response) => sendJson(response, { success: true, data: { items: [] } })),

@@ -1,5 +1,7 @@
 import {
+	isUnclear,
 	listingProblem,
+	namesProblem,
 	planProbe,
 	probeProblem,
 } from '../../../gateway/client/credentialProbe.js';
@@ -43,7 +45,12 @@ test.each<[string, Outcome, RegExp]>([
 		/\(200\), but it isn't a media gateway/,
 	],
 	['a list', response(200, []), /it isn't a media gateway/],
-	['400', response(400, { error: { message: 'x' } }), /it isn't a media gateway/],
+	[
+		'400',
+		response(400, { message: 'x-tenant is required' }),
+		/\(400\): x-tenant is required\. Check/,
+	],
+	['400 without a reason', response(400, {}), /it isn't a media gateway/],
 	['a redirect', response(301, {}, { location: 'https://x/' }), /redirects to another one/],
 	['429', response(429, {}), /can't check the API key now \(429\)/],
 	['503', response(503, { error: { message: 'x' } }), /can't check the API key now \(503\)/],
@@ -98,5 +105,36 @@ describe('the address of the listing', () => {
 		expect(message.replace(/if the list is at 'Base URL'/, '')).not.toMatch(
 			/Base URL|\{|undefined/,
 		);
+	});
+});
+
+describe('a gateway that has no path for tasks', () => {
+	test.each<[string, Outcome, boolean]>([
+		['404 of something else', response(404, { detail: 'Not Found' }), true],
+		['a web page with 404', page(404, '<html>'), true],
+		['405', response(405, {}), true],
+		['200 of something else', response(200, { hello: 'world' }), true],
+		['400 with a reason', response(400, { message: 'no' }), true],
+		['404 of a gateway', GATEWAY_404, false],
+		['401', response(401, {}), false],
+		['429', response(429, {}), false],
+		['503', page(503, ''), false],
+		['a redirect', response(302, {}, { location: 'https://x/' }), false],
+		['nothing there', fault('refused'), false],
+	])('%s leaves it open: %s', (_name, outcome, expected) => {
+		expect(isUnclear(outcome)).toBe(expected);
+	});
+
+	test.each<[string, Outcome, string | RegExp | undefined]>([
+		['names', response(200, { object: 'list', data: [{ id: 'm' }] }), undefined],
+		['401', response(401, {}), /rejected the API key \(401\)/],
+		['403', response(403, {}), /rejected the API key \(403\)/],
+		['404', response(404, {}), 'as before'],
+		['JSON of another form', response(200, { data: {} }), 'as before'],
+		['nothing', fault('reset'), 'as before'],
+	])('its names of models decide: %s', (_name, outcome, expected) => {
+		const problem = namesProblem(outcome, 'as before');
+		if (expected instanceof RegExp) expect(problem).toMatch(expected);
+		else expect(problem).toBe(expected);
 	});
 });

@@ -1,0 +1,337 @@
+/** Gateways without a media list: names of models come from /v1/models, with the key. */
+import type { ServerResponse } from 'node:http';
+import { openPanel } from '../../../harness/engine/editor-calls.mjs';
+import type { RunResult } from '../../../harness/engine/host.mjs';
+import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
+import { opened } from '../opened.mjs';
+import {
+	byName,
+	everythingIn,
+	hostFor,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	workflowOf,
+	type Bench,
+	type OwnServer,
+} from '../workbench.mjs';
+
+const KEY = 'sk-embedded-gateway-one';
+const BEARER = `Bearer ${KEY}`;
+const NAMES = ['acme/paint-2', 'acme/paint-10', 'talk-mini'];
+const LIST = { object: 'list', data: NAMES.map((id) => ({ id, object: 'model' })) };
+
+type Respond = (response: ServerResponse) => void;
+
+const json =
+	(status: number, body: unknown): Respond =>
+	(response) =>
+		sendJson(response, body, status);
+const page =
+	(status: number): Respond =>
+	(response) =>
+		void response.writeHead(status, { 'content-type': 'text/html' }).end('<!doctype html><p>hi');
+
+const MISSING: Array<[string, Respond]> = [
+	['404', json(404, { detail: 'Not Found' })],
+	['404 of a gateway that knows messages only', json(404, { error: { message: 'no route' } })],
+	['a web page with 404', page(404)],
+	['a web page with 200', page(200)],
+	['JSON of another form', json(200, { models: [] })],
+	['a list in the form of OpenAI', json(200, { object: 'list', data: [{ id: 'other' }] })],
+	['405', json(405, {})],
+	['401, because it wants a key everywhere', json(401, { error: { message: 'no key' } })],
+	['a redirect to a log-in', (response) => void response.writeHead(302, { location: '/' }).end()],
+];
+
+/** A gateway with a media list as given, and names for whoever has the key. */
+async function gatewayWith(media: Respond, names: unknown = LIST): Promise<OwnServer> {
+	return await opened(
+		serve((request, response) => {
+			const path = request.url!.split('?')[0]!;
+			if (path.startsWith('/v1/media/models')) return media(response);
+			if (path === '/v1/models') {
+				const isAllowed = request.headers.authorization === BEARER;
+				return sendJson(response, isAllowed ? names : {}, isAllowed ? 200 : 401);
+			}
+			if (path === '/v1/messages') {
+				return sendJson(response, { content: [{ type: 'text', text: 'hello' }] });
+			}
+			sendJson(response, { data: [{ url: `data:image/png;base64,iVBORw0KGgo=` }] });
+		}),
+	);
+}
+
+const search = async (node: string, credential: Record<string, unknown>, filter?: string) => {
+	const panel = await openPanel(
+		`n8n-nodes-media-gateway.${node}`,
+		{},
+		{ mediaGatewayApi: { apiKey: KEY, ...credential } },
+	);
+	return (await panel.search(filter)).results;
+};
+
+const asked = ({ requests }: OwnServer) =>
+	requests.map(({ url, headers }) => [url, headers.authorization]);
+
+const SORTED = ['acme/paint-10', 'acme/paint-2', 'talk-mini'];
+
+describe('the list in the editor', () => {
+	test.each(MISSING)('of image models has names where the media list is %s', async (_, media) => {
+		const gateway = await gatewayWith(media);
+		for (const node of ['imageGeneration', 'imageEdit', 'mediaModels']) {
+			gateway.requests.length = 0;
+			// Each with a header of its own: lists are kept for a moment, by account.
+			const headers = { values: [{ name: 'x-node', value: node }] };
+			const found = await search(node, { baseUrl: gateway.url, headers });
+			expect(found).toEqual(SORTED.map((name) => ({ name, value: name })));
+			expect(asked(gateway).slice(0, 1)).toEqual([['/v1/media/models', undefined]]);
+			expect(asked(gateway).at(-1)).toEqual(['/v1/models', BEARER]);
+			expect(gateway.requests.every(({ headers: sent }) => sent['x-node'] === node)).toBe(true);
+		}
+	});
+
+	test.each(['message', 'lmChatMediaGateway'])(
+		'of %s has names always, though there is a media list',
+		async (node) => {
+			const gateway = await gatewayWith(json(200, { success: true, data: { items: [] } }));
+			expect(await search(node, { baseUrl: gateway.url }, 'PAINT')).toEqual(
+				SORTED.slice(0, 2).map((name) => ({ name, value: name })),
+			);
+			expect(asked(gateway)).toEqual([['/v1/models', BEARER]]);
+		},
+	);
+
+	test.each([
+		['503', json(503, {}), /unavailable \(503\)/],
+		['429', json(429, { error: { message: 'slow down' } }), /429/],
+		[
+			'a failure with 200',
+			json(200, { success: false, message: 'down' }),
+			/reported an error: down/,
+		],
+		['half a document', (response: ServerResponse) => void response.end('{"data":{'), /isn't JSON/],
+	] as Array<[string, Respond, RegExp]>)(
+		'is not replaced by names where it is there, but fails: %s',
+		async (_, media, message) => {
+			const gateway = await gatewayWith(media);
+			await expect(search('imageGeneration', { baseUrl: gateway.url })).rejects.toThrow(message);
+			expect(asked(gateway)).toEqual([['/v1/media/models', undefined]]);
+		},
+	);
+
+	test('the names come from the Base URL, and its key goes to no other address', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const media = await gatewayWith(json(404, {}));
+		const found = await search('imageGeneration', { baseUrl: gateway.url, mediaUrl: media.url });
+		expect(found).toHaveLength(3);
+		expect(asked(gateway)).toEqual([['/v1/models', BEARER]]);
+		expect(asked(media)).toEqual([['/v1/media/models', undefined]]);
+	});
+
+	test('a redirect of the names to elsewhere gets no key', async () => {
+		const other = await gatewayWith(json(404, {}));
+		const gateway = await opened(
+			serve((request, response) => {
+				response.writeHead(307, { location: other.url + request.url! }).end();
+			}),
+		);
+		await expect(search('message', { baseUrl: gateway.url })).rejects.toThrow(/redirected/);
+		expect(other.requests).toEqual([]);
+	});
+
+	test('each account has names of its own: by key and by additional header', async () => {
+		const gateway = await opened(
+			serve((request, response) => {
+				const { authorization, 'x-tenant': tenant } = request.headers;
+				sendJson(response, { data: [{ id: `${authorization?.length} ${tenant}` }] });
+			}),
+		);
+		const tenant = (value: string) => ({ headers: { values: [{ name: 'x-tenant', value }] } });
+		const at = { baseUrl: gateway.url };
+		for (const [credential, name] of [
+			[{ ...at, ...tenant('one') }, `${BEARER.length} one`],
+			[{ ...at, ...tenant('two') }, `${BEARER.length} two`],
+			[{ ...at, ...tenant('two'), apiKey: 'sk-other-key' }, '19 two'],
+			[{ ...at, ...tenant('one') }, `${BEARER.length} one`],
+		] as const) {
+			expect(await search('message', credential)).toEqual([{ name, value: name }]);
+		}
+		// The first account's list was kept.
+		expect(gateway.requests).toHaveLength(3);
+	});
+
+	test.each<[string, unknown, string[]]>([
+		[
+			'entries of other types',
+			{ data: [null, 7, 'x', {}, { id: 8 }, { id: ' ' }, { id: 'a' }] },
+			['a'],
+		],
+		['the same name twice', { data: [{ id: 'b' }, { id: 'a' }, { id: ' b ' }] }, ['a', 'b']],
+		['no models', { object: 'list', data: [] }, []],
+	])('takes only names from %s', async (_, names, expected) => {
+		const gateway = await gatewayWith(json(404, {}), names);
+		const found = await search('message', { baseUrl: gateway.url });
+		expect(found.map(({ value }) => value)).toEqual(expected);
+	});
+
+	test.each<[string, unknown]>([
+		['an object in place of the list', { data: {} }],
+		['a list alone', [{ id: 'a' }]],
+		['a failure', { success: false, data: [] }],
+	])('%s is no list: the error says how to go on without', async (_, names) => {
+		const gateway = await gatewayWith(json(404, {}), names);
+		await expect(search('message', { baseUrl: gateway.url })).rejects.toMatchObject({
+			description: expect.stringMatching(/enter the model 'By Name'/),
+		});
+	});
+
+	test('a wrong key: the error is about the key, not about the missing media list', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const wrong = { baseUrl: gateway.url, apiKey: 'sk-wrong-wrong' };
+		for (const node of ['imageGeneration', 'message']) {
+			await expect(search(node, wrong)).rejects.toThrow(/rejected the API key \(401\)/);
+		}
+	});
+
+	test('the form of a model stays as it is where only its name is known', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const schema = [{ id: 'size', displayName: 'size', required: false, type: 'string' }];
+		const panel = await openPanel(
+			'n8n-nodes-media-gateway.imageGeneration',
+			{ model: byName('acme/paint-2'), modelParameters: { value: { size: '1K' }, schema } },
+			{ mediaGatewayApi: { baseUrl: gateway.url, apiKey: KEY } },
+		);
+		const { fields, emptyFieldsNotice } = await panel.form();
+		expect([fields, emptyFieldsNotice]).toEqual([
+			schema,
+			expect.stringMatching(/Parameters by Name/),
+		]);
+		expect(asked(gateway)).toEqual([['/v1/media/models', undefined]]);
+	});
+});
+
+describe('Models', () => {
+	const run = async (
+		gateway: OwnServer,
+		parameters: Record<string, unknown> = {},
+		credential: Record<string, unknown> = {},
+	): Promise<RunResult> => {
+		const host = await hostFor({ baseUrl: gateway.url, ...credential });
+		return await host.run(workflowOf('mediaModels', parameters));
+	};
+
+	test('lists names, and a hint says that no more is known', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const result = await run(gateway, { limit: 2 });
+		expect(result.json(NODE)).toEqual(SORTED.slice(0, 2).map((model) => ({ model })));
+		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
+			expect.stringMatching(/only the names of its models.*limits, prices/),
+		]);
+	});
+
+	test('a filter matches no model whose kind is unknown', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const result = await run(gateway, { filters: { mediaType: 'image' } });
+		expect(result.json(NODE)).toEqual([]);
+		expect(everythingIn(result.hints(NODE))).toMatch(/no filter matches/);
+	});
+
+	test('gets one by its name, also with a slash', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const result = await run(gateway, { operation: 'get', model: byName('acme/paint-2') });
+		expect(result.json(NODE)).toEqual([{ model: 'acme/paint-2' }]);
+		expect(gateway.requests[0]!.url).toBe('/v1/media/models/acme%2Fpaint-2');
+		const { error } = await run(gateway, { operation: 'get', model: byName('acme/paint-3') });
+		expect(error?.message).toBe("The gateway has no model 'acme/paint-3' (404)");
+		expect(error?.description).toMatch(/acme\/paint-2/);
+	});
+
+	test('without a usable key the media list is asked for, and no other', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const { error } = await run(gateway, {}, { apiKey: '<API_KEY>' });
+		expect(error?.message).toMatch(/404/);
+		expect(asked(gateway)).toEqual([['/v1/media/models', undefined]]);
+	});
+
+	test('JSONC has comments, which names have not: the error of the media list', async () => {
+		const gateway = await gatewayWith(json(404, {}));
+		const { error } = await run(gateway, { options: { format: 'jsonc' } });
+		expect(error?.message).toMatch(/404/);
+	});
+});
+
+describe('an image request to a gateway without a media list', () => {
+	const run = async (options: Record<string, unknown>) => {
+		const gateway = await gatewayWith(json(404, {}));
+		const host = await hostFor({ baseUrl: gateway.url });
+		const parameters = { prompt: 'a fox', mode: 'sync', model: byName('acme/paint-2'), options };
+		const result = await host.run(workflowOf('imageGeneration', parameters));
+		return { result, gateway };
+	};
+
+	test('is sent unchecked, and a hint says why', async () => {
+		const { result, gateway } = await run({});
+		expect(result.error).toBeUndefined();
+		expect(everythingIn(result.hints(NODE))).toMatch(
+			/weren't checked against the model's limits: .*404/,
+		);
+		// The names say nothing about limits.
+		expect(asked(gateway).map(([url]) => url)).not.toContain('/v1/models');
+	});
+
+	test('with a budget is not sent: no price is known', async () => {
+		const { result, gateway } = await run({ budget: 5 });
+		expect(result.error?.message).toMatch(/price of the model 'acme\/paint-2' is unknown/);
+		expect(everythingIn(result.error)).toMatch(/has no list of prices/);
+		expect(gateway.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+	});
+});
+
+describe('the model of a message', () => {
+	let bench: Bench;
+	beforeAll(async () => {
+		bench = await opened(openBench({ host: { extraNodeTypes: chatRoot } }));
+	});
+	beforeEach(() => bench.gateway.reset());
+
+	test.each<[string, unknown]>([
+		['from the list', { __rl: true, mode: 'list', value: 'reason-large' }],
+		['by name', { __rl: true, mode: 'name', value: ' reason-large ' }],
+		['by an expression in the field', { __rl: true, mode: 'name', value: '={{ $json.model }}' }],
+		['as a text of an older workflow', 'reason-large'],
+		['as an expression of an older workflow', '={{ $json.model }}'],
+	])('%s', async (_, model) => {
+		const input = { input: [{ json: { model: 'reason-large' } }] };
+		const workflows = [
+			workflowOf('message', { model, prompt: 'hello' }),
+			chatWorkflow('invoke', { model }),
+		];
+		for (const workflow of workflows) {
+			const result = await bench.host.run(workflow, input);
+			expect(result.error).toBeUndefined();
+			expect(bench.gateway.requests.at(-1)!.body).toMatchObject({ model: 'reason-large' });
+		}
+	});
+
+	test('an empty one is refused before anything is sent', async () => {
+		for (const model of [{ __rl: true, mode: 'list', value: '' }, '', '={{ "" }}']) {
+			const running = bench.host.run(workflowOf('message', { prompt: 'hello', model }));
+			const error = await running.then(
+				({ error: failed }) => failed,
+				(reason: unknown) => reason,
+			);
+			expect(everythingIn(error)).toMatch(/'Model' is empty|Parameter "Model" is required/);
+			const { error: ofChat } = await bench.host.run(chatWorkflow('invoke', { model }));
+			expect(everythingIn(ofChat)).toMatch(/'Model' is empty/);
+		}
+		expect(bench.gateway.count('any')).toBe(0);
+	});
+
+	test('names of the embedded gateway hold its message models', async () => {
+		const found = await search('message', { baseUrl: bench.gateway.url });
+		expect(found.map(({ value }) => value)).toContain('reason-large');
+		expect(bench.gateway.count('names')).toBe(1);
+	});
+});
