@@ -57,8 +57,10 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
 	{ paid: 15, free: 15, after: isRateLimited, rateLimited: true },
-	{ paid: 6,  free: 6,  after: isFault('refused', 'notFound') },
-	{ paid: 0,  free: 6,  after: isFault('unconnected', 'reset', 'timeout', 'other') },
+	{ paid: 6,  free: 6,  after: isFault('refused', 'notFound', 'unconnected') },
+	// It was never sent either, but six whole timeouts may be half an hour.
+	{ paid: 0,  free: 6,  after: isFault('connectTimeout') },
+	{ paid: 0,  free: 6,  after: isFault('reset', 'timeout', 'other') },
 	{ paid: 0,  free: 6,  after: isStatus((code) => code === 408 || code === 425 || code >= 500) },
 	// An unusable response with status 200 comes from something between n8n and the gateway.
 	{ paid: 0,  free: 6,  after: isSuccess },
@@ -106,7 +108,8 @@ export interface Attempted {
 	nothingForMs?: number;
 }
 
-const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'reset', 'other');
+// prettier-ignore
+const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'connectTimeout', 'reset', 'other');
 
 /**
  * Whether an outcome is typical for a wrong address: no connection, or a web page. A gateway that

@@ -56,6 +56,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	notFound: ['the host name of {name} was not found'],
 	invalidAddress: ['the address is invalid'],
 	unconnected: ["a secure connection to {name} couldn't be established"],
+	connectTimeout: ['connecting to {name} timed out'],
 	invalidHeader: [
 		'a request header is invalid',
 		"Check 'API Key', 'Version Header Name' and 'Version Header Value' in the Media Gateway credential. A header name can't contain spaces, colons or special characters.",

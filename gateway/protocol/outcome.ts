@@ -2,12 +2,13 @@ import { isJsonObject, type JsonObject } from '../util/json';
 
 /**
  * Faults that happen before anything of the request is sent. `unconnected`: no connection, or no
- * TLS; `blocked`: n8n's own address protection.
+ * TLS; `connectTimeout`: neither within the time limit; `blocked`: n8n's own address protection.
  */
 const NEVER_SENT = [
 	'refused',
 	'notFound',
 	'unconnected',
+	'connectTimeout',
 	'certificate',
 	'invalidAddress',
 	'invalidHeader',
@@ -157,7 +158,8 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	const fault = isOpen ? 'reset' : (byCode ?? byText);
 	if (wasNeverSent(fault)) return fault;
 	const isPending = connection === 'pending' || /\bconnect E[A-Z]/.test(text);
-	return isPending || byText === 'unconnected' ? 'unconnected' : fault;
+	if (!isPending && byText !== 'unconnected') return fault;
+	return fault === 'timeout' ? 'connectTimeout' : 'unconnected';
 }
 
 /**

@@ -6,6 +6,7 @@ export const FAULTS = Object.keys({
 	refused: 0,
 	notFound: 0,
 	unconnected: 0,
+	connectTimeout: 0,
 	certificate: 0,
 	invalidAddress: 0,
 	invalidHeader: 0,

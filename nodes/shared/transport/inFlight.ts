@@ -1,4 +1,4 @@
-import type { FaultOutcome, Outcome } from '../../../gateway/protocol/outcome';
+import { wasNotAccepted, type FaultOutcome, type Outcome } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 
 /** The rejection of everything that waits when a run ends early. Users never see it. */
@@ -43,9 +43,10 @@ export class Requests {
 			const isLate = signal.reason === TIMED_OUT;
 			if (signal.aborted && !isLate) return await Promise.reject(new RunEnded('Stopped'));
 			const outcome = faultFrom(error);
+			if (!isLate) return outcome;
 			// Without a connection nothing was sent, also after the deadline.
-			if (!isLate || outcome.fault === 'unconnected') return outcome;
-			return { ...outcome, fault: 'timeout', detail: '' };
+			const fault = wasNotAccepted(outcome) ? 'connectTimeout' : 'timeout';
+			return { ...outcome, fault, detail: '' };
 		} finally {
 			timer.removeEventListener('abort', onTimeout);
 			this.inFlight.delete(controller);

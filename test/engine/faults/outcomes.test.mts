@@ -1,6 +1,7 @@
 import '../fast-time.mjs';
 import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
@@ -161,11 +162,7 @@ describe('a paid request that never left', () => {
 			onHello((socket) => socket.resetAndDestroy()),
 			/a secure connection to the gateway couldn't be established/,
 		],
-		[
-			'silence in the handshake',
-			() => createServer(),
-			/a secure connection to the gateway couldn't be established/,
-		],
+		['silence in the handshake', () => createServer(), /connecting to the gateway timed out/],
 		[
 			'a handshake that fails',
 			alert('28'),
@@ -210,6 +207,37 @@ describe('a paid request that never left', () => {
 				expect(JSON.stringify(details)).toMatch(/you weren't charged/);
 				expect(JSON.stringify([error, details])).not.toMatch(/may have been|unknown/);
 			}
+		} finally {
+			await server.close();
+		}
+	});
+
+	test('is sent again where the connection was closed before the handshake, and is charged once', async () => {
+		let charged = 0;
+		let connections = 0;
+		const gateway = createHttpsServer(selfSigned, (request, response) => {
+			charged += 1;
+			request.resume();
+			sendJson(response, { created: 1, data: [{ url: 'https://images.example/1.png' }] });
+		});
+		gateway.on('connection', (socket: Socket) => {
+			connections += 1;
+			if (connections <= 3) socket.destroy();
+		});
+		const server = await listen(gateway);
+		try {
+			const host = await hostFor({ allowUnauthorizedCerts: true, baseUrl: server.url });
+			const parameters = {
+				prompt: 'x',
+				mode: 'sync',
+				download: false,
+				options: { checkLimits: false },
+			};
+			const result = await host.run(workflowOf('imageGeneration', parameters), {
+				input: [{ json: {} }],
+			});
+			expect(result.json(NODE)).toMatchObject([{ url: 'https://images.example/1.png' }]);
+			expect({ charged, connections }).toEqual({ charged: 1, connections: 4 });
 		} finally {
 			await server.close();
 		}

@@ -82,6 +82,7 @@ describe('a paid request is never sent twice', () => {
 		['413', response(413)],
 		['a redirect', response(307, {}, { location: 'https://evil.example' })],
 		['an untrusted certificate', fault('certificate')],
+		['no connection within the time limit', fault('connectTimeout')],
 	])('after %s, and the error is plain', async (_name, outcome) => {
 		const { clock, client, sent } = clientFor([outcome, accepted]);
 		const error = await failure(clock, client.send(paid));
@@ -107,6 +108,7 @@ describe('a request that was surely not accepted is sent again', () => {
 		['429 with Retry-After', response(429, TOO_OFTEN, { 'retry-after': '3' })],
 		['a refused connection', fault('refused')],
 		['a name not found', fault('notFound')],
+		['a TLS handshake that fails', fault('unconnected')],
 		['429 for quota', QUOTA],
 	])('after %s', async (_name, outcome) => {
 		const { clock, client, sent } = clientFor([outcome, accepted]);
@@ -269,6 +271,7 @@ describe('an address from which nothing of use has come in this run', () => {
 	const wrong: Array<[string, RequestPlan, Outcome]> = [
 		['a submit: refused', paid, fault('refused')],
 		['a submit: name not found', paid, fault('notFound')],
+		['a submit: no TLS', paid, fault('unconnected')],
 		['a message: refused', message, fault('refused')],
 		['the listing: refused', listing, fault('refused')],
 		['the listing: name not found', listing, fault('notFound')],

@@ -70,7 +70,8 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['address not valid', fault('invalidAddress'), false, false, true],
 		['header not valid', fault('invalidHeader'), false, false, true],
 		['address blocked by n8n', fault('blocked'), false, false, true],
-		['no connection made', fault('unconnected'), false, true, true],
+		['no connection made', fault('unconnected'), true, true, true],
+		['no connection within the time limit', fault('connectTimeout'), false, true, true],
 		['connection reset', fault('reset'), false, true, false],
 		['time-out', fault('timeout'), false, true, false],
 		['response too large', fault('tooLarge'), false, false, false],
@@ -104,7 +105,7 @@ test('a paid request is sent again only where it was certainly not accepted', ()
 		...Array.from({ length: 500 }, (_, index) => page(100 + index, '')),
 	];
 	const again = everything.filter((outcome) => decide(outcome, true).again);
-	expect(again).toHaveLength(4);
+	expect(again).toHaveLength(5);
 	expect(again.every(wasNotAccepted)).toBe(true);
 });
 

@@ -34,7 +34,7 @@ describe('what fails before the first byte is sent', () => {
 		['EAI_FAIL', 'getaddrinfo EAI_FAIL x', 'notFound'],
 		['EAI_NODATA', '', 'notFound'],
 		['EMFILE', 'getaddrinfo EMFILE x', 'notFound'],
-		['ETIMEDOUT', 'connect ETIMEDOUT 10.0.0.1:443', 'unconnected'],
+		['ETIMEDOUT', 'connect ETIMEDOUT 10.0.0.1:443', 'connectTimeout'],
 		['EACCES', 'connect EACCES 10.0.0.1:443', 'unconnected'],
 		['EMFILE', 'connect EMFILE 10.0.0.1:443', 'unconnected'],
 		['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:3128', 'refused'],
@@ -82,7 +82,7 @@ describe('what fails before the first byte is sent', () => {
 			nowMs: 0,
 		};
 		const { again } = decideRetry(tried);
-		expect(again).toBe(kind === 'refused' || kind === 'notFound');
+		expect(again).toBe(['refused', 'notFound', 'unconnected'].includes(kind));
 	});
 
 	test.each<[string, string]>([
@@ -111,6 +111,7 @@ describe('what fails before the first byte is sent', () => {
 
 	test.each<[string, string, Connection, Fault]>([
 		['ECONNRESET', 'read ECONNRESET', 'pending', 'unconnected'],
+		['ETIMEDOUT', 'read ETIMEDOUT', 'pending', 'connectTimeout'],
 		['EPROTO', eproto('tlsv1 alert internal error'), 'pending', 'unconnected'],
 		['EPROTO', eproto('tlsv1 alert protocol version'), 'pending', 'unconnected'],
 		['EPROTO', eproto('dh key too small'), 'pending', 'unconnected'],
