@@ -1,7 +1,7 @@
 import type { Billing } from '../protocol/models';
 
 /**
- * The estimated cost of a request in the gateway's currency; undefined without a published fixed
+ * The estimated cost of a request in the gateway's own unit; undefined without a published fixed
  * price for each image or request (docs/protocol.md, "Model list").
  *
  * @param images the number of requested images
@@ -22,18 +22,18 @@ function fixedPrice({ mode, value }: Billing = {}): number | undefined {
 	return mode === 'price' && value !== undefined && value >= 0 ? value : undefined;
 }
 
-/** An amount of money without binary rounding errors. */
+/** An amount of money without binary rounding errors: 12 digits are more than any price has. */
 export function rounded(amount: number): number {
-	return Math.round(amount * 1e6) / 1e6;
+	return Number(Number(amount.toFixed(12)).toPrecision(12));
 }
 
 /**
- * The price of a model as a text without currency, because the model list has none; a multiplier
- * isn't shown as a price. Undefined if unknown.
+ * The price of a model as a text without currency, because the model list has none, or the ratio as
+ * such, because the list doesn't say of what. Undefined if unknown.
  */
 export function describePrice(billing: Billing | undefined): string | undefined {
 	if (billing?.value === undefined) return undefined;
 	const unit = billing.unit === undefined ? '' : ` per ${billing.unit}`;
-	if (billing.mode === 'price') return `price ${billing.value}${unit}`;
-	return billing.mode === 'ratio' ? `${billing.value} × base price${unit}` : undefined;
+	const isKnown = billing.mode === 'price' || billing.mode === 'ratio';
+	return isKnown ? `${billing.mode} ${billing.value}${unit}` : undefined;
 }

@@ -91,54 +91,7 @@ export class ImageEdit implements INodeType {
 					displayOptions: { show: { imageSource: ['url'] } },
 				},
 			],
-			optionsField(imageOptions('edit'), [
-				...survivalFields(['wait', 'submit']),
-				{
-					displayName: 'Additional Files',
-					name: 'extraFiles',
-					type: 'fixedCollection',
-					typeOptions: { multipleValues: true },
-					placeholder: 'Add File',
-					default: {},
-					description: 'Additional files for the model, such as a mask',
-					options: [
-						{
-							name: 'file',
-							displayName: 'File',
-							values: [
-								{
-									displayName: 'Form Field Name',
-									name: 'field',
-									type: 'string',
-									default: 'mask',
-									placeholder: 'e.g. mask',
-									description: 'Name of the form field in which the model expects the file',
-								},
-								{
-									displayName: 'Input Binary Field',
-									name: 'binaryProperty',
-									type: 'string',
-									default: 'mask',
-									placeholder: 'e.g. mask',
-									description: 'The name of the input binary field containing the file',
-								},
-							],
-						},
-					],
-				},
-				{
-					displayName: 'Image Field Name',
-					name: 'imageFieldName',
-					type: 'options',
-					default: 'image',
-					description:
-						'Name of the form field that contains the image. Some gateways require brackets if there are several images.',
-					options: [
-						{ name: 'Image', value: 'image' },
-						{ name: 'Image[]', value: 'image[]' },
-					],
-				},
-			]),
+			optionsField(imageOptions('edit'), survivalFields(['wait', 'submit'])),
 		),
 	};
 

@@ -16,7 +16,7 @@ import type { Run } from '../shared/run/runContext';
 import { downloadImage } from '../shared/transport/download';
 
 /**
- * The files of an edit in the order of the form: the images, then the additional files.
+ * The files of an edit in the order of the form: the images, the mask, then the additional files.
  *
  * @throws NodeOperationError if one is missing, empty or not an image; GatewayError if a download
  *   fails
@@ -33,8 +33,10 @@ export async function readFiles(
 	const images = isFromUrls(item)
 		? await imagesFromUrls(item, run)
 		: imagesFromFields(item, run, ...imageField(item));
+	const masks = item.options.has('mask') ? [await readMask(item, run)] : [];
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
+		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
 		...additional.map(({ file, ...upload }) => ({
 			...upload,
 			binary: binaryFrom(item, file),
@@ -47,7 +49,7 @@ export async function readFiles(
 
 /**
  * Refuses two form fields with the same name, of which a gateway reads only one: a parameter called
- * like the image, or an additional file called like a parameter or the image.
+ * like the image, a second mask, or an additional file called like a parameter or the image.
  *
  * @throws NodeOperationError that names the field
  */
@@ -60,6 +62,12 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 		throw item.error(
 			`A parameter must not be called '${asText}': the image to edit has this name`,
 			"Use 'Image Source'. Nothing was sent for this item.",
+		);
+	}
+	if (item.options.has('mask') && (files.includes('mask') || Object.hasOwn(texts, 'mask'))) {
+		throw item.error(
+			"The mask is set twice: by 'Mask', and by a file or parameter called 'mask'",
+			'Set it in one place. Nothing was sent.',
 		);
 	}
 	const taken = ['model', 'prompt', 'async', 'image', 'image[]'];
@@ -84,16 +92,16 @@ export function countImages(item: ItemParameters): number {
 	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item, ...imageField(item))).length;
 }
 
+const WEB_ADDRESS = /^(https?:\/\/|data:image\/)/i;
+
 /** More than any model accepts. All of them are downloaded before the request is sent. */
 const MOST_URLS = 100;
 
 function readUrls(item: ItemParameters): string[] {
 	const given = item.value('imageUrl');
-	const listed: unknown[] = Array.isArray(given) ? given : [];
-	const lines = listed.flatMap((url) => nonEmptyString(url) ?? []);
 	const typed =
-		lines.length > 0 && lines.length === listed.length
-			? lines.join('\n')
+		Array.isArray(given) && given.length > 0
+			? given.map((url) => nonEmptyString(url) ?? 'none').join('\n')
 			: item.text('imageUrl', 'Image URL', 'Enter the web address of the image to edit.');
 	const urls = typed.split(/\s+/).filter((url) => url !== '');
 	if (urls.length > MOST_URLS) {
@@ -102,7 +110,7 @@ function readUrls(item: ItemParameters): string[] {
 			`At most ${MOST_URLS} are possible. Nothing was sent.`,
 		);
 	}
-	if (!urls.every((url) => /^(https?:\/\/|data:image\/)/i.test(url))) {
+	if (!urls.every((url) => WEB_ADDRESS.test(url))) {
 		throw item.error(
 			"'Image URL' is not a web address",
 			'It must begin with https:// or http://. Nothing was sent.',
@@ -112,25 +120,54 @@ function readUrls(item: ItemParameters): string[] {
 }
 
 async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> {
-	const maxMb = item.options.number('maxDownloadMb');
 	return await Promise.all(
-		readUrls(item).map(async (url) => ({
-			binary: await downloadImage(run, { url, maxMb, name: { fallback: 'image' }, isInput: true }),
-			label: "The image at 'Image URL'",
-		})),
+		readUrls(item).map(async (url) => await imageFromUrl(item, run, url, 'Image URL')),
 	);
+}
+
+async function imageFromUrl(
+	item: ItemParameters,
+	run: Run,
+	url: string,
+	parameter: string,
+): Promise<Image> {
+	const maxMb = item.options.number('maxDownloadMb');
+	const name = { fallback: 'image' };
+	return {
+		binary: await downloadImage(run, { url, maxMb, name, isInput: true }),
+		label: `The image at '${parameter}'`,
+	};
+}
+
+/** The option "Mask": a binary field of the item, or a web address. */
+async function readMask(item: ItemParameters, run: Run): Promise<Image> {
+	const given = item.options.value('mask');
+	const advice = 'Enter the name of the input binary field containing the mask.';
+	const mask = isJsonObject(given) ? given : item.options.text('mask', 'Mask', advice).trim();
+	if (typeof mask === 'string' && WEB_ADDRESS.test(mask)) {
+		return await imageFromUrl(item, run, mask, 'Mask');
+	}
+	return { binary: binaryFrom(item, mask), label: labelOf(mask, 'Mask') };
 }
 
 /** The option "Additional Files": the form field and the binary field of each file. */
 function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: FileRef }> {
+	if (!item.options.has('extraFiles')) return [];
 	const option = item.options.value('extraFiles');
 	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];
+	if (entries.length === 0) {
+		throw item.error(
+			"'Additional Files' has no file",
+			'Add a file, or remove the option. Nothing was sent.',
+		);
+	}
 	return entries.filter(isJsonObject).map((entry) => {
 		const part = nonEmptyString(entry.field)?.trim();
 		const file = fileNamedBy(entry.binaryProperty);
 		if (part !== undefined && file !== undefined) return { part, file };
 		throw item.error(
-			"One of the 'Additional Files' has no form field name or no binary field name",
+			"One of the 'Additional Files' has no name in the request or no binary field",
+			'Nothing was sent.',
 		);
 	});
 }

@@ -2,7 +2,7 @@ import type { FormFile } from '../../gateway/protocol/requestPlan';
 import type { JsonObject } from '../../gateway/util/json';
 import { MB } from '../../gateway/util/megabyte';
 import { imagesFromFields, openFile } from '../shared/images/inputFiles';
-import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
+import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
 /** The limit for all images of a message, which are in memory, a third larger as Base64. */
@@ -14,9 +14,8 @@ const MOST_MB = 20;
  * @throws NodeOperationError if one is missing, empty or not an image, or if they are too large
  */
 export async function readImageBlocks(item: ItemParameters, run: Run): Promise<JsonObject[]> {
-	const given = item.options.value('imageFields');
-	if (isEmpty(given)) return [];
-	const images = imagesFromFields(item, run, given, 'Image Fields');
+	if (!item.options.has('imageFields')) return [];
+	const images = imagesFromFields(item, run, item.options.value('imageFields'), 'Image Fields');
 	const uploads = images.map((image) => ({ ...image, part: '', imageOnly: true }));
 	const files = await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
 	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / MB;

@@ -109,7 +109,7 @@ export const messageFields: INodeProperties[] = [
 				displayName: 'Image Fields',
 				name: 'imageFields',
 				type: 'string',
-				default: '',
+				default: 'data',
 				placeholder: 'e.g. data, photo',
 				description:
 					'Names of input binary fields with images for the model, separated by commas. The images stay in the output "messages" and are charged again with each message that continues the conversation.',
@@ -151,7 +151,7 @@ export function readMessageRequest(item: ItemParameters, images: JsonObject[]): 
 					...(isEmpty(history) ? [] : readConversation(item, 'History', history)),
 					...withImages(readInput(item, input), images),
 				],
-		system: item.options.optionalText('system'),
+		system: item.options.optionalText('system', 'System Prompt'),
 		extraFields: withoutFields(extraFields, ['model', 'messages']),
 	};
 }

@@ -26,7 +26,7 @@ export class Budget {
 	/** The requests of a dry run, those of them with a known price, and the cost of these. */
 	private readonly dry = { requests: 0, priced: 0, cost: 0 };
 
-	/** @param amount in the gateway's currency; 0 sets no limit */
+	/** @param amount in the gateway's own unit; Infinity for no limit */
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly amount: number,
@@ -34,7 +34,7 @@ export class Budget {
 
 	/** Whether there is a limit: then every request needs a known price. */
 	get isSet(): boolean {
-		return this.amount > 0;
+		return this.amount < Infinity;
 	}
 
 	/** @returns the error of a request without a known price, if there is a limit */
@@ -136,7 +136,7 @@ export class Budget {
 	 */
 	private refusal(needed: number, count: number): GatewayError | undefined {
 		const spent = this.spent();
-		const isWithin = !this.isSet || needed <= rounded(this.amount - spent);
+		const isWithin = rounded(spent + needed) <= this.amount;
 		return isWithin ? undefined : this.exceeded(needed, spent, count);
 	}
 

@@ -80,13 +80,15 @@ function readRequestOptions(
 /** The value of an option, by the kind of its field; undefined where it is empty. */
 function readOption(
 	options: ValueReader,
-	{ name, displayName, type, isCharged }: RequestOption,
+	{ name, displayName, type, isCharged, options: choices = [] }: RequestOption,
 ): unknown {
 	if (isCharged) return options.count(name, displayName);
 	if (isEmpty(options.value(name))) return undefined;
 	if (type === 'number') return options.optionalNumber(name, displayName);
 	if (type === 'boolean') return options.switch(name, displayName, false);
-	return options.optionalText(name);
+	if (type !== 'options') return options.optionalText(name, displayName);
+	const values = choices.map((choice) => ('value' in choice ? String(choice.value) : ''));
+	return options.optionalChoice(name, displayName, values);
 }
 
 /**

@@ -10,7 +10,7 @@ export const modelField: INodeProperties = {
 	required: true,
 	builderHint: listedModelHint,
 	description:
-		"The model that generates the image. Prices in the list are in the gateway's own currency.",
+		"The model that generates the image. Prices in the list are in the gateway's own unit. A ratio multiplies a price that isn't listed.",
 	modes: [
 		{
 			displayName: 'From List',

@@ -17,12 +17,15 @@ export interface RequestOption extends INodeProperties {
 
 type Option = Omit<INodeProperties, 'name'> & Partial<RequestOption>;
 
-/** The options that a node may offer, by name, each written once. */
+/**
+ * The options that a node may offer, by name, each written once. A switch is on when it is added:
+ * whoever adds 'Dry Run' and executes must not pay.
+ */
 const OPTIONS = {
 	addSummary: {
 		displayName: 'Add Summary',
 		type: 'boolean',
-		default: false,
+		default: true,
 		description:
 			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try',
 	},
@@ -41,10 +44,10 @@ const OPTIONS = {
 	budget: {
 		displayName: 'Budget',
 		type: 'number',
-		typeOptions: { minValue: 0, numberPrecision: 4 },
+		typeOptions: { minValue: 0, numberPrecision: 6 },
 		default: 0,
 		description:
-			"Maximum estimated cost of this node in one execution, in the gateway's currency. If the estimate is higher, nothing is sent. 0 means no limit. Requires a model with a published fixed price.",
+			"Maximum estimated cost of this node in one execution, in the gateway's own unit. If the estimate is higher, nothing is sent. Requires a model with a published fixed price.",
 	},
 	checkLimits: {
 		displayName: 'Check Limits Before Sending',
@@ -62,7 +65,7 @@ const OPTIONS = {
 	dryRun: {
 		displayName: 'Dry Run',
 		type: 'boolean',
-		default: false,
+		default: true,
 		description:
 			'Whether to return each request with its checks and estimated cost instead of sending it',
 	},
@@ -73,6 +76,39 @@ const OPTIONS = {
 		placeholder: 'e.g. { "seed": 42 }',
 		description: 'JSON object to merge into the request. It overrides all other settings.',
 	},
+	extraFiles: {
+		only: 'edit',
+		displayName: 'Additional Files',
+		type: 'fixedCollection',
+		typeOptions: { multipleValues: true },
+		placeholder: 'Add File',
+		default: {},
+		description: 'Additional files for the model, such as a style reference',
+		options: [
+			{
+				name: 'file',
+				displayName: 'File',
+				values: [
+					{
+						displayName: 'Name in the Request',
+						name: 'field',
+						type: 'string',
+						default: '',
+						placeholder: 'e.g. style_reference',
+						description: 'Name under which the model expects the file',
+					},
+					{
+						displayName: 'Input Binary Field',
+						name: 'binaryProperty',
+						type: 'string',
+						default: '',
+						placeholder: 'e.g. reference',
+						description: 'The name of the input binary field containing the file',
+					},
+				],
+			},
+		],
+	},
 	fileName: {
 		displayName: 'File Name',
 		type: 'string',
@@ -82,12 +118,33 @@ const OPTIONS = {
 			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
+	imageFieldName: {
+		only: 'edit',
+		displayName: 'Image Field Name',
+		type: 'options',
+		default: 'image',
+		description:
+			'Name of the form field that contains the image. Some gateways require brackets if there are several images.',
+		options: [
+			{ name: 'Image', value: 'image' },
+			{ name: 'Image[]', value: 'image[]' },
+		],
+	},
 	includeInputFields: {
 		displayName: 'Include Input Fields',
 		type: 'boolean',
-		default: false,
+		default: true,
 		description:
 			"Whether to add the fields of the input item to each output item. The node's own fields win.",
+	},
+	mask: {
+		only: 'edit',
+		displayName: 'Mask',
+		type: 'string',
+		default: 'mask',
+		placeholder: 'e.g. mask',
+		description:
+			'The name of the input binary field containing the mask, or its web address. The mask marks the part of the image to edit, usually by transparent pixels.',
 	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
@@ -210,6 +267,7 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
 /** The options that most workflows set, in this order at the top of the editor's list. */
 const EVERYDAY = [
 	'n',
+	'mask',
 	'fileName',
 	'budget',
 	'maxWait',

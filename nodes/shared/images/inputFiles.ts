@@ -8,7 +8,9 @@ import {
 import type { FormFile } from '../../../gateway/protocol/requestPlan';
 import { safeFileStem } from '../../../gateway/util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
+import { quote } from '../../../gateway/util/text';
 import type { ItemParameters } from '../parameters/itemParameters';
+import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { ByteStream } from '../transport/responseBody';
 
@@ -62,7 +64,7 @@ export function imagesFromFields(
 	const named = readFileRefs(item, given, label);
 	const only = named.length === 1 ? onlyImage(item) : undefined;
 	return named.map((file) => {
-		const isThere = typeof file !== 'string' || item.input?.binary?.[file] !== undefined;
+		const isThere = typeof file !== 'string' || Object.hasOwn(item.input?.binary ?? {}, file);
 		const chosen = isThere ? file : (only ?? file);
 		if (chosen !== file) {
 			const missing = `There is no binary field "${String(file).slice(0, 100)}"`;
@@ -134,11 +136,16 @@ export async function openFile(
 	const id = nonEmptyString(known.id);
 	const bytes = Buffer.from(nonEmptyString(known.data) ?? '', 'base64');
 	const open = async function* (): AsyncIterable<Uint8Array> {
-		if (id === undefined) yield bytes;
-		else yield* (await helpers.getBinaryStream(id)) as unknown as ByteStream;
+		if (id === undefined) return yield bytes;
+		const stream = await helpers.getBinaryStream(id).catch((error: unknown) => {
+			throw item.error(
+				`${label} can't be read: ${quote(problemOf(error).message)}`,
+				'n8n deletes files together with the execution that created them. Nothing was sent.',
+			);
+		});
+		yield* stream as unknown as ByteStream;
 	};
-	const size = id === undefined ? bytes.length : (await helpers.getBinaryMetadata(id)).fileSize;
-	const { start, digest } = await inspect(run, open);
+	const { size, start, digest } = await inspect(run, open);
 	const detected = detectImageType(start);
 	if (size === 0) {
 		throw item.error(
@@ -178,18 +185,20 @@ function fileNameFor(given: string, mimeType: string): string {
 	return `${stem}.${extension}`;
 }
 
-/** Reads a file: its first bytes, and its SHA-256, by which the same request is recognized. */
+/** Reads a file: its size in bytes, its first bytes, and its SHA-256, by which the same request is recognized. */
 async function inspect(
 	{ fileReads }: Run,
 	open: () => AsyncIterable<Uint8Array>,
-): Promise<{ start: Uint8Array; digest: string }> {
+): Promise<{ size: number; start: Uint8Array; digest: string }> {
 	return await fileReads.run(async () => {
 		const hash = createHash('sha256');
 		let start: Uint8Array | undefined;
+		let size = 0;
 		for await (const chunk of open()) {
 			start ??= chunk.subarray(0, FIRST_BYTES);
+			size += chunk.length;
 			hash.update(chunk);
 		}
-		return { start: start ?? new Uint8Array(), digest: hash.digest('hex') };
+		return { size, start: start ?? new Uint8Array(), digest: hash.digest('hex') };
 	});
 }

@@ -1,27 +1,31 @@
 import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import {
-	isJsonObject,
-	nonEmptyString,
-	parseJson,
-	type JsonObject,
-} from '../../../gateway/util/json';
+import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 
+interface Range {
+	label: string;
+	/** The value of an empty parameter. */
+	fallback: number;
+	lowest: number;
+	highest: number;
+	/** Set for a number that only makes a run slower or faster: the nearest end of the range is used. */
+	isPace?: true;
+}
+
 /**
- * By name, the label, the default and the range of each numeric parameter and option, in seconds
- * and MB. A number outside of the range is set to its nearest end.
+ * The numeric parameters and options by name, in seconds and MB. A number outside of its range is an
+ * error: a shorter wait or a smaller size than the user meant would lose an image that is paid for.
  */
 const RANGES = {
-	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
+	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100, isPace: true },
 	requestsPerSecond: { label: 'Requests per Second', fallback: 0, lowest: 0, highest: 10_000 },
 	timeout: { label: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
-	pollInterval: { label: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
+	pollInterval: { label: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600, isPace: true },
 	maxWait: { label: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
 	parkAfter: { label: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
-	budget: { label: 'Budget', fallback: 0, lowest: 0, highest: Number.MAX_SAFE_INTEGER },
 	maxDownloadMb: { label: 'Max Download Size', fallback: 100, lowest: 0.001, highest: 2048 },
-};
+} satisfies Record<string, Range>;
 
 export type NumberParameter = keyof typeof RANGES;
 
@@ -39,9 +43,22 @@ export function isOff(value: unknown): boolean {
 	return isEmpty(value) || OFF.includes(wordOf(value)) || wordOf(value) === '';
 }
 
+/** An invalid value as errors show it. */
+export const shown = (value: unknown): string => {
+	if (isEmpty(value)) return 'empty';
+	const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+	return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+};
+
 /** The description of the error for an invalid value. */
-const refused = (value: unknown): string =>
-	`It is ${String(value).slice(0, 40)}. Nothing was sent.`;
+const refused = (value: unknown): string => `It is ${shown(value)}. Nothing was sent.`;
+
+/** A number, also as text; NaN for anything else: `Number` also converts lists and booleans. */
+export const numberIn = (value: unknown): number =>
+	typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
+
+const rangeText = (lowest: number, highest: number): string =>
+	highest === Infinity ? `of at least ${lowest}` : `from ${lowest} to ${highest}`;
 
 /**
  * Reads values of one item by name: its parameters, or those of a collection such as its options.
@@ -70,28 +87,37 @@ export class ValueReader {
 		return new NodeOperationError(this.node, message, { description, itemIndex: this.itemIndex });
 	}
 
+	/** Whether a value is there, even if it is empty. In a collection, the user has added its option. */
+	has(name: string): boolean {
+		return Object.hasOwn(this.values, name);
+	}
+
 	/** A required text, or a resource locator with one. @param advice what to do if it is empty */
 	text(name: string, label: string, advice: string): string {
-		const given = this.value(name);
-		const value = isJsonObject(given) && 'mode' in given ? given.value : given;
-		const text = typeof value === 'number' ? String(value) : value;
-		if (typeof text === 'string' && text.trim() !== '') return text;
+		const text = this.optionalText(name, label);
+		if (text !== undefined) return text;
 		throw this.error(`'${label}' is empty`, advice);
 	}
 
-	/** An optional text. @returns undefined if it is empty or not a text */
-	optionalText(name: string): string | undefined {
-		return nonEmptyString(this.value(name));
+	/** An optional text, or a resource locator with one; undefined if it is empty. */
+	optionalText(name: string, label: string): string | undefined {
+		const given = this.value(name);
+		const value = isJsonObject(given) && 'mode' in given ? given.value : given;
+		if (isEmpty(value)) return undefined;
+		const text = typeof value === 'number' ? String(value) : value;
+		if (typeof text !== 'string') throw this.error(`'${label}' must be text`, refused(value));
+		return text.trim() === '' ? undefined : text;
 	}
 
-	/** A number within its range; its default if it is empty. */
+	/** A number within its range (`RANGES`); its default if it is empty. */
 	number(name: NumberParameter): number {
-		const { label, fallback, lowest, highest } = RANGES[name];
+		const { label, fallback, lowest, highest, isPace }: Range = RANGES[name];
 		const value = this.value(name);
 		if (isEmpty(value)) return fallback;
-		const number = Number(value);
-		if (!Number.isNaN(number)) return Math.min(highest, Math.max(lowest, number));
-		throw this.error(`'${label}' must be a number`, `Enter a number from ${lowest} to ${highest}.`);
+		const number = numberIn(value);
+		if (number >= lowest && number <= highest) return number;
+		if (isPace && !Number.isNaN(number)) return number < lowest ? lowest : highest;
+		throw this.error(`'${label}' must be a number ${rangeText(lowest, highest)}`, refused(value));
 	}
 
 	/** A number of seconds, as milliseconds. */
@@ -103,9 +129,9 @@ export class ValueReader {
 	optionalNumber(name: string, label: string): number | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
-		const number = Number(value);
+		const number = numberIn(value);
 		if (Number.isFinite(number)) return number;
-		throw this.error(`'${label}' must be a number`);
+		throw this.error(`'${label}' must be a number`, refused(value));
 	}
 
 	/**
@@ -116,22 +142,22 @@ export class ValueReader {
 	count(name: string, label: string, highest = 1000): number | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
-		// Number() also converts lists and booleans.
-		const count = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
+		const count = numberIn(value);
 		if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
-		throw this.error(`'${label}' must be a whole number from 1 to ${highest}`, refused(value));
+		throw this.error(`'${label}' must be a whole number ${rangeText(1, highest)}`, refused(value));
 	}
 
 	/**
 	 * A boolean. The texts "false" and "true" of an expression count as booleans, because a setting
 	 * that costs money must not depend on the type.
 	 *
-	 * @param fallback used if it is empty
+	 * @param fallback used if it is empty, but not for an option that was added: whoever adds
+	 *   'Dry Run' must not pay because an expression returns nothing
 	 */
 	switch(name: string, label: string, fallback: boolean): boolean {
 		const value = this.value(name);
 		if (typeof value === 'boolean') return value;
-		if (isEmpty(value)) return fallback;
+		if (isEmpty(value) && !this.has(name)) return fallback;
 		if (ON.includes(wordOf(value))) return true;
 		if (OFF.includes(wordOf(value))) return false;
 		throw this.error(`'${label}' must be true or false`, refused(value));
@@ -139,9 +165,18 @@ export class ValueReader {
 
 	/** One of the given values, in upper or lower case; the first one if it is empty. */
 	choice<T extends string>(name: string, label: string, choices: readonly [T, ...T[]]): T {
+		return this.optionalChoice(name, label, choices) ?? choices[0];
+	}
+
+	/** One of the given values, in upper or lower case; undefined if it is empty. */
+	optionalChoice<T extends string>(
+		name: string,
+		label: string,
+		choices: readonly T[],
+	): T | undefined {
 		const value = this.value(name);
-		if (isEmpty(value)) return choices[0];
-		const word = String(value).slice(0, 40).trim().toLowerCase();
+		if (isEmpty(value)) return undefined;
+		const word = typeof value === 'string' ? value.slice(0, 40).trim().toLowerCase() : undefined;
 		const choice = choices.find((known) => known.toLowerCase() === word);
 		if (choice !== undefined) return choice;
 		throw this.error(`'${label}' must be one of ${choices.join(', ')}`, refused(value));
@@ -218,17 +253,18 @@ export class ItemParameters extends ValueReader {
 	 * The file in a field of the input item. @throws NodeOperationError that names the item's fields
 	 */
 	file(field: string): IBinaryData {
-		try {
+		const files = this.input?.binary ?? {};
+		// Its own: every object has a "constructor".
+		if (Object.hasOwn(files, field)) {
 			return this.context.helpers.assertBinaryData(this.itemIndex, field);
-		} catch {
-			const fields = Object.keys(this.input?.binary ?? {}).slice(0, MOST_NAMED);
-			const found =
-				fields.length === 0
-					? 'It has no files: check the node before this one.'
-					: `Its binary fields: ${fields.map((name) => quote(name)).join(', ')}.`;
-			const message = `The item has no binary field '${quote(field)}'`;
-			throw this.error(message, `${found} Nothing was sent.`);
 		}
+		const fields = Object.keys(files).slice(0, MOST_NAMED);
+		const found =
+			fields.length === 0
+				? 'It has no files: check the node before this one.'
+				: `Its binary fields: ${fields.map((name) => quote(name)).join(', ')}.`;
+		const message = `The item has no binary field '${quote(field)}'`;
+		throw this.error(message, `${found} Nothing was sent.`);
 	}
 
 	/** The function that reads a parameter, for this and every other item. */
@@ -246,9 +282,11 @@ export class ItemParameters extends ValueReader {
 		const field = typeof raw === 'string' ? FIELD_OF_ITEM.exec(raw)?.[1] : undefined;
 		if (field === undefined) return evaluate;
 		return (item) => {
-			const value = item.input === undefined ? null : item.input.json[field];
+			const { json } = item.input ?? {};
+			if (json !== undefined && !Object.hasOwn(json, field)) return undefined;
+			const value = json?.[field];
 			// Evaluated, so that the caller doesn't get the input item's own object.
-			return typeof value === 'object' ? evaluate(item) : value;
+			return json === undefined || typeof value === 'object' ? evaluate(item) : value;
 		};
 	}
 }

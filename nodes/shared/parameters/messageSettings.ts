@@ -6,6 +6,7 @@ import { readerOf } from './requestFields';
 /** What the Message node and the chat model set alike (docs/protocol.md, "Messages"). */
 export type MessageSettings = Omit<MessageRequest, 'messages' | 'system' | 'extraFields'>;
 
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 const MAX_TOKENS = 4096;
 const BUDGET_TOKENS = 1024;
 const MOST_TOKENS = 10_000_000;
@@ -36,8 +37,8 @@ export function readMessageSettings(
 		maxTokens: item.count('maxTokens', 'Max Tokens', MOST_TOKENS) ?? MAX_TOKENS,
 		thinking,
 		budgetTokens: thinking === 'enabled' ? budgetTokens() : undefined,
-		display: options.optionalText('display'),
-		effort: options.optionalText('effort'),
+		display: options.optionalChoice('display', 'Display Thinking', ['summarized', 'omitted']),
+		effort: options.optionalChoice('effort', 'Effort', EFFORTS),
 		temperature: options.optionalNumber('temperature', 'Temperature'),
 		topP: options.optionalNumber('topP', 'Top P'),
 		topK: options.optionalNumber('topK', 'Top K'),

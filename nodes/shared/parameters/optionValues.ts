@@ -1,7 +1,7 @@
 import { MB } from '../../../gateway/util/megabyte';
 import type { RunEnd } from '../run/summary';
 import type { RunLimits } from '../transport/runLimits';
-import type { ItemParameters, ValueReader } from './itemParameters';
+import { numberIn, shown, type ItemParameters, type ValueReader } from './itemParameters';
 
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */
 const atLeastSlow = (perSecond: number): number | undefined =>
@@ -25,20 +25,20 @@ export function readLimits({ options }: ItemParameters): RunLimits {
 }
 
 /**
- * The option "Budget": the maximum cost of an execution, in the gateway's currency.
+ * The option "Budget": the maximum cost of an execution, in the gateway's own unit.
  *
- * @returns 0 for no limit, which is the default
- * @throws NodeOperationError if it is negative or not a number, for example an expression that
- *   returns nothing: sending without the limit could be expensive
+ * @returns Infinity without the option
+ * @throws NodeOperationError if it isn't a number above 0: sending without the limit could be
+ *   expensive
  */
 export function readBudget(options: ValueReader): number {
-	const budget = options.value('budget', 0);
-	const isText = typeof budget === 'string' && budget.trim() !== '';
-	const amount = isText || typeof budget === 'number' ? Number(budget) : NaN;
-	if (amount >= 0) return options.number('budget');
+	if (!options.has('budget')) return Infinity;
+	const given = options.value('budget');
+	const budget = numberIn(given);
+	if (budget > 0 && budget < Infinity) return budget;
 	throw options.error(
-		amount < 0 ? "'Budget' must not be negative" : "'Budget' must be a number",
-		`It is ${JSON.stringify(budget)?.slice(0, 40) ?? 'empty'}. To send without a limit, remove 'Budget' from the options or set it to 0. Nothing was sent.`,
+		"'Budget' must be a number above 0",
+		`It is ${shown(given)}. To send without a limit, remove 'Budget' from the options. Nothing was sent.`,
 	);
 }
 

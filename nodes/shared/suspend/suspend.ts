@@ -46,7 +46,7 @@ export function survivalFields(modes?: string[]): INodeProperties[] {
 			displayName: 'Survive Restarts',
 			name: 'surviveRestarts',
 			type: 'boolean',
-			default: false,
+			default: true,
 			description:
 				"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and its output has no hint with the cost: use 'Add Summary' instead. Requires n8n 2 and a saved workflow.",
 			hint: "Even a quick task takes about a minute. To get it sooner, set 'Park After'.",

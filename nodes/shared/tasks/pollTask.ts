@@ -125,7 +125,7 @@ const article = (taskType: TaskType): string => (taskType === 'edit' ? 'an edit'
 
 const wrongKind = (taskId: string, taskType: TaskType, found: TaskType): GatewayError =>
 	new GatewayError({
-		message: `Task ${taskId} is ${article(found)} task, not ${article(taskType)} task`,
+		message: `Task ${quote(taskId)} is ${article(found)} task, not ${article(taskType)} task`,
 		description: `Set 'Task Type' to '${found === 'edit' ? 'Edit' : 'Generation'}' or to 'Automatic'.`,
 		httpCode: 404,
 		taskId,
@@ -134,7 +134,7 @@ const wrongKind = (taskId: string, taskType: TaskType, found: TaskType): Gateway
 
 const noSuchTask = ({ taskId, taskType }: TaskRef): GatewayError =>
 	new GatewayError({
-		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${taskId} (404)`,
+		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
 		description:
 			"The task doesn't exist, or it belongs to another account. Use the credential that submitted it.",
 		httpCode: 404,

@@ -81,7 +81,7 @@ export async function downloadImage(
 	const shown =
 		address.length > LONGEST_ADDRESS ? `${address.slice(0, LONGEST_ADDRESS)}…` : address;
 	const rest = isInput
-		? "Check 'Image URL'. Nothing was sent to the gateway."
+		? 'Check the address of the image. Nothing was sent to the gateway.'
 		: `The image is finished and paid for. You can download it from ${shown}`;
 	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';

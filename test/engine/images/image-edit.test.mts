@@ -171,6 +171,17 @@ describe.each(['memory', 'filesystem'] as const)('with binary data in the %s mod
 		]);
 	});
 
+	test('the mask is a part of its own between the images and the other files', async () => {
+		const mask = { bytes: picture('the mask'), fileName: 'm.png' };
+		const notes = { bytes: Buffer.from('blue, please'), mimeType: 'text/plain', fileName: 'n.txt' };
+		const file = [{ field: 'hints', binaryProperty: 'notes' }];
+		const files = { ...one.files, area: mask, notes };
+		await edit(host, [{ files }], { options: { mask: 'area', extraFiles: { file } } });
+		const parts = (await sent()).slice(-3);
+		expect(parts.map(([name]) => name)).toEqual(['image', 'mask', 'hints']);
+		expect(parts[1]).toEqual(['mask', { name: 'm.png', type: 'image/png', bytes: mask.bytes }]);
+	});
+
 	test('the form is made anew when it has to go again', async () => {
 		const bytes = picture('again', 150_000);
 		const busy = await openTap(undefined, (nth) => (nth === 1 ? 429 : undefined));
@@ -334,10 +345,25 @@ describe('an image from an address', () => {
 		'a list without web addresses is refused: %s',
 		async (imageUrl) => {
 			const error = errorOf(await from(imageUrl));
-			expect(error.message).toMatch(/^'Image URL' is (empty|not a web address)$/);
+			expect(error.message).toMatch(/^'Image URL' (must be text|is not a web address)$/);
 			expect(received()).toEqual([]);
 		},
 	);
+
+	test('the mask comes from an address too, or from a field beside an address', async () => {
+		const image = await publishedImage();
+		const files = { area: { bytes: picture('area') } };
+		for (const mask of [` ${image}`, 'area', '={{ $binary.area }}']) {
+			const parameters = { imageSource: 'url', imageUrl: image, options: { mask } };
+			const result = await edit(host, [{ files }], parameters);
+			expect(result.error).toBeUndefined();
+			expect(
+				received()
+					.at(-1)!
+					.files.map(({ field }) => field),
+			).toEqual(['image', 'mask']);
+		}
+	});
 
 	test('more addresses than any model takes are not downloaded', async () => {
 		const error = errorOf(await from(`${await publishedImage()}\n`.repeat(101)));
@@ -423,7 +449,7 @@ describe('an image from an address', () => {
 			'a web page',
 			(_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
 			'returned a web page instead',
-			"Check 'Image URL'. Nothing was sent",
+			'Check the address of the image. Nothing was sent',
 		],
 		[
 			'a text that claims to be an image',
@@ -435,7 +461,7 @@ describe('an image from an address', () => {
 			'one that is not there',
 			(_, response) => sendJson(response, { error: { message: 'gone' } }, 404),
 			'404',
-			"Check 'Image URL'. Nothing was sent",
+			'Check the address of the image. Nothing was sent',
 		],
 	];
 	test.each(bad)('is refused: %s', async (_, answer, message, description) => {
@@ -496,6 +522,30 @@ describe('before anything is sent', () => {
 			/no binary field 'no'/,
 		],
 		[
+			'a mask that is not there: the only image is no mask',
+			one,
+			{ options: { mask: '={{ $itemIndex === 2 ? "mask" : "data" }}' } },
+			/no binary field 'mask'/,
+		],
+		[
+			'a mask of nothing',
+			one,
+			{ options: { mask: '={{ $itemIndex === 2 ? "" : "data" }}' } },
+			/^'Mask' is empty$/,
+		],
+		[
+			'a mask that is a list',
+			one,
+			{ options: { mask: '={{ $itemIndex === 2 ? ["data"] : "data" }}' } },
+			/^'Mask' must be text$/,
+		],
+		[
+			'a field that every object has',
+			one,
+			{ imageBinaryProperty: '={{ $itemIndex === 2 ? "constructor, data" : "data" }}' },
+			/no binary field 'constructor'/,
+		],
+		[
 			'extra fields that are no JSON',
 			one,
 			{ options: { extraFields: '={{ $itemIndex === 2 ? "{" : "{}" }}' } },
@@ -509,6 +559,34 @@ describe('before anything is sent', () => {
 		expect(error.itemIndex).toBe(2);
 		expect(gateway.count('any')).toBe(0);
 		expect(gateway.paid).toBe(0);
+	});
+
+	test.each<[string, object]>([
+		['an additional file', { extraFiles: { file: [{ field: 'mask', binaryProperty: 'data' }] } }],
+		['an extra field', { extraFields: { mask: 'https://example.com/mask.png' } }],
+		['a parameter by name', { parametersByName: { parameter: [{ name: 'mask', value: 'all' }] } }],
+	])('a mask beside %s called mask is set twice', async (_, options) => {
+		const error = errorOf(await edit(host, [one], { options: { mask: 'data', ...options } }));
+		expect(error.message).toMatch(/^The mask is set twice/);
+		expect(gateway.count('any')).toBe(0);
+	});
+
+	// n8n drops an expression in place of the files.
+	test.each([{}, { file: [] }, '={{ { file: [{ field: "a", binaryProperty: "data" }] } }}'])(
+		'additional files without a file (%j) are refused',
+		async (extraFiles) => {
+			const error = errorOf(await edit(host, [one], { options: { extraFiles } }));
+			expect(error.message).toBe("'Additional Files' has no file");
+			expect(gateway.count('any')).toBe(0);
+		},
+	);
+
+	test('a file that n8n has deleted is named with its item', async () => {
+		const id = 'filesystem-v2:workflows/1/executions/1/binary_data/00000000';
+		const binary = { photo: { id, mimeType: 'image/png', fileName: 'fox.png' } };
+		const error = errorOf(await edit(host, [{ binary }], { imageBinaryProperty: 'photo' }));
+		expect(error.message).toMatch(/^The binary field "photo" can't be read: .*not found/i);
+		expect([error.itemIndex, gateway.count('any')]).toEqual([0, 0]);
 	});
 
 	test.each<[string, Given['files'], string, string]>([

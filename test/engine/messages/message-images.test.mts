@@ -75,8 +75,16 @@ test('where there is no message of the user, they are one', async () => {
 	expect(sent()).toEqual([[...message, user([png])]]);
 });
 
-test('where the option is empty, the message is a text', async () => {
-	await ask([photos], '={{ "" }}');
+test.each(['', '  ', ',', '={{ "" }}', '={{ undefined }}', '={{ [] }}'])(
+	'an option that names no field (%p) is refused: the message would be paid for without its image',
+	async (fields) => {
+		expect(errorOf(await ask([photos], fields)).message).toBe("'Image Fields' is empty");
+		expect(sent()).toEqual([]);
+	},
+);
+
+test('without the option, the message is a text', async () => {
+	await ask([photos], undefined);
 	expect(sent()).toEqual([[user('Describe this')]]);
 });
 

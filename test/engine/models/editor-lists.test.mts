@@ -60,7 +60,7 @@ test('the list says what a model costs, does, and whether it is for tasks only',
 	const { results } = await (await panel({})).search();
 	expect(results.map(({ name }) => name)).toEqual([
 		'both (price 0.04 per image · also edits)',
-		'slow (asynchronous only · 1.5 × base price per request)',
+		'slow (asynchronous only · ratio 1.5 per request)',
 		'twice (asynchronous only)',
 		'quick (synchronous only)',
 		'odd (also toString)',

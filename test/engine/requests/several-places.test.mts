@@ -65,7 +65,7 @@ describe('Extra Fields that set the model or the prompt', () => {
 	test.each([
 		[{ model: ' ' }, "'Model' is empty"],
 		[{ model: null }, "'Model' is empty"],
-		[{ prompt: ['a'] }, "'Prompt' is empty"],
+		[{ prompt: ['a'] }, "'Prompt' must be text"],
 	])('but not %j', async (fields, message) => {
 		expect((await generate(extra(fields))).error?.message).toBe(message);
 		expect(sent()).toEqual([]);

@@ -1,7 +1,8 @@
 /** Options out of range, and the nodes as tools of an agent. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { byName, MODEL, NODE, openBench, type Bench } from '../workbench.mjs';
+import { builtNodes } from '../../unit/repository/built-nodes.mjs';
+import { byName, MODEL, NODE, openBench, type Bench, type NodeName } from '../workbench.mjs';
 
 let bench: Bench;
 
@@ -14,7 +15,7 @@ afterAll(async () => await bench.close());
 const ODD: Array<[string, unknown]> = [
 	['0', 0],
 	['a negative number', -5],
-	['a tiny number', 1e-9],
+	['a fraction', 0.1],
 	['a million', 1_000_000],
 	['beyond all numbers', 1e308],
 	['a number as text', '2'],
@@ -29,60 +30,150 @@ const ODD: Array<[string, unknown]> = [
 	['true', true],
 ];
 
-const NUMBERS: Array<[string, string]> = [
-	['n', 'Number of Images'],
-	['concurrency', 'Concurrency'],
-	['requestsPerSecond', 'Requests per Second'],
-	['timeout', 'Timeout'],
-	['pollInterval', 'Poll Interval'],
-	['maxWait', 'Max Wait'],
-	['maxDownloadMb', 'Max Download Size'],
-	['budget', 'Budget'],
+/** What each node needs besides the number under test, and how many items it then puts out. */
+const NODES: Array<[className: string, NodeName, IDataObject, items: number]> = [
+	['ImageGeneration', 'imageGeneration', { prompt: '={{ $json.prompt }}', mode: 'wait' }, 2],
+	['ImageTask', 'imageTask', {}, 2],
+	['ImageWait', 'imageWait', {}, 2],
+	['MediaModels', 'mediaModels', {}, 1],
+	['Message', 'message', { model: 'reason-large', prompt: 'hello', thinking: 'enabled' }, 2],
 ];
 
-describe.each(NUMBERS)('the option %s', (option, name) => {
-	test.each(ODD)('%s: works, or says what is wrong and pays nothing', async (_, value) => {
-		// A pause of a week between two questions is cut off by the deadline.
-		const others = option === 'maxWait' ? { pollInterval: 1 } : { maxWait: 60, pollInterval: 1 };
-		const result = await bench.run(
-			'imageGeneration',
-			{
-				prompt: '={{ $json.prompt }}',
-				mode: 'wait',
-				options: { timeout: 30, ...others, [option]: value },
-			},
-			[{ prompt: 'a fox' }, { prompt: 'an owl' }],
-		);
-		if (result.error === undefined) {
-			expect(result.output(NODE).length).toBeGreaterThanOrEqual(2);
-			expect(bench.gateway.paid).toBe(2);
-			return;
-		}
-		const { message, description } = result.error as { message: string; description?: string };
-		if (/not a number|whole number|budget/i.test(message)) {
-			expect(`${message} ${description}`).toContain(name);
-			expect(bench.gateway.paid).toBe(0);
-			return;
-		}
-		// What is only known afterwards is allowed to fail afterwards: a deadline, a size.
-		expect(message).toMatch(/larger than|must be a number|still open|couldn't be checked/);
-		expect(bench.gateway.paid).toBeLessThanOrEqual(2);
-	});
+/**
+ * The numbers that the nodes declare, each once: its node with the basic parameters, its name and
+ * label.
+ */
+const ALL_NUMBERS = NODES.flatMap(([className, type, basics, items]) => {
+	const { properties } = builtNodes().find((one) => one.className === className)!.description;
+	const options = (properties.find(({ name }) => name === 'options')?.options ??
+		[]) as typeof properties;
+	const numbers = (of: typeof properties) => of.filter((property) => property.type === 'number');
+	return [
+		...numbers(properties).map((number) => ({ number, isOption: false })),
+		...numbers(options).map((number) => ({ number, isOption: true })),
+	].map(({ number: { name, displayName }, isOption }) => ({
+		type,
+		basics,
+		items,
+		name,
+		label: displayName.replace(/ \((Seconds|MB)\)$/, ''),
+		isOption,
+	}));
 });
 
-test.each(['pollInterval', 'maxWait'])(
-	'Image Wait: %s',
-	async (parameter) => {
-		const ids = await bench.submit('a fox', 'an owl');
-		const items = ids.map((taskId) => ({ taskId }));
-		for (const [, value] of ODD) {
-			const result = await bench.run('imageWait', { maxWait: 600, [parameter]: value }, items);
-			if (result.error === undefined) expect(result.output(NODE)).toHaveLength(2);
-			else expect(result.error.message).toMatch(/must be a number|still open after 1 s/);
-		}
-	},
-	30_000,
+const NUMBERS = ALL_NUMBERS.filter(
+	({ name, isOption }, index) =>
+		ALL_NUMBERS.findIndex((other) => other.name === name && other.isOption === isOption) === index,
 );
+
+describe.each(NUMBERS)(
+	'the number $name of $type',
+	({ type, basics, items, name, label, isOption }) => {
+		test.each(ODD)('%s: works, or says what is wrong and pays nothing', async (_, value) => {
+			const prompts = ['a fox', 'an owl'];
+			const ids = /imageTask|imageWait/.test(type) ? await bench.submit(...prompts) : [];
+			const before = bench.gateway.paid;
+			const result = await bench.run(
+				type,
+				{
+					...basics,
+					...(type === 'imageWait' ? { maxWait: 60 } : {}),
+					...(isOption ? { options: { maxWait: 60, [name]: value } } : { [name]: value }),
+				},
+				prompts.map((prompt, index) => ({ prompt, taskId: ids[index] ?? null })),
+			);
+			if (result.error === undefined) {
+				expect(result.output(NODE).length).toBeGreaterThanOrEqual(items);
+				return;
+			}
+			const { message, description } = result.error as { message: string; description?: string };
+			if (message.includes(`'${label}' must be a`)) {
+				expect(description).toMatch(/It is .*Nothing was sent/);
+				expect(bench.gateway.paid).toBe(before);
+				return;
+			}
+			// What is only known afterwards is allowed to fail afterwards: a deadline, a size, a refusal.
+			expect(message).toMatch(/larger than|still open|exceeds the budget|must be less than/);
+		});
+	},
+);
+
+test.each([
+	['Timeout', { timeout: 0 }],
+	['Timeout', { timeout: -1 }],
+	['Timeout', { timeout: 0.5 }],
+	['Timeout', { timeout: 7200 }],
+	['Timeout', { timeout: '={{ true }}' }],
+	['Timeout', { timeout: '={{ [30] }}' }],
+	['Max Wait', { maxWait: 0 }],
+	['Max Wait', { maxWait: -600 }],
+	['Max Download Size', { maxDownloadMb: 0 }],
+	['Requests per Second', { requestsPerSecond: -1 }],
+])('%s is refused where it would lose what is paid for: %j', async (label, options) => {
+	const result = await bench.run('imageGeneration', { prompt: 'a fox', mode: 'wait', options });
+	expect(result.error?.message).toMatch(`'${label}' must be a number from `);
+	expect(bench.gateway.requests).toEqual([]);
+});
+
+test.each([{ concurrency: 0 }, { concurrency: 1e6 }, { pollInterval: -1 }])(
+	'what only sets a pace is corrected: %j',
+	async (options) => {
+		const result = await bench.run('imageGeneration', { prompt: 'a fox', mode: 'wait', options });
+		expect([result.error, bench.gateway.paid]).toEqual([undefined, 1]);
+	},
+);
+
+test('a limit without an end is told as such', async () => {
+	const result = await bench.run('mediaModels', { limit: 0 });
+	expect(result.error?.message).toBe("'Limit' must be a whole number of at least 1");
+});
+
+test.each([
+	[
+		'imageGeneration',
+		{ options: { responseFormat: '={{ "blue" }}' } },
+		'Response Format',
+		'b64_json, url',
+	],
+	[
+		'imageGeneration',
+		{ options: { responseFormat: '={{ true }}' } },
+		'Response Format',
+		'b64_json, url',
+	],
+	['imageGeneration', { options: { asyncFlag: '={{ ["query"] }}' } }, 'Asynchronous Flag', 'query'],
+	['message', { options: { effort: '={{ "lots" }}' } }, 'Effort', 'low, medium, high, xhigh, max'],
+	[
+		'message',
+		{ thinking: 'adaptive', options: { display: '={{ 1 }}' } },
+		'Display Thinking',
+		'summarized, omitted',
+	],
+])('%s %j: a choice outside of its values is refused', async (type, parameters, label, allowed) => {
+	const model = type === 'message' ? 'reason-large' : byName(MODEL);
+	const result = await bench.run(type as NodeName, { model, prompt: 'a fox', ...parameters });
+	expect(result.error?.message).toMatch(`'${label}' must be one of ${allowed}`);
+	expect(bench.gateway.paid).toBe(0);
+});
+
+test.each([
+	['prompt', '={{ ({ a: 1 }) }}', "'Prompt' must be text", 'It is {"a":1}. Nothing was sent.'],
+	['prompt', '={{ [1, 2] }}', "'Prompt' must be text", 'It is [1,2]. Nothing was sent.'],
+	['prompt', '={{ true }}', "'Prompt' must be text", 'It is true. Nothing was sent.'],
+	['prompt', '={{ $json.constructor }}', "'Prompt' is empty", 'Enter a text prompt'],
+	['options', { n: '={{ ({ a: 1 }) }}' }, "'Number of Images' must be", 'It is {"a":1}. Nothing'],
+])('%s %j: the error says what it is', async (name, value, message, description) => {
+	const result = await bench.run('imageGeneration', { prompt: 'a fox', [name]: value });
+	const error = result.error as { message: string; description?: string };
+	expect(error.message).toMatch(message);
+	expect(error.description?.startsWith(description)).toBe(true);
+	expect(bench.gateway.paid).toBe(0);
+});
+
+test('a long task ID is shortened in the error', async () => {
+	const result = await bench.run('imageTask', { taskId: 'x'.repeat(5000) });
+	expect(result.error?.message.length).toBeLessThan(500);
+});
 
 test('options that are no numbers', async () => {
 	const wrong: Array<[IDataObject, RegExp]> = [

@@ -71,7 +71,11 @@ test('a field that holds an object or nothing is what n8n makes of it', async ()
 		[{ wanted: { a: 1 } }, { wanted: null }, {}],
 		{ onError: 'continueRegularOutput' },
 	);
-	expect(result.json(NODE).map(({ error }) => error)).toEqual(Array(3).fill("'Prompt' is empty"));
+	expect(result.json(NODE).map(({ error }) => error)).toEqual([
+		"'Prompt' must be text",
+		"'Prompt' is empty",
+		"'Prompt' is empty",
+	]);
 });
 
 test('what holds no expression is worked out as often for fifty items as for two', async () => {

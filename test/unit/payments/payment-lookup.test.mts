@@ -183,6 +183,7 @@ test('these parameters shape the request, and no other', () => {
 		...['budgetTokens', 'display', 'effort', 'extraFields', 'extraFiles', 'history'],
 		...['imageBinaryProperty', 'imageFieldName', 'imageFields', 'imageSource', 'imageUrl', 'input'],
 		...[
+			'mask',
 			'maxTokens',
 			'messages',
 			'messagesJson',

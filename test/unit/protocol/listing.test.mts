@@ -110,7 +110,7 @@ test.each([
 
 test.each([
 	[{ unit: 'image', mode: 'price', value: 0.04 }, 'price 0.04 per image'],
-	[{ unit: 'request', mode: 'ratio', value: 2 }, '2 × base price per request'],
+	[{ unit: 'request', mode: 'ratio', value: 2 }, 'ratio 2 per request'],
 	[{ mode: 'price', value: 0 }, 'price 0'],
 	[{ unit: 'image', mode: 'price' }, undefined],
 	[{ unit: 'image', value: 3 }, undefined],
