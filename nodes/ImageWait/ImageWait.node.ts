@@ -15,7 +15,7 @@ import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { addCost } from '../shared/run/tally';
 import { runNode } from '../shared/run/itemRunner';
-import { actOf } from '../shared/suspend/roles';
+import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readParkAfter, survivalFields, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { taskKey } from '../shared/tasks/taskReference';
@@ -84,8 +84,8 @@ export class ImageWait implements INodeType {
 				],
 			),
 			{
-				displayName: 'Role',
-				name: 'role',
+				displayName: 'Step',
+				name: 'step',
 				type: 'hidden',
 				default: 'wait',
 				description: "Set by the node itself in the sub-executions of 'Survive Restarts'",
@@ -96,8 +96,8 @@ export class ImageWait implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		const act = actOf(this.getNodeParameter('role', 0, 'wait'));
-		if (act !== undefined) return await act(this);
+		const step = stepOf(this.getNodeParameter('step', 0, 'wait'));
+		if (step !== undefined) return await step(this);
 		return await runNode(this, async () => await waitForImages(this));
 	}
 }
@@ -140,14 +140,14 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
  * The outputs of the node by its parameters. Its source code becomes an expression, evaluated by
  * the editor and the engine, so it can't use anything from outside.
  */
-function outputsFor(parameters: { role?: string; options?: { onTimeout?: string } }) {
-	const { role = 'wait' } = parameters;
+function outputsFor(parameters: { step?: string; options?: { onTimeout?: string } }) {
+	const { step = 'wait' } = parameters;
 	const names = {
 		supervise: ['Resume', 'Result', 'Failure'],
 		check: ['Check Again', 'Result', 'Failure'],
 		progress: ['Tasks', 'Next'],
 		result: ['Finished', 'Still Open'],
-	}[role];
+	}[step];
 	if (names !== undefined) return names.map((displayName) => ({ type: 'main', displayName }));
 	const onTimeout = String(parameters.options?.onTimeout).trim().toLowerCase();
 	if (onTimeout !== 'output') return [{ type: 'main' }];

@@ -7,8 +7,8 @@ import type {
 import { START, subNode, subWorkflow, type SubNode } from './n8nEngine';
 import type { WaitPlan } from './storedWaits';
 
-/** The role of Image Wait in a sub-execution, in its hidden parameter "Role". */
-type Role = 'supervise' | 'check' | 'progress' | 'result' | 'fail';
+/** The step that Image Wait performs in a sub-execution, in its hidden parameter "Step". */
+type Step = 'supervise' | 'check' | 'progress' | 'result' | 'fail';
 
 /**
  * Names of nodes in the sub-executions. Users see them, and the engine stores their notes by name.
@@ -29,21 +29,21 @@ const SETTINGS: IWorkflowSettings = {
 };
 
 /**
- * A node of a sub-workflow with a role, and with the credential of the user's node.
+ * A node of a sub-workflow that performs a step, with the credential of the user's node.
  *
  * @param more fields of the node, such as how it treats errors
  */
-function roleNode(
+function stepNode(
 	context: IExecuteFunctions,
-	role: Role,
+	step: Step,
 	name: string,
 	{ parameters, ...more }: Partial<SubNode> = {},
 ): SubNode {
 	const { type, typeVersion, credentials } = context.getNode();
-	// Image Wait has the roles, whichever node waits. The prefix of a type is the package's name in
+	// Image Wait has the steps, whichever node waits. The prefix of a type is the package's name in
 	// n8n.
 	const imageWait = `${type.slice(0, type.lastIndexOf('.') + 1)}imageWait`;
-	const own = { typeVersion, credentials, parameters: { ...parameters, role } };
+	const own = { typeVersion, credentials, parameters: { ...parameters, step } };
 	return subNode(name, imageWait, { ...more, ...own });
 }
 
@@ -76,9 +76,9 @@ export function supervisorWorkflow(
 	// An error of the checks becomes an item, for the next node of the chain.
 	const onError = 'continueRegularOutput';
 	const nodes = [
-		...rounds.map((name) => roleNode(context, 'supervise', name, { onError })),
-		roleNode(context, 'result', RESULT),
-		roleNode(context, 'fail', fail),
+		...rounds.map((name) => stepNode(context, 'supervise', name, { onError })),
+		stepNode(context, 'result', RESULT),
+		stepNode(context, 'fail', fail),
 	];
 	const wires = rounds.map((name, index) => [
 		name,
@@ -92,13 +92,13 @@ export function supervisorWorkflow(
 export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
 	const fail = failName(plan, [START, CHECKS, RESULT]);
 	const nodes = [
-		roleNode(context, 'check', CHECKS, {
+		stepNode(context, 'check', CHECKS, {
 			parameters: { options: plan.options } as INode['parameters'],
 			onError: plan.continuesOnFail ? 'continueRegularOutput' : undefined,
 		}),
 		// Its output is the result of the workflow.
 		subNode(RESULT, 'n8n-nodes-base.noOp'),
-		roleNode(context, 'fail', fail),
+		stepNode(context, 'fail', fail),
 	];
 	const wires = { [CHECKS]: [[CHECKS], [RESULT], [fail]] };
 	const settings = { ...SETTINGS, errorWorkflow: plan.errorWorkflow };
@@ -107,7 +107,7 @@ export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExec
 
 /** The storage of task IDs while a batch is submitted. n8n deletes the execution if it succeeds. */
 export function progressWorkflow(context: IExecuteFunctions): IExecuteWorkflowInfo {
-	const nodes = [roleNode(context, 'progress', SUBMITTED)];
+	const nodes = [stepNode(context, 'progress', SUBMITTED)];
 	const title = `${workflowName(context)} (submitted image tasks)`;
 	const wires = { [SUBMITTED]: [[], [SUBMITTED]] };
 	return subWorkflow(title, nodes, wires, {

@@ -250,7 +250,7 @@ test('the checks have the limits that the node has', async () => {
 	await suspended(workflow('imageGeneration', { prompt: 'a fox', options: limits }), [{}]);
 	const [checks] = children.filter(({ workflow: { name } }) => name?.includes('checking'));
 	const { parameters } = checks!.workflow.nodes.find(
-		({ parameters }) => parameters?.role === 'check',
+		({ parameters }) => parameters?.step === 'check',
 	)!;
 	expect(parameters?.options).toMatchObject(limits);
 });

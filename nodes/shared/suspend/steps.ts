@@ -1,16 +1,12 @@
-import type {
-	IDataObject,
-	IExecuteFunctions,
-	INodeExecutionData,
-	IPairedItemData,
-} from 'n8n-workflow';
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
-import { isFailed, nodeError } from '../run/nodeErrors';
+import { nodeError } from '../run/nodeErrors';
 import { openRun } from '../run/runContext';
 import { waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
+import { inPlace, linked } from './itemLinks';
 import * as engine from './n8nEngine';
 import { reportProgress } from './progress';
 import {
@@ -23,11 +19,11 @@ import {
 } from './storedWaits';
 import { CHECKS, checkWorkflow, MOST_RESTARTS } from './subWorkflows';
 
-/** What Image Wait does in a sub-execution, by its hidden parameter "Role". */
-const ACTS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
+/** What Image Wait does in a sub-execution, by its hidden parameter "Step". */
+const STEPS = { supervise, check: pollStored, progress: reportProgress, result: results, fail };
 
-/** The act of a role; undefined for the ordinary wait. */
-export const actOf = (role: unknown) => Object.entries(ACTS).find(([name]) => name === role)?.[1];
+/** A step by its name; undefined for the ordinary wait. */
+export const stepOf = (step: unknown) => Object.entries(STEPS).find(([name]) => name === step)?.[1];
 
 /** The results, for each output of the user's node. */
 function results(context: IExecuteFunctions): INodeExecutionData[][] {
@@ -248,57 +244,3 @@ const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
 		message: 'The execution that held these image tasks was deleted',
 		description: `Execution ${plan.parentExecutionId} is waiting for it and won't continue. Stop that execution, and use Image Wait or Image Task to get the images.`,
 	});
-
-/* The results. */
-
-/**
- * Puts each failed item at the position of its own input item. After a suspension, n8n links items
- * by position, and merges the fields of the linked input item into items of the error output: at
- * another position these would be the fields, and the task ID, of another item. Failed and
- * successful items keep their order, and go to different outputs.
- *
- * @param items the output items of each input item
- * @returns all items; several failed ones of an input item become one, with the others in its
- *   details
- */
-function inPlace(items: INodeExecutionData[][]): INodeExecutionData[] {
-	const failed = items.map((list) => combined(list.filter(isFailed)));
-	const rest = items.flat().filter((item) => !isFailed(item));
-	const output: INodeExecutionData[] = [];
-	// For input items without output there are gaps, which the following successful items fill.
-	for (let position = 0; position < failed.length || rest.length > 0; position += 1) {
-		const next = failed[position] ?? rest.shift();
-		if (next !== undefined) output.push(next);
-	}
-	return output;
-}
-
-function combined([first, ...others]: INodeExecutionData[]): INodeExecutionData | undefined {
-	if (first === undefined || others.length === 0) return first;
-	const { details, ...rest } = first.json;
-	const more = others.map(({ json }) => ({ error: json.error, ...(json.details as IDataObject) }));
-	return { ...first, json: { ...rest, details: { ...(details as IDataObject), more } } };
-}
-
-/**
- * The reason in the error of an expression that follows the link, where n8n shows it as a node's
- * name.
- */
-const NO_LINK = '(n8n keeps no links of several images for each task while an execution is stored)';
-
-/**
- * The same items without wrong links. After a suspension, n8n links each item to the input item at
- * its own position, which is correct for one image per task. The other items get no link, so that
- * an expression such as `$('Prompts').item` fails instead of returning the values of another input
- * item.
- *
- * @param items the items in their final order, each paired with its input item
- * @param errorOutput whether failed items go to an error output: n8n itself follows their links,
- *   and would fail
- */
-function linked(items: INodeExecutionData[], errorOutput: boolean): INodeExecutionData[] {
-	return items.map((item, position) => {
-		const isLinked = (item.pairedItem as IPairedItemData).item === position;
-		return isLinked || (errorOutput && isFailed(item)) ? item : engine.withoutLink(item, NO_LINK);
-	});
-}
