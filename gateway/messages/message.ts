@@ -32,6 +32,8 @@ export interface MessageRequest {
 	temperature?: number;
 	topP?: number;
 	topK?: number;
+	/** How long the gateway keeps what it has read of the conversation; `disabled` isn't sent. */
+	promptCaching?: 'disabled' | '5m' | '1h';
 	extraFields?: JsonObject;
 }
 
@@ -41,7 +43,7 @@ export interface MessageRequest {
  * @throws GatewayError if the thinking may take as many tokens as the whole response
  */
 export function planMessage(request: MessageRequest): RequestPlan {
-	const { thinking, budgetTokens, display, effort } = request;
+	const { thinking, budgetTokens, display, effort, promptCaching: ttl = 'disabled' } = request;
 	const thinkingField = {
 		type: thinking,
 		budget_tokens: budgetTokens,
@@ -57,6 +59,7 @@ export function planMessage(request: MessageRequest): RequestPlan {
 		temperature: request.temperature,
 		top_p: request.topP,
 		top_k: request.topK,
+		cache_control: ttl === 'disabled' ? undefined : { type: 'ephemeral', ttl },
 		...request.extraFields,
 	});
 	refuseLargeBudget(body);

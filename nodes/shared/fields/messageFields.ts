@@ -1,35 +1,16 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { messageModelHint } from './builderHints';
+import { modelField } from './imageFields';
 
 /**
  * The model of the message endpoint. The list has the names of all models of the account
  * (docs/protocol.md, "Names of models"), because no list says which ones take messages.
  */
 export const messageModelField: INodeProperties = {
-	displayName: 'Model',
-	name: 'model',
-	type: 'resourceLocator',
-	default: { mode: 'list', value: '' },
-	required: true,
+	...modelField,
 	builderHint: messageModelHint,
 	description:
 		'The message model. On some models "-thinking" or "-nothinking" at the end of the name turns thinking on or off.',
-	modes: [
-		{
-			displayName: 'From List',
-			name: 'list',
-			type: 'list',
-			placeholder: 'Select a model…',
-			typeOptions: { searchListMethod: 'searchModels', searchable: true },
-		},
-		{
-			displayName: 'By Name',
-			name: 'name',
-			type: 'string',
-			placeholder: "e.g. the name in the gateway's console",
-			hint: "Exact name of a message model, from the gateway's documentation or console",
-		},
-	],
 };
 
 /**
@@ -118,6 +99,19 @@ export const modelOptions: INodeProperties[] = [
 				description: 'More depth, for coding and agents. Not available on all models.',
 			},
 		].sort((one, other) => one.name.localeCompare(other.name)),
+	},
+	{
+		displayName: 'Prompt Caching',
+		name: 'promptCaching',
+		type: 'options',
+		default: 'disabled',
+		description:
+			'How long the gateway may keep the system prompt, the tools and the conversation, to read them again at a lower price. Writing them costs more. Not every gateway passes this on.',
+		options: [
+			{ name: 'Disabled', value: 'disabled' },
+			{ name: '5 Minutes', value: '5m' },
+			{ name: '1 Hour', value: '1h' },
+		],
 	},
 	{
 		displayName: 'Temperature',

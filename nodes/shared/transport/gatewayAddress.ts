@@ -1,4 +1,4 @@
-import type { ICredentialDataDecryptedObject, INode } from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, ICredentialsDecrypted, INode } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import {
 	credentialProblem,
@@ -35,14 +35,7 @@ export interface GatewayAddress {
 	 * The credential for n8n's HTTP helper, which adds the key to a request. It is read once:
 	 * otherwise n8n would read and decrypt it for each of a thousand polls.
 	 */
-	authentication: {
-		credentialsDecrypted: {
-			id: string;
-			name: string;
-			type: string;
-			data: ICredentialDataDecryptedObject;
-		};
-	};
+	authentication: { credentialsDecrypted: ICredentialsDecrypted };
 	/** Removes the secrets from a response: some gateways quote the key that they refuse. */
 	withoutKey: (text: string) => string;
 	/** Removes the beginning of a secret from the end of a text that was cut off. */

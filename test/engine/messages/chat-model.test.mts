@@ -80,6 +80,7 @@ describe('one response', () => {
 			temperature: 0,
 			topP: 0.5,
 			topK: 7,
+			promptCaching: '1h',
 			extraFields: '{ "metadata": { "user_id": "me" } }',
 		};
 		const parameters = { thinking: 'enabled', budgetTokens: 99, maxTokens: 300, options };
@@ -97,6 +98,7 @@ describe('one response', () => {
 				temperature: 0,
 				top_p: 0.5,
 				top_k: 7,
+				cache_control: { type: 'ephemeral', ttl: '1h' },
 				stop_sequences: ['END'],
 				metadata: { user_id: 'me' },
 			},

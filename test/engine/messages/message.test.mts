@@ -120,6 +120,17 @@ describe('what is sent', () => {
 		expect('thinking' in body).toBe(thinking !== undefined);
 	});
 
+	test.each([
+		['disabled', undefined],
+		['', undefined],
+		['5m', { type: 'ephemeral', ttl: '5m' }],
+		['1h', { type: 'ephemeral', ttl: '1h' }],
+	])('prompt caching %j', async (promptCaching, expected) => {
+		const body = await bodyOf({ options: { promptCaching } });
+		expect(body.cache_control).toEqual(expected);
+		expect('cache_control' in body).toBe(expected !== undefined);
+	});
+
 	test.each(['low', 'medium', 'high', 'xhigh', 'max'])('effort: %s', async (effort) => {
 		const body = await bodyOf({ options: { effort } });
 		expect(body.output_config).toEqual({ effort });
@@ -137,6 +148,7 @@ describe('before anything is sent', () => {
 		[{ prompt: '  ' }, /'Prompt' is empty/],
 		[{ model: '={{ " " }}' }, /'Model' is empty/],
 		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
+		[{ options: { promptCaching: '1d' } }, /'Prompt Caching' must be one of disabled, 5m, 1h/],
 		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
 		[
 			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
