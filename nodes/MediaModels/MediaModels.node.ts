@@ -15,7 +15,7 @@ import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun } from '../shared/run/runContext';
-import { getModel, getModels, type ModelFilters } from './getModels';
+import { getModel, getModels, rawOf, rowOf, type ModelFilters } from './getModels';
 
 export class MediaModels implements INodeType {
 	description: INodeTypeDescription = {
@@ -91,15 +91,12 @@ export class MediaModels implements INodeType {
 				displayOptions: { show: { operation: ['getMany'] } },
 				options: [
 					{
-						displayName: 'Generation Mode',
-						name: 'generationMode',
-						type: 'options',
-						default: 'async',
-						description: 'Request mode that the model supports',
-						options: [
-							{ name: 'Asynchronous', value: 'async' },
-							{ name: 'Synchronous', value: 'sync' },
-						],
+						displayName: 'Capability',
+						name: 'mode',
+						type: 'string',
+						default: 'text_to_image',
+						placeholder: 'e.g. image_edit',
+						description: "What the model does, in the gateway's own terms",
 					},
 					{
 						displayName: 'Media Type',
@@ -113,14 +110,25 @@ export class MediaModels implements INodeType {
 						],
 					},
 					{
-						displayName: 'Mode',
-						name: 'mode',
-						type: 'string',
-						default: 'text_to_image',
-						placeholder: 'e.g. image_edit',
-						description: "What the model does, in the gateway's own terms",
+						displayName: 'Request Type',
+						name: 'generationMode',
+						type: 'options',
+						default: 'async',
+						description: 'Type of request that the model supports',
+						options: [
+							{ name: 'Asynchronous', value: 'async' },
+							{ name: 'Synchronous', value: 'sync' },
+						],
 					},
 				],
+			},
+			{
+				displayName: 'Simplify',
+				name: 'simplify',
+				type: 'boolean',
+				default: true,
+				description:
+					'Whether to return a simplified version of the response instead of the raw data',
 			},
 			optionsField(
 				['timeout'],
@@ -136,6 +144,7 @@ export class MediaModels implements INodeType {
 							{ name: 'JSON', value: 'json' },
 							{ name: 'JSONC (With Comments)', value: 'jsonc' },
 						],
+						displayOptions: { show: { '/simplify': [false] } },
 					},
 				],
 			),
@@ -159,16 +168,20 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const paired = (json: IDataObject) => ({ json, pairedItem: { item: itemIndex } });
-				const format = item.options.choice('format', 'Format', ['json', 'jsonc']);
+				const simplify = item.switch('simplify', 'Simplify', true);
+				const output = {
+					format: item.options.choice('format', 'Format', ['json', 'jsonc']),
+					itemOf: simplify ? rowOf : rawOf,
+				};
 				if (item.choice('operation', 'Operation', ['getMany', 'get']) === 'get') {
 					const advice = "Enter the exact name of a model, as listed by 'Get Many'.";
 					const model = item.text('model', 'Model', advice).trim();
-					return async () => [paired(await getModel(run, model, format))];
+					return async () => [paired(await getModel(run, model, output))];
 				}
-				const filters = (item.value('filters') ?? {}) as ModelFilters;
+				const filters = readFilters(item);
 				const all = item.switch('returnAll', 'Return All', false);
 				const limit = all ? Infinity : (item.count('limit', 'Limit', Infinity) ?? 50);
-				return async () => (await getModels(run, { filters, limit }, format)).map(paired);
+				return async () => (await getModels(run, { filters, limit }, output)).map(paired);
 			},
 		});
 		addHints(context, run.hints);
@@ -176,4 +189,13 @@ async function readModels(context: IExecuteFunctions): Promise<INodeExecutionDat
 	} finally {
 		run.end();
 	}
+}
+
+function readFilters(item: ItemParameters): ModelFilters {
+	const filters = item.within(item.json('filters', 'Filters'));
+	return {
+		mediaType: filters.optionalChoice('mediaType', 'Media Type', ['image', 'video']),
+		mode: filters.optionalText('mode', 'Capability'),
+		generationMode: filters.optionalChoice('generationMode', 'Request Type', ['async', 'sync']),
+	};
 }

@@ -1,10 +1,11 @@
 import type { IDataObject } from 'n8n-workflow';
 import { errorFor } from '../../gateway/errors/errorMessages';
 import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
-import { isJsonObject, nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
 import {
 	planModel,
 	planModelList,
+	readModel,
 	type ListingFormat,
 	type ModelRecord,
 } from '../../gateway/protocol/models';
@@ -22,22 +23,27 @@ export interface ModelFilters {
 	generationMode?: string;
 }
 
+/** How a model becomes an item: `rowOf` or `rawOf`; with JSONC, one item has the text of all. */
+export interface ModelOutput {
+	format: ListingFormat;
+	itemOf: (record: ModelRecord) => IDataObject;
+}
+
 /**
- * The published models as items, unchanged; with JSONC one item with the text. Only their names, with
- * a hint, where the gateway publishes no more.
+ * The published models as items. Only their names, with a hint, where the gateway publishes no more.
  *
  * @param wanted the filters and the limit
  */
 export async function getModels(
 	run: Run,
 	wanted: { filters: ModelFilters; limit: number },
-	format: ListingFormat,
+	{ format, itemOf }: ModelOutput,
 ): Promise<IDataObject[]> {
 	if (format === 'jsonc') return [textOf(await requestListing(run, planModelList(format)))];
 	return (await anyRecords(run))
 		.filter((record) => passes(record, wanted.filters))
 		.slice(0, wanted.limit)
-		.map(({ raw }) => copyOf(raw));
+		.map(itemOf);
 }
 
 /**
@@ -48,19 +54,20 @@ export async function getModels(
 export async function getModel(
 	run: Run,
 	model: string,
-	format: ListingFormat,
+	{ format, itemOf }: ModelOutput,
 ): Promise<IDataObject> {
 	try {
 		const response = await requestListing(run, planModel(model, format));
 		if (format === 'jsonc') return textOf(response);
-		const record = isJsonObject(response.json) ? response.json.data : undefined;
-		if (!isJsonObject(record)) throw errorFor(planModel(model), { ...response, json: undefined });
-		return copyOf(record);
+		const data = isJsonObject(response.json) ? response.json.data : undefined;
+		const record = isJsonObject(data) ? readModel({ ...data, model }) : undefined;
+		if (record === undefined) throw errorFor(planModel(model), { ...response, json: undefined });
+		return itemOf(record);
 	} catch (error) {
 		if (!(error instanceof NoListError)) return await Promise.reject(error);
 		const records = await anyRecords(run).catch((): ModelRecord[] => []);
 		const named = records.find((record) => record.isNameOnly && record.model === model);
-		if (named !== undefined && format === 'json') return copyOf(named.raw);
+		if (named !== undefined && format === 'json') return itemOf(named);
 		const isNotFound = error.problem.httpCode === 404;
 		return await Promise.reject(isNotFound ? notPublished(model, records) : error);
 	}
@@ -78,9 +85,33 @@ async function anyRecords(run: Run): Promise<ModelRecord[]> {
 const NAMES_ONLY =
 	'The gateway lists only the names of its models. Their limits, prices and kinds are unknown, so no filter matches.';
 
-/** A copy, because a later node may change its items. */
-const copyOf = (record: JsonObject): IDataObject =>
-	structuredClone(withoutInlineImages(record)) as IDataObject;
+/** The record as it came; a copy, because a later node may change its items. */
+export const rawOf = ({ raw }: ModelRecord): IDataObject =>
+	structuredClone(withoutInlineImages(raw)) as IDataObject;
+
+/** A model as a row of a table: every row has the same columns, null where the list says nothing. */
+export function rowOf(record: ModelRecord): IDataObject {
+	if (record.isNameOnly) return { model: record.model };
+	const { billing = {}, referenceImages: images = {} } = record;
+	const parameters = Object.entries(record.parameters).map(
+		([name, values]) => `${name}: ${values.join(' | ')}`,
+	);
+	const row = {
+		model: record.model,
+		mediaType: record.mediaType,
+		modes: record.modes?.join(', '),
+		generationModes: record.generationModes?.join(', '),
+		price: billing.mode === 'price' ? billing.value : undefined,
+		ratio: billing.mode === 'ratio' ? billing.value : undefined,
+		priceUnit: billing.unit,
+		parameters: parameters.length === 0 ? undefined : parameters.join('; '),
+		maxInputImages: images.maxCount,
+		maxInputMb: images.maxSizeMb,
+		note: record.note,
+	};
+	const known = withoutInlineImages(row) as IDataObject;
+	return Object.fromEntries(Object.entries(known).map(([name, value]) => [name, value ?? null]));
+}
 
 function notPublished(model: string, records: ModelRecord[]): GatewayError {
 	const near = didYouMean(

@@ -35,7 +35,7 @@ const list = async (parameters: Parameters = {}, settings: Settings = {}, count 
 	await runChain(
 		to,
 		Array.from({ length: count }, () => ({})),
-		[{ type: 'mediaModels', parameters, settings }],
+		[{ type: 'mediaModels', parameters: { simplify: false, ...parameters }, settings }],
 	);
 
 const namesOf = async (parameters: Parameters) => {
@@ -94,6 +94,61 @@ describe('get many', () => {
 		} finally {
 			await sparse.close();
 		}
+	});
+});
+
+describe('simplified', () => {
+	const simplify = undefined;
+
+	test('a model is a row: every row has the same columns', async () => {
+		const rows = (await list({ simplify, returnAll: true })).json(NODE);
+		const [first] = rows;
+		expect(first).toEqual({
+			model: 'aurora-image-1',
+			mediaType: 'image',
+			modes: 'text_to_image, image_edit',
+			generationModes: 'sync, async',
+			price: 0.04,
+			ratio: null,
+			priceUnit: 'image',
+			parameters: expect.stringMatching(/^size: 512x512 \| 1024x1024.*; /),
+			maxInputImages: expect.any(Number),
+			maxInputMb: expect.any(Number),
+			note: expect.any(String),
+		});
+		for (const row of rows) {
+			expect(Object.keys(row)).toEqual(Object.keys(first!));
+			expect(Object.values(row).some((value) => typeof value === 'object' && value !== null)).toBe(
+				false,
+			);
+		}
+		expect(rows.filter(({ ratio }) => ratio !== null).map(({ price }) => price)).toContain(null);
+		const one = await list({ simplify, operation: 'get', model: 'aurora-image-1' });
+		expect(one.json(NODE)).toEqual([first]);
+	});
+
+	test('a record of the name alone is a row as well', async () => {
+		const sparse = await startGateway({ models: [{ model: 'bare', billing: 7, parameters: [] }] });
+		try {
+			const result = await list({ simplify }, {}, 1, await hostAt(sparse.url));
+			const [{ model, ...others }] = result.json(NODE) as [Record<string, unknown>];
+			expect([model, new Set(Object.values(others))]).toEqual(['bare', new Set([null])]);
+		} finally {
+			await sparse.close();
+		}
+	});
+
+	test('there is no text with comments', async () => {
+		const result = await list({ simplify, limit: 1, options: { format: 'jsonc' } });
+		expect(result.json(NODE)).toMatchObject([{ model: 'aurora-image-1', ratio: null }]);
+	});
+
+	test.each([
+		[{ mediaType: '={{ "sound" }}' }, "'Media Type' must be one of image, video"],
+		[{ generationMode: '={{ ({}) }}' }, "'Request Type' must be one of async, sync"],
+		[{ mode: '={{ ["image_edit"] }}' }, "'Capability' must be text"],
+	])('the filter %j is refused: it would list all models', async (filters, message) => {
+		expect(errorOf(await list({ simplify, filters })).message).toBe(message);
 	});
 });
 
@@ -238,7 +293,10 @@ describe('JSONC', () => {
 	});
 
 	test('and JSON are kept apart', async () => {
-		const steps = [jsonc, {}].map((parameters) => ({ type: 'mediaModels', parameters }));
+		const steps = [jsonc, {}].map((more) => ({
+			type: 'mediaModels',
+			parameters: { simplify: false, ...more },
+		}));
 		const result = await runChain(host, [{}], steps);
 		expect(result.output(NODE)).toHaveLength(1);
 		expect(result.output(`${NODE} 1`)).toHaveLength(defaultModels.length);
