@@ -57,9 +57,10 @@ export interface PollerOptions<T = TaskRef> {
 interface Entry<T> {
 	task: T;
 	deadline: number;
-	open: boolean;
+	/** Whether the wait goes on. */
+	isOpen: boolean;
 	/** Whether no other poll fits in before the deadline. */
-	lastPoll: boolean;
+	isLastPoll: boolean;
 	/** After the deadline: the time until which a response is still accepted. */
 	lateUntil?: number;
 	/** Whether a poll is in progress. */
@@ -70,8 +71,8 @@ interface Entry<T> {
 	tracked?: TrackedTask;
 	state?: TaskState;
 	error?: GatewayError;
-	settle: (settled: Settled) => void;
-	fail: (reason: unknown) => void;
+	resolve: (end: Settled) => void;
+	reject: (reason: unknown) => void;
 }
 
 /** The longest timer: some timers can't be canceled and would keep the entry in memory. */
@@ -101,7 +102,8 @@ export class Poller<T = TaskRef> {
 
 	private waiting = 0;
 
-	private settled = 0;
+	/** The number of tasks whose wait has ended. */
+	private ended = 0;
 
 	constructor(private readonly options: PollerOptions<T>) {
 		this.intervalMs = atLeast(SHORTEST_PAUSE_MS, options.intervalMs);
@@ -142,17 +144,17 @@ export class Poller<T = TaskRef> {
 			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);
 		const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
 		const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
-		return await new Promise<Settled>((settle, fail) => {
+		return await new Promise<Settled>((resolve, reject) => {
 			const entry: Entry<T> = {
 				task,
 				deadline: now + wait,
-				open: true,
-				lastPoll: first === last,
+				isOpen: true,
+				isLastPoll: first === last,
 				isPolling: false,
 				hasResult: false,
 				tracked,
-				settle,
-				fail,
+				resolve,
+				reject,
 			};
 			this.waiting += 1;
 			this.schedule(entry, now + first, () => void this.poll(entry));
@@ -162,16 +164,16 @@ export class Poller<T = TaskRef> {
 
 	/** The number of tasks that wait or will wait. */
 	private tasksLeft(): number {
-		return atLeast(this.waiting, (this.options.expected ?? 0) - this.settled);
+		return atLeast(this.waiting, (this.options.expected ?? 0) - this.ended);
 	}
 
 	/** Calls a function at a time, unless the wait for the task has ended. */
-	private schedule(entry: Entry<T>, at: number, act: () => void): void {
+	private schedule(entry: Entry<T>, at: number, callback: () => void): void {
 		const { clock } = this.options;
 		clock.sleep(Math.min(LONGEST_SLEEP_MS, at - clock.now())).then(
 			() => {
-				if (entry.open && clock.now() < at) this.schedule(entry, at, act);
-				else if (entry.open) act();
+				if (entry.isOpen && clock.now() < at) this.schedule(entry, at, callback);
+				else if (entry.isOpen) callback();
 			},
 			(reason) => this.abort(entry, reason),
 		);
@@ -193,8 +195,8 @@ export class Poller<T = TaskRef> {
 		this.leave(entry);
 		// The deadline's timer still refers to the entry, but doesn't need the response.
 		entry.state = undefined;
-		this.settled += 1;
-		entry.settle(end);
+		this.ended += 1;
+		entry.resolve(end);
 	}
 
 	private giveUp(entry: Entry<T>): void {
@@ -208,7 +210,7 @@ export class Poller<T = TaskRef> {
 		try {
 			const result = await this.options.pollOnce(entry.task, () => this.timeLeft(entry));
 			entry.isPolling = false;
-			if (entry.open) this.handle(entry, result);
+			if (entry.isOpen) this.handle(entry, result);
 		} catch (reason) {
 			if (!(reason instanceof TakenBack)) return this.abort(entry, reason);
 			entry.isPolling = false;
@@ -218,19 +220,19 @@ export class Poller<T = TaskRef> {
 	}
 
 	/** The time limit of a poll sent now, in milliseconds; 0 if it is too late for a response. */
-	private timeLeft({ open: isOpen, deadline, lateUntil }: Entry<T>): number {
+	private timeLeft({ isOpen, deadline, lateUntil }: Entry<T>): number {
 		const left = (lateUntil ?? deadline + LATE_RESPONSE_MS) - this.options.clock.now();
 		return isOpen && left >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, left) : 0;
 	}
 
 	private abort(entry: Entry<T>, reason: unknown): void {
 		this.leave(entry);
-		entry.fail(reason);
+		entry.reject(reason);
 	}
 
 	private leave(entry: Entry<T>): void {
-		if (!entry.open) return;
-		entry.open = false;
+		if (!entry.isOpen) return;
+		entry.isOpen = false;
 		entry.tracked?.end();
 		this.waiting -= 1;
 	}
@@ -245,11 +247,11 @@ export class Poller<T = TaskRef> {
 		}
 		entry.error = result.kind === 'passing' ? result.error : undefined;
 		if (result.kind === 'state' || result.rateLimited !== true) entry.hasResult = true;
-		if (entry.hasResult && (entry.lastPoll || entry.lateUntil !== undefined)) {
+		if (entry.hasResult && (entry.isLastPoll || entry.lateUntil !== undefined)) {
 			return this.giveUp(entry);
 		}
 		// After a rate limit refusal of the last poll, the deadline brings another poll.
-		if (!entry.lastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
+		if (!entry.isLastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
 	}
 
 	private scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
@@ -267,7 +269,7 @@ export class Poller<T = TaskRef> {
 		const next = together(now + Math.max(result.pauseMs ?? 0, pause));
 		const last = entry.deadline - LAST_POLL_LEAD_MS;
 		const isLast = entry.lateUntil === undefined && next + SHORTEST_PAUSE_MS > last;
-		entry.lastPoll ||= isLast;
+		entry.isLastPoll ||= isLast;
 		const at = isLast ? Math.max(last, now + SHORTEST_PAUSE_MS) : next;
 		this.schedule(entry, at, () => void this.poll(entry));
 	}

@@ -3,7 +3,7 @@ import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 
 const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 20_000;
+const LONGEST_BACKOFF_MS = 20_000;
 
 /** The first pause if the address is probably wrong: all attempts happen within 5 s. */
 const FIRST_QUICK_PAUSE_MS = 150;
@@ -84,7 +84,7 @@ export function isTransient(outcome: Outcome): boolean {
  * @returns milliseconds
  */
 export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE_MS): number {
-	const full = Math.min(LONGEST_PAUSE_MS, firstMs * 2 ** (attempt - 1));
+	const full = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (attempt - 1));
 	return full * (0.5 + random / 2);
 }
 
