@@ -1,6 +1,12 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
-import { requestedPauseMs, isGood, type GoodResponse, type Outcome } from '../protocol/outcome';
+import {
+	requestedPauseMs,
+	isGood,
+	withLocationOnly,
+	type GoodResponse,
+	type Outcome,
+} from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { addressOf, KnownAddresses } from './knownAddresses';
@@ -108,7 +114,8 @@ export class Client {
 	 */
 	async send(plan: RequestPlan, options?: RequestOptions): Promise<GoodResponse> {
 		const { outcome, attempts } = await this.request(plan, options);
-		if (isGood(outcome)) return outcome;
+		const response = withLocationOnly(outcome);
+		if (isGood(response)) return response;
 		throw errorFor(plan, outcome, attempts);
 	}
 

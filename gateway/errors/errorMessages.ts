@@ -1,12 +1,17 @@
-import { isJsonObject, nonEmptyString } from '../util/json';
-import { decoded } from '../util/dataUrl';
+import { isJsonObject } from '../util/json';
 import { excerpt, quote } from '../util/text';
-import { wasNotAccepted, type HttpResponse, type Outcome } from '../protocol/outcome';
+import {
+	leadsToResult,
+	wasNotAccepted,
+	type HttpResponse,
+	type Outcome,
+} from '../protocol/outcome';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
 import { afterColon, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
 import { isQuotaRefusal } from '../protocol/quota';
+import { idOfAddress, readTaskId } from '../protocol/responseFields';
 import { checkAddress, faultTexts, placeOf } from './faultTexts';
 
 /** The gateway's own words in an error response: its reason, or all of a plain text. */
@@ -38,7 +43,8 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 			message: `The outcome is unknown: while ${NAMES[plan.call]}, ${whatHappened(plan, outcome)}`,
 			description: HOW_TO_FIND_OUT,
 			httpCode: outcome.httpCode,
-			taskId: outcome.kind === 'response' ? idInLocation(outcome.headers.location) : undefined,
+			taskId:
+				outcome.kind === 'response' && plan.call !== 'message' ? idInResponse(outcome) : undefined,
 			response: excerpt(outcome.kind === 'response' ? outcome.text : outcome.received),
 		});
 	}
@@ -54,14 +60,10 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
 
-/** The longest part of a `Location` header that is searched for a task ID, in characters. */
-const LONGEST_LOCATION = 2000;
-
-/** The ID of a new task in the `Location` header (docs/protocol.md, "Endpoints"). */
-function idInLocation(location = ''): string | undefined {
-	const path = location.slice(0, LONGEST_LOCATION).split(/[?#]/)[0] ?? '';
-	const id = /\/v1\/images\/(?:generations|edits)\/([^/]{1,400})\/?$/.exec(path)?.[1];
-	return nonEmptyString(decoded(id ?? ''));
+/** The ID in the response to a paid request, or at the end of the address that it leads to. */
+function idInResponse({ json, headers: { location } }: HttpResponse): string | undefined {
+	const id = isJsonObject(json) ? readTaskId(json) : undefined;
+	return id ?? (leadsToResult(location) ? idOfAddress(location) : undefined);
 }
 
 function whatHappened(plan: RequestPlan, outcome: Outcome): string {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../util/gatewayError';
+import { GatewayError, withDetails } from '../util/gatewayError';
 import { withoutInlineImages } from '../util/inlineImages';
 import { afterColon } from '../protocol/errorBody';
 import { isFinished, statusGroup } from '../protocol/status';
@@ -40,6 +40,17 @@ export function failedAtOnce(
 ): GatewayError | undefined {
 	if (task.reason === undefined) return undefined;
 	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
+}
+
+/**
+ * The error of waiting for a task, with the images that the response to its submit had beside a
+ * status that is unknown: they may be the result.
+ */
+export function withPreviews(error: unknown, { previews = [] }: { previews?: string[] }): unknown {
+	if (!(error instanceof GatewayError) || previews.length === 0) return error;
+	const listed = previews.join(', ').slice(0, LONGEST_RESPONSE);
+	const description = `${error.problem.description} The response to the submit listed ${listed}`;
+	return withDetails(error, { description });
 }
 
 /** Whether an error of waiting means that the task has failed. */

@@ -55,6 +55,7 @@ export type FaultOutcome = Extract<Outcome, { kind: 'fault' }>;
 /** A usable response: 2xx with a JSON object. */
 export type GoodResponse = HttpResponse & { json: JsonObject };
 
+/** Whether a response is usable. */
 export function isGood(outcome: Outcome): outcome is GoodResponse {
 	return (
 		outcome.kind === 'response' &&
@@ -62,6 +63,13 @@ export function isGood(outcome: Outcome): outcome is GoodResponse {
 		outcome.httpCode < 300 &&
 		isJsonObject(outcome.json)
 	);
+}
+
+/** The outcome with an empty object for the missing body of an accepted task, whose address is in `Location`. */
+export function withLocationOnly(outcome: Outcome): Outcome {
+	if (outcome.kind === 'fault' || ![201, 202].includes(outcome.httpCode)) return outcome;
+	const isEmpty = outcome.text.trim() === '' && outcome.headers.location !== undefined;
+	return isEmpty ? { ...outcome, json: {} } : outcome;
 }
 
 /**
@@ -83,11 +91,13 @@ export function wasNotAccepted(outcome: Outcome): boolean {
  */
 function isRefusal(httpCode: number, location = ''): boolean {
 	if ([303, 408, 499].includes(httpCode)) return false;
-	if (httpCode >= 300 && httpCode < 400) return !LEADS_TO_A_RESULT.test(location.slice(0, 2000));
+	if (httpCode >= 300 && httpCode < 400) return !leadsToResult(location);
 	return httpCode >= 400 && httpCode < 500;
 }
 
-const LEADS_TO_A_RESULT = /\/(generations|edits|messages)\/[^/?#]/;
+/** Whether a `Location` leads to a task below its endpoint, or to a message. */
+export const leadsToResult = (location = ''): boolean =>
+	/\/(generations|edits|tasks|messages)\/[^/?#]/.test(location.slice(0, 2000));
 
 /** The state of a request's connection: `pending` up to and including the TLS handshake. */
 export type Connection = 'pending' | 'open';

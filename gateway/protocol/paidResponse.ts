@@ -1,20 +1,15 @@
-import { quote } from '../util/text';
 import type { JsonObject } from '../util/json';
-import { reasonIn } from './errorBody';
 import type { GoodResponse } from './outcome';
 import type { TaskType } from './requestPlan';
 import {
+	idOfAddress,
 	namesTask,
-	readCreated,
-	readImages,
 	readStatus,
 	readTaskAddress,
 	readTaskId,
-	readUsage,
 	type ImageResult,
 } from './responseFields';
-import { statusGroup } from './status';
-import { isInline, type KnownTask } from './task';
+import { isInline, readTaskState, type KnownTask } from './task';
 
 /** A task that the gateway has accepted. */
 export interface AcceptedTask extends KnownTask {
@@ -25,6 +20,8 @@ export interface AcceptedTask extends KnownTask {
 	statusUrl?: string;
 	/** The reason if the gateway responded at once that the task has failed. */
 	reason?: string;
+	/** The addresses of images beside a status that is unknown, which may be all there ever is. */
+	previews?: string[];
 }
 
 /**
@@ -38,6 +35,8 @@ export interface PaidResponse {
 	created?: number;
 	/** What the request used up, as the gateway counts it. */
 	usage?: JsonObject;
+	/** Why some of the requested images are missing. */
+	refusal?: string;
 }
 
 /** How the request of a response was sent. */
@@ -50,7 +49,8 @@ interface SentRequest {
 
 /**
  * Reads the response to a paid request. Images count only in the success group (docs/protocol.md,
- * "Task states"); those beside an unknown word count where there is no task to poll.
+ * "Task states"). Those beside an unknown word count where there is no task to poll; otherwise they
+ * are kept, for errors to name.
  *
  * @returns undefined for an unusable response: no image, and nothing by which a task can be polled
  */
@@ -58,30 +58,24 @@ export function readPaidResponse(
 	{ json, headers }: Pick<GoodResponse, 'json' | 'headers'>,
 	{ taskType, asynchronous, submittedAt }: SentRequest,
 ): PaidResponse | undefined {
-	const images = readImages(json);
-	const spelled = readStatus(json);
-	const group = statusGroup(spelled ?? (images.length > 0 ? 'success' : 'queued'));
 	const statusUrl = readTaskAddress(json, headers);
 	const taskId = readTaskId(json) ?? idOfAddress(statusUrl);
-	const isTask = asynchronous || spelled !== undefined || namesTask(json);
-	const status = quote(spelled ?? (images.length > 0 ? 'completed' : 'queued'));
+	const state = readTaskState({ taskId: taskId ?? '', taskType }, json);
+	const { images, group, created, usage, refusal, reason } = state;
+	const hasStatus = readStatus(json) !== undefined;
+	const status = state.status === '' ? 'queued' : state.status;
 	const task =
 		taskId === undefined ? undefined : { taskId, taskType, status, submittedAt, statusUrl };
-	const isResult = group === 'success' || (group === 'unknown' && !(asynchronous && task));
-	if (images.length > 0 && isResult) {
+	const isOpen = group === 'unknown' && asynchronous && task !== undefined;
+	if (images.length > 0 && (group === 'success' || (group === 'unknown' && !isOpen))) {
 		// Recorded with its images, because the task lists new addresses when these expire.
-		const isListed = asynchronous && spelled !== undefined && !images.some(isInline);
-		const found = { images, created: readCreated(json), usage: readUsage(json) };
-		return isListed && task !== undefined ? { ...found, task } : found;
+		const isListed = asynchronous && hasStatus && !images.some(isInline);
+		return { images, created, usage, refusal, task: isListed ? task : undefined };
 	}
+	const isTask = asynchronous || hasStatus || statusUrl !== undefined || namesTask(json);
 	if (task === undefined || !isTask) return undefined;
-	return { task: group === 'unsuccessful' ? { ...task, reason: reasonIn(json) } : task };
-}
-
-/** The ID at the end of a task's address. */
-function idOfAddress(address = ''): string | undefined {
-	return address
-		.split(/[?#]/)[0]
-		?.split('/')
-		.findLast((part) => part !== '');
+	const previews = isOpen
+		? images.filter((image) => !isInline(image)).map(({ url }) => url)
+		: undefined;
+	return { task: { ...task, previews, reason: group === 'unsuccessful' ? reason : undefined } };
 }

@@ -1,43 +1,41 @@
 import { INLINE_FIELDS } from '../util/inlineImages';
+import { decoded } from '../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { detectImageType } from './imageType';
-import { statusGroup, type StatusGroup } from './status';
+import { statusGroup } from './status';
 
 /**
- * Where a response has what: one table for the responses of submits and of polls. Each list is read in
- * order, the best witness first: the protocol's own name (docs/protocol.md), then those of other
+ * Where a response has what: one table for the responses to submits and to polls. Each list is read
+ * in order, the best witness first: the protocol's own name (docs/protocol.md), then those of other
  * gateways (docs/gateways.md).
  */
+// prettier-ignore
 const FIELDS = {
 	/** A task's own ID, which decides against any `id`: that may be the ID of the request. */
 	taskId: ['task_id', 'taskId', 'taskID'],
 	id: ['id'],
-	/** The address of a task, as text. `urls.get` is that of a prediction. */
+	/** The address of a task, as text. */
 	address: ['poll_url', 'polling_url', 'status_url', 'statusUrl', 'task_url', 'query_url'],
-	/** The status, as text: numbers and `true` beside it are about the request. */
+	/** The status, as text: a number or `true` is about the request. */
 	status: ['status', 'task_status', 'taskStatus', 'state'],
-	/** The time of creation, in Unix seconds, in milliseconds or in ISO 8601. */
+	/** The time of creation, in Unix seconds, milliseconds or ISO 8601. */
 	created: ['created', 'created_at', 'createdAt'],
-	model: ['model', 'model_name'],
+	model: ['model'],
 	/** What the request used up, as the gateway counts it: usually tokens. */
 	usage: ['usage'],
 	/** Lists of images, single images, and objects that contain them. */
-	// prettier-ignore
 	images: [
 		'data', 'images', 'result_urls', 'resultUrls', 'image_urls', 'results', 'result', 'task_result', 'output', 'outputs',
 		'response', 'task',
 	],
 	/** The address of an image in its object; some gateways have a list there. */
 	imageUrl: ['url', 'image_url', 'imageUrl'],
-	inlineImage: INLINE_FIELDS,
-	/** The prompt as the model rewrote it. */
+	/** The prompt as the model rewrote it, and what was delivered, which may differ from the request. */
 	revisedPrompt: ['revised_prompt', 'revisedPrompt'],
-	/** What was delivered, which may differ from what was requested. */
 	size: ['size'],
 	quality: ['quality'],
 	outputFormat: ['output_format', 'outputFormat'],
 	/** Why something failed. */
-	// prettier-ignore
 	reason: [
 		'error', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason', 'error_message',
 		'error_msg', 'task_status_msg', 'fail_msg', 'msg', 'failReason', 'failureReason', 'errorMessage', 'failMsg',
@@ -48,113 +46,85 @@ const FIELDS = {
 /** Response headers with the address of a task, in lower case (RFC 9110, section 10.2.2). */
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
-/** Objects around a task, and objects around its result. */
+/** Objects around a task; those around its result can also be around a task. */
 const AROUND_TASK = ['data', 'task'];
-const AROUND_RESULT = ['result', 'output', 'response', 'task_result'];
+const AROUND = [...AROUND_TASK, 'result', 'output', 'response', 'task_result'];
 
-/** The deepest level of a response that is read. */
-const DEEPEST = 5;
-/** The most entries of a list that are read: more than any request has images. */
-const MOST_ENTRIES = 1000;
+/** The deepest level of a response that is read; lists count as levels. */
+const DEEPEST = 8;
 
-/** An object in a response, and whether it may be a result, whose status isn't that of its task. */
-interface Layer {
-	fields: JsonObject;
-	isResult: boolean;
-}
+const valuesAt = (object: unknown, names: readonly string[]): unknown[] =>
+	isJsonObject(object) ? names.map((name) => object[name]) : [];
 
-/** The response and the objects in it that can be about its task, the outermost first. */
-function layersOf(value: unknown, isResult = false, depth = 0): Layer[] {
-	if (!isJsonObject(value) || depth > DEEPEST) return [];
-	const inside = (name: string, isAround: boolean): Layer[] => {
-		const wrapped = value[name];
-		const inner: unknown = Array.isArray(wrapped) ? wrapped.find(isJsonObject) : wrapped;
-		// An object in a list is a task only if it says so: most are images.
-		const isImage = Array.isArray(wrapped) && !isTask(inner, value);
-		if (!isJsonObject(inner) || isImage) return [];
-		return layersOf(inner, isResult || (isAround && idsOf(inner).length === 0), depth + 1);
-	};
-	return [
-		{ fields: value, isResult },
-		...AROUND_TASK.flatMap((name) => inside(name, false)),
-		...AROUND_RESULT.flatMap((name) => inside(name, true)),
-	];
-}
+const textAt = (object: unknown, names: readonly string[]): string | undefined =>
+	valuesAt(object, names)
+		.map(nonEmptyString)
+		.find((text) => text !== undefined);
+
+/** The objects in an object that can be about its task. One in a list is usually an image. */
+const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
+	valuesAt(object, names)
+		.map((value) => (Array.isArray(value) ? value.find((entry) => isTask(entry, object)) : value))
+		.filter(isJsonObject);
 
 function isTask(entry: unknown, around: JsonObject): boolean {
-	if (valuesAt(entry, FIELDS.taskId).length > 0) return true;
-	const isOnlyId = idsOf(entry).length > 0 && idsOf(around).length === 0;
-	return isOnlyId && imagesAt(entry, {}, 0).length === 0;
+	if (idsAt(entry, FIELDS.taskId).length > 0) return true;
+	const isOnlyId = idsAt(entry, FIELDS.id).length > 0 && idsAt(around, FIELDS.id).length === 0;
+	return isOnlyId && imagesAt(entry, {}).length === 0;
 }
 
-/** The values of an object under these names, in their order. */
-function valuesAt(object: unknown, names: readonly string[]): unknown[] {
-	if (!isJsonObject(object)) return [];
-	return names.flatMap((name) => (Object.hasOwn(object, name) ? [object[name]] : []));
-}
+/** A response and the objects in it that can be about its task, the outermost first. */
+const layersOf = (object: JsonObject, depth = 0): JsonObject[] =>
+	depth > DEEPEST
+		? []
+		: [object, ...insideOf(object, AROUND).flatMap((inner) => layersOf(inner, depth + 1))];
 
-/** The first usable value under these names: outer objects first. */
-function firstIn<T>(
+/** The first value under these names that can be read: outer objects first. */
+const firstIn = <T>(
 	body: JsonObject,
 	names: readonly string[],
 	read: (value: unknown) => T | undefined,
-): T | undefined {
-	return layersOf(body)
-		.flatMap(({ fields }) => valuesAt(fields, names))
+): T | undefined =>
+	layersOf(body)
+		.flatMap((object) => valuesAt(object, names))
 		.map(read)
 		.find((value) => value !== undefined);
-}
 
-function asId(value: unknown): string | undefined {
-	if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
-	return nonEmptyString(value)?.trim();
-}
+const asId = (value: unknown): string | undefined =>
+	typeof value === 'number' ? finiteNumber(value)?.toString() : nonEmptyString(value)?.trim();
 
-const idsIn = (object: unknown, names: readonly string[]): string[] =>
+const idsAt = (object: unknown, names: readonly string[]): string[] =>
 	valuesAt(object, names).flatMap((value) => asId(value) ?? []);
-
-const idsOf = (object: unknown): string[] => [
-	...idsIn(object, FIELDS.id),
-	...idsIn(object, FIELDS.taskId),
-];
 
 /**
  * All IDs of a response that may be its task's, the likeliest first: those that are called so, that
  * beside the status, those of outer objects.
  */
 export function taskIdsIn(body: JsonObject): string[] {
-	const objects = layersOf(body).map(({ fields }) => fields);
-	return [
-		...objects.flatMap((fields) => idsIn(fields, FIELDS.taskId)),
-		...[stateIn(body), ...objects].flatMap((fields) => idsIn(fields, FIELDS.id)),
-	];
+	const layers = layersOf(body);
+	const own = layers.flatMap((object) => idsAt(object, FIELDS.taskId));
+	return [...own, ...[stateIn(body), ...layers].flatMap((object) => idsAt(object, FIELDS.id))];
 }
 
-/** In characters: no ID is longer. */
-const LONGEST_ID = 400;
-
-/** The texts in place of a task's object, or of a list of them: its ID, if no error is reported. */
-function bareIdsIn(body: JsonObject): string[] {
-	if (reportsError(body)) return [];
-	const texts = valuesAt(body, [...AROUND_TASK, 'result']).flatMap((value) =>
-		[value].flat().slice(0, 1),
-	);
-	return texts.flatMap((value) => asId(value) ?? []).filter(isBareId);
-}
-
-const isBareId = (text: string): boolean =>
-	text.length <= LONGEST_ID && !/[\s/]|^data:/i.test(text);
+/** A text in place of a task's object, or of a list of them: no sentence, address or image data. */
+const BARE_ID = /^[^\s/]{1,400}$/;
 
 /**
  * The task ID in the response to a submit (docs/protocol.md, "Task"), also inside of other objects,
- * or a text in place of one; undefined if there is none.
+ * or in place of one; undefined if there is none.
  */
-export const readTaskId = (body: JsonObject): string | undefined =>
-	[...taskIdsIn(body), ...bareIdsIn(body)][0];
+export function readTaskId(body: JsonObject): string | undefined {
+	const { error, success, code } = body;
+	const isRefusal = Number(code) >= 400 || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
+	const isError = Boolean(error) || success === false || isRefusal;
+	const texts = isError ? [] : [body.data, body.task, body.result].map((text) => [text].flat()[0]);
+	const bare = texts.flatMap((text) => asId(text) ?? []).filter((text) => BARE_ID.test(text));
+	return [...taskIdsIn(body), ...bare][0];
+}
 
 /** Whether a response names a task, and not only something with an ID. */
 export const namesTask = (body: JsonObject): boolean =>
-	layersOf(body).some(({ fields }) => idsIn(fields, FIELDS.taskId).length > 0);
+	layersOf(body).some((object) => idsAt(object, FIELDS.taskId).length > 0);
 
 /** In characters: how much of a broken response is searched for an ID. */
 const LONGEST_READ = 2048;
@@ -167,44 +137,39 @@ export function idIn(text: string): string | undefined {
 	return nonEmptyString(quoted ?? digits)?.trim();
 }
 
-/** In characters: a longer address isn't followed. */
+/** In characters: a longer address isn't read. */
 const LONGEST_ADDRESS = 2000;
 
 /**
- * The address of the task in the response to a submit, as the gateway wrote it: absolute or relative,
- * on any host. Undefined if there is none.
+ * The address of the task in the response to a submit, as the gateway wrote it: absolute or
+ * relative, on any host. Undefined if there is none.
  *
  * @param headers with lower-case names
  */
-export function readTaskAddress(
-	body: JsonObject,
-	headers: Record<string, string> = {},
-): string | undefined {
-	const urls = isJsonObject(body.urls) ? body.urls.get : undefined;
-	const inBody = firstIn(body, FIELDS.address, nonEmptyString) ?? nonEmptyString(urls);
-	const inHeaders = valuesAt(headers, ADDRESS_HEADERS).find(nonEmptyString) as string | undefined;
-	const address = (inBody ?? inHeaders)?.trim();
-	return address !== undefined && address.length <= LONGEST_ADDRESS ? address : undefined;
+export function readTaskAddress(body: JsonObject, headers: JsonObject = {}): string | undefined {
+	const inBody = firstIn(body, FIELDS.address, nonEmptyString) ?? textAt(body.urls, ['get']);
+	const address = (inBody ?? textAt(headers, ADDRESS_HEADERS))?.trim() ?? '';
+	return address === '' || address.length > LONGEST_ADDRESS ? undefined : address;
 }
 
-const statusOf = (object: JsonObject): string | undefined =>
-	valuesAt(object, FIELDS.status)
-		.map(nonEmptyString)
-		.find((text) => text !== undefined);
+/** The ID at the end of a task's address; undefined if it has none. */
+export function idOfAddress(address = ''): string | undefined {
+	const [path = ''] = address.slice(0, LONGEST_ADDRESS).split(/[?#]/);
+	return nonEmptyString(decoded(path.split('/').findLast((part) => part !== '') ?? ''));
+}
+
+const statusOf = (object: JsonObject): string | undefined => textAt(object, FIELDS.status);
 
 /**
- * The object with a task's state: the innermost around the task that has a status. What is around it
- * may have one of its own, about the request. That of a result counts only where it contradicts a
- * success, or where there is no other.
+ * The object with a task's state: the innermost with a status, because what is around a task may
+ * have a status about the request. That of a result counts only below a success.
  */
-export function stateIn(body: JsonObject): JsonObject {
-	const layers = layersOf(body).filter(({ fields }) => statusOf(fields) !== undefined);
-	const groupOf = ({ fields }: Layer): StatusGroup => statusGroup(statusOf(fields));
-	const own = layers.findLast(({ isResult }) => !isResult);
-	const results = layers.filter(({ isResult }) => isResult);
-	if (own === undefined) return results.at(-1)?.fields ?? body;
-	const contrary = results.findLast((layer) => !['success', 'unknown'].includes(groupOf(layer)));
-	return (groupOf(own) === 'success' ? contrary : undefined)?.fields ?? own.fields;
+export function stateIn(object: JsonObject, depth = 0): JsonObject {
+	const status = statusOf(object) ?? 'success';
+	const names = statusGroup(status) === 'success' ? AROUND : AROUND_TASK;
+	const inside = depth > DEEPEST ? [] : insideOf(object, names);
+	const states = inside.map((inner) => stateIn(inner, depth + 1));
+	return states.find((state) => statusOf(state) !== undefined) ?? object;
 }
 
 /** The status of a task as the gateway wrote it; undefined if there is none that is a text. */
@@ -221,112 +186,71 @@ export interface ImageResult {
 	outputFormat?: string;
 }
 
+type ImageDetails = Omit<ImageResult, 'url'>;
+const DETAILS = ['revisedPrompt', 'size', 'quality', 'outputFormat'] as const;
+
 /**
  * The images of a response in order: every `data[].url` (docs/protocol.md, "Image result"), also of
- * a single object, and images inside the response (`b64_json`).
+ * a single object, and images inside the response (`b64_json`). Of several places, the first that
+ * has any.
  */
-export function readImages(body: JsonObject): ImageResult[] {
-	const { revisedPrompt, ...delivered } = detailsOf(body, {});
-	const found = imagesIn(body, delivered, 0);
-	// A prompt beside a list of images says nothing about each of them.
-	if (found.length !== 1) return found;
-	return found.map((image) => ({ ...image, revisedPrompt: image.revisedPrompt ?? revisedPrompt }));
-}
+export const readImages = (body: JsonObject): ImageResult[] => imagesInside(body, {}, 0);
 
-type ImageDetails = Omit<ImageResult, 'url'>;
-
-/** The images in an object's fields: those of the first field that has any. */
-function imagesIn(object: JsonObject, around: ImageDetails, depth: number): ImageResult[] {
-	for (const value of valuesAt(object, FIELDS.images)) {
-		const found = imagesAt(value, around, depth + 1);
-		if (found.length > 0) return found;
-	}
-	return [];
-}
-
-function imagesAt(value: unknown, around: ImageDetails, depth: number): ImageResult[] {
-	if (depth > DEEPEST) return [];
-	if (Array.isArray(value)) {
-		return value.slice(0, MOST_ENTRIES).flatMap((entry) => imagesAt(entry, around, depth + 1));
-	}
-	if (typeof value === 'string') return isAddress(value) ? [{ ...around, ...imageAt(value) }] : [];
-	if (!isJsonObject(value)) return [];
-	const details = detailsOf(value, around);
-	const own = imageUrlsOf(value);
-	if (own.length === 0) return imagesIn(value, details, depth);
+function imagesInside(object: JsonObject, around: ImageDetails, depth: number): ImageResult[] {
+	const own = DETAILS.map((name) => [name, textAt(object, FIELDS[name]) ?? around[name]]);
+	const details = Object.fromEntries(own) as ImageDetails;
 	// One of several images can still be in the making, or have failed.
-	const group = statusGroup(statusOf(value));
-	const isFinished = group === 'success' || group === 'unknown';
-	return isFinished ? own.map((image) => ({ ...details, ...image })) : [];
+	const group = statusGroup(depth === 0 ? undefined : statusOf(object));
+	if (group !== 'success' && group !== 'unknown') return [];
+	const urls = depth === 0 ? [] : urlsOf(object);
+	if (urls.length > 0) return urls.map((url) => ({ ...details, url }));
+	const places = valuesAt(object, FIELDS.images).map((value) =>
+		imagesAt(value, details, depth + 1),
+	);
+	return places.find((images) => images.length > 0) ?? [];
 }
 
-/** Whether a text that stands for an image is one: an address with a scheme, or image data. */
-const isAddress = (text: string): boolean => /^\s*(https?:\/\/|data:image\/)/i.test(text);
+function imagesAt(value: unknown, around: ImageDetails, depth = 1): ImageResult[] {
+	if (depth > DEEPEST) return [];
+	if (Array.isArray(value)) return value.flatMap((entry) => imagesAt(entry, around, depth + 1));
+	if (isJsonObject(value)) return imagesInside(value, around, depth);
+	// Any other text in place of an image may be an ID.
+	const isAddress = typeof value === 'string' && /^\s*(https?:\/\/|data:image\/)/i.test(value);
+	return isAddress ? [{ ...around, url: imageUrl(value) }] : [];
+}
 
-function imageUrlsOf(entry: JsonObject): ImageResult[] {
-	const urls = valuesAt(entry, FIELDS.imageUrl)
-		.map((value) =>
-			[value]
-				.flat()
-				.slice(0, MOST_ENTRIES)
-				.flatMap((url) => nonEmptyString(url) ?? []),
-		)
-		.find((texts) => texts.length > 0);
-	if (urls !== undefined) return urls.map(imageAt);
-	const inline = valuesAt(entry, FIELDS.inlineImage).map(nonEmptyString).find(Boolean);
-	if (inline === undefined) return [];
+function urlsOf(entry: JsonObject): string[] {
+	const places = valuesAt(entry, FIELDS.imageUrl).map((value) => [value].flat());
+	const urls = places.map((texts) => texts.flatMap((text) => nonEmptyString(text) ?? []));
+	const inline = textAt(entry, INLINE_FIELDS);
 	// Some gateways send a whole `data:` URL there.
-	return [/^\s*data:/i.test(inline) ? imageAt(inline) : { url: `data:;base64,${inline}` }];
+	const isUrl = inline !== undefined && /^\s*data:/i.test(inline);
+	const bytes = inline === undefined || isUrl ? inline : `data:;base64,${inline}`;
+	return (urls.find((found) => found.length > 0) ?? [bytes].flatMap((url) => url ?? [])).map(
+		imageUrl,
+	);
 }
 
-/** The image of a text that is an address or, from some gateways, Base64. */
-function imageAt(text: string): ImageResult {
+/** The address of an image, of a text that is an address or, from some gateways, Base64. */
+function imageUrl(text: string): string {
 	const url = text.trim();
 	const isBytes = url.length >= 100 && /^[\w+/=-]{64}/.test(url);
 	if (isBytes && detectImageType(Buffer.from(url.slice(0, 64), 'base64')) !== undefined) {
-		return { url: `data:;base64,${url}` };
+		return `data:;base64,${url}`;
 	}
-	return { url: url.replace(/^data:/i, 'data:') };
-}
-
-/** In characters: the longest prompt and the longest other detail that an item shows. */
-const LONGEST_PROMPT = 10_000;
-const LONGEST_DETAIL = 100;
-
-/** What a response says about an image: in its own object, else around it. */
-function detailsOf(object: JsonObject, around: ImageDetails): ImageDetails {
-	const text = (names: readonly string[], longest: number): string | undefined =>
-		valuesAt(object, names)
-			.map(nonEmptyString)
-			.find((value) => value !== undefined && value.length <= longest);
-	return {
-		revisedPrompt: text(FIELDS.revisedPrompt, LONGEST_PROMPT) ?? around.revisedPrompt,
-		size: text(FIELDS.size, LONGEST_DETAIL) ?? around.size,
-		quality: text(FIELDS.quality, LONGEST_DETAIL) ?? around.quality,
-		outputFormat: text(FIELDS.outputFormat, LONGEST_DETAIL) ?? around.outputFormat,
-	};
-}
-
-/** Whether a response reports an error, whatever its HTTP status: in its own field, or by its code. */
-export function reportsError(body: JsonObject): boolean {
-	const { success, error, code } = body;
-	const number = typeof code === 'boolean' || code === null ? NaN : Number(code);
-	const isError = error !== undefined && error !== null && error !== '' && error !== false;
-	return success === false || success === 'false' || isError || number >= 400 || number < 0;
+	return url.replace(/^data:/i, 'data:');
 }
 
 /** Later than any time in seconds (the year 5138), and earlier than any in milliseconds. */
 const FIRST_MS = 1e11;
 
 /** The time of creation in Unix seconds. */
-export function readCreated(body: JsonObject): number | undefined {
-	return firstIn(body, FIELDS.created, (value) => {
-		const parsed = typeof value === 'string' ? Date.parse(value.slice(0, 64)) : value;
-		const time = finiteNumber(parsed);
-		if (time === undefined || time <= 0) return undefined;
+export const readCreated = (body: JsonObject): number | undefined =>
+	firstIn(body, FIELDS.created, (value) => {
+		const time = finiteNumber(typeof value === 'string' ? Date.parse(value) : value) ?? 0;
+		if (time <= 0) return undefined;
 		return time < FIRST_MS ? time : Math.floor(time / 1000);
 	});
-}
 
 /** The model that a response names. */
 export const readModelName = (body: JsonObject): string | undefined =>
@@ -336,25 +260,26 @@ export const readModelName = (body: JsonObject): string | undefined =>
 const LONGEST_USAGE = 4000;
 
 /** A copy of what the request used up, as the gateway counts it; undefined if it doesn't say. */
-export function readUsage(body: JsonObject): JsonObject | undefined {
-	return firstIn(body, FIELDS.usage, (value) => {
-		const text = isJsonObject(value) ? JSON.stringify(value) : '{}';
-		return text === '{}' || text.length > LONGEST_USAGE
-			? undefined
-			: (JSON.parse(text) as JsonObject);
+export const readUsage = (body: JsonObject): JsonObject | undefined =>
+	firstIn(body, FIELDS.usage, (value) => {
+		const length = isJsonObject(value) ? JSON.stringify(value).length : 0;
+		const isShown = length > '{}'.length && length <= LONGEST_USAGE;
+		return isShown ? (structuredClone(value) as JsonObject) : undefined;
 	});
-}
 
 /** The values that can be a reason, the likeliest first; of lists, those of all entries. */
 export function reasonsIn(value: unknown, depth = 0): unknown[] {
 	if (typeof value === 'string') return statusGroup(value) === 'success' ? [] : [value];
 	if (depth > DEEPEST) return [];
-	if (Array.isArray(value)) {
-		return value.slice(0, MOST_ENTRIES).flatMap((entry) => reasonsIn(entry, depth + 1));
-	}
+	if (Array.isArray(value)) return value.flatMap((entry) => reasonsIn(entry, depth + 1));
 	const own = valuesAt(value, FIELDS.reason).flatMap((field) => reasonsIn(field, depth + 1));
-	const around = valuesAt(value, [...AROUND_TASK, ...AROUND_RESULT]).flatMap((field) =>
-		[field].flat().slice(0, MOST_ENTRIES).filter(isJsonObject),
-	);
+	const around = valuesAt(value, AROUND).flatMap((field) => [field].flat().filter(isJsonObject));
 	return [...own, ...around.flatMap((inner) => reasonsIn(inner, depth + 1))];
 }
+
+/** The objects in a response's lists of images that have no image: one may have been refused. */
+export const withoutImageIn = (body: JsonObject): JsonObject[] =>
+	layersOf(body)
+		.flatMap((object) => valuesAt(object, FIELDS.images))
+		.flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
+		.filter((entry) => imagesAt(entry, {}).length === 0);

@@ -8,8 +8,10 @@ import {
 	readModelName,
 	readStatus,
 	readUsage,
+	reasonsIn,
 	stateIn,
 	taskIdsIn,
+	withoutImageIn,
 	type ImageResult,
 } from './responseFields';
 import { statusGroup, type StatusGroup } from './status';
@@ -39,6 +41,8 @@ export interface TaskState extends KnownTask {
 	usage?: JsonObject;
 	/** The reason of an unsuccessful task in the gateway's words, if there is one. */
 	reason?: string;
+	/** Why some of the requested images are missing, if there are others. */
+	refusal?: string;
 	/** The whole response. */
 	response: JsonObject;
 }
@@ -68,6 +72,7 @@ export function readTaskState(task: KnownTask, body: JsonObject): TaskState {
 		created: readCreated(body),
 		model: firstText([readModelName(body)]),
 		usage: readUsage(body),
+		refusal: firstText(reasonsIn(withoutImageIn(body))),
 		reason: group === 'unsuccessful' ? (reasonIn(stateIn(body)) ?? reasonIn(body)) : undefined,
 		response: body,
 	};

@@ -106,7 +106,7 @@ async function taskItem(
 	const error = taskError(state);
 	// A failed task is a result; a completed one without an image is an error.
 	if (error !== undefined && state.group === 'success') throw error;
-	const { taskId, taskType, status, group, images, response } = state;
+	const { taskId, taskType, status, group, images, usage, response } = state;
 	const shown = group === 'success' ? images : [];
 	const binary = await imageBinaries(run, shown, { ...known, taskId }, target);
 	return {
@@ -121,7 +121,8 @@ async function taskItem(
 				estimatedCost: costOf(known, shown.length),
 				finished: isFinished(group),
 				succeeded: group === 'success',
-				images: shown.map(shownImage),
+				images: shown.map((image) => withoutUndefined({ ...shownImage(image) })),
+				usage: run.isTool ? undefined : usage,
 				error: error?.message,
 				// For an agent, which pays for each word, the response would only repeat the rest.
 				response: run.isTool ? undefined : withoutInlineImages(response),

@@ -1,5 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { failedAtOnce, hasFailed, isOutOfReach } from '../../../gateway/errors/taskErrors';
+import {
+	failedAtOnce,
+	hasFailed,
+	isOutOfReach,
+	withPreviews,
+} from '../../../gateway/errors/taskErrors';
+import { afterColon } from '../../../gateway/protocol/errorBody';
 import {
 	planUrl,
 	requestedImages,
@@ -337,7 +343,7 @@ async function collectImages(
 		? finishTask(batch, paid, item)
 		: recheckImages(batch, paid, item, reused));
 	if (current === undefined) return [];
-	const { task, images = [], created } = current;
+	const { task, images = [], created, usage, refusal } = current;
 	const estimatedCost = costOf(facts, images.length);
 	paymentLog.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
 	budget.expect(itemIndex, estimatedCost);
@@ -347,14 +353,14 @@ async function collectImages(
 	const requested = requestedImages(plan);
 	if (images.length < requested) {
 		run.hints.add(
-			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images.`,
+			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images${afterColon(refusal) || '.'}`,
 		);
 	}
 	const { taskId, taskType, status } = task ?? {};
 	const items = await imageItems(
 		run,
 		images,
-		{ ...facts, created, taskId, taskType, status },
+		{ ...facts, created, usage: isFirst ? usage : undefined, taskId, taskType, status },
 		target,
 	);
 	if (!items.some(isFailed) && images.some(isInline)) {
@@ -406,12 +412,12 @@ async function finishTask(
 			waits[itemIndex] = result.wait;
 			return undefined;
 		}
-		const { status, images, created } = result.state;
-		return { task: { ...task, status }, images, created };
+		const { status, images, created, usage, refusal } = result.state;
+		return { task: { ...task, status }, images, created, usage, refusal };
 	} catch (error) {
 		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
 		else if (isOutOfReach(error, task)) paymentLog.update(itemIndex, { lost: true });
-		return await Promise.reject(error);
+		return await Promise.reject(withPreviews(error, task));
 	}
 }
 

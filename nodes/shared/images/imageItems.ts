@@ -1,7 +1,7 @@
 import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { fillFileName } from '../../../gateway/util/fileName';
-import { finiteNumber, withoutUndefined } from '../../../gateway/util/json';
+import { finiteNumber, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { ImageResult } from '../../../gateway/protocol/responseFields';
 import { isInline, type TaskRef } from '../../../gateway/protocol/task';
@@ -17,6 +17,8 @@ export interface ImageFacts extends RequestFacts, Partial<TaskRef> {
 	/** Unix seconds. */
 	created?: number;
 	status?: string;
+	/** What the request used up, as the gateway counts it. */
+	usage?: JsonObject;
 }
 
 /**
@@ -131,20 +133,23 @@ export async function imageItems(
 	const itemOf = async (image: ImageResult, index: number): Promise<INodeExecutionData> => {
 		try {
 			const file = await fileOf(image, index);
-			const shown = isInline(image) && !isTool ? {} : shownImage(image);
+			const { note, ...shown } = shownImage(image);
 			return {
 				json: {
-					...target.inputFields,
+					...(target.inputFields && deepCopy(target.inputFields)),
 					...(withoutUndefined({
 						prompt,
 						model,
-						parameters: isTool ? undefined : facts.parameters,
+						parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
 						estimatedCost: costShare(cost, index, images.length),
+						// Only once for a request, so that sums are right.
+						usage: isTool || index > 0 ? undefined : facts.usage,
 						status,
 						taskId,
 						taskType,
 						created,
 						...shown,
+						note: isTool ? note : undefined,
 						index,
 					}) as IDataObject),
 				},
@@ -159,10 +164,12 @@ export async function imageItems(
 	return await Promise.all(images.map(itemOf));
 }
 
-/** An image in an item's JSON: its address, or a note in place of megabytes of Base64. */
-export function shownImage({ url }: ImageResult): { url?: string; note?: string } {
-	if (!isInline({ url })) return { url };
+/** An image in JSON, with what the response says about it; a note in place of megabytes of Base64. */
+export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: string } {
+	if (!isInline(image)) return image;
 	return {
+		...image,
+		url: undefined,
 		note: "The response contained the image itself. Set 'Response Format' to 'URL' to get an address.",
 	};
 }

@@ -4,7 +4,7 @@ import { readMessage } from '../../../gateway/messages/message';
 import { afterColon, reasonIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
-import { idIn } from '../../../gateway/protocol/responseFields';
+import { idIn, readTaskId } from '../../../gateway/protocol/responseFields';
 import { isInline, type KnownTask } from '../../../gateway/protocol/task';
 import {
 	GatewayError,
@@ -120,7 +120,7 @@ export function copiesOf(
 	return items.map(({ json, binary = {} }) => {
 		const files = Object.entries(binary).map(([name, file]) => [field ?? name, file] as const);
 		return {
-			json: { ...json },
+			json: deepCopy(json),
 			...(files.length === 0 ? {} : { binary: Object.fromEntries(files) }),
 			pairedItem: { item: itemIndex },
 		};
@@ -204,6 +204,7 @@ export function unusableProblem({ call }: RequestPlan, body: JsonObject): Proble
 		description:
 			"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
 		response: JSON.stringify(withoutInlineImages(body)),
+		taskId: call === 'message' ? undefined : readTaskId(body),
 	};
 }
 

@@ -229,8 +229,8 @@ export async function waitForTasks(
 		waitForTask ??= createTaskWaiter(run, intervalMs, countTasks(entries));
 		const result = await waitForTask(wait, forMs(itemIndex));
 		if (result.kind === 'finished') {
-			const { model, created, taskId, taskType, status, images } = result.state;
-			const known = { ...wait.facts, created, taskId, taskType, status };
+			const { model, created, usage, taskId, taskType, status, images } = result.state;
+			const known = { ...wait.facts, created, usage, taskId, taskType, status };
 			return await imageItems(run, images, { ...known, model: known.model ?? model }, wait.target);
 		}
 		entries[itemIndex] = { wait: result.wait };

@@ -74,9 +74,35 @@ const SIZE = { prompt: 'a fox', options: { extraFields: { size: '512x512' } } };
 const creations = (node: NodeName, parameters: IDataObject): Runs =>
 	['sync', 'wait', 'submit'].map((mode) => [node, { ...SIZE, ...parameters, mode }]);
 
+/** The items of a node at a gateway that tells everything it can about an image. */
+async function itemsWithDetails(node: NodeName, parameters: IDataObject): Promise<IDataObject[]> {
+	const image = { url: '/1.png', revised_prompt: 'a red fox', size: '1x1', quality: 'high' };
+	const inline = { b64_json: TINY_PNG.toString('base64') };
+	const body = {
+		id: 'task_1',
+		status: 'completed',
+		output_format: 'png',
+		usage: { total_tokens: 7 },
+	};
+	const server = await opened(
+		serve(({ url }, response) => {
+			if (url !== '/1.png') return sendJson(response, { ...body, data: [image, inline] });
+			response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
+		}),
+	);
+	const host = await hostFor({ baseUrl: server.url });
+	const result = await host.run(workflowOf(node, parameters));
+	expect(result.error).toBeUndefined();
+	return result.json(NODE);
+}
+
+const BY_NAME = { model: byName(MODEL), prompt: 'a fox', options: { checkLimits: false } };
+const TASK = { taskId: 'task_1', taskType: 'generation' };
+
 test('Image Generation', async () => {
 	const declared = outputOf('imageGeneration');
 	const items = await itemsOf(creations('imageGeneration', {}));
+	items.push(...(await itemsWithDetails('imageGeneration', BY_NAME)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
@@ -84,6 +110,8 @@ test('Image Edit', async () => {
 	const declared = outputOf('imageEdit');
 	const imageUrl = String((await itemsOf(creations('imageGeneration', {})))[0]!.url);
 	const items = await itemsOf(creations('imageEdit', { imageSource: 'url', imageUrl }));
+	const source = { imageSource: 'url', imageUrl, ...BY_NAME };
+	items.push(...(await itemsWithDetails('imageEdit', source)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
@@ -94,19 +122,14 @@ const submitted = async (...prompts: string[]): Promise<IDataObject[]> =>
 test('Image Task', async () => {
 	const declared = outputOf('imageTask');
 	const items = await itemsOf([['imageTask', {}, await submitted('a fox', 'a mole [fail]')]]);
-	// A gateway can also put the image itself into its response.
-	const data = [{ b64_json: TINY_PNG.toString('base64') }];
-	const inline = await opened(
-		serve((_request, response) => sendJson(response, { status: 'completed', data })),
-	);
-	const host = await hostFor({ baseUrl: inline.url });
-	items.push(...(await host.run(workflowOf('imageTask', { taskId: 'task_1' }))).json(NODE));
+	items.push(...(await itemsWithDetails('imageTask', TASK)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
 test('Image Wait', async () => {
 	const declared = outputOf('imageWait');
 	const items = await itemsOf([['imageWait', {}, await submitted('a fox')]]);
+	items.push(...(await itemsWithDetails('imageWait', TASK)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 

@@ -9,6 +9,8 @@ import {
 } from '../../../gateway/protocol/responseFields.js';
 
 const URL = 'https://a/1.png';
+const nested = (levels: number, value: object): object =>
+	levels === 0 ? value : { data: nested(levels - 1, value) };
 const LATER = 'https://a/2.png';
 
 describe("the ID of a response's task", () => {
@@ -38,12 +40,12 @@ describe("the ID of a response's task", () => {
 		['a text that reports an error', { code: 401, data: 'unauthorized' }],
 		['a text beside an error', { error: { message: 'no' }, data: 'refused' }],
 		['a text of a failure', { success: false, data: 'refused' }],
+		['a code in words', { code: 'FAIL', data: 'refused' }],
 		['a negative code', { code: -1, data: 'refused' }],
 		['a sentence', { data: 'try again later' }],
 		['an address', { data: URL }],
 		['image data', { data: 'data:image/png;base64,AAAA' }],
 		['more than any ID has', { data: 'x'.repeat(401) }],
-		['an inherited field', Object.create({ id: 't1' })],
 		['only images', { created: 1, data: [{ id: 'i1', url: URL }] }],
 		['nothing', {}],
 	])('%s is none', (_, body) => {
@@ -68,9 +70,9 @@ describe("the status of a response's task", () => {
 		[{ code: 'success', data: { task_id: 't1', status: 'SUCCESS', data: {} } }, 'SUCCESS'],
 		[{ status: 'ok', result: { status: 'running' } }, 'running'],
 		[{ status: 'running', result: { status: 'success' } }, 'running'],
-		[{ status: 'completed', result: { status: 'ok' } }, 'completed'],
-		[{ status: 'completed', result: { status: 'shiny' } }, 'completed'],
-		[{ result: { id: 't1', status: 'completed' }, status: 'queued' }, 'completed'],
+		[{ status: 'success', result: { status: 'failed' } }, 'failed'],
+		[{ status: 'failed', output: { status: 'success' } }, 'failed'],
+		[{ status: 'shiny', result: { status: 'success' } }, 'shiny'],
 		[{ result: { status: 'shiny' } }, 'shiny'],
 		[{ data: { task_id: 't1', task_status: 'succeed' } }, 'succeed'],
 		[{ id: 't1', state: 'generating' }, 'generating'],
@@ -131,10 +133,7 @@ describe('images', () => {
 		['a relative path in place of an object', { data: ['/1.png'] }],
 		['one that is still in the making', { data: [{ url: URL, status: 'processing' }] }],
 		['one that has failed', { data: [{ url: URL, status: 'failed' }] }],
-		[
-			'one at a depth that no gateway has',
-			{ data: { data: { data: { data: { data: [{ url: URL }] } } } } },
-		],
+		['one below more levels than any gateway has', nested(9, { url: URL })],
 	])('are not: %s', (_, body) => {
 		expect(readImages({ ...body })).toEqual([]);
 	});
@@ -152,13 +151,6 @@ describe('images', () => {
 			{ url: URL, revisedPrompt: 'a red fox', size: '1x1', ...shared },
 			{ url: LATER, size: '2x2', ...shared },
 		]);
-	});
-
-	test('share a prompt only where there is one', () => {
-		const body = { revised_prompt: 'a red fox' };
-		expect(readImages({ ...body, data: [{ url: URL }] })[0]?.revisedPrompt).toBe('a red fox');
-		const two = readImages({ ...body, data: [{ url: URL }, { url: LATER }] });
-		expect(two.map(({ revisedPrompt }) => revisedPrompt)).toEqual([undefined, undefined]);
 	});
 });
 

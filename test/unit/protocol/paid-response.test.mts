@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { readPaidResponse } from '../../../gateway/protocol/paidResponse.js';
+
+const URL = 'https://a/1.png';
+const AT = '2027-01-31T00:00:00.000Z';
+const data = [{ url: URL }];
+
+const read = (json: object, asynchronous = true, headers: Record<string, string> = {}) =>
+	readPaidResponse(
+		{ json: { ...json }, headers },
+		{ taskType: 'edit', asynchronous, submittedAt: AT },
+	);
+
+describe('finished images', () => {
+	test.each<[string, object]>([
+		['as the protocol has them', { created: 1, data }],
+		['with a status of success', { status: 'SUCCESS', data }],
+		['beside a number', { status: 200, data }],
+		['beside a status that is an object', { id: 't1', status: { name: 'x' }, data }],
+		['beside a status that is a list', { id: 't1', status: [], data }],
+		['beside a status that is null', { id: 't1', status: null, data }],
+		['beside a status that is false', { id: 't1', status: false, data }],
+		['beside an unknown word, without an ID', { status: 'shiny', data }],
+	])('%s', (_, json) => {
+		for (const asynchronous of [true, false]) {
+			expect(read(json, asynchronous)?.images).toEqual([{ url: URL }]);
+		}
+	});
+
+	test('beside an unknown word, where no task was asked for', () => {
+		expect(read({ id: 't1', status: 'shiny', data }, false)).toMatchObject({
+			images: [{ url: URL }],
+		});
+	});
+
+	test('name their task where it lists new addresses later', () => {
+		const json = { id: 't1', status: 'completed', data };
+		const task = { taskId: 't1', taskType: 'edit', status: 'completed', submittedAt: AT };
+		expect(read(json)?.task).toMatchObject(task);
+		expect(read(json, false)?.task).toBeUndefined();
+		expect(read({ ...json, data: [{ b64_json: 'AAAA' }] })?.task).toBeUndefined();
+		expect(read({ id: 'r1', data })?.task).toBeUndefined();
+	});
+
+	test('come with the time, with what they used up, and with why one is missing', () => {
+		const usage = { total_tokens: 7 };
+		const refused = { error: { message: 'too dark' } };
+		expect(read({ created: 5, usage, data: [...data, refused] })).toMatchObject({
+			images: [{ url: URL }],
+			created: 5,
+			usage,
+			refusal: 'too dark',
+		});
+		expect(read({ message: 'all done', data })?.refusal).toBeUndefined();
+	});
+});
+
+describe('an open task', () => {
+	test.each<[string, object, string]>([
+		['as the protocol has it', { id: 't1', status: 'queued' }, 'queued'],
+		['without a status', { id: 't1' }, 'queued'],
+		['with a preview', { id: 't1', status: 'processing', data }, 'processing'],
+		['with a placeholder', { id: 't1', status: 'queued', data: [{ url: '' }] }, 'queued'],
+		['with a preview inside', { id: 't1', data: { status: 'running', images: [URL] } }, 'running'],
+		[
+			'around it a success',
+			{ status: 'success', data: { task_id: 't1', status: 'pending' } },
+			'pending',
+		],
+		['with an unknown word', { id: 't1', status: '<b>shiny</b>', data }, 'shiny'],
+		['finished without an image', { id: 't1', status: 'completed', data: [] }, 'completed'],
+	])('%s', (_, json, status) => {
+		const result = read(json);
+		expect(result?.images).toBeUndefined();
+		expect(result?.task).toMatchObject({ taskId: 't1', taskType: 'edit', status, submittedAt: AT });
+		expect(result?.task?.reason).toBeUndefined();
+	});
+
+	test('keeps the images beside an unknown word, for errors to name', () => {
+		expect(read({ id: 't1', status: 'shiny', data })?.task?.previews).toEqual([URL]);
+		expect(read({ id: 't1', status: 'queued', data })?.task?.previews).toBeUndefined();
+	});
+
+	test.each<[string, object, Record<string, string>, string, string]>([
+		['in the body', { task_id: 't1', poll_url: '/v1/tasks/t1' }, {}, 't1', '/v1/tasks/t1'],
+		[
+			'in Location',
+			{ status: 'accepted' },
+			{ location: '/tasks/t%201/?a=1' },
+			't 1',
+			'/tasks/t%201/?a=1',
+		],
+		['in Location alone', {}, { location: 'https://b/v1/tasks/t1' }, 't1', 'https://b/v1/tasks/t1'],
+	])('has its address %s', (_, json, headers, taskId, statusUrl) => {
+		for (const asynchronous of [true, false]) {
+			expect(read(json, asynchronous, headers)?.task).toMatchObject({ taskId, statusUrl });
+		}
+	});
+
+	test('is one although images were asked for, if the response says so', () => {
+		expect(read({ id: 't1', status: 'queued' }, false)?.task?.taskId).toBe('t1');
+		expect(read({ task_id: 't1' }, false)?.task?.taskId).toBe('t1');
+		expect(read({ id: 'r1' }, false)).toBeUndefined();
+	});
+});
+
+test.each([true, false])(
+	'a task that has failed, whatever image is beside it (%j)',
+	(asynchronous) => {
+		const json = { id: 't1', status: 'failed', error: 'too dark', data };
+		const result = read(json, asynchronous);
+		expect(result).toMatchObject({ task: { taskId: 't1', status: 'failed', reason: 'too dark' } });
+		expect(result?.images).toBeUndefined();
+	},
+);
+
+test.each<[object]>([
+	[{}],
+	[{ error: { message: 'no' } }],
+	[{ code: 402, message: 'no', data: null }],
+	[{ status: 'failed', error: 'too dark', data }],
+	[{ status: 'processing', data }],
+	[{ status: 'queued' }],
+])('%j is unusable', (json) => {
+	expect(read(json, false)).toBeUndefined();
+	expect(read(json, true)).toBeUndefined();
+});
+
+/** Envelopes around a task: the ID and the status stand in the same object, requests have IDs too. */
+const envelope = fc.letrec<{ task: object; wrapped: object }>((tie) => ({
+	task: fc.record(
+		{
+			task_id: fc.constant('the-task'),
+			status: fc.constantFrom('queued', 'PENDING', 'in_progress', 'running', 'not_start'),
+			data: fc.constantFrom(data, [], null, { url: URL }, { images: [URL] }, [
+				{ id: 'i1', url: URL },
+			]),
+			progress: fc.nat(),
+		},
+		{ requiredKeys: ['task_id', 'status'] },
+	),
+	wrapped: fc.oneof(
+		{ maxDepth: 4 },
+		tie('task'),
+		fc
+			.tuple(
+				fc.constantFrom('data', 'task', 'result', 'output', 'response'),
+				tie('wrapped'),
+				fc.record(
+					{
+						id: fc.constantFrom('r1', 7),
+						status: fc.constantFrom<unknown>(200, true, 'success', 'ok', null, {}, []),
+						code: fc.constantFrom<unknown>(0, 200, 'success'),
+						message: fc.constantFrom('', 'success'),
+						created: fc.nat(),
+					},
+					{ requiredKeys: [] },
+				),
+			)
+			.map(([name, inner, around]) => ({
+				...around,
+				[name]: 'task_id' in inner && around.code !== 0 ? [inner] : inner,
+			})),
+	),
+})).wrapped;
+
+test('in any envelope, an open task is found, and its preview is never a result', () => {
+	fc.assert(
+		fc.property(envelope, fc.boolean(), (json, asynchronous) => {
+			const result = read(json, asynchronous);
+			expect(result?.images).toBeUndefined();
+			expect(result?.task?.taskId).toBe('the-task');
+		}),
+		{ numRuns: 2000 },
+	);
+});
