@@ -1,17 +1,11 @@
 import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
-import {
-	requestedPauseMs,
-	isGood,
-	withLocationOnly,
-	type GoodResponse,
-	type Outcome,
-} from '../protocol/outcome';
+import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { addressOf, KnownAddresses } from './knownAddresses';
 import { NotSent, TakenBack, type Permit, type RateLimiter } from './rateLimiter';
-import { decideRetry, isRateLimited, LONGEST_RETRY_AFTER_MS } from './retryPolicy';
+import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
 export type SendOnce = (plan: RequestPlan, timeoutMs?: number) => Promise<Outcome>;
@@ -50,9 +44,6 @@ export interface RequestOptions {
 	 */
 	isForPaid?: boolean;
 }
-
-/** @see Client */
-export const createClient = (options: ClientOptions): Client => new Client(options);
 
 /** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
@@ -192,11 +183,10 @@ export class Client {
 		// Polls count here and not in `request`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRepeat?.();
 		const now = wallClock();
-		const asked = requestedPauseMs(outcome, now) ?? 0;
-		// After a longer `Retry-After` this request and all other paid ones fail instead of waiting.
-		const isTooLong = asked > LONGEST_RETRY_AFTER_MS;
-		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + asked };
-		judge.refused(permit, isTooLong ? 0 : asked);
+		const { pauseMs, isTooLong } = retryAfter(outcome, now);
+		// This request and all other paid ones fail instead of waiting.
+		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + pauseMs };
+		judge.refused(permit, isTooLong ? 0 : pauseMs);
 	}
 
 	private longRefusalOf(plan: RequestPlan): Outcome | undefined {

@@ -10,7 +10,7 @@ const FIRST_QUICK_PAUSE_MS = 150;
 const MOST_QUICK_MS = 4800;
 
 /** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
-export const LONGEST_RETRY_AFTER_MS = 300_000;
+const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }
@@ -88,6 +88,15 @@ export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE
 	return full * (0.5 + random / 2);
 }
 
+/** The pause of a response's `Retry-After`, and whether it is too long to be waited for. */
+export function retryAfter(
+	outcome: Outcome,
+	nowMs: number,
+): { pauseMs: number; isTooLong: boolean } {
+	const pauseMs = requestedPauseMs(outcome, nowMs) ?? 0;
+	return { pauseMs, isTooLong: pauseMs > LONGEST_RETRY_AFTER_MS };
+}
+
 /** The facts that decide about a retry. */
 export interface Attempted {
 	plan: Pick<RequestPlan, 'paid'>;
@@ -128,11 +137,11 @@ export function decideRetry(attempted: Attempted): Decision {
 	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;
 	const { paid, free, counted = 'attempts', rateLimited = false } = ruleFor(outcome);
 	if (attempted[counted] >= (plan.paid ? paid : free)) return { again: false };
-	const asked = requestedPauseMs(outcome, nowMs) ?? 0;
-	if (asked > LONGEST_RETRY_AFTER_MS) return { again: false };
-	if (rateLimited) return { again: true, afterMs: asked, rateLimited };
+	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
+	if (isTooLong) return { again: false };
+	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
 	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
-	const afterMs = Math.max(asked, backoffMs(attempts, random, firstMs));
+	const afterMs = Math.max(pauseMs, backoffMs(attempts, random, firstMs));
 	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
 	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
 }

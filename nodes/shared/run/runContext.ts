@@ -1,6 +1,6 @@
 import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { createClient } from '../../../gateway/client/client';
+import { Client } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
 import { cleanApiKey } from '../../../gateway/protocol/credential';
@@ -154,7 +154,7 @@ export async function openRun(context: IExecuteFunctions, limits: RunLimits, nee
 		sendOnce,
 		/** Creates such a function with own requests to abort, or another way to read responses. */
 		createSendOnce: (own: TransportOverrides) => createSendOnce({ ...transport, ...own }),
-		client: createClient({
+		client: new Client({
 			sendOnce,
 			limiter,
 			hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),

@@ -9,7 +9,7 @@ import {
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
-import { createClient } from '../../../gateway/client/client.js';
+import { Client } from '../../../gateway/client/client.js';
 import { FakeClock } from '../fake-clock.mjs';
 import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
@@ -23,7 +23,7 @@ function clientFor(outcomes: Outcome[], concurrency = 10) {
 	const clock = new FakeClock();
 	const limiter = new RateLimiter({ concurrency, clock });
 	const sent: Array<{ plan: RequestPlan; at: number; timeoutMs?: number }> = [];
-	const client = createClient({
+	const client = new Client({
 		limiter,
 		clock,
 		wallClock: clock.now,
@@ -309,7 +309,7 @@ describe('an address from which nothing of use has come in this run', () => {
 	test('a server that takes its time to refuse does not make it longer', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
-		const client = createClient({
+		const client = new Client({
 			limiter,
 			clock,
 			wallClock: clock.now,

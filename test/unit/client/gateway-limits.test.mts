@@ -5,7 +5,7 @@ import {
 	RateLimiter,
 	type RateState,
 } from '../../../gateway/client/rateLimiter.js';
-import { createClient } from '../../../gateway/client/client.js';
+import { Client } from '../../../gateway/client/client.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
 	response,
@@ -55,7 +55,7 @@ async function submit(load: Load): Promise<Report> {
 		Promise.all(
 			Array.from({ length: runs }, async (_, run) => {
 				await clock.sleep(run * apartMs);
-				const client = createClient({
+				const client = new Client({
 					limiter: new RateLimiter({ concurrency, clock }),
 					clock,
 					wallClock: clock.now,
@@ -201,7 +201,7 @@ describe('what one run has found out', () => {
 		const gateway = new VirtualGateway(clock, slidingWindow(30), () => 4);
 		const send = async (count: number, rateState?: RateState) => {
 			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
-			const client = createClient({
+			const client = new Client({
 				limiter,
 				clock,
 				wallClock: clock.now,

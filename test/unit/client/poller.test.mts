@@ -3,7 +3,7 @@ import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError } from '../../../gateway/util/gatewayError.js';
-import { createClient } from '../../../gateway/client/client.js';
+import { Client } from '../../../gateway/client/client.js';
 import { readTaskState, type KnownTask as TaskRef } from '../../../gateway/protocol/task.js';
 import { Poller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
@@ -260,7 +260,7 @@ describe('the deadline', () => {
 		const clock = new FakeClock();
 		const sent: string[] = [];
 		const limiter = new RateLimiter({ concurrency: 1, clock });
-		const client = createClient({
+		const client = new Client({
 			limiter,
 			clock,
 			wallClock: clock.now,
@@ -298,7 +298,7 @@ describe('the deadline', () => {
 		};
 		const limiter = new RateLimiter({ concurrency: 1, clock });
 		const sendOnce = async () => response(200, { status: 'completed' });
-		const client = createClient({ limiter, clock, wallClock: clock.now, sendOnce });
+		const client = new Client({ limiter, clock, wallClock: clock.now, sendOnce });
 		const poller = new Poller<TaskRef>({
 			clock: late,
 			intervalMs: 3000,
@@ -427,7 +427,7 @@ describe('many tasks', () => {
 			{ length: 1000 },
 			() => lifeMs[0] + clock.random() * (lifeMs[1] - lifeMs[0]),
 		);
-		const client = createClient({
+		const client = new Client({
 			limiter: new RateLimiter({ concurrency: 10, clock }),
 			clock,
 			wallClock: clock.now,

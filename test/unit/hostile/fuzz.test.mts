@@ -18,7 +18,7 @@ import {
 } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
 import { decideRetry } from '../../../gateway/client/retryPolicy.js';
-import { createClient } from '../../../gateway/client/client.js';
+import { Client } from '../../../gateway/client/client.js';
 import { statusGroup } from '../../../gateway/protocol/status.js';
 import { readTaskState } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
@@ -404,7 +404,7 @@ check(
 			const limiter = new RateLimiter({ concurrency, requestsPerSecond, clock });
 			const maybeAccepted = new Map<RequestPlan, number>();
 			let next = 0;
-			const client = createClient({
+			const client = new Client({
 				limiter,
 				clock,
 				wallClock: () => 1e12 + clock.now(),
