@@ -4,7 +4,7 @@ import { readModelNames } from '../protocol/modelNames';
 import { holdsModels, planModelList } from '../protocol/models';
 import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
-import { faultTexts, GATEWAY, LISTING, type Place } from '../errors/faultTexts';
+import { faultTexts, GATEWAY, LISTING, type Target } from '../errors/faultTexts';
 
 /**
  * Plans a free test of the key: the query of a task that can't exist. A wrong key gets 401, a valid
@@ -70,10 +70,10 @@ function listProblem({ httpCode, json }: HttpResponse): string | undefined {
 /**
  * The problem of an address without a gateway; undefined if the response can be the gateway's own.
  */
-function addressProblem(outcome: Outcome, place: Place): string | undefined {
-	if (outcome.kind === 'fault') return faultProblem(outcome, place);
+function addressProblem(outcome: Outcome, target: Target): string | undefined {
+	if (outcome.kind === 'fault') return faultProblem(outcome, target);
 	const { httpCode, text, headers } = outcome;
-	const { field } = place;
+	const { field } = target;
 	if (httpCode >= 300 && httpCode < 400) {
 		const secure = /^https:/i.test(headers.location ?? '')
 			? ` If it only asks for https, ${field} must begin with https://`
@@ -87,11 +87,11 @@ function addressProblem(outcome: Outcome, place: Place): string | undefined {
 	return `The address returned a web page (${httpCode}). Check ${field}: enter the address of the API, not of the console.`;
 }
 
-function faultProblem(outcome: FaultOutcome, place: Place): string {
-	const { happened, advice } = faultTexts(outcome, place);
-	const check = advice.includes(place.field)
+function faultProblem(outcome: FaultOutcome, target: Target): string {
+	const { happened, advice } = faultTexts(outcome, target);
+	const check = advice.includes(target.field)
 		? ''
-		: ` Check ${place.field}, and whether it must begin with http:// or https://`;
+		: ` Check ${target.field}, and whether it must begin with http:// or https://`;
 	const code = outcome.detail === '' ? '' : ` (${outcome.detail})`;
 	return `${happened.charAt(0).toUpperCase()}${happened.slice(1)}. ${advice}${check}${code}`;
 }

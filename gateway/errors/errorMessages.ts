@@ -12,7 +12,7 @@ import { saysFailure } from '../protocol/models';
 import { afterColon, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
 import { isQuotaRefusal } from '../protocol/quota';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
-import { checkAddress, faultTexts, placeOf } from './faultTexts';
+import { checkAddress, faultTexts, targetOf } from './faultTexts';
 
 /** The gateway's own words in an error response: its reason, or all of a plain text. */
 export function gatewayMessage(response: HttpResponse): string | undefined {
@@ -49,7 +49,7 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 		});
 	}
 	if (outcome.kind === 'fault') {
-		const { happened, advice } = faultTexts(outcome, placeOf(plan));
+		const { happened, advice } = faultTexts(outcome, targetOf(plan));
 		return new GatewayError({
 			message: `While ${NAMES[plan.call]}, ${happened}${tried}`,
 			description: `${advice}${plan.paid ? NOTHING_SENT : ''}${outcome.detail === '' ? '' : ` (${outcome.detail})`}`,
@@ -67,7 +67,7 @@ function idInResponse({ json, headers: { location } }: HttpResponse): string | u
 }
 
 function whatHappened(plan: RequestPlan, outcome: Outcome): string {
-	if (outcome.kind === 'fault') return faultTexts(outcome, placeOf(plan)).happened;
+	if (outcome.kind === 'fault') return faultTexts(outcome, targetOf(plan)).happened;
 	const said = gatewayMessage(outcome);
 	if (outcome.httpCode >= 500 || outcome.httpCode === 408) {
 		return `the gateway responded with ${outcome.httpCode}${said === undefined ? '' : ` ("${said}")`}`;
@@ -123,11 +123,11 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 /** The problem of a success without usable content, or of a redirect that isn't followed. */
 function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode, headers, json } = response;
-	const place = placeOf(plan);
+	const target = targetOf(plan);
 	if (httpCode >= 300) {
 		return {
 			message: `While ${NAMES[plan.call]}, the gateway redirected to another address (${httpCode})`,
-			description: `The API key isn't sent to other addresses. If ${quote(headers.location ?? 'it')} is your gateway's address, enter it as ${place.field} in the Media Gateway credential.`,
+			description: `The API key isn't sent to other addresses. If ${quote(headers.location ?? 'it')} is your gateway's address, enter it as ${target.field} in the Media Gateway credential.`,
 		};
 	}
 	if (saysFailure(json)) {
@@ -138,17 +138,17 @@ function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem 
 	}
 	return {
 		message: `While ${NAMES[plan.call]}, the gateway responded with ${describeUnexpectedBody(response)}`,
-		description: checkAddress(place),
+		description: checkAddress(target),
 	};
 }
 
 function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode } = response;
-	const place = placeOf(plan);
+	const target = targetOf(plan);
 	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(response)) {
 		return {
 			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}`,
-			description: `This says nothing about the task. ${checkAddress(place)}`,
+			description: `This says nothing about the task. ${checkAddress(target)}`,
 		};
 	}
 	if (httpCode === 404) {
@@ -157,13 +157,13 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 			description:
 				plan.call === 'poll'
 					? "The task doesn't exist, or it belongs to another account. Use the credential that submitted it."
-					: checkAddress(place),
+					: checkAddress(target),
 		};
 	}
 	if (needsHttps(response)) {
 		return {
 			message: 'The server uses https at this address (400)',
-			description: `Change "http://" to "https://" in ${place.field} of the Media Gateway credential.`,
+			description: `Change "http://" to "https://" in ${target.field} of the Media Gateway credential.`,
 		};
 	}
 	if (isQuotaRefusal(response)) {

@@ -2,49 +2,49 @@ import type { Fault, FaultOutcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 
 /** The target of a request, as users know it. */
-export interface Place {
+export interface Target {
 	name: string;
 	/** The credential field with its address. */
 	field: string;
 }
 
 /** The image and message endpoints. */
-export const GATEWAY: Place = { name: 'the gateway', field: "'Base URL'" };
+export const GATEWAY: Target = { name: 'the gateway', field: "'Base URL'" };
 
 /** The model list at an address of its own. */
-export const LISTING: Place = { name: 'the model list', field: "'Media URL'" };
+export const LISTING: Target = { name: 'the model list', field: "'Media URL'" };
 
 /** A plan doesn't say which of the two fields has the address of the model list. */
-const LISTING_OF_A_RUN: Place = {
+const LISTING_OF_A_RUN: Target = {
 	...LISTING,
 	field: "'Media URL' (or 'Base URL' where that is empty)",
 };
 
 /** The target of a plan. */
-export function placeOf({ call }: Pick<RequestPlan, 'call'>): Place {
+export function targetOf({ call }: Pick<RequestPlan, 'call'>): Target {
 	return call === 'listing' ? LISTING_OF_A_RUN : GATEWAY;
 }
 
 /** The advice for an address without a gateway. */
-export function checkAddress({ name, field }: Place): string {
+export function checkAddress({ name, field }: Target): string {
 	return `Check ${field} in the Media Gateway credential, and that the n8n server can reach ${name}.`;
 }
 
 /** The text of a fault for the middle of a sentence, and the advice. */
 export function faultTexts(
 	{ fault, detail }: Pick<FaultOutcome, 'fault' | 'detail'>,
-	place: Place,
+	target: Target,
 ): { happened: string; advice: string } {
 	if (fault === 'invalidAddress' && /^(EPROTO$|ERR_SSL_)/.test(detail)) {
 		return {
-			happened: `${place.name}'s server doesn't use https at this address`,
-			advice: `If it uses http, change "https://" to "http://" in ${place.field} of the Media Gateway credential.`,
+			happened: `${target.name}'s server doesn't use https at this address`,
+			advice: `If it uses http, change "https://" to "http://" in ${target.field} of the Media Gateway credential.`,
 		};
 	}
 	const [happened, advice] = TEXTS[fault];
 	return {
-		happened: happened.replace('{name}', place.name),
-		advice: advice?.replace('{field}', place.field) ?? checkAddress(place),
+		happened: happened.replace('{name}', target.name),
+		advice: advice?.replace('{field}', target.field) ?? checkAddress(target),
 	};
 }
 

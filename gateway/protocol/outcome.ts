@@ -89,7 +89,7 @@ export function wasNotAccepted(outcome: Outcome): boolean {
  * 9110, section 15.4.4). Other redirects refuse the request, unless they lead to a task below the
  * endpoint.
  */
-function isRefusal(httpCode: number, location = ''): boolean {
+export function isRefusal(httpCode: number, location = ''): boolean {
 	if ([303, 408, 499].includes(httpCode)) return false;
 	if (httpCode >= 300 && httpCode < 400) return !leadsToResult(location);
 	return httpCode >= 400 && httpCode < 500;

@@ -105,7 +105,7 @@ export async function runItems(
 		for (let itemIndex = 0; itemIndex < count && !isStopped; itemIndex += 1) {
 			const running = act(itemIndex).catch((error: unknown) => {
 				fail(error, itemIndex);
-				if (prepared && failures.length > 0) run.halt();
+				if (prepared && failures.length > 0) run.close();
 			});
 			started.push(running);
 			// A rejection means that the run has ended, which the items report.

@@ -1,13 +1,19 @@
-import type { ICredentialDataDecryptedObject, IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import type {
+	ICredentialDataDecryptedObject,
+	IDataObject,
+	IExecuteFunctions,
+	INode,
+} from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { Client } from '../../../gateway/client/client';
+import { Client, type SendOnce } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
 import { cleanApiKey } from '../../../gateway/protocol/credential';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { LruMap } from '../../../gateway/util/lruMap';
+import { Semaphore } from '../../../gateway/util/semaphore';
 import { escapeHtml } from '../../../gateway/util/text';
-import { CREDENTIAL, readAddress } from '../transport/gatewayAddress';
+import { CREDENTIAL, readAddress, type GatewayAddress } from '../transport/gatewayAddress';
 import { createSendOnce, type TransportOverrides } from '../transport/http';
 import { Requests, RunEnded } from '../transport/inFlight';
 import type { RunLimits } from '../transport/runLimits';
@@ -16,14 +22,37 @@ import type { Tally } from './tally';
 import { browserConsoleOf } from './browserConsole';
 
 /** A run of a node: what all its requests share. */
-export type Run = Awaited<ReturnType<typeof openRun>>;
-
-/**
- * The rate limits found by the runs of this process, by account: a node that waits starts with the
- * limit that the node that submitted has found. The public model list has a limit of its own, as it
- * is often on another host.
- */
-const rateStates = new LruMap<string, RateState>(200);
+export interface Run {
+	node: INode;
+	/** Whether On Error is set to continue, so that a failed item is an output item. */
+	continuesOnFail: boolean;
+	helpers: IExecuteFunctions['helpers'];
+	address: GatewayAddress;
+	limits: RunLimits;
+	clock: Clock;
+	requests: Requests;
+	/** Whether an AI agent has called the node. */
+	isTool: boolean;
+	browserConsole: ReturnType<typeof browserConsoleOf>;
+	/** A promise that rejects when the user selects Stop. */
+	stopped: Promise<never>;
+	isStopped: () => boolean;
+	/** Sends a request once, past the rate limiter that the client uses. */
+	sendOnce: SendOnce;
+	/** Creates such a function with own requests to abort, or another way to read responses. */
+	createSendOnce: (own: TransportOverrides) => SendOnce;
+	client: Client;
+	/** Limits how many files of all items are read at once. */
+	fileReads: Semaphore;
+	/** Hosts that didn't send a source image in time, and get no more requests. */
+	slowHosts: Set<string>;
+	tally: Tally;
+	hints: Set<string>;
+	/** Prevents further requests and waits; requests in progress may finish. */
+	close: () => void;
+	/** Ends the run: no timer or request is left. */
+	end: () => void;
+}
 
 /**
  * Whether an AI agent has called the node. An agent gets addresses of images, because n8n drops its
@@ -40,6 +69,32 @@ export function runIndexOf(context: IExecuteFunctions): number {
 	return $runIndex ?? 0;
 }
 
+/**
+ * The rate limits found by the runs of this process, by account: a node that waits starts with the
+ * limit that the node that submitted has found.
+ */
+const rateStates = new LruMap<string, RateState>(200);
+
+/**
+ * The rate limiter of a run, and what keeps its findings for later runs. The public model list has
+ * a limit of its own, as it is often on another host.
+ */
+function openLimiter(
+	{ accountAndKey, mediaUrl }: GatewayAddress,
+	limits: RunLimits,
+	clock: Clock,
+	needsKey: boolean,
+) {
+	const limited = needsKey ? accountAndKey : `listing ${mediaUrl} ${accountAndKey}`;
+	const limiter = new RateLimiter({ ...limits, clock, rateState: rateStates.get(limited) });
+	const keepFindings = (): void => {
+		const found = limiter.rateState();
+		if (found === undefined) return;
+		rateStates.set(limited, mergeRateStates(rateStates.get(limited), found));
+	};
+	return { limiter, keepFindings };
+}
+
 /** Rate limiters by the host of an image: its 429 says nothing about the gateway's limit. */
 function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	const hosts = new LruMap<string, RateLimiter>(1000);
@@ -47,9 +102,6 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	const open = () => new RateLimiter({ concurrency, requestsPerSecond: 1000, clock });
 	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
 }
-
-/** The number of files read at once while the items are prepared. */
-const MOST_OPEN = 8;
 
 /** Credential fields that must have the same value for all items. */
 const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl', 'headers'];
@@ -99,33 +151,15 @@ function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObje
 }
 
 /**
- * Opens a run, with a rate limiter, a clock and a Stop for all its items.
+ * Watches for a Stop by the user.
  *
- * @param needsKey false if only the public model list is requested
+ * @param end called at a Stop
  */
-export async function openRun(context: IExecuteFunctions, limits: RunLimits, needsKey = true) {
-	const credentials = await readCredential(context);
-	const address = readAddress(credentials, context.getNode(), needsKey);
-	const requests = new Requests();
-	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
-	const clock = new StoppableClock();
-	const { accountAndKey, mediaUrl } = address;
-	const limited = needsKey ? accountAndKey : `listing ${mediaUrl} ${accountAndKey}`;
-	const rateState = rateStates.get(limited);
-	const limiter = new RateLimiter({ ...limits, clock, rateState });
-
-	const halt = (): void => {
-		const reason = new RunEnded('The run has ended');
-		limiter.close(reason);
-		clock.close(reason);
-	};
-
-	const signal = context.getExecutionCancelSignal();
+function watchStop(signal: AbortSignal | undefined, end: () => void) {
 	let onStop = (): void => undefined;
 	const stopped = new Promise<never>((_, reject) => {
 		onStop = () => {
-			halt();
-			requests.abort();
+			end();
 			reject(new RunEnded('The execution was stopped'));
 		};
 		if (signal?.aborted) onStop();
@@ -133,53 +167,71 @@ export async function openRun(context: IExecuteFunctions, limits: RunLimits, nee
 	});
 	// Without a handler, a Stop after the end would be an unhandled rejection.
 	stopped.catch(() => undefined);
+	return { stopped, unwatch: () => signal?.removeEventListener('abort', onStop) };
+}
 
+/**
+ * Opens a run, with a rate limiter, a clock and a Stop for all its items.
+ *
+ * @param needsKey false if only the public model list is requested
+ */
+export async function openRun(
+	context: IExecuteFunctions,
+	limits: RunLimits,
+	needsKey = true,
+): Promise<Run> {
+	const node = context.getNode();
+	const address = readAddress(await readCredential(context), node, needsKey);
+	const requests = new Requests();
+	const clock = new StoppableClock();
+	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
+	const { limiter, keepFindings } = openLimiter(address, limits, clock, needsKey);
+	const close = (): void => {
+		const reason = new RunEnded('The run has ended');
+		limiter.close(reason);
+		clock.close(reason);
+	};
+	const abort = (): void => {
+		close();
+		requests.abort();
+	};
+	const signal = context.getExecutionCancelSignal();
+	const { stopped, unwatch } = watchStop(signal, abort);
 	const transport = { context, address, limits, requests };
 	const sendOnce = createSendOnce(transport);
+	const client = new Client({
+		sendOnce,
+		limiter,
+		hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
+		clock,
+		wallClock: () => Date.now(),
+		onRepeat: () => void (tally.rateLimitedRequests += 1),
+	});
 	return {
-		node: context.getNode(),
-		/** Whether On Error is set to continue, so that a failed item is an output item. */
-		continuesOnFail: context.continueOnFail(),
-		helpers: context.helpers,
+		node,
 		address,
 		limits,
 		clock,
 		requests,
+		stopped,
+		sendOnce,
+		client,
+		tally,
+		close,
+		continuesOnFail: context.continueOnFail(),
+		helpers: context.helpers,
 		isTool: isTool(context),
 		browserConsole: browserConsoleOf(context, isTool(context)),
-		/** A promise that rejects when the user selects Stop. */
-		stopped,
 		isStopped: () => signal?.aborted === true,
-		/** Sends a request once, past the rate limiter that the client uses. */
-		sendOnce,
-		/** Creates such a function with own requests to abort, or another way to read responses. */
-		createSendOnce: (own: TransportOverrides) => createSendOnce({ ...transport, ...own }),
-		client: new Client({
-			sendOnce,
-			limiter,
-			hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
-			clock,
-			wallClock: () => Date.now(),
-			onRepeat: () => void (tally.rateLimitedRequests += 1),
-		}),
-		/** Limits how many files of all items are read at once. */
-		fileReads: new RateLimiter({ concurrency: MOST_OPEN, clock }),
-		/** Hosts that didn't send a source image in time, and get no more requests. */
-		slowHosts: new Set<string>(),
-		tally,
-		hints: new Set<string>(),
-		/** Prevents further requests and waits; requests in progress may finish. */
-		halt,
-		/** Ends the run: no timer or request is left. */
+		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
+		fileReads: new Semaphore(limits.concurrency),
+		slowHosts: new Set(),
+		hints: new Set(),
 		end: () => {
-			halt();
-			const found = limiter.rateState();
-			if (found !== undefined) {
-				rateStates.set(limited, mergeRateStates(rateStates.get(limited), found));
-			}
 			// A poll may still be in progress after the deadline of its task.
-			requests.abort();
-			signal?.removeEventListener('abort', onStop);
+			abort();
+			keepFindings();
+			unwatch();
 		},
 	};
 }

@@ -10,7 +10,7 @@ import { quote } from '../../../gateway/util/text';
 import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
 import { isGood, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
-import { faultTexts, type Place } from '../../../gateway/errors/faultTexts';
+import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import type { Client, SendOnce } from '../../../gateway/client/client';
 import { bound, peek, readBody, TooLargeError, type ByteStream } from './responseBody';
@@ -97,7 +97,7 @@ export async function downloadImage(
 const LONGEST_ADDRESS = 4000;
 
 /** The server in errors: it is any host, not the gateway. */
-const HOST: Place = { name: 'its server', field: '' };
+const HOST: Target = { name: 'its server', field: '' };
 
 function whatHappened(outcome: Outcome, maxMb: number): string {
 	if (outcome.kind === 'fault') {

@@ -10,7 +10,7 @@ import { MB } from '../../../gateway/util/megabyte';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
 import {
 	faultOf,
-	wasNotAccepted,
+	isRefusal,
 	type HttpResponse,
 	type Connection,
 	type FaultOutcome,
@@ -62,20 +62,20 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const isImage = plan.call === 'download';
 		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
-		const hop: Hop = { plan, url: isImage ? plan.path : planUrl(plan, home) };
+		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, home) };
 		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
-				const response = await requestAndRead(options, hop, signal);
-				const target = redirectTarget(plan, response, hop.url, home);
+				const response = await requestAndRead(options, request, signal);
+				const target = redirectTarget(plan, response, request.url, home);
 				if (target === undefined || redirects >= mostRedirects) {
 					return withoutKeyIn(response, address);
 				}
-				hop.url = target;
+				request.url = target;
 			}
 		};
 		const outcome = await requests.run(timeoutMs, followRedirects, faultFrom);
-		return outcome.kind === 'fault' ? { ...outcome, ...hop.cut } : outcome;
+		return outcome.kind === 'fault' ? { ...outcome, ...request.cut } : outcome;
 	};
 }
 
@@ -95,7 +95,7 @@ export async function readJson(
 }
 
 /** A request of a plan to one address: redirects may lead to others. */
-interface Hop {
+interface AddressedRequest {
 	plan: RequestPlan;
 	url: string;
 	/** A response that was cut off: its status, and the beginning of its body. */
@@ -105,24 +105,22 @@ interface Hop {
 /** Makes one request and reads its response. */
 async function requestAndRead(
 	options: TransportOptions,
-	hop: Hop,
+	request: AddressedRequest,
 	signal: AbortSignal,
 ): Promise<HttpResponse> {
-	const { plan } = hop;
+	const { plan } = request;
 	const { withoutKey, withoutCutKey } = options.address;
 	const { arriving } = options.requests;
 	const limit = WITH_IMAGES.includes(plan.call) ? options.limits.maxResponseBytes : undefined;
 	const form = plan.form && (await multipart(plan.form));
 	try {
 		const body = form?.body ?? plan.body;
-		const response = await callHelper(options, hop, { body, abortSignal: signal });
+		const response = await callHelper(options, request, { body, abortSignal: signal });
 		const httpCode = response.statusCode;
 		const chunks: Uint8Array[] = [];
 		const received = (): string =>
 			withoutCutKey(withoutKey(beginningOf(chunks))).slice(0, LONGEST_RECEIVED);
-		if (!wasNotAccepted({ kind: 'fault', fault: 'other', detail: '', httpCode })) {
-			arriving.set(plan, received);
-		}
+		if (!isRefusal(httpCode)) arriving.set(plan, received);
 		try {
 			const { text, json } = await (options.read ?? readJson)(response, chunks, limit);
 			// A whole response, which may contain images, would stay in memory as long as the plan.
@@ -130,7 +128,7 @@ async function requestAndRead(
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };
 		} catch (error) {
 			const cut = { httpCode, received: received() };
-			hop.cut = cut;
+			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
 			return await Promise.reject(error);
 		}
@@ -158,7 +156,7 @@ function withoutKeyIn(
 /** Calls n8n's HTTP helper, which adds the key. */
 async function callHelper(
 	{ context, address }: TransportOptions,
-	{ plan, url }: Hop,
+	{ plan, url }: AddressedRequest,
 	own: Pick<IHttpRequestOptions, 'body' | 'abortSignal'>,
 ): Promise<IN8nHttpFullResponse> {
 	const withKey = !WITHOUT_KEY.includes(plan.call);

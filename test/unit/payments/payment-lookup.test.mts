@@ -193,6 +193,7 @@ test('these parameters shape the request, and no other', () => {
 			'options',
 			'parametersByName',
 		],
-		...['prompt', 'responseFormat', 'system', 'temperature', 'thinking', 'topK', 'topP'],
+		...['prompt', 'promptCaching', 'responseFormat', 'system', 'temperature', 'thinking'],
+		...['topK', 'topP'],
 	]);
 });

@@ -11,10 +11,10 @@ function openRun(goOn = false) {
 	let isOver = false;
 	let stop = (): void => undefined;
 	const ended = new RunEnded('The run has ended');
-	const halt = (): void => void (isOver = true);
+	const close = (): void => void (isOver = true);
 	const stopped = new Promise<never>((_, reject) => {
 		stop = () => {
-			halt();
+			close();
 			reject(ended);
 		};
 	});
@@ -33,7 +33,7 @@ function openRun(goOn = false) {
 			},
 		},
 		stopped,
-		halt,
+		close,
 	} as unknown as Run;
 	return { run, stop, take: (ms: number) => void (now += ms), turns: () => turns };
 }
