@@ -8,6 +8,14 @@ import { repositoryRoot } from './folders.mjs';
 import { INSTALL_LIMIT_MS } from './npm.mjs';
 
 const MARKER = '.installed';
+/**
+ * The files of a recipe, and npm's names of them where they are installed. Only the root of the
+ * repository has a package.json: n8n rejects packages of which there is more than one.
+ */
+export const RECIPE_FILES = [
+	['manifest.json', 'package.json'],
+	['lock.json', 'package-lock.json'],
+] as const;
 
 /** Runs `install` in `root` unless the marker there says that the same files were installed. */
 export async function installOnce(
@@ -16,9 +24,8 @@ export async function installOnce(
 	install: (log: string) => Promise<void>,
 ): Promise<void> {
 	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipeFolder);
-	const files = ['package.json', 'package-lock.json'];
 	const hash = createHash('sha256');
-	for (const file of files) hash.update(fs.readFileSync(path.join(source, file)));
+	for (const [file] of RECIPE_FILES) hash.update(fs.readFileSync(path.join(source, file)));
 	const wanted = hash.digest('hex');
 	const marker = path.join(root, MARKER);
 	const present = () => fs.existsSync(marker) && fs.readFileSync(marker, 'utf8').trim() === wanted;
@@ -29,7 +36,9 @@ export async function installOnce(
 		fs.mkdirSync(root, { recursive: true });
 		// A half-finished tree must not pass for a whole one.
 		fs.rmSync(marker, { force: true });
-		for (const file of files) fs.copyFileSync(path.join(source, file), path.join(root, file));
+		for (const [file, name] of RECIPE_FILES) {
+			fs.copyFileSync(path.join(source, file), path.join(root, name));
+		}
 		await install(`${root}.log`);
 		fs.writeFileSync(marker, wanted + '\n');
 	});

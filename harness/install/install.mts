@@ -10,7 +10,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 
 import { cacheFolder, repositoryRoot } from './folders.mjs';
-import { installOnce } from './install-once.mjs';
+import { installOnce, RECIPE_FILES } from './install-once.mjs';
 import { npm, NPM_FLAGS } from './npm.mjs';
 
 /** The two ends of what the package supports: n8n 1.x on Node 20, n8n 2.x on Node 24. */
@@ -30,7 +30,7 @@ export interface ServerInstall {
 }
 
 interface Recipe {
-	/** Folder under `locks/` with package.json and package-lock.json. */
+	/** Folder under `locks/` with manifest.json and lock.json. */
 	folder: string;
 	nodeMajor: number;
 	/** Newest publication date taken at resolution: without it npm does not end in ten minutes. */
@@ -124,7 +124,7 @@ export async function ensureRegistry(
 }
 
 /**
- * Makes a server's lock file anew from its package.json, without any registry address.
+ * Makes a server's lock file anew from its manifest, without any registry address.
  * @param version which server
  */
 async function resolveServer(version: ServerVersion): Promise<void> {
@@ -132,8 +132,8 @@ async function resolveServer(version: ServerVersion): Promise<void> {
 	const node = await ensureNode(recipe.nodeMajor);
 	const source = path.join(repositoryRoot(), 'harness', 'install', 'locks', recipe.folder);
 	const work = fs.mkdtempSync(path.join(os.tmpdir(), 'media-gateway-resolve-'));
-	const lock = path.join(work, 'package-lock.json');
-	fs.copyFileSync(path.join(source, 'package.json'), path.join(work, 'package.json'));
+	const [[manifest, manifestName], [lock, lockName]] = RECIPE_FILES;
+	fs.copyFileSync(path.join(source, manifest), path.join(work, manifestName));
 	await npm(
 		['install', '--package-lock-only', `--before=${recipe.before}`, ...NPM_FLAGS],
 		work,
@@ -141,8 +141,8 @@ async function resolveServer(version: ServerVersion): Promise<void> {
 		path.join(work, 'npm.log'),
 	);
 	fs.writeFileSync(
-		path.join(source, 'package-lock.json'),
-		withoutAddresses(fs.readFileSync(lock, 'utf8')),
+		path.join(source, lock),
+		withoutAddresses(fs.readFileSync(path.join(work, lockName), 'utf8')),
 	);
 	fs.rmSync(work, { recursive: true, force: true });
 }

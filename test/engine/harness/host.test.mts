@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
 	createHost,
@@ -8,7 +10,10 @@ import {
 	type WorkflowJson,
 } from '../../../harness/engine/host.mjs';
 
-const packageFolder = join(__dirname, 'fixture-package');
+const packageFolder = mkdtempSync(join(tmpdir(), 'fixture-package-'));
+cpSync(join(__dirname, 'fixture-package'), packageFolder, { recursive: true });
+// A second package.json in the repository would be one too many for n8n.
+renameSync(join(packageFolder, 'manifest.json'), join(packageFolder, 'package.json'));
 const credentials = { fixtureApi: { key: 'secret' } };
 const wire = (node: string) => [{ node, type: 'main' as const, index: 0 }];
 
@@ -51,6 +56,7 @@ describe('the host runs nodes as n8n does', () => {
 
 	afterAll(() => {
 		server.close();
+		rmSync(packageFolder, { recursive: true });
 	});
 
 	test('expressions per item, the credential with its defaults, and progress', async () => {

@@ -25,7 +25,7 @@ test.each(['main', 'worker'])('%s has the variables that the tests use', (name) 
 test('it installs this package, with the n8n that is tested', () => {
 	const { name } = JSON.parse(read('package.json')) as { name: string };
 	expect(services.nodes?.command?.join(' ')).toContain(`npm install --ignore-scripts ${name}`);
-	const server = JSON.parse(read('harness', 'install', 'locks', '2.x', 'package.json')) as {
+	const server = JSON.parse(read('harness', 'install', 'locks', '2.x', 'manifest.json')) as {
 		dependencies: { n8n: string };
 	};
 	for (const service of ['nodes', 'main', 'worker']) {

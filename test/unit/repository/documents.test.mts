@@ -194,7 +194,7 @@ describe('the other papers', () => {
 	test('docs/install.md names the n8n and the Node.js that the tests run', () => {
 		const servers = readdirSync(join(root, 'harness/install/locks'))
 			.filter((folder) => /^\d/.test(folder))
-			.map((folder) => JSON.parse(read(`harness/install/locks/${folder}/package.json`)))
+			.map((folder) => JSON.parse(read(`harness/install/locks/${folder}/manifest.json`)))
 			.map(({ dependencies }) => dependencies.n8n as string);
 		expect(firstCells('n8n', read('docs/install.md')).sort()).toEqual(servers.sort());
 		const [, major, minor] = />=(\d+)\.(\d+)/.exec(manifest.engines.node)!;

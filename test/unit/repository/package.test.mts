@@ -15,6 +15,16 @@ describe('the package, by the rules for verified packages', () => {
 		expect(manifest.n8n.aiNodeSdkVersion).toBe(1);
 	});
 
+	test('is the only package in the repository', () => {
+		const nested = readdirSync(root, { withFileTypes: true })
+			.filter(({ name }) => !['node_modules', 'dist', '.git'].includes(name))
+			.filter((entry) => entry.isDirectory())
+			.flatMap(({ name }) => readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }))
+			.filter((file) => /^(package(-lock)?\.json|pnpm-workspace\.yaml)$/.test(basename(file)));
+		expect(nested).toEqual([]);
+		expect(manifest).not.toHaveProperty('workspaces');
+	});
+
 	test('runs nothing when it is installed', () => {
 		const forbidden = ['prepare', 'preinstall', 'install', 'postinstall', 'prepublish'];
 		expect(Object.keys(manifest.scripts).filter((name) => forbidden.includes(name))).toEqual([]);
