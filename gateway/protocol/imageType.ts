@@ -4,15 +4,16 @@ export const FIRST_BYTES = 4096;
 
 /**
  * Image formats with file extension, by the first bytes read as Latin-1; SVG by its first element.
+ * An AVIF file can have another major brand, and list its own among the compatible ones.
  */
 const FORMATS: Array<{ mimeType: string; extension: string; start: RegExp }> = [
 	{ mimeType: 'image/png', extension: 'png', start: /^\x89PNG/ },
 	{ mimeType: 'image/jpeg', extension: 'jpg', start: /^\xff\xd8\xff/ },
-	{ mimeType: 'image/gif', extension: 'gif', start: /^GIF8/ },
+	{ mimeType: 'image/gif', extension: 'gif', start: /^GIF8[79]a/ },
 	{ mimeType: 'image/webp', extension: 'webp', start: /^RIFF[^]{4}WEBP/ },
-	{ mimeType: 'image/avif', extension: 'avif', start: /^[^]{4}ftypavi[fs]/ },
-	{ mimeType: 'image/heic', extension: 'heic', start: /^[^]{4}ftyp(hei[cx]|mif1)/ },
-	{ mimeType: 'image/bmp', extension: 'bmp', start: /^BM/ },
+	{ mimeType: 'image/avif', extension: 'avif', start: /^[^]{4}ftyp(?:[^]{4}){0,16}?avi[fs]/ },
+	{ mimeType: 'image/heic', extension: 'heic', start: /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/ },
+	{ mimeType: 'image/bmp', extension: 'bmp', start: /^BM[^]{4}\0{4}/ },
 	{ mimeType: 'image/tiff', extension: 'tiff', start: /^(II\*\0|MM\0\*)/ },
 	{ mimeType: 'image/svg+xml', extension: 'svg', start: /^<svg[\s>/]/ },
 ];
@@ -35,6 +36,26 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
 	const isImage = (text: string) => FORMATS.find((format) => format.start.test(text))?.mimeType;
 	return isImage(start) ?? isImage(fromRoot(start));
+}
+
+/** Files that are no image, whatever type they are given: films, sounds, documents and archives. */
+const NO_IMAGE =
+	/^([^]{4}ftyp|\x1a\x45\xdf\xa3|RIFF[^]{4}(AVI |WAVE)|OggS|FLV|ID3|\0\0\x01[\xb0-\xbf]|%PDF|PK\x03|\x1f\x8b)/;
+/** Text, such as a web page: every unknown image format has control characters at its start. */
+const TEXT = /^[^\0-\x08\x0e-\x1a\x1c-\x1f]*$/;
+
+/**
+ * The MIME type of an image: by its bytes if their format is known, else the claimed one, unless they
+ * are something else.
+ *
+ * @param claimed a Content-Type; any other type than that of an image is no claim
+ * @returns undefined for other files
+ */
+export function imageTypeOf(bytes: Uint8Array, claimed = ''): string | undefined {
+	const detected = detectImageType(bytes);
+	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
+	if (detected !== undefined || NO_IMAGE.test(start) || TEXT.test(start)) return detected;
+	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(claimed)?.[1]?.toLowerCase();
 }
 
 /** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */

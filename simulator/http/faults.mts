@@ -98,7 +98,12 @@ export function spoil(
 			return {
 				status: 200,
 				type: fault.call === 'download' ? 'image/png' : 'application/json',
-				body: Readable.from(filler(fault.bytes ?? 64 * 1024 * 1024)),
+				body: Readable.from(
+					filler(
+						fault.bytes ?? 64 * 1024 * 1024,
+						fault.call === 'download' ? '\x89PNG\r\n\x1a\n..' : '{"data": [',
+					),
+				),
 			};
 		case 'wrongType':
 			return right && { ...right, type: 'text/plain; charset=utf-8' };
@@ -148,9 +153,10 @@ function alter(
 	return { ...right, body: JSON.stringify(change(JSON.parse(right.body))) };
 }
 
-function* filler(bytes: number): Generator<Buffer> {
+/** A body of so many bytes, of which the first ten are given. */
+function* filler(bytes: number, start: string): Generator<Buffer> {
 	const block = Buffer.from('{"url": "https://example.invalid/"}, '.repeat(2000));
-	yield Buffer.from('{"data": [');
+	yield Buffer.from(start, 'latin1');
 	for (let sent = 10; sent < bytes; sent += block.length) {
 		yield block.subarray(0, Math.min(block.length, bytes - sent));
 	}

@@ -7,7 +7,7 @@ import type {
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { MB } from '../../../gateway/util/megabyte';
 import { quote } from '../../../gateway/util/text';
-import { detectImageType, imageFileName, safeMimeType } from '../../../gateway/protocol/imageType';
+import { imageFileName, imageTypeOf, safeMimeType } from '../../../gateway/protocol/imageType';
 import { isGood, type Fault, type Outcome } from '../../../gateway/protocol/outcome';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
@@ -176,7 +176,7 @@ async function readImage(
 	if (start.length > 0 && start.length < FEWEST_BYTES) {
 		source = start = await readBody(stream, maxBytes);
 	}
-	const mimeType = detectImageType(start) ?? imageTypeIn(type);
+	const mimeType = imageTypeOf(start, type);
 	if (mimeType === undefined || start.length === 0) {
 		stream.destroy();
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };
@@ -186,11 +186,6 @@ async function readImage(
 	// The helper also takes a stream, whose type can't be imported here.
 	const json = await helpers.prepareBinaryData(source as Buffer, fileName, mimeType);
 	return { text: '', json };
-}
-
-/** The image type in a Content-Type header, if there is one. */
-function imageTypeIn(header = ''): string | undefined {
-	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(header)?.[1]?.toLowerCase();
 }
 
 /**
@@ -210,8 +205,8 @@ async function storeInline(
 		});
 	}
 	const type = safeMimeType(given)?.split(';')[0] ?? '';
-	const isInert = type !== '' && !/html|xml|script/i.test(type);
-	const mimeType = detectImageType(bytes) ?? (isInert ? type : 'application/octet-stream');
+	const isInert = type !== '' && !/html|xml|script|^image/i.test(type);
+	const mimeType = imageTypeOf(bytes, type) ?? (isInert ? type : 'application/octet-stream');
 	const fileName = imageFileName('', mimeType, name.fallback, name.chosen);
 	return await helpers.prepareBinaryData(bytes, fileName, mimeType);
 }

@@ -128,8 +128,7 @@ describe('the Models node', () => {
 
 describe('the address of a task that was made', () => {
 	test.each<[number, string, string]>([
-		[202, '/v1/images/generations/task_9', 'task_9'],
-		[201, 'https://gateway.example/v1/images/generations/a%2Fb/?x=1', 'a/b'],
+		[200, '/v1/images/generations/task_9', 'task_9'],
 		[303, '/v1/images/edits/task_9#now', 'task_9'],
 		[302, '/v1/images/generations/task_9', 'task_9'],
 	])('%d with Location: %s', async (status, location, taskId) => {
@@ -143,6 +142,19 @@ describe('the address of a task that was made', () => {
 			},
 		);
 		expect(result.json(NODE)).toMatchObject([{ details: { outcome: 'unknown', taskId } }]);
+		expect(posts()).toHaveLength(1);
+	});
+
+	test.each<[number, string, string, string?]>([
+		[202, '/v1/images/generations/task_9', 'task_9'],
+		[201, 'https://gateway.example/v1/images/generations/a%2Fb/?x=1', 'a/b'],
+		[202, '/v1/images/generations/task_9', 'task_9', '{"status":"accepted"}'],
+		[201, '/v1/images/generations/task_9', 'task_9', '{}'],
+	])('of an accepted task, %d with Location: %s', async (status, location, taskId, body = '') => {
+		respond = (_, response) => void response.writeHead(status, { location }).end(body);
+		const parameters = { prompt: 'a fox', mode: 'submit', options: { checkLimits: false } };
+		const result = await run('imageGeneration', parameters);
+		expect(result.json(NODE)).toMatchObject([{ taskId, taskType: 'generation' }]);
 		expect(posts()).toHaveLength(1);
 	});
 });

@@ -166,7 +166,12 @@ describe('the image as binary data', () => {
 			},
 			gif: { bytes: Buffer.from('GIF89a......'), says: 'text/html', is: 'image/gif' },
 			webp: { bytes: Buffer.from('RIFF....WEBPVP8 '), says: '', is: 'image/webp' },
-			odd: { bytes: Buffer.from('something new'), says: 'image/x-new; a=b', is: 'image/x-new' },
+			odd: { bytes: Buffer.from('NEW\0\x01\x02'), says: 'image/x-new; a=b', is: 'image/x-new' },
+			avif: {
+				bytes: Buffer.from('\0\0\0\x1cftypmif1\0\0\0\0mif1avif'),
+				says: 'image/heic',
+				is: 'image/avif',
+			},
 		};
 		const own = await gatewayWith(
 			(url) => Object.keys(files).map((name) => `${url}/${name}.html`),
@@ -200,6 +205,28 @@ describe('the image as binary data', () => {
 			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 		},
 	);
+
+	test.each<[string, string, RegExp]>([
+		['a web page', '<!doctype html><title>Sign in</title>', /a web page/],
+		['XML', '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', /a web page/],
+		['JSON', '{"error":{"message":"expired"}}', /JSON/],
+		['text', 'The link has expired. '.repeat(300), /a file that isn't an image/],
+		['text that begins like a bitmap', 'BM is no image', /a file that isn't an image/],
+		['a film', '\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41', /a file that isn't an image/],
+		['a document', '%PDF-1.7\n%\x80\x81\n\0', /a file that isn't an image/],
+	])('%s that is labelled as an image', async (_, text, found) => {
+		const own = await gatewayWith(
+			(url) => [`${url}/one.png`],
+			(_request, response) => {
+				response.setHeader('content-type', 'image/png');
+				response.end(Buffer.from(text, 'latin1'));
+			},
+		);
+		const result = await generate(own.url);
+		expect(messageOf(result)).toMatch(found);
+		expect(result.error?.description).toContain(`${own.url}/one.png`);
+		expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+	});
 
 	test.each(['file:///etc/passwd', 'javascript:alert(1)', 'ftp://example.com/a.png', 'http://'])(
 		'the address %s is not fetched',

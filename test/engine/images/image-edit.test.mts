@@ -454,7 +454,7 @@ describe('an image from an address', () => {
 		[
 			'a text that claims to be an image',
 			(_, response) => void response.writeHead(200, { 'content-type': 'image/png' }).end('hello'),
-			"The image at 'Image URL' is not an image",
+			"returned a file that isn't an image instead",
 			'Nothing was sent',
 		],
 		[

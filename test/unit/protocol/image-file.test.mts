@@ -3,6 +3,7 @@ import {
 	detectImageType,
 	extensionFor,
 	imageFileName,
+	imageTypeOf,
 	safeMimeType,
 } from '../../../gateway/protocol/imageType.js';
 
@@ -17,7 +18,10 @@ describe('the first bytes', () => {
 		['\x00\x00\x00\x20ftypavif', 'image/avif'],
 		['\x00\x00\x00\x20ftypavis', 'image/avif'],
 		['\x00\x00\x00\x18ftypheic', 'image/heic'],
-		['BM\x00\x00', 'image/bmp'],
+		['BM\x36\x00\x0c\x00\x00\x00\x00\x00', 'image/bmp'],
+		['\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avif', 'image/avif'],
+		['\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1heic', 'image/heic'],
+		['\x00\x00\x00\x18ftyphevc', 'image/heic'],
 		['II*\x00', 'image/tiff'],
 		['MM\x00*', 'image/tiff'],
 		['<svg xmlns="http://www.w3.org/2000/svg">', 'image/svg+xml'],
@@ -55,8 +59,42 @@ describe('the first bytes', () => {
 		'\x00\x00\x00\x20ftypmp42',
 		'%PDF-1.7',
 		'plain text',
+		'BMW and other cars',
+		'GIF8 or not',
+		'\x00\x00\x00\x1cftypisomxavif',
 	])('%j are no image', (start) => {
 		expect(detectImageType(bytes(start))).toBeUndefined();
+	});
+});
+
+describe('the type of an image', () => {
+	const OF_NEW = '\x00new\x01';
+
+	test.each<[string, string | undefined, string | undefined]>([
+		['\x89PNG\r\n\x1a\n', 'text/html', 'image/png'],
+		[OF_NEW, 'image/X-New; a=b', 'image/x-new'],
+		[OF_NEW, 'application/octet-stream', undefined],
+		[OF_NEW, 'image/<script>', undefined],
+		[OF_NEW, undefined, undefined],
+		['plain text', 'image/png', undefined],
+		['<p>text</p>', 'image/png', undefined],
+		['\x1b[0mtext', 'image/png', undefined],
+		['t\xebxt', 'image/png', undefined],
+		['', 'image/png', undefined],
+		['\x00\x00\x00\x20ftypisom', 'image/png', undefined],
+		['\x1a\x45\xdf\xa3\x00', 'image/webp', undefined],
+		['RIFF\x10\x00\x00\x00AVI LIST', 'image/webp', undefined],
+		['RIFF\x10\x00\x00\x00WAVEfmt', 'image/webp', undefined],
+		['OggS\x00', 'image/png', undefined],
+		['FLV\x01', 'image/png', undefined],
+		['ID3\x04\x00', 'image/png', undefined],
+		['\x00\x00\x01\xba', 'image/png', undefined],
+		['%PDF-1.7\x00', 'image/png', undefined],
+		['PK\x03\x04', 'image/png', undefined],
+		['\x1f\x8b\x08', 'image/png', undefined],
+		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl', 'image/jxl'],
+	])('%j, labelled %j, is %j', (start, claimed, mimeType) => {
+		expect(imageTypeOf(bytes(start), claimed)).toBe(mimeType);
 	});
 });
 
