@@ -16,10 +16,15 @@ describe("the nodes panel's search", () => {
 	});
 	const found = (text: string) => sublimeSearch(text, items).map(({ item }) => item.className);
 
-	// "media gateway" itself lists the shortest name first, whatever the aliases are.
+	// "media gateway" itself lists the shortest name first, whatever the aliases are. A name as short
+	// as "Media Gateway Image" would be first, but wouldn't say what the node does.
 	test.each(['image', 'AI image', 'picture', 'photo', 'generate image', 'create image', 'draw'])(
 		'lists Image Generation first for "%s"',
 		(text) => expect(found(text)[0]).toBe('ImageGeneration'),
+	);
+
+	test.each(['image', 'images'])('lists the nodes that make images first for "%s"', (text) =>
+		expect(found(text).slice(0, 2)).toEqual(['ImageGeneration', 'ImageEdit']),
 	);
 
 	test.each([
