@@ -1,6 +1,7 @@
 /** Where files stand and what they are called: a name means one thing, and imports run one way. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import ts from 'typescript';
 
 const root = join(__dirname, '..', '..', '..');
 const FOLDERS = [
@@ -119,6 +120,57 @@ test('no file imports, by way of others, itself', () => {
 	for (const file of sources) visit(file, []);
 	expect(circles).toEqual([]);
 });
+
+describe('the length of functions', () => {
+	const LONGEST = 50;
+	/** Functions that were longer when this test was written, with their lines then: none is added. */
+	const TO_SHORTEN: Record<string, number> = {
+		createImages: 62,
+		prepareItem: 62,
+		runItems: 77,
+		openRun: 60,
+		createTaskWaiter: 63,
+		waitForTasks: 54,
+	};
+
+	test(`none in the package has more than ${LONGEST} lines`, () => {
+		const long = sources
+			.filter((file) => /^(gateway|nodes|credentials)\//.test(file))
+			.flatMap((file) => functionsIn(file).map((found) => ({ file, ...found })))
+			.filter(({ name, lines }) => lines > (TO_SHORTEN[name] ?? LONGEST));
+		expect(long).toEqual([]);
+	});
+
+	test('is measured from the first line to the last, comments included, also of methods and arrows', () => {
+		const text = 'const a = () => {\n\t// why\n\treturn 1;\n};\nclass B {\n\tc(): void {\n\t}\n}';
+		expect(functionsOf(text)).toEqual([
+			{ name: 'a', lines: 4 },
+			{ name: 'c', lines: 2 },
+		]);
+	});
+});
+
+function functionsIn(file: string): Array<{ name: string; lines: number }> {
+	return functionsOf(readFileSync(join(root, file), 'utf8'));
+}
+
+/** Every function of a text of TypeScript, however deep, with the name of what it is stored as. */
+function functionsOf(text: string): Array<{ name: string; lines: number }> {
+	const source = ts.createSourceFile('file.ts', text, ts.ScriptTarget.Latest, true);
+	const found: Array<{ name: string; lines: number }> = [];
+	const visit = (node: ts.Node): void => {
+		if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+			const owner =
+				node.name ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name : undefined);
+			const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
+			const lines = lineAt(node.end) - lineAt(node.getStart()) + 1;
+			found.push({ name: owner?.getText() ?? '', lines });
+		}
+		ts.forEachChild(node, visit);
+	};
+	visit(source);
+	return found;
+}
 
 /** Paths from the root, with `/`. What is only read by a test, such as a fixture, is no source. */
 function sourcesIn(folder: string): string[] {
