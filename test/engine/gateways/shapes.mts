@@ -1,0 +1,372 @@
+/**
+ * Gateways that speak nearly the protocol, as data: how a submit is answered, where the task is
+ * polled, and what the poll is answered. Each was found in public sources (docs/gateways.md).
+ */
+
+export type Kind = 'generations' | 'edits';
+
+export interface Task {
+	id: string;
+	kind: Kind;
+	/** The address of the gateway. */
+	gateway: string;
+	/** The address of another host. */
+	elsewhere: string;
+}
+
+export interface Reply {
+	status?: number;
+	headers?: Record<string, string>;
+	body?: unknown;
+}
+
+/** What a task is at: a gateway spells it in its own words. */
+export type Stage = 'waiting' | 'working' | 'success' | 'failure';
+export type Words = Record<Stage, string>;
+
+export interface Shape {
+	name: string;
+	/** What is added to the path of a submit. */
+	submittedAt?: '/async';
+	submit(task: Task): Reply;
+	/** The only paths that know the task. */
+	polledAt(task: Task): string[];
+	words: Words;
+	/** The response to a poll. */
+	state(task: Task, status: string, urls: string[], reason?: string): unknown;
+	/** The HTTP status of the response to a poll while the task is open. */
+	openCode?: number;
+	/** The 404 of other paths is a text and not the JSON error of the protocol. */
+	textNotFound?: true;
+	/** Not supported yet. */
+	isOpen?: true;
+}
+
+/** The words of the protocol. */
+const PROTOCOL: Words = {
+	waiting: 'queued',
+	working: 'processing',
+	success: 'completed',
+	failure: 'failed',
+};
+
+const REQUEST_ID = 'req_0_not_the_task';
+
+const listOf = (urls: string[]) => urls.map((url) => ({ url }));
+const reasonOf = (message?: string) => (message === undefined ? {} : { error: { message } });
+
+const ownPath = ({ kind, id }: Task) => [`/v1/images/${kind}/${id}`];
+const generationsPath = ({ id }: Task) => [`/v1/images/generations/${id}`];
+const imageTasksPath = ({ id }: Task) => [`/v1/images/tasks/${id}`];
+const tasksPath = ({ id }: Task) => [`/v1/tasks/${id}`];
+const jobsPath = ({ id }: Task) => [`/v1/async/jobs/${id}`];
+
+const protocolState: Shape['state'] = ({ id }, status, urls, reason) => ({
+	id,
+	status,
+	data: listOf(urls),
+	...reasonOf(reason),
+});
+const PROTOCOL_POLL = { polledAt: ownPath, words: PROTOCOL, state: protocolState };
+
+/** An envelope around the task, whose code says that the request succeeded. */
+const enveloped: Shape['state'] = ({ id }, status, urls, fail_reason = '') => ({
+	code: 'success',
+	message: '',
+	data: {
+		task_id: id,
+		status,
+		fail_reason,
+		progress: '30%',
+		data: urls.length === 0 ? null : { created: 1_795_000_000, data: listOf(urls) },
+	},
+});
+const CAPITALS: Words = {
+	waiting: 'NOT_START',
+	working: 'IN_PROGRESS',
+	success: 'SUCCESS',
+	failure: 'FAILURE',
+};
+
+/** A list around the task in the response to a submit, and a list as the address of an image. */
+const listed: Shape['state'] = ({ id }, status, urls, reason) => ({
+	code: 200,
+	data: {
+		id,
+		status,
+		progress: 40,
+		result: { images: urls.map((url) => ({ url: [url], expires_at: 1_795_000_000 })) },
+		...reasonOf(reason),
+	},
+});
+
+export const SHAPES: Shape[] = [
+	{
+		name: 'the protocol as it is documented',
+		submit: ({ id }) => ({ body: { id, status: 'queued' } }),
+		...PROTOCOL_POLL,
+	},
+	{
+		name: '202 with the kind of the object and a progress',
+		submit: ({ id }) => ({
+			status: 202,
+			body: { id, object: 'image.task', status: 'queued', progress: 0 },
+		}),
+		...PROTOCOL_POLL,
+	},
+	{
+		name: 'a request ID beside the ID of the task',
+		submit: ({ id }) => ({ body: { id: REQUEST_ID, task_id: id, status: 'queued' } }),
+		...PROTOCOL_POLL,
+	},
+	{
+		name: 'a request ID around the ID of the task',
+		submit: ({ id }) => ({ body: { id: REQUEST_ID, data: { task_id: id } } }),
+		...PROTOCOL_POLL,
+	},
+	...[200, true, 'success'].map(
+		(status): Shape => ({
+			name: `the status of the request around that of the task: ${JSON.stringify(status)}`,
+			submit: ({ id }) => ({ body: { status, data: { task_id: id, status: 'queued' } } }),
+			...PROTOCOL_POLL,
+			state: (task, state, urls, reason) => ({
+				status,
+				data: protocolState(task, state, urls, reason),
+			}),
+		}),
+	),
+	{
+		name: 'the ID as a text in place of the task, polled at one path for both kinds',
+		submit: ({ id }) => ({ body: { code: 'success', message: '', data: id } }),
+		polledAt: imageTasksPath,
+		isOpen: true,
+		words: CAPITALS,
+		state: enveloped,
+	},
+	{
+		name: 'an ID alone, polled at one path for both kinds, with 404 as text elsewhere',
+		submit: ({ id }) => ({ body: { task_id: id } }),
+		polledAt: imageTasksPath,
+		isOpen: true,
+		words: CAPITALS,
+		state: enveloped,
+		textNotFound: true,
+	},
+	{
+		name: 'submitted at a path of its own, polled at one path for both kinds',
+		submittedAt: '/async',
+		submit: ({ id }) => ({ status: 202, body: { id, status: 'pending' } }),
+		polledAt: imageTasksPath,
+		isOpen: true,
+		words: { ...PROTOCOL, waiting: 'pending', working: 'in_progress' },
+		state: protocolState,
+	},
+	{
+		name: 'submitted at a path of its own, with the address to poll',
+		submittedAt: '/async',
+		submit: ({ id }) => ({
+			body: { task_id: id, status: 'pending', query_url: `/v1/async/jobs/${id}` },
+		}),
+		polledAt: jobsPath,
+		isOpen: true,
+		words: { ...PROTOCOL, waiting: 'pending', working: 'in_progress' },
+		state: protocolState,
+	},
+	{
+		name: 'a list around the task, polled at the path of all tasks',
+		submit: ({ id }) => ({
+			body: { code: 200, data: [{ status: 'submitted', task_id: id }] },
+		}),
+		polledAt: tasksPath,
+		isOpen: true,
+		words: { ...PROTOCOL, waiting: 'submitted' },
+		state: listed,
+	},
+	{
+		name: 'a list around the task, polled at the path of all tasks, with 404 as text elsewhere',
+		submit: ({ id }) => ({
+			body: { code: 200, data: [{ status: 'submitted', task_id: id }] },
+		}),
+		polledAt: tasksPath,
+		isOpen: true,
+		words: { ...PROTOCOL, waiting: 'submitted' },
+		state: listed,
+		textNotFound: true,
+	},
+	{
+		name: 'a relative address to poll, and an image without an address',
+		submit: ({ id }) => ({
+			body: {
+				id,
+				task_id: id,
+				poll_url: `/v1/tasks/${id}`,
+				status: 'pending',
+				data: [{ url: '' }],
+			},
+		}),
+		polledAt: tasksPath,
+		isOpen: true,
+		words: { ...PROTOCOL, waiting: 'pending' },
+		state: (task, status, urls, reason) => ({
+			...(protocolState(task, status, urls, reason) as object),
+			...(status === 'failed' ? { cancelled: true } : {}),
+		}),
+	},
+	{
+		name: 'an absolute address to poll',
+		submit: ({ id, gateway }) => ({
+			body: { id, status: 'queued', status_url: `${gateway}/v1/async/jobs/${id}` },
+		}),
+		polledAt: jobsPath,
+		isOpen: true,
+		words: PROTOCOL,
+		state: protocolState,
+	},
+	{
+		name: 'an address to poll at another host, which is not used',
+		submit: ({ id, elsewhere }) => ({
+			body: { id, status: 'queued', status_url: `${elsewhere}/v1/async/jobs/${id}` },
+		}),
+		...PROTOCOL_POLL,
+	},
+	{
+		name: 'generations and edits polled at the path of generations',
+		submit: ({ id }) => ({ body: { task_id: id, status: 'queued' } }),
+		polledAt: generationsPath,
+		isOpen: true,
+		words: { ...PROTOCOL, success: 'succeeded' },
+		state: ({ id }, status, urls, reason) => ({
+			task_id: id,
+			status,
+			data: listOf(urls),
+			...reasonOf(reason),
+		}),
+	},
+	{
+		name: '202 until the task has finished, and its images in a result',
+		submit: ({ id }) => ({ status: 202, body: { id, status: 'pending' } }),
+		polledAt: ownPath,
+		openCode: 202,
+		words: { ...PROTOCOL, waiting: 'pending' },
+		state: ({ id }, status, urls, reason) => ({
+			id,
+			status,
+			result: { created: 1_795_000_000, data: listOf(urls) },
+			...reasonOf(reason),
+		}),
+	},
+	{
+		name: '202 with the address in the header Location, and a body without an ID',
+		submit: ({ id }) => ({
+			status: 202,
+			headers: { location: `/v1/async/jobs/${id}` },
+			body: { status: 'accepted' },
+		}),
+		polledAt: jobsPath,
+		isOpen: true,
+		words: PROTOCOL,
+		state: protocolState,
+	},
+	{
+		name: '201 with the address in the header Location, and an empty object',
+		submit: ({ id, gateway }) => ({
+			status: 201,
+			headers: { location: `${gateway}/v1/async/jobs/${id}` },
+			body: {},
+		}),
+		polledAt: jobsPath,
+		isOpen: true,
+		words: PROTOCOL,
+		state: protocolState,
+	},
+	{
+		name: '202 with the address in the header Location, and no body',
+		submit: ({ id, kind }) => ({
+			status: 202,
+			headers: { location: `/v1/images/${kind}/${id}` },
+		}),
+		...PROTOCOL_POLL,
+	},
+	{
+		name: 'code 0 around a task whose fields have its name',
+		submit: ({ id }) => ({
+			body: { code: 0, message: 'SUCCEED', data: { task_id: id, task_status: 'submitted' } },
+		}),
+		polledAt: ownPath,
+		words: { waiting: 'submitted', working: 'processing', success: 'succeed', failure: 'failed' },
+		state: ({ id }, task_status, urls, task_status_msg = '') => ({
+			code: 0,
+			message: 'SUCCEED',
+			data: {
+				task_id: id,
+				task_status,
+				task_status_msg,
+				task_result: { images: urls.map((url, index) => ({ index, url })) },
+			},
+		}),
+	},
+	{
+		name: 'a state in place of the status, and images in data',
+		submit: ({ id }) => ({ body: { id, state: 'starting' } }),
+		polledAt: ownPath,
+		words: { waiting: 'starting', working: 'generating', success: 'done', failure: 'canceled' },
+		state: ({ id }, state, urls, reason) => ({
+			id,
+			state,
+			data: { images: listOf(urls) },
+			...reasonOf(reason),
+		}),
+	},
+	{
+		name: 'a list of addresses as the result',
+		submit: ({ id }) => ({ body: { id, state: 'submitted' } }),
+		polledAt: ownPath,
+		words: { waiting: 'submitted', working: 'generating', success: 'finished', failure: 'fail' },
+		state: ({ id }, state, urls, failMsg) => ({
+			code: 200,
+			msg: 'success',
+			data: { taskId: id, state, result_urls: urls, failMsg },
+		}),
+	},
+	{
+		name: 'images in the object of the result',
+		submit: ({ id }) => ({ body: { id, status: 'submitted' } }),
+		polledAt: ownPath,
+		words: { ...PROTOCOL, waiting: 'not_start', success: 'finished', failure: 'expired' },
+		state: ({ id }, status, urls, reason) => ({
+			id,
+			status,
+			result: { images: listOf(urls) },
+			...reasonOf(reason),
+		}),
+	},
+];
+
+/** Other spellings of the unsuccessful group. */
+export const UNSUCCESSFUL = [
+	'cancelled',
+	'canceled',
+	'fail',
+	'failure',
+	'error',
+	'expired',
+	'timeout',
+	'rejected',
+	'FAILED',
+	' Canceled ',
+];
+
+/** Other spellings of the success group. */
+export const SUCCESSFUL = ['succeeded', 'success', 'succeed', 'done', 'finished', 'SUCCESS'];
+
+/** Other spellings of the groups that are still open. */
+export const STILL_OPEN = [
+	'queued',
+	'pending',
+	'in_progress',
+	'running',
+	'submitted',
+	'generating',
+	'not_start',
+	'starting',
+];
