@@ -191,6 +191,17 @@ describe('the other papers', () => {
 		expect(unknown).toEqual([]);
 	});
 
+	test('docs/testing.md names the tests that measure time, or are tried again', () => {
+		const measuring = sourcesIn(join(root, 'test'), '.mts')
+			.filter((file) => !file.includes(join('test', 'n8n')))
+			.filter((file) =>
+				/jest\.retryTimes\(\d|process\.cpuUsage\(\)/.test(readFileSync(file, 'utf8')),
+			);
+		expect(firstCells('Test', read('docs/testing.md')).sort()).toEqual(
+			measuring.map((file) => `\`${relative(root, file).replaceAll('\\', '/')}\``).sort(),
+		);
+	});
+
 	test('docs/install.md names the n8n and the Node.js that the tests run', () => {
 		const servers = readdirSync(join(root, 'harness/install/locks'))
 			.filter((folder) => /^\d/.test(folder))
