@@ -147,7 +147,7 @@ function fieldText(name: string, value: unknown): string | undefined {
 	if (text !== false) return text?.startsWith('"') ? (JSON.parse(text) as string) : text;
 	throw new GatewayError({
 		message: `The value of the field "${name.slice(0, 100)}" can't be sent`,
-		description: "It can't be converted to JSON. Nothing was sent for this item.",
+		description: "It can't be converted to JSON. Nothing was sent.",
 	});
 }
 

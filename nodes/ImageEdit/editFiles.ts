@@ -61,7 +61,7 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 	if (asText !== undefined) {
 		throw item.error(
 			`A parameter must not be called '${asText}': the image to edit has this name`,
-			"Use 'Image Source'. Nothing was sent for this item.",
+			"Use 'Image Source'. Nothing was sent.",
 		);
 	}
 	if (item.options.has('mask') && (files.includes('mask') || Object.hasOwn(texts, 'mask'))) {

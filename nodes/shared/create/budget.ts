@@ -42,7 +42,7 @@ export class Budget {
 		if (!this.isSet || estimatedCost !== undefined) return undefined;
 		return new GatewayError({
 			message: `'Budget' is set, but the price of the model '${model.slice(0, 200)}' is unknown`,
-			description: `${noEstimate} Nothing was sent for this item. To send it without a limit, remove 'Budget' from the options.`,
+			description: `${noEstimate} This request wasn't sent. To send it without a limit, remove 'Budget' from the options.`,
 		});
 	}
 

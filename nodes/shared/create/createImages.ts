@@ -173,7 +173,7 @@ async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 		batch.knownFacts[itemIndex] = known;
 		throw new GatewayError({
 			message: `Invalid parameters for model '${request.model}': ${checked.violations.join('; ')}`,
-			description: 'Nothing was sent for this item.',
+			description: 'Nothing was sent.',
 		});
 	};
 	// Checked before files are downloaded for a request that is rejected anyway.

@@ -123,7 +123,7 @@ function readNamedParameters(item: ItemParameters): JsonObject {
 		const isBlank = isNamed ? String(given).trim() === '' : (given ?? '') === '';
 		if (isBlank && value === undefined) return;
 		const refuse = (message: string): NodeOperationError =>
-			item.error(message, `Row ${index + 1} of '${BY_NAME}'. Nothing was sent for this item.`);
+			item.error(message, `Row ${index + 1} of '${BY_NAME}'. Nothing was sent.`);
 		if (isBlank) throw refuse(`A parameter in '${BY_NAME}' has no name`);
 		if (!isNamed) throw refuse(`A name in '${BY_NAME}' must be text`);
 		const name = String(given).trim();
@@ -145,7 +145,7 @@ function rowsOf(item: ItemParameters): JsonObject[] {
 	if (Array.isArray(rows) && rows.length <= MOST_ROWS && rows.every(isJsonObject)) return rows;
 	throw item.error(
 		`'${BY_NAME}' is not a list of names and values`,
-		`Add a row for each parameter, ${MOST_ROWS} at most. Nothing was sent for this item.`,
+		`Add a row for each parameter, ${MOST_ROWS} at most. Nothing was sent.`,
 	);
 }
 

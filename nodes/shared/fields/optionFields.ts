@@ -44,7 +44,7 @@ const OPTIONS = {
 	budget: {
 		displayName: 'Budget',
 		type: 'number',
-		typeOptions: { minValue: 0, numberPrecision: 6 },
+		typeOptions: { minValue: 0 },
 		default: 0,
 		description:
 			"Maximum estimated cost of this node in one execution, in the gateway's own unit. If the estimate is higher, nothing is sent. Requires a model with a published fixed price.",

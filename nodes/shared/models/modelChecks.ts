@@ -88,7 +88,7 @@ export class Checker {
 		if (video !== undefined) {
 			throw new GatewayError({
 				message: `The model '${video}' generates videos, and the gateway has no endpoint for videos`,
-				description: 'Choose an image model from the list. Nothing was sent for this item.',
+				description: 'Choose an image model from the list. Nothing was sent.',
 			});
 		}
 		if (record === undefined) {

@@ -46,7 +46,8 @@ export function isOff(value: unknown): boolean {
 /** An invalid value as errors show it. */
 export const shown = (value: unknown): string => {
 	if (isEmpty(value)) return 'empty';
-	const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+	if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
+	const text = String(value);
 	return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 };
 

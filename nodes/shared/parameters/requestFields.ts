@@ -69,7 +69,7 @@ export function refuseSecond(
 	const [one, two] = [first, other].map(([place, value]) => `${shown(value)} by ${place}`);
 	throw item.error(
 		`The ${what} is set twice: to ${one}, and to ${two}`,
-		'Set it in one place. Nothing was sent for this item.',
+		'Set it in one place. Nothing was sent.',
 	);
 }
 

@@ -157,11 +157,11 @@ test.each([
 });
 
 test.each([
-	['prompt', '={{ ({ a: 1 }) }}', "'Prompt' must be text", 'It is {"a":1}. Nothing was sent.'],
-	['prompt', '={{ [1, 2] }}', "'Prompt' must be text", 'It is [1,2]. Nothing was sent.'],
+	['prompt', '={{ ({ a: 1 }) }}', "'Prompt' must be text", 'It is an object. Nothing was sent.'],
+	['prompt', '={{ [1, 2] }}', "'Prompt' must be text", 'It is a list. Nothing was sent.'],
 	['prompt', '={{ true }}', "'Prompt' must be text", 'It is true. Nothing was sent.'],
 	['prompt', '={{ $json.constructor }}', "'Prompt' is empty", 'Enter a text prompt'],
-	['options', { n: '={{ ({ a: 1 }) }}' }, "'Number of Images' must be", 'It is {"a":1}. Nothing'],
+	['options', { n: '={{ ({ a: 1 }) }}' }, "'Number of Images' must be", 'It is an object. Nothing'],
 ])('%s %j: the error says what it is', async (name, value, message, description) => {
 	const result = await bench.run('imageGeneration', { prompt: 'a fox', [name]: value });
 	const error = result.error as { message: string; description?: string };
