@@ -2,6 +2,7 @@ import { isJsonObject } from '../util/json';
 import { excerpt, quote } from '../util/text';
 import {
 	leadsToResult,
+	requestedPauseMs,
 	wasNotAccepted,
 	type HttpResponse,
 	type Outcome,
@@ -10,7 +11,7 @@ import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
 import { afterColon, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
-import { isQuotaRefusal } from '../protocol/quota';
+import { isOutOfQuota } from '../protocol/quota';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
 import { checkAddress, faultTexts, targetOf } from './faultTexts';
 
@@ -59,6 +60,9 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	const { message, description } = problemFor(plan, outcome);
 	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
+
+/** In characters: the part of a response that is searched for a word. */
+const LONGEST_READ = 2000;
 
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
 function idInResponse({ json, headers: { location } }: HttpResponse): string | undefined {
@@ -115,7 +119,7 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	const said = gatewayMessage(response);
 	const { message, description } =
 		(plan.call === 'message' ? messageProblem(plan, httpCode, said ?? '') : undefined) ??
-		STATUSES[httpCode] ??
+		(isOutOfQuota(response) ? undefined : STATUSES[httpCode]) ??
 		refusal(plan, response);
 	return { message: message + afterColon(said), description };
 }
@@ -143,7 +147,7 @@ function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem 
 }
 
 function refusal(plan: RequestPlan, response: HttpResponse): Problem {
-	const { httpCode } = response;
+	const { httpCode, text } = response;
 	const target = targetOf(plan);
 	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(response)) {
 		return {
@@ -166,9 +170,9 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 			description: `Change "http://" to "https://" in ${target.field} of the Media Gateway credential.`,
 		};
 	}
-	if (isQuotaRefusal(response)) {
+	if (isOutOfQuota(response)) {
 		return {
-			message: 'Insufficient quota (429)',
+			message: `Insufficient quota (${httpCode})`,
 			description:
 				"Top up the account in the gateway's console. You weren't charged for this request.",
 		};
@@ -185,6 +189,14 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 			description: 'Try again later.',
 		};
 	}
+	// The name of the flag, but not as a field in an echo of the request.
+	if (plan.call === 'submit' && /\basync\b(?!\\?["']?\s*:)/i.test(text.slice(0, LONGEST_READ))) {
+		return {
+			message: `The gateway rejected the asynchronous mode (${httpCode})`,
+			description:
+				"Set 'Mode' to 'Synchronous', or try another 'Asynchronous Flag'. You weren't charged for this request.",
+		};
+	}
 	return {
 		message: `The gateway rejected the request (${httpCode})`,
 		description: plan.paid
@@ -194,12 +206,11 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 }
 
 /**
- * The seconds of the gateway's `Retry-After` as a sentence with a space at its end, or an empty
- * text.
+ * The pause that the gateway asks for, as a sentence with a space at its end, or an empty text.
  */
-function howLongToWait({ headers }: HttpResponse): string {
-	const seconds = Number(headers['retry-after'] ?? headers['ratelimit-reset'] ?? 0);
-	return Number.isFinite(seconds) && seconds >= 1 ? `Retry after ${seconds} s. ` : '';
+function howLongToWait(response: HttpResponse): string {
+	const seconds = Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
+	return seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }
 
 /** The errors of the message endpoint (docs/protocol.md, "Errors"). */

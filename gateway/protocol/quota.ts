@@ -1,5 +1,5 @@
 import { isJsonObject, nonEmptyString } from '../util/json';
-import type { Outcome } from './outcome';
+import type { HttpResponse, Outcome } from './outcome';
 
 /** In characters: only the beginning of a message is read. */
 const LONGEST_MESSAGE = 2000;
@@ -37,16 +37,32 @@ export function speaksOfMoney(message: string): boolean {
 	return MONEY.some((pattern) => pattern.test(words)) && !RATE.test(words);
 }
 
+/** The type of an error about money whose message names neither quota nor balance. */
+const QUOTA_CODE = /budget.?exceeded/i;
+
+/**
+ * Whether a response says that quota or money is missing, whatever its status: some gateways send 402
+ * or 403 for it.
+ */
+export function isOutOfQuota(response: HttpResponse): boolean {
+	if (response.httpCode === 402 || isQuotaRefusal(response)) return true;
+	return [400, 403].includes(response.httpCode) && saysQuota(response.json);
+}
+
 /**
  * Whether a 429 is about quota and not about the rate; both have this status (docs/protocol.md,
  * "Errors"). Only the gateway's `error.message` counts, and a type or code of a rate limit takes
  * precedence. In doubt it is the rate, which costs only time.
  */
 export function isQuotaRefusal(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault' || outcome.httpCode !== 429) return false;
-	const error = isJsonObject(outcome.json) ? outcome.json.error : undefined;
+	return outcome.kind === 'response' && outcome.httpCode === 429 && saysQuota(outcome.json);
+}
+
+function saysQuota(json: unknown): boolean {
+	const error = isJsonObject(json) ? json.error : undefined;
 	if (!isJsonObject(error)) return false;
 	const codes = [error.type, error.code].filter((code) => typeof code === 'string');
 	if (codes.some((code) => RATE_LIMIT_CODE.test(code.slice(0, 200)))) return false;
+	if (codes.some((code) => QUOTA_CODE.test(code.slice(0, 200)))) return true;
 	return speaksOfMoney(nonEmptyString(error.message) ?? '');
 }

@@ -187,7 +187,9 @@ export function planGet(
  * @throws GatewayError if the ID would lead to another path
  */
 export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
-	const id = pathPart(taskId, 'task ID', { taskId, taskType });
+	const description =
+		"The task can't be checked: the request would go to another address of the gateway. Ask the gateway's operator about it.";
+	const id = pathPart(taskId, 'task ID', { description, taskId, taskType });
 	return planGet('poll', `${PATHS[taskType]}/${id}`);
 }
 

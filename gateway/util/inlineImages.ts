@@ -4,8 +4,10 @@ import { isJsonObject } from './json';
 const DATA_URL = /\bdata:[^\s"'<>]*/gi;
 /** In characters: the part of a `data:` URL before its bytes is shorter. */
 const LONGEST_TYPE = 500;
-/** In characters: an image in Base64 is longer, and hardly any other text without spaces. */
+/** In characters: an image in Base64 is longer. */
 const SHORTEST_BASE64 = 1000;
+/** The first bytes of an image or a film in Base64; a long prompt without spaces is neither. */
+const IMAGE_IN_BASE64 = /^\s*(iVBOR|\/9j\/|R0lGOD|UklGR|AAAA|Qk|SUkq|TU0A|PHN2Zy|PD94bW|GkXf)/;
 /** The fields of an image inside a response, the usual one first. */
 export const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
 /** The deepest level of a response that is searched. */
@@ -35,7 +37,8 @@ export function withoutInlineImages(value: unknown, depth = 0): unknown {
 /** Whether a text consists of an image in Base64, with or without the start of a `data:` URL. */
 function isImageData(text: string): boolean {
 	if (isImageUrl(text.slice(0, LONGEST_TYPE).trimStart())) return true;
-	return text.length >= SHORTEST_BASE64 && /^[\w+/=\r\n-]*$/.test(text);
+	if (text.length < SHORTEST_BASE64 || !IMAGE_IN_BASE64.test(text)) return false;
+	return /^[\w+/=\r\n-]*$/.test(text);
 }
 
 /** A text without the bytes of its `data:` URLs. */

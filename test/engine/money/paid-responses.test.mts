@@ -83,6 +83,15 @@ describe('a task ID is found wherever it stands', () => {
 	});
 });
 
+test('an ID that would lead to another address is named, and the request was sent', async () => {
+	reply = { id: '..', status: 'queued' };
+	const { error } = await run('imageGeneration', { ...PROMPT, mode: 'wait' });
+	expect(error?.message).toBe('The task ID ".." is not valid');
+	expect(error?.description).toMatch(/The task can't be checked/);
+	expect(everythingIn(error)).not.toMatch(/nothing was sent/i);
+	expect(posts).toBe(1);
+});
+
 describe('what came is not what was asked for: a hint says so', () => {
 	const warnings = (result: Awaited<ReturnType<typeof run>>): string[] =>
 		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? [message] : []));

@@ -73,6 +73,50 @@ describe('the statuses of the protocol', () => {
 			/Insufficient quota \(429\): insufficient quota \| Top up/,
 		],
 		[
+			'402',
+			sync,
+			response(402, { code: 402, msg: 'no credits' }),
+			/Insufficient quota \(402\): no credits \| Top up.*weren't charged/,
+		],
+		[
+			'403 for quota',
+			sync,
+			saying(403, 'user quota is not enough'),
+			/Insufficient quota \(403\): user quota is not enough \| Top up/,
+		],
+		[
+			'400 for a budget',
+			sync,
+			response(400, {
+				error: { message: 'Current cost: 5', type: 'budget_exceeded', code: '400' },
+			}),
+			/Insufficient quota \(400\): Current cost: 5 \| Top up/,
+		],
+		[
+			'400 for the asynchronous flag',
+			submit,
+			saying(400, "Unknown parameter: 'async'."),
+			/rejected the asynchronous mode \(400\): Unknown parameter: 'async'\. \| Set 'Mode' to 'Synchronous', .*weren't charged/,
+		],
+		[
+			'422 for the asynchronous flag',
+			submit,
+			response(422, { detail: [{ loc: ['body', 'async'], msg: 'not permitted' }] }),
+			/rejected the asynchronous mode \(422\): not permitted/,
+		],
+		[
+			'400 with an echo of the flag',
+			submit,
+			response(400, { error: { message: 'bad size' }, input: { async: true } }),
+			/rejected the request \(400\): bad size/,
+		],
+		[
+			'400 for the flag in a synchronous request',
+			sync,
+			saying(400, "Unknown parameter: 'async'."),
+			/rejected the request \(400\)/,
+		],
+		[
 			'500 of a poll',
 			poll,
 			saying(500, 'oops'),
@@ -243,6 +287,30 @@ describe('a paid request whose outcome is unknown', () => {
 		const error = withDetails(errorFor(submit, fault('reset')), { taskId: 't1' });
 		expect(error).toBeInstanceOf(UnknownOutcomeError);
 		expect(error.problem).toMatchObject({ taskId: 't1', message: error.message });
+	});
+});
+
+describe('the pause that a rate limit asks for', () => {
+	const advice = (headers: Record<string, string>): string =>
+		errorFor(sync, { ...response(429, TOO_OFTEN), headers } as Outcome).problem.description;
+	const inSeconds = (seconds: number): number => Math.ceil(Date.now() / 1000) + seconds;
+
+	test.each<[string, Record<string, string>, string]>([
+		['in seconds', { 'retry-after': '30' }, 'Retry after 30 s. Lower'],
+		['of less than a second', { 'retry-after': '0.2' }, 'Retry after 1 s. Lower'],
+		['of none', { 'retry-after': '0' }, 'Lower'],
+		['in the header of a reset', { 'x-ratelimit-reset': '7' }, 'Retry after 7 s. Lower'],
+		['unreadable', { 'retry-after': 'soon' }, 'Lower'],
+	])('%s', (_, headers, start) => {
+		expect(advice(headers).startsWith(start)).toBe(true);
+	});
+
+	test('in Unix seconds, or as a date', () => {
+		const seconds = inSeconds(40);
+		const date = new Date(seconds * 1000).toUTCString();
+		for (const value of [String(seconds), date]) {
+			expect(advice({ 'retry-after': value })).toMatch(/^Retry after (3\d|4[01]) s\. /);
+		}
 	});
 });
 

@@ -6,6 +6,7 @@ import {
 	planUrl,
 	type AsyncFlag,
 } from '../../../gateway/protocol/requestPlan.js';
+import type { GatewayError } from '../../../gateway/util/gatewayError.js';
 import { planModel, planModelList } from '../../../gateway/protocol/models.js';
 
 const request = { model: 'painter', prompt: 'a red boat' };
@@ -130,6 +131,18 @@ describe('addresses', () => {
 	test.each(['.', '..'])('the ID %j leads elsewhere, and is refused', (id) => {
 		expect(() => planTaskQuery('edit', id)).toThrow(`The task ID "${id}" is not valid`);
 		expect(() => planModel(id)).toThrow(`The model name "${id}" is not valid`);
+	});
+
+	test('an ID that leads elsewhere is named, and its submit was sent', () => {
+		try {
+			planTaskQuery('edit', '..');
+			expect('planned').toBe('refused');
+		} catch (error) {
+			const { description, ...problem } = (error as GatewayError).problem;
+			expect(problem).toMatchObject({ taskId: '..', taskType: 'edit' });
+			expect(description).toMatch(/^The task can't be checked: /);
+			expect(description).not.toMatch(/nothing was sent/i);
+		}
 	});
 
 	test.each(['%2e', '%2e%2e', '.%2e', '...', '. .', '../..', './x', '..\\x', '\t..', '%252e%252e'])(

@@ -1,5 +1,6 @@
-import { isQuotaRefusal, speaksOfMoney } from '../../../gateway/protocol/quota.js';
+import { isOutOfQuota, isQuotaRefusal, speaksOfMoney } from '../../../gateway/protocol/quota.js';
 import { isRateLimited } from '../../../gateway/client/retryPolicy.js';
+import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import { response, page } from '../virtual-gateway.mjs';
 
 const MONEY = [
@@ -130,6 +131,25 @@ test.each([
 ])('what is called %j is judged by its message', (named) => {
 	expect(isQuotaRefusal(refused({ message: 'Insufficient balance', ...named }))).toBe(true);
 	expect(isQuotaRefusal(refused({ message: 'Too many requests', ...named }))).toBe(false);
+});
+
+test('a budget that is exceeded is about money, whatever the message says', () => {
+	expect(isQuotaRefusal(refused({ message: 'Cost: 5, limit: 5', type: 'budget_exceeded' }))).toBe(
+		true,
+	);
+	expect(isQuotaRefusal(refused({ message: 'Cost: 5', type: 'throttling_error' }))).toBe(false);
+});
+
+test.each<[number, object, boolean]>([
+	[402, {}, true],
+	[403, { message: 'Insufficient balance' }, true],
+	[403, { message: 'no access to this model' }, false],
+	[400, { message: 'Insufficient balance' }, true],
+	[429, { message: 'Insufficient balance' }, true],
+	[429, { message: 'Too many requests' }, false],
+	[500, { message: 'Insufficient balance' }, false],
+])('a %d with %j is out of quota: %j', (status, error, isOut) => {
+	expect(isOutOfQuota(response(status, { error }) as HttpResponse)).toBe(isOut);
 });
 
 test('nothing else of the body counts, and no other status', () => {

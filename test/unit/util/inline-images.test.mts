@@ -1,0 +1,36 @@
+import { withoutInlineImages } from '../../../gateway/util/inlineImages.js';
+
+const REST = 'A'.repeat(1000);
+
+test.each([
+	['PNG', `iVBORw0KGgo${REST}`],
+	['JPEG', `/9j/4AAQ${REST}`],
+	['GIF', `R0lGODlh${REST}`],
+	['WebP', `UklGRh4${REST}`],
+	['AVIF', `AAAAIGZ0eXBhdmlm${REST}`],
+	['SVG', `PHN2ZyB4${REST}`],
+	['lines of Base64', `iVBORw0KGgo\r\n${REST}\r\n`],
+])('%s in Base64 is replaced by its size', (_, text) => {
+	const note = `(image data, ${text.length} characters)`;
+	expect(withoutInlineImages({ preview: text, list: [text] })).toEqual({
+		preview: note,
+		list: [note],
+	});
+	expect(withoutInlineImages(text.slice(0, 999))).toBe(text.slice(0, 999));
+});
+
+test.each(['x'.repeat(5000), 'a_long-prompt/without+blanks='.repeat(50), 'PHOTO2027'.repeat(200)])(
+	'a long text without spaces stays as it is: %.20j',
+	(text) => {
+		expect(withoutInlineImages({ prompt: text })).toEqual({ prompt: text });
+	},
+);
+
+test.each(['b64_json', 'B64_JSON', 'base64'])(
+	'the field %s is image data, whatever is in it',
+	(name) => {
+		expect(withoutInlineImages({ [name]: 'xyz' })).toEqual({
+			[name]: '(image data, 3 characters)',
+		});
+	},
+);
