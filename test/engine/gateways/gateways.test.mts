@@ -1,4 +1,4 @@
-/** Both image nodes against gateways that speak nearly the protocol (shapes.mts). */
+/** Both image nodes against gateways that speak nearly the protocol (gateway-shapes.mts). */
 import '../fast-time.mjs';
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain, type Given } from '../one-node.mjs';
@@ -20,7 +20,7 @@ import {
 	type Shape,
 	type Stage,
 	type Task,
-} from './shapes.mjs';
+} from './gateway-shapes.mjs';
 
 const KEY = 'sk-key-of-this-test';
 const SECRET = 'value-of-an-additional-header';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { opened } from '../opened.mjs';
 import { sendJson, serve, TINY_PNG, type OwnServer } from '../workbench.mjs';
-import type { Kind, Reply, Shape, Stage, Task } from './shapes.mjs';
+import type { Kind, Reply, Shape, Stage, Task } from './gateway-shapes.mjs';
 
 /** An ID that no other part of a response contains. */
 export const TASK_ID = 'task_7f3a90c1';
