@@ -39,22 +39,24 @@ function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 	return `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`;
 }
 
+/** Statuses that say something about the key, the address or the moment. */
+const CLEAR = [301, 302, 303, 307, 308, 401, 403, 429];
+
 /**
  * Whether a response to the probe leaves open if there is a gateway, because not every gateway knows
  * the path: then its names of models decide (docs/protocol.md, "Names of models").
  */
 export function isUnclear(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault' || probeProblem(outcome) === undefined) return false;
-	const { httpCode } = outcome;
-	return httpCode < 500 && ![301, 302, 303, 307, 308, 401, 403, 429].includes(httpCode);
+	if (outcome.kind === 'fault' || outcome.httpCode >= 500) return false;
+	return probeProblem(outcome) !== undefined && !CLEAR.includes(outcome.httpCode);
 }
 
 /** What the names of models say in place of an unclear probe. @param unclear its problem */
-export function namesProblem(outcome: Outcome, unclear: string | undefined): string | undefined {
+export function namesProblem(outcome: Outcome, unclear?: string): string | undefined {
+	const { httpCode } = outcome;
 	if (outcome.kind === 'fault') return unclear;
-	const { httpCode, json } = outcome;
 	if (httpCode === 401 || httpCode === 403) return keyProblem(outcome);
-	return httpCode === 200 && readModelNames(json) !== undefined ? undefined : unclear;
+	return httpCode === 200 && readModelNames(outcome.json) !== undefined ? undefined : unclear;
 }
 
 function listProblem({ httpCode, json }: HttpResponse): string | undefined {

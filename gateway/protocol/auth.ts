@@ -12,9 +12,9 @@ export function credentialHeaders(url: string, credential: Credential): Record<s
 }
 
 /** The additional headers, at every address with the gateway's origin, and at no other. */
-export function additionalHeaders(url: string, credential: Credential): Record<string, string> {
-	if (!isAtOriginOf([credential.baseUrl], url)) return {};
-	return Object.fromEntries(credential.headers.map(({ name, value }) => [name, value]));
+export function additionalHeaders(url: string, { baseUrl, headers }: Credential) {
+	const sent = isAtOriginOf(baseUrl, url) ? headers : [];
+	return Object.fromEntries(sent.map(({ name, value }) => [name, value]));
 }
 
 /**
@@ -22,15 +22,14 @@ export function additionalHeaders(url: string, credential: Credential): Record<s
  * and its model list.
  */
 export function skipsCertificate(url: string, credential: Credential): boolean {
-	const { allowUnauthorizedCerts, baseUrl, mediaUrl = baseUrl } = credential;
-	return allowUnauthorizedCerts && isAtOriginOf([baseUrl, mediaUrl], url);
+	const { allowUnauthorizedCerts, baseUrl, mediaUrl } = credential;
+	return allowUnauthorizedCerts && [baseUrl, mediaUrl].some((home) => isAtOriginOf(home, url));
 }
 
-const isAtOriginOf = (addresses: string[], url: string): boolean =>
-	addresses.some((address) => {
-		const origin = parseUrl(address)?.origin;
-		return origin !== undefined && isBelow(url, origin);
-	});
+function isAtOriginOf(address: string, url: string): boolean {
+	const origin = parseUrl(address)?.origin;
+	return origin !== undefined && isBelow(url, origin);
+}
 
 /**
  * The authentication headers of a request to the gateway, by its path (docs/protocol.md,

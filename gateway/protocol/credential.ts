@@ -5,10 +5,10 @@ import { normalizeUrl } from './url';
 
 /** The fields of the credential as they are meant. */
 export interface Credential {
-	/** Address of the image and message endpoints, without `/v1`. */
+	/** Address of the image and message endpoints, without `/v1`; empty if it is none. */
 	baseUrl: string;
-	/** Address of the model list, without `/v1`; undefined if it has none of its own. */
-	mediaUrl?: string;
+	/** Address of the model list, without `/v1`. */
+	mediaUrl: string;
 	/** The key without what copying adds to it. */
 	key: string;
 	/** How the message endpoint gets the key: `authorization`, `bearer` or `xApiKey`. */
@@ -20,10 +20,7 @@ export interface Credential {
 	allowUnauthorizedCerts: boolean;
 }
 
-export interface Header {
-	name: string;
-	value: string;
-}
+export type Header = Record<'name' | 'value', string>;
 
 /**
  * Reads a credential. An expression may give a field any type: what isn't a text counts as empty.
@@ -31,20 +28,20 @@ export interface Header {
  * @param fields of which `credentialProblem` says nothing
  */
 export function readCredential(fields: JsonObject): Credential {
-	const { headers } = fields;
-	const rows = isJsonObject(headers) ? [headers.values].flat().filter(isJsonObject) : [];
+	const baseUrl = normalizeUrl(fields.baseUrl) ?? '';
+	const name = textOf(fields.versionHeaderName) || 'anthropic-version';
+	const value = textOf(fields.versionHeaderValue) || '2023-06-01';
+	const rows = isJsonObject(fields.headers) ? [fields.headers.values].flat() : [];
 	return {
-		baseUrl: normalizeUrl(fields.baseUrl) ?? '',
-		mediaUrl: normalizeUrl(fields.mediaUrl),
+		baseUrl,
+		mediaUrl: normalizeUrl(fields.mediaUrl) ?? baseUrl,
 		key: cleanApiKey(fields.apiKey),
 		messageAuth: textOf(fields.messageAuth),
-		version: {
-			name: textOf(fields.versionHeaderName) || 'anthropic-version',
-			value: textOf(fields.versionHeaderValue) || '2023-06-01',
-		},
+		version: { name, value },
 		headers: rows
-			.map(({ name, value }) => ({ name: textOf(name), value: textOf(value) }))
-			.filter(({ name, value }) => name !== '' || value !== ''),
+			.filter(isJsonObject)
+			.map((row) => ({ name: textOf(row.name), value: textOf(row.value) }))
+			.filter((row) => row.name + row.value !== ''),
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
 	};
 }
@@ -59,16 +56,18 @@ const textOf = (value: unknown): string =>
  *   "Authentication")
  */
 export function credentialProblem(fields: JsonObject, needsKey = true): Problem | undefined {
-	const keyProblem = needsKey ? apiKeyProblem(fields.apiKey) : undefined;
-	if (keyProblem !== undefined) return keyProblem;
-	const credential = readCredential(fields);
-	const wrong = [
-		...(credential.baseUrl === '' ? ['Base URL'] : []),
-		...(credential.mediaUrl === undefined && nonEmptyString(fields.mediaUrl) ? ['Media URL'] : []),
-	];
-	if (wrong[0] === undefined) return headerProblem(credential);
+	return (
+		(needsKey ? apiKeyProblem(fields.apiKey) : undefined) ??
+		addressProblem('Base URL', fields.baseUrl) ??
+		addressProblem('Media URL', nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ??
+		headerProblem(readCredential(fields))
+	);
+}
+
+function addressProblem(label: string, address: unknown): Problem | undefined {
+	if (normalizeUrl(address) !== undefined) return undefined;
 	return {
-		message: `'${wrong[0]}' in the Media Gateway credential is not a web address`,
+		message: `'${label}' in the Media Gateway credential is not a web address`,
 		description: 'It must begin with https:// or http://, for example https://gateway.example.com',
 	};
 }
@@ -139,32 +138,23 @@ const LONGEST_NAME = 100;
 
 /** The problem of the additional headers. It names a header, but not its value, a secret. */
 function headerProblem({ headers, version }: Credential): Problem | undefined {
-	const before = new Set<string>();
-	for (const { name, value } of headers) {
-		const message = problemOfHeader(name, value, version.name, before);
-		if (message !== undefined) {
-			const description = "Correct 'Additional Headers' in the Media Gateway credential.";
-			return { message, description };
-		}
-		before.add(name.toLowerCase());
+	const taken = new Set([version.name.toLowerCase()]);
+	for (const header of headers) {
+		const message = problemOf(header, taken);
+		const description = "Correct 'Additional Headers' in the Media Gateway credential.";
+		if (message !== undefined) return { message, description };
+		taken.add(header.name.toLowerCase());
 	}
 	return undefined;
 }
 
-function problemOfHeader(
-	name: string,
-	value: string,
-	versionName: string,
-	before: Set<string>,
-): string | undefined {
+function problemOf({ name, value }: Header, taken: Set<string>): string | undefined {
 	const shown = name.slice(0, LONGEST_NAME);
-	const lower = name.toLowerCase();
 	if (name === '') return 'An additional header has no name';
 	if (!NAME.test(name)) return `The header name '${shown}' contains an invalid character`;
-	if (OWN_HEADERS.test(name) || lower === versionName.toLowerCase()) {
-		return `The header '${shown}' is set by the nodes themselves`;
+	if (OWN_HEADERS.test(name) || taken.has(name.toLowerCase())) {
+		return `The header '${shown}' is already set, by the nodes themselves or by another row`;
 	}
-	if (before.has(lower)) return `The header '${shown}' is there twice`;
 	if (value === '') return `The header '${shown}' has no value`;
 	if (VALUE.test(value)) return undefined;
 	return `The value of the header '${shown}' contains a line break or an invalid character`;

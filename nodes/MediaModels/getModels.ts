@@ -10,7 +10,6 @@ import {
 	type ModelRecord,
 } from '../../gateway/protocol/models';
 import type { HttpResponse } from '../../gateway/protocol/outcome';
-import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
 import { NoListError, requestListing, requestRecords } from '../shared/models/modelCache';
@@ -75,9 +74,7 @@ export async function getModel(
 
 /** All models, or their names. */
 async function anyRecords(run: Run): Promise<ModelRecord[]> {
-	const request = async (plan: RequestPlan): Promise<HttpResponse> =>
-		await requestListing(run, plan);
-	const records = await requestRecords(run.address, 'any', request);
+	const records = await requestRecords(run.address, 'any', (plan) => requestListing(run, plan));
 	if (records[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
 	return records;
 }

@@ -27,6 +27,9 @@ const EDITOR_TIMEOUT_MS = 15_000;
 
 const cache = new TtlCache<HttpResponse>(() => performance.now());
 
+/** Requests a list. @throws GatewayError */
+export type RequestList = (plan: RequestPlan) => Promise<HttpResponse>;
+
 /** The gateway has no such list: it responds, but not with models. */
 export class NoListError extends GatewayError {
 	override name = 'NoListError';
@@ -49,9 +52,8 @@ async function cachedListing(
 	asker: { address: GatewayAddress },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { mediaUrl, baseUrl, credential, accountAndKey } = asker.address;
+	const { mediaUrl, baseUrl, allowUnauthorizedCerts, accountAndKey } = asker.address;
 	const url = planUrl(plan, plan.call === 'names' ? baseUrl : mediaUrl);
-	const { allowUnauthorizedCerts } = credential;
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
 	const load = async (): Promise<Kept<HttpResponse>> => {
 		const { outcome, attempts } = await send();
@@ -84,6 +86,12 @@ function isListing(plan: RequestPlan, { json, text }: HttpResponse): boolean {
 
 const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
+/** Creates a function that requests a list in one attempt. */
+const inOneAttempt =
+	(asker: { address: GatewayAddress }, sendOnce: SendOnce): RequestList =>
+	async (plan) =>
+		await cachedListing(plan, asker, async () => ({ outcome: await sendOnce(plan), attempts: 1 }));
+
 /** Requests the model list, or one model, with retries. @throws GatewayError */
 export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {
 	// JSONC counts as a good response if it was requested. Otherwise an incomplete document is
@@ -104,13 +112,11 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
  */
 export async function requestModels(run: Run): Promise<ModelRecord[]> {
 	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
-	const send = async (plan: RequestPlan): Promise<Outcome> => {
+	const request = inOneAttempt(run, async (plan) => {
 		// This rejects if the run has ended.
 		await run.clock.sleep(0);
 		return await run.sendOnce(plan, timeoutMs);
-	};
-	const request = async (plan: RequestPlan): Promise<HttpResponse> =>
-		await cachedListing(plan, run, async () => await sentOnce(send(plan)));
+	});
 	return await requestRecords(run.address, 'media', request);
 }
 
@@ -123,7 +129,7 @@ export async function requestModels(run: Run): Promise<ModelRecord[]> {
 export async function requestRecords(
 	{ hasKey }: GatewayAddress,
 	list: 'media' | 'names' | 'any',
-	request: (plan: RequestPlan) => Promise<HttpResponse>,
+	request: RequestList,
 ): Promise<ModelRecord[]> {
 	const names = async () => readModelNames((await request(planModelNames())).json) ?? [];
 	if (list === 'names') return await names();
@@ -153,8 +159,7 @@ export async function loadModels(
 	const address = readAddress(credentials, context.getNode(), list === 'names');
 	const limits = { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS };
 	const sendOnce = createSendOnce({ context, address, limits, requests: new Requests() });
-	const request = async (plan: RequestPlan): Promise<HttpResponse> =>
-		await cachedListing(plan, { address }, async () => await sentOnce(sendOnce(plan)));
+	const request = inOneAttempt({ address }, sendOnce);
 	return await requestRecords(address, list, request).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		throw new NodeOperationError(context.getNode(), message, {
@@ -163,8 +168,3 @@ export async function loadModels(
 		});
 	});
 }
-
-const sentOnce = async (outcome: Promise<Outcome>): Promise<Sent> => ({
-	outcome: await outcome,
-	attempts: 1,
-});

@@ -150,16 +150,23 @@ function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObje
 	return Object.values(json).some(isPart) || (key !== '' && JSON.stringify(json).includes(key));
 }
 
-/**
- * Watches for a Stop by the user.
- *
- * @param end called at a Stop
- */
-function watchStop(signal: AbortSignal | undefined, end: () => void) {
+/** What ends a run: its own end, and a Stop by the user. */
+function openLifetime(
+	signal: AbortSignal | undefined,
+	{ limiter, keepFindings }: ReturnType<typeof openLimiter>,
+	clock: StoppableClock,
+	requests: Requests,
+): Pick<Run, 'stopped' | 'isStopped' | 'close' | 'end'> {
+	const close = (): void => {
+		const reason = new RunEnded('The run has ended');
+		limiter.close(reason);
+		clock.close(reason);
+	};
 	let onStop = (): void => undefined;
 	const stopped = new Promise<never>((_, reject) => {
 		onStop = () => {
-			end();
+			close();
+			requests.abort();
 			reject(new RunEnded('The execution was stopped'));
 		};
 		if (signal?.aborted) onStop();
@@ -167,7 +174,14 @@ function watchStop(signal: AbortSignal | undefined, end: () => void) {
 	});
 	// Without a handler, a Stop after the end would be an unhandled rejection.
 	stopped.catch(() => undefined);
-	return { stopped, unwatch: () => signal?.removeEventListener('abort', onStop) };
+	const end = (): void => {
+		close();
+		keepFindings();
+		// A poll may still be in progress after the deadline of its task.
+		requests.abort();
+		signal?.removeEventListener('abort', onStop);
+	};
+	return { stopped, isStopped: () => signal?.aborted === true, close, end };
 }
 
 /**
@@ -180,59 +194,38 @@ export async function openRun(
 	limits: RunLimits,
 	needsKey = true,
 ): Promise<Run> {
-	const node = context.getNode();
-	const address = readAddress(await readCredential(context), node, needsKey);
+	const address = readAddress(await readCredential(context), context.getNode(), needsKey);
 	const requests = new Requests();
 	const clock = new StoppableClock();
 	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
-	const { limiter, keepFindings } = openLimiter(address, limits, clock, needsKey);
-	const close = (): void => {
-		const reason = new RunEnded('The run has ended');
-		limiter.close(reason);
-		clock.close(reason);
-	};
-	const abort = (): void => {
-		close();
-		requests.abort();
-	};
-	const signal = context.getExecutionCancelSignal();
-	const { stopped, unwatch } = watchStop(signal, abort);
+	const limiting = openLimiter(address, limits, clock, needsKey);
 	const transport = { context, address, limits, requests };
 	const sendOnce = createSendOnce(transport);
-	const client = new Client({
-		sendOnce,
-		limiter,
-		hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
-		clock,
-		wallClock: () => Date.now(),
-		onRepeat: () => void (tally.rateLimitedRequests += 1),
-	});
 	return {
-		node,
+		...openLifetime(context.getExecutionCancelSignal(), limiting, clock, requests),
+		node: context.getNode(),
 		address,
 		limits,
-		clock,
 		requests,
-		stopped,
-		sendOnce,
-		client,
-		tally,
-		close,
 		continuesOnFail: context.continueOnFail(),
 		helpers: context.helpers,
+		clock,
 		isTool: isTool(context),
 		browserConsole: browserConsoleOf(context, isTool(context)),
-		isStopped: () => signal?.aborted === true,
+		sendOnce,
 		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
+		client: new Client({
+			sendOnce,
+			limiter: limiting.limiter,
+			hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
+			clock,
+			wallClock: () => Date.now(),
+			onRepeat: () => void (tally.rateLimitedRequests += 1),
+		}),
 		fileReads: new Semaphore(limits.concurrency),
 		slowHosts: new Set(),
+		tally,
 		hints: new Set(),
-		end: () => {
-			// A poll may still be in progress after the deadline of its task.
-			abort();
-			keepFindings();
-			unwatch();
-		},
 	};
 }
 

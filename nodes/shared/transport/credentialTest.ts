@@ -50,16 +50,13 @@ export async function testMediaGateway(
 		await sendProbe(this.helpers, read, plan, planUrl(plan, address));
 	const [probe, listing] = await Promise.all([
 		send(planProbe(), baseUrl),
-		mediaUrl === undefined ? undefined : send(planModelList(), mediaUrl).then(listingProblem),
+		mediaUrl === baseUrl ? undefined : send(planModelList(), mediaUrl).then(listingProblem),
 	]);
-	let found = probeProblem(probe);
-	let good = 'The gateway accepts the API key';
-	if (isUnclear(probe)) {
-		found = namesProblem(await send(planModelNames(), baseUrl), found);
-		// Some gateways list their models to anybody.
-		good = 'The gateway responds and lists its models';
-	}
-	return asResult(found ?? listing, good);
+	const found = probeProblem(probe);
+	if (!isUnclear(probe)) return asResult(found ?? listing, 'The gateway accepts the API key');
+	const named = namesProblem(await send(planModelNames(), baseUrl), found);
+	// Some gateways list their models to anybody.
+	return asResult(named ?? listing, 'The gateway responds and lists its models');
 }
 
 const asResult = (problem: string | undefined, good = ''): INodeCredentialTestResult => ({

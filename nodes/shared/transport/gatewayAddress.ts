@@ -12,13 +12,8 @@ import { createKeyFilters, type KeyFilter } from '../../../gateway/util/keyFilte
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
-/** The gateway's addresses, the account, and what adds and removes its key. */
-export interface GatewayAddress {
-	/** Address of the image and message endpoints, without `/v1`. */
-	baseUrl: string;
-	/** Address of the model list, without `/v1`. */
-	mediaUrl: string;
-	credential: Credential;
+/** The credential of a run as it is meant, the account, and what adds and removes its key. */
+export interface GatewayAddress extends Credential {
 	/** Whether the key can be sent: a run that only lists public models needs none. */
 	hasKey: boolean;
 	/**
@@ -64,21 +59,18 @@ export function readAddress(
 		throw new NodeOperationError(node, message, { description });
 	}
 	const credential = readCredential(credentials);
-	const { baseUrl, mediaUrl = baseUrl, key, headers } = credential;
+	const { baseUrl, key, headers } = credential;
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
 	const identity = known === undefined ? ['key', key] : ['credential', known];
 	const secrets = secretsOf(credential);
+	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
-		baseUrl,
-		mediaUrl,
-		credential,
+		...credential,
 		hasKey: credentialProblem(credentials) === undefined,
 		account: digestOf([baseUrl, identity]),
 		accountAndKey: digestOf([baseUrl, identity, key, headers]),
-		authentication: {
-			credentialsDecrypted: { id: '', name: '', type: CREDENTIAL, data: credentials },
-		},
+		authentication: { credentialsDecrypted: decrypted },
 		withoutKey: secretEraser(credential),
 		withoutCutKey: inTurn(secrets.map(createCutKeyEraser)),
 		createKeyFilter: () => createKeyFilters(secrets),

@@ -160,7 +160,7 @@ async function callHelper(
 	own: Pick<IHttpRequestOptions, 'body' | 'abortSignal'>,
 ): Promise<IN8nHttpFullResponse> {
 	const withKey = !WITHOUT_KEY.includes(plan.call);
-	const added = withKey || plan.isForeign ? {} : additionalHeaders(url, address.credential);
+	const added = withKey || plan.isForeign ? {} : additionalHeaders(url, address);
 	// No `timeout`: the signal has the deadline, and each request would set a second timer.
 	const options: IHttpRequestOptions = {
 		...own,
@@ -168,7 +168,7 @@ async function callHelper(
 		method: plan.method,
 		url,
 		headers: { ...plan.headers, ...added },
-		skipSslCertificateValidation: skipsCertificate(url, address.credential),
+		skipSslCertificateValidation: skipsCertificate(url, address),
 	};
 	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
 	// returns the signal of this request, which has the deadline as well.

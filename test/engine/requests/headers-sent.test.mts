@@ -279,7 +279,7 @@ describe('a value of an additional header', () => {
 
 	test.each([
 		['a line break', 'x-tenant', 'a\r\nx-evil: 1', /contains a line break/],
-		['a name of the nodes', 'authorization', 'x', /'authorization' is set by the nodes/],
+		['a name of the nodes', 'authorization', 'x', /'authorization' is already set, by the nodes/],
 		['an impossible name', 'x tenant', 'x', /contains an invalid character/],
 	])(
 		'with %s is refused by every node, before anything is sent',

@@ -82,22 +82,22 @@ describe('a header that cannot be sent is named, without its value', () => {
 		'anthropic-version',
 		'Expect',
 		'TE',
-	])('%s is set by the nodes themselves', (name) => {
+	])('%s is already set, by the nodes themselves or by another row', (name) => {
 		expect(credentialProblem(rows(row(name, 'x')))?.message).toBe(
-			`The header '${name}' is set by the nodes themselves`,
+			`The header '${name}' is already set, by the nodes themselves or by another row`,
 		);
 	});
 
 	test('the version header by the name that the user gave it, and then no other', () => {
 		const named = { ...rows(row('Vendor-Version', '1')), versionHeaderName: 'vendor-version' };
-		expect(credentialProblem(named)?.message).toMatch(/set by the nodes themselves/);
+		expect(credentialProblem(named)?.message).toMatch(/already set, by the nodes themselves/);
 		const free = { ...rows(row('anthropic-version', '1')), versionHeaderName: 'vendor-version' };
 		expect(credentialProblem(free)).toBeUndefined();
 	});
 
 	test('two rows of one name, in any case', () => {
 		expect(credentialProblem(rows(row('x-tenant', '1'), row('X-Tenant', '1')))?.message).toBe(
-			"The header 'X-Tenant' is there twice",
+			"The header 'X-Tenant' is already set, by the nodes themselves or by another row",
 		);
 	});
 
@@ -121,7 +121,7 @@ describe('a header that cannot be sent is named, without its value', () => {
 
 	test('the public model list needs no key, but its headers are judged', () => {
 		const given = { ...rows(row('host', 'x')), apiKey: '' };
-		expect(credentialProblem(given, false)?.message).toMatch(/'host' is set by the nodes/);
+		expect(credentialProblem(given, false)?.message).toMatch(/'host' is already set, by the nodes/);
 	});
 });
 

@@ -221,8 +221,7 @@ describe('a body that cannot be built', () => {
 		const sendOnce = createSendOnce({
 			context: { helpers: { httpRequestWithAuthentication } },
 			address: {
-				baseUrl: 'https://gateway.example',
-				credential: readCredential({ baseUrl: 'https://gateway.example' }),
+				...readCredential({ baseUrl: 'https://gateway.example' }),
 				withoutKey: (text: string) => text,
 			},
 			limits: { concurrency: 1, timeoutMs: 1000 },

@@ -18,8 +18,7 @@ describe('what has arrived of a response', () => {
 				helpers: { httpRequestWithAuthentication: async () => await Promise.resolve(response) },
 			},
 			address: {
-				baseUrl: 'https://gateway.example',
-				credential: readCredential({ baseUrl: 'https://gateway.example' }),
+				...readCredential({ baseUrl: 'https://gateway.example' }),
 				withoutKey: keyed,
 				withoutCutKey: keyed,
 			},
