@@ -6,7 +6,7 @@ export type RequestFacts = {
 	prompt?: string;
 	/** The other parameters that were sent, to reproduce the image. */
 	parameters?: IDataObject;
-	/** The estimated cost of all requested images, in the gateway's currency. */
+	/** The estimated cost of all requested images, in the gateway's own unit. */
 	estimatedCost?: number;
 	/**
 	 * The price of an image, if the model has one: the cost then follows from the returned images.
