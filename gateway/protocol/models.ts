@@ -67,9 +67,18 @@ function planListing(path: string, format: ListingFormat): RequestPlan {
 }
 
 function strings(value: unknown): string[] | undefined {
-	if (!Array.isArray(value)) return undefined;
-	return value.filter((entry): entry is string => typeof entry === 'string');
+	return Array.isArray(value) ? value.flatMap((entry) => nonEmptyString(entry) ?? []) : undefined;
 }
+
+/** A word of the protocol, however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */
+const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
+
+const wordIn = (value: unknown): string | undefined => {
+	const text = nonEmptyString(value);
+	return text === undefined ? undefined : asWord(text);
+};
+
+const wordsIn = (value: unknown): string[] | undefined => strings(value)?.map(asWord);
 
 function isAllowedValue(value: unknown): value is AllowedValue {
 	return (
@@ -80,16 +89,16 @@ function isAllowedValue(value: unknown): value is AllowedValue {
 /** Reads one record of the model list; undefined without a model name. */
 export function readModel(record: unknown): ModelRecord | undefined {
 	if (!isJsonObject(record)) return undefined;
-	const model = nonEmptyString(record.model);
+	const model = nonEmptyString(record.model)?.trim();
 	if (model === undefined) return undefined;
 	const parameters = isJsonObject(record.parameters) ? Object.entries(record.parameters) : [];
 	const limits = isJsonObject(record.inputs) ? record.inputs.reference_images : undefined;
 	const { billing } = record;
 	return {
 		model,
-		mediaType: nonEmptyString(record.media_type),
-		modes: strings(record.modes),
-		generationModes: strings(record.generation_modes),
+		mediaType: wordIn(record.media_type),
+		modes: wordsIn(record.modes),
+		generationModes: wordsIn(record.generation_modes),
 		parameters: Object.fromEntries(
 			parameters.map(([name, values]) => [
 				name,
@@ -106,8 +115,8 @@ export function readModel(record: unknown): ModelRecord | undefined {
 			: undefined,
 		billing: isJsonObject(billing)
 			? {
-					unit: nonEmptyString(billing.unit),
-					mode: nonEmptyString(billing.mode),
+					unit: wordIn(billing.unit),
+					mode: wordIn(billing.mode),
 					value: finiteNumber(billing.value),
 				}
 			: undefined,
@@ -151,6 +160,6 @@ export function suits(record: ModelRecord, mode: string): boolean {
  * "Endpoints").
  */
 export function makesVideos({ mediaType, modes = [] }: ModelRecord): boolean {
-	if (mediaType !== undefined) return mediaType.trim().toLowerCase() === 'video';
-	return modes.length > 0 && modes.every((mode) => /(^|_)video$/i.test(mode.trim().slice(0, 100)));
+	if (mediaType !== undefined) return mediaType === 'video';
+	return modes.length > 0 && modes.every((mode) => /(^|_)video$/.test(mode));
 }

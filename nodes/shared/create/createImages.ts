@@ -36,7 +36,7 @@ import { readParkAfter, suspend } from '../suspend/suspend';
 import { shownParameters, taskItem } from '../tasks/taskReference';
 import { createTaskWaiter, type TaskWait, type WaitForTask } from '../tasks/taskWaiter';
 import { Budget } from './budget';
-import { Checker, type Checked } from '../models/modelChecks';
+import { Checker, SEND_ANYWAY, type Checked } from '../models/modelChecks';
 
 /** How a node makes the request of an item: its fields, its files, its plan. */
 export interface Creation {
@@ -173,7 +173,7 @@ async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
 		batch.knownFacts[itemIndex] = known;
 		throw new GatewayError({
 			message: `Invalid parameters for model '${request.model}': ${checked.violations.join('; ')}`,
-			description: 'Nothing was sent.',
+			description: SEND_ANYWAY,
 		});
 	};
 	// Checked before files are downloaded for a request that is rejected anyway.

@@ -88,7 +88,7 @@ export class Checker {
 		if (video !== undefined) {
 			throw new GatewayError({
 				message: `The model '${video}' generates videos, and the gateway has no endpoint for videos`,
-				description: 'Choose an image model from the list. Nothing was sent.',
+				description: `Choose an image model from the list. ${SEND_ANYWAY}`,
 			});
 		}
 		if (record === undefined) {
@@ -180,6 +180,10 @@ export class Checker {
 		return found;
 	}
 }
+
+/** The advice for a request that the model list refuses, because the list may be out of date. */
+export const SEND_ANYWAY =
+	"Nothing was sent. To send it anyway, turn off 'Check Limits Before Sending' in the options.";
 
 /** The estimated cost of a request for a listed model. @param n the number of requested images */
 function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {

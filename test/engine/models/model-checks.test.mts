@@ -137,7 +137,9 @@ const times = (count: number, json: (index: number) => IDataObject = () => ({}))
 function expectRefused(result: RunResult, model: string, ...violations: string[]): void {
 	const { message, description } = errorOf(result);
 	expect(message).toBe(`Invalid parameters for model '${model}': ${violations.join('; ')}`);
-	expect(description).toBe('Nothing was sent.');
+	expect(description).toBe(
+		"Nothing was sent. To send it anyway, turn off 'Check Limits Before Sending' in the options.",
+	);
 	expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 }
 

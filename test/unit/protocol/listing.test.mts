@@ -38,6 +38,24 @@ test('a full record is read', () => {
 	});
 });
 
+test('the words of the protocol are read however they are written', () => {
+	expect(
+		readModel({
+			model: ' Painter 2 ',
+			media_type: ' Image ',
+			modes: ['TEXT_TO_IMAGE', 'image-edit\n', 'Text to Video', ' '],
+			generation_modes: ['ASYNC', ' Sync '],
+			billing: { unit: 'IMAGE', mode: 'Price', value: 1 },
+		}),
+	).toMatchObject({
+		model: 'Painter 2',
+		mediaType: 'image',
+		modes: ['text_to_image', 'image_edit', 'text_to_video'],
+		generationModes: ['async', 'sync'],
+		billing: { unit: 'image', mode: 'price', value: 1 },
+	});
+});
+
 test('a record needs no more than a name', () => {
 	expect(readModel({ model: 'painter' })).toEqual({
 		model: 'painter',
