@@ -1,22 +1,32 @@
 import { createHash } from 'crypto';
-import { jsonText } from '../util/json';
+import { isJsonObject, jsonText } from '../util/json';
 import type { RequestPlan } from './requestPlan';
 
 /**
- * The identity of a paid request: the account, and everything that is sent, files by their
- * contents. No prompt can be read from the hash.
+ * The identity of a paid request: the account, and what is sent. Files count by their contents, not
+ * by their names, and fields in any order. No prompt can be read from the hash.
  *
  * @param account any text that identifies the account
  * @returns 64 hexadecimal digits
  */
 export function requestFingerprint(plan: RequestPlan, account: string): string {
-	const { call, method, path, query, headers, body, form } = plan;
-	return digestOf([account, call, method, path, query, headers, body, form]);
+	const { path, query, headers, body, form } = plan;
+	const files = form?.files.map(({ name, digest }) => [name, digest]);
+	return digestOf([account, path, query, headers, body, form && [...form.fields].sort(), files]);
 }
 
-/** The SHA-256 of a value as JSON, in hexadecimal digits; the same for all values without JSON. */
+/**
+ * The SHA-256 of a value as JSON, in hexadecimal digits; the same for objects whose fields have
+ * another order, and for all values without JSON.
+ */
 export function digestOf(value: unknown): string {
 	return createHash('sha256')
-		.update(jsonText(value) || '')
+		.update(jsonText(value, inOrder) || '')
 		.digest('hex');
 }
+
+const inOrder = (_: string, part: unknown): unknown =>
+	isJsonObject(part) ? Object.fromEntries(Object.entries(part).sort(byName)) : part;
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number =>
+	one < other ? -1 : 1;

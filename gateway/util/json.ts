@@ -19,10 +19,15 @@ export function finiteNumber(value: unknown): number | undefined {
 /**
  * A value as JSON text; undefined for a value that JSON can't represent, false for a circular value
  * and for BigInt.
+ *
+ * @param replacer as for `JSON.stringify`
  */
-export function jsonText(value: unknown): string | undefined | false {
+export function jsonText(
+	value: unknown,
+	replacer?: (name: string, part: unknown) => unknown,
+): string | undefined | false {
 	try {
-		return JSON.stringify(value);
+		return JSON.stringify(value, replacer);
 	} catch {
 		return false;
 	}

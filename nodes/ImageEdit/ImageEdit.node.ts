@@ -7,16 +7,77 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
 import { editHint } from '../shared/fields/builderHints';
+import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
+import { choicesOf } from '../shared/fields/choices';
 import { creationFields } from '../shared/fields/imageFields';
 import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { PaymentLog } from '../shared/payments/paymentLog';
-import { runNode } from '../shared/run/itemRunner';
+import { runPayingNode } from '../shared/payments/payingNode';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
+
+const fields = creationFields(
+	{
+		placeholder: 'e.g. Make it night, and let the windows glow',
+		description: 'Instructions for editing the image',
+		actions: {
+			wait: 'Edit image',
+			sync: 'Edit image synchronously',
+			submit: 'Submit edit task',
+		},
+	},
+	[
+		{
+			shapesRequest: true,
+			displayName: 'Image Source',
+			name: 'imageSource',
+			type: 'options',
+			default: 'binary',
+			required: true,
+			description: 'Where the image to edit comes from',
+			options: [
+				{
+					name: 'Binary Field',
+					value: 'binary',
+					description: 'A file in the input item, for example from a form or a download',
+				},
+				{
+					name: 'URL',
+					value: 'url',
+					description: 'A web address. n8n downloads the image without sending the API key.',
+				},
+			],
+		},
+		{
+			shapesRequest: true,
+			displayName: 'Input Binary Field',
+			name: 'imageBinaryProperty',
+			type: 'string',
+			default: 'data',
+			required: true,
+			placeholder: 'e.g. data, reference',
+			hint: 'The name of the input binary field containing the image. Separate several names with commas.',
+			displayOptions: { show: { imageSource: ['binary'] } },
+		},
+		{
+			shapesRequest: true,
+			displayName: 'Image URL',
+			name: 'imageUrl',
+			type: 'string',
+			typeOptions: { rows: 2 },
+			default: '',
+			required: true,
+			placeholder: 'e.g. https://example.com/photo.jpg',
+			description:
+				'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
+			displayOptions: { show: { imageSource: ['url'] } },
+		},
+	],
+	optionsField(imageOptions('edit'), survivalFields(['wait', 'submit'])),
+);
 
 export class ImageEdit implements INodeType {
 	description: INodeTypeDescription = {
@@ -37,62 +98,7 @@ export class ImageEdit implements INodeType {
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
-		properties: creationFields(
-			{
-				placeholder: 'e.g. Make it night, and let the windows glow',
-				description: 'Instructions for editing the image',
-				actions: {
-					wait: 'Edit image',
-					sync: 'Edit image synchronously',
-					submit: 'Submit edit task',
-				},
-			},
-			[
-				{
-					displayName: 'Image Source',
-					name: 'imageSource',
-					type: 'options',
-					default: 'binary',
-					required: true,
-					description: 'Where the image to edit comes from',
-					options: [
-						{
-							name: 'Binary Field',
-							value: 'binary',
-							description: 'A file in the input item, for example from a form or a download',
-						},
-						{
-							name: 'URL',
-							value: 'url',
-							description: 'A web address. n8n downloads the image without sending the API key.',
-						},
-					],
-				},
-				{
-					displayName: 'Input Binary Field',
-					name: 'imageBinaryProperty',
-					type: 'string',
-					default: 'data',
-					required: true,
-					placeholder: 'e.g. data, reference',
-					hint: 'The name of the input binary field containing the image. Separate several names with commas.',
-					displayOptions: { show: { imageSource: ['binary'] } },
-				},
-				{
-					displayName: 'Image URL',
-					name: 'imageUrl',
-					type: 'string',
-					typeOptions: { rows: 2 },
-					default: '',
-					required: true,
-					placeholder: 'e.g. https://example.com/photo.jpg',
-					description:
-						'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
-					displayOptions: { show: { imageSource: ['url'] } },
-				},
-			],
-			optionsField(imageOptions('edit'), survivalFields(['wait', 'submit'])),
-		),
+		properties: fields,
 	};
 
 	methods = {
@@ -102,21 +108,20 @@ export class ImageEdit implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runNode(
+		return await runPayingNode(
 			this,
-			async () =>
-				await createImages(this, 'edit', {
-					read: (item) => {
-						const request = readRequest(item, 'edit', 'Enter instructions for editing the image.');
-						return { ...request, imageCount: countImages(item) };
-					},
-					load: async (request, item, run) => {
-						return { ...request, files: await readFiles(item, run, request) };
-					},
-					plan: ({ files = [], ...request }, asyncFlag) =>
-						planEdit({ ...request, files }, asyncFlag),
-				}),
-			() => new PaymentLog(this),
+			choicesOf(fields, this.getNode().parameters),
+			async (paymentLog) => await createImages(this, builder, paymentLog),
 		);
 	}
 }
+
+const builder: RequestBuilder = {
+	taskType: 'edit',
+	read: (item) => {
+		const request = readRequest(item, 'edit', 'Enter instructions for editing the image.');
+		return { ...request, imageCount: countImages(item) };
+	},
+	load: async (request, item, run) => ({ ...request, files: await readFiles(item, run, request) }),
+	plan: ({ files = [], ...request }, asyncFlag) => planEdit({ ...request, files }, asyncFlag),
+};

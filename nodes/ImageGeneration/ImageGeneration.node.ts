@@ -7,15 +7,30 @@ import type {
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
 import { generationHint } from '../shared/fields/builderHints';
+import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
+import { choicesOf } from '../shared/fields/choices';
 import { creationFields } from '../shared/fields/imageFields';
 import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
-import { PaymentLog } from '../shared/payments/paymentLog';
-import { runNode } from '../shared/run/itemRunner';
+import { runPayingNode } from '../shared/payments/payingNode';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+
+const fields = creationFields(
+	{
+		placeholder: 'e.g. A fox in the morning mist, watercolor',
+		description: 'Text prompt describing the image to generate',
+		actions: {
+			wait: 'Generate image',
+			sync: 'Generate image synchronously',
+			submit: 'Submit generation task',
+		},
+	},
+	[],
+	optionsField(imageOptions('generation'), survivalFields(['wait', 'submit'])),
+);
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -36,19 +51,7 @@ export class ImageGeneration implements INodeType {
 		inputs: [NodeConnectionTypes.Main],
 		outputs: [NodeConnectionTypes.Main],
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
-		properties: creationFields(
-			{
-				placeholder: 'e.g. A fox in the morning mist, watercolor',
-				description: 'Text prompt describing the image to generate',
-				actions: {
-					wait: 'Generate image',
-					sync: 'Generate image synchronously',
-					submit: 'Submit generation task',
-				},
-			},
-			[],
-			optionsField(imageOptions('generation'), survivalFields(['wait', 'submit'])),
-		),
+		properties: fields,
 	};
 
 	methods = {
@@ -58,15 +61,16 @@ export class ImageGeneration implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runNode(
+		return await runPayingNode(
 			this,
-			async () =>
-				await createImages(this, 'generation', {
-					read: (item) =>
-						readRequest(item, 'generation', 'Enter a text prompt describing the image.'),
-					plan: planGeneration,
-				}),
-			() => new PaymentLog(this),
+			choicesOf(fields, this.getNode().parameters),
+			async (paymentLog) => await createImages(this, builder, paymentLog),
 		);
 	}
 }
+
+const builder: RequestBuilder = {
+	taskType: 'generation',
+	read: (item) => readRequest(item, 'generation', 'Enter a text prompt describing the image.'),
+	plan: planGeneration,
+};

@@ -76,7 +76,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 		const states = new Map<string, Promise<TaskState>>();
 		const taskIds = new Set<string>();
 		const items = await runItems(run, context.getInputData().length, {
-			knownOf: (itemIndex) => factsOf[itemIndex],
+			recover: (error, itemIndex) => ({ error, facts: factsOf[itemIndex] }),
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);

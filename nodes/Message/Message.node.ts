@@ -22,10 +22,13 @@ import { messageHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
 import { ItemParameters } from '../shared/parameters/itemParameters';
-import { runItems, runNode } from '../shared/run/itemRunner';
+import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
 import { readLimits } from '../shared/parameters/optionValues';
-import { PaymentLog } from '../shared/payments/paymentLog';
-import { addHints, openRun } from '../shared/run/runContext';
+import { choicesOf } from '../shared/fields/choices';
+import type { PaymentResult } from '../shared/payments/payment';
+import type { PaymentLog } from '../shared/payments/paymentLog';
+import { runPayingNode } from '../shared/payments/payingNode';
+import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { failedItems } from '../shared/run/nodeErrors';
 import { readImageBlocks } from './messageImages';
 import { messageFields, readMessageRequest } from './messageParameters';
@@ -57,50 +60,66 @@ export class Message implements INodeType {
 	};
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runNode(
+		return await runPayingNode(
 			this,
-			async () => await sendMessages(this),
-			() => new PaymentLog(this),
+			choicesOf(messageFields, this.getNode().parameters),
+			async (paymentLog) => await sendMessages(this, paymentLog),
 		);
 	}
 }
 
-async function sendMessages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+async function sendMessages(
+	context: IExecuteFunctions,
+	paymentLog: PaymentLog,
+): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	const paymentLog = new PaymentLog(context);
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			payments: paymentLog,
+			recover: (error, itemIndex) => paymentLog.recover(error, itemIndex),
 			prepare: async (itemIndex) => {
-				const item = new ItemParameters(context, itemIndex);
-				const images = await readImageBlocks(item, run);
-				const request = readMessageRequest(item, images);
-				messageHints(request).forEach((hint) => run.hints.add(hint));
-				const plan = planMessage(request);
-				const simplify = item.switch('simplify', 'Simplify', true);
-				paymentLog.expect(itemIndex, plan, run.address.account, images);
-				return async () => {
-					const { message = {} } = await paymentLog
-						.pay(itemIndex, plan, run, ({ json }) =>
-							readMessage(json) === undefined ? undefined : { message: json },
-						)
-						.catch(async (error: unknown) => await Promise.reject(withAdvice(error, request)));
-					const response = simplify ? readMessage(message) : undefined;
-					const whole = response ? simplified(response, request.messages, run.isTool) : message;
-					const json = run.isTool ? (withoutInlineImages(whole) as IDataObject) : whole;
-					// A copy, because the turns belong to the input and the response to the record of
-					// payments.
-					return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
-				};
+				const isPaid = paymentLog.claim(itemIndex, run.address.account);
+				const prepared = prepareMessage(new ItemParameters(context, itemIndex), run, paymentLog);
+				return await prepared.catch(async (error: unknown) => {
+					const { items } = paymentLog.recover(error, itemIndex);
+					return isPaid && items !== undefined ? async () => items : await Promise.reject(error);
+				});
 			},
 		});
 		addHints(context, run.hints);
-		paymentLog.settle(failedItems(items));
+		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
 	} finally {
-		paymentLog.close();
 		run.end();
 	}
+}
+
+/** Reads the message of an item. @returns sends it, unless an earlier try has paid for it */
+async function prepareMessage(
+	item: ItemParameters,
+	run: Run,
+	paymentLog: PaymentLog,
+): Promise<ExecuteItem> {
+	const { itemIndex } = item;
+	const request = readMessageRequest(item, await readImageBlocks(item, run));
+	messageHints(request).forEach((hint) => run.hints.add(hint));
+	const plan = planMessage(request);
+	const simplify = item.switch('simplify', 'Simplify', true);
+	paymentLog.expect(itemIndex, plan, run.address.account);
+	const send = async (): Promise<PaymentResult> =>
+		await paymentLog.pay(itemIndex, plan, run, ({ json }) =>
+			readMessage(json) === undefined ? undefined : { message: json },
+		);
+	return async () => {
+		const failed = async (error: unknown): Promise<never> =>
+			await Promise.reject(withAdvice(error, request));
+		const { message = {} } = paymentLog.reuse(itemIndex) ?? (await send().catch(failed));
+		const response = simplify ? readMessage(message) : undefined;
+		const whole = response ? simplified(response, request.messages, run.isTool) : message;
+		const json = run.isTool ? (withoutInlineImages(whole) as IDataObject) : whole;
+		// A copy, because the turns belong to the input and the response to the record of payments.
+		return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
+	};
 }
 
 /** The error of a refusal with advice about the request. */

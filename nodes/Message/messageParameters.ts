@@ -1,6 +1,6 @@
-import type { INodeProperties } from 'n8n-workflow';
 import { readTurns, type MessageRequest, type Turn } from '../../gateway/messages/message';
 import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/json';
+import type { PayingField } from '../shared/fields/choices';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
@@ -8,9 +8,10 @@ import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readExtraFields, withoutFields } from '../shared/parameters/requestFields';
 
 /** The parameters of the Message node. */
-export const messageFields: INodeProperties[] = [
+export const messageFields: PayingField[] = [
 	messageModelField,
 	{
+		shapesRequest: true,
 		displayName: 'Input',
 		name: 'input',
 		type: 'options',
@@ -24,6 +25,7 @@ export const messageFields: INodeProperties[] = [
 		],
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Prompt',
 		name: 'prompt',
 		type: 'string',
@@ -35,6 +37,7 @@ export const messageFields: INodeProperties[] = [
 		displayOptions: { show: { input: ['prompt'] } },
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Messages',
 		name: 'messages',
 		type: 'fixedCollection',
@@ -73,6 +76,7 @@ export const messageFields: INodeProperties[] = [
 		],
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Messages (JSON)',
 		name: 'messagesJson',
 		type: 'json',
@@ -97,6 +101,7 @@ export const messageFields: INodeProperties[] = [
 		[
 			...modelOptions,
 			{
+				shapesRequest: true,
 				displayName: 'History',
 				name: 'history',
 				type: 'json',
@@ -106,6 +111,7 @@ export const messageFields: INodeProperties[] = [
 					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
 			},
 			{
+				shapesRequest: true,
 				displayName: 'Image Fields',
 				name: 'imageFields',
 				type: 'string',
@@ -115,6 +121,7 @@ export const messageFields: INodeProperties[] = [
 					'Names of input binary fields with images for the model, separated by commas. The images stay in the output "messages" and are charged again with each message that continues the conversation.',
 			},
 			{
+				shapesRequest: true,
 				displayName: 'System Prompt',
 				name: 'system',
 				type: 'string',

@@ -83,16 +83,20 @@ export class Budget {
 	 * Adds the items' costs to the execution's sum; called once all items are checked.
 	 *
 	 * @param isPaid whether an earlier try has paid for an item
-	 * @throws GatewayError if the sum would be higher than the budget; then nothing is added
+	 * @returns the error of the items that are due, if the sum would be higher than the budget; then
+	 *   nothing is added
 	 */
-	reserve(isPaid: (itemIndex: number) => boolean): void {
-		if (!this.isSet) return;
+	reserve(
+		isPaid: (itemIndex: number) => boolean,
+	): { error: GatewayError; itemIndexes: number[] } | undefined {
+		if (!this.isSet) return undefined;
 		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
 		const needed = this.costOf(due);
 		const refusal = this.refusal(needed, due.length);
-		if (refusal !== undefined) throw refusal;
+		if (refusal !== undefined) return { error: refusal, itemIndexes: due };
 		for (const itemIndex of due) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
 		this.store(this.spent() + needed);
+		return undefined;
 	}
 
 	/**
@@ -100,7 +104,7 @@ export class Budget {
 	 *
 	 * @param isPaid whether the request of an item was accepted, or its outcome is unknown
 	 */
-	settle(isPaid: (itemIndex: number) => boolean): void {
+	close(isPaid: (itemIndex: number) => boolean): void {
 		let unspent = 0;
 		for (const [itemIndex, cost] of this.reserved) {
 			unspent += cost - (isPaid(itemIndex) ? (this.costs.get(itemIndex) ?? 0) : 0);

@@ -1,8 +1,10 @@
 import type { INodeProperties } from 'n8n-workflow';
 import { listedModelHint } from './builderHints';
+import type { PayingField } from './choices';
 
 /** The model of an image node: chosen from the gateway's listing, or by name. */
-export const modelField: INodeProperties = {
+export const modelField: PayingField = {
+	shapesRequest: true,
 	displayName: 'Model',
 	name: 'model',
 	type: 'resourceLocator',
@@ -66,7 +68,8 @@ const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 });
 
 /** The model's own parameters, as a form made from the listing. */
-const modelParametersField: INodeProperties = {
+const modelParametersField: PayingField = {
+	shapesRequest: true,
 	displayName: 'Model Parameters',
 	name: 'modelParameters',
 	type: 'resourceMapper',
@@ -140,11 +143,12 @@ interface CreationTexts {
  */
 export const creationFields = (
 	{ placeholder, description, actions }: CreationTexts,
-	sources: INodeProperties[],
+	sources: PayingField[],
 	options: INodeProperties,
-): INodeProperties[] => [
+): PayingField[] => [
 	modelField,
 	{
+		shapesRequest: true,
 		displayName: 'Prompt',
 		name: 'prompt',
 		type: 'string',

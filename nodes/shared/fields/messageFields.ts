@@ -1,12 +1,12 @@
-import type { INodeProperties } from 'n8n-workflow';
 import { messageModelHint } from './builderHints';
+import type { PayingField } from './choices';
 import { modelField } from './imageFields';
 
 /**
  * The model of the message endpoint. The list has the names of all models of the account
  * (docs/protocol.md, "Names of models"), because no list says which ones take messages.
  */
-export const messageModelField: INodeProperties = {
+export const messageModelField: PayingField = {
 	...modelField,
 	builderHint: messageModelHint,
 	description:
@@ -18,8 +18,9 @@ export const messageModelField: INodeProperties = {
  *
  * @param description of the length
  */
-export const lengthFields = (description: string): INodeProperties[] => [
+export const lengthFields = (description: string): PayingField[] => [
 	{
+		shapesRequest: true,
 		displayName: 'Max Tokens',
 		name: 'maxTokens',
 		type: 'number',
@@ -29,6 +30,7 @@ export const lengthFields = (description: string): INodeProperties[] => [
 		description,
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Thinking',
 		name: 'thinking',
 		type: 'options',
@@ -54,6 +56,7 @@ export const lengthFields = (description: string): INodeProperties[] => [
 		],
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Budget (Tokens)',
 		name: 'budgetTokens',
 		type: 'number',
@@ -65,8 +68,9 @@ export const lengthFields = (description: string): INodeProperties[] => [
 ];
 
 /** Options that a model may or may not take. */
-export const modelOptions: INodeProperties[] = [
+export const modelOptions: PayingField[] = [
 	{
+		shapesRequest: true,
 		displayName: 'Display Thinking',
 		name: 'display',
 		type: 'options',
@@ -79,6 +83,7 @@ export const modelOptions: INodeProperties[] = [
 		displayOptions: { show: { '/thinking': ['adaptive', 'enabled'] } },
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Effort',
 		name: 'effort',
 		type: 'options',
@@ -114,6 +119,7 @@ export const modelOptions: INodeProperties[] = [
 		],
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Temperature',
 		name: 'temperature',
 		type: 'number',
@@ -122,6 +128,7 @@ export const modelOptions: INodeProperties[] = [
 		description: 'Sampling temperature. Higher values are more random. Newer models reject it.',
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Top K',
 		name: 'topK',
 		type: 'number',
@@ -130,6 +137,7 @@ export const modelOptions: INodeProperties[] = [
 		description: 'Number of most likely tokens to sample from. Newer models reject it.',
 	},
 	{
+		shapesRequest: true,
 		displayName: 'Top P',
 		name: 'topP',
 		type: 'number',

@@ -1,12 +1,13 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
+import type { PayingField } from './choices';
 import { NOT_IN_TOOLS } from './imageFields';
 
 /**
  * An option that is a field of an image request. It is declared here alone: what the form shows,
  * what is read, sent and checked against the model's limits, and docs/options.md follow.
  */
-export interface RequestOption extends INodeProperties {
+export interface RequestOption extends PayingField {
 	/** The field's name in the request. */
 	sentAs: string;
 	/** Set for a count that the gateway charges: a wrong value is an error and never corrected. */
@@ -70,6 +71,7 @@ const OPTIONS = {
 			'Whether to return each request with its checks and estimated cost instead of sending it',
 	},
 	extraFields: {
+		shapesRequest: true,
 		displayName: 'Extra Fields',
 		type: 'json',
 		default: '{}',
@@ -77,6 +79,7 @@ const OPTIONS = {
 		description: 'JSON object to merge into the request. It overrides all other settings.',
 	},
 	extraFiles: {
+		shapesRequest: true,
 		only: 'edit',
 		displayName: 'Additional Files',
 		type: 'fixedCollection',
@@ -119,6 +122,7 @@ const OPTIONS = {
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	imageFieldName: {
+		shapesRequest: true,
 		only: 'edit',
 		displayName: 'Image Field Name',
 		type: 'options',
@@ -138,6 +142,7 @@ const OPTIONS = {
 			"Whether to add the fields of the input item to each output item. The node's own fields win.",
 	},
 	mask: {
+		shapesRequest: true,
 		only: 'edit',
 		displayName: 'Mask',
 		type: 'string',
@@ -174,6 +179,7 @@ const OPTIONS = {
 			'Number of images that each request generates. Each one is charged. The maximum depends on the model.',
 	},
 	parametersByName: {
+		shapesRequest: true,
 		displayName: 'Parameters by Name',
 		type: 'fixedCollection',
 		typeOptions: { multipleValues: true },
@@ -278,8 +284,8 @@ const EVERYDAY = [
 	'onTimeout',
 ];
 
-/** The properties of a `RequestOption` that n8n doesn't know. */
-const OWN_PROPERTIES = ['sentAs', 'isCharged', 'only'];
+/** The properties of a `RequestOption` that aren't needed any more. */
+const OWN_PROPERTIES = ['isCharged', 'only'];
 
 /** An option as n8n's editor shows it; in some nodes it is a field outside of the options. */
 export function optionAsField(name: OptionName): INodeProperties {
@@ -293,7 +299,7 @@ export function optionAsField(name: OptionName): INodeProperties {
  * @param names of `OPTIONS`, in any order
  * @param own options of this node alone
  */
-export function optionsField(names: OptionName[], own: INodeProperties[] = []): INodeProperties {
+export function optionsField(names: OptionName[], own: PayingField[] = []): INodeProperties {
 	const offered: INodeProperties[] = [...names.map(optionAsField), ...own];
 	const isEveryday = ({ name }: INodeProperties) => EVERYDAY.includes(name);
 	const everyday = offered

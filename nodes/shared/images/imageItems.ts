@@ -1,12 +1,18 @@
 import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
+import { imageFileName } from '../../../gateway/protocol/imageType';
 import { fillFileName } from '../../../gateway/util/fileName';
-import { finiteNumber, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
+import {
+	finiteNumber,
+	nonEmptyString,
+	withoutUndefined,
+	type JsonObject,
+} from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { ImageResult } from '../../../gateway/protocol/responseFields';
 import { isInline, type TaskRef } from '../../../gateway/protocol/task';
 import { downloadImage } from '../transport/download';
-import { failedItem } from '../run/nodeErrors';
+import { failedItem, isFailed } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { costOf } from '../run/tally';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -181,17 +187,49 @@ export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: 
  */
 function fileGetter(
 	run: Run,
-	{ taskId, model, prompt }: ImageFacts,
-	{ itemIndex: item, download, maxMb, naming }: ImageTarget,
+	facts: ImageFacts,
+	target: ImageTarget,
 ): (image: ImageResult, index: number) => Promise<IBinaryData | undefined> {
+	const { download, maxMb } = target;
 	return async (image, index) => {
 		if (!isInline(image) && (!download || run.isTool)) return undefined;
-		const facts = { item: item + 1, index: index + 1, model, taskId, prompt };
-		const fallback = `${taskId ?? model ?? 'image'}-${index}`;
-		const chosen = naming && fillFileName(naming.template, { ...naming, ...facts });
-		const name = { fallback, chosen };
-		return await downloadImage(run, { url: image.url, maxMb, name });
+		return await downloadImage(run, { url: image.url, maxMb, name: nameOf(facts, target, index) });
 	};
+}
+
+/** The name of an image's file, without extension. @param index the position of the image */
+function nameOf(
+	{ taskId, model, prompt }: ImageFacts,
+	{ itemIndex: item, naming }: ImageTarget,
+	index: number,
+): { fallback: string; chosen?: string } {
+	const values = { item: item + 1, index: index + 1, model, taskId, prompt };
+	const chosen = naming && fillFileName(naming.template, { ...naming, ...values });
+	return { fallback: `${taskId ?? model ?? 'image'}-${index}`, chosen };
+}
+
+/**
+ * Copies of recorded output items of inline images, with the input fields, the binary field and the
+ * file names of this try.
+ */
+export function redressed(
+	items: INodeExecutionData[],
+	facts: ImageFacts,
+	target: ImageTarget,
+): INodeExecutionData[] {
+	const { inputFields, binaryPropertyName, itemIndex } = target;
+	return items.map((item, index) => {
+		if (isFailed(item)) return item;
+		const [file] = Object.values(item.binary ?? {});
+		const taskId = nonEmptyString(item.json.taskId);
+		const { fallback, chosen } = nameOf({ ...facts, taskId }, target, index);
+		const fileName = imageFileName('', file?.mimeType ?? '', fallback, chosen);
+		return {
+			json: deepCopy({ ...inputFields, ...item.json }),
+			...(file && { binary: { [binaryPropertyName]: { ...file, fileName } } }),
+			pairedItem: { item: itemIndex },
+		};
+	});
 }
 
 /**

@@ -23,6 +23,8 @@ export interface PaymentResult extends PaidResponse {
 	 * fill the memory.
 	 */
 	items?: INodeExecutionData[];
+	/** The number of images that were requested. */
+	requested?: number;
 	/** The response to a message. */
 	message?: JsonObject;
 	/**
@@ -100,31 +102,17 @@ export function itemsWithoutAddress(
 	{ items, message }: PaymentResult,
 	itemIndex: number,
 ): INodeExecutionData[] | undefined {
-	if (items !== undefined) return copiesOf(items, itemIndex);
+	if (items !== undefined) {
+		return items.map((item) => ({
+			...item,
+			json: deepCopy(item.json),
+			pairedItem: { item: itemIndex },
+		}));
+	}
 	const response = message && readMessage(message);
 	if (response === undefined) return undefined;
 	const json = deepCopy(withoutUndefined({ ...response, content: undefined })) as IDataObject;
 	return [{ json, pairedItem: { item: itemIndex } }];
-}
-
-/**
- * Copies of recorded output items, linked to the input item.
- *
- * @param field the binary field of the image; by default the one that was recorded
- */
-export function copiesOf(
-	items: INodeExecutionData[],
-	itemIndex: number,
-	field?: string,
-): INodeExecutionData[] {
-	return items.map(({ json, binary = {} }) => {
-		const files = Object.entries(binary).map(([name, file]) => [field ?? name, file] as const);
-		return {
-			json: deepCopy(json),
-			...(files.length === 0 ? {} : { binary: Object.fromEntries(files) }),
-			pairedItem: { item: itemIndex },
-		};
-	});
 }
 
 /** The payment for an input item; `result` is undefined while the request is in progress. */

@@ -4,8 +4,7 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
-import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
-import type { PaymentRecord } from '../run/itemRunner';
+import type { PaymentRecovery, Recovered } from '../run/itemRunner';
 import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
@@ -25,22 +24,15 @@ import {
 	type Payment,
 } from './payment';
 
-/**
- * Parameters and options for how a result is checked, waited for and output. All others are part of
- * the request, including any that is missing here.
- */
-// prettier-ignore
-export const NOT_OF_THE_REQUEST = new Set([
-	'addSummary', 'asyncFlag', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download',
-	'dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode', 'onTimeout',
-	'parkAfter', 'pollInterval', 'requestsPerSecond', 'simplify', 'surviveRestarts', 'timeout',
-]);
-
-/** Keys by which an earlier payment is found for a request; the first one that matches decides. */
-const SAME_REQUEST: Array<(request: RequestIdentity) => string> = [
-	({ itemIndex, fingerprint }) => `${itemIndex} ${fingerprint}`,
+/** Keys by which the earlier payment of an item is found before its request is known. */
+const SAME_ITEM: KeyOf[] = [
 	({ executionId, runIndex, itemIndex }) => `${executionId} ${runIndex} ${itemIndex}`,
-	({ itemIndex, source }) => `${itemIndex} ${source}`,
+	({ itemIndex, source }) => source && `${itemIndex} ${source}`,
+];
+
+/** Keys by which one is found for a request. */
+const SAME_REQUEST: KeyOf[] = [
+	({ itemIndex, fingerprint }) => `${itemIndex} ${fingerprint}`,
 	({ fingerprint }) => fingerprint,
 ];
 
@@ -51,42 +43,42 @@ const inUse = new WeakSet<Payment>();
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
  * execution. The result of an earlier payment is used again by
  *
- * 1. the item that sends the same request; 2. the item of the same run (execution, run index),
- * whatever it sends now; 3. the item that creates its request from the same parameters, input and
- * files: its prompt may contain the time of day or a random seed; 4. another item that sends the
- * same request, if the payment's own item now sends another one.
+ * 1. the item of the same run (execution, run index), whatever it sends now; 2. the item with the
+ * same choices and input: its prompt may contain the time of day or a random seed; 3. the item that
+ * sends the same request; 4. another item that does, if the payment's own item sends another one.
  *
- * The same request means the same account (the credential's ID and address) and the same content,
- * apart from how the result is waited for. In the same execution, a failed task or an unknown
- * outcome isn't paid for again; in another one a person has looked, and the request is sent again.
- * The payment of a tool call that succeeded is removed: the next call is meant to create another
- * image.
+ * The first two need neither the item's files nor the model list, which may be gone when a person
+ * retries. All mean the same account (the credential's ID and address). In the same execution, a
+ * failed task or an unknown outcome isn't paid for again; in another one a person has looked, and
+ * the request is sent again. The payment of a tool call that succeeded is removed: the next call is
+ * meant to create another image.
  */
-export class PaymentLog implements PaymentRecord {
+export class PaymentLog implements PaymentRecovery {
 	private readonly isTool: boolean;
 
 	private readonly run: { executionId: string; runIndex: number };
 
 	private readonly payments: Payment[];
 
-	/**
-	 * Payments of earlier tries of this run, by item; none for a tool, all of whose calls are item 0.
-	 */
-	private readonly ofEarlierTries: Map<number, Payment>;
-
-	private readonly parameters: string;
-
-	private readonly expected = new Map<number, RequestIdentity>();
+	private readonly identities = new Map<number, RequestIdentity>();
 
 	/** Payments that this try has made or uses again, by item. */
 	private readonly used = new Map<number, Payment>();
 
+	/** Items whose payment this try has asked for: their errors name it. */
+	private readonly started = new Set<number>();
+
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly sending = new Map<number, () => Problem>();
 
-	private matched?: Map<number, Payment>;
+	/** Earlier payments by the keys of `SAME_ITEM`, and by item those with the same request. */
+	private found?: { ofItems: Map<string, Payment[]>; ofRequests?: Map<number, Payment> };
 
-	constructor(private readonly context: IExecuteFunctions) {
+	/** @param choices what the person chose for the node's requests */
+	constructor(
+		private readonly context: IExecuteFunctions,
+		private readonly choices: unknown,
+	) {
 		this.isTool = isTool(context);
 		this.run = {
 			executionId: context.getExecutionId() ?? '',
@@ -98,38 +90,59 @@ export class PaymentLog implements PaymentRecord {
 		);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
-		const own = this.isTool ? [] : this.payments.filter((payment) => this.isOfThisRun(payment));
-		this.ofEarlierTries = new Map(own.map((payment) => [payment.itemIndex, payment]));
-		this.parameters = digestOf(shapingParameters(context.getNode().parameters));
+		this.choices = digestOf(choices);
 	}
 
 	/**
-	 * Adds the request that an item will send. Must be called for all items before one is paid for.
+	 * Looks for the earlier payment of an item, before its files are read and its limits are checked.
+	 *
+	 * @param account a digest of the paying account
+	 * @returns whether the item has been paid for, or may have been; then no other item gets the
+	 *   payment
+	 */
+	claim(itemIndex: number, account: string): boolean {
+		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
+		const source = digestOf([account, this.choices, json, binary]);
+		this.identities.set(itemIndex, { ...this.run, itemIndex, fingerprint: '', source });
+		const earlier = this.find(itemIndex);
+		if (earlier !== undefined) this.use(itemIndex, earlier);
+		return earlier !== undefined;
+	}
+
+	/**
+	 * Sets the request of an item that has no claim. Must be called for all of them before one is
+	 * paid for.
 	 *
 	 * @param plan the synchronous request before the model list has changed it, as the list may
 	 *   change
-	 * @param account a digest of the paying account
-	 * @param inBody files that are in the body of the plan
 	 */
-	expect(itemIndex: number, plan: RequestPlan, account: string, inBody: unknown = []): void {
-		const files = { ...plan, body: undefined, form: plan.form && { ...plan.form, fields: [] } };
-		const { json } = this.context.getInputData()[itemIndex] ?? {};
-		this.expected.set(itemIndex, {
-			...this.run,
-			itemIndex,
-			fingerprint: requestFingerprint(plan, account),
-			source: digestOf([requestFingerprint(files, account), this.parameters, json, inBody]),
-		});
-		this.matched = undefined;
+	expect(itemIndex: number, plan: RequestPlan, account: string): void {
+		const fingerprint = requestFingerprint(plan, account);
+		this.identities.set(itemIndex, { ...this.identityOf(itemIndex), fingerprint });
+		if (this.found !== undefined) this.found.ofRequests = undefined;
 	}
 
 	/** Whether an item has been paid for, or may have been, in this try or an earlier one. */
 	has(itemIndex: number): boolean {
-		return this.find(itemIndex) !== undefined;
+		return this.sending.has(itemIndex) || this.find(itemIndex) !== undefined;
 	}
 
 	/**
-	 * Sends the paid request of an item, unless there is a payment for it.
+	 * The result of the earlier payment of an item, if there is one: then nothing is sent.
+	 *
+	 * @throws UnknownOutcomeError if the earlier request may have been charged
+	 */
+	reuse(itemIndex: number): PaymentResult | undefined {
+		this.started.add(itemIndex);
+		const earlier = this.find(itemIndex);
+		if (earlier === undefined) return undefined;
+		const { result } = this.use(itemIndex, earlier);
+		if (result.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
+		return result;
+	}
+
+	/**
+	 * Sends the paid request of an item, for which `reuse` has found no payment.
 	 *
 	 * @param read reads the result in a response; undefined if it contains nothing usable
 	 * @throws GatewayError, or UnknownOutcomeError if the request may have been charged
@@ -140,12 +153,6 @@ export class PaymentLog implements PaymentRecord {
 		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
 		read: (response: GoodResponse) => PaymentResult | undefined,
 	): Promise<PaymentResult> {
-		const earlier = this.find(itemIndex);
-		if (earlier !== undefined) {
-			const { result } = this.use(itemIndex, earlier);
-			if (result.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
-			return result;
-		}
 		const attempt: SendOnce = async (...args) => {
 			this.sending.set(itemIndex, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
 			// After a Stop this rejects, and the request stays in `sending`.
@@ -177,9 +184,9 @@ export class PaymentLog implements PaymentRecord {
 		if (payment !== undefined) payment.result = { ...payment.result, ...result };
 	}
 
-	/** @see PaymentRecord */
-	recover(error: unknown, itemIndex: number): ReturnType<Required<PaymentRecord>['recover']> {
-		if (this.used.has(itemIndex) || this.sending.has(itemIndex)) return { error };
+	/** @see PaymentRecovery */
+	recover(error: unknown, itemIndex: number): Recovered {
+		if (this.started.has(itemIndex)) return { error };
 		const payment = this.find(itemIndex);
 		if (payment === undefined) return { error };
 		const { result } = payment;
@@ -188,7 +195,7 @@ export class PaymentLog implements PaymentRecord {
 		return { error: withPayment(error, { itemIndex, result }), items, facts: result.facts };
 	}
 
-	/** @see PaymentRecord */
+	/** @see PaymentRecovery */
 	get rescue(): string {
 		const isThere = this.payments.some(
 			({ result }) =>
@@ -198,7 +205,7 @@ export class PaymentLog implements PaymentRecord {
 		return this.context.getInputData().length === 1 ? RESCUE_OF_ONE : RESCUE;
 	}
 
-	/** @see PaymentRecord */
+	/** @see PaymentRecovery */
 	listUnreturned(): UnreturnedPayment[] {
 		const used = new Set(this.used.values());
 		// Another call of the tool returns the payments that it uses.
@@ -219,7 +226,7 @@ export class PaymentLog implements PaymentRecord {
 	 *
 	 * @param failed indexes of the input items that failed
 	 */
-	settle(failed: Set<number>): void {
+	markReturned(failed: Set<number>): void {
 		const mayRunAgain = this.context.getNode().retryOnFail === true && failed.size > 0;
 		const used = new Set(this.used.values());
 		keepOnly(this.payments, (payment) => {
@@ -238,31 +245,43 @@ export class PaymentLog implements PaymentRecord {
 		this.used.forEach((payment) => inUse.delete(payment));
 	}
 
+	private identityOf(itemIndex: number): RequestIdentity {
+		// An item that couldn't be prepared has a place in the run only.
+		const placed = { ...this.run, itemIndex, fingerprint: '', source: '' };
+		return this.identities.get(itemIndex) ?? placed;
+	}
+
 	/** The payment for an item, of this try or an earlier one. */
 	private find(itemIndex: number): Payment | undefined {
 		const used = this.used.get(itemIndex);
 		if (used !== undefined) return used;
-		// An item that couldn't be prepared has no request, only a place in the run.
-		if (!this.expected.has(itemIndex)) return this.ofEarlierTries.get(itemIndex);
+		const identity = this.identityOf(itemIndex);
+		// All calls of a tool are item 0.
+		if (this.isTool && identity.source === '') return undefined;
 		// Simultaneous calls of a tool change the list at any time.
-		if (this.isTool || this.matched === undefined) this.matched = this.match();
-		return this.matched.get(itemIndex);
+		if (this.isTool) this.found = undefined;
+		this.found ??= { ofItems: byKeys(this.payments, SAME_ITEM) };
+		const { ofItems } = this.found;
+		for (const keyOf of SAME_ITEM) {
+			const own = ofItems.get(keyOf(identity))?.find((payment) => this.isUsable(payment));
+			if (own !== undefined) return own;
+		}
+		if (identity.fingerprint === '') return undefined;
+		this.found.ofRequests ??= this.match();
+		return this.found.ofRequests.get(itemIndex);
 	}
 
-	/** Matches each item with one earlier payment; in linear time, as thousands may be equal. */
+	/** Matches each request with one earlier payment; in linear time, as thousands may be equal. */
 	private match(): Map<number, Payment> {
 		const matched = new Map<number, Payment>();
 		const unused = new Set(this.payments.filter((payment) => this.isUsable(payment)));
 		if (unused.size === 0) return matched;
-		const open = [...this.expected.values()].filter(({ itemIndex }) => !this.used.has(itemIndex));
+		const open = [...this.identities.values()].filter(
+			({ itemIndex, fingerprint }) => fingerprint !== '' && !this.used.has(itemIndex),
+		);
 		for (const keyOf of SAME_REQUEST) {
-			const byKey = new Map<string, Payment[]>();
 			// In reverse order, as they are taken from the end.
-			for (const payment of [...unused].reverse()) {
-				const key = keyOf(payment);
-				byKey.set(key, byKey.get(key) ?? []);
-				byKey.get(key)?.push(payment);
-			}
+			const byKey = byKeys([...unused].reverse(), [keyOf]);
 			for (const request of open) {
 				if (matched.has(request.itemIndex)) continue;
 				const payment = byKey.get(keyOf(request))?.pop();
@@ -286,7 +305,7 @@ export class PaymentLog implements PaymentRecord {
 
 	/** Assigns a payment to an item of this try. */
 	private use(itemIndex: number, payment: Payment): Payment {
-		const { source } = this.expected.get(itemIndex) ?? payment;
+		const { source } = this.identities.get(itemIndex) ?? payment;
 		Object.assign(payment, this.run, { itemIndex, source });
 		this.used.set(itemIndex, payment);
 		inUse.add(payment);
@@ -294,16 +313,23 @@ export class PaymentLog implements PaymentRecord {
 	}
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
-		const request = this.expected.get(itemIndex);
-		const payment = { ...this.run, itemIndex, fingerprint: '', source: '', ...request, result };
+		const payment = { ...this.identityOf(itemIndex), result };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}
 }
 
-/** The parameters of a node that are part of its request. */
-function shapingParameters({ options, ...fields }: JsonObject): JsonObject {
-	const shaping = (all: JsonObject): JsonObject =>
-		Object.fromEntries(Object.entries(all).filter(([name]) => !NOT_OF_THE_REQUEST.has(name)));
-	return { ...shaping(fields), options: isJsonObject(options) ? shaping(options) : options };
+type KeyOf = (identity: RequestIdentity) => string;
+
+/** Payments by each of their keys; an empty key is none. */
+function byKeys(payments: Payment[], keys: KeyOf[]): Map<string, Payment[]> {
+	const found = new Map<string, Payment[]>();
+	for (const payment of payments) {
+		for (const key of keys.map((keyOf) => keyOf(payment))) {
+			const same = found.get(key);
+			if (same !== undefined) same.push(payment);
+			else if (key !== '') found.set(key, [payment]);
+		}
+	}
+	return found;
 }

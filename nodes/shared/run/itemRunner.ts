@@ -15,44 +15,28 @@ import { isTool, type Run } from './runContext';
 import { addReusedItems } from './tally';
 import { reportStopped } from './browserConsole';
 
-/** The work for one item, prepared from its parameters before anything is sent. */
-export type Job = () => Promise<INodeExecutionData[]>;
+/** Executes a prepared item. */
+export type ExecuteItem = () => Promise<INodeExecutionData[]>;
 
-/** The work of a node, for all of its items. */
-export interface Work {
-	/** Reads and checks the parameters of an item. It must not send paid requests. */
-	prepare: (itemIndex: number) => Job | Promise<Job>;
-	/** Checks the batch as a whole once all items are prepared; may throw. */
-	beforeFirst?: () => void;
-	/** The facts of an item's request, also for an item that failed. */
-	knownOf?: (itemIndex: number) => RequestFacts | undefined;
-	/** The record of what was paid for the items. */
-	payments?: PaymentRecord;
+/** What is known of an item that fails. */
+export interface Recovered {
+	/** The error, which also names what an earlier try has paid for. */
+	error: unknown;
+	/** Recorded output items to return in place of the error, as no address or ID leads to them. */
+	items?: INodeExecutionData[];
+	/** The facts of its request. */
+	facts?: RequestFacts;
 }
 
-/** A record of payments, for items that fail and runs that end early. */
-export interface PaymentRecord extends UnreturnedPayments {
-	/** Whether an item has been paid for: then an error of the whole batch doesn't apply to it. */
-	has?(itemIndex: number): boolean;
-	/**
-	 * An earlier try's payment for an item that fails before this try has sent its request.
-	 *
-	 * @returns the error, which also names what was paid for, and the facts recorded with the
-	 *   payment, which may differ from this try's request; `items` are recorded output items, to be
-	 *   returned in place of the error if no address or task ID leads to them
-	 */
-	recover?(
-		error: unknown,
-		itemIndex: number,
-	): { error: unknown; items?: INodeExecutionData[]; facts?: RequestFacts };
-	/**
-	 * The node returns its items.
-	 *
-	 * @param failed indexes of the input items that failed
-	 */
-	settle?(failed: Set<number>): void;
-	/** The run is over, however it ended. */
-	close?(): void;
+/** The steps of a node for all of its items. */
+export interface BatchSteps {
+	/** Reads and checks the parameters of an item. It must not send paid requests. */
+	prepare: (itemIndex: number) => ExecuteItem | Promise<ExecuteItem>;
+	/** Checks the batch as a whole once all items are prepared. @returns why some can't be executed */
+	checkAll?: () => { error: unknown; itemIndexes: number[] } | undefined;
+	recover?: (error: unknown, itemIndex: number) => Recovered;
+	/** What was paid for the items, for the error that ends the run. */
+	payments?: UnreturnedPayments;
 }
 
 /** The number of items started before n8n's process handles other events. */
@@ -78,79 +62,93 @@ interface Failure {
 export async function runItems(
 	run: Run,
 	count: number,
-	work: Work,
+	steps: BatchSteps,
 ): Promise<INodeExecutionData[][]> {
-	const { node, clock, continuesOnFail } = run;
-	const { prepare, beforeFirst, payments, knownOf } = work;
-	const results: INodeExecutionData[][] = [];
-	const failures: Failure[] = [];
-
-	const fail = (error: unknown, itemIndex: number): void => {
-		if (!continuesOnFail) {
-			if (!(error instanceof RunEnded)) failures.push({ error, itemIndex });
-			return;
-		}
-		const recovered = payments?.recover?.(error, itemIndex) ?? { error };
-		const { items, facts = knownOf?.(itemIndex) } = recovered;
-		if (items !== undefined) addReusedItems(run.tally, items);
-		results[itemIndex] = items ?? [failedItem(node, recovered.error, itemIndex, facts)];
-	};
-
-	const jobs: Job[] = [];
-	let prepared = false;
-	let isStopped = false;
-	/** Runs a function for every item; an error in one item doesn't affect the others. */
-	const forEach = async (act: (itemIndex: number) => Promise<void>): Promise<void> => {
-		const started: Array<Promise<void>> = [];
-		for (let itemIndex = 0; itemIndex < count && !isStopped; itemIndex += 1) {
-			const running = act(itemIndex).catch((error: unknown) => {
-				fail(error, itemIndex);
-				if (prepared && failures.length > 0) run.close();
-			});
-			started.push(running);
-			// A rejection means that the run has ended, which the items report.
-			if (started.length % ITEMS_IN_TURN === 0) await clock.sleep(0).catch(() => undefined);
-		}
-		await Promise.all(started);
-	};
-
-	const stopped = run.stopped.catch(() => {
-		isStopped = true;
+	const { node, stopped } = run;
+	const { payments } = steps;
+	const batch = new Batch(run, count, steps);
+	const stop = stopped.catch(() => {
+		batch.isStopped = true;
 	});
-	const runAll = async (): Promise<void> => {
-		await forEach(async (itemIndex) => {
-			jobs[itemIndex] = await prepare(itemIndex);
-		});
-		// After a Stop no budget is reserved any more, because it wouldn't be released.
-		if (failures.length > 0 || isStopped) return;
-		prepared = true;
-		try {
-			beforeFirst?.();
-		} catch (error) {
-			jobs.forEach((_, itemIndex) => {
-				if (continuesOnFail && payments?.has?.(itemIndex)) return;
-				fail(error, itemIndex);
-				delete jobs[itemIndex];
-			});
-			if (!continuesOnFail) return;
-		}
-		await forEach(async (itemIndex) => {
-			const job = jobs[itemIndex];
-			if (job !== undefined) results[itemIndex] = await job();
-		});
-	};
-	await Promise.race([runAll(), stopped]);
-	if (isStopped) {
+	await Promise.race([batch.run(), stop]);
+	if (batch.isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
 		throw new NodeOperationError(node, 'The execution was canceled', {
 			description: describeUnreturned(payments?.listUnreturned() ?? []),
 		});
 	}
-	if (failures.length > 0) {
-		const { error, itemIndex } = summary(failures, prepared);
+	if (batch.failures.length > 0) {
+		const { error, itemIndex } = summary(batch.failures, batch.isPrepared);
 		throw nodeError(node, error, itemIndex, payments);
 	}
-	return Array.from({ length: count }, (_, itemIndex) => results[itemIndex] ?? []);
+	return Array.from({ length: count }, (_, itemIndex) => batch.results[itemIndex] ?? []);
+}
+
+/** The items of a run, with their results and failures. */
+class Batch {
+	readonly results: INodeExecutionData[][] = [];
+
+	/** The failures of a run that On Error ends. */
+	readonly failures: Failure[] = [];
+
+	/** Whether all items were prepared, so that some may have been paid for. */
+	isPrepared = false;
+
+	isStopped = false;
+
+	private readonly prepared: Array<ExecuteItem | undefined> = [];
+
+	constructor(
+		private readonly all: Run,
+		private readonly count: number,
+		private readonly steps: BatchSteps,
+	) {}
+
+	async run(): Promise<void> {
+		await this.forEach(async (itemIndex) => {
+			this.prepared[itemIndex] = await this.steps.prepare(itemIndex);
+		});
+		// After a Stop no budget is reserved any more, because it wouldn't be released.
+		if (this.failures.length > 0 || this.isStopped) return;
+		this.isPrepared = true;
+		const refused = this.steps.checkAll?.();
+		for (const itemIndex of refused?.itemIndexes ?? []) {
+			this.fail(refused?.error, itemIndex);
+			delete this.prepared[itemIndex];
+		}
+		if (this.failures.length > 0) return;
+		await this.forEach(async (itemIndex) => {
+			const execute = this.prepared[itemIndex];
+			if (execute !== undefined) this.results[itemIndex] = await execute();
+		});
+	}
+
+	/** Runs a function for every item; an error in one item doesn't affect the others. */
+	private async forEach(step: (itemIndex: number) => Promise<void>): Promise<void> {
+		const started: Array<Promise<void>> = [];
+		for (let itemIndex = 0; itemIndex < this.count && !this.isStopped; itemIndex += 1) {
+			const running = step(itemIndex).catch((error: unknown) => {
+				this.fail(error, itemIndex);
+				if (this.isPrepared && this.failures.length > 0) this.all.close();
+			});
+			started.push(running);
+			// A rejection means that the run has ended, which the items report.
+			if (started.length % ITEMS_IN_TURN === 0)
+				await this.all.clock.sleep(0).catch(() => undefined);
+		}
+		await Promise.all(started);
+	}
+
+	private fail(error: unknown, itemIndex: number): void {
+		const { node, tally, continuesOnFail } = this.all;
+		if (!continuesOnFail) {
+			if (!(error instanceof RunEnded)) this.failures.push({ error, itemIndex });
+			return;
+		}
+		const { items, ...known }: Recovered = this.steps.recover?.(error, itemIndex) ?? { error };
+		if (items !== undefined) addReusedItems(tally, items);
+		this.results[itemIndex] = items ?? [failedItem(node, known.error, itemIndex, known.facts)];
+	}
 }
 
 /** The most lines in an error of several items. */
@@ -188,13 +186,13 @@ function summary(failures: Failure[], prepared: boolean): Failure {
  * thrown, the engine would pass on the input as a success. What earlier tries of Retry On Fail paid
  * for is kept.
  *
- * @param openPayments opens the payment record of a node that pays, after such an error
+ * @param payments of a node that pays
  * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it
  */
 export async function runNode(
 	context: IExecuteFunctions,
 	execute: () => Promise<INodeExecutionData[][]>,
-	openPayments?: () => Required<PaymentRecord>,
+	payments?: PaymentRecovery,
 ): Promise<INodeExecutionData[][]> {
 	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
@@ -208,17 +206,26 @@ export async function runNode(
 			return await Promise.reject(error);
 		}
 		const node = context.getNode();
-		const payments = openPayments?.();
 		if (!context.continueOnFail()) {
 			throw finalError(node, error, payments);
 		}
 		const items = context.getInputData().map((_, itemIndex) => {
-			const recovered = payments?.recover(error, itemIndex) ?? { error };
-			const { items, facts } = recovered;
-			return items ?? [failedItem(node, recovered.error, itemIndex, facts)];
+			const known: Recovered = payments?.recover(error, itemIndex) ?? { error };
+			return known.items ?? [failedItem(node, known.error, itemIndex, known.facts)];
 		});
-		payments?.settle(new Set(items.keys()));
-		payments?.close();
+		payments?.markReturned(new Set(items.keys()));
 		return [items.flat()];
 	}
+}
+
+/** The payments of a node, for items that fail and runs that end early. */
+export interface PaymentRecovery extends UnreturnedPayments {
+	/** @param error of an item that fails before this try has asked for its payment */
+	recover(error: unknown, itemIndex: number): Recovered;
+	/**
+	 * The node returns its items.
+	 *
+	 * @param failed indexes of the input items that failed
+	 */
+	markReturned(failed: Set<number>): void;
 }

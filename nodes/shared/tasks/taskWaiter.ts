@@ -259,7 +259,7 @@ export async function waitForTasks(
 			};
 		},
 		payments: { listUnreturned: () => listTasks(entries) },
-		knownOf: (itemIndex) => facts[itemIndex],
+		recover: (error, itemIndex) => ({ error, facts: facts[itemIndex] }),
 	});
 	return entries.map(({ wait, done }, itemIndex) => {
 		const items = output[itemIndex] ?? [];

@@ -755,10 +755,10 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		const lost = { call: 'sync', kind: 'status', status: 504, charged: true };
 		expect(await again({}, [lost])).toMatchObject([
 			{
-				error: expect.stringContaining("couldn't be downloaded"),
+				error: expect.stringContaining('The outcome is unknown'),
 				details: {
 					outcome: 'unknown',
-					description: expect.stringContaining('may have been charged'),
+					description: expect.stringContaining('may have been accepted and charged'),
 				},
 			},
 		]);
@@ -790,7 +790,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 		const down = { call: 'poll', kind: 'status', status: 503 };
 		expect(await again({ mode: 'wait' }, [down])).toMatchObject([
 			{
-				error: expect.stringContaining("couldn't be downloaded"),
+				error: expect.stringContaining('was still open after 2 s'),
 				details: { taskId: expect.any(String), taskType: 'edit' },
 			},
 		]);

@@ -273,7 +273,7 @@ test('they come out even if the next try cannot prepare the item any more', asyn
 	);
 	const input = ['never', 'once'].map((name) => ({ json: { source: `${own.url}/${name}.png` } }));
 	const result = await host.run(workflow, { input }).finally(async () => await own.close());
-	expect(sources).toBe(2);
+	expect(sources).toBe(1);
 	expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 	const [failed, item] = result.output(NODE);
 	expect(failed?.json.error).toMatch(/404/);

@@ -3,9 +3,10 @@ import type {
 	IDataObject,
 	IExecuteFunctions,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
+import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { NOT_OF_THE_REQUEST, PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
+import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
+import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
 
@@ -52,13 +53,15 @@ function openWith(earlier: Earlier[]) {
 	return {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
-			const paid = new PaymentLog(context);
+			const paid = new PaymentLog(context, []);
+			prompts.forEach((_, item) => paid.claim(item, 'account'));
 			prompts.forEach((prompt, item) => paid.expect(item, planOf(prompt), 'account'));
 			known = prompts.map((_, item) => paid.has(item));
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
 				const read = ({ created }: IDataObject) => ({ created }) as never;
-				got.push((await paid.pay(item, planOf(prompt), run, read as never)).created);
+				const send = async () => await paid.pay(item, planOf(prompt), run, read as never);
+				got.push((paid.reuse(item) ?? (await send())).created);
 			}
 			paid.close();
 			return got;
@@ -154,46 +157,135 @@ test('another try of the same run: each item takes its own, also if another one 
 test.each([
 	['the same file', 'one', true],
 	['another file', 'two', false],
-])('%s in another request of the same item: digest %s, paid for: %s', async (_, digest, isPaid) => {
+])('%s in another request of the same item: ID %s, paid for: %s', async (_, id, isPaid) => {
 	const store = {};
-	const at = (executionId: string) =>
-		new PaymentLog({
-			getWorkflowDataProxy: () => ({ $runIndex: 0 }),
-			getExecutionId: () => executionId,
-			getContext: () => store,
-			getNode: () => ({ parameters: {} }),
-			getInputData: () => [{ json: {} }],
-		} as unknown as IExecuteFunctions);
-	const [first, next] = [at('1'), at('2')];
+	const at = (executionId: string, file: string) =>
+		new PaymentLog(
+			{
+				getWorkflowDataProxy: () => ({ $runIndex: 0 }),
+				getExecutionId: () => executionId,
+				getContext: () => store,
+				getNode: () => ({ parameters: {} }),
+				getInputData: () => [{ json: {}, binary: { data: { id: file } } }],
+			} as unknown as IExecuteFunctions,
+			[],
+		);
+	const [first, next] = [at('1', 'one'), at('2', id)];
 	const run = { client: { send: async () => await Promise.resolve({}) } } as unknown as Run;
-	first.expect(0, planOf('a'), 'account', ['one']);
+	first.claim(0, 'account');
 	await first.pay(0, planOf('a'), run, () => ({}));
 	first.close();
-	next.expect(0, planOf('b'), 'account', [digest]);
+	expect(next.claim(0, 'account')).toBe(isPaid);
 	expect(next.has(0)).toBe(isPaid);
 });
 
-test('these parameters shape the request, and no other', () => {
-	const paying = builtNodes().filter(({ className }) =>
-		['ImageGeneration', 'ImageEdit', 'Message'].includes(className),
-	);
-	const names = new Set(paying.flatMap(({ parameters, options }) => [...parameters, ...options]));
-	const shaping = [...names].filter((name) => !NOT_OF_THE_REQUEST.has(name));
-	expect(shaping.sort()).toEqual([
-		...['budgetTokens', 'display', 'effort', 'extraFields', 'extraFiles', 'history'],
-		...['imageBinaryProperty', 'imageFieldName', 'imageFields', 'imageSource', 'imageUrl', 'input'],
-		...[
-			'mask',
-			'maxTokens',
-			'messages',
-			'messagesJson',
-			'model',
-			'modelParameters',
-			'n',
-			'options',
-			'parametersByName',
+/** Every field of a node that pays says whether it is part of the request: here stand all of them. */
+const SHAPING = {
+	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'n', 'parametersByName'],
+	ImageEdit: ['extraFiles', 'imageBinaryProperty', 'imageFieldName', 'imageSource', 'imageUrl'],
+	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'imageFields', 'input'],
+};
+SHAPING.ImageGeneration.push('responseFormat');
+SHAPING.ImageEdit.push('mask', ...SHAPING.ImageGeneration);
+SHAPING.Message.push('maxTokens', 'messages', 'messagesJson', 'model', 'prompt', 'system');
+SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
+
+const OTHER = {
+	ImageGeneration: [
+		...['addSummary', 'asyncFlag', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency'],
+		...['download', 'dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
+		...['parkAfter', 'pollInterval', 'requestsPerSecond', 'surviveRestarts', 'timeout'],
+	],
+	Message: ['concurrency', 'promptCaching', 'requestsPerSecond', 'simplify', 'timeout'],
+};
+
+test.each(['ImageGeneration', 'ImageEdit', 'Message'] as const)(
+	'%s: an edit of a field that shapes the request tells another request, and of no other field',
+	(className) => {
+		const node = builtNodes().find((one) => one.className === className)!;
+		const fields = node.description.properties as PayingField[];
+		const names = [...node.parameters, ...node.options].filter((name) => name !== 'options');
+		const setTo = (name: string, value: string) =>
+			JSON.stringify(
+				choicesOf(
+					fields,
+					node.options.includes(name) ? { options: { [name]: value } } : { [name]: value },
+				),
+			);
+		const shaping = names.filter((name) => setTo(name, 'one') !== setTo(name, 'other'));
+		expect(shaping.sort()).toEqual([...SHAPING[className]].sort());
+		const others = names.filter((name) => !shaping.includes(name));
+		expect(others.sort()).toEqual(
+			[...OTHER[className === 'Message' ? 'Message' : 'ImageGeneration']].sort(),
+		);
+	},
+);
+
+describe('what the editor stores about a value, and does not send, is no choice', () => {
+	const fields = builtNodes().find(({ className }) => className === 'ImageEdit')!.description
+		.properties as PayingField[];
+	const chosen = (parameters: object) =>
+		digestOf(choicesOf(fields, parameters as Record<string, unknown>));
+	const form = (value: object | null, more: object = {}) => ({
+		modelParameters: { mappingMode: 'defineBelow', value, ...more },
+	});
+	const rows = (...parameter: object[]) => ({ options: { parametersByName: { parameter } } });
+	const extra = (extraFields: unknown) => ({ options: { extraFields } });
+
+	test.each<[string, object, object]>([
+		[
+			'the label of a model',
+			{ model: { __rl: true, mode: 'list', value: 'm', cachedResultName: 'm (0.04 each)' } },
+			{ model: { __rl: true, mode: 'list', value: 'm', cachedResultUrl: 'x' } },
 		],
-		...['prompt', 'promptCaching', 'responseFormat', 'system', 'temperature', 'thinking'],
-		...['topK', 'topP'],
-	]);
+		[
+			'list or name',
+			{ model: { __rl: true, mode: 'list', value: 'm' } },
+			{ model: { __rl: true, mode: 'name', value: ' m ' } },
+		],
+		[
+			'a model that is plain text',
+			{ model: { __rl: true, mode: 'name', value: 'm' } },
+			{ model: 'm' },
+		],
+		['the schema of the form', form({ seed: 1 }), form({ seed: 1 }, { schema: [{ id: 'seed' }] })],
+		['a field taken off the screen', form({ seed: 1, size: null }), form({ seed: 1 })],
+		['an empty field', form({ size: '' }), form(null)],
+		['the order of the form', form({ seed: 1, size: 's' }), form({ size: 's', seed: 1 })],
+		[
+			'an empty row',
+			rows({ name: 'seed', value: '1' }, { name: '', value: '' }),
+			rows({ name: 'seed', value: 1 }),
+		],
+		['a row without a value', rows({ name: 'seed', value: '' }), { options: {} }],
+		[
+			'the order of rows',
+			rows({ name: 'a', value: '1' }, { name: 'b', value: 'x' }),
+			rows({ name: 'b', value: 'x' }, { name: ' a', value: ' 1 ' }),
+		],
+		[
+			'the field by which a parameter is set',
+			form({ seed: 1 }),
+			rows({ name: 'seed', value: '1' }),
+		],
+		['the spaces in JSON', extra('{"a":{"b":1,"c":2}}'), extra('{ "a": { "c": 2, "b": 1 } }')],
+		['an empty option', extra('{}'), {}],
+		['an option that waits', { options: { maxWait: 5 } }, { mode: 'sync' }],
+	])('%s', (_, one, other) => expect(chosen(one)).toBe(chosen(other)));
+
+	test.each<[string, object, object]>([
+		['another model', { model: 'm' }, { model: 'M' }],
+		['another value', form({ seed: 1 }), form({ seed: 2 })],
+		['false is a value', form({ hd: false }), form({})],
+		['0 is a value', form({ seed: 0 }), form({})],
+		[
+			'a further row',
+			rows({ name: 'a', value: '1' }),
+			rows({ name: 'a', value: '1' }, { name: 'b', value: '1' }),
+		],
+		['another field', form({ a: 1 }), form({ b: 1 })],
+		['another value inside JSON', extra('{"a":[1,2]}'), extra('{"a":[2,1]}')],
+		['another expression', { prompt: '={{ $json.a }}' }, { prompt: '={{ $json.b }}' }],
+		['the number of images', { options: { n: 1 } }, { options: { n: 2 } }],
+	])('but this is: %s', (_, one, other) => expect(chosen(one)).not.toBe(chosen(other)));
 });

@@ -125,9 +125,6 @@ describe('the length of functions', () => {
 	const LONGEST = 50;
 	/** Functions that were longer when this test was written, with their lines then: none is added. */
 	const TO_SHORTEN: Record<string, number> = {
-		createImages: 62,
-		prepareItem: 62,
-		runItems: 77,
 		openRun: 60,
 		createTaskWaiter: 63,
 		waitForTasks: 54,

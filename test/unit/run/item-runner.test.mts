@@ -1,6 +1,6 @@
 /** When items are begun: the turns in which it happens, and what a Stop leaves undone. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { runItems, type Work } from '../../../nodes/shared/run/itemRunner.js';
+import { runItems, type BatchSteps } from '../../../nodes/shared/run/itemRunner.js';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
 import { RunEnded } from '../../../nodes/shared/transport/inFlight.js';
 
@@ -83,7 +83,7 @@ test.each([true, false])(
 		const arrived = new Promise<void>((resolve) => {
 			listing = resolve;
 		});
-		const work: Work = {
+		const steps: BatchSteps = {
 			prepare: async (index) => {
 				take(5);
 				// The last one waits for a response, which comes after the Stop.
@@ -93,9 +93,12 @@ test.each([true, false])(
 					return await Promise.resolve(item(index));
 				};
 			},
-			beforeFirst: () => void done.push('set aside'),
+			checkAll: () => {
+				done.push('set aside');
+				return undefined;
+			},
 		};
-		const result = runItems(run, COUNT, work);
+		const result = runItems(run, COUNT, steps);
 		for (let times = 0; times < COUNT; times += 1) await turn();
 		stop();
 		await expect(result).rejects.toThrow('canceled');

@@ -1,0 +1,126 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import {
+	failedAtOnce,
+	hasFailed,
+	isOutOfReach,
+	withPreviews,
+} from '../../../gateway/errors/taskErrors';
+import { afterColon } from '../../../gateway/protocol/errorBody';
+import { isInline } from '../../../gateway/protocol/task';
+import { withoutUndefined } from '../../../gateway/util/json';
+import { imageItems, redressed } from '../images/imageItems';
+import type { PaymentResult } from '../payments/payment';
+import { isFailed } from '../run/nodeErrors';
+import { addImages, addReusedImages, costOf } from '../run/tally';
+import type { TaskWait } from '../tasks/taskWaiter';
+import type { Batch, PreparedItem } from './imageBatch';
+
+/** In milliseconds. After it, the recorded addresses of the images are used. */
+const LONGEST_RECHECK_MS = 5000;
+
+/**
+ * The images of an item, from the response or its task, as output items.
+ *
+ * @returns no items if the task is still open and the execution is to be suspended
+ */
+export async function collectImages(
+	batch: Batch,
+	paid: PaymentResult,
+	item: PreparedItem,
+	reused: boolean,
+): Promise<INodeExecutionData[]> {
+	const { run, paymentLog, budget, itemOfTask } = batch;
+	const { itemIndex, facts, target } = item;
+	// A synchronous request may be answered with a task as well.
+	const current = await (paid.images === undefined
+		? finishTask(batch, paid, item)
+		: recheckImages(batch, paid, item, reused));
+	if (current === undefined) return [];
+	const { task, images = [], created, usage, refusal } = current;
+	const { requested = 1 } = paid;
+	const estimatedCost = costOf(facts, images.length);
+	paymentLog.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
+	budget.expect(itemIndex, estimatedCost);
+	// Items with the same task share its images, which are added to the tally once.
+	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
+	if (reused && isFirst) addReusedImages(run.tally, facts, images.length);
+	if (images.length < requested) {
+		run.hints.add(
+			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images${afterColon(refusal) || '.'}`,
+		);
+	}
+	const { taskId, taskType, status } = task ?? {};
+	const known = {
+		...facts,
+		created,
+		usage: isFirst ? usage : undefined,
+		taskId,
+		taskType,
+		status,
+	};
+	if (!images.some(isInline)) return await imageItems(run, images, known, target);
+	// Recorded as it came: a later try may have other input fields and file names.
+	const items = await imageItems(run, images, known, { ...target, inputFields: undefined });
+	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
+	return redressed(items, facts, target);
+}
+
+/**
+ * What was paid for, with the images under their current addresses: one that an earlier try
+ * recorded may have expired, so its task is polled for new ones.
+ */
+async function recheckImages(
+	{ run, waitForTask }: Batch,
+	paid: PaymentResult,
+	item: PreparedItem,
+	reused: boolean,
+): Promise<PaymentResult> {
+	const { task, images = [] } = paid;
+	const wait = reused && task ? waitForTask(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
+	const now = await wait?.catch(() => undefined);
+	if (now?.kind === 'finished') return { ...paid, images: now.state.images };
+	addImages(run.tally, item.facts, images.length);
+	return paid;
+}
+
+/**
+ * Waits for the task that was paid for.
+ *
+ * @returns the task with its images; undefined if the execution is to be suspended until it
+ *   finishes
+ * @throws GatewayError, which the payment records, also where the deadline has passed
+ */
+async function finishTask(
+	{ paymentLog, waitForTask, parkAfterMs, waits }: Batch,
+	{ task, lost }: PaymentResult,
+	item: PreparedItem,
+): Promise<PaymentResult | undefined> {
+	if (task === undefined) return {};
+	const { itemIndex } = item;
+	// An earlier try found no task or no image; this one polls again.
+	if (lost === true) paymentLog.update(itemIndex, { lost: false });
+	try {
+		const failed = failedAtOnce(task);
+		if (failed !== undefined) return await Promise.reject(failed);
+		const result = await waitForTask(waitOf(task, item), parkAfterMs);
+		if (result.kind === 'open') {
+			if (result.error !== undefined) return await Promise.reject(result.error);
+			waits[itemIndex] = result.wait;
+			return undefined;
+		}
+		const { status, images, created, usage, refusal } = result.state;
+		return { task: { ...task, status }, images, created, usage, refusal };
+	} catch (error) {
+		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
+		else if (isOutOfReach(error, task)) paymentLog.update(itemIndex, { lost: true });
+		return await Promise.reject(withPreviews(error, task));
+	}
+}
+
+const waitOf = (
+	task: NonNullable<PaymentResult['task']>,
+	{ facts, target, maxWaitMs }: PreparedItem,
+): TaskWait => {
+	const deadlineAt = Date.now() + maxWaitMs;
+	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt };
+};

@@ -1,0 +1,103 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { readPaidResponse } from '../../../gateway/protocol/paidResponse';
+import { requestedImages } from '../../../gateway/protocol/requestPlan';
+import { UnknownOutcomeError } from '../../../gateway/util/gatewayError';
+import { quote } from '../../../gateway/util/text';
+import { redressed } from '../images/imageItems';
+import type { PaymentResult } from '../payments/payment';
+import type { RequestFacts } from '../run/requestFacts';
+import { addCost, addImages, addReused } from '../run/tally';
+import { taskItem } from '../tasks/taskReference';
+import type { Batch, PreparedItem } from './imageBatch';
+import { collectImages } from './collectImages';
+
+/** Pays for an item, unless an earlier try has, and returns its output items. */
+export async function executeItem(batch: Batch, item: PreparedItem): Promise<INodeExecutionData[]> {
+	const { itemIndex, mode, target } = item;
+	const reused = batch.paymentLog.has(itemIndex);
+	const paid = await payForItem(batch, item, reused);
+	const facts = withPrice(paid.facts, item.facts);
+	if (paid.items !== undefined) return redressed(paid.items, facts, target);
+	batch.knownFacts[itemIndex] = namesOf(facts);
+	const submitted = paid.task && taskItem({ task: paid.task, facts, target });
+	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
+	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
+	const isOpen = paid.images === undefined && paid.task?.reason === undefined;
+	if (mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
+	return await collectImages(batch, paid, { ...item, facts }, reused);
+}
+
+/** The facts that name a request. */
+export const namesOf = ({ model, prompt }: RequestFacts): RequestFacts => ({ model, prompt });
+
+/**
+ * The facts recorded with a payment, because this try's request may differ. A price that was
+ * unknown at the payment is taken from this try.
+ */
+export function withPrice(recorded: RequestFacts = {}, now: RequestFacts): RequestFacts {
+	const { model, prompt, estimatedCost, pricePerImage } = now;
+	const isUnpriced = recorded.estimatedCost === undefined && (recorded.model ?? model) === model;
+	return { model, prompt, ...recorded, ...(isUnpriced ? { estimatedCost, pricePerImage } : {}) };
+}
+
+/**
+ * Pays for an item, unless an earlier try has, and adds its cost to the tally; also where the
+ * outcome is unknown, because it may have been charged.
+ */
+async function payForItem(
+	batch: Batch,
+	item: PreparedItem,
+	reused: boolean,
+): Promise<PaymentResult> {
+	const { run, checker, paymentLog, knownFacts } = batch;
+	const { tally } = run;
+	const { itemIndex, facts } = item;
+	try {
+		const paid = paymentLog.reuse(itemIndex) ?? (await sendRequest(batch, item));
+		const known = withPrice(paid.facts, facts);
+		if (reused) addReused(tally, known.estimatedCost);
+		else addCost(tally, known.estimatedCost);
+		// Images of a task, and images with an address, are added to the tally when they are returned.
+		if (paid.items !== undefined) addImages(tally, known, paid.items.length);
+		if (paid.task === undefined) return paid;
+		tally.tasks += 1;
+		hintSameTask(batch, itemIndex, paid.task.taskId);
+		return paid;
+	} catch (error) {
+		if (error instanceof UnknownOutcomeError) {
+			// The unknown request may be an earlier try's, with other parameters.
+			const sent = paymentLog.factsOf(itemIndex) ?? facts;
+			paymentLog.update(itemIndex, { facts: sent });
+			knownFacts[itemIndex] = namesOf(sent);
+			addCost(tally, sent.estimatedCost);
+		}
+		return await Promise.reject(await checker.explain(error, facts.model ?? ''));
+	}
+}
+
+/** Sends the request of an item that no payment was found for. */
+async function sendRequest(
+	{ run, builder, paymentLog }: Batch,
+	{ itemIndex, plan, facts }: PreparedItem,
+): Promise<PaymentResult> {
+	// A claimed payment stays the item's own, so there is always a plan.
+	if (plan === undefined) return {};
+	const requested = requestedImages(plan);
+	return await paymentLog.pay(itemIndex, plan, run, (response) => {
+		const found = readPaidResponse(response, {
+			taskType: builder.taskType,
+			asynchronous: plan.call === 'submit',
+			submittedAt: new Date().toISOString(),
+		});
+		return found && { ...found, facts, requested };
+	});
+}
+
+function hintSameTask({ run, itemOfTask }: Batch, itemIndex: number, taskId: string): void {
+	const first = itemOfTask.get(taskId) ?? itemIndex;
+	itemOfTask.set(taskId, first);
+	if (first === itemIndex) return;
+	run.hints.add(
+		`The gateway gave items ${first} and ${itemIndex} the same task ID, ${quote(taskId)}. Check whether the images match their prompts.`,
+	);
+}

@@ -1,0 +1,58 @@
+import type {
+	AsyncFlag,
+	ImageRequest,
+	RequestPlan,
+	TaskType,
+} from '../../../gateway/protocol/requestPlan';
+import type { ImageTarget } from '../images/imageItems';
+import type { Checker } from '../models/modelChecks';
+import type { ItemParameters } from '../parameters/itemParameters';
+import type { PaymentLog } from '../payments/paymentLog';
+import type { RequestFacts } from '../run/requestFacts';
+import type { Run } from '../run/runContext';
+import type { Progress } from '../suspend/progress';
+import type { TaskWait, WaitForTask } from '../tasks/taskWaiter';
+import type { Budget } from './budget';
+
+/** How a node makes the request of an item: its fields, its files, its plan. */
+export interface RequestBuilder {
+	taskType: TaskType;
+	/** Reads the request from the item's parameters. */
+	read: (item: ItemParameters) => ImageRequest;
+	/** Adds the files to upload; may download them, and sends nothing that is charged. */
+	load?: (request: ImageRequest, item: ItemParameters, run: Run) => Promise<ImageRequest>;
+	/** The request as a plan; synchronous if `asyncFlag` is undefined. */
+	plan: (request: ImageRequest, asyncFlag?: AsyncFlag) => RequestPlan;
+}
+
+/** What all items of an execution share. */
+export interface Batch {
+	run: Run;
+	builder: RequestBuilder;
+	budget: Budget;
+	checker: Checker;
+	paymentLog: PaymentLog;
+	waitForTask: WaitForTask;
+	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
+	parkAfterMs?: number;
+	progress?: Progress;
+	/** The model and prompt of each item, which its errors name. */
+	knownFacts: RequestFacts[];
+	/** By task ID, the first item that the gateway gave it to. */
+	itemOfTask: Map<string, number>;
+	/** By item, the wait for a task that is still open when the execution is suspended. */
+	waits: Array<TaskWait | undefined>;
+}
+
+export const MODES = ['wait', 'sync', 'submit'] as const;
+
+/** An item that is ready to be executed. */
+export interface PreparedItem {
+	itemIndex: number;
+	mode: (typeof MODES)[number];
+	target: ImageTarget;
+	maxWaitMs: number;
+	facts: RequestFacts;
+	/** The request to send; undefined if an earlier try has paid for the item. */
+	plan?: RequestPlan;
+}

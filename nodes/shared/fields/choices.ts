@@ -1,0 +1,71 @@
+import type { INodeProperties } from 'n8n-workflow';
+import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
+import { readTypedValue } from '../../../gateway/util/typedValue';
+
+/** A field or an option of a node that pays. */
+export interface PayingField extends INodeProperties {
+	/**
+	 * Whether its value is part of the request. If not, an edit of it is no reason to pay again: it
+	 * says how the request is checked, waited for or output.
+	 */
+	shapesRequest?: boolean;
+	/** The field's name in the request, if it is one. */
+	sentAs?: string;
+}
+
+/** A value that was chosen, under the name by which it is sent, if it has one. */
+type Choice = [name: string, value: unknown];
+
+/**
+ * What a person chose for the requests of a node: the values of all fields that shape a request.
+ * An expression counts by its text, because it may return another value in each try. How n8n's
+ * editor stores a value doesn't count: the label of a model, the schema of a form, empty fields and
+ * rows, the field by which a parameter was set.
+ *
+ * @param parameters the node's own, with expressions
+ */
+export function choicesOf(fields: PayingField[], parameters: JsonObject): Choice[] {
+	const chosen = fields.flatMap((field) => choicesIn(field, parameters[field.name]));
+	const key = ([name, value]: Choice): string => `${name} ${JSON.stringify(value)}`;
+	return chosen.sort((one, other) => (key(one) < key(other) ? -1 : 1));
+}
+
+function choicesIn(field: PayingField, value: unknown): Choice[] {
+	const { type, name, options = [], shapesRequest, sentAs = name } = field;
+	if (type === 'collection' && isJsonObject(value)) {
+		return choicesOf(options as PayingField[], value);
+	}
+	if (shapesRequest !== true && field.sentAs === undefined) return [];
+	const byName = isJsonObject(value) ? READERS[type]?.(value) : undefined;
+	const choices = byName?.map(([own, part]): Choice => [own === '' ? sentAs : own, part]);
+	const json = type === 'json' && typeof value === 'string' ? parseJson(value) : undefined;
+	const given = choices ?? (isJsonObject(json) ? Object.entries(json) : [[sentAs, json ?? value]]);
+	return given.filter((choice): choice is Choice => !isBlank(choice[1]));
+}
+
+/** By type of field, the choices in its stored value; a name is empty if it is the field's own. */
+const READERS: Partial<Record<string, (value: JsonObject) => Choice[]>> = {
+	resourceLocator: ({ value }) => [['', typeof value === 'string' ? value.trim() : value]],
+	resourceMapper: ({ value }) => (isJsonObject(value) ? Object.entries(value) : []),
+	fixedCollection: (groups) => Object.values(groups).flatMap(choicesInRows),
+	json: (value) => Object.entries(value),
+};
+
+/** Rows of names and values count by their names; other rows in their order. Blank rows don't. */
+function choicesInRows(rows: unknown): Choice[] {
+	if (!Array.isArray(rows)) return [['', rows]];
+	const filled = rows.filter((row) => !isJsonObject(row) || !Object.values(row).some(isBlank));
+	const named = filled.flatMap((row: unknown): Choice[] => {
+		if (!isJsonObject(row) || !('name' in row) || !('value' in row)) return [];
+		const { name, value } = row;
+		return [[String(name).trim(), typeof value === 'string' ? readTypedValue(value) : value]];
+	});
+	return named.length === filled.length ? named : [['', filled]];
+}
+
+/** Whether a value counts as not set. */
+const isBlank = (value: unknown): boolean =>
+	value === undefined ||
+	value === null ||
+	(typeof value === 'string' && value.trim() === '') ||
+	(typeof value === 'object' && Object.keys(value).length === 0);
