@@ -4,7 +4,7 @@ import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../pr
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 import { addressOf, KnownAddresses } from './knownAddresses';
-import { NotSent, TakenBack, type Permit, type RateLimiter } from './rateLimiter';
+import { CanceledInQueue, NotSent, type RateLimiter, type StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
@@ -67,7 +67,7 @@ export class Client {
 	 *
 	 * @param timeLeftMs time limit of the attempt in milliseconds, read when the attempt starts; with
 	 *   0 the plan isn't sent
-	 * @throws TakenBack if the plan wasn't sent because no time was left
+	 * @throws CanceledInQueue if the plan wasn't sent because no time was left
 	 */
 	async attempt(plan: RequestPlan, timeLeftMs?: () => number): Promise<Outcome> {
 		return await this.attemptInTurn(plan, this.options.sendOnce, timeLeftMs);
@@ -126,9 +126,9 @@ export class Client {
 			timeoutMs = timeLeftMs?.();
 			return timeoutMs !== 0 && this.longRefusalOf(plan) === undefined;
 		};
-		const send = async (permit: Permit): Promise<Outcome> => {
+		const send = async (started: StartedRequest): Promise<Outcome> => {
 			const outcome = await sendOnce(plan, timeoutMs);
-			this.note(plan, outcome, permit);
+			this.note(plan, outcome, started);
 			return outcome;
 		};
 		try {
@@ -137,7 +137,7 @@ export class Client {
 		} catch (reason) {
 			let known: Outcome | undefined;
 			if (reason instanceof NotSent) known = this.lastRefusal;
-			if (reason instanceof TakenBack) known = this.longRefusalOf(plan);
+			if (reason instanceof CanceledInQueue) known = this.longRefusalOf(plan);
 			return known ?? (await Promise.reject(reason));
 		}
 	}
@@ -148,20 +148,20 @@ export class Client {
 	 */
 	private async sendInBothTurns(
 		host: RateLimiter,
-		send: (permit: Permit) => Promise<Outcome>,
+		send: (started: StartedRequest) => Promise<Outcome>,
 	): Promise<Outcome> {
 		const { limiter } = this.options;
 		for (;;) {
 			try {
-				return await host.run(async (permit) => {
+				return await host.run(async (started) => {
 					// The host may ask for a pause while this request waits for the run's turn.
 					return await limiter.run(
-						async () => await send(permit),
+						async () => await send(started),
 						() => !host.isPaused,
 					);
 				});
 			} catch (reason) {
-				if (!(reason instanceof TakenBack)) return await Promise.reject(reason);
+				if (!(reason instanceof CanceledInQueue)) return await Promise.reject(reason);
 			}
 		}
 	}
@@ -169,14 +169,14 @@ export class Client {
 	/**
 	 * Records what an outcome says about the rate limit, about the address, and for other requests.
 	 */
-	private note(plan: RequestPlan, outcome: Outcome, permit: Permit): void {
+	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
 		const { limiter, onRepeat, wallClock } = this.options;
-		const judge = this.hostLimiter(plan) ?? limiter;
+		const target = this.hostLimiter(plan) ?? limiter;
 		this.addresses.note(plan, outcome);
 		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
 		if (!isRateLimited(outcome)) {
 			// An error response also counts as accepted by the rate limit.
-			if (outcome.httpCode !== 429) judge.accepted();
+			if (outcome.httpCode !== 429) target.accepted();
 			return;
 		}
 		this.lastRefusal = outcome;
@@ -186,7 +186,7 @@ export class Client {
 		const { pauseMs, isTooLong } = retryAfter(outcome, now);
 		// This request and all other paid ones fail instead of waiting.
 		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + pauseMs };
-		judge.refused(permit, isTooLong ? 0 : pauseMs);
+		target.refused(started, isTooLong ? 0 : pauseMs);
 	}
 
 	private longRefusalOf(plan: RequestPlan): Outcome | undefined {

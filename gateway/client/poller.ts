@@ -10,7 +10,7 @@ import {
 	type Durations,
 	type TrackedTask,
 } from './pollTimes';
-import { TakenBack } from './rateLimiter';
+import { CanceledInQueue } from './rateLimiter';
 
 /** The result of one poll. */
 export type PollResult =
@@ -43,7 +43,7 @@ export type Settled =
 export interface PollerOptions<T = TaskRef> {
 	clock: Clock;
 	/**
-	 * Polls a task once. Throws only TakenBack, or the reason why the run was stopped.
+	 * Polls a task once. Throws only CanceledInQueue, or the reason why the run was stopped.
 	 *
 	 * @param timeLeftMs time limit of the poll when it is sent; 0 if the wait has ended
 	 */
@@ -212,7 +212,7 @@ export class Poller<T = TaskRef> {
 			entry.isPolling = false;
 			if (entry.isOpen) this.handle(entry, result);
 		} catch (reason) {
-			if (!(reason instanceof TakenBack)) return this.abort(entry, reason);
+			if (!(reason instanceof CanceledInQueue)) return this.abort(entry, reason);
 			entry.isPolling = false;
 			// The deadline has passed meanwhile, which allows a late poll.
 			if (this.timeLeft(entry) > 0) void this.poll(entry);

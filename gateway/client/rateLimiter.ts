@@ -58,15 +58,15 @@ export class NotSent extends Error {
 }
 
 /**
- * The error of a request that wasn't sent because, when its turn came, no caller needed the
- * response anymore.
+ * The error of a request that wasn't sent because, when its turn came, its caller didn't want it to be
+ * sent anymore.
  */
-export class TakenBack extends Error {
-	override name = 'TakenBack';
+export class CanceledInQueue extends Error {
+	override name = 'CanceledInQueue';
 }
 
-/** A request's permission to start, with the state of the run at that time. */
-export interface Permit {
+/** A request in flight, with the state of the run at its start. */
+export interface StartedRequest {
 	startedAt: number;
 	/** The number of requests started in the second up to this one, including this one. */
 	sentRate: number;
@@ -75,27 +75,27 @@ export interface Permit {
 }
 
 /** A queued request. */
-interface Waiting {
-	enter: (permit: Permit) => void;
-	refuse: (reason: unknown) => void;
+interface QueuedRequest {
+	start: (request: StartedRequest) => void;
+	reject: (reason: unknown) => void;
 	isWanted: () => boolean;
 }
 
 /**
  * Limits all requests of a run, in flight and per second. A `SendRate` sets the rate; a refusal
- * halts the whole run; other requests wait in a queue.
+ * pauses the whole run; other requests wait in a queue.
  *
- * A halt is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after pauses
+ * A pause is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after pauses
  * that double, until one is accepted; after minutes of refusals the circuit opens.
  */
 export class RateLimiter {
 	private readonly sendRate: SendRate;
 
-	private readonly queue: Waiting[] = [];
+	private readonly queue: QueuedRequest[] = [];
 
 	private closed?: { reason: unknown };
 
-	private readonly inFlight = new Set<Permit>();
+	private readonly inFlight = new Set<StartedRequest>();
 
 	/** The earliest start of the next request by the send rate. */
 	private nextStartAt = 0;
@@ -114,16 +114,16 @@ export class RateLimiter {
 	/** The starts of requests that were refused lately. */
 	private refusedStarts: number[] = [];
 
-	/** The time of the last halt. */
-	private lastHaltAt = -Infinity;
+	/** When the last refusal paused the run. */
+	private lastPauseAt = -Infinity;
 
-	/** The permit of the request whose refusal caused the last halt, if it showed a limit. */
-	private lastLimit?: Permit;
+	/** The request whose refusal caused the last pause, if it showed a limit. */
+	private lastLimit?: StartedRequest;
 
-	/** The number of halts since a request was accepted; `haltingSince` is the time of the first. */
-	private haltsInARow = 0;
+	/** The number of pauses since a request was accepted; `pausingSince` is the time of the first. */
+	private pausesInARow = 0;
 
-	private haltingSince = 0;
+	private pausingSince = 0;
 
 	/** Whether the gateway has refused everything for minutes, so that requests fail at once. */
 	circuitOpen = false;
@@ -153,73 +153,74 @@ export class RateLimiter {
 	/**
 	 * Calls `send` as soon as the limits allow it.
 	 *
-	 * @param send gets a permit, which `refused` takes
-	 * @param isWanted whether the request is still wanted when it may start
-	 * @throws NotSent if the gateway has refused everything for minutes; TakenBack
+	 * @param send gets what `refused` takes
+	 * @param isWanted whether the caller still wants it to be sent when it may start
+	 * @throws NotSent if the gateway has refused everything for minutes; CanceledInQueue
 	 */
-	async run<T>(send: (permit: Permit) => Promise<T>, isWanted = () => true): Promise<T> {
-		const permit = await new Promise<Permit>((enter, refuse) => {
-			if (this.closed !== undefined) return refuse(this.closed.reason);
-			this.queue.push({ enter, refuse, isWanted });
-			this.admit();
+	async run<T>(send: (request: StartedRequest) => Promise<T>, isWanted = () => true): Promise<T> {
+		const request = await new Promise<StartedRequest>((start, reject) => {
+			if (this.closed !== undefined) return reject(this.closed.reason);
+			this.queue.push({ start, reject, isWanted });
+			this.startNext();
 		});
 		try {
-			return await send(permit);
+			return await send(request);
 		} finally {
-			this.inFlight.delete(permit);
-			this.admit();
+			this.inFlight.delete(request);
+			this.startNext();
 		}
 	}
 
 	/** Rejects all queued and future requests with `reason`. */
 	close(reason: unknown): void {
 		this.closed ??= { reason };
-		this.dismiss(reason);
+		this.rejectQueue(reason);
 	}
 
 	/** Records that the gateway accepted a request: the rate may rise. */
 	accepted(): void {
-		this.haltsInARow = 0;
+		this.pausesInARow = 0;
 		this.circuitOpen = false;
 		this.sendRate.accepted(this.options.clock.now(), this.queue.length > 0);
 	}
 
 	/**
-	 * Records a refusal for the rate limit. A refusal by chance affects only its request; any other
-	 * one, and `Retry-After`, halts the run for a moment.
+	 * Records a refusal for the rate limit. A sporadic refusal affects only its request; any other
+	 * one, and `Retry-After`, pauses the run.
 	 *
 	 * @param retryAfterMs the gateway's `Retry-After`, in milliseconds
 	 */
-	refused(permit: Permit, retryAfterMs = 0): void {
+	refused(request: StartedRequest, retryAfterMs = 0): void {
 		const now = this.options.clock.now();
 		if (retryAfterMs > 0) {
 			this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
 			this.pauseUntil(this.retryAfterEndsAt);
 		}
-		this.judge(permit, now);
+		this.pauseFor(request, now);
 		// With other requests in flight, their number may be the reason, and that passes.
-		const isLasting = this.haltsInARow > 0 && now - this.haltingSince > OPEN_AFTER_MS;
+		const isLasting = this.pausesInARow > 0 && now - this.pausingSince > OPEN_AFTER_MS;
 		this.circuitOpen ||= isLasting && this.inFlight.size <= 1;
-		if (this.circuitOpen) this.dismiss(new NotSent('The gateway refuses everything'));
+		if (this.circuitOpen) this.rejectQueue(new NotSent('The gateway refuses everything'));
 	}
 
-	private judge(permit: Permit, now: number): void {
+	/** Pauses the run after a refusal, unless it's sporadic. */
+	private pauseFor(request: StartedRequest, now: number): void {
 		const { lastLimit, sendRate } = this;
-		const { startedAt, secondBeganAt } = permit;
+		const { startedAt, secondBeganAt } = request;
 		this.refusedStarts.push(startedAt);
-		if (startedAt < this.lastHaltAt) {
-			// A refusal of a request sent before the halt only corrects the number accepted until then.
+		if (startedAt < this.lastPauseAt) {
+			// A refusal of a request sent before the pause only corrects the number accepted until then.
 			if (lastLimit) sendRate.lowerTo(this.acceptedUpTo(lastLimit));
 			return;
 		}
 		this.refusedStarts = this.refusedStarts.filter((at) => at > startedAt - 1000);
-		const shown = sendRate.refused(now, this.acceptedUpTo(permit), this.queue.length > 0);
-		if (shown === 'chance') return;
-		this.lastLimit = shown === 'limit' ? permit : undefined;
-		if (this.haltsInARow === 0) this.haltingSince = now;
-		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.haltsInARow);
-		this.haltsInARow += 1;
-		this.lastHaltAt = now;
+		const cause = sendRate.refused(now, this.acceptedUpTo(request), this.queue.length > 0);
+		if (cause === 'sporadic') return;
+		this.lastLimit = cause === 'limit' ? request : undefined;
+		if (this.pausesInARow === 0) this.pausingSince = now;
+		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.pausesInARow);
+		this.pausesInARow += 1;
+		this.lastPauseAt = now;
 		// A gateway that counts requests per second accepts more once the first of them is a second
 		// old.
 		this.pauseUntil(secondBeganAt + 1000);
@@ -227,24 +228,25 @@ export class RateLimiter {
 	}
 
 	/** The number of accepted requests in the second up to this one, as far as is known. */
-	private acceptedUpTo({ startedAt, sentRate }: Permit): number {
+	private acceptedUpTo({ startedAt, sentRate }: StartedRequest): number {
 		const isOfSecond = (at: number): boolean => at > startedAt - 1000 && at <= startedAt;
 		return sentRate - this.refusedStarts.filter(isOfSecond).length;
 	}
 
-	private dismiss(reason: unknown): void {
-		this.queue.splice(0).forEach(({ refuse }) => refuse(reason));
+	private rejectQueue(reason: unknown): void {
+		this.queue.splice(0).forEach(({ reject }) => reject(reason));
 	}
 
 	private pauseUntil(at: number): void {
 		this.pauseEndsAt = Math.max(this.pauseEndsAt, at);
 	}
 
-	private admit(): void {
+	/** Starts what may start, and wakes up for the next request. */
+	private startNext(): void {
 		for (let next = this.queue[0]; next !== undefined && this.hasRoom(); next = this.queue[0]) {
 			if (!next.isWanted()) {
 				this.queue.shift();
-				next.refuse(new TakenBack('Nobody waits for it'));
+				next.reject(new CanceledInQueue('Canceled before its turn'));
 				continue;
 			}
 			const now = this.options.clock.now();
@@ -262,24 +264,24 @@ export class RateLimiter {
 			const from = this.isInInitialWindow() ? now : Math.max(mayStartAt, now - LATE_TIMER_MS);
 			this.nextStartAt = Math.max(this.nextStartAt, from + spacing);
 			this.queue.shift();
-			next.enter(this.permit(now));
+			next.start(this.started(now));
 		}
 	}
 
-	private permit(now: number): Permit {
+	private started(now: number): StartedRequest {
 		const { starts } = this;
 		starts.push(now);
 		while (starts[0]! <= now - 1000) starts.shift();
-		const permit = { startedAt: now, sentRate: starts.length, secondBeganAt: starts[0]! };
-		this.inFlight.add(permit);
-		return permit;
+		const request = { startedAt: now, sentRate: starts.length, secondBeganAt: starts[0]! };
+		this.inFlight.add(request);
+		return request;
 	}
 
 	private hasRoom(): boolean {
 		if (this.inFlight.size >= this.options.concurrency) return false;
-		if (this.haltsInARow === 0) return true;
-		// Requests sent before the halt may take long and don't block the next one.
-		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.lastHaltAt);
+		if (this.pausesInARow === 0) return true;
+		// Requests sent before the pause may take long and don't block the next one.
+		return ![...this.inFlight].some(({ startedAt }) => startedAt >= this.lastPauseAt);
 	}
 
 	/** Whether so few requests are in flight that one more may start at any rate. */
@@ -293,7 +295,7 @@ export class RateLimiter {
 		this.options.clock.sleep(at - now).then(
 			() => {
 				if (this.wakeAt === at) this.wakeAt = Infinity;
-				this.admit();
+				this.startNext();
 			},
 			(reason) => this.close(reason),
 		);

@@ -8,8 +8,11 @@ const RISE = 2;
 const BACKOFF = 0.95;
 /** After a limit was met the rate does not rise for this long, in milliseconds. */
 const HOLD_MS = 15_000;
-/** Up to one refusal in this many requests, and fewer than this many in all, may be chance. */
-const CHANCE = 4;
+/**
+ * The size of the leaky bucket of refusals: up to one refusal in this many requests is sporadic, and
+ * fewer than this many in a row.
+ */
+const BUCKET_SIZE = 4;
 
 /**
  * Finds how many requests per second a gateway accepts. The rate rises with each accepted request
@@ -27,8 +30,8 @@ export class SendRate {
 
 	private holdsUntil: number;
 
-	/** The number of refusals, less the share of accepted requests that chance may refuse. */
-	private doubt = CHANCE;
+	/** The level of the bucket: a refusal adds one, an accepted request takes away a third. */
+	private bucket = BUCKET_SIZE;
 
 	/**
 	 * @param highest requests per second that are never exceeded; the rate begins with it
@@ -56,8 +59,8 @@ export class SendRate {
 	 * @param isUsed whether other requests wait: a rate that isn't used up can't be judged
 	 */
 	accepted(now: number, isUsed: boolean): void {
-		const wasFull = this.doubt >= CHANCE;
-		this.doubt = wasFull ? 0 : Math.max(0, this.doubt - 1 / (CHANCE - 1));
+		const wasFull = this.bucket >= BUCKET_SIZE;
+		this.bucket = wasFull ? 0 : Math.max(0, this.bucket - 1 / (BUCKET_SIZE - 1));
 		if (!isUsed || now < this.holdsUntil) return;
 		this.perSecond = Math.min(this.highest, this.perSecond + RISE);
 	}
@@ -66,14 +69,14 @@ export class SendRate {
 	 * Records a refusal for the rate limit.
 	 *
 	 * @param accepted the number of accepted requests in the second before it, as far as is known
-	 * @returns the cause; after any but chance the run should pause
+	 * @returns the cause; after any but a sporadic refusal the run should pause
 	 */
-	refused(now: number, accepted: number, isUsed: boolean): 'chance' | 'limit' | 'outage' {
-		const isOutage = this.doubt >= CHANCE || !isUsed;
-		this.doubt = Math.min(CHANCE, this.doubt + 1);
-		if (this.doubt < CHANCE) {
+	refused(now: number, accepted: number, isUsed: boolean): 'sporadic' | 'limit' | 'outage' {
+		const isOutage = this.bucket >= BUCKET_SIZE || !isUsed;
+		this.bucket = Math.min(BUCKET_SIZE, this.bucket + 1);
+		if (this.bucket < BUCKET_SIZE) {
 			this.lowerTo(this.perSecond);
-			return 'chance';
+			return 'sporadic';
 		}
 		this.isGuess = false;
 		if (isOutage) {

@@ -387,7 +387,7 @@ describe('at the deadline', () => {
 		}
 	});
 
-	test('a poll is taken back whose turn comes when nobody waits for it any more', async () => {
+	test('a poll whose turn comes when its wait has ended is not sent', async () => {
 		const { items, failed, paths } = await wait(
 			(response, { url, headers }, nth) => {
 				const image = `http://${headers.host}/image.png`;

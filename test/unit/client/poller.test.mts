@@ -256,7 +256,7 @@ describe('the deadline', () => {
 		expect(clock.now()).toBeGreaterThan(23_000);
 	});
 
-	test('a poll whose turn comes after the end of its wait is taken back', async () => {
+	test('a poll whose turn comes after the end of its wait is not sent', async () => {
 		const clock = new FakeClock();
 		const sent: string[] = [];
 		const limiter = new RateLimiter({ concurrency: 1, clock });

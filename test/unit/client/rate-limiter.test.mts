@@ -1,4 +1,4 @@
-import { RateLimiter, NotSent, TakenBack } from '../../../gateway/client/rateLimiter.js';
+import { RateLimiter, NotSent, CanceledInQueue } from '../../../gateway/client/rateLimiter.js';
 import { FakeClock } from '../fake-clock.mjs';
 
 /** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */
@@ -111,7 +111,7 @@ describe('requests per second', () => {
 	test('are held back after a refusal, however few are under way', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
-		await clock.run(limiter.run(async (permit) => limiter.refused(permit)));
+		await clock.run(limiter.run(async (request) => limiter.refused(request)));
 		const refusedAt = clock.now();
 		const starts = await startTimes(clock, limiter, 50, 5);
 		const first = Math.min(...starts);
@@ -127,10 +127,10 @@ describe('a 429', () => {
 		limiter: RateLimiter,
 		pauseMs?: number,
 	): Promise<void> {
-		await clock.run(limiter.run(async (permit) => limiter.refused(permit, pauseMs)));
+		await clock.run(limiter.run(async (request) => limiter.refused(request, pauseMs)));
 	}
 
-	test('halts the whole run for a moment', async () => {
+	test('pauses the whole run for a moment', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		await refuseOne(clock, limiter);
@@ -139,7 +139,7 @@ describe('a 429', () => {
 		expect(first).toBeLessThanOrEqual(1100);
 	});
 
-	test('halts the whole run for as long as Retry-After asks', async () => {
+	test('pauses the whole run for as long as Retry-After asks', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		await refuseOne(clock, limiter, 42_000);
@@ -148,7 +148,7 @@ describe('a 429', () => {
 		expect(first).toBeLessThan(43_000);
 	});
 
-	test('by chance halts nothing: that request alone is refused', async () => {
+	test('that is sporadic pauses nothing: that request alone is refused', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		await startTimes(clock, limiter, 20, 5);
@@ -161,7 +161,7 @@ describe('a 429', () => {
 		expect(starts).toEqual(starts.map(() => refusedAt));
 	});
 
-	test('by chance halts the run where it asks for a pause, and the next run', async () => {
+	test('that is sporadic pauses the run where it asks for a pause, and the next run', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		await startTimes(clock, limiter, 20, 5);
@@ -189,9 +189,9 @@ describe('a 429', () => {
 	test('with a Retry-After counts also from a request that was sent earlier', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
-		const late = limiter.run(async (permit) => {
+		const late = limiter.run(async (request) => {
 			await clock.sleep(100);
-			limiter.refused(permit, 9000);
+			limiter.refused(request, 9000);
 		});
 		await refuseOne(clock, limiter);
 		await clock.run(late);
@@ -207,14 +207,14 @@ describe('a 429', () => {
 		let most = 0;
 		const requests = Array.from({ length: 20 }, async () => {
 			for (let refused = true; refused; ) {
-				await limiter.run(async (permit) => {
+				await limiter.run(async (request) => {
 					starts.push(clock.now());
 					underWay += 1;
 					if (clock.now() > 20_000 && clock.now() < 90_000) most = Math.max(most, underWay);
 					await clock.sleep(5000);
 					underWay -= 1;
 					refused = clock.now() < 90_000;
-					if (refused) limiter.refused(permit);
+					if (refused) limiter.refused(request);
 					else limiter.accepted();
 				});
 			}
@@ -247,7 +247,7 @@ describe('a 429', () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		const ends = Array.from({ length: 50 }, async () => {
-			while (!limiter.circuitOpen) await limiter.run(async (permit) => limiter.refused(permit));
+			while (!limiter.circuitOpen) await limiter.run(async (request) => limiter.refused(request));
 		});
 		const results = await clock.run(Promise.allSettled(ends), 400_000);
 		const reasons = results.map((end) => (end.status === 'rejected' ? end.reason : 'asked'));
@@ -275,7 +275,7 @@ test('what nobody wants any more when its turn comes is not sent, and takes no t
 		send('last'),
 	]);
 	const [, unwanted] = await clock.run(sending);
-	expect(unwanted).toMatchObject({ status: 'rejected', reason: expect.any(TakenBack) });
+	expect(unwanted).toMatchObject({ status: 'rejected', reason: expect.any(CanceledInQueue) });
 	expect(starts).toEqual(['first at 0 s', 'wanted at 1 s', 'last at 2 s']);
 });
 

@@ -126,7 +126,7 @@ describe('a 429', () => {
 	});
 
 	test.each(['Too many requests', 'rate_limit_error', 'refused by the load balancer', ''])(
-		'that speaks of haste halts the whole run: %j',
+		'that speaks of haste pauses the whole run: %j',
 		(message) => {
 			const outcome = response(429, { error: { message } });
 			expect(isRateLimited(outcome)).toBe(true);

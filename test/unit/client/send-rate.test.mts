@@ -21,21 +21,21 @@ test('each accepted request raises the rate by the same, until a limit is met', 
 	expect([rate.isGuess, rate.limit]).toEqual([true, undefined]);
 });
 
-test('a single refusal is chance: the rate falls a little, and the run goes on', () => {
+test('a single refusal is sporadic: the rate falls a little, and the run goes on', () => {
 	const rate = new SendRate();
 	accept(rate, 30);
 	const before = rate.perSecond;
-	expect(rate.refused(0, 29, true)).toBe('chance');
+	expect(rate.refused(0, 29, true)).toBe('sporadic');
 	expect(rate.perSecond).toBeCloseTo(0.95 * before);
 	expect([rate.isGuess, rate.limit]).toEqual([true, undefined]);
 });
 
-test.each([10, 6, 5])('of every %d requests one refused is chance for ever', (share) => {
+test.each([10, 6, 5])('of every %d requests one refused stays sporadic', (share) => {
 	const rate = new SendRate();
 	accept(rate, 30);
 	for (let round = 0; round < 200; round += 1) {
 		accept(rate, share - 1);
-		expect(rate.refused(0, 20, true)).toBe('chance');
+		expect(rate.refused(0, 20, true)).toBe('sporadic');
 	}
 	expect(rate.perSecond).toBeGreaterThan(50);
 });
@@ -44,11 +44,11 @@ test.each([
 	['four in a row', 0],
 	['every other one', 1],
 	['two of five', 1.5],
-])('%s are no chance: the limit is just below what was accepted', (_, between) => {
+])('%s are not sporadic: the limit is just below what was accepted', (_, between) => {
 	const rate = new SendRate();
 	accept(rate, 30);
-	let shown = 'chance';
-	for (let times = 0; shown === 'chance' && times < 30; times += 1) {
+	let shown = 'sporadic';
+	for (let times = 0; shown === 'sporadic' && times < 30; times += 1) {
 		accept(rate, times % 2 === 0 ? Math.floor(between) : Math.ceil(between));
 		shown = rate.refused(0, 30, true);
 	}

@@ -10,7 +10,7 @@ import {
 	STATUSES_AFTER,
 	type ServiceFault,
 } from './service-setup.mjs';
-import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './shapes.mjs';
+import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './response-shapes.mjs';
 import { clock } from '../time/take-over.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 

@@ -3,7 +3,7 @@
  * retry; a gateway that brings more or fewer images than were asked for, or says in a 200 why it refuses.
  */
 import { seeded } from '../../../../simulator/seed.mjs';
-import { SAYS_ERROR } from '../../service/shapes.mjs';
+import { SAYS_ERROR } from '../../service/response-shapes.mjs';
 import type { Act, World } from '../world.mjs';
 
 /** Its chance is drawn apart: the other worlds of the same seeds stay what they are. */
