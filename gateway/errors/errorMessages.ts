@@ -149,21 +149,7 @@ function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem 
 function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode, text } = response;
 	const target = targetOf(plan);
-	if (httpCode === 404 && plan.call === 'poll' && !isGatewayError(response)) {
-		return {
-			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}`,
-			description: `This says nothing about the task. ${checkAddress(target)}`,
-		};
-	}
-	if (httpCode === 404) {
-		return {
-			message: 'Not found on the gateway (404)',
-			description:
-				plan.call === 'poll'
-					? "The task doesn't exist, or it belongs to another account. Use the credential that submitted it."
-					: checkAddress(target),
-		};
-	}
+	if (httpCode === 404) return notFound(plan, response);
 	if (needsHttps(response)) {
 		return {
 			message: 'The server uses https at this address (400)',
@@ -202,6 +188,23 @@ function refusal(plan: RequestPlan, response: HttpResponse): Problem {
 		description: plan.paid
 			? "Check the model, the prompt and the parameters. You weren't charged for this request."
 			: 'Check the parameters.',
+	};
+}
+
+/** What a 404 says: the path, the task or the address is wrong. */
+function notFound(plan: RequestPlan, response: HttpResponse): Problem {
+	const isPoll = plan.call === 'poll';
+	if (isPoll && !isGatewayError(response)) {
+		return {
+			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}`,
+			description: `This says nothing about the task. ${checkAddress(targetOf(plan))}`,
+		};
+	}
+	return {
+		message: 'Not found on the gateway (404)',
+		description: isPoll
+			? "The task doesn't exist, or it belongs to another account. Use the credential that submitted it."
+			: checkAddress(targetOf(plan)),
 	};
 }
 

@@ -124,11 +124,7 @@ test('no file imports, by way of others, itself', () => {
 describe('the length of functions', () => {
 	const LONGEST = 50;
 	/** Functions that were longer when this test was written, with their lines then: none is added. */
-	const TO_SHORTEN: Record<string, number> = {
-		openRun: 60,
-		createTaskWaiter: 63,
-		waitForTasks: 54,
-	};
+	const TO_SHORTEN: Record<string, number> = { createTaskWaiter: 63, waitForTasks: 54 };
 
 	test(`none in the package has more than ${LONGEST} lines`, () => {
 		const long = sources
