@@ -130,15 +130,17 @@ function withUniqueIds(blocks: JsonObject[], newIds: Iterator<string>): JsonObje
 	});
 }
 
-/** The input of a tool call, which some gateways send as text; undefined if it is incomplete. */
+/**
+ * The input of a tool call: some gateways send it as text, and none for a tool without parameters.
+ * Undefined if it is incomplete.
+ */
 function inputOf({ input }: JsonObject): JsonObject | undefined {
+	if (input === undefined || input === null) return {};
 	return typeof input === 'string' ? jsonObjectIn(input) : isJsonObject(input) ? input : undefined;
 }
 
-function withInput(block: JsonObject): JsonObject {
-	const isText = isCall(block) && typeof block.input === 'string';
-	return isText ? { ...block, input: inputOf(block) } : block;
-}
+const withInput = (block: JsonObject): JsonObject =>
+	isCall(block) ? { ...block, input: inputOf(block) } : block;
 
 const FINISH_REASONS = new Map<string | undefined, FinishReason>([
 	['end_turn', 'stop'],

@@ -17,17 +17,21 @@ export async function* readServerEvents(
 	let event: string | undefined;
 	let data: string[] = [];
 	const eventsIn = (line: string): ServerEvent[] => {
-		const [, name, value = ''] = /^([^:\r]*)(?:: ?(.*?))?\r?$/s.exec(line) ?? [];
+		const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
 		if (name === 'event') event = value;
 		if (name === 'data') data.push(value);
-		if (line !== '' && line !== '\r') return [];
+		if (line !== '') return [];
 		const events = data.length === 0 ? [] : [{ event, data: data.join('\n') }];
 		event = undefined;
 		data = [];
 		return events;
 	};
+	let endsWithCr = false;
 	for await (const chunk of bytes) {
-		const lines = decoder.decode(chunk, { stream: true }).split('\n');
+		const text = decoder.decode(chunk, { stream: true });
+		// A line may end with CR, LF or both, which may come in two chunks.
+		const lines = (endsWithCr ? text.replace(/^\n/, '') : text).split(/\r\n|\r|\n/);
+		if (text !== '') endsWithCr = text.endsWith('\r');
 		lines[0] = rest + lines[0];
 		rest = lines.pop() ?? '';
 		yield* lines.flatMap(eventsIn);

@@ -101,7 +101,8 @@ function checkImages(
 	}
 	// An edit uploads files (docs/protocol.md, "Edit"), which a model that takes only addresses
 	// doesn't accept.
-	const takesFiles = sourceTypes.length === 0 || sourceTypes.some((type) => !/^\s*url\s*$/i.test(type));
+	const takesFiles =
+		sourceTypes.length === 0 || sourceTypes.some((type) => !/^\s*url\s*$/i.test(type));
 	check(takesFiles, 'The source of the image', 'a file', listed(sourceTypes));
 	return violations;
 }

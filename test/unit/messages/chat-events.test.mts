@@ -43,7 +43,7 @@ describe('server-sent events', () => {
 		expect(await eventsIn(bytes.toString(), every)).toEqual([{ data: '{"a":"🦊"}\nb' }]);
 	});
 
-	test.each(['\n', '\r\n'])('with lines that end in %j, cut anywhere', async (end) => {
+	test.each(['\n', '\r\n', '\r'])('with lines that end in %j, cut anywhere', async (end) => {
 		const text = ['event: déjà', 'data: 🦊 {"a": 1}', '', 'data: ☃', '', 'x: y', ''].join(end);
 		const expected = [{ event: 'déjà', data: '🦊 {"a": 1}' }, { data: '☃' }];
 		const size = bytesOf(text).length;

@@ -1,7 +1,9 @@
 /** How the chat model reads what comes back, whatever form and pieces it comes in. */
 import { Readable } from 'node:stream';
 import { createKeyFilter } from '../../../gateway/util/keyFilter.js';
+import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import { MessageStream, type Piece } from '../../../gateway/messages/messageStream.js';
+import type { JsonObject } from '../../../gateway/util/json.js';
 import { readStreamedResponse } from '../../../nodes/LmChatMediaGateway/streamedResponse.js';
 
 const KEY = 'sk-secret-0123456789';
@@ -57,6 +59,7 @@ const message = { id: 'm', content: [{ type: 'text', text: 'Hello' }], stop_reas
 const STREAMS: Record<string, string | Buffer> = {
 	'as it should be': whole,
 	'a line feed first': `\n${whole}`,
+	'lines that end with CR': whole.replaceAll('\n', '\r'),
 	'blank lines and blanks first': `\r\n \t\r\n\n${whole}`,
 	'comments first': `: keep-alive\n\n:\n\n: ${'x'.repeat(5000)}\n\n${whole}`,
 	'a BOM first': `\ufeff${whole}`,
@@ -161,5 +164,45 @@ describe('a key that the gateway quotes', () => {
 	test('is not searched for where it is as short as a word', () => {
 		const filter = createKeyFilter('sk-1', (text) => text);
 		expect([filter.add('sk-'), filter.rest()]).toEqual(['sk-', '']);
+	});
+});
+
+describe('a call of a tool without parameters', () => {
+	const respond = (input: object, stopReason?: string) =>
+		readChatResponse({
+			id: 'm',
+			content: [{ type: 'tool_use', id: 'a', name: 'now', ...input }],
+			stop_reason: stopReason,
+		});
+
+	test.each([{}, { input: null }, { input: {} }, { input: '{}' }])(
+		'%j is complete with its stop reason',
+		(input) => {
+			const { parts, content } = respond(input, 'tool_use');
+			expect(parts).toMatchObject([{ type: 'tool-call', toolName: 'now', input: '{}' }]);
+			expect(content).toEqual([{ type: 'tool_use', id: 'a', name: 'now', input: {} }]);
+		},
+	);
+
+	test.each([
+		[{}, 'max_tokens'],
+		[{}, undefined],
+		[{ input: '{"a":' }, 'tool_use'],
+		[{ input: '' }, 'tool_use'],
+		[{ input: [] }, 'tool_use'],
+		[{ input: 7 }, 'tool_use'],
+	])('%j with the stop reason %j is not', (input, stopReason) => {
+		expect(() => respond(input, stopReason)).toThrow(/in the middle of a tool call/);
+	});
+
+	test('in a stream that sends no input', async () => {
+		const block = { type: 'tool_use', id: 'a', name: 'now' };
+		const { json } = await read(
+			event('message_start', { message: { id: 'm' } }) +
+				event('content_block_start', { index: 0, content_block: block }) +
+				event('message_delta', { delta: { stop_reason: 'tool_use' } }) +
+				event('message_stop', {}),
+		);
+		expect(readChatResponse(json as JsonObject).callIds).toHaveLength(1);
 	});
 });

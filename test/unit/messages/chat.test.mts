@@ -302,7 +302,7 @@ describe('a response', () => {
 		['with half an input and no word of it', [{ ...call, input: '{"prompt":"a f' }], 'end_turn'],
 		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
 		['with a text for an input', [{ ...call, input: '"a fox"' }], 'tool_use'],
-		['without an input', [{ ...call, input: undefined }], 'tool_use'],
+		['without an input', [{ ...call, input: undefined }], 'max_tokens'],
 		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
 		['without a name', [{ ...call, name: undefined }], 'tool_use'],
 	])('that stops inside a tool call %s does not reach the tool', (_, content, stop_reason) => {
