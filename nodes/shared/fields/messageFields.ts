@@ -10,7 +10,7 @@ export const messageModelField: PayingField = {
 	...modelField,
 	builderHint: messageModelHint,
 	description:
-		'The message model. On some models "-thinking" or "-nothinking" at the end of the name turns thinking on or off.',
+		'The message model. The list also has models that take no messages. On some models "-thinking" or "-nothinking" at the end of the name turns thinking on or off.',
 };
 
 /**
