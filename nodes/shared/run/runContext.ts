@@ -1,6 +1,5 @@
 import type {
 	ICredentialDataDecryptedObject,
-	IDataObject,
 	IExecuteFunctions,
 	INode,
 } from 'n8n-workflow';
@@ -8,7 +7,6 @@ import { NodeOperationError } from 'n8n-workflow';
 import { Client, type SendOnce } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
-import { cleanApiKey } from '../../../gateway/protocol/credential';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { LruMap } from '../../../gateway/util/lruMap';
 import { Semaphore } from '../../../gateway/util/semaphore';
@@ -106,49 +104,48 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 /** Credential fields that must have the same value for all items. */
 const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl', 'headers'];
 
+/** The number of items whose credential is read at once. */
+const READ_AT_ONCE = 25;
+
 /**
- * The values of the credential, for all items of a run.
+ * The values of the credential, for all items of a run. n8n doesn't tell whether an expression makes
+ * them, so it resolves them for each item, as it does for each request of its own nodes: 0.6 to 1.2 s
+ * for a thousand items.
  *
- * @throws NodeOperationError if an expression takes the key from the items, which have different
- *   ones: all requests would be sent with the key of the first item
+ * @throws NodeOperationError if they differ between items: all requests would be sent with the key
+ *   and to the address of the first item
  */
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
-	const items = context.getInputData();
-	// Reading a credential is slow, so it is read for each item only if an expression may use the
-	// item.
-	if (items.length < 2 || !mayComeFrom(items[0]?.json ?? {}, first)) return first;
-	for (let itemIndex = 1; itemIndex < items.length; itemIndex += 1) {
-		const other = await context.getCredentials(CREDENTIAL, itemIndex);
-		if (perRunOf(other).join() === perRunOf(first).join()) continue;
-		throw new NodeOperationError(
-			context.getNode(),
-			'An expression in the Media Gateway credential gives different values for different items',
-			{
-				description:
-					"A run uses one key and address for all items. Nothing was sent. Put the node into a 'Loop Over Items' with one item at a time.",
-				itemIndex,
-			},
+	const { length } = context.getInputData();
+	for (let from = 1; from < length; from += READ_AT_ONCE) {
+		const indexes = Array.from(
+			{ length: Math.min(READ_AT_ONCE, length - from) },
+			(_, at) => from + at,
 		);
+		const group = await Promise.all(
+			indexes.map(async (itemIndex) => await context.getCredentials(CREDENTIAL, itemIndex)),
+		);
+		const other = group.findIndex((credential) => perRunOf(credential) !== perRunOf(first));
+		if (other >= 0) throw differentValues(context, from + other);
 	}
 	return first;
 }
 
-/** The shortest value, in characters, that isn't in an address by chance. */
-const SHORTEST_PART = 3;
-
 /** The values of these fields as JSON. */
-const perRunOf = (credential: ICredentialDataDecryptedObject): string[] =>
-	PER_RUN.map((field) => JSON.stringify(credential[field]) ?? '');
+const perRunOf = (credential: ICredentialDataDecryptedObject): string =>
+	JSON.stringify(PER_RUN.map((field) => credential[field]));
 
-/** Whether an item contains the key, or a value that is part of the credential's fields. */
-function mayComeFrom(json: IDataObject, credential: ICredentialDataDecryptedObject): boolean {
-	const fields = perRunOf(credential);
-	const isPart = (value: unknown): boolean =>
-		String(value).length >= SHORTEST_PART && fields.some((field) => field.includes(String(value)));
-	const key = cleanApiKey(credential.apiKey);
-	return Object.values(json).some(isPart) || (key !== '' && JSON.stringify(json).includes(key));
-}
+const differentValues = (context: IExecuteFunctions, itemIndex: number): NodeOperationError =>
+	new NodeOperationError(
+		context.getNode(),
+		'An expression in the Media Gateway credential gives different values for different items',
+		{
+			description:
+				"A run uses one key and address for all items. Nothing was sent. Put the node into a 'Loop Over Items' with one item at a time.",
+			itemIndex,
+		},
+	);
 
 /** What ends a run: its own end, and a Stop by the user. */
 function openLifetime(

@@ -80,7 +80,7 @@ export function readParkAfter(
 function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
 	const refuse = (message: string, advice: string): never => {
 		throw new NodeOperationError(context.getNode(), message, {
-			description: `Nothing is lost: the tasks continue at the gateway. ${advice}`,
+			description: `${advice} Nothing was sent.`,
 		});
 	};
 	if (!engine.canWaitForSubExecution() || context.getExecutionId() === undefined) {

@@ -276,7 +276,7 @@ describe('which task', () => {
 		expect(asked.map(({ path }) => path.split('/').pop())).toEqual([old, unknown, young]);
 	});
 
-	test('the credential is read once for all requests of a run', async () => {
+	test('the credential is read once for each item, and not for each request', async () => {
 		const ids = await bench.submit('a fox', 'a hen', 'a cat');
 		let reads = 0;
 		const host = await createHost({
@@ -294,7 +294,8 @@ describe('which task', () => {
 			expect(result.json(NODE)).toHaveLength(tasks.length);
 			return reads;
 		};
-		expect(await readsFor(ids)).toBe(await readsFor(ids.slice(0, 1)));
+		const [all, one] = [await readsFor(ids), await readsFor(ids.slice(0, 1))];
+		expect(all - one).toBe(ids.length - 1);
 	});
 
 	test('a field of the item is read as n8n reads the expression', async () => {

@@ -535,6 +535,29 @@ describe('an expression of the item as the key', () => {
 		expect(bench.gateway.requests).toEqual([]);
 	});
 
+	test.each([
+		['the place of the item', `={{ $itemIndex === 0 ? '${keys[0]}' : '${keys[1]}' }}`, {}],
+		[
+			'a word that is not in the key',
+			`={{ $json.name === 'one' ? '${keys[0]}' : '${keys[1]}' }}`,
+			{},
+		],
+		['a number of one digit', `={{ $json.nested.id === 1 ? '${keys[0]}' : '${keys[1]}' }}`, {}],
+		['a short host', keys[0]!, { baseUrl: '={{ "http://127.0.0." + $json.nested.id }}' }],
+		[
+			'an additional header',
+			keys[0]!,
+			{ headers: { values: [{ name: 'x-tenant', value: '={{ $json.nested.id }}' }] } },
+		],
+	])('no item pays with the key or at the address of another: %s', async (_, apiKey, more) => {
+		const host = await hostFor({ baseUrl: bench.gateway.url, apiKey, ...more });
+		const { error } = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }), {
+			input: ['one', 'x'].map((name, id) => ({ json: { name, nested: { id: id + 1 } } })),
+		});
+		expect(error?.message).toMatch(/different values for different items/);
+		expect(bench.gateway.requests).toEqual([]);
+	});
+
 	test('works where it is the same for all items, and for a single one', async () => {
 		for (const given of [[keys[0]!, keys[0]!], [keys[0]!]]) {
 			const result = await run(given);

@@ -29,13 +29,19 @@ test('is refused before anything is asked or waited for', async () => {
 	const result = await bench.run('imageWait', survive, items);
 	const { message, description } = errorOf(result);
 	expect(message).toBe("'Survive Restarts' requires n8n 2");
-	expect(description).toMatch(/Nothing is lost.*Image Task/);
+	expect(description).toMatch(/Image Task.*Nothing was sent\.$/);
 	const goOn = { onError: 'continueRegularOutput' } as const;
 	const other = await bench.run('imageWait', survive, items, goOn);
 	expect(other.json(NODE)).toEqual(
 		items.map(() => ({ error: message, details: expect.objectContaining({ description }) })),
 	);
 	expect(bench.gateway.count('any')).toBe(before);
+});
+
+test('is refused by a node that pays without a word about tasks, as none was submitted', async () => {
+	const result = await bench.run('imageGeneration', { mode: 'wait', prompt: 'a fox', ...survive });
+	expect(errorOf(result).description).toMatch(/^Turn the option off.*Nothing was sent\.$/);
+	expect([bench.gateway.paid, bench.gateway.count('any')]).toEqual([0, 0]);
 });
 
 test('without the option the node waits as ever, and so does an agent with it', async () => {
