@@ -43,6 +43,18 @@ const FIELDS = {
 	],
 } as const;
 
+/** In characters: a longer address isn't read. */
+const LONGEST_ADDRESS = 2000;
+
+/** Fields with data: texts in them are passed on or sent back unchanged, unless they are sentences. */
+const DATA = new Set<string>(
+	[FIELDS.taskId, FIELDS.id, FIELDS.address, FIELDS.imageUrl, FIELDS.images, FIELDS.model].flat(),
+);
+
+/** Whether a text is data (an ID, an address, a name) and not for people to read. */
+export const isData = (name: string, text: string): boolean =>
+	DATA.has(name) && /^\s*[^\s]+\s*$/.test(text.slice(0, LONGEST_ADDRESS));
+
 /** Response headers with the address of a task, in lower case (RFC 9110, section 10.2.2). */
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
@@ -136,9 +148,6 @@ export function idIn(text: string): string | undefined {
 	const [, , quoted, digits] = found.find(([, name]) => name !== 'id') ?? found[0] ?? [];
 	return nonEmptyString(quoted ?? digits)?.trim();
 }
-
-/** In characters: a longer address isn't read. */
-const LONGEST_ADDRESS = 2000;
 
 /**
  * The address of the task in the response to a submit, as the gateway wrote it: absolute or

@@ -77,18 +77,28 @@ export function lengthOfBeginning(text: string, key: string): number {
 }
 
 /**
- * A copy of JSON without the key in its texts. Addresses stay unchanged because they are fetched,
- * and a key that is a word may be part of a path.
+ * A copy of JSON without the key in its texts. Data stays unchanged, because it is fetched or sent
+ * back, and a key that is a word may be part of it.
+ *
+ * @param isData whether a text under this name is data and no text for people
+ * @param name of the field; that of a list for its entries
  */
-export function eraseInJson(value: unknown, withoutKey: (text: string) => string): unknown {
-	if (typeof value === 'string') return withoutKey(value);
-	if (Array.isArray(value)) return value.map((entry) => eraseInJson(entry, withoutKey));
-	if (!isJsonObject(value)) return value;
-	return Object.fromEntries(
-		Object.entries(value).map(([name, field]) => {
-			const isAddress =
-				name === 'url' && typeof field === 'string' && /^\s*(https?:|data:|\/)/i.test(field);
-			return [withoutKey(name), isAddress ? field : eraseInJson(field, withoutKey)];
-		}),
-	);
+export function eraseInJson(
+	value: unknown,
+	withoutKey: (text: string) => string,
+	isData: (name: string, text: string) => boolean,
+	name = '',
+): unknown {
+	if (Array.isArray(value)) {
+		return value.map((entry) => eraseInJson(entry, withoutKey, isData, name));
+	}
+	if (isJsonObject(value)) {
+		const fields = Object.entries(value);
+		return Object.fromEntries(
+			fields.map(([at, field]) => [withoutKey(at), eraseInJson(field, withoutKey, isData, at)]),
+		);
+	}
+	if (typeof value !== 'string') return value;
+	const erased = withoutKey(value);
+	return erased !== ERASED && isData(name, value) ? value : erased;
 }

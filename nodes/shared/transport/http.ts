@@ -17,6 +17,7 @@ import {
 	type Outcome,
 } from '../../../gateway/protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { isData } from '../../../gateway/protocol/responseFields';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
@@ -149,7 +150,7 @@ function withoutKeyIn(
 		headers: plainHeaders(headers, withoutKey),
 		// A text that isn't JSON may be JSON that was cut off.
 		text: json === undefined ? withoutCutKey(erased) : erased,
-		json: erased === text ? json : eraseInJson(json, withoutKey),
+		json: erased === text ? json : eraseInJson(json, withoutKey, isData),
 	};
 }
 
@@ -205,7 +206,10 @@ export function plainHeaders(
 ): Record<string, string> {
 	const plain: Record<string, string> = {};
 	for (const [name, value] of Object.entries(headers ?? {})) {
-		plain[name.toLowerCase()] = withoutKey(String(value));
+		// The path of an address is data.
+		const [, path = '', text = ''] = /^([^?#\s]*)(.*)$/s.exec(String(value)) ?? [];
+		const isAddress = /^(location|operation-location)$/i.test(name);
+		plain[name.toLowerCase()] = isAddress ? path + withoutKey(text) : withoutKey(path + text);
 	}
 	return plain;
 }

@@ -3,6 +3,7 @@ import {
 	createKeyEraser,
 	eraseInJson,
 } from '../../../gateway/util/keyEraser.js';
+import { isData } from '../../../gateway/protocol/responseFields.js';
 
 const KEY = 'sk-my/Team_9f8e7d6c';
 const erase = createKeyEraser(KEY);
@@ -105,9 +106,39 @@ test('a text of megabytes that hides the key', () => {
 test('in JSON it is erased in names and values, but not in an address that is fetched', () => {
 	const url = `https://h/img/${KEY}/1.png?key=${KEY}`;
 	const body = { [KEY]: [`a ${KEY}`, 7, null], data: [{ url, note: url }], error: { url: KEY } };
-	expect(eraseInJson(body, erase)).toEqual({
+	expect(eraseInJson(body, erase, isData)).toEqual({
 		'***': ['a ***', 7, null],
 		data: [{ url, note: 'https://h/img/***/1.png?key=***' }],
 		error: { url: '***' },
+	});
+});
+
+test('data is not rewritten for a key that is a word, texts are', () => {
+	const eraseWord = createKeyEraser('acme-images');
+	const data = {
+		id: 'acme-images-task-7',
+		task_id: 'acme-images-1',
+		model: 'acme-images-v2',
+		poll_url: '/acme-images/tasks/7',
+		data: [{ url: 'https://h/acme-images/1.png', model: 'acme-images' }],
+		result_urls: ['https://h/acme-images/2.png'],
+		result: 'acme-images-task-8',
+		list: { data: [{ id: 'acme-images-v3' }] },
+	};
+	expect(eraseInJson(data, eraseWord, isData)).toEqual({
+		...data,
+		data: [{ url: 'https://h/acme-images/1.png', model: '***' }],
+	});
+	const texts = {
+		message: 'acme-images-task-7',
+		error: { message: 'The key acme-images is wrong', id: 'acme-images' },
+		data: ['the key acme-images', 'acme-images'],
+		note: 'acme-images-v2',
+	};
+	expect(eraseInJson(texts, eraseWord, isData)).toEqual({
+		message: '***-task-7',
+		error: { message: 'The key *** is wrong', id: '***' },
+		data: ['the key ***', '***'],
+		note: '***-v2',
 	});
 });
