@@ -63,7 +63,7 @@ test('the list says what a model costs, does, and whether it is for tasks only',
 		'slow (asynchronous only · ratio 1.5 per request)',
 		'twice (asynchronous only)',
 		'quick (synchronous only)',
-		'odd (also toString)',
+		'odd (also tostring)',
 		'bare',
 		'sizes',
 	]);

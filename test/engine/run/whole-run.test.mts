@@ -139,14 +139,14 @@ describe('the word "canceled" in what a gateway says', () => {
 		},
 	);
 
-	test('as a status that the table does not know, and as the reason of a failure', async () => {
+	test.each([
+		['canceled', /ended with the status "Canceled"/],
+		['canceled by itself', /status "Canceled by itself" is unknown to this node/],
+	])('as the status of a task: %s', async (value, message) => {
 		const [taskId] = await bench.submit('a fox');
-		bench.gateway.setFaults([{ call: 'poll', kind: 'unknownStatus', value: 'canceled' }]);
+		bench.gateway.setFaults([{ call: 'poll', kind: 'unknownStatus', value }]);
 		const open = await bench.run('imageWait', { taskId, pollInterval: 1, maxWait: 5 });
-		expect([open.status, open.error?.message]).toEqual([
-			'error',
-			expect.stringMatching(/status "Canceled" is unknown to this node/),
-		]);
+		expect([open.status, open.error?.message]).toEqual(['error', expect.stringMatching(message)]);
 	});
 
 	test('in what the user has typed', async () => {
