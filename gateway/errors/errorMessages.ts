@@ -10,7 +10,7 @@ import {
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
-import { afterColon, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
+import { afterColon, errorIn, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
 import { isOutOfQuota } from '../protocol/quota';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
 import { checkAddress, faultTexts, targetOf } from './faultTexts';
@@ -87,7 +87,7 @@ function describeUnexpectedBody(response: HttpResponse): string {
 	const { json } = response;
 	if (!isJsonObject(json)) return describeBody(response);
 	const isError = json.error !== undefined && json.error !== null;
-	return `${isError ? 'an error' : describeBody(response)}${afterColon(reasonIn(json))}`;
+	return `${isError ? 'an error' : describeBody(response)}${afterColon(errorIn(json))}`;
 }
 
 function describeBody(response: HttpResponse): string {

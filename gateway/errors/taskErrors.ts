@@ -26,13 +26,16 @@ export function taskError(state: TaskState): GatewayError | undefined {
 		...known,
 		message: `${ended} but without an image`,
 		description: "Ask the gateway's operator about this task. You may have been charged.",
-		// The response may have the image in an unknown field.
-		response: JSON.stringify(withoutInlineImages(state.response)).slice(0, LONGEST_RESPONSE),
+		response: shownResponse(state),
 	});
 }
 
 /** The longest part of a response that an error keeps, in characters. */
 const LONGEST_RESPONSE = 2048;
+
+/** The response about a task, which may have its image in an unknown field or beside an unknown status. */
+export const shownResponse = ({ response }: TaskState): string =>
+	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_RESPONSE);
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */
 export function failedAtOnce(

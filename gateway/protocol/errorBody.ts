@@ -1,4 +1,4 @@
-import { isJsonObject, nonEmptyString } from '../util/json';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
 import { reasonsIn } from './responseFields';
@@ -9,6 +9,13 @@ import { reasonsIn } from './responseFields';
  * because some gateways quote the key.
  */
 export const reasonIn = (body: unknown): string | undefined => firstText(reasonsIn(body));
+
+/** The same with the code of an error that came with a success status, such as `402`. */
+export function errorIn(body: JsonObject): string | undefined {
+	const reason = reasonIn(body);
+	const isStatus = Number(body.code) >= 400 && Number(body.code) < 600;
+	return isStatus ? [Number(body.code), reason].join(' ').trim() : reason;
+}
 
 /** The gateway's own words as the end of a sentence; empty where there are none. */
 export const afterColon = (said: string | undefined): string =>

@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { readMessage } from '../../../gateway/messages/message';
-import { afterColon, reasonIn } from '../../../gateway/protocol/errorBody';
+import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
 import { idIn, readTaskId } from '../../../gateway/protocol/responseFields';
@@ -188,7 +188,7 @@ export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
 /** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
 	return {
-		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(reasonIn(body))}`,
+		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
 		description:
 			"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
 		response: JSON.stringify(withoutInlineImages(body)),

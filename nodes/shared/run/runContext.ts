@@ -1,8 +1,4 @@
-import type {
-	ICredentialDataDecryptedObject,
-	IExecuteFunctions,
-	INode,
-} from 'n8n-workflow';
+import type { ICredentialDataDecryptedObject, IExecuteFunctions, INode } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { Client, type SendOnce } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';

@@ -2,7 +2,7 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { Durations } from '../../../gateway/client/pollTimes';
 import { birth, carried, type Sightings } from '../../../gateway/client/missingTasks';
 import { Poller, type Settled } from '../../../gateway/client/poller';
-import { isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
+import { shownResponse, isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { isFinished, statusGroup } from '../../../gateway/protocol/status';
 import { taskName, type TaskRef, type TaskState } from '../../../gateway/protocol/task';
@@ -171,7 +171,8 @@ function deadlineError(
 		taskId,
 		taskType,
 		status: state?.status,
-		response: error?.problem.response,
+		response:
+			error?.problem.response ?? (state?.group === 'unknown' ? shownResponse(state) : undefined),
 	});
 }
 

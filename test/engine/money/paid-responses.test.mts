@@ -92,6 +92,78 @@ test('an ID that would lead to another address is named, and the request was sen
 	expect(posts).toBe(1);
 });
 
+const CONTINUES = { onError: 'continueRegularOutput' } as const;
+
+describe('an error in a response that has the status of a success is not sent again', () => {
+	test.each<[object, string]>([
+		[{ code: 402, msg: 'not enough credits' }, '402 not enough credits'],
+		[{ code: '429', message: 'slow down', data: null }, '429 slow down'],
+		[{ code: 401, data: 'unauthorized' }, '401'],
+		[{ success: false, message: 'refused', data: 'refused' }, 'refused'],
+	])('%j', async (given, said) => {
+		reply = given;
+		for (const mode of ['sync', 'wait']) {
+			const [item] = (await run('imageGeneration', { ...PROMPT, mode }, CONTINUES)).json(NODE);
+			expect(item?.error).toBe(`The response contains no image or task ID: ${said}`);
+			expect(item?.details).toMatchObject({ outcome: 'unknown' });
+		}
+		expect(posts).toBe(2);
+	});
+});
+
+describe('an image beside a status that is no success', () => {
+	const data = [{ url: 'https://h/preview.png' }];
+
+	test.each(['sync', 'wait'])('is none of a task that has failed (%s)', async (mode) => {
+		reply = { id: 'task_1', status: 'failed', error: 'too dark', data };
+		const { error } = await run('imageGeneration', { ...PROMPT, mode, download: false });
+		expect(error?.message).toBe(
+			'The generation task task_1 ended with the status "failed": too dark',
+		);
+		expect(posts).toBe(1);
+	});
+
+	test.each(['processing', 'queued', 'shiny'])('is none of an open task (%s)', async (word) => {
+		reply = { id: 'task_1', status: word, data };
+		const [open] = (await run('imageGeneration', { ...PROMPT, mode: 'submit' })).json(NODE);
+		expect(open).toMatchObject({ taskId: 'task_1', status: word });
+		expect(JSON.stringify(open)).not.toContain('preview.png');
+		const waited = await run('imageGeneration', { ...PROMPT, mode: 'wait', download: false });
+		expect(waited.json(NODE)).toMatchObject([{ url: '/one.png', taskId: 'task_1' }]);
+	});
+
+	test('is named by the error of a task that cannot be checked', async () => {
+		reply = { id: '..', status: 'shiny', data };
+		const { error } = await run('imageGeneration', { ...PROMPT, mode: 'wait' });
+		expect(error?.description).toContain('listed https://h/preview.png');
+	});
+
+	test.each<[unknown]>([[7], [[]], [{}], [false], [null]])('is kept beside %j', async (odd) => {
+		reply = { id: 'task_1', status: odd, data: [{ url: '/one.png' }] };
+		for (const mode of ['sync', 'wait', 'submit']) {
+			const result = await run('imageGeneration', { ...PROMPT, mode });
+			expect(result.json(NODE)).toMatchObject([{ url: '/one.png' }]);
+		}
+	});
+});
+
+test('a hint tells why one of two images is missing, and usage stands in the first', async () => {
+	const usage = { total_tokens: 7 };
+	reply = {
+		usage,
+		data: [{ url: '/one.png' }, { url: '/one.png' }, { error: { message: 'too dark' } }],
+	};
+	const options = { ...PROMPT.options, n: 3, extraFields: { style: { tone: 'warm' } } };
+	const result = await run('imageGeneration', { ...PROMPT, mode: 'sync', options });
+	const [one, two] = result.json(NODE);
+	expect([one?.usage, two?.usage]).toEqual([usage, undefined]);
+	expect(one?.parameters).toEqual(two?.parameters);
+	expect(one?.parameters).not.toBe(two?.parameters);
+	expect(result.hints(NODE)).toContainEqual(
+		expect.objectContaining({ message: 'Item 0: the gateway returned 2 of 3 images: too dark' }),
+	);
+});
+
 describe('what came is not what was asked for: a hint says so', () => {
 	const warnings = (result: Awaited<ReturnType<typeof run>>): string[] =>
 		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? [message] : []));
