@@ -28,12 +28,13 @@ export async function readFiles(
 ): Promise<FormFile[]> {
 	const part = item.options.choice('imageFieldName', 'Image Field Name', ['image', 'image[]']);
 	const additional = readAdditionalFiles(item);
+	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
-	refuseSameNames(item, request, parts);
+	refuseSameNames(item, request, hasMask ? ['mask', ...parts] : parts);
 	const images = isFromUrls(item)
 		? await imagesFromUrls(item, run)
 		: imagesFromFields(item, run, ...imageField(item));
-	const masks = item.options.has('mask') ? [await readMask(item, run)] : [];
+	const masks = hasMask ? [await readMask(item, run)] : [];
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
@@ -64,18 +65,17 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 			"Use 'Image Source'. Nothing was sent.",
 		);
 	}
-	if (item.options.has('mask') && (files.includes('mask') || Object.hasOwn(texts, 'mask'))) {
-		throw item.error(
-			"The mask is set twice: by 'Mask', and by a file or parameter called 'mask'",
-			'Set it in one place. Nothing was sent.',
-		);
-	}
 	const taken = ['model', 'prompt', 'async', 'image', 'image[]'];
-	const twice = files.find((name) => taken.includes(name) || Object.hasOwn(texts, name));
+	const twice = files.find(
+		(name, index) =>
+			taken.includes(name) ||
+			Object.hasOwn(texts, name) ||
+			(name === 'mask' && files.indexOf(name) < index),
+	);
 	if (twice === undefined) return;
 	throw item.error(
-		`One of the 'Additional Files' has the name of another field: '${twice}'`,
-		"Enter the form field in which the model expects this file. Several images to edit belong in 'Input Binary Field', separated by commas. Nothing was sent.",
+		`Two fields of the request have the name '${twice}'`,
+		"Set the mask in one place, and give a file under 'Additional Files' a name of its own. Several images to edit belong in 'Input Binary Field', separated by commas. Nothing was sent.",
 	);
 }
 
@@ -152,10 +152,9 @@ async function readMask(item: ItemParameters, run: Run): Promise<Image> {
 
 /** The option "Additional Files": the form field and the binary field of each file. */
 function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: FileRef }> {
-	if (!item.options.has('extraFiles')) return [];
 	const option = item.options.value('extraFiles');
 	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];
-	if (entries.length === 0) {
+	if (entries.length === 0 && item.options.has('extraFiles')) {
 		throw item.error(
 			"'Additional Files' has no file",
 			'Add a file, or remove the option. Nothing was sent.',

@@ -3,29 +3,28 @@ import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 
+/** The values that a number may have, both ends included. */
 interface Range {
 	label: string;
-	/** The value of an empty parameter. */
-	fallback: number;
-	lowest: number;
-	highest: number;
-	/** Set for a number that only makes a run slower or faster: the nearest end of the range is used. */
-	isPace?: true;
+	lowest?: number;
+	highest?: number;
+	isWhole?: boolean;
 }
 
 /**
- * The numeric parameters and options by name, in seconds and MB. A number outside of its range is an
- * error: a shorter wait or a smaller size than the user meant would lose an image that is paid for.
+ * The numeric parameters and options by name, with their defaults, in seconds and MB. A number outside
+ * of its range is an error and never corrected: a shorter wait or a smaller size than the user meant
+ * would lose an image that is paid for.
  */
 const RANGES = {
-	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100, isPace: true },
+	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
 	requestsPerSecond: { label: 'Requests per Second', fallback: 0, lowest: 0, highest: 10_000 },
 	timeout: { label: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
-	pollInterval: { label: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600, isPace: true },
+	pollInterval: { label: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
 	maxWait: { label: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
 	parkAfter: { label: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
 	maxDownloadMb: { label: 'Max Download Size', fallback: 100, lowest: 0.001, highest: 2048 },
-} satisfies Record<string, Range>;
+};
 
 export type NumberParameter = keyof typeof RANGES;
 
@@ -58,8 +57,13 @@ const refused = (value: unknown): string => `It is ${shown(value)}. Nothing was 
 export const numberIn = (value: unknown): number =>
 	typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
 
-const rangeText = (lowest: number, highest: number): string =>
-	highest === Infinity ? `of at least ${lowest}` : `from ${lowest} to ${highest}`;
+const rangeText = ({ lowest = -Infinity, highest = Infinity, isWhole }: Range): string => {
+	const kind = isWhole ? 'a whole number' : 'a number';
+	if (lowest === -Infinity) return kind;
+	return highest === Infinity
+		? `${kind} of at least ${lowest}`
+		: `${kind} from ${lowest} to ${highest}`;
+};
 
 /**
  * Reads values of one item by name: its parameters, or those of a collection such as its options.
@@ -112,13 +116,7 @@ export class ValueReader {
 
 	/** A number within its range (`RANGES`); its default if it is empty. */
 	number(name: NumberParameter): number {
-		const { label, fallback, lowest, highest, isPace }: Range = RANGES[name];
-		const value = this.value(name);
-		if (isEmpty(value)) return fallback;
-		const number = numberIn(value);
-		if (number >= lowest && number <= highest) return number;
-		if (isPace && !Number.isNaN(number)) return number < lowest ? lowest : highest;
-		throw this.error(`'${label}' must be a number ${rangeText(lowest, highest)}`, refused(value));
+		return this.numberWithin(name, RANGES[name]) ?? RANGES[name].fallback;
 	}
 
 	/** A number of seconds, as milliseconds. */
@@ -128,24 +126,22 @@ export class ValueReader {
 
 	/** A number without a range; undefined if it is empty. */
 	optionalNumber(name: string, label: string): number | undefined {
+		return this.numberWithin(name, { label });
+	}
+
+	/** A whole number from 1 to `highest`; undefined if it is empty. */
+	count(name: string, label: string, highest = 1000): number | undefined {
+		return this.numberWithin(name, { label, lowest: 1, highest, isWhole: true });
+	}
+
+	private numberWithin(name: string, range: Range): number | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
 		const number = numberIn(value);
-		if (Number.isFinite(number)) return number;
-		throw this.error(`'${label}' must be a number`, refused(value));
-	}
-
-	/**
-	 * A count that is charged: an invalid one is an error and never corrected.
-	 *
-	 * @returns a whole number from 1 to `highest`; undefined if it is empty
-	 */
-	count(name: string, label: string, highest = 1000): number | undefined {
-		const value = this.value(name);
-		if (isEmpty(value)) return undefined;
-		const count = numberIn(value);
-		if (Number.isInteger(count) && count >= 1 && count <= highest) return count;
-		throw this.error(`'${label}' must be a whole number ${rangeText(1, highest)}`, refused(value));
+		const { label, lowest = -Infinity, highest = Infinity, isWhole = false } = range;
+		const isValid = Number.isFinite(number) && number >= lowest && number <= highest;
+		if (isValid && (!isWhole || Number.isInteger(number))) return number;
+		throw this.error(`'${label}' must be ${rangeText(range)}`, refused(value));
 	}
 
 	/**

@@ -121,6 +121,26 @@ test('what was refused is given back, and an unknown outcome is not', async () =
 	]);
 });
 
+test('prices that are tiny add up, and a budget below their sum refuses them', async () => {
+	const models = [1e-7, 3e-9].map((value) => ({
+		model: `costs ${value}`,
+		media_type: 'image',
+		billing: { unit: 'image', mode: 'price', value },
+	}));
+	const own = await opened(openBench({ models }));
+	for (const [model, budget, paid] of [
+		['costs 1e-7', 2e-7, 0],
+		['costs 1e-7', 3e-7, 3],
+		['costs 3e-9', 8e-9, 0],
+		['costs 3e-9', 9e-9, 3],
+	] as const) {
+		own.gateway.reset();
+		const parameters = { model: byName(model), prompt: 'a fox', options: { budget } };
+		const result = await own.run('imageGeneration', parameters, [{}, {}, {}]);
+		expect([own.gateway.paid, result.error === undefined]).toEqual([paid, paid > 0]);
+	}
+});
+
 test("n8n's Retry of a failed execution is no further try: its budget starts anew", async () => {
 	const workflow = (prompt: string) =>
 		workflowOf('imageGeneration', { prompt, download: false, options: { budget: 0.12 } }, RETRY);

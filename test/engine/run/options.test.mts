@@ -109,52 +109,56 @@ test.each([
 	['Max Wait', { maxWait: -600 }],
 	['Max Download Size', { maxDownloadMb: 0 }],
 	['Requests per Second', { requestsPerSecond: -1 }],
+	['Concurrency', { concurrency: 0 }],
+	['Poll Interval', { pollInterval: 7200 }],
 ])('%s is refused where it would lose what is paid for: %j', async (label, options) => {
 	const result = await bench.run('imageGeneration', { prompt: 'a fox', mode: 'wait', options });
 	expect(result.error?.message).toMatch(`'${label}' must be a number from `);
 	expect(bench.gateway.requests).toEqual([]);
 });
 
-test.each([{ concurrency: 0 }, { concurrency: 1e6 }, { pollInterval: -1 }])(
-	'what only sets a pace is corrected: %j',
-	async (options) => {
-		const result = await bench.run('imageGeneration', { prompt: 'a fox', mode: 'wait', options });
-		expect([result.error, bench.gateway.paid]).toEqual([undefined, 1]);
-	},
-);
-
 test('a limit without an end is told as such', async () => {
 	const result = await bench.run('mediaModels', { limit: 0 });
 	expect(result.error?.message).toBe("'Limit' must be a whole number of at least 1");
 });
 
-test.each([
-	[
-		'imageGeneration',
-		{ options: { responseFormat: '={{ "blue" }}' } },
-		'Response Format',
-		'b64_json, url',
-	],
-	[
-		'imageGeneration',
-		{ options: { responseFormat: '={{ true }}' } },
-		'Response Format',
-		'b64_json, url',
-	],
-	['imageGeneration', { options: { asyncFlag: '={{ ["query"] }}' } }, 'Asynchronous Flag', 'query'],
-	['message', { options: { effort: '={{ "lots" }}' } }, 'Effort', 'low, medium, high, xhigh, max'],
-	[
-		'message',
-		{ thinking: 'adaptive', options: { display: '={{ 1 }}' } },
-		'Display Thinking',
-		'summarized, omitted',
-	],
-])('%s %j: a choice outside of its values is refused', async (type, parameters, label, allowed) => {
-	const model = type === 'message' ? 'reason-large' : byName(MODEL);
-	const result = await bench.run(type as NodeName, { model, prompt: 'a fox', ...parameters });
-	expect(result.error?.message).toMatch(`'${label}' must be one of ${allowed}`);
-	expect(bench.gateway.paid).toBe(0);
-});
+/** The choices that the nodes declare: the node, what the choice needs, its place, name and label. */
+const CHOICES = NODES.concat([['ImageEdit', 'imageEdit', { prompt: 'an owl' }, 1]]).flatMap(
+	([className, type, basics]) => {
+		const { properties } = builtNodes().find((one) => one.className === className)!.description;
+		const within = (place: string) =>
+			(properties.find(({ name }) => name === place)?.options ?? []) as typeof properties;
+		const choices = (place: string, of: typeof properties) =>
+			of
+				.filter((property) => property.type === 'options')
+				.map(({ name, displayName: label, options = [] }) => {
+					const values = options.map((option) => String((option as { value?: unknown }).value));
+					return { type, basics, place, name, label, values };
+				});
+		return ['', 'options', 'filters'].flatMap((place) =>
+			choices(place, place === '' ? properties : within(place)),
+		);
+	},
+);
+
+describe.each(CHOICES)(
+	'the choice $name of $type',
+	({ type, basics, place, name, label, values }) => {
+		test.each(['blue', '={{ "blue" }}', '={{ true }}', '={{ ["url"] }}', '={{ ({}) }}', 7])(
+			'%p is none of its values: the error names them, and nothing is paid',
+			async (value) => {
+				// Display Thinking and Format are shown only beside others; a tool has no binary data.
+				const shownBy = { thinking: 'adaptive', simplify: false };
+				const required = { taskId: 'task_1', imageUrl: 'https://host.example', prompt: 'x' };
+				const own = place === '' ? { [name]: value } : { [place]: { [name]: value } };
+				const result = await bench.run(type, { ...basics, ...shownBy, ...required, ...own });
+				expect(result.error?.message).toMatch(`'${label}' must be one of `);
+				for (const known of values) expect(result.error?.message).toContain(known);
+				expect(bench.gateway.paid).toBe(0);
+			},
+		);
+	},
+);
 
 test.each([
 	['prompt', '={{ ({ a: 1 }) }}', "'Prompt' must be text", 'It is an object. Nothing was sent.'],

@@ -16,8 +16,8 @@ export function budgets(played: Played): Breach[] {
 
 /** No execution costs more than its budget, in all tries, rounds and calls; nor what has no price. */
 function tooDear({ service: { books } }: Played, { flow, number }: Step): string[] {
-	const budget = Number(flow.options.budget ?? 0);
-	if (budget === 0) return [];
+	const budget = Number(flow.options.budget ?? Infinity);
+	if (budget === Infinity) return [];
 	const charges = books.charges.filter(({ step }) => step === number);
 	const unpriced = charges.find((charge) => charge.cost === undefined);
 	if (unpriced !== undefined) return [`${unpriced.model} was paid for within a budget`];

@@ -98,7 +98,7 @@ const options: fc.Arbitrary<Record<string, unknown>> = fc.record(
 		timeout: fc.constantFrom(1, 5, 30, 3600),
 		checkLimits: fc.boolean(),
 		asyncFlag: fc.constantFrom('query', 'header', 'body'),
-		budget: fc.constantFrom(0, 0.1, 100, 0.2),
+		budget: fc.constantFrom(0.04, 0.1, 100, 0.2),
 		onTimeout: fc.constantFrom('error', 'output'),
 		imageFieldName: fc.constantFrom('image', 'image[]'),
 	},

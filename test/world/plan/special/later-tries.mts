@@ -43,7 +43,7 @@ const CASES: Case[] = [
 	(one, items) => {
 		const faults = [refused, lost(4, 1)];
 		const { options, ...made } = tried(one, items, ofEdit, 0, faults).flow;
-		const flow = { ...made, mode: 'sync' as const, options: { ...options, budget: 0 } };
+		const flow = { ...made, mode: 'sync' as const, options: { ...options, budget: 1000 } };
 		return { ...one, flow, service: { ...calm(one), inline: one.seed % 3 > 0, faults } };
 	},
 ];
