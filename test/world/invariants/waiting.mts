@@ -135,7 +135,7 @@ function withoutReason(played: Played, step: Step, runs: NodeRun[]): Breach[] {
 		service.lateSeconds < YOUNG_MS / 1000 &&
 		service.taskSeconds[1] < flow.maxWait &&
 		(timeout === undefined || Number(timeout) >= 30) &&
-		(!budget || (budget === 100 && PRICE.has(flow.model) && pricesAreTrue(service))) &&
+		(budget === undefined || (budget === 100 && PRICE.has(flow.model) && pricesAreTrue(service))) &&
 		// Who sets a higher rate than the gateway's is refused again and again.
 		(!requestsPerSecond || (requestsPerSecond === 20 && service.perSecond === 0));
 	if (!calm || result === undefined) return [];

@@ -4,7 +4,6 @@ import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { likelier } from './likelier.mjs';
 import { EXTRA_FIELDS } from './odd-settings.mjs';
 import { next, retry } from './acts.mjs';
-import { laterTries } from './special/later-tries.mjs';
 import { calmed } from './special/passing.mjs';
 import { withMore } from './special/with-more.mjs';
 import { LOST, outOfSight } from './special/out-of-sight.mjs';
@@ -211,7 +210,6 @@ const parts: fc.Arbitrary<World> = record<World>({
 export const world: fc.Arbitrary<World> = parts
 	.map(fitting)
 	.map(outOfSight)
-	.map(laterTries)
 	.map(calmed)
 	.map(withMore);
 

@@ -24,10 +24,9 @@ export type Ended = 'done' | 'deadlock' | 'deadline';
 export class VirtualClock {
 	/** Milliseconds since 1970, always whole. */
 	now = 0;
-	/** Real milliseconds that the longest event has kept the event loop. */
-	longestBlockMs = 0;
 
-	private readonly heap: Timer[] = [];
+	/** In the order in which they fire; those of one moment in that in which they were set. */
+	private readonly timers: Timer[] = [];
 	private readonly alive = new Map<number, Timer>();
 	private nextId = 1;
 	private isKilled = false;
@@ -90,45 +89,15 @@ export class VirtualClock {
 	}
 
 	private push(timer: Timer): void {
-		const { heap } = this;
-		let index = heap.push(timer) - 1;
-		while (index > 0) {
-			const parent = (index - 1) >> 1;
-			if (!isBefore(timer, heap[parent]!)) break;
-			heap[index] = heap[parent]!;
-			index = parent;
-		}
-		heap[index] = timer;
+		const before = this.timers.findLastIndex(({ at }) => at <= timer.at);
+		this.timers.splice(before + 1, 0, timer);
 	}
 
 	/** The next timer that was not cancelled. */
 	private pop(): Timer | undefined {
-		const { heap } = this;
 		for (;;) {
-			const first = heap[0];
-			if (first === undefined) return undefined;
-			const last = heap.pop()!;
-			if (heap.length > 0) this.sink(last);
-			if (this.alive.has(first.id)) return first;
+			const first = this.timers.shift();
+			if (first === undefined || this.alive.has(first.id)) return first;
 		}
 	}
-
-	private sink(timer: Timer): void {
-		const { heap } = this;
-		let index = 0;
-		for (;;) {
-			let child = 2 * index + 1;
-			if (child >= heap.length) break;
-			if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1;
-			if (!isBefore(heap[child]!, timer)) break;
-			heap[index] = heap[child]!;
-			index = child;
-		}
-		heap[index] = timer;
-	}
-}
-
-/** Two events of one moment come in the order in which they were planned. */
-function isBefore(one: Timer, other: Timer): boolean {
-	return one.at < other.at || (one.at === other.at && one.id < other.id);
 }
