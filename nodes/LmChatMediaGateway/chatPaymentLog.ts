@@ -1,6 +1,7 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
 import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
-import { openPayments, type PaymentResult, type Payment } from '../shared/payments/payment';
+import type { Payment, PaymentResult } from '../shared/payments/payment';
+import { openPayments } from '../shared/payments/storedPayments';
 import { runIndexOf } from '../shared/run/runContext';
 
 /** In characters of JSON: the limit for all responses recorded by one try. */
@@ -35,10 +36,11 @@ export class ChatPaymentLog {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
 		// Responses of an earlier run have left the asking node and are dropped.
-		this.payments = openPayments(context, (payment) => {
+		const { payments } = openPayments(context, (payment) => {
 			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.result.unknown;
 			return payment.executionId === executionId && isOfUse;
 		});
+		this.payments = payments;
 		const open = openModels.get(this.payments) ?? new Set();
 		openModels.set(this.payments, open);
 		const beside = [...open].find(({ run }) => this.isOwn(run));

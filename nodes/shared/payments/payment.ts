@@ -1,4 +1,4 @@
-import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { readMessage } from '../../../gateway/messages/message';
 import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
@@ -12,7 +12,7 @@ import {
 	type Problem,
 } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
-import { isJsonObject, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
+import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { describeUnreturned, problemOf, type UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 
@@ -60,36 +60,6 @@ export interface Payment extends RequestIdentity {
 	/** Whether the node has returned its result. The engine may still run the node again. */
 	delivered?: boolean;
 }
-
-/** The key of the payments in the node's context. */
-const KEY = 'mediaGatewayPaid';
-
-/**
- * The payments in the node's context, which n8n stores with the execution. Simultaneous calls of a
- * tool share one context, and so this list.
- *
- * @param isKept whether a payment can still be used; the others are removed
- */
-export function openPayments(
-	context: IExecuteFunctions,
-	isKept: (payment: Payment) => boolean,
-): Payment[] {
-	const store = context.getContext('node') as { [KEY]?: unknown };
-	const payments = (Array.isArray(store[KEY]) ? store[KEY] : []) as Payment[];
-	keepOnly(payments, (payment) => isPayment(payment) && isKept(payment));
-	store[KEY] = payments;
-	return payments;
-}
-
-/** Removes the other payments from a list, which other runs may share. */
-export function keepOnly(payments: Payment[], isKept: (payment: Payment) => boolean): void {
-	const kept = payments.filter(isKept);
-	kept.forEach((payment, place) => (payments[place] = payment));
-	payments.length = kept.length;
-}
-
-const isPayment = (stored: unknown): boolean =>
-	isJsonObject(stored) && typeof stored.fingerprint === 'string' && isJsonObject(stored.result);
 
 /**
  * The output items of a payment whose result has no address that an error could name: images from

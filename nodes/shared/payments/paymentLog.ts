@@ -7,14 +7,12 @@ import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gateway
 import type { PaymentRecovery, Recovered } from '../run/itemRunner';
 import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
-import { isTool, runIndexOf, type Run } from '../run/runContext';
+import { addHints, isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
 	itemsWithoutAddress,
-	keepOnly,
 	listPayments,
-	openPayments,
 	stoppedProblem,
 	unusableProblem,
 	withPayment,
@@ -23,6 +21,7 @@ import {
 	type RequestIdentity,
 	type Payment,
 } from './payment';
+import { keepOnly, openPayments } from './storedPayments';
 
 /** Keys by which the earlier payment of an item is found before its request is known. */
 const SAME_ITEM: KeyOf[] = [
@@ -84,10 +83,12 @@ export class PaymentLog implements PaymentRecovery {
 			executionId: context.getExecutionId() ?? '',
 			runIndex: runIndexOf(context),
 		};
-		this.payments = openPayments(
+		const { payments, leftOut } = openPayments(
 			context,
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
+		this.payments = payments;
+		if (leftOut !== undefined) addHints(context, [leftOut]);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);

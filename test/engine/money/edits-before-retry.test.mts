@@ -263,3 +263,79 @@ test('inline images that were paid for get the file name and the input fields of
 		plain.every(({ json }) => String((json as IDataObject).prompt).startsWith('number 0.')),
 	).toBe(true);
 });
+
+describe('a record of payments that an older version wrote, or somebody edited', () => {
+	type Stored = Record<string, unknown> & { result?: Record<string, unknown> };
+	const failedRun = async () => {
+		refuseSecond();
+		const parameters = { prompt: RANDOM, download: false };
+		const failed = await bench.run(
+			'imageGeneration',
+			parameters,
+			INPUT.map(({ json }) => json),
+		);
+		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+		const context = failed.data.executionData!.contextData[`node:${NODE}`]!;
+		const records = context.mediaGatewayPaid as Stored[];
+		const retry = async () =>
+			await bench.host.retry(failed, workflowOf('imageGeneration', parameters, GO_ON));
+		return { context, records, retry };
+	};
+
+	test.each<[string, (stored: Stored) => void]>([
+		[
+			'the result has another name',
+			(one) => Object.assign(one, { paid: one.result, result: undefined }),
+		],
+		['no digest', (one) => Object.assign(one, { source: undefined, fingerprint: 5 })],
+		['no execution', (one) => Object.assign(one, { executionId: 7, runIndex: 'x' })],
+		[
+			'a price that is text, and a part that is no part',
+			(one) => Object.assign(one.result!, { facts: 'x', created: '1', other: [] }),
+		],
+	])('%s: its image still comes out at no cost', async (_, damage) => {
+		const { records, retry } = await failedRun();
+		damage(records[0]!);
+		const result = await retry();
+		expect(result.json(NODE)[0]).toMatchObject({ url: expect.stringMatching(/^http/) });
+		expect(bench.gateway.paid).toBe(2);
+	});
+
+	test.each<[string, (stored: Stored) => void]>([
+		['the result is text', (one) => Object.assign(one, { result: 'gone' })],
+		['no result', (one) => Object.assign(one, { result: null })],
+		['images without an address', (one) => Object.assign(one.result!, { images: [{ url: 5 }] })],
+		[
+			'a task without its ID',
+			(one) => Object.assign(one, { result: { task: { status: 'queued' } } }),
+		],
+		['items that are none', (one) => Object.assign(one, { result: { items: ['x'] } })],
+	])('%s: the item is not paid for again, and says why', async (_, damage) => {
+		const { records, retry } = await failedRun();
+		damage(records[0]!);
+		const result = await retry();
+		expect(result.json(NODE)).toMatchObject([
+			{ error: expect.stringContaining('is damaged'), details: { outcome: 'unknown' } },
+			{ url: expect.stringMatching(/^http/) },
+		]);
+		expect(bench.gateway.paid).toBe(2);
+		expect(JSON.stringify(result.runData[NODE]![0]!.hints)).toContain('are damaged in one place');
+	});
+
+	test.each<[string, unknown]>([
+		['a text', 'x'],
+		['an object', { 0: {} }],
+		['a list of anything', [null, 5, 'x', [], {}, { itemIndex: 'x', result: {} }]],
+	])(
+		'%s in place of the list ends nothing, and a hint says that it was left out',
+		async (_, value) => {
+			const { context, retry } = await failedRun();
+			context.mediaGatewayPaid = value as never;
+			const result = await retry();
+			expect(result.json(NODE).map(({ error }) => error)).toEqual([undefined, undefined]);
+			expect(JSON.stringify(result.runData[NODE]![0]!.hints)).toMatch(
+				/are damaged in (one|\d) place/,
+			);
+		},
+	);
+});

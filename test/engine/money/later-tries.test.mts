@@ -190,13 +190,13 @@ describe('an expression that gives another prompt and number in each try', () =>
 	});
 });
 
-/** A host whose credential holds a placeholder from its second reading on. */
-async function hostThatForgets(baseUrl: string) {
+/** A host whose credential holds a placeholder once the first try has read it for its items. */
+async function hostThatForgets(baseUrl: string, items = INPUT.length) {
 	let reads = 0;
 	const credentials = {
 		get mediaGatewayApi() {
 			reads += 1;
-			const apiKey = reads === 1 ? 'sk-embedded-gateway-one' : '<API_KEY>';
+			const apiKey = reads <= items ? 'sk-embedded-gateway-one' : '<API_KEY>';
 			return { apiKey, baseUrl };
 		},
 	};
