@@ -60,8 +60,8 @@ export class Messenger {
 			if (response.finishReason === 'length') {
 				this.options.addHint("A response was cut off at 'Max Tokens' of the chat model.");
 			}
-			const { withoutKey } = this.options.run.address;
-			return { ...response, parts: withoutSplitKey(response.parts, withoutKey) };
+			const { withoutKeyInContent } = this.options.run.address;
+			return { ...response, parts: withoutSplitKey(response.parts, withoutKeyInContent) };
 		} finally {
 			this.inProgress.delete(sending);
 		}

@@ -33,6 +33,11 @@ export interface GatewayAddress extends Credential {
 	authentication: { credentialsDecrypted: ICredentialsDecrypted };
 	/** Removes the secrets from a response: some gateways quote the key that they refuse. */
 	withoutKey: (text: string) => string;
+	/**
+	 * The same for what a model has written, in which a header's value that can be a word stays:
+	 * changed thinking blocks would be rejected.
+	 */
+	withoutKeyInContent: (text: string) => string;
 	/** Removes the beginning of a secret from the end of a text that was cut off. */
 	withoutCutKey: (text: string) => string;
 	/** Creates a filter that removes the secrets from a text that arrives in pieces. */
@@ -64,6 +69,7 @@ export function readAddress(
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
 	const identity = known === undefined ? ['key', key] : ['credential', known];
 	const secrets = secretsOf(credential);
+	const inContent = secrets.filter((secret) => secret === key || !isWord(secret));
 	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
 		...credential,
@@ -72,8 +78,9 @@ export function readAddress(
 		accountAndKey: digestOf([baseUrl, identity, key, headers]),
 		authentication: { credentialsDecrypted: decrypted },
 		withoutKey: secretEraser(credential),
+		withoutKeyInContent: inTurn(inContent.map(createKeyEraser)),
 		withoutCutKey: inTurn(secrets.map(createCutKeyEraser)),
-		createKeyFilter: () => createKeyFilters(secrets),
+		createKeyFilter: () => createKeyFilters(inContent),
 	};
 }
 
@@ -81,6 +88,9 @@ const secretsOf = ({ key, headers }: Credential): string[] => [
 	key,
 	...headers.map(({ value }) => value),
 ];
+
+/** A header's value that can be a word of a text: the name of a provider or a team, say. */
+const isWord = (value: string): boolean => /^\D*$/.test(value);
 
 /** Removes the key and the values of additional headers from a text. */
 export const secretEraser = (credential: Credential): ((text: string) => string) =>

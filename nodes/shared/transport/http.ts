@@ -70,7 +70,7 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 				const response = await requestAndRead(options, request, signal);
 				const target = redirectTarget(plan, response, request.url, home);
 				if (target === undefined || redirects >= mostRedirects) {
-					return withoutKeyIn(response, address);
+					return withoutKeyIn(response, address, plan.call);
 				}
 				request.url = target;
 			}
@@ -139,17 +139,16 @@ async function requestAndRead(
 }
 
 /** The same response without the key: some gateways quote the key that they refuse. */
-function withoutKeyIn(
-	response: HttpResponse,
-	{ withoutKey, withoutCutKey }: GatewayAddress,
-): HttpResponse {
-	const { text, json, headers } = response;
+function withoutKeyIn(response: HttpResponse, address: GatewayAddress, call: Call): HttpResponse {
+	const { text, json, headers, httpCode } = response;
+	const isContent = call === 'message' && httpCode < 300;
+	const withoutKey = isContent ? address.withoutKeyInContent : address.withoutKey;
 	const erased = withoutKey(text);
 	return {
 		...response,
 		headers: plainHeaders(headers, withoutKey),
 		// A text that isn't JSON may be JSON that was cut off.
-		text: json === undefined ? withoutCutKey(erased) : erased,
+		text: json === undefined ? address.withoutCutKey(erased) : erased,
 		json: erased === text ? json : eraseInJson(json, withoutKey, isData),
 	};
 }

@@ -3,6 +3,7 @@ import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
 import {
+	byName,
 	everythingIn,
 	hostFor,
 	NODE,
@@ -243,6 +244,57 @@ describe('a value of an additional header', () => {
 			expect(kept).toContain('no such tenant: ***');
 			expect(kept).not.toContain(TENANT);
 		}
+	});
+
+	test('that is a word stays in what the model has written, with its thinking, and in no error', async () => {
+		const content = [
+			{ type: 'thinking', thinking: 'anthropic or not?', signature: 's' },
+			{ type: 'text', text: 'Made by anthropic.' },
+		];
+		const said = { error: { message: 'anthropic refuses', type: 'x' } };
+		let isGood = true;
+		const server = await opened(
+			serve((_, response) => sendJson(response, isGood ? { content } : said, isGood ? 200 : 400)),
+		);
+		const headers = { values: [{ name: 'x-provider', value: 'anthropic' }] };
+		const host = await hostFor({ baseUrl: server.url, headers }, { extraNodeTypes: chatRoot });
+		const workflow = workflowOf('message', { model: byName('m'), prompt: 'hello' });
+		const { text, messages } = (await host.run(workflow)).json(NODE)[0]!;
+		expect(text).toBe('Made by anthropic.');
+		expect((messages as unknown[]).at(-1)).toEqual({ role: 'assistant', content });
+		for (const way of ['invoke', 'stream'] as const) {
+			const shown = await host.run(chatWorkflow(way));
+			expect(shown.json(NODE)).toEqual([{ text: 'Made by anthropic.' }]);
+		}
+		isGood = false;
+		expect(everythingIn((await host.run(workflow)).error)).not.toContain('anthropic refuses');
+	});
+
+	test('is not taken out of an ID, an address or a name of a model', async () => {
+		const server = await opened(
+			serve((request, response, url) => {
+				if (request.url === '/v1/models') {
+					return sendJson(response, { data: [{ id: 'acme-images/paint-1' }] });
+				}
+				if (request.url!.startsWith('/v1/media')) return sendJson(response, {}, 404);
+				if (request.method === 'GET' && request.url!.startsWith('/v1/images')) {
+					const data = [{ url: `${url}/acme-images/one.png` }];
+					return sendJson(response, { id: 'x', status: 'completed', data });
+				}
+				if (request.method === 'GET') return void response.end(TINY_PNG);
+				sendJson(response, { id: 'acme-images-task-7', status: 'queued' });
+			}),
+		);
+		const headers = { values: [{ name: 'x-tenant', value: 'acme-images' }] };
+		const host = await hostFor({ baseUrl: server.url, headers });
+		const submitted = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }));
+		expect(submitted.error).toBeUndefined();
+		expect(submitted.json(NODE)[0]).toMatchObject({
+			taskId: 'acme-images-task-7',
+			url: `${server.url}/acme-images/one.png`,
+		});
+		const listed = await host.run(workflowOf('mediaModels'));
+		expect(listed.json(NODE)).toEqual([{ model: 'acme-images/paint-1' }]);
 	});
 
 	test('split over the events of a stream is not shown either', async () => {
