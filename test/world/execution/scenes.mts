@@ -110,6 +110,8 @@ function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {
 		case 'file':
 			if (flow.make !== 'edit' || flow.editFrom !== 'url' || isTool(flow)) return undefined;
 			return { ...flow, fileShift: flow.fileShift + 1 };
+		case 'opened':
+			return { ...flow, opened: true };
 		case 'wait':
 			// What is not of the request: how its result is waited for and output.
 			return {

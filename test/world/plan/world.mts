@@ -44,6 +44,10 @@ export interface Flow {
 	isListedApart: boolean;
 	/** Tasks that were submitted before don't say of which kind they are. */
 	isKindless: boolean;
+	/** An expression gives each request another seed. */
+	seeded?: boolean;
+	/** The editor has opened the nodes, and stored what it knows of their values. */
+	opened?: boolean;
 	/** Where an edit gets its file from. */
 	editFrom: 'binary' | 'url';
 	/** Whether another file than that of the item is edited: so many further. */
@@ -74,7 +78,7 @@ export interface Act {
 	/** Seconds until then. */
 	pause?: number;
 	/** What a person changes before the retry. */
-	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait';
+	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait' | 'opened';
 	/** The key is refused after so many requests of this act. */
 	refusesKeyAfter?: number;
 	/** A person renews the key in its credential: before this act, or before the second try, round or node. */

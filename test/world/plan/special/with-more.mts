@@ -1,6 +1,6 @@
 /**
- * Worlds in which a person renews the key of the credential, or changes how long to wait before a
- * retry; a gateway that brings more or fewer images than were asked for, or says in a 200 why it refuses.
+ * Worlds in which a person renews the key of the credential, changes how long to wait, or opens the
+ * nodes in the editor before a retry; a gateway that brings more or fewer images than were asked for, or says in a 200 why it refuses.
  */
 import { seeded } from '../../../../simulator/seed.mjs';
 import { SAYS_ERROR } from '../../service/response-shapes.mjs';
@@ -16,7 +16,9 @@ type Pick = <T>(...choices: [T, ...T[]]) => T;
 export function withMore(one: World): World {
 	const chance = seeded(one.seed + STREAM);
 	const pick: Pick = (...choices) => choices[Math.floor(chance() * choices.length)]!;
-	return chance() < SHARE ? pick(renewed, waitedFor, miscounted, refusedInWords)(one, pick) : one;
+	return chance() < SHARE
+		? pick(renewed, waitedFor, miscounted, refusedInWords, opened)(one, pick)
+		: one;
 }
 
 /** The key stops working midway, or not at all, and is renewed. */
@@ -45,6 +47,13 @@ function waitedFor(one: World, pick: Pick): World {
 	if (pick(true, false)) return retriedOnce(made, {}, again);
 	const taskSeconds: [number, number] = [3, 30];
 	return retriedOnce({ ...made, service: { ...service, taskSeconds } }, {}, again);
+}
+
+/** The nodes are opened and saved before the retry, and each try has another seed. */
+function opened(one: World): World {
+	const seeded = one.flow.make === 'generation' || one.flow.make === 'edit';
+	const flow = { ...one.flow, seeded, extra: undefined };
+	return retriedOnce({ ...one, flow }, {}, { kind: 'retryEdited', edit: 'opened' });
 }
 
 function retriedOnce(one: World, changes: Partial<Act>, again: Act): World {
