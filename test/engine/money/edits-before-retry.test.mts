@@ -191,19 +191,22 @@ describe('what was paid for is returned although the item can no longer be prepa
 		['the model now only makes videos', { video: true }],
 	])('%s', async (_, { video }: { video?: boolean }) => {
 		let isChanged = false;
-		const listed = (sizes: string[]) => [
+		const listed = (size: string[]) => [
 			{
 				model: MODEL,
 				media_type: isChanged && video ? 'video' : 'image',
-				modes: ['sync', 'async'],
-				generation_modes: [isChanged && video ? 'text_to_video' : 'text_to_image'],
-				parameters: { size: { type: 'string', enum: sizes } },
+				modes: [isChanged && video ? 'text_to_video' : 'text_to_image'],
+				generation_modes: ['sync'],
+				parameters: { size },
 			},
 		];
 		const own = await opened(
 			serve(({ method, url }, response) => {
 				if (method === 'GET') {
-					return sendJson(response, { data: listed(isChanged ? ['512x512'] : ['1024x1024']) });
+					return sendJson(response, {
+						success: true,
+						data: { items: listed(isChanged ? ['512x512'] : ['1024x1024']) },
+					});
 				}
 				const isSecond = own.requests.filter((one) => one.method === 'POST').length === 2;
 				if (isSecond) return sendJson(response, { error: { message: 'no' } }, 400);
@@ -218,14 +221,20 @@ describe('what was paid for is returned although the item can no longer be prepa
 			modelParameters: { mappingMode: 'defineBelow', value: { size: '1024x1024' } },
 			options: { concurrency: 1 },
 		};
-		const first = await hostFor({ baseUrl: own.url, mediaUrl: own.url });
+		const credential = { apiKey: 'sk-own', baseUrl: own.url, mediaUrl: own.url };
+		const first = await hostFor({}, { credentials: { mediaGatewayApi: credential } });
 		const failed = await first.run(workflowOf('imageGeneration', parameters), { input: INPUT });
 		expect(failed.status).toBe('error');
 		const posts = () => own.requests.filter(({ method }) => method === 'POST').length;
 		expect(posts()).toBe(2);
 		isChanged = true;
+		// At another address, so that the list is requested again.
+		credential.mediaUrl = `${own.url}/later`;
 		const result = await first.retry(failed, workflowOf('imageGeneration', parameters, GO_ON));
-		expect(result.json(NODE)[0]).toMatchObject({ url: expect.stringMatching(/^http/) });
+		const [paid, other] = result.json(NODE);
+		expect(paid).toMatchObject({ url: expect.stringMatching(/^http/) });
+		// The one that was refused isn't sent: its size is no longer allowed.
+		expect([other?.error !== undefined, posts()]).toEqual([true, 2]);
 	});
 });
 
