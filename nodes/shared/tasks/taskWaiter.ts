@@ -11,11 +11,12 @@ import { LruMap } from '../../../gateway/util/lruMap';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { runItems } from '../run/itemRunner';
-import { problemOf, type UnreturnedPayment } from '../run/nodeErrors';
+import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
+import { TaskPaths } from './taskPaths';
 import { ageOf, readTask, taskItem, taskKey, type TaskOfItem } from './taskReference';
 import { WaitReport } from './waitReport';
 
@@ -69,6 +70,7 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 	const waiting = new Map<string, Promise<{ task: PolledTask; settled: Settled }>>();
 	const finished = new Set<string>();
 	const taskIds = new Set<string>();
+	const paths = new TaskPaths();
 	const report = new WaitReport(run, () => ({ open: waiting.size, all: taskIds.size }));
 	const poller = new Poller<PolledTask>({
 		clock,
@@ -80,6 +82,8 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 				now: () => clock.now(),
 				query: async (plan) => await client.attempt(plan, timeoutMs),
 				isPolled: (taskId) => taskIds.has(taskId),
+				home: address.baseUrl,
+				paths,
 			});
 			report.note(result);
 			return result;
@@ -87,14 +91,14 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 	});
 
 	const poll = async ({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) => {
-		const { taskId, taskType } = submitted;
+		const { taskId, taskType, statusUrl } = submitted;
 		taskIds.add(taskId);
 		const ageMs = ageOf(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
 		const bornAt = birth(clock.now(), ageMs, waitedMs);
 		const sightings = carried(wait.sightings ?? {}, clock.now() - Date.now());
-		const task: PolledTask = { taskId, taskType, bornAt, ...sightings };
+		const task: PolledTask = { taskId, taskType, statusUrl, bornAt, ...sightings };
 		// A digest, because the model name in an item may have any length.
 		const key = digestOf([address.accountAndKey, facts.model, taskType]);
 		const durations =
@@ -130,11 +134,11 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 
 function openTask(
 	wait: TaskWait,
-	{ taskType }: PolledTask,
+	{ taskType, statusUrl }: PolledTask,
 	{ state, error }: Extract<Settled, { kind: 'deadline' }>,
 ): OpenTask {
 	const status = state?.status ?? wait.task.status;
-	const next = { ...wait, task: { ...wait.task, taskType, status } };
+	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
 	// A poll that got a 429 says nothing about its task.
 	const polled = state !== undefined || (error !== undefined && error.problem.httpCode !== 429);
 	return { kind: 'open', wait: next, polled, error: deadlineError(next, state, error) };
@@ -251,10 +255,7 @@ export async function waitForTasks(
 				try {
 					return await itemsOf(wait, itemIndex);
 				} catch (error) {
-					// The error may have found out the type of a task that is still available.
-					const { taskType = wait.task.taskType } = problemOf(error);
-					const found = { ...wait, task: { ...wait.task, taskType } };
-					entries[itemIndex] = isOutOfReach(error, wait.task) ? {} : { wait: found };
+					entries[itemIndex] = isOutOfReach(error) ? {} : { wait };
 					return await Promise.reject(error);
 				}
 			};
