@@ -1,7 +1,12 @@
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import { taskError } from '../../../gateway/errors/taskErrors';
 import type { PollResult } from '../../../gateway/client/poller';
-import { birth, isGone, staysEmpty, type Sightings } from '../../../gateway/client/missingTasks';
+import {
+	submitTime,
+	noteNotFound,
+	noteNoImage,
+	type PollHistory,
+} from '../../../gateway/client/pollHistory';
 import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
 import { isGatewayError, isUnknownTask } from '../../../gateway/protocol/errorBody';
 import { requestedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
@@ -22,7 +27,7 @@ import { ageOf, type SubmittedTask } from './taskReference';
 /**
  * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
  */
-export interface PolledTask extends TaskRef, Sightings {}
+export interface PolledTask extends TaskRef, PollHistory {}
 
 /** What a poll uses of its run. */
 export interface Polling {
@@ -114,7 +119,7 @@ class TaskSearch {
 				: errorOf(foreign.plan, foreign.outcome, task);
 		// Final only if each of these is the gateway's own response.
 		const isSure = tried.every(({ outcome }) => isGatewayError(outcome));
-		if (isSure && isGone(task, this.sentAt)) return { kind: 'final', error };
+		if (isSure && noteNotFound(task, this.sentAt)) return { kind: 'final', error };
 		const [first] = tried;
 		return { kind: 'passing', error, pauseMs: first && askedPause(first.outcome), soon: true };
 	}
@@ -129,9 +134,15 @@ function noted(task: PolledTask, result: PollResult, now: number): PollResult {
 	if (result.kind !== 'state') return result;
 	const { state, pauseMs } = result;
 	const { taskType, statusUrl } = state;
-	Object.assign(task, { taskType, statusUrl, seen: true, missingSince: undefined, misses: 0 });
+	Object.assign(task, {
+		taskType,
+		statusUrl,
+		seen: true,
+		notFoundSince: undefined,
+		notFoundCount: 0,
+	});
 	const error = state.group === 'success' ? taskError(state) : undefined;
-	if (error === undefined || staysEmpty(task, now)) return result;
+	if (error === undefined || noteNoImage(task, now)) return result;
 	return { kind: 'passing', error, pauseMs, soon: true };
 }
 
@@ -213,7 +224,7 @@ export function hintOtherTask({ hints }: Pick<Run, 'hints'>, state: TaskState): 
 
 /** The most attempts while no response is about the task. */
 const MOST_ATTEMPTS = 5;
-const LONGEST_PAUSE_MS = 8000;
+const LONGEST_QUERY_PAUSE_MS = 8000;
 
 /**
  * Gets the state of a task, with retries.
@@ -228,8 +239,8 @@ export async function queryTask(
 ): Promise<TaskState> {
 	const { clock, client } = run;
 	const { taskId, taskType, statusUrl } = wanted;
-	const bornAt = birth(clock.now(), ageOf(wanted));
-	const task: PolledTask = { taskId, taskType, statusUrl, bornAt };
+	const submittedAtMs = submitTime(clock.now(), ageOf(wanted));
+	const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs };
 	for (let round = 1; ; round += 1) {
 		let attempts = round;
 		const query = async (plan: RequestPlan): Promise<Outcome> => {
@@ -244,7 +255,7 @@ export async function queryTask(
 			return result.state;
 		}
 		// `pollTask` decides how long a task may be missing, or without an image.
-		const isAboutTask = task.missingSince !== undefined || task.emptySince !== undefined;
+		const isAboutTask = task.notFoundSince !== undefined || task.noImageSince !== undefined;
 		const mayPass = result.kind === 'passing' && result.soon === true;
 		if (!mayPass || (!isAboutTask && round >= MOST_ATTEMPTS)) {
 			const { message } = result.error.problem;
@@ -252,7 +263,7 @@ export async function queryTask(
 			const error = withDetails(result.error, { message: message + tried });
 			return await Promise.reject(aboutTask(error, taskId));
 		}
-		const own = Math.min(LONGEST_PAUSE_MS, backoffMs(round, clock.random()));
+		const own = Math.min(LONGEST_QUERY_PAUSE_MS, backoffMs(round, clock.random()));
 		await clock.sleep(Math.max(result.pauseMs ?? 0, own));
 	}
 }

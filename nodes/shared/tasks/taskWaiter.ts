@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { Durations } from '../../../gateway/client/pollTimes';
-import { birth, carried, type Sightings } from '../../../gateway/client/missingTasks';
-import { Poller, type PollResult, type Settled } from '../../../gateway/client/poller';
+import { submitTime, forNextWait, type PollHistory } from '../../../gateway/client/pollHistory';
+import { Poller, type PollResult, type WaitEnd } from '../../../gateway/client/poller';
 import { shownResponse, isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { isFinished, statusGroup } from '../../../gateway/protocol/status';
@@ -27,7 +27,7 @@ export interface TaskWait extends TaskOfItem {
 	/** Milliseconds since 1970, as the wait may outlive the process. */
 	deadlineAt: number;
 	/** What earlier polls have shown, in a wait that is continued; in milliseconds since 1970. */
-	sightings?: Sightings;
+	history?: PollHistory;
 }
 
 /** A task that is still open. */
@@ -72,7 +72,7 @@ export function createTaskWaiter(run: Run, intervalMs: number, expected: number)
 
 class TaskWaiter {
 	/** The waits in progress, which items with the same task and Max Wait share. */
-	private readonly waiting = new Map<string, Promise<{ task: PolledTask; settled: Settled }>>();
+	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
 
 	/** Finished tasks, whose images are added to the tally once. */
 	private readonly finished = new Set<string>();
@@ -107,14 +107,14 @@ class TaskWaiter {
 			this.poll(wait, Math.min(leftMs, forMs)).finally(() => void waiting.delete(key));
 		waiting.set(key, started);
 		void this.report.begin();
-		const { task, settled } = await started;
-		if (settled.kind === 'deadline') {
-			const sightings = carried(task, Date.now() - run.clock.now());
-			const open = openTask({ ...wait, sightings }, task, settled);
+		const { task, ended } = await started;
+		if (ended.kind === 'deadline') {
+			const history = forNextWait(task, Date.now() - run.clock.now());
+			const open = openTask({ ...wait, history }, task, ended);
 			return forMs < leftMs ? { ...open, error: undefined } : open;
 		}
-		if (settled.kind === 'problem') throw aboutTask(settled.error, task.taskId);
-		const { state } = settled;
+		if (ended.kind === 'problem') throw aboutTask(ended.error, task.taskId);
+		const { state } = ended;
 		const error = taskError(state);
 		if (error !== undefined) throw error;
 		hintOtherTask(run, state);
@@ -131,14 +131,14 @@ class TaskWaiter {
 		const ageMs = ageOf(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
-		const bornAt = birth(clock.now(), ageMs, waitedMs);
-		const sightings = carried(wait.sightings ?? {}, clock.now() - Date.now());
-		const task: PolledTask = { taskId, taskType, statusUrl, bornAt, ...sightings };
+		const submittedAtMs = submitTime(clock.now(), ageMs, waitedMs);
+		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
+		const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs, ...history };
 		// A digest, because the model name in an item may have any length.
 		const key = digestOf([address.accountAndKey, facts.model, taskType]);
 		const durations =
 			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
-		return { task, settled: await this.poller.wait(task, maxMs, ageMs, durations) };
+		return { task, ended: await this.poller.wait(task, maxMs, ageMs, durations) };
 	}
 
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
@@ -159,7 +159,7 @@ class TaskWaiter {
 function openTask(
 	wait: TaskWait,
 	{ taskType, statusUrl }: PolledTask,
-	{ state, error }: Extract<Settled, { kind: 'deadline' }>,
+	{ state, error }: Extract<WaitEnd, { kind: 'deadline' }>,
 ): OpenTask {
 	const status = state?.status ?? wait.task.status;
 	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
