@@ -31,7 +31,7 @@ export type PollResult =
 	| { kind: 'final'; error: GatewayError };
 
 /** The end of the wait for one task. */
-export type Settled =
+export type WaitEnd =
 	| { kind: 'finished'; state: TaskState }
 	| { kind: 'problem'; error: GatewayError }
 	/**
@@ -71,7 +71,7 @@ interface Entry<T> {
 	tracked?: TrackedTask;
 	state?: TaskState;
 	error?: GatewayError;
-	resolve: (end: Settled) => void;
+	resolve: (end: WaitEnd) => void;
 	reject: (reason: unknown) => void;
 }
 
@@ -133,7 +133,7 @@ export class Poller<T = TaskRef> {
 		maxWaitMs: number,
 		ageMs = Infinity,
 		durations?: Durations,
-	): Promise<Settled> {
+	): Promise<WaitEnd> {
 		const now = this.options.clock.now();
 		const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 		const last = wait - LAST_POLL_LEAD_MS;
@@ -144,7 +144,7 @@ export class Poller<T = TaskRef> {
 			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);
 		const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
 		const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
-		return await new Promise<Settled>((resolve, reject) => {
+		return await new Promise<WaitEnd>((resolve, reject) => {
 			const entry: Entry<T> = {
 				task,
 				deadline: now + wait,
@@ -191,7 +191,7 @@ export class Poller<T = TaskRef> {
 		if (!entry.isPolling) void this.poll(entry);
 	}
 
-	private close(entry: Entry<T>, end: Settled): void {
+	private close(entry: Entry<T>, end: WaitEnd): void {
 		this.leave(entry);
 		// The deadline's timer still refers to the entry, but doesn't need the response.
 		entry.state = undefined;

@@ -2,7 +2,7 @@ import { GatewayError, withDetails } from '../util/gatewayError';
 import { withoutInlineImages } from '../util/inlineImages';
 import { afterColon } from '../protocol/errorBody';
 import { isFinished, statusGroup } from '../protocol/status';
-import { taskName, type KnownTask, type TaskRef, type TaskState } from '../protocol/task';
+import { taskName, type KnownTask, type TaskState } from '../protocol/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -63,14 +63,12 @@ export function hasFailed(error: unknown): boolean {
 
 /**
  * Whether a task has no image to get: it has failed, has finished without one, or the gateway
- * doesn't know it under either kind.
+ * doesn't know it.
  *
  * @param error of waiting for it
- * @param task as it was polled
  */
-export function isOutOfReach(error: unknown, { taskType }: TaskRef): boolean {
+export function isOutOfReach(error: unknown): boolean {
 	if (!(error instanceof GatewayError)) return false;
-	const { status, httpCode, taskType: found } = error.problem;
-	const isOfOtherKind = found !== undefined && taskType !== undefined && found !== taskType;
-	return isFinished(statusGroup(status)) || (httpCode === 404 && !isOfOtherKind);
+	const { status, httpCode } = error.problem;
+	return isFinished(statusGroup(status)) || httpCode === 404;
 }

@@ -16,8 +16,6 @@ export interface AcceptedTask extends KnownTask {
 	status: string;
 	/** A date in ISO 8601. */
 	submittedAt: string;
-	/** The address at which the gateway says to ask for it, as it was sent. */
-	statusUrl?: string;
 	/** The reason if the gateway responded at once that the task has failed. */
 	reason?: string;
 	/** The addresses of images beside a status that is unknown, which may be all there ever is. */

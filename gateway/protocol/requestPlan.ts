@@ -9,8 +9,8 @@ export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names'
  */
 export type TaskType = 'generation' | 'edit';
 
-/** The three ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
-export type AsyncFlag = 'query' | 'header' | 'body';
+/** The ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
+export type AsyncFlag = 'query' | 'header' | 'body' | 'path';
 
 /** A request as a value, before it is sent. */
 export interface RequestPlan {
@@ -76,7 +76,8 @@ export interface ImageRequest extends GenerationRequest, Partial<Pick<EditReques
 	imageCount?: number;
 }
 
-const PATHS: Record<TaskType, string> = {
+/** The endpoints of both kinds, below which their tasks are (docs/protocol.md, "Endpoints"). */
+export const TASK_PATHS: Record<TaskType, string> = {
 	generation: '/v1/images/generations',
 	edit: '/v1/images/edits',
 };
@@ -86,7 +87,7 @@ function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): Reque
 	return {
 		call: asyncFlag === undefined ? 'sync' : 'submit',
 		method: 'POST',
-		path: PATHS[taskType],
+		path: TASK_PATHS[taskType] + (asyncFlag === 'path' ? '/async' : ''),
 		query: asyncFlag === 'query' ? { async: 'true' } : {},
 		headers: asyncFlag === 'header' ? { ...JSON_ONLY, 'X-Async': 'true' } : JSON_ONLY,
 		paid: true,
@@ -181,17 +182,22 @@ export function planGet(
 	return { call, method: 'GET', path, query, headers: { Accept: accept }, paid: false };
 }
 
+/** A task's ID as a part of a path. @throws GatewayError if it would lead to another path */
+export const taskIdPart = (taskId: string, taskType?: TaskType): string =>
+	pathPart(taskId, 'task ID', {
+		description:
+			"The task can't be checked: the request would go to another address of the gateway. Ask the gateway's operator about it.",
+		taskId,
+		taskType,
+	});
+
 /**
  * Plans `GET /v1/images/{generations|edits}/{task_id}` (docs/protocol.md, "Endpoints").
  *
  * @throws GatewayError if the ID would lead to another path
  */
-export function planTaskQuery(taskType: TaskType, taskId: string): RequestPlan {
-	const description =
-		"The task can't be checked: the request would go to another address of the gateway. Ask the gateway's operator about it.";
-	const id = pathPart(taskId, 'task ID', { description, taskId, taskType });
-	return planGet('poll', `${PATHS[taskType]}/${id}`);
-}
+export const planTaskQuery = (taskType: TaskType, taskId: string): RequestPlan =>
+	planGet('poll', `${TASK_PATHS[taskType]}/${taskIdPart(taskId, taskType)}`);
 
 /**
  * Plans the download of an image from any host, without a key.

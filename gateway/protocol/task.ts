@@ -21,16 +21,18 @@ export interface TaskRef {
 	taskId: string;
 	/** The kind of task, whose endpoint knows it; undefined if it is unknown. */
 	taskType?: TaskType;
+	/** Its address, if the gateway named one or it was found there; only followed at the gateway. */
+	statusUrl?: string;
 }
 
 /** A task of known kind. */
-export type KnownTask = Required<TaskRef>;
+export type KnownTask = TaskRef & { taskType: TaskType };
 
 /** Whether an image came inside the response, so that its address is a `data:` URL. */
 export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
 
 /** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
-export interface TaskState extends KnownTask {
+export interface TaskState extends TaskRef {
 	status: string;
 	group: StatusGroup;
 	images: ImageResult[];
@@ -60,7 +62,7 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
  * Reads the response to a task query, in which no field is required. Images without any status are a
  * result: there is nothing left to wait for.
  */
-export function readTaskState(task: KnownTask, body: JsonObject): TaskState {
+export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
 	const images = readImages(body);
 	const status = readStatus(body) ?? (images.length > 0 ? 'completed' : '');
 	const group = statusGroup(status);

@@ -24,6 +24,7 @@ import type { RequestFacts } from '../shared/run/requestFacts';
 import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
 import { queryTask } from '../shared/tasks/pollTask';
+import { TaskPaths } from '../shared/tasks/taskPaths';
 import { readTask, taskKey } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
@@ -75,6 +76,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 		/** States by task: several items may have the same task, which is queried once. */
 		const states = new Map<string, Promise<TaskState>>();
 		const taskIds = new Set<string>();
+		const polled = { isPolled: (taskId: string) => taskIds.has(taskId), paths: new TaskPaths() };
 		const items = await runItems(run, context.getInputData().length, {
 			recover: (error, itemIndex) => ({ error, facts: factsOf[itemIndex] }),
 			prepare: (itemIndex) => {
@@ -83,8 +85,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 				factsOf[itemIndex] = facts;
 				taskIds.add(task.taskId);
 				return async () => {
-					const state =
-						states.get(taskKey(task)) ?? queryTask(run, task, (taskId) => taskIds.has(taskId));
+					const state = states.get(taskKey(task)) ?? queryTask(run, task, polled);
 					states.set(taskKey(task), state);
 					return [await taskItem(run, await state, facts, target)];
 				};
@@ -106,7 +107,7 @@ async function taskItem(
 	const error = taskError(state);
 	// A failed task is a result; a completed one without an image is an error.
 	if (error !== undefined && state.group === 'success') throw error;
-	const { taskId, taskType, status, group, images, usage, response } = state;
+	const { taskId, taskType, statusUrl, status, group, images, usage, response } = state;
 	const shown = group === 'success' ? images : [];
 	const binary = await imageBinaries(run, shown, { ...known, taskId }, target);
 	return {
@@ -115,6 +116,7 @@ async function taskItem(
 			...(withoutUndefined({
 				taskId,
 				taskType,
+				statusUrl,
 				status,
 				statusGroup: group,
 				...known,

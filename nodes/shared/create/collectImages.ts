@@ -112,7 +112,7 @@ async function finishTask(
 		return { task: { ...task, status }, images, created, usage, refusal };
 	} catch (error) {
 		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
-		else if (isOutOfReach(error, task)) paymentLog.update(itemIndex, { lost: true });
+		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
 		return await Promise.reject(withPreviews(error, task));
 	}
 }

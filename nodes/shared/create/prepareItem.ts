@@ -15,7 +15,7 @@ import { MODES, type Batch, type PreparedItem } from './imageBatch';
 import { dryRunItem } from './dryRun';
 import { executeItem, namesOf, withPrice } from './executeItem';
 
-const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body'];
+const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body', 'path'];
 
 type ItemSettings = Omit<PreparedItem, 'facts' | 'plan'>;
 

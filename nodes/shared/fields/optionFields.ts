@@ -40,6 +40,11 @@ const OPTIONS = {
 			{ name: 'Body Field', value: 'body' },
 			{ name: 'X-Async Header', value: 'header' },
 			{ name: 'URL Parameter', value: 'query' },
+			{
+				name: 'URL Path',
+				value: 'path',
+				description: 'Submits at /v1/images/generations/async or /v1/images/edits/async',
+			},
 		],
 	},
 	budget: {

@@ -116,7 +116,9 @@ export const listPayments = (payments: ItemPayment[]): UnreturnedPayment[] =>
 function availableTask({ task, images = [], items, failed, lost }: PaymentResult): KnownTask[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
-	return isNeeded ? [{ taskId: task.taskId, taskType: task.taskType }] : [];
+	return isNeeded
+		? [{ taskId: task.taskId, taskType: task.taskType, statusUrl: task.statusUrl }]
+		: [];
 }
 
 function availableImages({ images = [], items = [], task }: PaymentResult) {

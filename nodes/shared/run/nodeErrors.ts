@@ -88,6 +88,8 @@ export type UnreturnedPayment = {
 	item: number;
 	taskId?: string;
 	taskType?: TaskType;
+	/** The task's address, if the gateway named one. */
+	statusUrl?: string;
 	/** The address of a finished image. */
 	url?: string;
 	/** What is known of a finished image without an address. */

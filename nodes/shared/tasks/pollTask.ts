@@ -1,30 +1,33 @@
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import { taskError } from '../../../gateway/errors/taskErrors';
 import type { PollResult } from '../../../gateway/client/poller';
-import { birth, isGone, staysEmpty, type Sightings } from '../../../gateway/client/missingTasks';
-import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
-import { isUnknownTask } from '../../../gateway/protocol/errorBody';
-import { requestedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import {
-	planTaskQuery,
-	type RequestPlan,
-	type TaskType,
-} from '../../../gateway/protocol/requestPlan';
+	submitTime,
+	noteNotFound,
+	noteNoImage,
+	type PollHistory,
+} from '../../../gateway/client/pollHistory';
+import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
+import { isGatewayError, isUnknownTask } from '../../../gateway/protocol/errorBody';
+import { requestedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
+import { TASK_PATHS, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import {
 	otherTaskId,
 	readTaskState,
 	type TaskRef,
 	type TaskState,
 } from '../../../gateway/protocol/task';
+import { folderOf, kindAt, planTaskQueries } from '../../../gateway/protocol/taskQueries';
 import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
 import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
+import type { TaskPaths } from './taskPaths';
 import { ageOf, type SubmittedTask } from './taskReference';
 
 /**
  * A task that is polled, and what earlier polls have shown; its type is filled in once it is known.
  */
-export interface PolledTask extends TaskRef, Sightings {}
+export interface PolledTask extends TaskRef, PollHistory {}
 
 /** What a poll uses of its run. */
 export interface Polling {
@@ -33,81 +36,148 @@ export interface Polling {
 	query: (plan: RequestPlan) => Promise<Outcome>;
 	/** Whether the run polls a task with this ID, too. */
 	isPolled: (taskId: string) => boolean;
+	/** The gateway's address. */
+	home: string;
+	paths: TaskPaths;
 }
 
 /**
- * Polls a task once, at the endpoint of its type, and after a 404 at that of the other type.
+ * Polls a task once, and after a 404 at the other addresses at which it may be (`planTaskQueries`).
+ * A response about the task is its result, wherever it comes from.
  *
  * @param task updated with what the poll shows
  * @returns its state; an error that may pass, with `soon` if another poll decides whether it does;
  *   or a final error
  */
-export async function pollTask(
-	task: PolledTask,
-	{ now, query, isPolled }: Polling,
-): Promise<PollResult> {
-	// Its age counts from here: the response may take half a minute.
-	const sentAt = now();
-	const poll = async (taskType: TaskType) => {
-		const plan = planTaskQuery(taskType, task.taskId);
-		const outcome = await query(plan);
-		const otherId = isGood(outcome) ? otherTaskId(task.taskId, outcome.json) : undefined;
-		const isOther = otherId !== undefined && isPolled(otherId);
-		const result = isOther
-			? wrongTask(task.taskId, otherId, outcome)
-			: readResult(plan, outcome, task, taskType);
-		return { outcome, result };
-	};
-	const { taskType: known } = task;
-	const taskType = known ?? 'generation';
-	const own = await poll(taskType);
-	const isUnknown = isUnknownTask(own.outcome);
-	// If the type is known, only the gateway's own 404 is a reason to try the other type.
-	const triesOther = known === undefined ? isNotFound(own.outcome) : isUnknown;
-	if (!triesOther) return noted(task, own.result, sentAt);
-
-	const otherType = taskType === 'generation' ? 'edit' : 'generation';
-	const other = await poll(otherType);
-	const isThere = other.result.kind === 'state';
-	if (!isUnknown) return noted(task, isThere ? other.result : own.result, sentAt);
-	if (known === undefined && !isUnknownTask(other.outcome)) {
-		return noted(task, other.result, sentAt);
-	}
-	const error = isThere ? wrongKind(task.taskId, taskType, otherType) : noSuchTask(task);
-	if (isGone(task, sentAt)) return { kind: 'final', error };
-	return { kind: 'passing', error, pauseMs: askedPause(own.outcome), soon: true };
+export async function pollTask(task: PolledTask, polling: Polling): Promise<PollResult> {
+	return await new TaskSearch(task, polling).poll();
 }
+
+/** One poll of a task, at one address after the other. */
+class TaskSearch {
+	private readonly tried: Array<{ plan: RequestPlan; isOwn: boolean; outcome: Outcome }> = [];
+
+	/** The age of the task counts from here: a response may take half a minute. */
+	private readonly sentAt: number;
+
+	constructor(
+		private readonly task: PolledTask,
+		private readonly polling: Polling,
+	) {
+		this.sentAt = polling.now();
+	}
+
+	async poll(): Promise<PollResult> {
+		const { task, polling } = this;
+		const [first] = this.plansLeft();
+		const result = first && (await this.tryAt(first));
+		if (result !== undefined) return result;
+		return await polling.paths.inTurn(task, async () => {
+			for (const plan of this.plansLeft()) {
+				const found = await this.tryAt(plan);
+				if (found !== undefined) return found;
+			}
+			return this.notFound();
+		});
+	}
+
+	private plansLeft(): RequestPlan[] {
+		const { home, paths } = this.polling;
+		const tried = new Set(this.tried.map(({ plan }) => plan.path));
+		return planTaskQueries(this.task, home, paths.of(this.task)).filter(
+			({ path }) => !tried.has(path),
+		);
+	}
+
+	/** @returns undefined if the task isn't there */
+	private async tryAt(plan: RequestPlan): Promise<PollResult | undefined> {
+		const { task, polling } = this;
+		const folder = folderOf(plan);
+		const isOwn = folder === (polling.paths.of(task) ?? TASK_PATHS[task.taskType ?? 'generation']);
+		const outcome = await polling.query(plan);
+		const result = readResult(plan, outcome, task, polling);
+		// Elsewhere, a status that nobody knows may be that of something else.
+		if (result.kind === 'state' && (isOwn || result.state.group !== 'unknown')) {
+			polling.paths.note(task, folder);
+			return noted(task, result, this.sentAt);
+		}
+		// There, only a fault that may pass says nothing about where the task is.
+		if (isOwn ? !isNotFound(outcome) : isBusy(outcome)) return result;
+		this.tried.push({ plan, isOwn, outcome });
+		return undefined;
+	}
+
+	private notFound(): PollResult {
+		const { task, tried } = this;
+		const foreign = tried.find(({ isOwn, outcome }) => isOwn && !isUnknownTask(outcome));
+		const error =
+			foreign === undefined
+				? noSuchTask(
+						task,
+						tried.map(({ plan }) => plan.path),
+					)
+				: errorOf(foreign.plan, foreign.outcome, task);
+		// Final only if each of these is the gateway's own response.
+		const isSure = tried.every(({ outcome }) => isGatewayError(outcome));
+		if (isSure && noteNotFound(task, this.sentAt)) return { kind: 'final', error };
+		const [first] = tried;
+		return { kind: 'passing', error, pauseMs: first && askedPause(first.outcome), soon: true };
+	}
+}
+
+/** Whether an outcome says nothing about where the task is: no response, 429, or a server's error. */
+const isBusy = (outcome: Outcome): boolean =>
+	isTransient(outcome) && (outcome.kind === 'fault' || outcome.httpCode >= 300);
 
 /** Updates a task by its state. A completed task without an image may list it a moment later. */
 function noted(task: PolledTask, result: PollResult, now: number): PollResult {
 	if (result.kind !== 'state') return result;
 	const { state, pauseMs } = result;
-	Object.assign(task, { taskType: state.taskType, seen: true, missingSince: undefined, misses: 0 });
+	const { taskType, statusUrl } = state;
+	Object.assign(task, {
+		taskType,
+		statusUrl,
+		seen: true,
+		notFoundSince: undefined,
+		notFoundCount: 0,
+	});
 	const error = state.group === 'success' ? taskError(state) : undefined;
-	if (error === undefined || staysEmpty(task, now)) return result;
+	if (error === undefined || noteNoImage(task, now)) return result;
 	return { kind: 'passing', error, pauseMs, soon: true };
 }
 
-/** Reads the response of one endpoint. */
+/** Reads the response to one query. */
 function readResult(
 	plan: RequestPlan,
 	outcome: Outcome,
 	task: PolledTask,
-	taskType: TaskType,
+	{ isPolled }: Polling,
 ): PollResult {
 	const pauseMs = askedPause(outcome);
-	// The known type only: a retry with the type that was just tried would not try the other.
-	const ofTask = { taskId: task.taskId, taskType: task.taskType };
 	if (isGood(outcome)) {
-		const state = readTaskState({ taskId: task.taskId, taskType }, outcome.json);
+		const otherId = otherTaskId(task.taskId, outcome.json);
+		if (otherId !== undefined && isPolled(otherId)) return wrongTask(task.taskId, otherId, outcome);
+		const state = readTaskState(foundAt(plan, task), outcome.json);
 		if (state.status !== '') return { kind: 'state', state, pauseMs };
 	}
-	const error = withDetails(errorFor(plan, outcome), ofTask);
+	const error = errorOf(plan, outcome, task);
 	if (isNotFound(outcome)) return { kind: 'passing', error, pauseMs, soon: true };
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
 	const rateLimited = isRateLimited(outcome);
 	return { kind: 'passing', error, pauseMs: requestedPauseMs(outcome, Date.now()), rateLimited };
 }
+
+/** The task with its kind and, if that isn't enough to find it again, its address. */
+function foundAt(plan: RequestPlan, { taskId, taskType, statusUrl }: TaskRef): TaskRef {
+	const folder = folderOf(plan);
+	const kind = taskType ?? kindAt(folder);
+	const isUsual = kind !== undefined && folder === TASK_PATHS[kind];
+	return { taskId, taskType: kind, statusUrl: isUsual ? statusUrl : plan.path };
+}
+
+/** The error of a query, with the kind only if it is known: a retry would not try the other. */
+const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: TaskRef) =>
+	withDetails(errorFor(plan, outcome), { taskId, taskType });
 
 const isNotFound = (outcome: Outcome): boolean =>
 	outcome.kind === 'response' && outcome.httpCode === 404;
@@ -121,22 +191,10 @@ function askedPause(outcome: Outcome): number | undefined {
 	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
 }
 
-const article = (taskType: TaskType): string => (taskType === 'edit' ? 'an edit' : 'a generation');
-
-const wrongKind = (taskId: string, taskType: TaskType, found: TaskType): GatewayError =>
-	new GatewayError({
-		message: `Task ${quote(taskId)} is ${article(found)} task, not ${article(taskType)} task`,
-		description: `Set 'Task Type' to '${found === 'edit' ? 'Edit' : 'Generation'}' or to 'Automatic'.`,
-		httpCode: 404,
-		taskId,
-		taskType: found,
-	});
-
-const noSuchTask = ({ taskId, taskType }: TaskRef): GatewayError =>
+const noSuchTask = ({ taskId, taskType }: TaskRef, paths: string[]): GatewayError =>
 	new GatewayError({
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description:
-			"The task doesn't exist, or it belongs to another account. Use the credential that submitted it.",
+		description: `The task doesn't exist, or it belongs to another account. Use the credential that submitted it. It isn't at ${paths.map(quote).join(', ')}.`,
 		httpCode: 404,
 		taskId,
 		taskType,
@@ -166,7 +224,7 @@ export function hintOtherTask({ hints }: Pick<Run, 'hints'>, state: TaskState): 
 
 /** The most attempts while no response is about the task. */
 const MOST_ATTEMPTS = 5;
-const LONGEST_PAUSE_MS = 8000;
+const LONGEST_QUERY_PAUSE_MS = 8000;
 
 /**
  * Gets the state of a task, with retries.
@@ -177,11 +235,12 @@ const LONGEST_PAUSE_MS = 8000;
 export async function queryTask(
 	run: Run,
 	wanted: SubmittedTask,
-	isPolled: Polling['isPolled'],
+	polled: Pick<Polling, 'isPolled' | 'paths'>,
 ): Promise<TaskState> {
 	const { clock, client } = run;
-	const { taskId, taskType } = wanted;
-	const task: PolledTask = { taskId, taskType, bornAt: birth(clock.now(), ageOf(wanted)) };
+	const { taskId, taskType, statusUrl } = wanted;
+	const submittedAtMs = submitTime(clock.now(), ageOf(wanted));
+	const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs };
 	for (let round = 1; ; round += 1) {
 		let attempts = round;
 		const query = async (plan: RequestPlan): Promise<Outcome> => {
@@ -189,13 +248,14 @@ export async function queryTask(
 			attempts = Math.max(attempts, sent.attempts);
 			return sent.outcome;
 		};
-		const result = await pollTask(task, { now: () => clock.now(), query, isPolled });
+		const home = run.address.baseUrl;
+		const result = await pollTask(task, { ...polled, now: () => clock.now(), query, home });
 		if (result.kind === 'state') {
 			hintOtherTask(run, result.state);
 			return result.state;
 		}
 		// `pollTask` decides how long a task may be missing, or without an image.
-		const isAboutTask = task.missingSince !== undefined || task.emptySince !== undefined;
+		const isAboutTask = task.notFoundSince !== undefined || task.noImageSince !== undefined;
 		const mayPass = result.kind === 'passing' && result.soon === true;
 		if (!mayPass || (!isAboutTask && round >= MOST_ATTEMPTS)) {
 			const { message } = result.error.problem;
@@ -203,7 +263,7 @@ export async function queryTask(
 			const error = withDetails(result.error, { message: message + tried });
 			return await Promise.reject(aboutTask(error, taskId));
 		}
-		const own = Math.min(LONGEST_PAUSE_MS, backoffMs(round, clock.random()));
+		const own = Math.min(LONGEST_QUERY_PAUSE_MS, backoffMs(round, clock.random()));
 		await clock.sleep(Math.max(result.pauseMs ?? 0, own));
 	}
 }

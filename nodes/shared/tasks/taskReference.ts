@@ -24,12 +24,18 @@ export interface SubmittedTask extends TaskRef {
 
 /**
  * Reads the task of an item from its parameters. With the task type "Automatic", the `taskType` in
- * the item's JSON is used, if there is one; `submittedAt` is always read from there.
+ * the item's JSON is used, if there is one; `submittedAt` and `statusUrl` are always read from there.
  *
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
 function readTaskReference(item: ItemParameters): SubmittedTask {
-	const { dryRun, taskType: known, submittedAt: at } = item.input?.json ?? {};
+	const {
+		dryRun,
+		taskType: known,
+		submittedAt: at,
+		statusUrl: url,
+		taskId: id,
+	} = item.input?.json ?? {};
 	const advice =
 		dryRun === true
 			? "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits."
@@ -38,9 +44,11 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	pathPart(taskId, 'task ID', { taskId });
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
-	if (chosen !== 'auto') return { taskId, taskType: chosen, submittedAt };
+	// An item may have the address of another task than the one chosen here.
+	const statusUrl = String(id) === taskId ? nonEmptyString(url) : undefined;
+	if (chosen !== 'auto') return { taskId, taskType: chosen, statusUrl, submittedAt };
 	const isKnown = known === 'generation' || known === 'edit';
-	return { taskId, taskType: isKnown ? known : undefined, submittedAt };
+	return { taskId, taskType: isKnown ? known : undefined, statusUrl, submittedAt };
 }
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
@@ -112,12 +120,12 @@ export function shownParameters(fields: JsonObject): IDataObject | undefined {
 
 /** The output item of an unfinished task, from which Image Wait and Image Task can continue. */
 export function taskItem({
-	task: { taskId, taskType, status, submittedAt },
+	task: { taskId, taskType, statusUrl, status, submittedAt },
 	facts,
 	target: { itemIndex, inputFields },
 }: TaskOfItem): INodeExecutionData {
 	const group = status === undefined ? undefined : statusGroup(status);
-	const json = { taskId, taskType, status, statusGroup: group, submittedAt, ...facts };
+	const json = { taskId, taskType, statusUrl, status, statusGroup: group, submittedAt, ...facts };
 	const own = withoutUndefined(json) as IDataObject;
 	return { json: { ...inputFields, ...own }, pairedItem: { item: itemIndex } };
 }

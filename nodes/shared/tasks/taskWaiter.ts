@@ -1,7 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { Durations } from '../../../gateway/client/pollTimes';
-import { birth, carried, type Sightings } from '../../../gateway/client/missingTasks';
-import { Poller, type Settled } from '../../../gateway/client/poller';
+import { submitTime, forNextWait, type PollHistory } from '../../../gateway/client/pollHistory';
+import { Poller, type PollResult, type WaitEnd } from '../../../gateway/client/poller';
 import { shownResponse, isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { isFinished, statusGroup } from '../../../gateway/protocol/status';
@@ -11,11 +11,12 @@ import { LruMap } from '../../../gateway/util/lruMap';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { runItems } from '../run/itemRunner';
-import { problemOf, type UnreturnedPayment } from '../run/nodeErrors';
+import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
+import { TaskPaths } from './taskPaths';
 import { ageOf, readTask, taskItem, taskKey, type TaskOfItem } from './taskReference';
 import { WaitReport } from './waitReport';
 
@@ -26,7 +27,7 @@ export interface TaskWait extends TaskOfItem {
 	/** Milliseconds since 1970, as the wait may outlive the process. */
 	deadlineAt: number;
 	/** What earlier polls have shown, in a wait that is continued; in milliseconds since 1970. */
-	sightings?: Sightings;
+	history?: PollHistory;
 }
 
 /** A task that is still open. */
@@ -65,76 +66,103 @@ const durationsOf = new LruMap<string, Durations>(200);
  * @param expected the number of tasks that the run may wait for
  */
 export function createTaskWaiter(run: Run, intervalMs: number, expected: number): WaitForTask {
-	const { address, clock, client, limits, tally } = run;
-	const waiting = new Map<string, Promise<{ task: PolledTask; settled: Settled }>>();
-	const finished = new Set<string>();
-	const taskIds = new Set<string>();
-	const report = new WaitReport(run, () => ({ open: waiting.size, all: taskIds.size }));
-	const poller = new Poller<PolledTask>({
-		clock,
-		intervalMs,
-		expected,
-		pollOnce: async (task, timeLeftMs) => {
-			const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
-			const result = await pollTask(task, {
-				now: () => clock.now(),
-				query: async (plan) => await client.attempt(plan, timeoutMs),
-				isPolled: (taskId) => taskIds.has(taskId),
-			});
-			report.note(result);
-			return result;
-		},
-	});
+	const waiter = new TaskWaiter(run, intervalMs, expected);
+	return async (wait, forMs) => await waiter.wait(wait, forMs);
+}
 
-	const poll = async ({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) => {
-		const { taskId, taskType } = submitted;
-		taskIds.add(taskId);
-		const ageMs = ageOf(submitted);
-		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
-		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
-		const bornAt = birth(clock.now(), ageMs, waitedMs);
-		const sightings = carried(wait.sightings ?? {}, clock.now() - Date.now());
-		const task: PolledTask = { taskId, taskType, bornAt, ...sightings };
-		// A digest, because the model name in an item may have any length.
-		const key = digestOf([address.accountAndKey, facts.model, taskType]);
-		const durations =
-			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
-		return { task, settled: await poller.wait(task, maxMs, ageMs, durations) };
-	};
+class TaskWaiter {
+	/** The waits in progress, which items with the same task and Max Wait share. */
+	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
 
-	return async (wait, forMs = Infinity) => {
+	/** Finished tasks, whose images are added to the tally once. */
+	private readonly finished = new Set<string>();
+
+	private readonly taskIds = new Set<string>();
+
+	private readonly paths = new TaskPaths();
+
+	private readonly report: WaitReport;
+
+	private readonly poller: Poller<PolledTask>;
+
+	constructor(
+		private readonly run: Run,
+		intervalMs: number,
+		expected: number,
+	) {
+		const { waiting, taskIds } = this;
+		this.report = new WaitReport(run, () => ({ open: waiting.size, all: taskIds.size }));
+		const pollOnce = this.pollOnce.bind(this);
+		this.poller = new Poller({ clock: run.clock, intervalMs, expected, pollOnce });
+	}
+
+	/** @see WaitForTask */
+	async wait(wait: TaskWait, forMs = Infinity): ReturnType<WaitForTask> {
 		if (forMs === 0) return { kind: 'open', wait, polled: false };
+		const { run, waiting, finished } = this;
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
 		const key = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
 		const started =
 			waiting.get(key) ??
-			poll(wait, Math.min(leftMs, forMs)).finally(() => void waiting.delete(key));
+			this.poll(wait, Math.min(leftMs, forMs)).finally(() => void waiting.delete(key));
 		waiting.set(key, started);
-		void report.begin();
-		const { task, settled } = await started;
-		if (settled.kind === 'deadline') {
-			const sightings = carried(task, Date.now() - clock.now());
-			const open = openTask({ ...wait, sightings }, task, settled);
+		void this.report.begin();
+		const { task, ended } = await started;
+		if (ended.kind === 'deadline') {
+			const history = forNextWait(task, Date.now() - run.clock.now());
+			const open = openTask({ ...wait, history }, task, ended);
 			return forMs < leftMs ? { ...open, error: undefined } : open;
 		}
-		if (settled.kind === 'problem') throw aboutTask(settled.error, task.taskId);
-		const { state } = settled;
+		if (ended.kind === 'problem') throw aboutTask(ended.error, task.taskId);
+		const { state } = ended;
 		const error = taskError(state);
 		if (error !== undefined) throw error;
 		hintOtherTask(run, state);
-		if (!finished.has(taskKey(state))) addImages(tally, wait.facts, state.images.length);
+		if (!finished.has(taskKey(state))) addImages(run.tally, wait.facts, state.images.length);
 		finished.add(taskKey(state));
 		return { kind: 'finished', state };
-	};
+	}
+
+	/** Polls a task until it has ended, or for a time. */
+	private async poll({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) {
+		const { clock, address } = this.run;
+		const { taskId, taskType, statusUrl } = submitted;
+		this.taskIds.add(taskId);
+		const ageMs = ageOf(submitted);
+		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
+		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
+		const submittedAtMs = submitTime(clock.now(), ageMs, waitedMs);
+		const history = forNextWait(wait.history ?? {}, clock.now() - Date.now());
+		const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs, ...history };
+		// A digest, because the model name in an item may have any length.
+		const key = digestOf([address.accountAndKey, facts.model, taskType]);
+		const durations =
+			facts.model === undefined ? undefined : durationsOf.getOrAdd(key, () => new Durations());
+		return { task, ended: await this.poller.wait(task, maxMs, ageMs, durations) };
+	}
+
+	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
+		const { address, client, clock, limits } = this.run;
+		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
+		const result = await pollTask(task, {
+			now: () => clock.now(),
+			query: async (plan) => await client.attempt(plan, timeoutMs),
+			isPolled: (taskId) => this.taskIds.has(taskId),
+			home: address.baseUrl,
+			paths: this.paths,
+		});
+		this.report.note(result);
+		return result;
+	}
 }
 
 function openTask(
 	wait: TaskWait,
-	{ taskType }: PolledTask,
-	{ state, error }: Extract<Settled, { kind: 'deadline' }>,
+	{ taskType, statusUrl }: PolledTask,
+	{ state, error }: Extract<WaitEnd, { kind: 'deadline' }>,
 ): OpenTask {
 	const status = state?.status ?? wait.task.status;
-	const next = { ...wait, task: { ...wait.task, taskType, status } };
+	const next = { ...wait, task: { ...wait.task, taskType, statusUrl, status } };
 	// A poll that got a 429 says nothing about its task.
 	const polled = state !== undefined || (error !== undefined && error.problem.httpCode !== 429);
 	return { kind: 'open', wait: next, polled, error: deadlineError(next, state, error) };
@@ -229,11 +257,7 @@ export async function waitForTasks(
 		// Created once all items are prepared: the number of tasks affects the pauses.
 		waitForTask ??= createTaskWaiter(run, intervalMs, countTasks(entries));
 		const result = await waitForTask(wait, forMs(itemIndex));
-		if (result.kind === 'finished') {
-			const { model, created, usage, taskId, taskType, status, images } = result.state;
-			const known = { ...wait.facts, created, usage, taskId, taskType, status };
-			return await imageItems(run, images, { ...known, model: known.model ?? model }, wait.target);
-		}
+		if (result.kind === 'finished') return await finishedItems(run, wait, result.state);
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
 		if (result.error === undefined || isKept) return [];
@@ -251,10 +275,7 @@ export async function waitForTasks(
 				try {
 					return await itemsOf(wait, itemIndex);
 				} catch (error) {
-					// The error may have found out the type of a task that is still available.
-					const { taskType = wait.task.taskType } = problemOf(error);
-					const found = { ...wait, task: { ...wait.task, taskType } };
-					entries[itemIndex] = isOutOfReach(error, wait.task) ? {} : { wait: found };
+					entries[itemIndex] = isOutOfReach(error) ? {} : { wait };
 					return await Promise.reject(error);
 				}
 			};
@@ -268,6 +289,17 @@ export async function waitForTasks(
 		const isOpen = wait !== undefined && items.length === 0;
 		return done !== undefined || isOpen ? { wait, done } : { wait, done: { items } };
 	});
+}
+
+/** The output items of a finished task. */
+async function finishedItems(
+	run: Run,
+	{ facts, target }: TaskWait,
+	state: TaskState,
+): Promise<INodeExecutionData[]> {
+	const { model, created, usage, taskId, taskType, status, images } = state;
+	const known = { ...facts, created, usage, taskId, taskType, status };
+	return await imageItems(run, images, { ...known, model: known.model ?? model }, target);
 }
 
 /** The number of open tasks: several items may have the same one. */

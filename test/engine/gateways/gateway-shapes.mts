@@ -38,8 +38,6 @@ export interface Shape {
 	openCode?: number;
 	/** The 404 of other paths is a text and not the JSON error of the protocol. */
 	textNotFound?: true;
-	/** Not supported yet. */
-	isOpen?: true;
 }
 
 /** The words of the protocol. */
@@ -139,7 +137,6 @@ export const SHAPES: Shape[] = [
 		name: 'the ID as a text in place of the task, polled at one path for both kinds',
 		submit: ({ id }) => ({ body: { code: 'success', message: '', data: id } }),
 		polledAt: imageTasksPath,
-		isOpen: true,
 		words: CAPITALS,
 		state: enveloped,
 	},
@@ -147,7 +144,6 @@ export const SHAPES: Shape[] = [
 		name: 'an ID alone, polled at one path for both kinds, with 404 as text elsewhere',
 		submit: ({ id }) => ({ body: { task_id: id } }),
 		polledAt: imageTasksPath,
-		isOpen: true,
 		words: CAPITALS,
 		state: enveloped,
 		textNotFound: true,
@@ -157,7 +153,6 @@ export const SHAPES: Shape[] = [
 		submittedAt: '/async',
 		submit: ({ id }) => ({ status: 202, body: { id, status: 'pending' } }),
 		polledAt: imageTasksPath,
-		isOpen: true,
 		words: { ...PROTOCOL, waiting: 'pending', working: 'in_progress' },
 		state: protocolState,
 	},
@@ -168,7 +163,6 @@ export const SHAPES: Shape[] = [
 			body: { task_id: id, status: 'pending', query_url: `/v1/async/jobs/${id}` },
 		}),
 		polledAt: jobsPath,
-		isOpen: true,
 		words: { ...PROTOCOL, waiting: 'pending', working: 'in_progress' },
 		state: protocolState,
 	},
@@ -178,7 +172,6 @@ export const SHAPES: Shape[] = [
 			body: { code: 200, data: [{ status: 'submitted', task_id: id }] },
 		}),
 		polledAt: tasksPath,
-		isOpen: true,
 		words: { ...PROTOCOL, waiting: 'submitted' },
 		state: listed,
 	},
@@ -188,7 +181,6 @@ export const SHAPES: Shape[] = [
 			body: { code: 200, data: [{ status: 'submitted', task_id: id }] },
 		}),
 		polledAt: tasksPath,
-		isOpen: true,
 		words: { ...PROTOCOL, waiting: 'submitted' },
 		state: listed,
 		textNotFound: true,
@@ -205,7 +197,6 @@ export const SHAPES: Shape[] = [
 			},
 		}),
 		polledAt: tasksPath,
-		isOpen: true,
 		words: { ...PROTOCOL, waiting: 'pending' },
 		state: (task, status, urls, reason) => ({
 			...(protocolState(task, status, urls, reason) as object),
@@ -218,7 +209,6 @@ export const SHAPES: Shape[] = [
 			body: { id, status: 'queued', status_url: `${gateway}/v1/async/jobs/${id}` },
 		}),
 		polledAt: jobsPath,
-		isOpen: true,
 		words: PROTOCOL,
 		state: protocolState,
 	},
@@ -233,7 +223,6 @@ export const SHAPES: Shape[] = [
 		name: 'generations and edits polled at the path of generations',
 		submit: ({ id }) => ({ body: { task_id: id, status: 'queued' } }),
 		polledAt: generationsPath,
-		isOpen: true,
 		words: { ...PROTOCOL, success: 'succeeded' },
 		state: ({ id }, status, urls, reason) => ({
 			task_id: id,
@@ -263,7 +252,6 @@ export const SHAPES: Shape[] = [
 			body: { status: 'accepted' },
 		}),
 		polledAt: jobsPath,
-		isOpen: true,
 		words: PROTOCOL,
 		state: protocolState,
 	},
@@ -275,7 +263,6 @@ export const SHAPES: Shape[] = [
 			body: {},
 		}),
 		polledAt: jobsPath,
-		isOpen: true,
 		words: PROTOCOL,
 		state: protocolState,
 	},

@@ -69,9 +69,8 @@ const open = (options: ShapedOptions, shape = PROTOCOL) => shapedGateway(shape, 
 describe.each(['generations', 'edits'] as const)('%s', (kind) => {
 	describe.each(SHAPES)('$name', (shape) => {
 		const flag = { asyncFlag: asyncFlagOf(shape) };
-		const check = shape.isOpen === true ? test.skip : test;
 
-		check('Submit and Wait gets the image, and not the preview of the open task', async () => {
+		test('Submit and Wait gets the image, and not the preview of the open task', async () => {
 			const gateway = await shapedGateway(shape);
 			const result = await run(gateway, kind, 'wait', flag);
 			expect(errorOf(result).message).toBe('');
@@ -82,7 +81,7 @@ describe.each(['generations', 'edits'] as const)('%s', (kind) => {
 			keptSecrets(gateway);
 		});
 
-		check('Submit Only names the task, and Image Wait gets its image', async () => {
+		test('Submit Only names the task, and Image Wait gets its image', async () => {
 			const gateway = await shapedGateway(shape);
 			const then = [{ type: 'imageWait', parameters: { pollInterval: 2, maxWait: 30 } }];
 			const result = await run(gateway, kind, 'submit', { ...flag, then });
@@ -100,7 +99,7 @@ describe.each(['generations', 'edits'] as const)('%s', (kind) => {
 			keptSecrets(gateway);
 		});
 
-		check('Image Task tells the status of the open task, and then its image', async () => {
+		test('Image Task tells the status of the open task, and then its image', async () => {
 			const gateway = await shapedGateway(shape);
 			const then = [{ type: 'imageTask' }, { type: 'imageTask' }];
 			const result = await run(gateway, kind, 'submit', { ...flag, then });
@@ -120,7 +119,7 @@ describe.each(['generations', 'edits'] as const)('%s', (kind) => {
 			keptSecrets(gateway);
 		});
 
-		check('a failed task: the error tells the reason and the ID', async () => {
+		test('a failed task: the error tells the reason and the ID', async () => {
 			const gateway = await shapedGateway(shape, { stages: ['working', 'failure'] });
 			const { message, description } = errorOf(await run(gateway, kind, 'wait', flag));
 			expect(message).toContain(REASON);
@@ -129,17 +128,14 @@ describe.each(['generations', 'edits'] as const)('%s', (kind) => {
 			keptSecrets(gateway);
 		});
 
-		check(
-			'a task that is nowhere: the error tells its ID, after four addresses at most',
-			async () => {
-				const gateway = await shapedGateway(shape, { isLost: true });
-				const { message, description } = errorOf(await run(gateway, kind, 'wait', flag));
-				expect(`${message} ${description}`).toContain(TASK_ID);
-				expect(new Set(gateway.polls()).size).toBeLessThanOrEqual(4);
-				expect(gateway.posts()).toHaveLength(1);
-				keptSecrets(gateway);
-			},
-		);
+		test('a task that is nowhere: the error tells its ID, after four addresses at most', async () => {
+			const gateway = await shapedGateway(shape, { isLost: true });
+			const { message, description } = errorOf(await run(gateway, kind, 'wait', flag));
+			expect(`${message} ${description}`).toContain(TASK_ID);
+			expect(new Set(gateway.polls()).size).toBeLessThanOrEqual(4);
+			expect(gateway.posts()).toHaveLength(1);
+			keptSecrets(gateway);
+		});
 	});
 });
 

@@ -116,16 +116,6 @@ describe('one refused prompt in a batch', () => {
 	});
 });
 
-test('Image Wait: a task of the other kind is there all the same', async () => {
-	const [taskId] = await bench.submit('a fox');
-	const result = await bench.run('imageWait', { taskId, taskType: 'edit', maxWait: 60 }, [
-		{ submittedAt: '2026-01-01T00:00:00Z' },
-	]);
-	const { message, description } = result.error as unknown as Shown;
-	expect(message).toMatch(/is a generation task, not an edit task/);
-	expect(description).toContain(`item 0: generation task ${taskId}`);
-});
-
 test('a task, images and unknown outcomes stand under a heading each, in the order of the items', () => {
 	const task = (taskId: string) => ({
 		taskId,

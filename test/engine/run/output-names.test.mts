@@ -96,6 +96,22 @@ async function itemsWithDetails(node: NodeName, parameters: IDataObject): Promis
 	return result.json(NODE);
 }
 
+/** The item of a task whose address the gateway has named. */
+async function itemsWithAddress(node: NodeName, parameters: IDataObject): Promise<IDataObject[]> {
+	const body = { id: 'task_1', status: 'queued', status_url: '/v1/tasks/task_1' };
+	const server = await opened(
+		serve(({ method }, response) => {
+			if (method === 'POST') return sendJson(response, body);
+			response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
+		}),
+	);
+	const host = await hostFor({ baseUrl: server.url });
+	const source = { imageSource: 'url', imageUrl: `${server.url}/1.png` };
+	const result = await host.run(workflowOf(node, { ...source, ...parameters, mode: 'submit' }));
+	expect(result.error).toBeUndefined();
+	return result.json(NODE);
+}
+
 const BY_NAME = { model: byName(MODEL), prompt: 'a fox', options: { checkLimits: false } };
 const TASK = { taskId: 'task_1', taskType: 'generation' };
 
@@ -103,6 +119,7 @@ test('Image Generation', async () => {
 	const declared = outputOf('imageGeneration');
 	const items = await itemsOf(creations('imageGeneration', {}));
 	items.push(...(await itemsWithDetails('imageGeneration', BY_NAME)));
+	items.push(...(await itemsWithAddress('imageGeneration', BY_NAME)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
@@ -112,6 +129,7 @@ test('Image Edit', async () => {
 	const items = await itemsOf(creations('imageEdit', { imageSource: 'url', imageUrl }));
 	const source = { imageSource: 'url', imageUrl, ...BY_NAME };
 	items.push(...(await itemsWithDetails('imageEdit', source)));
+	items.push(...(await itemsWithAddress('imageEdit', BY_NAME)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
@@ -121,7 +139,9 @@ const submitted = async (...prompts: string[]): Promise<IDataObject[]> =>
 
 test('Image Task', async () => {
 	const declared = outputOf('imageTask');
-	const items = await itemsOf([['imageTask', {}, await submitted('a fox', 'a mole [fail]')]]);
+	const tasks = await submitted('a fox', 'a mole [fail]');
+	tasks[0]!.statusUrl = `/v1/images/generations/${String(tasks[0]!.taskId)}`;
+	const items = await itemsOf([['imageTask', {}, tasks]]);
 	items.push(...(await itemsWithDetails('imageTask', TASK)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });

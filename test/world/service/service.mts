@@ -276,5 +276,5 @@ function callOf(method: string, { pathname, searchParams }: URL): Call {
 	if (/^\/v1\/images\/(generations|edits)$/.test(pathname) && method === 'POST') {
 		return searchParams.get('async') === 'true' ? 'submit' : 'sync';
 	}
-	return /^\/v1\/images\/(generations|edits)\//.test(pathname) ? 'poll' : 'other';
+	return /^\/v1\/(images\/)?(generations|edits|tasks)\//.test(pathname) ? 'poll' : 'other';
 }

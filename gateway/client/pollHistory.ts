@@ -4,21 +4,21 @@ export const YOUNG_MS = 30_000;
  * In milliseconds: for a task of unknown age, and one that was seen before, the 404s must last this
  * long.
  */
-const STAYS_MS = 5000;
-const FEW_MISSES = 4;
+const LASTING_MS = 5000;
+const FEW_NOT_FOUND = 4;
 
 /** The 404s and empty results of a task, which decide when they are final. */
-export interface Sightings {
+export interface PollHistory {
 	/** The time of its submit on the run's clock; undefined if its age is unknown. */
-	bornAt?: number;
+	submittedAtMs?: number;
 	/** The time of the first 404 in the current row of 404s. */
-	missingSince?: number;
+	notFoundSince?: number;
 	/** The number of 404s in a row. */
-	misses?: number;
+	notFoundCount?: number;
 	/** Whether an earlier response contained its status. */
 	seen?: boolean;
 	/** The time of the first response that reported the task as completed, but without an image. */
-	emptySince?: number;
+	noImageSince?: number;
 }
 
 /**
@@ -28,31 +28,36 @@ export interface Sightings {
  *   younger one at that age, for one of unknown age after five seconds, and then only after a few
  *   404s in a row
  */
-export function isGone(task: Sightings, now: number): boolean {
-	task.missingSince ??= now;
-	task.misses = (task.misses ?? 0) + 1;
-	const missingMs = now - task.missingSince;
-	const isSure = task.misses >= FEW_MISSES;
-	if (task.bornAt === undefined || task.seen === true) return isSure && missingMs >= STAYS_MS;
-	if (task.missingSince - task.bornAt >= YOUNG_MS) return true;
+export function noteNotFound(task: PollHistory, now: number): boolean {
+	task.notFoundSince ??= now;
+	task.notFoundCount = (task.notFoundCount ?? 0) + 1;
+	const missingMs = now - task.notFoundSince;
+	const isSure = task.notFoundCount >= FEW_NOT_FOUND;
+	if (task.submittedAtMs === undefined || task.seen === true)
+		return isSure && missingMs >= LASTING_MS;
+	if (task.notFoundSince - task.submittedAtMs >= YOUNG_MS) return true;
 	// A wrong clock on another machine must not prolong the wait.
-	return isSure && (now - task.bornAt >= YOUNG_MS || missingMs >= YOUNG_MS);
+	return isSure && (now - task.submittedAtMs >= YOUNG_MS || missingMs >= YOUNG_MS);
 }
 
 /** In milliseconds: a completed task may list its image this late. */
 const LISTED_AFTER_MS = 5000;
 
 /** Records a response of a completed task without an image. @returns whether it is final */
-export function staysEmpty(task: Sightings, now: number): boolean {
-	task.emptySince ??= now;
-	return now - task.emptySince >= LISTED_AFTER_MS;
+export function noteNoImage(task: PollHistory, now: number): boolean {
+	task.noImageSince ??= now;
+	return now - task.noImageSince >= LISTED_AFTER_MS;
 }
 
 /** The time of a task's submit on the run's clock; undefined if it is unknown. */
-export function birth(now: number, ageMs: number | undefined, heldMs = 0): number | undefined {
-	if (ageMs !== undefined) return now - Math.max(0, ageMs, heldMs);
+export function submitTime(
+	now: number,
+	ageMs: number | undefined,
+	waitedMs = 0,
+): number | undefined {
+	if (ageMs !== undefined) return now - Math.max(0, ageMs, waitedMs);
 	// The task may be older, which makes a difference only for young ones.
-	return heldMs >= YOUNG_MS ? now - heldMs : undefined;
+	return waitedMs >= YOUNG_MS ? now - waitedMs : undefined;
 }
 
 /**
@@ -61,11 +66,16 @@ export function birth(now: number, ageMs: number | undefined, heldMs = 0): numbe
  *
  * @param shiftMs difference between the clock of the result and that of these times
  */
-export function carried(
-	{ seen, misses, missingSince, emptySince }: Sightings,
+export function forNextWait(
+	{ seen, notFoundCount, notFoundSince, noImageSince }: PollHistory,
 	shiftMs: number,
-): Sightings {
+): PollHistory {
 	if (seen !== true) return {};
 	const shifted = (at: number | undefined) => (at === undefined ? undefined : at + shiftMs);
-	return { seen, misses, missingSince: shifted(missingSince), emptySince: shifted(emptySince) };
+	return {
+		seen,
+		notFoundCount,
+		notFoundSince: shifted(notFoundSince),
+		noImageSince: shifted(noImageSince),
+	};
 }

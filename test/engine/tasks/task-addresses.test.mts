@@ -1,0 +1,170 @@
+/** Where a task is polled, at gateways that don't have it at the protocol's path. */
+import '../fast-time.mjs';
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { opened } from '../opened.mjs';
+import { hostFor, NODE, sendJson, serve, workflowOf, type NodeName } from '../workbench.mjs';
+
+const UNKNOWN = { error: { message: 'Invalid URL', type: 'invalid_request_error' } };
+const DONE = { status: 'completed', data: [{ url: 'http://h.example/x' }] };
+
+/** A gateway that has all tasks below one path, and the paths at which it was asked. */
+async function gatewayAt(folder: string, state: object = DONE) {
+	const server = await opened(
+		serve((request, response) => {
+			const isThere = request.url?.startsWith(`${folder}/`) === true;
+			sendJson(response, isThere ? state : UNKNOWN, isThere ? 200 : 404);
+		}),
+	);
+	const paths = () => server.requests.map(({ url }) => url);
+	return { ...server, paths, wrong: () => paths().filter((path) => !path.startsWith(folder)) };
+}
+
+async function run(
+	baseUrl: string,
+	type: NodeName,
+	items: N8n.IDataObject[],
+	parameters: Record<string, unknown> = {},
+) {
+	const host = await hostFor({ baseUrl });
+	const own = type === 'imageWait' ? { maxWait: 60, download: false } : { download: false };
+	const workflow = workflowOf(
+		type,
+		{ ...own, ...parameters },
+		{ onError: 'continueRegularOutput' },
+	);
+	return await host.run(workflow, { input: items.map((json) => ({ json })) });
+}
+
+const NODES = ['imageWait', 'imageTask'] as const;
+const tenTasks = (taskType: string) =>
+	Array.from({ length: 10 }, (_, index) => ({ taskId: `t${index}`, taskType }));
+
+describe.each(NODES)('%s', (node) => {
+	test.each(['generation', 'edit', 'auto'])(
+		'of ten tasks of kind %s, one looks for the path, and the others use it',
+		async (taskType) => {
+			for (const folder of ['/v1/images/tasks', '/v1/tasks']) {
+				const gateway = await gatewayAt(folder);
+				const result = await run(gateway.url, node, tenTasks(taskType));
+				expect(result.json(NODE)).toHaveLength(10);
+				expect(result.json(NODE).every(({ error }) => error === undefined)).toBe(true);
+				// The first polls of all of them go out together.
+				const own = taskType === 'edit' ? '/v1/images/edits' : '/v1/images/generations';
+				expect(gateway.wrong().filter((path) => !path.startsWith(own)).length).toBeLessThan(3);
+				expect(gateway.wrong().length).toBeLessThan(13);
+			}
+		},
+	);
+
+	test.each(['generation', 'edit'])(
+		'a task of kind %s at the path of the protocol is polled once',
+		async (taskType) => {
+			const gateway = await gatewayAt(`/v1/images/${taskType}s`);
+			await run(gateway.url, node, tenTasks(taskType));
+			expect(gateway.paths()).toHaveLength(10);
+			expect(gateway.wrong()).toEqual([]);
+		},
+	);
+
+	test('a task that is nowhere: the error names its ID and four addresses', async () => {
+		const gateway = await gatewayAt('/nowhere');
+		const item = { taskId: 'a b', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
+		const [failed] = (await run(gateway.url, node, [item])).json(NODE);
+		expect(failed?.error).toBe('The gateway has no edit task a b (404)');
+		expect(JSON.stringify(failed?.details)).toContain(
+			"It isn't at /v1/images/edits/a%20b, /v1/images/generations/a%20b, /v1/images/tasks/a%20b, /v1/tasks/a%20b.",
+		);
+		expect(gateway.paths()).toHaveLength(4);
+	});
+
+	test('a page at one of the addresses is no proof that the task is gone', async () => {
+		const server = await opened(
+			serve((request, response) => {
+				if (request.url !== '/v1/tasks/t') return sendJson(response, UNKNOWN, 404);
+				return void response.writeHead(404).end('<html>deploying');
+			}),
+		);
+		const item = { taskId: 't', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
+		await run(server.url, node, [item]);
+		expect(server.requests.length).toBeGreaterThan(4);
+	});
+
+	test("the address in an item is asked first, and isn't followed to another host", async () => {
+		const elsewhere = await gatewayAt('/', DONE);
+		for (const [statusUrl, isFollowed] of [
+			['/v1/jobs/t', true],
+			['v1/jobs/t?full=1', true],
+			['{gateway}/v1/jobs/t', true],
+			[`${elsewhere.url}/v1/jobs/t`, false],
+			['//elsewhere.example/v1/jobs/t', false],
+			['{gateway}.elsewhere.example/v1/jobs/t', false],
+			['https://user@elsewhere.example', false],
+			['javascript:alert(1)', false],
+			[`/v1/jobs/${'x'.repeat(3000)}`, false],
+			['', false],
+			[7, false],
+			[{ url: '/v1/jobs/t' }, false],
+		] as const) {
+			const gateway = await gatewayAt(isFollowed ? '/v1/jobs' : '/v1/images/edits');
+			const url =
+				typeof statusUrl === 'string' ? statusUrl.replace('{gateway}', gateway.url) : statusUrl;
+			const item = { taskId: 't', taskType: 'edit', statusUrl: url } as N8n.IDataObject;
+			const result = await run(gateway.url, node, [item]);
+			expect(result.json(NODE)).toMatchObject([{ taskId: 't', taskType: 'edit' }]);
+			expect(gateway.paths()).toHaveLength(1);
+		}
+		expect(elsewhere.requests).toEqual([]);
+	});
+
+	test('a web page at the address in an item: the task is looked for at its usual path', async () => {
+		const server = await opened(
+			serve(({ url }, response) => {
+				if (url === '/v1/images/edits/t') return sendJson(response, DONE);
+				return void response.writeHead(200).end('<html>The console');
+			}),
+		);
+		const item = { taskId: 't', taskType: 'edit', statusUrl: '/console/t' };
+		expect((await run(server.url, node, [item])).json(NODE)).toMatchObject([{ taskId: 't' }]);
+	});
+
+	test('the address of another task is not used for an ID that was entered', async () => {
+		const gateway = await gatewayAt('/v1/images/edits');
+		const items = [{ taskId: 't', taskType: 'edit', statusUrl: '/v1/images/edits/t' }];
+		await run(gateway.url, node, items, { taskId: 'mine' });
+		expect(gateway.paths()).toEqual(['/v1/images/edits/mine']);
+	});
+
+	test('an address below a base URL with a path', async () => {
+		const gateway = await gatewayAt('/api/v1/jobs');
+		for (const statusUrl of ['/v1/jobs/t', `${gateway.url}/api/v1/jobs/t`]) {
+			const item = { taskId: 't', taskType: 'edit', statusUrl };
+			const result = await run(`${gateway.url}/api`, node, [item]);
+			expect(result.json(NODE)).toMatchObject([{ taskId: 't' }]);
+		}
+		expect(gateway.wrong()).toEqual([]);
+		expect(gateway.requests.every(({ headers }) => headers.authorization !== undefined)).toBe(true);
+	});
+});
+
+test('a task that is still open has the address at which it was found, and is polled only there', async () => {
+	const gateway = await gatewayAt('/v1/tasks', { status: 'running' });
+	const options = { onTimeout: 'output' };
+	const first = await run(gateway.url, 'imageWait', tenTasks('edit').slice(0, 1), {
+		maxWait: 3,
+		options,
+	});
+	const [open] = first.json(NODE, 1);
+	expect(open).toMatchObject({ taskId: 't0', taskType: 'edit', statusUrl: '/v1/tasks/t0' });
+	const before = gateway.wrong().length;
+	const [state] = (await run(gateway.url, 'imageTask', [open!])).json(NODE);
+	expect(state).toMatchObject({ statusUrl: '/v1/tasks/t0', finished: false });
+	await run(gateway.url, 'imageWait', [state!], { maxWait: 3 });
+	expect(gateway.wrong()).toHaveLength(before);
+});
+
+test('a status that nobody knows counts only at the path of the task', async () => {
+	const gateway = await gatewayAt('/v1/tasks', { status: 'healthy' });
+	const item = { taskId: 't', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
+	const [failed] = (await run(gateway.url, 'imageTask', [item])).json(NODE);
+	expect(failed?.error).toMatch(/has no edit task t/);
+});
