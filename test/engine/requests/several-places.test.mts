@@ -126,9 +126,7 @@ describe('an edit has no two form fields of one name', () => {
 		const extraFiles = { file: [{ field: ` ${field}`, binaryProperty: 'data' }] };
 		const parameters = { ...edited(), ...others, options: { ...options, extraFiles } };
 		const result = await bench.run('imageEdit', parameters);
-		expect(result.error?.message).toBe(
-			`One of the 'Additional Files' has the name of another field: '${field}'`,
-		);
+		expect(result.error?.message).toBe(`Two fields of the request have the name '${field}'`);
 		expect(sent()).toEqual([]);
 	});
 });
