@@ -1,4 +1,6 @@
-import { requestedPauseMs, isGood, type Fault, type Outcome } from '../protocol/outcome';
+import { requestedPauseMs } from '../protocol/retryAfter';
+import { isGood, type Outcome } from '../protocol/outcome';
+import type { Fault } from '../protocol/networkFault';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
 

@@ -2,11 +2,11 @@ import { isJsonObject } from '../util/json';
 import { excerpt, quote } from '../util/text';
 import {
 	leadsToResult,
-	requestedPauseMs,
 	wasNotAccepted,
 	type HttpResponse,
 	type Outcome,
 } from '../protocol/outcome';
+import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';

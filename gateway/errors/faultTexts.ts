@@ -1,4 +1,5 @@
-import type { Fault, FaultOutcome } from '../protocol/outcome';
+import type { Fault } from '../protocol/networkFault';
+import type { FaultOutcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 
 /** The target of a request, as users know it. */

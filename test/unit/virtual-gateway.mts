@@ -1,4 +1,5 @@
-import type { Fault, Outcome } from '../../gateway/protocol/outcome.js';
+import type { Fault } from '../../gateway/protocol/networkFault.js';
+import type { Outcome } from '../../gateway/protocol/outcome.js';
 import type { FakeClock } from './fake-clock.mjs';
 
 /** Every kind of fault. */

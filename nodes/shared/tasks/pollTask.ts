@@ -9,7 +9,8 @@ import {
 } from '../../../gateway/client/pollHistory';
 import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
 import { isGatewayError, isUnknownTask } from '../../../gateway/protocol/errorBody';
-import { requestedPauseMs, isGood, type Outcome } from '../../../gateway/protocol/outcome';
+import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
+import { requestedPauseMs } from '../../../gateway/protocol/retryAfter';
 import { TASK_PATHS, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import {
 	otherTaskId,

@@ -8,11 +8,10 @@ import { additionalHeaders, skipsCertificate } from '../../../gateway/protocol/a
 import { isJsonObject, jsonText, parseJson } from '../../../gateway/util/json';
 import { MB } from '../../../gateway/util/megabyte';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
+import { faultOf, type Connection } from '../../../gateway/protocol/networkFault';
 import {
-	faultOf,
 	isRefusal,
 	type HttpResponse,
-	type Connection,
 	type FaultOutcome,
 	type Outcome,
 } from '../../../gateway/protocol/outcome';

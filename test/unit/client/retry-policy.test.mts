@@ -1,12 +1,6 @@
-import {
-	requestedPauseMs,
-	faultOf,
-	isGood,
-	retryAfterMs,
-	wasNotAccepted,
-	type Fault,
-	type Outcome,
-} from '../../../gateway/protocol/outcome.js';
+import { requestedPauseMs, retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
+import { faultOf, type Fault } from '../../../gateway/protocol/networkFault.js';
+import { isGood, wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
 import {
 	backoffMs,
 	decideRetry,

@@ -1,6 +1,7 @@
 import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
 import { firstText, quote } from '../../../gateway/util/text.js';
-import type { HttpResponse, Fault, Outcome } from '../../../gateway/protocol/outcome.js';
+import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome.js';
+import type { Fault } from '../../../gateway/protocol/networkFault.js';
 import {
 	planDownload,
 	planGeneration,

@@ -5,12 +5,8 @@ import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import { imageFileName } from '../../../gateway/protocol/imageType.js';
 import { planModel, readModelList } from '../../../gateway/protocol/models.js';
-import {
-	isGood,
-	retryAfterMs,
-	wasNotAccepted,
-	type Outcome,
-} from '../../../gateway/protocol/outcome.js';
+import { isGood, wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
+import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import {
 	planGeneration,
 	planTaskQuery,

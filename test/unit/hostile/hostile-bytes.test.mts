@@ -49,7 +49,9 @@ import {
 	refusalAdvice,
 } from '../../../gateway/messages/message.js';
 import { closestMatches } from '../../../gateway/util/closestMatch.js';
-import { faultOf, retryAfterMs, type HttpResponse } from '../../../gateway/protocol/outcome.js';
+import { faultOf } from '../../../gateway/protocol/networkFault.js';
+import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
+import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
 import {
 	planDownload,
 	planGeneration,

@@ -1,12 +1,7 @@
 import { readCredential } from '../../../gateway/protocol/credential.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
-import {
-	faultOf,
-	wasNotAccepted,
-	type Connection,
-	type Fault,
-	type Outcome,
-} from '../../../gateway/protocol/outcome.js';
+import { faultOf, type Connection, type Fault } from '../../../gateway/protocol/networkFault.js';
+import { wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
 import {
 	planEdit,
 	planGeneration,
