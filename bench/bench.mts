@@ -1,7 +1,7 @@
 /** `npm run bench`: measures the package against what people use today, and against the ideal. */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { machine, table, writeReport, type Measured } from './report/report.mjs';
+import { commit, machine, table, writeReport, type Measured } from './report/report.mjs';
 import { scenarios } from './scenario-list.mjs';
 import { builtInFolder } from './server-tree.mjs';
 
@@ -13,7 +13,8 @@ const help = `Measures the package: an hour, best with nothing else running.
   --quick       smaller and only once each: to see whether it works
   --help        this text
 
-Writes bench/results.json, docs/benchmarks.md, the charts and figures of README, unless it is quick. With
+Writes bench/results.json, docs/benchmarks.md, the charts and figures of README if all rows were measured and
+it was not quick: the page shows one run on one commit. With
 BENCH_CPU_PROFILE=FOLDER each candidate leaves a profile of its processor time there.
 `;
 
@@ -37,6 +38,8 @@ async function main(): Promise<number> {
 	const unknown = wanted?.find((name) => !scenarios.some((row) => row.name === name));
 	if (unknown !== undefined) throw new Error(`There is no row "${unknown}".\n\n${help}`);
 
+	// Of the beginning: what is changed meanwhile was not measured.
+	const version = commit();
 	const notes = builtInFolder() === undefined ? [WITHOUT_BUILT_IN] : [];
 	notes.forEach((note) => console.log(note));
 	const measured: Measured[] = [];
@@ -57,9 +60,8 @@ async function main(): Promise<number> {
 		}
 	}
 	console.log(`\n${table(measured.flatMap(({ lines }) => lines))}\n\n${machine()}`);
-	if (!values.quick) {
-		const names = scenarios.map(({ name }) => name);
-		console.log(`Written: ${writeReport(measured, names, notes).join(', ')}`);
+	if (!values.quick && measured.length === scenarios.length) {
+		console.log(`Written: ${writeReport(measured, version, notes).join(', ')}`);
 	}
 	return 0;
 }

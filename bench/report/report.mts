@@ -1,5 +1,6 @@
 /** Turns measurements into the files that are kept: a page, two charts, three figures in README. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Chart, Line } from './lines.mjs';
@@ -63,31 +64,30 @@ export function machine(): string {
 
 const RESULTS = 'bench/results.json';
 
-/** What was measured before, with the rows in place of it that were measured anew. */
-function merged(measured: readonly Measured[], names: readonly string[]): Measured[] {
-	const file = at(RESULTS);
-	const before = existsSync(file)
-		? (JSON.parse(readFileSync(file, 'utf8')) as { measured: Measured[] }).measured
-		: [];
-	return names.flatMap((name) => {
-		const row = [...measured, ...before].find((one) => one.name === name);
-		return row === undefined ? [] : [row];
-	});
+/** The commit that was measured, and whether something was changed since. */
+export function commit(): string {
+	const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+	try {
+		const isChanged = git('status', '--porcelain', '--untracked-files=no') !== '';
+		return `commit ${git('rev-parse', '--short=10', 'HEAD')}${isChanged ? ', with changes' : ''}`;
+	} catch {
+		return 'outside a repository';
+	}
 }
 
 /**
  * Writes `bench/results.json`, `docs/benchmarks.md` with its chart, and README's three figures with
- * theirs, if README has a place for them. Rows that were not measured this time stay as they are.
+ * theirs, if README has a place for them.
  *
- * @param names of all rows, in their order
+ * @param measured all rows, of one run
+ * @param version what was measured
  */
 export function writeReport(
-	measuredNow: readonly Measured[],
-	names: readonly string[],
+	measured: readonly Measured[],
+	version: string,
 	notes: readonly string[],
 ): string[] {
-	const measured = merged(measuredNow, names);
-	writeFileSync(at(RESULTS), `${JSON.stringify({ measured }, null, '\t')}\n`);
+	writeFileSync(at(RESULTS), `${JSON.stringify({ version, measured }, null, '\t')}\n`);
 	const lines = measured.flatMap((row) => row.lines);
 	const results = [
 		'# Benchmarks',
@@ -95,7 +95,7 @@ export function writeReport(
 		'![Measurements: shorter bars are better](images/bench.svg)',
 		table(lines),
 		KEY,
-		machine() + '.',
+		`Measured on ${version}. ${machine()}.`,
 		...notes,
 	].join('\n\n');
 	writeFileSync(at('docs/benchmarks.md'), `${results}\n`);
