@@ -39,6 +39,7 @@ describe('finished images', () => {
 		expect(read(json)?.task).toMatchObject(task);
 		expect(read(json, false)?.task).toBeUndefined();
 		expect(read({ ...json, data: [{ b64_json: 'AAAA' }] })?.task).toBeUndefined();
+		expect(read({ ...json, data: [...data, { b64_json: 'AAAA' }] })?.task).toBeUndefined();
 		expect(read({ id: 'r1', data })?.task).toBeUndefined();
 	});
 
@@ -78,6 +79,8 @@ describe('an open task', () => {
 
 	test('keeps the images beside an unknown word, for errors to name', () => {
 		expect(read({ id: 't1', status: 'shiny', data })?.task?.previews).toEqual([URL]);
+		const inline = [...data, { b64_json: 'AAAA' }];
+		expect(read({ id: 't1', status: 'shiny', data: inline })?.task?.previews).toEqual([URL]);
 		expect(read({ id: 't1', status: 'queued', data })?.task?.previews).toBeUndefined();
 	});
 

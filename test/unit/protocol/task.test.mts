@@ -1,5 +1,5 @@
 import { readImages, readTaskId } from '../../../gateway/protocol/responseFields.js';
-import { readTaskState, taskName } from '../../../gateway/protocol/task.js';
+import { otherTaskId, readTaskState, taskName } from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
@@ -86,6 +86,27 @@ describe('the response to a poll', () => {
 	])('%j has the reason %j', (body, reason) => {
 		expect(readTaskState(task, { status: 'failed', ...body }).reason).toBe(reason);
 	});
+
+	test('has the reason beside the status before one outside of it', () => {
+		const inner = { data: { status: 'failed', error: 'no cats' }, message: 'see the task' };
+		expect(readTaskState(task, inner).reason).toBe('no cats');
+		const outer = { data: { status: 'failed' }, message: 'no cats' };
+		expect(readTaskState(task, outer).reason).toBe('no cats');
+	});
+
+	test.each(['running', 'completed', 'mystery'])('has no reason while it is %j', (status) => {
+		expect(readTaskState(task, { status, message: 'all is well' }).reason).toBeUndefined();
+	});
+
+	test.each([
+		[{ id: 't1' }, undefined],
+		[{ id: 'request-9', task_id: 't1' }, undefined],
+		[{ task_id: 't2' }, 't2'],
+		[{ id: 't2', data: { task_id: 't3' } }, 't3'],
+		[{ status: 'running' }, undefined],
+	])('%j is about another task: %j', (body, id) => {
+		expect(otherTaskId('t1', body)).toBe(id);
+	});
 });
 
 describe('the error of a task', () => {
@@ -127,5 +148,6 @@ describe('the error of a task', () => {
 		expect(taskName({ taskId: 'a\u0007<script>b', taskType: 'generation' })).toBe(
 			'generation task a b',
 		);
+		expect(taskName({ taskId: 't1' })).toBe('task t1');
 	});
 });
