@@ -62,3 +62,19 @@ test('nothing is followed without an address', () => {
 	expect(redirectTarget(plan, response(302) as HttpResponse, image, HOME)).toBeUndefined();
 	expect(redirectTarget(get, response(307) as HttpResponse, asked, HOME)).toBeUndefined();
 });
+
+test.each([
+	['https://images.example/1.png', true],
+	['http://images.example/1.png', true],
+	['ftp://images.example/1.png', false],
+	['data:image/png;base64,AAAA', false],
+	['xhttps://images.example/1.png', false],
+])('a download, which carries no key, is followed to %j: %s', (location, followed) => {
+	const target = redirectTarget(
+		planDownload('https://a/1.png'),
+		to(location),
+		'https://a/1.png',
+		HOME,
+	);
+	expect(target).toBe(followed ? location : undefined);
+});
