@@ -15,6 +15,7 @@ import {
 	type ImageResult,
 } from './responseFields';
 import { statusGroup, type StatusGroup } from './status';
+import { absoluteAddress } from './url';
 
 /** A task that was paid for. */
 export interface TaskRef {
@@ -30,6 +31,13 @@ export type KnownTask = TaskRef & { taskType: TaskType };
 
 /** Whether an image came inside the response, so that its address is a `data:` URL. */
 export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
+
+/** The same images with full addresses, which items and errors name. */
+export const withFullAddresses = (images: ImageResult[], baseUrl: string): ImageResult[] =>
+	images.map((image) => {
+		const url = isInline(image) ? image.url : absoluteAddress(image.url, baseUrl);
+		return { ...image, url: url ?? image.url };
+	});
 
 /** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */
 export interface TaskState extends TaskRef {

@@ -9,6 +9,12 @@ const ENDPOINT =
 export const parseUrl = (address: string, base?: string): URL | undefined =>
 	URL.canParse(address, base) ? new URL(address, base) : undefined;
 
+/** The full http(s) address of an image, which may be relative to the gateway's own. */
+export function absoluteAddress(address: string, baseUrl: string): string | undefined {
+	const url = parseUrl(address, `${baseUrl}/`);
+	return url !== undefined && /^https?:$/.test(url.protocol) ? url.href : undefined;
+}
+
 /**
  * The address of a gateway in the form of the plans: without trailing slash, `/v1` at its end
  * (docs/protocol.md, "Endpoints"), query, fragment, user name and password. An HTTP client would

@@ -1,6 +1,7 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { readPaidResponse } from '../../../gateway/protocol/paidResponse';
 import { requestedImages } from '../../../gateway/protocol/requestPlan';
+import { withFullAddresses } from '../../../gateway/protocol/task';
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { quote } from '../../../gateway/util/text';
 import { redressed } from '../images/imageItems';
@@ -18,7 +19,8 @@ export async function executeItem(batch: Batch, item: PreparedItem): Promise<INo
 	const paid = await payForItem(batch, item, reused);
 	const facts = withPrice(paid.facts, item.facts);
 	if (paid.items !== undefined) return redressed(paid.items, facts, target);
-	batch.knownFacts[itemIndex] = namesOf(facts);
+	const { estimatedCost } = facts;
+	batch.knownFacts[itemIndex] = { ...namesOf(facts), estimatedCost, isAccepted: true };
 	const submitted = paid.task && taskItem({ task: paid.task, facts, target });
 	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
@@ -68,7 +70,7 @@ async function payForItem(
 			// The unknown request may be an earlier try's, with other parameters.
 			const sent = paymentLog.factsOf(itemIndex) ?? facts;
 			paymentLog.update(itemIndex, { facts: sent });
-			knownFacts[itemIndex] = namesOf(sent);
+			knownFacts[itemIndex] = { ...namesOf(sent), estimatedCost: sent.estimatedCost };
 			addCost(tally, sent.estimatedCost);
 		}
 		return await Promise.reject(await checker.explain(error, facts.model ?? ''));
@@ -89,7 +91,8 @@ async function sendRequest(
 			asynchronous: plan.call === 'submit',
 			submittedAt: new Date().toISOString(),
 		});
-		return found && { ...found, facts, requested };
+		const images = found?.images && withFullAddresses(found.images, run.address.baseUrl);
+		return found && { ...found, images, facts, requested };
 	});
 }
 

@@ -163,8 +163,10 @@ export async function imageItems(
 				pairedItem: { item: target.itemIndex },
 			};
 		} catch (error) {
-			if (run.continuesOnFail) return failedItem(run.node, error, target.itemIndex, facts);
-			return await Promise.reject(error);
+			if (!run.continuesOnFail) return await Promise.reject(error);
+			const estimatedCost = costShare(cost, index, images.length);
+			const request = { model, prompt, estimatedCost, isAccepted: true };
+			return failedItem(run.node, error, target.itemIndex, request);
 		}
 	};
 	return await Promise.all(images.map(itemOf));

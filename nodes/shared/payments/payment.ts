@@ -93,7 +93,7 @@ export interface ItemPayment {
 
 /** The steps for a person after a batch has failed. */
 export const RESCUE =
-	"To get the other items without paying for them again, set 'On Error' to 'Continue' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': only items that failed are sent again. 'Execute step' pays for all items again.";
+	"To get the other items without paying for them again, set 'On Error' to 'Continue (using error output)' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': submitted tasks are fetched, and only requests that failed are sent again. 'Execute step' pays for all items again.";
 
 /** The same for a batch of one item. */
 export const RESCUE_OF_ONE =
@@ -108,6 +108,7 @@ export const listPayments = (payments: ItemPayment[]): UnreturnedPayment[] =>
 		return [
 			...availableTask(result).map((task) => ({ item, ...task })),
 			...availableImages(result).map((image) => ({ item, ...image })),
+			...(result.message === undefined ? [] : [{ item, note: MESSAGE }]),
 			...(unknown === undefined ? [] : [unclear]),
 		];
 	});
@@ -129,7 +130,8 @@ function availableImages({ images = [], items = [], task }: PaymentResult) {
 	return [...addresses.map(({ url }) => ({ url })), ...Array(inside).fill({ note: INSIDE })];
 }
 
-const INSIDE = 'an image inside the response, which a retry of this execution returns';
+const INSIDE = 'an image inside the response';
+const MESSAGE = 'the response to a message';
 
 /** The error of an item that an earlier try paid for, with the task or images of that payment. */
 export function withPayment(error: unknown, { itemIndex, result = {} }: ItemPayment): GatewayError {

@@ -193,7 +193,9 @@ export class PaymentLog implements PaymentRecovery {
 		const { result } = payment;
 		const items = itemsWithoutAddress(result, itemIndex);
 		if (items !== undefined) this.use(itemIndex, payment);
-		return { error: withPayment(error, { itemIndex, result }), items, facts: result.facts };
+		const { model, prompt } = result.facts ?? {};
+		const facts = { model, prompt, isAccepted: result.unknown === undefined };
+		return { error: withPayment(error, { itemIndex, result }), items, facts };
 	}
 
 	/** @see PaymentRecovery */

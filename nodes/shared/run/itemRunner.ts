@@ -7,9 +7,9 @@ import {
 	finalError,
 	nodeError,
 	problemOf,
+	type FailedRequest,
 	type UnreturnedPayments,
 } from './nodeErrors';
-import type { RequestFacts } from './requestFacts';
 import { RunEnded } from '../transport/inFlight';
 import { isTool, type Run } from './runContext';
 import { addReusedItems } from './tally';
@@ -24,8 +24,7 @@ export interface Recovered {
 	error: unknown;
 	/** Recorded output items to return in place of the error, as no address or ID leads to them. */
 	items?: INodeExecutionData[];
-	/** The facts of its request. */
-	facts?: RequestFacts;
+	facts?: FailedRequest;
 }
 
 /** The steps of a node for all of its items. */

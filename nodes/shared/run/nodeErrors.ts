@@ -1,6 +1,7 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
+import { statusGroup } from '../../../gateway/protocol/status';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
 import { escapeHtml, quote } from '../../../gateway/util/text';
@@ -39,6 +40,24 @@ export function problemOf(error: unknown): Problem {
 	};
 }
 
+/** What is known of the request of an item that failed. */
+export interface FailedRequest extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost'> {
+	/** Whether the gateway has accepted it. */
+	isAccepted?: boolean;
+}
+
+/**
+ * Whether a failed item was charged: a request of unknown outcome and a failed task may have been,
+ * an accepted request was.
+ */
+function wasCharged(error: unknown, isAccepted = false): 'yes' | 'maybe' | 'no' {
+	const { status, taskId } = problemOf(error);
+	const hasFailed = statusGroup(status) === 'unsuccessful';
+	if (error instanceof UnknownOutcomeError || hasFailed) return 'maybe';
+	if (isAccepted || status !== undefined) return 'yes';
+	return taskId === undefined ? 'no' : 'maybe';
+}
+
 /**
  * The output item of a failed input item, if On Error is set to continue. The engine takes it for
  * an error only if its JSON has no keys other than `error`, `message` and `details`.
@@ -47,12 +66,15 @@ export function failedItem(
 	node: INode,
 	error: unknown,
 	itemIndex: number,
-	{ model, prompt }: RequestFacts = {},
+	{ model, prompt, estimatedCost, isAccepted }: FailedRequest = {},
 ): INodeExecutionData {
 	const { message, description, ...details } = problemOf(error);
+	const charged = wasCharged(error, isAccepted);
 	const more = withoutUndefined({
 		model,
 		prompt,
+		charged,
+		estimatedCost: charged === 'no' ? undefined : estimatedCost,
 		...details,
 		outcome: outcomeOf(error),
 		description: description === '' ? undefined : description,
@@ -92,7 +114,7 @@ export type UnreturnedPayment = {
 	statusUrl?: string;
 	/** The address of a finished image. */
 	url?: string;
-	/** What is known of a finished image without an address. */
+	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
 	note?: string;
 	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
 	outcome?: 'unknown' | 'in progress';
@@ -107,25 +129,27 @@ export interface UnreturnedPayments {
 
 const TASKS = 'Image tasks that have finished or are still running. Image Wait gets their images:';
 const IMAGES = 'Finished images:';
+const STORED = 'Results that a retry of this execution returns:';
 const UNCLEAR =
 	"Requests that may have been charged. Check the usage log in the gateway's console:";
 
 /** The heading and the line of a payment. */
 function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
-	const { outcome, taskId, taskType = 'image', url, note = '' } = payment;
+	const { outcome, taskId, taskType = 'image', url, note } = payment;
 	if (outcome === 'in progress') return [UNCLEAR, 'the request was in progress'];
 	if (outcome === 'unknown') {
 		const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
 		return [UNCLEAR, `the outcome of the request is unknown${id}`];
 	}
-	return taskId === undefined ? [IMAGES, url ?? note] : [TASKS, `${taskType} task ${taskId}`];
+	if (taskId !== undefined) return [TASKS, `${taskType} task ${taskId}`];
+	return url === undefined ? [STORED, note ?? ''] : [IMAGES, url];
 }
 
 /** The same payments as lines for a person, under a heading for each kind; empty if there are none. */
 export function describeUnreturned(payments: UnreturnedPayment[]): string {
 	const sorted = [...payments].sort((one, other) => one.item - other.item);
 	const lines = sorted.map((payment) => ({ item: payment.item, line: lineOf(payment) }));
-	return [TASKS, IMAGES, UNCLEAR]
+	return [TASKS, IMAGES, STORED, UNCLEAR]
 		.flatMap((heading) => {
 			const own = lines.filter(({ line: [kind] }) => kind === heading);
 			const listed = own.map(({ item, line: [, text] }) => `item ${item}: ${text}`);

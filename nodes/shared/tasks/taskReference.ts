@@ -11,7 +11,7 @@ import {
 	type JsonObject,
 } from '../../../gateway/util/json';
 import { readTarget, type ImageTarget } from '../images/imageItems';
-import type { ItemParameters } from '../parameters/itemParameters';
+import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import type { RequestFacts } from '../run/requestFacts';
 
 /** A task that was submitted earlier. */
@@ -29,18 +29,8 @@ export interface SubmittedTask extends TaskRef {
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
 function readTaskReference(item: ItemParameters): SubmittedTask {
-	const {
-		dryRun,
-		taskType: known,
-		submittedAt: at,
-		statusUrl: url,
-		taskId: id,
-	} = item.input?.json ?? {};
-	const advice =
-		dryRun === true
-			? "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits."
-			: 'Connect a node that submits tasks, or enter a task ID.';
-	const taskId = item.text('taskId', 'Task ID', advice).trim();
+	const { taskType: known, submittedAt: at, statusUrl: url, taskId: id } = item.input?.json ?? {};
+	const taskId = item.text('taskId', 'Task ID', adviceWithoutId(item)).trim();
 	pathPart(taskId, 'task ID', { taskId });
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
@@ -49,6 +39,20 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	if (chosen !== 'auto') return { taskId, taskType: chosen, statusUrl, submittedAt };
 	const isKnown = known === 'generation' || known === 'edit';
 	return { taskId, taskType: isKnown ? known : undefined, statusUrl, submittedAt };
+}
+
+function adviceWithoutId({ input }: ItemParameters): string {
+	const { dryRun, outcome, note } = input?.json ?? {};
+	if (dryRun === true) {
+		return "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits.";
+	}
+	// As in the list of payments in the error of a failed batch.
+	if (outcome === 'unknown' || outcome === 'in progress') {
+		return "The outcome of this request is unknown. Check the usage log in the gateway's console before you send it again.";
+	}
+	if (typeof note === 'string')
+		return 'Only a retry of the execution that has failed returns this result.';
+	return 'Connect a node that submits tasks, or enter a task ID.';
 }
 
 /** Reads the facts of a task's request from the input item, to pass them on. */
@@ -79,6 +83,21 @@ export const readTask = (item: ItemParameters): TaskOfItem => ({
 	facts: knownFacts(item),
 	target: readTarget(item),
 });
+
+/** A finished image of an input item. */
+export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
+	url: string;
+}
+
+/**
+ * Reads the finished image that an item names in place of a task, like the list of payments in the
+ * error of a failed batch. @returns undefined for other items
+ */
+export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
+	const url = nonEmptyString(item.input?.json.url);
+	if (url === undefined || !isEmpty(item.value('taskId'))) return undefined;
+	return { url, facts: knownFacts(item), target: readTarget(item) };
+}
 
 function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);

@@ -10,6 +10,7 @@ import { quote } from '../../../gateway/util/text';
 import { imageFileName, imageTypeOf, safeMimeType } from '../../../gateway/protocol/imageType';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import type { Fault } from '../../../gateway/protocol/networkFault';
+import { absoluteAddress } from '../../../gateway/protocol/url';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
@@ -66,7 +67,7 @@ export async function downloadImage(
 	const inline = readDataUrl(url);
 	if (inline !== undefined) return await storeInline(transport, inline, image);
 
-	const address = imageAddress(url, transport.address.baseUrl);
+	const address = absoluteAddress(url, transport.address.baseUrl);
 	if (address === undefined) {
 		throw new GatewayError({
 			message: 'The gateway returned an invalid image address',
@@ -125,12 +126,6 @@ const ADVICE: Partial<Record<Fault, string>> = {
 	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
 	timeout: "Increase 'Timeout' in the options. ",
 };
-
-function imageAddress(url: string, baseUrl: string): string | undefined {
-	if (!URL.canParse(url, `${baseUrl}/`)) return undefined;
-	const { href, protocol } = new URL(url, `${baseUrl}/`);
-	return ['http:', 'https:'].includes(protocol) ? href : undefined;
-}
 
 function createDownloader(transport: Transport, image: ImageSource): SendOnce {
 	const { limits, slowHosts } = transport;
