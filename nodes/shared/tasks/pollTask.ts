@@ -15,6 +15,7 @@ import { TASK_PATHS, type RequestPlan } from '../../../gateway/protocol/requestP
 import {
 	otherTaskId,
 	readTaskState,
+	withFullAddresses,
 	type TaskRef,
 	type TaskState,
 } from '../../../gateway/protocol/task';
@@ -152,14 +153,15 @@ function readResult(
 	plan: RequestPlan,
 	outcome: Outcome,
 	task: PolledTask,
-	{ isPolled }: Polling,
+	{ isPolled, home }: Polling,
 ): PollResult {
 	const pauseMs = askedPause(outcome);
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
 		if (otherId !== undefined && isPolled(otherId)) return wrongTask(task.taskId, otherId, outcome);
 		const state = readTaskState(foundAt(plan, task), outcome.json);
-		if (state.status !== '') return { kind: 'state', state, pauseMs };
+		const images = withFullAddresses(state.images, home);
+		if (state.status !== '') return { kind: 'state', state: { ...state, images }, pauseMs };
 	}
 	const error = errorOf(plan, outcome, task);
 	if (isNotFound(outcome)) return { kind: 'passing', error, pauseMs, soon: true };

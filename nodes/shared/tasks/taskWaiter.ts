@@ -17,7 +17,14 @@ import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
 import { TaskPaths } from './taskPaths';
-import { ageOf, readTask, taskItem, taskKey, type TaskOfItem } from './taskReference';
+import {
+	ageOf,
+	readTask,
+	taskItem,
+	taskKey,
+	type ImageOfItem,
+	type TaskOfItem,
+} from './taskReference';
 import { WaitReport } from './waitReport';
 
 /** The wait of an input item for a task. A plain value, which can be stored and continued later. */
@@ -246,7 +253,7 @@ export interface WaitOptions {
 export async function waitForTasks(
 	run: Run,
 	count: number,
-	read: (itemIndex: number) => WaitEntry,
+	read: (itemIndex: number) => WaitEntry & { image?: ImageOfItem },
 	{ intervalMs, toOutput, forMs, keepsOpen }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
@@ -268,9 +275,11 @@ export async function waitForTasks(
 
 	const output = await runItems(run, count, {
 		prepare: (itemIndex) => {
-			const { wait, done } = (entries[itemIndex] = read(itemIndex));
+			const { image, ...entry } = read(itemIndex);
+			const { wait, done } = (entries[itemIndex] = entry);
 			facts[itemIndex] = wait?.facts;
 			return async () => {
+				if (image !== undefined) return await finishedImage(run, image);
 				if (done !== undefined || wait === undefined) return [];
 				try {
 					return await itemsOf(wait, itemIndex);
@@ -300,6 +309,15 @@ async function finishedItems(
 	const { model, created, usage, taskId, taskType, status, images } = state;
 	const known = { ...facts, created, usage, taskId, taskType, status };
 	return await imageItems(run, images, { ...known, model: known.model ?? model }, target);
+}
+
+/** The output item of an image that an input item names in place of a task. */
+async function finishedImage(
+	run: Run,
+	{ url, facts, target }: ImageOfItem,
+): Promise<INodeExecutionData[]> {
+	run.tally.images += 1;
+	return await imageItems(run, [{ url }], facts, target);
 }
 
 /** The number of open tasks: several items may have the same one. */

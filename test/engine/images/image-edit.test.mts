@@ -643,7 +643,10 @@ describe('before anything is sent', () => {
 		);
 		expect(items[2]!.json).toEqual({
 			error: 'The binary field "data" is not an image',
-			details: { description: expect.stringContaining('"a.txt" of the type text/plain') },
+			details: {
+				charged: 'no',
+				description: expect.stringContaining('"a.txt" of the type text/plain'),
+			},
 		});
 		expect(gateway.paid).toBe(4);
 	});

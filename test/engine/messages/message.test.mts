@@ -575,6 +575,7 @@ describe('money', () => {
 		expect(failed!.json).toEqual({
 			error: expect.stringMatching(/^The outcome is unknown/),
 			details: {
+				charged: 'maybe',
 				httpCode: 500,
 				outcome: 'unknown',
 				description: expect.any(String),

@@ -132,14 +132,17 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		{ itemIndex: 2, result: { task: task('t2') } },
 		{ itemIndex: 1, result: { unknown: { message: '', description: '', taskId: 't1' } } },
 		{ itemIndex: 0, result: { images: [{ url: 'data:image/png;base64,AAAA' }] } },
+		{ itemIndex: 7, result: { message: { content: [] } } },
 	];
 	expect(describeUnreturned(listPayments(payments)).split('\n')).toEqual([
 		'Image tasks that have finished or are still running. Image Wait gets their images:',
 		'item 2: edit task t2',
 		'Finished images:',
-		'item 0: an image inside the response, which a retry of this execution returns',
 		'item 6: https://images.example/1.png?a=1&copy=2',
 		'item 6: https://images.example/2.png?a=1&copy=2',
+		'Results that a retry of this execution returns:',
+		'item 0: an image inside the response',
+		'item 7: the response to a message',
 		"Requests that may have been charged. Check the usage log in the gateway's console:",
 		'item 1: the outcome of the request is unknown; its response contains the ID t1',
 		'item 5: the request was in progress',

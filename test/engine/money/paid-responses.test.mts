@@ -20,6 +20,8 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="10"/></svg>';
 /** Bytes that stand where an address is expected, and more than the ends of a small image. */
 const LARGE = Buffer.concat([TINY_PNG, Buffer.alloc(3000)]).toString('base64');
 const KEY = 'sk-embedded-gateway-one';
+/** Items name the full address of an image, which a person can open. */
+const FULL = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/one\.png$/) as string;
 const PROMPT = { prompt: 'a fox', options: { checkLimits: false } };
 
 let posts = 0;
@@ -129,7 +131,7 @@ describe('an image beside a status that is no success', () => {
 		expect(open).toMatchObject({ taskId: 'task_1', status: word });
 		expect(JSON.stringify(open)).not.toContain('preview.png');
 		const waited = await run('imageGeneration', { ...PROMPT, mode: 'wait', download: false });
-		expect(waited.json(NODE)).toMatchObject([{ url: '/one.png', taskId: 'task_1' }]);
+		expect(waited.json(NODE)).toMatchObject([{ url: FULL, taskId: 'task_1' }]);
 	});
 
 	test('is named by the error of a task that cannot be checked', async () => {
@@ -142,7 +144,7 @@ describe('an image beside a status that is no success', () => {
 		reply = { id: 'task_1', status: odd, data: [{ url: '/one.png' }] };
 		for (const mode of ['sync', 'wait', 'submit']) {
 			const result = await run('imageGeneration', { ...PROMPT, mode });
-			expect(result.json(NODE)).toMatchObject([{ url: '/one.png' }]);
+			expect(result.json(NODE)).toMatchObject([{ url: FULL }]);
 		}
 	});
 });

@@ -1,0 +1,143 @@
+/** What the error of a batch lists leads to every result that was paid for, and rows and sums agree. */
+import '../fast-time.mjs';
+import { opened } from '../opened.mjs';
+import { byName, MODEL, NODE, openBench, type Bench } from '../workbench.mjs';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench());
+});
+beforeEach(() => bench.gateway.reset());
+
+const PROMPT = '={{ $json.prompt }}';
+type Entry = { item: number; taskId?: string; url?: string; outcome?: string; note?: string };
+const paidIn = (error: unknown): Entry[] =>
+	(error as { context: { details: { paid: Entry[] } } }).context.details.paid;
+const failing = (prompt: string) => [
+	{ call: 'any' as const, kind: 'status' as const, status: 400, match: prompt },
+];
+
+describe('Image Wait takes the list of a failed batch as it is', () => {
+	test.each(['sync', 'wait'])('after mode %s', async (mode) => {
+		bench.gateway.setFaults(failing('an owl'));
+		const parameters = { model: byName(MODEL), prompt: PROMPT, mode };
+		const prompts = ['a fox', 'an owl', 'a hen'].map((prompt) => ({ prompt }));
+		const { error } = await bench.run('imageGeneration', parameters, prompts);
+		bench.gateway.setFaults([]);
+		const paid = paidIn(error);
+		expect(paid.map(({ item }) => item)).toEqual([0, 2]);
+		const addresses = paid.flatMap(({ url }) => url ?? []);
+		expect(addresses.filter((url) => !URL.canParse(url))).toEqual([]);
+
+		const before = bench.gateway.paid;
+		const waited = await bench.run('imageWait', {}, paid);
+		expect(waited.error).toBeUndefined();
+		const images = waited.output(NODE);
+		expect(images).toHaveLength(2);
+		expect(images.map(({ binary }) => binary?.data?.mimeType)).toEqual(['image/png', 'image/png']);
+		expect(bench.gateway.paid).toBe(before);
+	});
+
+	test('entries without a task or image fail alone, with advice', async () => {
+		const [taskId] = await bench.submit('a fox');
+		const list = [
+			{ item: 0, outcome: 'unknown' },
+			{ item: 1, taskId, taskType: 'generation' },
+			{ item: 2, outcome: 'in progress' },
+			{ item: 3, note: 'the response to a message' },
+		];
+		const waited = await bench.run('imageWait', {}, list, { onError: 'continueRegularOutput' });
+		const rows = waited.json(NODE);
+		expect(rows.map(({ error, taskId: id }) => error ?? id)).toEqual([
+			"'Task ID' is empty",
+			taskId,
+			"'Task ID' is empty",
+			"'Task ID' is empty",
+		]);
+		const advice = rows.map(({ details }) => (details as { description?: string })?.description);
+		expect(advice[0]).toContain('usage log');
+		expect(advice[3]).toContain('retry of the execution');
+	});
+
+	test('an item that names nothing is still an error', async () => {
+		const { error } = await bench.run('imageWait', {}, [{ url: '' }]);
+		expect(error?.message).toContain("'Task ID' is empty");
+	});
+});
+
+test('a failed batch of messages lists the responses that a retry returns', async () => {
+	bench.gateway.setFaults(failing('an owl'));
+	const { error } = await bench.run(
+		'message',
+		{ model: 'reason-large', maxTokens: 500, prompt: PROMPT },
+		['a fox', 'an owl', 'a hen'].map((prompt) => ({ prompt })),
+	);
+	expect(paidIn(error)).toEqual([
+		{ item: 0, note: 'the response to a message' },
+		{ item: 2, note: 'the response to a message' },
+	]);
+	expect(error?.description).toContain('Retry with currently saved workflow');
+	expect(error?.description).toContain('Results that a retry of this execution returns:');
+});
+
+describe('rows and sums agree', () => {
+	const onError = 'continueRegularOutput';
+	const options = { addSummary: true };
+	type Row = {
+		error?: string;
+		estimatedCost?: number;
+		summary?: { estimatedCost: number; tasks: number };
+		details?: Row & { charged?: string };
+	};
+	const sumOf = (rows: Row[]) =>
+		rows.reduce((sum, { estimatedCost = 0, details }) => {
+			return sum + estimatedCost + (details?.estimatedCost ?? 0);
+		}, 0);
+	const totalOf = (rows: Row[]) =>
+		rows.map(({ summary, details }) => summary ?? details?.summary).find(Boolean)!.estimatedCost;
+
+	test.each(['sync', 'wait'])('a failed item says whether it was charged (%s)', async (mode) => {
+		bench.gateway.setFaults([
+			{ call: 'any', kind: 'status', status: 400, match: 'an owl' },
+			{ call: 'any', kind: 'status', status: 500, match: 'a hen' },
+		]);
+		const result = await bench.run(
+			'imageGeneration',
+			{ model: byName(MODEL), prompt: PROMPT, mode, download: false, options },
+			['a fox', 'an owl', 'a hen', ...(mode === 'wait' ? ['a cat [fail]'] : [])].map((prompt) => ({
+				prompt,
+			})),
+			{ onError },
+		);
+		const rows = result.json(NODE) as Row[];
+		const told = rows.map(({ details }) => details?.charged);
+		expect(told.slice(0, 3)).toEqual([undefined, 'no', 'maybe']);
+		if (mode === 'wait') expect(told[3]).toBe('maybe');
+		expect(rows[1]?.details?.estimatedCost).toBeUndefined();
+		expect(sumOf(rows)).toBeCloseTo(totalOf(rows));
+	});
+
+	test('an image that cannot be downloaded was charged', async () => {
+		bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 410, match: '' }]);
+		const result = await bench.run(
+			'imageGeneration',
+			{ model: byName(MODEL), prompt: 'a fox', mode: 'sync', options },
+			[{}],
+			{ onError },
+		);
+		const rows = result.json(NODE) as Row[];
+		expect(rows[0]?.details?.charged).toBe('yes');
+		expect(sumOf(rows)).toBeCloseTo(totalOf(rows));
+	});
+
+	test.each([
+		['first with its kind', ['generation', undefined]],
+		['first without', [undefined, 'generation']],
+	])('the same task twice in Image Wait counts once, %s', async (_, kinds) => {
+		const [taskId] = await bench.submit('a fox');
+		const list = kinds.map((taskType) => ({ taskId, taskType, estimatedCost: 0.04 }));
+		const result = await bench.run('imageWait', { download: false, options }, list);
+		const { summary } = result.json(NODE).at(-1) as Row;
+		expect(summary).toMatchObject({ tasks: 1, images: 1, estimatedCost: 0.04 });
+	});
+});
