@@ -42,6 +42,13 @@ export function pathAtGateway(address: string | undefined, home: string): string
 	return path === undefined || path === '' ? undefined : path + url?.search;
 }
 
+/** With fewer letters and digits, an ID may be a number counted for each kind of task. */
+const FEWEST_UNIQUE = 12;
+
+/** Whether a generation and an edit can both have this ID. */
+export const mayBeCounted = (taskId: string): boolean =>
+	taskId.length < LONGEST_ADDRESS && taskId.replace(/[^\p{L}\p{N}]/gu, '').length < FEWEST_UNIQUE;
+
 /** The path at which a query found its task, without the ID; undefined for an address of its own. */
 export function folderOf({ path }: RequestPlan): string | undefined {
 	const folder = path.slice(0, path.lastIndexOf('/'));

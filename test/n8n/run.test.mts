@@ -214,28 +214,7 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 	it('hands what was paid for to an error workflow, whose Image Wait gets the image', async () => {
 		gateway.reset();
 		gateway.setFaults([{ call: 'poll', kind: 'html', status: 403, times: 1 }]);
-		const node = (name: string, type: string, parameters: Json = {}, more: Json = {}): Json => ({
-			id: name,
-			name,
-			type,
-			typeVersion: 1,
-			position: [0, 0],
-			parameters,
-			...more,
-		});
-		const list = 'execution.error.context.details.paid';
-		const rescue = await server.createWorkflow({
-			name: 'Rescue',
-			nodes: [
-				node('On error', 'n8n-nodes-base.errorTrigger'),
-				node('Paid', 'n8n-nodes-base.splitOut', { fieldToSplitOut: list, options: {} }),
-				node('Wait', 'n8n-nodes-media-gateway.imageWait', {}, { credentials }),
-			],
-			connections: {
-				'On error': { main: [[{ node: 'Paid', type: 'main', index: 0 }]] },
-				Paid: { main: [[{ node: 'Wait', type: 'main', index: 0 }]] },
-			},
-		});
+		const rescue = await server.createWorkflow(readExample('get-what-was-paid', credentials));
 		// n8n 2 runs published error workflows only; n8n 1 activates none without a trigger of its own.
 		if (version === '2') await server.activate(rescue.id);
 		const failing = withWebhook(generation({ mode: 'wait' }), 'fails');
@@ -249,7 +228,7 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 		await server.deactivate(id);
 		gateway.setFaults([]);
 		expect(rescued!.data.resultData.error).toBeUndefined();
-		const [image] = itemsOf(rescued!, 'Wait');
+		const [image] = itemsOf(rescued!, 'Get the images');
 		expect(image).toMatchObject({ json: { url: expect.stringContaining('http'), index: 0 } });
 		expect(image!.binary.data.mimeType).toMatch(/^image/);
 		expect(gateway.paid).toBe(1);

@@ -19,7 +19,12 @@ import {
 	type TaskRef,
 	type TaskState,
 } from '../../../gateway/protocol/task';
-import { folderOf, kindAt, planTaskQueries } from '../../../gateway/protocol/taskQueries';
+import {
+	folderOf,
+	kindAt,
+	mayBeCounted,
+	planTaskQueries,
+} from '../../../gateway/protocol/taskQueries';
 import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
 import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
@@ -71,12 +76,17 @@ class TaskSearch {
 
 	async poll(): Promise<PollResult> {
 		const { task, polling } = this;
-		const [first] = this.plansLeft();
-		const result = first && (await this.tryAt(first));
-		if (result !== undefined) return result;
-		return await polling.paths.inTurn(task, async () => {
-			for (const plan of this.plansLeft()) {
-				const found = await this.tryAt(plan);
+		return await polling.paths.inTurn(task, async (isFirst) => {
+			const [own] = this.plansLeft();
+			const atOwn = own && (await this.tryAt(own, false));
+			if (atOwn !== undefined) return atOwn;
+			// On a copy: the 404 counts once everything has been tried.
+			const isLast = noteNotFound({ ...task }, this.sentAt);
+			const left = this.plansLeft();
+			const turn = (task.notFoundCount ?? 0) % left.length;
+			// A task that isn't visible yet costs one more request, not one for each address.
+			for (const plan of isFirst || isLast ? left : left.slice(turn, turn + 1)) {
+				const found = await this.tryAt(plan, isLast);
 				if (found !== undefined) return found;
 			}
 			return this.notFound();
@@ -91,15 +101,22 @@ class TaskSearch {
 		);
 	}
 
-	/** @returns undefined if the task isn't there */
-	private async tryAt(plan: RequestPlan): Promise<PollResult | undefined> {
+	/**
+	 * @param isLast whether the task is given up if it isn't found now
+	 * @returns undefined if the task isn't there
+	 */
+	private async tryAt(plan: RequestPlan, isLast: boolean): Promise<PollResult | undefined> {
 		const { task, polling } = this;
 		const folder = folderOf(plan);
 		const isOwn = folder === (polling.paths.of(task) ?? TASK_PATHS[task.taskType ?? 'generation']);
 		const outcome = await polling.query(plan);
 		const result = readResult(plan, outcome, task, polling);
-		// Elsewhere, a status that nobody knows may be that of something else.
-		if (result.kind === 'state' && (isOwn || result.state.group !== 'unknown')) {
+		// Elsewhere, a status that nobody knows may be that of something else, and an ID that may be
+		// counted for each kind is that of another task if its own endpoint has it a moment later.
+		const isOfKind = task.taskType === undefined || kindAt(folder) === undefined;
+		const isCertain = isOfKind || isLast || !mayBeCounted(task.taskId);
+		const isTask = result.kind === 'state' && result.state.group !== 'unknown' && isCertain;
+		if (result.kind === 'state' && (isOwn || isTask)) {
 			polling.paths.note(task, folder);
 			return noted(task, result, this.sentAt);
 		}

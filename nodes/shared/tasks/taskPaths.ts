@@ -5,7 +5,7 @@ import { kindAt } from '../../../gateway/protocol/taskQueries';
 export class TaskPaths {
 	private readonly found = new Map<TaskRef['taskType'], string>();
 
-	private readonly firstSearch = new Map<TaskRef['taskType'], Promise<unknown>>();
+	private readonly firstPoll = new Map<TaskRef['taskType'], Promise<unknown>>();
 
 	of({ taskType }: TaskRef): string | undefined {
 		return this.found.get(taskType);
@@ -17,17 +17,22 @@ export class TaskPaths {
 		this.found.set(taskType, path);
 	}
 
-	/** Looks for a task after the first search for one of its kind, which may have found the path. */
-	async inTurn<T>({ taskType }: TaskRef, search: () => Promise<T>): Promise<T> {
-		const first = this.firstSearch.get(taskType);
-		await first;
-		const searching = search();
-		if (first === undefined) {
-			this.firstSearch.set(
-				taskType,
-				searching.catch(() => undefined),
-			);
+	/**
+	 * Polls the first task of a kind alone: it finds the path for all others.
+	 *
+	 * @param poll told whether it is the first
+	 */
+	async inTurn<T>({ taskType }: TaskRef, poll: (isFirst: boolean) => Promise<T>): Promise<T> {
+		const first = this.firstPoll.get(taskType);
+		if (first !== undefined) {
+			await first;
+			return await poll(false);
 		}
-		return await searching;
+		const polling = poll(true);
+		this.firstPoll.set(
+			taskType,
+			polling.catch(() => undefined),
+		);
+		return await polling;
 	}
 }

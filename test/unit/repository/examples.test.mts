@@ -31,6 +31,7 @@ const OTHERS: Record<string, number> = {
 	'n8n-nodes-base.code': 2,
 	'n8n-nodes-base.convertToFile': 1.1,
 	'n8n-nodes-base.dataTable': 1,
+	'n8n-nodes-base.errorTrigger': 1,
 	'n8n-nodes-base.filter': 2.3,
 	'n8n-nodes-base.form': 2.3,
 	'n8n-nodes-base.formTrigger': 2.3,
