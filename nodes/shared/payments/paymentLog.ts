@@ -105,7 +105,8 @@ export class PaymentLog implements PaymentRecovery {
 		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
 		const source = digestOf([account, this.choices, json, binary]);
 		this.identities.set(itemIndex, { ...this.run, itemIndex, fingerprint: '', source });
-		const earlier = this.find(itemIndex);
+		// All calls of a tool are one item, so only the request tells which payment is whose.
+		const earlier = this.isTool ? undefined : this.find(itemIndex);
 		if (earlier !== undefined) this.use(itemIndex, earlier);
 		return earlier !== undefined;
 	}
@@ -264,14 +265,13 @@ export class PaymentLog implements PaymentRecovery {
 		// Simultaneous calls of a tool change the list at any time.
 		if (this.isTool) this.found = undefined;
 		this.found ??= { ofItems: byKeys(this.payments, SAME_ITEM) };
-		const { ofItems } = this.found;
-		for (const keyOf of SAME_ITEM) {
-			const own = ofItems.get(keyOf(identity))?.find((payment) => this.isUsable(payment));
-			if (own !== undefined) return own;
-		}
-		if (identity.fingerprint === '') return undefined;
-		this.found.ofRequests ??= this.match();
-		return this.found.ofRequests.get(itemIndex);
+		const { found } = this;
+		const ofItem = SAME_ITEM.flatMap((keyOf) => found.ofItems.get(keyOf(identity)) ?? []).find(
+			(payment) => this.isUsable(payment),
+		);
+		if (identity.fingerprint === '' || (ofItem !== undefined && !this.isTool)) return ofItem;
+		found.ofRequests ??= this.match();
+		return found.ofRequests.get(itemIndex) ?? ofItem;
 	}
 
 	/** Matches each request with one earlier payment; in linear time, as thousands may be equal. */
