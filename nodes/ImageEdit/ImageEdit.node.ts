@@ -12,14 +12,14 @@ import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { choicesOf } from '../shared/fields/choices';
-import { creationFields } from '../shared/fields/imageFields';
+import { imageNodeFields } from '../shared/fields/imageFields';
 import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
 
-const fields = creationFields(
+const fields = imageNodeFields(
 	{
 		placeholder: 'e.g. Make it night, and let the windows glow',
 		description: 'Instructions for editing the image',
@@ -31,9 +31,9 @@ const fields = creationFields(
 	},
 	[
 		{
-			shapesRequest: true,
 			displayName: 'Image Source',
 			name: 'imageSource',
+			shapesRequest: true,
 			type: 'options',
 			default: 'binary',
 			required: true,
@@ -52,9 +52,9 @@ const fields = creationFields(
 			],
 		},
 		{
-			shapesRequest: true,
 			displayName: 'Input Binary Field',
 			name: 'imageBinaryProperty',
+			shapesRequest: true,
 			type: 'string',
 			default: 'data',
 			required: true,
@@ -63,9 +63,9 @@ const fields = creationFields(
 			displayOptions: { show: { imageSource: ['binary'] } },
 		},
 		{
-			shapesRequest: true,
 			displayName: 'Image URL',
 			name: 'imageUrl',
+			shapesRequest: true,
 			type: 'string',
 			typeOptions: { rows: 2 },
 			default: '',

@@ -12,13 +12,13 @@ import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { choicesOf } from '../shared/fields/choices';
-import { creationFields } from '../shared/fields/imageFields';
+import { imageNodeFields } from '../shared/fields/imageFields';
 import { imageOptions, optionsField } from '../shared/fields/optionFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 
-const fields = creationFields(
+const fields = imageNodeFields(
 	{
 		placeholder: 'e.g. A fox in the morning mist, watercolor',
 		description: 'Text prompt describing the image to generate',

@@ -11,9 +11,9 @@ import { readExtraFields, withoutFields } from '../shared/parameters/requestFiel
 export const messageFields: PayingField[] = [
 	messageModelField,
 	{
-		shapesRequest: true,
 		displayName: 'Input',
 		name: 'input',
+		shapesRequest: true,
 		type: 'options',
 		noDataExpression: true,
 		default: 'prompt',
@@ -25,9 +25,9 @@ export const messageFields: PayingField[] = [
 		],
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Prompt',
 		name: 'prompt',
+		shapesRequest: true,
 		type: 'string',
 		typeOptions: { rows: 4 },
 		default: '',
@@ -37,9 +37,9 @@ export const messageFields: PayingField[] = [
 		displayOptions: { show: { input: ['prompt'] } },
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Messages',
 		name: 'messages',
+		shapesRequest: true,
 		type: 'fixedCollection',
 		typeOptions: { multipleValues: true, sortable: true },
 		placeholder: 'Add Message',
@@ -76,9 +76,9 @@ export const messageFields: PayingField[] = [
 		],
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Messages (JSON)',
 		name: 'messagesJson',
+		shapesRequest: true,
 		type: 'json',
 		default: '[{ "role": "user", "content": "" }]',
 		required: true,
@@ -101,9 +101,9 @@ export const messageFields: PayingField[] = [
 		[
 			...modelOptions,
 			{
-				shapesRequest: true,
 				displayName: 'History',
 				name: 'history',
+				shapesRequest: true,
 				type: 'json',
 				default: '',
 				placeholder: 'e.g. {{ $json.messages }}',
@@ -111,9 +111,9 @@ export const messageFields: PayingField[] = [
 					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
 			},
 			{
-				shapesRequest: true,
 				displayName: 'Image Fields',
 				name: 'imageFields',
+				shapesRequest: true,
 				type: 'string',
 				default: 'data',
 				placeholder: 'e.g. data, photo',
@@ -121,9 +121,9 @@ export const messageFields: PayingField[] = [
 					'Names of input binary fields with images for the model, separated by commas. The images stay in the output "messages" and are charged again with each message that continues the conversation.',
 			},
 			{
-				shapesRequest: true,
 				displayName: 'System Prompt',
 				name: 'system',
+				shapesRequest: true,
 				type: 'string',
 				typeOptions: { rows: 3 },
 				default: '',

@@ -16,19 +16,19 @@ const task = related('imageTask', 'Checks a task once, for workflows that collec
 const edit = related('imageEdit', 'Changes existing images by instructions');
 const generation = related('imageGeneration', 'Generates images from text');
 
-const CREATION = [
+const IMAGE_NODES = [
 	"Every item is a paid request, also in a test run: to test a workflow, set the option 'dryRun' to true, which checks everything and sends nothing.",
 	"Mode 'wait', the default, takes all items at once, so add no loop and no Wait node.",
 	"To limit the cost, set the option 'budget'.",
 ].join(' ');
 
 export const generationHint: IBuilderHint = {
-	searchHint: CREATION,
+	searchHint: IMAGE_NODES,
 	relatedNodes: [wait, task, models, edit],
 };
 
 export const editHint: IBuilderHint = {
-	searchHint: `${CREATION} The image comes from a binary field of the input item or from an address.`,
+	searchHint: `${IMAGE_NODES} The image comes from a binary field of the input item or from an address.`,
 	relatedNodes: [wait, task, models, generation],
 };
 

@@ -4,9 +4,9 @@ import type { PayingField } from './choices';
 
 /** The model of an image node: chosen from the gateway's listing, or by name. */
 export const modelField: PayingField = {
-	shapesRequest: true,
 	displayName: 'Model',
 	name: 'model',
+	shapesRequest: true,
 	type: 'resourceLocator',
 	default: { mode: 'list', value: '' },
 	required: true,
@@ -36,7 +36,7 @@ export const modelField: PayingField = {
  *
  * @param actions what the modes are called in n8n's nodes panel, which lists each as an action
  */
-const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
+const modeFieldFor = (actions: ImageNodeTexts['actions']): INodeProperties => ({
 	displayName: 'Mode',
 	name: 'mode',
 	type: 'options',
@@ -69,9 +69,9 @@ const modeFieldFor = (actions: CreationTexts['actions']): INodeProperties => ({
 
 /** The model's own parameters, as a form made from the listing. */
 const modelParametersField: PayingField = {
-	shapesRequest: true,
 	displayName: 'Model Parameters',
 	name: 'modelParameters',
+	shapesRequest: true,
 	type: 'resourceMapper',
 	noDataExpression: true,
 	default: { mappingMode: 'defineBelow', value: null },
@@ -128,7 +128,7 @@ export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
 }
 
 /** What the fields of Image Generation and Image Edit say differently. */
-interface CreationTexts {
+interface ImageNodeTexts {
 	/** Of the prompt. */
 	placeholder: string;
 	description: string;
@@ -141,16 +141,16 @@ interface CreationTexts {
  * @param sources fields that only this node has, below the prompt
  * @param options the options of the node
  */
-export const creationFields = (
-	{ placeholder, description, actions }: CreationTexts,
+export const imageNodeFields = (
+	{ placeholder, description, actions }: ImageNodeTexts,
 	sources: PayingField[],
 	options: INodeProperties,
 ): PayingField[] => [
 	modelField,
 	{
-		shapesRequest: true,
 		displayName: 'Prompt',
 		name: 'prompt',
+		shapesRequest: true,
 		type: 'string',
 		typeOptions: { rows: 3 },
 		default: '',

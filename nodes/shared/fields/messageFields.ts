@@ -20,9 +20,9 @@ export const messageModelField: PayingField = {
  */
 export const lengthFields = (description: string): PayingField[] => [
 	{
-		shapesRequest: true,
 		displayName: 'Max Tokens',
 		name: 'maxTokens',
+		shapesRequest: true,
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 4096,
@@ -30,9 +30,9 @@ export const lengthFields = (description: string): PayingField[] => [
 		description,
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Thinking',
 		name: 'thinking',
+		shapesRequest: true,
 		type: 'options',
 		default: 'default',
 		description: 'Whether the model thinks before it responds. Thinking takes time and is charged.',
@@ -56,9 +56,9 @@ export const lengthFields = (description: string): PayingField[] => [
 		],
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Budget (Tokens)',
 		name: 'budgetTokens',
+		shapesRequest: true,
 		type: 'number',
 		typeOptions: { minValue: 1 },
 		default: 1024,
@@ -70,9 +70,9 @@ export const lengthFields = (description: string): PayingField[] => [
 /** Options that a model may or may not take. */
 export const modelOptions: PayingField[] = [
 	{
-		shapesRequest: true,
 		displayName: 'Display Thinking',
 		name: 'display',
+		shapesRequest: true,
 		type: 'options',
 		default: 'summarized',
 		description: 'Whether to return the thinking as a summary. It is charged in either case.',
@@ -83,9 +83,9 @@ export const modelOptions: PayingField[] = [
 		displayOptions: { show: { '/thinking': ['adaptive', 'enabled'] } },
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Effort',
 		name: 'effort',
+		shapesRequest: true,
 		type: 'options',
 		default: 'high',
 		description: 'How much effort the model puts into thinking and responding',
@@ -119,27 +119,27 @@ export const modelOptions: PayingField[] = [
 		],
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Temperature',
 		name: 'temperature',
+		shapesRequest: true,
 		type: 'number',
 		typeOptions: { minValue: 0, numberPrecision: 2 },
 		default: 1,
 		description: 'Sampling temperature. Higher values are more random. Newer models reject it.',
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Top K',
 		name: 'topK',
+		shapesRequest: true,
 		type: 'number',
 		typeOptions: { minValue: 0 },
 		default: 40,
 		description: 'Number of most likely tokens to sample from. Newer models reject it.',
 	},
 	{
-		shapesRequest: true,
 		displayName: 'Top P',
 		name: 'topP',
+		shapesRequest: true,
 		type: 'number',
 		typeOptions: { minValue: 0, maxValue: 1, numberPrecision: 2 },
 		default: 0.9,

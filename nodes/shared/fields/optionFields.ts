@@ -76,8 +76,8 @@ const OPTIONS = {
 			'Whether to return each request with its checks and estimated cost instead of sending it',
 	},
 	extraFields: {
-		shapesRequest: true,
 		displayName: 'Extra Fields',
+		shapesRequest: true,
 		type: 'json',
 		default: '{}',
 		placeholder: 'e.g. { "seed": 42 }',
@@ -184,8 +184,8 @@ const OPTIONS = {
 			'Number of images that each request generates. Each one is charged. The maximum depends on the model.',
 	},
 	parametersByName: {
-		shapesRequest: true,
 		displayName: 'Parameters by Name',
+		shapesRequest: true,
 		type: 'fixedCollection',
 		typeOptions: { multipleValues: true },
 		placeholder: 'Add Parameter',

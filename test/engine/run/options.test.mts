@@ -111,7 +111,7 @@ test.each([
 	['Requests per Second', { requestsPerSecond: -1 }],
 	['Concurrency', { concurrency: 0 }],
 	['Poll Interval', { pollInterval: 7200 }],
-])('%s is refused where it would lose what is paid for: %j', async (label, options) => {
+])('%s outside its range is refused: %j', async (label, options) => {
 	const result = await bench.run('imageGeneration', { prompt: 'a fox', mode: 'wait', options });
 	expect(result.error?.message).toMatch(`'${label}' must be a number from `);
 	expect(bench.gateway.requests).toEqual([]);
