@@ -1,5 +1,6 @@
 import type { Gateway } from '../../simulator/gateway.mjs';
 import {
+	itemsOf,
 	readExample,
 	type Credentials,
 	type Workflow,
@@ -11,6 +12,18 @@ import { killInTheMiddle, runTwiceAtOnce } from './never-pay-twice.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Whether the page of an execution shows a text soon. */
+async function pageShows(address: string, text: string): Promise<boolean> {
+	for (let tries = 0; tries < 120; tries += 1) {
+		// While the execution is on its way to the page, an answer may not come at all.
+		const response = fetch(address, { signal: AbortSignal.timeout(5000) });
+		const body = await response.then(async (one) => await one.text()).catch(() => '');
+		if (body.includes(text)) return true;
+		await pause(500);
+	}
+	return false;
+}
 
 /** The examples about what is paid for, each driven by its own trigger. */
 (serverVersions().includes('2') ? describe : describe.skip)('the examples about paying', () => {
@@ -106,16 +119,7 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 			await fetch(address, { method: 'POST', body: order })
 		).json()) as Json;
 		const waiting = String(formWaitingUrl).replace('localhost', '127.0.0.1');
-		const shows = async (text: string) => {
-			for (let tries = 0; tries < 120; tries += 1) {
-				// While the execution is on its way to the page, an answer may not come at all.
-				const response = fetch(waiting, { signal: AbortSignal.timeout(5000) });
-				const body = await response.then(async (one) => await one.text()).catch(() => '');
-				if (body.includes(text)) return true;
-				await pause(500);
-			}
-			return false;
-		};
+		const shows = async (text: string) => await pageShows(waiting, text);
 		expect(await shows('Estimated cost: 0.04')).toBe(true);
 		expect(gateway.paid).toBe(0);
 		const approval = new FormData();
@@ -123,6 +127,43 @@ const pause = async (ms: number) => await new Promise((resolve) => setTimeout(re
 		await fetch(waiting, { method: 'POST', body: approval });
 		expect(await shows(page)).toBe(true);
 		expect(gateway.paid).toBe(paid);
+		await server.deactivate(id);
+	});
+
+	it.each([
+		['Yes', 'Published', 1],
+		['No', 'Not published', 0],
+	])('approve-the-image: the image, then %s', async (choice, page, published) => {
+		const id = await store('approve-the-image');
+		await server.activate(id);
+		const { webhookId } = readExample('approve-the-image').nodes.find(({ type }) =>
+			type.endsWith('.formTrigger'),
+		);
+		const address = `${server.url}/form/${webhookId}`;
+		await answerOf(address);
+		const order = new FormData();
+		order.append('field-0', 'a fox');
+		const { formWaitingUrl } = (await (
+			await fetch(address, { method: 'POST', body: order })
+		).json()) as Json;
+		const waiting = String(formWaitingUrl).replace('localhost', '127.0.0.1');
+		const shows = async (text: string) => await pageShows(waiting, text);
+		expect(await shows('Publish it?')).toBe(true);
+		expect(await shows(`<img src="${gateway.url}`)).toBe(true);
+		expect(gateway.paid).toBe(1);
+		const approval = new FormData();
+		approval.append('field-1', choice);
+		await fetch(waiting, { method: 'POST', body: approval });
+		expect(await shows(page)).toBe(true);
+		const [{ id: executionId }] = (await server.executions({ workflowId: id })) as [Json];
+		// The page tells n8n that it is done.
+		await fetch(waiting, { method: 'POST' });
+		const execution = await server.settled(String(executionId));
+		const files = published === 0 ? [] : itemsOf(execution, 'Publish here');
+		expect(files.map(({ binary }) => binary.data.mimeType)).toEqual(
+			Array(published).fill('image/png'),
+		);
+		expect(gateway.paid).toBe(1);
 		await server.deactivate(id);
 	});
 

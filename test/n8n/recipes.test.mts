@@ -110,6 +110,27 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(gateway.paid).toBe(3);
 	});
 
+	it('second-model sends only what was refused to the second model', async () => {
+		gateway.setFaults([
+			{ call: 'submit', kind: 'status', status: 400, match: 'teapot', times: 1 },
+			{ call: 'submit', kind: 'status', status: 500, match: 'lighthouse', charged: true, times: 1 },
+		]);
+		const execution = await run(await store('second-model'));
+		expect(execution.status).toBe('success');
+		const made = itemsOf(execution, 'Second model').map(({ json }) => [json.model, json.prompt]);
+		expect(made).toEqual([
+			['plain-image', 'A blue enamel teapot, studio photo'],
+			['plain-image', 'A skyline at night, very wide'],
+		]);
+		// Whether this one was charged is unknown.
+		expect(itemsOf(execution, 'To look at').map(({ json }) => json.name)).toEqual(['lighthouse']);
+		expect(gateway.paidByPrompt).toEqual({
+			'A lighthouse on a cliff at dawn': 1,
+			'A blue enamel teapot, studio photo': 1,
+			'A skyline at night, very wide': 1,
+		});
+	});
+
 	it('nightly-batch sends nothing where the budget does not suffice', async () => {
 		const id = await store('nightly-batch', ({ nodes }) => {
 			const { parameters } = nodes.find(({ name }) => name === 'Generate images');

@@ -257,7 +257,7 @@ describe('gateways without tasks', () => {
 		expect(gateway.posts()).toHaveLength(1);
 	});
 
-	test.skip.each(["Unknown parameter: 'async'.", 'Unrecognized request argument supplied: async'])(
+	test.each(["Unknown parameter: 'async'.", 'Unrecognized request argument supplied: async'])(
 		'400 %j: the error says that Synchronous would do',
 		async (message) => {
 			const gateway = await open({

@@ -51,7 +51,14 @@ const OTHERS: Record<string, number> = {
 };
 
 /** What the embedded gateway has. */
-const MODELS = ['aurora-image-1', 'aurora-edit-1', 'reason-large', 'reason-small', 'reason-next'];
+const MODELS = [
+	'aurora-image-1',
+	'plain-image',
+	'aurora-edit-1',
+	'reason-large',
+	'reason-small',
+	'reason-next',
+];
 
 /** By type; with each node also the tool that n8n makes of it. */
 const own = new Map<string, Pick<BuiltNode, 'parameters' | 'options'>>();

@@ -1,0 +1,152 @@
+/**
+ * `npm run pictures`: the pictures in README, taken in a real n8n: prices in the list of models, what
+ * Dry Run tells, and an error that names a paid task. Writes docs/images/*.png.
+ */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startGateway } from '../simulator/gateway.mjs';
+import { findChromium, openEditor, type Editor } from '../harness/server/browser.mjs';
+import { ensureServer } from '../harness/install/install.mjs';
+import { packPackage } from '../harness/server/packed-package.mjs';
+import { startServer, type N8nServer } from '../harness/server/server.mjs';
+
+const FOLDER = join(fileURLToPath(new URL('..', import.meta.url)), 'docs', 'images');
+const VIEWPORT = { width: 1180, height: 620 };
+/** The editor settles after what it shows has arrived. */
+const SETTLE_MS = 1_500;
+const NODE = 'Generate image';
+const PROMPT = 'A lighthouse on a cliff at dawn';
+
+/** The right third of a node. */
+const OUTPUT = { x: 801, y: 67, width: 354 };
+
+type Credentials = Awaited<ReturnType<N8nServer['storeAccount']>>;
+
+/** Opens the node in a workflow of its own. */
+async function openNode(
+	editor: Editor,
+	server: N8nServer,
+	credentials: Credentials,
+	parameters: object,
+	rows = 1,
+): Promise<void> {
+	const { id } = await server.createWorkflow({
+		name: 'Images',
+		nodes: [
+			{
+				id: 'trigger',
+				name: 'Start',
+				type: 'n8n-nodes-base.manualTrigger',
+				typeVersion: 1,
+				position: [0, 0],
+				parameters: {},
+			},
+			{
+				id: 'rows',
+				name: 'Rows',
+				type: 'n8n-nodes-base.code',
+				typeVersion: 2,
+				position: [220, 0],
+				parameters: { jsCode: `return Array.from({ length: ${rows} }, () => ({ json: {} }));` },
+			},
+			{
+				id: 'generate',
+				name: NODE,
+				type: 'n8n-nodes-media-gateway.imageGeneration',
+				typeVersion: 1,
+				position: [440, 0],
+				parameters: {
+					model: { __rl: true, mode: 'list', value: 'aurora-image-1' },
+					prompt: PROMPT,
+					...parameters,
+				},
+				credentials,
+			},
+		],
+		connections: {
+			Start: { main: [[{ node: 'Rows', type: 'main', index: 0 }]] },
+			Rows: { main: [[{ node: NODE, type: 'main', index: 0 }]] },
+		},
+		settings: {},
+	});
+	await editor.openWorkflow(id);
+	await editor.openNode(NODE);
+	await editor.page.waitForTimeout(SETTLE_MS);
+}
+
+/** Executes the open node, and waits until its output is shown. */
+async function execute({ page }: Editor, server: N8nServer): Promise<void> {
+	const done = page.waitForResponse(/\/rest\/workflows\/[^/]+\/run/);
+	await page.locator('[data-test-id="node-execute-button"]').first().click();
+	const { data } = (await (await done).json()) as { data: { executionId: string } };
+	await server.settled(String(data.executionId), 60_000);
+	await page.waitForTimeout(SETTLE_MS);
+	// What n8n announces lies over the output.
+	for (const button of await page.locator('.el-notification__closeBtn').all()) await button.click();
+	await page.waitForTimeout(SETTLE_MS);
+}
+
+interface Part {
+	x: number;
+	y: number;
+	width: number;
+	height: number;
+}
+
+/** Writes a part of the window. */
+async function save({ page }: Editor, name: string, clip: Part): Promise<void> {
+	const path = join(FOLDER, `${name}.png`);
+	await page.screenshot({ path, clip, animations: 'disabled', caret: 'hide' });
+	console.log(`Written: docs/images/${name}.png`);
+}
+
+async function take(editor: Editor, server: N8nServer, credentials: Credentials): Promise<void> {
+	const { page } = editor;
+	await openNode(editor, server, credentials, {});
+	await editor.byTestId('rlc-input').first().click();
+	await page.waitForTimeout(SETTLE_MS);
+	await save(editor, 'prices', { x: 382, y: 176, width: 418, height: 240 });
+
+	await openNode(editor, server, credentials, { options: { dryRun: true, budget: 5 } }, 200);
+	await execute(editor, server);
+	await save(editor, 'dry-run', { ...OUTPUT, height: 300 });
+
+	await openNode(editor, server, credentials, {
+		prompt: `${PROMPT} [slow]`,
+		mode: 'wait',
+		options: { maxWait: 10 },
+	});
+	await execute(editor, server);
+	await save(editor, 'paid-task', { ...OUTPUT, height: 380 });
+}
+
+async function main(): Promise<void> {
+	if (!findChromium()) throw new Error('There is no chromium: apt-get install -y chromium');
+	await ensureServer('2', console.log);
+	const packed = await packPackage();
+	const gateway = await startGateway({ taskSeconds: 60 });
+	const server = await startServer({ version: '2', package: packed.tarball });
+	try {
+		const credentials = await server.storeAccount(gateway.url, gateway.keys[0]);
+		const editor = await openEditor(server, { viewport: VIEWPORT });
+		try {
+			await take(editor, server, credentials);
+		} catch (error) {
+			await editor.screenshot(join('.cache', 'pictures.png'));
+			throw error;
+		} finally {
+			await editor.close();
+		}
+	} finally {
+		await server.dispose();
+		await gateway.close();
+	}
+}
+
+main().then(
+	() => process.exit(0),
+	(error: Error) => {
+		console.error(error.stack ?? error.message);
+		process.exit(1);
+	},
+);
