@@ -14,7 +14,9 @@ const OTHER_OUTPUT = {
 	'failed item': {
 		error: 'string',
 		details: 'object',
+		'details.charged': 'string',
 		'details.description': 'string',
+		'details.estimatedCost': 'number',
 		'details.httpCode': 'integer',
 		'details.model': 'string',
 		'details.outcome': 'string',

@@ -76,7 +76,10 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 		/** States by task: several items may have the same task, which is queried once. */
 		const states = new Map<string, Promise<TaskState>>();
 		const taskIds = new Set<string>();
-		const polled = { isPolled: (taskId: string) => taskIds.has(taskId), paths: new TaskPaths() };
+		const polled = {
+			isPolled: (taskId: string) => taskIds.has(taskId),
+			paths: new TaskPaths(run.clock),
+		};
 		const items = await runItems(run, context.getInputData().length, {
 			recover: (error, itemIndex) => ({ error, facts: factsOf[itemIndex] }),
 			prepare: (itemIndex) => {

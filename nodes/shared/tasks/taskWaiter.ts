@@ -86,7 +86,7 @@ class TaskWaiter {
 
 	private readonly taskIds = new Set<string>();
 
-	private readonly paths = new TaskPaths();
+	private readonly paths: TaskPaths;
 
 	private readonly report: WaitReport;
 
@@ -98,6 +98,7 @@ class TaskWaiter {
 		expected: number,
 	) {
 		const { waiting, taskIds } = this;
+		this.paths = new TaskPaths(run.clock);
 		this.report = new WaitReport(run, () => ({ open: waiting.size, all: taskIds.size }));
 		const pollOnce = this.pollOnce.bind(this);
 		this.poller = new Poller({ clock: run.clock, intervalMs, expected, pollOnce });

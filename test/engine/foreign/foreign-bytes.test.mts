@@ -423,7 +423,7 @@ describe('what a gateway responds with', () => {
 		};
 		const result = await runChain(to, [{}], [generation({ download: true })]);
 		expect(result.error).toBeUndefined();
-		expect(result.json('Node')).toMatchObject([{ url }]);
+		expect(result.json('Node')).toMatchObject([{ url: gateway.url + url }]);
 		expect(gateway.requests.at(-1)!.url).toBe(url);
 	});
 

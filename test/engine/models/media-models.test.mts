@@ -208,7 +208,7 @@ describe('get', () => {
 			{ model: 'plain-image', media_type: 'image' },
 			{
 				error: "The gateway has no model 'nothing' (404)",
-				details: { httpCode: 404, description: expect.any(String) },
+				details: { charged: 'no', httpCode: 404, description: expect.any(String) },
 			},
 			{ model: 'plain-image', media_type: 'image' },
 		]);

@@ -356,7 +356,7 @@ describe("n8n's Retry of a failed execution", () => {
 		isRetry = true;
 		const result = await host.retry(failed).finally(async () => await own.close());
 		const [item] = result.output(NODE);
-		expect(item?.json.url).toBe(there);
+		expect(item?.json.url).toBe(own.url + there);
 		expect(item?.binary?.data?.mimeType).toBe('image/png');
 		expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 	});

@@ -2,69 +2,10 @@
 import '../fast-time.mjs';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened } from '../opened.mjs';
-import { hostFor, NODE, sendJson, serve, workflowOf, type NodeName } from '../workbench.mjs';
-
-const UNKNOWN = { error: { message: 'Invalid URL', type: 'invalid_request_error' } };
-const DONE = { status: 'completed', data: [{ url: 'http://h.example/x' }] };
-
-/** A gateway that has all tasks below one path, and the paths at which it was asked. */
-async function gatewayAt(folder: string, state: object = DONE) {
-	const server = await opened(
-		serve((request, response) => {
-			const isThere = request.url?.startsWith(`${folder}/`) === true;
-			sendJson(response, isThere ? state : UNKNOWN, isThere ? 200 : 404);
-		}),
-	);
-	const paths = () => server.requests.map(({ url }) => url);
-	return { ...server, paths, wrong: () => paths().filter((path) => !path.startsWith(folder)) };
-}
-
-async function run(
-	baseUrl: string,
-	type: NodeName,
-	items: N8n.IDataObject[],
-	parameters: Record<string, unknown> = {},
-) {
-	const host = await hostFor({ baseUrl });
-	const own = type === 'imageWait' ? { maxWait: 60, download: false } : { download: false };
-	const workflow = workflowOf(
-		type,
-		{ ...own, ...parameters },
-		{ onError: 'continueRegularOutput' },
-	);
-	return await host.run(workflow, { input: items.map((json) => ({ json })) });
-}
-
-const NODES = ['imageWait', 'imageTask'] as const;
-const tenTasks = (taskType: string) =>
-	Array.from({ length: 10 }, (_, index) => ({ taskId: `t${index}`, taskType }));
+import { NODE, sendJson, serve } from '../workbench.mjs';
+import { DONE, gatewayAt, NODES, run, tenTasks, UNKNOWN } from './task-gateway.mjs';
 
 describe.each(NODES)('%s', (node) => {
-	test.each(['generation', 'edit', 'auto'])(
-		'of ten tasks of kind %s, one looks for the path, and the others use it',
-		async (taskType) => {
-			for (const folder of ['/v1/images/tasks', '/v1/tasks']) {
-				const gateway = await gatewayAt(folder);
-				const result = await run(gateway.url, node, tenTasks(taskType));
-				expect(result.json(NODE)).toHaveLength(10);
-				expect(result.json(NODE).every(({ error }) => error === undefined)).toBe(true);
-				// The first task is polled before all others.
-				expect(gateway.wrong().length).toBeLessThan(4);
-				expect(gateway.paths().length).toBeLessThan(14);
-			}
-		},
-	);
-
-	test.each(['generation', 'edit'])(
-		'a task of kind %s at the path of the protocol is polled once',
-		async (taskType) => {
-			const gateway = await gatewayAt(`/v1/images/${taskType}s`);
-			await run(gateway.url, node, tenTasks(taskType));
-			expect(gateway.paths()).toHaveLength(10);
-			expect(gateway.wrong()).toEqual([]);
-		},
-	);
-
 	test('a task that is nowhere: the error names its ID and four addresses', async () => {
 		const gateway = await gatewayAt('/nowhere');
 		const item = { taskId: 'a b', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };

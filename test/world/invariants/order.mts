@@ -58,9 +58,7 @@ function afterNextCheck({ number, stoppedAt = 0 }: Step, requests: Received[]): 
 	return isSlow || late.length === 0 ? [] : [`act ${number} still polled long after its Stop`];
 }
 
-/** Calls that the key is shown to, where they are made at the gateway itself. */
-const WITH_KEY = ['submit', 'sync', 'poll', 'message'];
-/** What may be at another place than the gateway. */
+/** What may be at another place than the gateway; the key is shown to all else at the gateway itself. */
 const ANYWHERE = ['download', 'listing'];
 
 /** Invariant 6. */
@@ -71,13 +69,12 @@ export function secrets(played: Played): Breach[] {
 	// Where the list of models lies apart, it may send its readers on.
 	const lists = requests.filter(({ call }) => call === 'listing').map(({ origin }) => origin);
 	const sent = requests.flatMap((request) => {
-		const { origin, call, path, headers, number, fate, spills } = request;
+		const { origin, call, path, headers, number, spills } = request;
 		const names = Object.entries(headers)
 			.filter(([, value]) => SECRETS.some((key) => value.includes(key)))
 			.map(([name]) => name);
 		const isHome = origin === home;
-		const allowed =
-			isHome && (WITH_KEY.includes(call) || fate === 'moved') ? ['authorization', 'x-api-key'] : [];
+		const allowed = isHome && !ANYWHERE.includes(call) ? ['authorization', 'x-api-key'] : [];
 		const { keys, flow } = steps.find((step) => step.number === request.step)!;
 		const known = keys.filter(({ from }) => from <= request.at).map(({ key }) => key);
 		// Other executions store what is being submitted, and find another key sooner.
