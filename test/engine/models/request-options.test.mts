@@ -91,6 +91,8 @@ test.each(OPTIONS.filter(([taskType]) => taskType === 'edit'))(
 	async (taskType, _, { sentAs }) => {
 		const extraFiles = { file: [{ field: sentAs, binaryProperty: 'data' }] };
 		const result = await dryRun(taskType, { extraFiles });
-		expect(errorOf(result).message).toContain(`Two fields of the request have the name '${sentAs}'`);
+		expect(errorOf(result).message).toContain(
+			`Two fields of the request have the name '${sentAs}'`,
+		);
 	},
 );
