@@ -38,11 +38,20 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
-/** Files that are no image, whatever type they are given: films, sounds, documents and archives. */
-const NO_IMAGE =
-	/^([^]{4}ftyp|\x1a\x45\xdf\xa3|RIFF[^]{4}(AVI |WAVE)|OggS|FLV|ID3|\0\0\x01[\xb0-\xbf]|%PDF|PK\x03|\x1f\x8b)/;
-/** Text, such as a web page: every unknown image format has control characters at its start. */
-const TEXT = /^[^\0-\x08\x0e-\x1a\x1c-\x1f]*$/;
+/** How files begin that are no image, whatever type they are given: films, sounds, documents and archives. */
+const NO_IMAGE = ['\x1aE\xdf\xa3', '\0\0\x01', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b'];
+/** Films and sounds whose name comes later. */
+const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
+
+const isNoImage = (start: string): boolean =>
+	NO_IMAGE.some((bytes) => start.startsWith(bytes)) || NO_IMAGE_LATER.test(start);
+
+/** The control characters of text: tabs, line breaks and escape. */
+const OF_TEXT = [9, 10, 11, 12, 13, 27];
+
+/** Whether bytes are text, such as a web page: unknown image formats have other control characters. */
+const isText = (bytes: Uint8Array): boolean =>
+	bytes.every((byte) => byte >= 32 || OF_TEXT.includes(byte));
 
 /**
  * The MIME type of an image: by its bytes if their format is known, else the claimed one, unless they
@@ -53,8 +62,9 @@ const TEXT = /^[^\0-\x08\x0e-\x1a\x1c-\x1f]*$/;
  */
 export function imageTypeOf(bytes: Uint8Array, claimed = ''): string | undefined {
 	const detected = detectImageType(bytes);
-	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
-	if (detected !== undefined || NO_IMAGE.test(start) || TEXT.test(start)) return detected;
+	const start = bytes.subarray(0, FIRST_BYTES);
+	const isOther = isText(start) || isNoImage(Buffer.from(start).toString('latin1'));
+	if (detected !== undefined || isOther) return detected;
 	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(claimed)?.[1]?.toLowerCase();
 }
 

@@ -93,8 +93,9 @@ export class Tasks {
 	}
 }
 
-/** Which task a path is about. */
+/** Which task a path is about: none at the paths of other gateways, where an ID would have no kind. */
 export function taskIn({ pathname }: URL): Pick<Received, 'kind' | 'taskId'> {
 	const [, , , endpoint, raw = ''] = pathname.split('/');
+	if (endpoint !== 'generations' && endpoint !== 'edits') return {};
 	return { kind: endpoint === 'edits' ? 'edit' : 'generation', taskId: decodeURIComponent(raw) };
 }

@@ -46,12 +46,16 @@ export function ofTask(
 		return 'it does not say why its task has failed';
 	}
 	const polls = service.books.requests.filter(
-		(one) => one.call === 'poll' && one.taskId === taskId && one.kind === taskType,
+		({ call, taskId: id, at }) =>
+			call === 'poll' && id === taskId && at >= startedAt && at <= endedAt,
 	);
-	const said = polls.filter(({ at }) => at >= startedAt && at <= endedAt);
+	const said = polls.filter(({ kind }) => kind === taskType);
 	// Whatever is read out of a spoilt response, it can be right.
 	if (said.some(({ fate }) => fate.includes(', but '))) return undefined;
 	const told = finished !== true ? 'open' : succeeded === true ? 'success' : 'failed';
-	if (said.length === 0 || said.some(({ meaning }) => meaning === told)) return undefined;
+	// Where its own kind has no such task, that of the other kind is the task.
+	const isGone = said.at(-1)?.meaning === 'missing';
+	const counted = isGone ? polls : said;
+	if (counted.length === 0 || counted.some(({ meaning }) => meaning === told)) return undefined;
 	return `it says ${told} of a task that is ${said.at(-1)?.meaning}`;
 }
