@@ -14,6 +14,7 @@ import { afterColon, errorIn, isGatewayError, needsHttps, reasonIn } from '../pr
 import { isOutOfQuota } from '../protocol/quota';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
 import { checkAddress, faultTexts, targetOf } from './faultTexts';
+import { messageProblem, refusalAdvice } from './messageErrors';
 
 /** The gateway's own words in an error response: its reason, or all of a plain text. */
 export function gatewayMessage(response: HttpResponse): string | undefined {
@@ -117,11 +118,16 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode } = response;
 	if (httpCode < 400) return unexpectedResponse(plan, response);
 	const said = gatewayMessage(response);
+	const isMessage = plan.call === 'message';
 	const { message, description } =
-		(plan.call === 'message' ? messageProblem(plan, httpCode, said ?? '') : undefined) ??
+		(isMessage ? messageProblem(httpCode, said ?? '') : undefined) ??
 		(isOutOfQuota(response) ? undefined : STATUSES[httpCode]) ??
 		refusal(plan, response);
-	return { message: message + afterColon(said), description };
+	const advice = isMessage && httpCode === 400 ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
+	return {
+		message: message + afterColon(said),
+		description: [...advice, description].join(' '),
+	};
 }
 
 /** The problem of a success without usable content, or of a redirect that isn't followed. */
@@ -214,57 +220,4 @@ function notFound(plan: RequestPlan, response: HttpResponse): Problem {
 function howLongToWait(response: HttpResponse): string {
 	const seconds = Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
 	return seconds >= 1 ? `Retry after ${seconds} s. ` : '';
-}
-
-/** The errors of the message endpoint (docs/protocol.md, "Errors"). */
-const MESSAGE_ERRORS: Array<{ httpCode: number; said: RegExp } & Problem> = [
-	{
-		httpCode: 401,
-		said: /no token/i,
-		message: 'The message endpoint received no API key (401)',
-		description:
-			"Change 'Message Authentication' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
-	},
-	{
-		httpCode: 401,
-		said: /not enabled/i,
-		message: 'The API key is disabled, expired or out of quota (401)',
-		description: "Enable, renew or top up the key in the gateway's console.",
-	},
-	{
-		httpCode: 401,
-		said: /^invalid key/i,
-		message: "The gateway doesn't recognize the API key (401)",
-		description: "Copy the key again from the gateway's console into the Media Gateway credential.",
-	},
-	{
-		httpCode: 401,
-		said: /^/,
-		message: 'The gateway rejected the API key (401)',
-		description:
-			"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
-	},
-	{
-		httpCode: 400,
-		said: /incorrect model id/i,
-		message: "The model isn't available to this API key (400)",
-		description:
-			"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
-	},
-];
-
-function messageProblem(plan: RequestPlan, httpCode: number, said: string): Problem | undefined {
-	const known = MESSAGE_ERRORS.find(
-		(error) => error.httpCode === httpCode && error.said.test(said),
-	);
-	if (known !== undefined || httpCode !== 400) return known;
-	const sampling = ['temperature', 'top_p', 'top_k'].filter(
-		(name) => plan.body?.[name] !== undefined,
-	);
-	const aboutSampling = said === '' || /temperature|top_?[pk]|sampl|support|parameter/i.test(said);
-	if (sampling.length === 0 || !aboutSampling) return undefined;
-	return {
-		message: 'The gateway rejected the message (400)',
-		description: `Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} from the options and try again.`,
-	};
 }

@@ -7,8 +7,7 @@ import {
 	withoutUndefined,
 	type JsonObject,
 } from '../util/json';
-import { planMessage, type MessageRequest, type Turn } from './message';
-import { type RequestPlan } from '../protocol/requestPlan';
+import type { Turn } from './message';
 import { GatewayError } from '../util/gatewayError';
 
 /** A part of a message in the terms of the AI Node SDK. */
@@ -33,33 +32,13 @@ export interface ChatMessage {
 	content: ChatPart[];
 }
 
-/** A tool that the model may call. */
-export interface ChatTool {
-	name: string;
-	description?: string;
-	/** JSON schema of its input. */
-	inputSchema: unknown;
-}
-
 /** A turn whose content is a list of blocks. */
 export interface ChatTurn extends Turn {
 	content: JsonObject[];
 }
 
-export interface Conversation {
-	system?: string;
-	turns: ChatTurn[];
-}
-
-/** The settings that all messages of a chat share. */
-export type ChatSettings = Omit<MessageRequest, 'messages' | 'system'>;
-
-/** The settings of one message of a chat. */
-export interface ChatCall {
-	tools?: ChatTool[];
-	stopSequences?: string[];
-	stream?: boolean;
-}
+/** The part of a message that a chat consists of. */
+export type Conversation = { system?: string; messages: ChatTurn[] };
 
 /**
  * Converts a chat for the message endpoint: system messages come first, tool results belong to the
@@ -86,7 +65,7 @@ export function toConversation(messages: ChatMessage[]): Conversation {
 			description: 'Give the agent or chain a prompt. Nothing was sent.',
 		});
 	}
-	return { system: system === '' ? undefined : system, turns };
+	return { system: nonEmptyString(system), messages: turns };
 }
 
 function blockOf(part: ChatPart): JsonObject[] {
@@ -172,35 +151,24 @@ export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
 	return joined;
 }
 
-/** Plans a message of a chat (docs/protocol.md, "Messages"). */
-export function planChat(
-	settings: ChatSettings,
-	{ system, turns }: Conversation,
-	{ tools = [], stopSequences = [], stream }: ChatCall,
-): RequestPlan {
-	return planMessage({
-		...settings,
-		system,
-		messages: turns,
-		extraFields: withoutUndefined({
-			tools: tools.length === 0 ? undefined : toolFields(tools),
-			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
-			stream: stream === true ? true : undefined,
-			...settings.extraFields,
-		}),
-	});
-}
-
-function toolFields(tools: ChatTool[]): JsonObject[] {
+/**
+ * The tools that the model may call, as the endpoint takes them; undefined if there are none.
+ *
+ * @param tools `inputSchema` is the JSON schema of a tool's input
+ */
+export function toolFields(
+	tools: Array<{ name: string; description?: string; inputSchema: unknown }>,
+): JsonObject[] | undefined {
 	// An agent may bind its tools twice, and the endpoint rejects two with the same name.
 	const named = new Map(tools.map((tool) => [tool.name, tool]));
-	return [...named.values()].map(({ name, description, inputSchema }) =>
+	const fields = [...named.values()].map(({ name, description, inputSchema }) =>
 		withoutUndefined({
 			name,
 			description: nonEmptyString(description),
 			input_schema: { type: 'object', ...(isJsonObject(inputSchema) ? inputSchema : {}) },
 		}),
 	);
+	return fields.length === 0 ? undefined : fields;
 }
 
 /** The JSON object in a text, or undefined if there is none. */

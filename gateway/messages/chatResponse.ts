@@ -42,24 +42,27 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	if (response === undefined) throw brokenOff(body);
 	const blocks = response.content.filter(isJsonObject);
 	const { stopReason } = response;
-	const problem = toolCallProblem(blocks.filter(isCall), stopReason);
+	const calls = blocks.filter(isCall);
+	const problem = toolCallProblem(calls, stopReason);
 	if (problem !== undefined) {
 		throw new UnknownOutcomeError({ ...problem, response: JSON.stringify(blocks).slice(0, 2048) });
 	}
 	// A gateway may number its calls from 0 in each response, but an agent identifies a call by its
 	// ID alone.
-	const callIds = blocks
-		.filter(isCall)
-		.map((_, index) => `call_${digestOf([seed, index]).slice(0, 24)}`);
-	const content = withUniqueIds(blocks.map(withInput), callIds.values());
-	const ids = callIds.values();
+	const callIds = calls.map((_, index) => `call_${digestOf([seed, index]).slice(0, 24)}`);
+	const idOf = new Map(calls.map((call, index) => [call, callIds[index]]));
+	const isUnique = uniqueIds(calls);
 	return {
 		id: nonEmptyString(body.id),
-		parts: content.flatMap((block) => partsOf(block, ids)),
-		finishReason: finishReasonOf(stopReason, callIds.length > 0),
+		parts: blocks.flatMap((block) => partsOf(block, idOf.get(block))),
+		finishReason: finishReasonOf(stopReason, calls.length > 0),
 		stopReason,
 		usage: response.usage && readUsage(response.usage, response.thinkingTokens),
-		content,
+		content: blocks.map((block) => {
+			if (!isCall(block)) return block;
+			const id = isUnique(block.id) ? block.id : idOf.get(block);
+			return { ...block, id, input: inputOf(block) };
+		}),
 		callIds,
 	};
 }
@@ -109,25 +112,15 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 
 const isCall = ({ type }: JsonObject): boolean => type === 'tool_use';
 
-const isId = (id: unknown): boolean =>
-	(typeof id === 'string' && id.trim() !== '') || Number.isFinite(id);
-
 /**
- * Blocks for the gateway with its own tool call IDs, unless an ID is missing or used twice, so that
- * a result would belong to no call or to two.
- *
- * @param newIds an ID for each tool call
+ * Whether the gateway's ID of a call can be sent back: without an ID, or with one that is used
+ * twice, a result would belong to no call or to two.
  */
-function withUniqueIds(blocks: JsonObject[], newIds: Iterator<string>): JsonObject[] {
+function uniqueIds(calls: JsonObject[]): (id: unknown) => boolean {
 	const counts = new Map<string, number>();
-	for (const { id } of blocks.filter((block) => isCall(block) && isId(block.id))) {
-		counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
-	}
-	return blocks.map((block) => {
-		if (!isCall(block)) return block;
-		const id = newIds.next().value;
-		return isId(block.id) && counts.get(String(block.id)) === 1 ? block : { ...block, id };
-	});
+	for (const { id } of calls) counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
+	return (id) =>
+		(Number.isFinite(id) || nonEmptyString(id) !== undefined) && counts.get(String(id)) === 1;
 }
 
 /**
@@ -138,9 +131,6 @@ function inputOf({ input }: JsonObject): JsonObject | undefined {
 	if (input === undefined || input === null) return {};
 	return typeof input === 'string' ? jsonObjectIn(input) : isJsonObject(input) ? input : undefined;
 }
-
-const withInput = (block: JsonObject): JsonObject =>
-	isCall(block) ? { ...block, input: inputOf(block) } : block;
 
 const FINISH_REASONS = new Map<string | undefined, FinishReason>([
 	['end_turn', 'stop'],
@@ -156,30 +146,21 @@ function finishReasonOf(stopReason: string | undefined, callsTool: boolean): Fin
 	return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
 }
 
-/** @param ids the IDs of the tool calls to come; each call takes the next one */
-function partsOf({ type, ...block }: JsonObject, ids: Iterator<string>): ChatPart[] {
-	if (type === 'text') {
-		const text = typeof block.text === 'string' ? block.text : '';
-		return text === '' ? [] : [{ type, text }];
+/** The part for the agent, if a block has content for it. @param callId the agent's ID of a call */
+function partsOf(block: JsonObject, callId = ''): ChatPart[] {
+	const { type, text, thinking } = block;
+	if (type === 'text' && typeof text === 'string' && text !== '') return [{ type, text }];
+	if (type === 'thinking' && nonEmptyString(thinking) !== undefined) {
+		return [{ type: 'reasoning', text: String(thinking) }];
 	}
-	if (type === 'thinking') {
-		const text = nonEmptyString(block.thinking);
-		return text === undefined ? [] : [{ type: 'reasoning', text }];
-	}
-	if (type !== 'tool_use') return [];
-	return [
-		{
-			type: 'tool-call',
-			toolCallId: String(ids.next().value),
-			toolName: String(block.name),
-			input: JSON.stringify(block.input),
-		},
-	];
+	if (!isCall(block)) return [];
+	const input = JSON.stringify(inputOf(block));
+	return [{ type: 'tool-call', toolCallId: callId, toolName: String(block.name), input }];
 }
 
 function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatUsage {
 	// A copy, because n8n may change it.
-	const usage = JSON.parse(JSON.stringify(given)) as JsonObject;
+	const usage = structuredClone(given);
 	const count = (name: string): number => Math.max(0, finiteNumber(usage[name]) ?? 0);
 	const cacheRead = finiteNumber(usage.cache_read_input_tokens);
 	// Cached tokens aren't among the input tokens.

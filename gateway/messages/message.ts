@@ -34,8 +34,14 @@ export interface MessageRequest {
 	topK?: number;
 	/** How long the gateway keeps what it has read of the conversation; `disabled` isn't sent. */
 	promptCaching?: 'disabled' | '5m' | '1h';
+	tools?: JsonObject[];
+	stopSequences?: string[];
+	stream?: boolean;
 	extraFields?: JsonObject;
 }
+
+/** The settings that all messages of a node share. */
+export type MessageSettings = Omit<MessageRequest, 'messages'>;
 
 /**
  * Plans `POST /v1/messages` (docs/protocol.md, "Messages").
@@ -60,6 +66,9 @@ export function planMessage(request: MessageRequest): RequestPlan {
 		top_p: request.topP,
 		top_k: request.topK,
 		cache_control: ttl === 'disabled' ? undefined : { type: 'ephemeral', ttl },
+		tools: request.tools,
+		stop_sequences: request.stopSequences,
+		stream: request.stream,
 		...request.extraFields,
 	});
 	refuseLargeBudget(body);
@@ -87,51 +96,6 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 		message: `'Budget (Tokens)' is ${budget} and must be less than 'Max Tokens', which is ${most}`,
 		description: `Increase 'Max Tokens' to more than ${budget}, or lower 'Budget (Tokens)' to less than ${most}. The response needs the remaining tokens. Nothing was sent.`,
 	});
-}
-
-/**
- * Hints about a request that is sent anyway: a model suffix that contradicts the thinking setting
- * (docs/protocol.md, "Messages"), and the legacy form of thinking.
- */
-export function messageHints({
-	model,
-	thinking,
-}: Pick<MessageRequest, 'model' | 'thinking'>): string[] {
-	const hints: string[] = [];
-	const suffix = /-(no)?thinking$/i.exec(model.trim());
-	const switchedOn = thinking === 'adaptive' || thinking === 'enabled';
-	if (suffix !== null && thinking !== 'default' && switchedOn !== (suffix[1] === undefined)) {
-		hints.push(
-			`The model name ends in "${suffix[0]}", but 'Thinking' says the opposite. Which one applies depends on the gateway. Set 'Thinking' to 'Model Default', or remove the suffix.`,
-		);
-	}
-	if (thinking === 'enabled') {
-		hints.push(
-			"'Thinking' uses the legacy form with a token budget, which newer models reject. Use 'Adaptive' with 'Effort' instead.",
-		);
-	}
-	return hints;
-}
-
-/**
- * Advice after a 400: the hints about the request, and changed thinking blocks (docs/protocol.md,
- * "Messages").
- *
- * @param refusal the gateway's reason
- */
-export function refusalAdvice(request: MessageRequest, refusal: string): string[] {
-	const advice = messageHints(request);
-	const hasThinking = request.messages.some(
-		({ content }) =>
-			Array.isArray(content) &&
-			content.some((block) => isJsonObject(block) && block.type === 'thinking'),
-	);
-	if (hasThinking && /thinking|signature/i.test(refusal)) {
-		advice.push(
-			'Thinking blocks must be sent back unchanged. Use the output "messages" of the earlier Message node as \'History\' without editing it.',
-		);
-	}
-	return advice;
 }
 
 /** The response to a message (docs/protocol.md, "Messages"). */

@@ -95,11 +95,17 @@ export function portableStem(text: string): string {
 	return trimmed(bytes.toString().replace(/\ufffd$/, '')).replace(DEVICE, '$1_');
 }
 
+const LONGEST_FOREIGN = 80;
+
+/** The same for a foreign text: shorter, and without what a user may have meant, such as `=`. */
+export const safeFileStem = (foreign: string): string =>
+	portableStem(foreign.slice(0, LONGEST_FOREIGN).replace(/[()+,=@]+/g, '-'));
+
 /**
  * Without characters that hide a file or look like an option at the start, and those that Windows
  * drops at the end.
  */
-const trimmed = (text: string): string => trimBy(text, /[\p{M} .-]/u, /[ .-]/);
+const trimmed = (text: string): string => trimBy(text, /[\p{M} ._-]/u, /[ .-]/);
 
 /**
  * Makes file names unique in their order: a repeated one gets a number, `fox-2.png`. Names that
@@ -130,19 +136,3 @@ export class UniqueNames {
  */
 const folded = (name: string): string =>
 	name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC');
-
-const LONGEST_STEM = 80;
-
-/**
- * A file name from a foreign text: no path, control character, markup or hidden file, at most 80
- * characters. May be empty.
- */
-export function safeFileStem(foreign: string): string {
-	const plain = foreign
-		// First, so that a name of a million characters isn't searched.
-		.slice(0, 2 * LONGEST_STEM)
-		.replace(/[^\p{L}\p{M}\p{N}._ -]+/gu, '-')
-		.replace(/\.{2,}/g, '.');
-	const stem = Array.from(trimBy(plain, /[.\-_ ]/)).slice(0, LONGEST_STEM);
-	return trimBy(stem.join(''), /[.\-_ ]/);
-}

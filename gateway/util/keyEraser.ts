@@ -1,7 +1,7 @@
 import { isJsonObject } from './json';
 
 /** The shortest key that is erased, in characters: a shorter key could be an ordinary word. */
-export const SHORTEST_KEY = 8;
+const SHORTEST_KEY = 8;
 
 /** The replacement of the key. */
 const ERASED = '***';
@@ -31,49 +31,48 @@ function meaningOf(escape: string): string {
 	return ENTITIES[escape.slice(1, -1).toLowerCase()] ?? escape.slice(-1);
 }
 
+/** The secrets that are removed, the longest first, because it may contain another one. */
+export const erasable = (secrets: string[]): string[] =>
+	secrets
+		.filter(({ length }) => length >= SHORTEST_KEY)
+		.sort((one, other) => other.length - one.length);
+
 /**
- * Creates a function that removes a key from texts that people read, because some gateways quote
- * it. A text with an escaped key is returned without escapes. Takes linear time.
+ * Creates a function that removes secrets from texts that people read, because some gateways quote
+ * them. A text with an escaped secret is returned without escapes. Takes linear time.
  *
- * @param key the key as it is sent; one with fewer than 8 characters isn't removed
+ * @param secrets as they are sent; one with fewer than 8 characters isn't removed
  */
-export function createKeyEraser(key: string): (text: string) => string {
-	if (key.length < SHORTEST_KEY) return (text) => text;
-	return (text) => {
-		let shown = text.replaceAll(key, ERASED);
-		let plain = shown;
-		for (let layer = 0; layer < LAYERS && /[\\%&]/.test(plain); layer += 1) {
-			plain = plain.replace(ESCAPE, meaningOf);
-			if (plain.includes(key)) shown = plain = plain.replaceAll(key, ERASED);
-		}
-		return shown;
-	};
+export function createKeyEraser(secrets: string[]): (text: string) => string {
+	const keys = erasable(secrets);
+	return (given) => keys.reduce(withoutKey, given);
+}
+
+function withoutKey(text: string, key: string): string {
+	let shown = text.replaceAll(key, ERASED);
+	let plain = shown;
+	for (let layer = 0; layer < LAYERS && /[\\%&]/.test(plain); layer += 1) {
+		plain = plain.replace(ESCAPE, meaningOf);
+		if (plain.includes(key)) shown = plain = plain.replaceAll(key, ERASED);
+	}
+	return shown;
 }
 
 /**
- * Creates a function that removes the last word of a truncated text if a key begins in it.
+ * Creates a function that removes the last word of a truncated text if a secret begins in it.
  *
- * @param key the key as it is sent; one with fewer than 8 characters isn't removed
+ * @param secrets as they are sent; one with fewer than 8 characters isn't removed
  */
-export function createCutKeyEraser(key: string): (text: string) => string {
-	if (key.length < SHORTEST_KEY) return (text) => text;
-	const start = key.slice(0, SHORTEST_BEGINNING);
+export function createCutKeyEraser(secrets: string[]): (text: string) => string {
+	const starts = erasable(secrets).map((key) => key.slice(0, SHORTEST_BEGINNING));
 	return (text) => {
 		const words = text.slice(-LONGEST_BEGINNING).split(/[\s"'<>]/);
 		const word = words.at(-1) ?? '';
 		const plain = word.replace(ESCAPE, meaningOf);
-		const isKey = [word, plain, plain.replace(ESCAPE, meaningOf)].some((one) =>
-			one.includes(start),
-		);
+		const forms = [word, plain, plain.replace(ESCAPE, meaningOf)];
+		const isKey = starts.some((start) => forms.some((form) => form.includes(start)));
 		return isKey ? text.slice(0, text.length - word.length) + ERASED : text;
 	};
-}
-
-/** The length of the longest beginning of a key at the end of a text, in characters. */
-export function lengthOfBeginning(text: string, key: string): number {
-	let length = Math.min(key.length, text.length);
-	while (!text.endsWith(key.slice(0, length))) length -= 1;
-	return length;
 }
 
 /**

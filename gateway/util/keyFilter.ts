@@ -1,6 +1,6 @@
-import { createKeyEraser, lengthOfBeginning, SHORTEST_KEY } from './keyEraser';
+import { createKeyEraser, erasable } from './keyEraser';
 
-/** Removes the key from a text that arrives in pieces. */
+/** Removes secrets from a text that arrives in pieces. */
 export interface KeyFilter {
 	/** Adds a piece. @returns the text to show so far */
 	add(piece: string): string;
@@ -9,20 +9,20 @@ export interface KeyFilter {
 }
 
 /**
- * Creates a filter that withholds the end of a text that may be the beginning of the key, until
- * more is known; never more than the length of the key.
- *
- * @param withoutKey removes a complete key from a text
+ * Creates a filter that withholds the end of a text that may be the beginning of a secret, until
+ * more is known; never more than the length of a secret.
  */
-export function createKeyFilter(key: string, withoutKey: (text: string) => string): KeyFilter {
-	if (key.length < SHORTEST_KEY) return { add: (piece) => piece, rest: () => '' };
+export function createKeyFilter(secrets: string[]): KeyFilter {
+	const withoutKeys = createKeyEraser(secrets);
+	// A whole key has been removed.
+	const beginnings = erasable(secrets).map((key) => key.slice(0, -1));
 	let held = '';
 	return {
 		add: (piece) => {
-			const text = withoutKey(held + piece);
-			const length = lengthOfBeginning(text, key.slice(0, -1));
-			held = text.slice(text.length - length);
-			return text.slice(0, text.length - length);
+			const text = withoutKeys(held + piece);
+			const shown = text.length - Math.max(0, ...beginnings.map((key) => lengthAtEnd(text, key)));
+			held = text.slice(shown);
+			return text.slice(0, shown);
 		},
 		rest: () => {
 			const text = held;
@@ -32,11 +32,9 @@ export function createKeyFilter(key: string, withoutKey: (text: string) => strin
 	};
 }
 
-/** The same for several secrets. */
-export function createKeyFilters(secrets: string[]): KeyFilter {
-	const filters = secrets.map((secret) => createKeyFilter(secret, createKeyEraser(secret)));
-	return {
-		add: (piece) => filters.reduce((text, filter) => filter.add(text), piece),
-		rest: () => filters.reduce((text, filter) => filter.add(text) + filter.rest(), ''),
-	};
+/** The length of the longest beginning of a key at the end of a text, in characters. */
+function lengthAtEnd(text: string, key: string): number {
+	let length = Math.min(key.length, text.length);
+	while (!text.endsWith(key.slice(0, length))) length -= 1;
+	return length;
 }

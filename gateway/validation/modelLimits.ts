@@ -17,18 +17,11 @@ export interface CheckedRequest {
 	imageCount?: number;
 }
 
-/** One value that the model doesn't accept, as texts. */
-export interface Violation {
-	field: string;
-	value: string;
-	allowed: string;
-}
-
 /**
- * The values of a request that the model doesn't accept (docs/protocol.md, "Model list"). Fields
- * that the gateway doesn't publish aren't checked.
+ * The values of a request that the model doesn't accept (docs/protocol.md, "Model list"), one line
+ * each. Fields that the gateway doesn't publish aren't checked.
  */
-export function checkRequest(record: ModelRecord, request: CheckedRequest): Violation[] {
+export function checkRequest(record: ModelRecord, request: CheckedRequest): string[] {
 	return [
 		...checkModes(record, request),
 		...checkParameters(record, request.parameters),
@@ -36,38 +29,35 @@ export function checkRequest(record: ModelRecord, request: CheckedRequest): Viol
 	];
 }
 
-/** A violation in one line. */
-export function describeViolation({ field, value, allowed }: Violation): string {
-	return `${field} is ${value}; allowed: ${allowed}`;
-}
+/** The line for a value that isn't accepted. */
+const violation = (field: string, value: string, allowed: string): string =>
+	`${field} is ${value}; allowed: ${allowed}`;
 
-function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequest): Violation[] {
-	const violations: Violation[] = [];
+function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequest): string[] {
+	const violations: string[] = [];
 	const mode = taskType === 'edit' ? 'image_edit' : 'text_to_image';
+	const { modes, mediaType = 'nothing', generationModes = [] } = record;
 	if (!suits(record, mode)) {
-		const { modes, mediaType = 'nothing' } = record;
 		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;
-		violations.push({ field: 'The requested operation', value: mode, allowed: listed(offered) });
+		violations.push(violation('The requested operation', mode, listed(offered)));
 	}
-	const { generationModes = [] } = record;
 	if (generationModes.length > 0 && !generationModes.includes(asynchronous ? 'async' : 'sync')) {
-		violations.push({
-			field: "'Mode'",
-			value: asynchronous ? 'asynchronous' : "'Synchronous'",
-			allowed: asynchronous ? "'Synchronous'" : "'Submit and Wait' or 'Submit Only'",
-		});
+		violations.push(
+			asynchronous
+				? violation("'Mode'", 'asynchronous', "'Synchronous'")
+				: violation("'Mode'", "'Synchronous'", "'Submit and Wait' or 'Submit Only'"),
+		);
 	}
 	return violations;
 }
 
-function checkParameters(record: ModelRecord, parameters: JsonObject): Violation[] {
+function checkParameters(record: ModelRecord, parameters: JsonObject): string[] {
 	return Object.entries(parameters).flatMap(([name, value]) => {
 		const allowed = allowedFor(record, name);
 		if (value === undefined || allowed.length === 0) return [];
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
-		const shown = shortened(JSON.stringify(value) ?? '');
 		const field = name === 'n' ? "'Number of Images'" : shortened(name);
-		return [{ field, value: shown, allowed: listed(allowed) }];
+		return [violation(field, shortened(JSON.stringify(value) ?? ''), listed(allowed))];
 	});
 }
 
@@ -78,32 +68,30 @@ function allowedFor(record: ModelRecord, name: string) {
 function checkImages(
 	limits: ReferenceLimits = {},
 	{ images = [], imageCount = images.length }: CheckedRequest,
-): Violation[] {
+): string[] {
 	if (imageCount === 0) return [];
 	const { maxCount = Infinity, maxSizeMb = Infinity, formats = [], sourceTypes = [] } = limits;
-	const violations: Violation[] = [];
-	const check = (isAllowed: boolean, field: string, value: string, allowed: string): void => {
-		if (!isAllowed) violations.push({ field, value, allowed });
-	};
-	const count = String(imageCount);
-	check(imageCount <= maxCount, 'The number of images to edit', count, `at most ${maxCount}`);
+	const violations: string[] = [];
+	if (imageCount > maxCount) {
+		const count = String(imageCount);
+		violations.push(violation('The number of images to edit', count, `at most ${maxCount}`));
+	}
 	const known = formats.map(format);
 	for (const { size, mimeType, fileName } of images) {
 		const sizeMb = size / MB;
-		const isFormat = known.length === 0 || known.includes(format(mimeType));
-		check(
-			sizeMb <= maxSizeMb,
-			`The size of ${fileName}`,
-			`${sizeMb.toFixed(2)} MB`,
-			`at most ${maxSizeMb} MB`,
-		);
-		check(isFormat, `The format of ${fileName}`, mimeType, listed(formats));
+		if (sizeMb > maxSizeMb) {
+			const most = `at most ${maxSizeMb} MB`;
+			violations.push(violation(`The size of ${fileName}`, `${sizeMb.toFixed(2)} MB`, most));
+		}
+		if (known.length > 0 && !known.includes(format(mimeType))) {
+			violations.push(violation(`The format of ${fileName}`, mimeType, listed(formats)));
+		}
 	}
 	// An edit uploads files (docs/protocol.md, "Edit"), which a model that takes only addresses
 	// doesn't accept.
-	const takesFiles =
-		sourceTypes.length === 0 || sourceTypes.some((type) => !/^\s*url\s*$/i.test(type));
-	check(takesFiles, 'The source of the image', 'a file', listed(sourceTypes));
+	if (sourceTypes.length > 0 && sourceTypes.every((type) => /^\s*url\s*$/i.test(type))) {
+		violations.push(violation('The source of the image', 'a file', listed(sourceTypes)));
+	}
 	return violations;
 }
 

@@ -9,9 +9,8 @@ import type {
 	SupplyData,
 } from 'n8n-workflow';
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
-import type { ChatSettings } from '../../gateway/messages/chat';
 import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
-import { messageHints } from '../../gateway/messages/message';
+import type { MessageSettings } from '../../gateway/messages/message';
 import { chatModelHint } from '../shared/fields/builderHints';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
 import { optionsField } from '../shared/fields/optionFields';
@@ -70,11 +69,9 @@ export class LmChatMediaGateway implements INodeType {
 			if (!hints.has(hint)) addHints(context, [hint]);
 			hints.add(hint);
 		};
-		messageHints(settings).forEach(addHint);
 		const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
 		const messenger = new Messenger({
 			run,
-			model: settings.model,
 			storedTurns: storedTurns(context),
 			payments: new ChatPaymentLog(context),
 			addHint,
@@ -117,7 +114,7 @@ const OF_THE_AGENT: Refusals = {
  *
  * @throws NodeOperationError that names the parameter to correct, or the field to remove
  */
-function readSettings(item: ItemParameters): ChatSettings {
+function readSettings(item: ItemParameters): MessageSettings {
 	const given = item.options.json('extraFields', 'Extra Fields');
 	const isOne = String(given.n).slice(0, 20).trim() === '1';
 	const judged = isOne ? withoutFields(given, ['n']) : given;

@@ -8,26 +8,19 @@ import type {
 	Tool,
 } from '@n8n/ai-node-sdk';
 import { NodeOperationError } from 'n8n-workflow';
-import {
-	planChat,
-	toConversation,
-	type ChatPart,
-	type ChatSettings,
-	type ChatTool,
-	type Conversation,
-} from '../../gateway/messages/chat';
+import { toConversation, toolFields, type ChatPart } from '../../gateway/messages/chat';
 import type { ChatResponse } from '../../gateway/messages/chatResponse';
+import type { MessageSettings } from '../../gateway/messages/message';
 import type { Piece } from '../../gateway/messages/messageStream';
-import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { nodeError } from '../shared/run/nodeErrors';
 import { RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
-import type { Messenger } from './messenger';
+import type { ChatRequest, Messenger } from './messenger';
 
 /** The parts that all copies of a model share; each copy has its own tools. */
 export interface Session {
 	run: Run;
-	settings: ChatSettings;
+	settings: MessageSettings;
 	messenger: Messenger;
 	/** The JSON schema of a tool's input. */
 	schemaOf: (tool: FunctionTool) => unknown;
@@ -78,26 +71,27 @@ export class GatewayChatModel implements ChatModel {
 	 * stream.
 	 */
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
-		const arrived = { pieces: [] as Piece[], isAll: false, wake: (): void => undefined };
+		const arrived: Piece[] = [];
+		let isAll = false;
+		let wake = (): void => undefined;
 		const put = (piece: Piece): void => {
-			arrived.pieces.push(piece);
-			arrived.wake();
+			arrived.push(piece);
+			wake();
+		};
+		const end = (): void => {
+			isAll = true;
+			wake();
 		};
 		const left = new AbortController();
 		const responding = this.respond(messages, config, put, left.signal);
-		const end = (): void => {
-			arrived.isAll = true;
-			arrived.wake();
-		};
 		// Awaited below; until then a failure must not count as unhandled.
 		responding.then(end, end);
 		let streamed = false;
 		try {
-			while (!arrived.isAll || arrived.pieces.length > 0) {
-				const arriving = new Promise<void>((resolve) => (arrived.wake = resolve));
-				if (arrived.pieces.length === 0) await arriving;
+			while (!isAll || arrived.length > 0) {
+				if (arrived.length === 0) await new Promise<void>((resolve) => (wake = resolve));
 				// All pieces at once: removing them one by one takes quadratic time.
-				for (const { type, text } of arrived.pieces.splice(0)) {
+				for (const { type, text } of arrived.splice(0)) {
 					streamed = true;
 					yield textChunk(type, text);
 				}
@@ -122,9 +116,7 @@ export class GatewayChatModel implements ChatModel {
 		const { run, messenger, itemIndex } = this.session;
 		const signals = [config.abortSignal, config.signal, left];
 		try {
-			const conversation = toConversation(messages);
-			return await messenger.send(conversation.turns, {
-				plan: (turns) => this.plan({ ...conversation, turns }, config, onPiece !== undefined),
+			return await messenger.send(this.requestOf(messages, config, onPiece !== undefined), {
 				signals: signals.filter((signal) => signal !== undefined),
 				onPiece,
 			});
@@ -140,30 +132,22 @@ export class GatewayChatModel implements ChatModel {
 		}
 	}
 
-	private plan(conversation: Conversation, config: CallConfig, stream: boolean): RequestPlan {
-		const { settings } = this.session;
-		return planChat(
-			{
-				...settings,
-				maxTokens: config.maxTokens ?? settings.maxTokens,
-				temperature: config.temperature ?? settings.temperature,
-				topP: config.topP ?? settings.topP,
-				topK: config.topK ?? settings.topK,
-			},
-			conversation,
-			{
-				tools: this.tools.flatMap((tool) => this.chatTool(tool)),
-				stopSequences: config.stopSequences ?? config.stop,
-				stream,
-			},
-		);
-	}
-
-	/** Tools that a provider runs itself don't go to the gateway. */
-	private chatTool(tool: Tool): ChatTool[] {
-		if (tool.type !== 'function') return [];
-		const { name, description } = tool;
-		return [{ name, description, inputSchema: this.session.schemaOf(tool) }];
+	private requestOf(messages: Message[], config: CallConfig, streamed: boolean): ChatRequest {
+		const { settings, schemaOf } = this.session;
+		const stopSequences = config.stopSequences ?? config.stop ?? [];
+		// Tools that a provider runs itself don't go to the gateway.
+		const tools = this.tools.filter((tool) => tool.type === 'function');
+		return {
+			...settings,
+			...toConversation(messages),
+			maxTokens: config.maxTokens ?? settings.maxTokens,
+			temperature: config.temperature ?? settings.temperature,
+			topP: config.topP ?? settings.topP,
+			topK: config.topK ?? settings.topK,
+			tools: toolFields(tools.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }))),
+			stopSequences: stopSequences.length === 0 ? undefined : stopSequences,
+			stream: streamed ? true : undefined,
+		};
 	}
 }
 

@@ -1,5 +1,7 @@
-import type { ChatPart, ChatTurn } from '../../gateway/messages/chat';
+import { messageHints } from '../../gateway/errors/messageErrors';
+import type { ChatPart, Conversation } from '../../gateway/messages/chat';
 import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
+import { planMessage, type MessageSettings } from '../../gateway/messages/message';
 import { MessageStream, type Piece } from '../../gateway/messages/messageStream';
 import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
@@ -17,19 +19,19 @@ import { Requests, RunEnded } from '../shared/transport/inFlight';
 import type { ChatPaymentLog } from './chatPaymentLog';
 import { readStreamedResponse } from './streamedResponse';
 
-/** One message of a chat. */
+/** How the response to a message arrives. */
 export interface MessageCall {
-	/** Plans the request from the conversation with its restored turns. */
-	plan: (turns: ChatTurn[]) => RequestPlan;
 	/** Signals that each end the call. */
 	signals: AbortSignal[];
 	/** Called with the text as soon as it arrives. */
 	onPiece?: (piece: Piece) => void;
 }
 
+/** A message of a chat, whose turns are restored before it is sent. */
+export type ChatRequest = MessageSettings & Conversation;
+
 export interface MessengerOptions {
 	run: Run;
-	model: string;
 	/** The turns that must go back unchanged; they outlive the model. */
 	storedTurns: StoredTurn[];
 	payments: ChatPaymentLog;
@@ -52,8 +54,8 @@ export class Messenger {
 	 * @throws GatewayError, UnknownOutcomeError where it may have been charged, or RunEnded when the
 	 *   execution was stopped
 	 */
-	async send(turns: ChatTurn[], call: MessageCall): Promise<ChatResponse> {
-		const sending = this.sendOrReuse(turns, call);
+	async send(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
+		const sending = this.sendOrReuse(request, call);
 		this.inProgress.add(sending);
 		try {
 			const response = await sending;
@@ -75,12 +77,13 @@ export class Messenger {
 		this.options.payments.close();
 	}
 
-	private async sendOrReuse(given: ChatTurn[], call: MessageCall): Promise<ChatResponse> {
+	private async sendOrReuse(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
 		const { run, storedTurns, payments, addHint } = this.options;
 		const { account } = run.address;
-		const model = digestOf([account, this.options.model]);
-		const turns = restoreTurns(storedTurns, given, model);
-		const plan = call.plan(turns);
+		const model = digestOf([account, request.model]);
+		const turns = restoreTurns(storedTurns, request.messages, model);
+		const plan = planMessage({ ...request, messages: turns });
+		messageHints(plan.body ?? {}).forEach(addHint);
 		// A streamed message and one that isn't streamed are the same payment.
 		const unstreamed = { ...plan, body: { ...plan.body, stream: undefined } };
 		const fingerprint = requestFingerprint(unstreamed, account);

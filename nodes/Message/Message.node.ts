@@ -7,17 +7,14 @@ import type {
 } from 'n8n-workflow';
 import { deepCopy, NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../gateway/util/json';
+import { messageHints } from '../../gateway/errors/messageErrors';
 import {
-	messageHints,
 	planMessage,
 	readMessage,
-	refusalAdvice,
-	type MessageRequest,
 	type MessageResponse,
 	type Turn,
 } from '../../gateway/messages/message';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
-import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
 import { messageHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
@@ -102,8 +99,8 @@ async function prepareMessage(
 ): Promise<ExecuteItem> {
 	const { itemIndex } = item;
 	const request = readMessageRequest(item, await readImageBlocks(item, run));
-	messageHints(request).forEach((hint) => run.hints.add(hint));
 	const plan = planMessage(request);
+	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
 	const simplify = item.switch('simplify', 'Simplify', true);
 	paymentLog.expect(itemIndex, plan, run.address.account);
 	const send = async (): Promise<PaymentResult> =>
@@ -111,23 +108,13 @@ async function prepareMessage(
 			readMessage(json) === undefined ? undefined : { message: json },
 		);
 	return async () => {
-		const failed = async (error: unknown): Promise<never> =>
-			await Promise.reject(withAdvice(error, request));
-		const { message = {} } = paymentLog.reuse(itemIndex) ?? (await send().catch(failed));
+		const { message = {} } = paymentLog.reuse(itemIndex) ?? (await send());
 		const response = simplify ? readMessage(message) : undefined;
 		const whole = response ? simplified(response, request.messages, run.isTool) : message;
 		const json = run.isTool ? (withoutInlineImages(whole) as IDataObject) : whole;
 		// A copy, because the turns belong to the input and the response to the record of payments.
 		return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 	};
-}
-
-/** The error of a refusal with advice about the request. */
-function withAdvice(error: unknown, request: MessageRequest): unknown {
-	if (!(error instanceof GatewayError) || error.problem.httpCode !== 400) return error;
-	const { message, description } = error.problem;
-	const advice = [...refusalAdvice(request, message), description];
-	return withDetails(error, { description: advice.join(' ') });
 }
 
 /** The simplified response, with the conversation so far for the next turn. */

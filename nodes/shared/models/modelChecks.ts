@@ -1,8 +1,4 @@
-import {
-	checkRequest,
-	describeViolation,
-	withPublishedTypes,
-} from '../../../gateway/validation/modelLimits';
+import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
 import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
@@ -106,12 +102,16 @@ export class Checker {
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 		const { taskType } = this;
 		const { imageCount } = request;
-		const facts = { taskType, asynchronous, parameters, images, imageCount };
-		const violations = checkRequest(record, facts);
 		return {
 			// The same object if nothing has changed.
 			request: isSame ? request : { ...request, modelParameters },
-			violations: violations.map(describeViolation),
+			violations: checkRequest(record, {
+				taskType,
+				asynchronous,
+				parameters,
+				images,
+				imageCount,
+			}),
 			...estimateOf(record, parameters.n),
 		};
 	}

@@ -1,10 +1,7 @@
-import type { MessageRequest, Thinking } from '../../../gateway/messages/message';
+import type { MessageSettings, Thinking } from '../../../gateway/messages/message';
 import type { JsonObject } from '../../../gateway/util/json';
 import type { ItemParameters } from './itemParameters';
 import { readerOf } from './requestFields';
-
-/** What the Message node and the chat model set alike (docs/protocol.md, "Messages"). */
-export type MessageSettings = Omit<MessageRequest, 'messages' | 'system' | 'extraFields'>;
 
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 const MAX_TOKENS = 4096;
@@ -12,7 +9,8 @@ const BUDGET_TOKENS = 1024;
 const MOST_TOKENS = 10_000_000;
 
 /**
- * Model, length, thinking and sampling. An empty field is not sent.
+ * Model, length, thinking and sampling, which the Message node and the chat model set alike
+ * (docs/protocol.md, "Messages"). An empty field is not sent.
  *
  * @param extraFields may set another model
  * @throws NodeOperationError that names the parameter to correct

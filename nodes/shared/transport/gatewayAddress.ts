@@ -8,7 +8,7 @@ import {
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { nonEmptyString } from '../../../gateway/util/json';
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
-import { createKeyFilters, type KeyFilter } from '../../../gateway/util/keyFilter';
+import { createKeyFilter, type KeyFilter } from '../../../gateway/util/keyFilter';
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
@@ -78,9 +78,9 @@ export function readAddress(
 		accountAndKey: digestOf([baseUrl, identity, key, headers]),
 		authentication: { credentialsDecrypted: decrypted },
 		withoutKey: secretEraser(credential),
-		withoutKeyInContent: inTurn(inContent.map(createKeyEraser)),
-		withoutCutKey: inTurn(secrets.map(createCutKeyEraser)),
-		createKeyFilter: () => createKeyFilters(inContent),
+		withoutKeyInContent: createKeyEraser(inContent),
+		withoutCutKey: createCutKeyEraser(secrets),
+		createKeyFilter: () => createKeyFilter(inContent),
 	};
 }
 
@@ -94,9 +94,4 @@ const isWord = (value: string): boolean => /^\D*$/.test(value);
 
 /** Removes the key and the values of additional headers from a text. */
 export const secretEraser = (credential: Credential): ((text: string) => string) =>
-	inTurn(secretsOf(credential).map(createKeyEraser));
-
-const inTurn =
-	(steps: Array<(text: string) => string>) =>
-	(text: string): string =>
-		steps.reduce((before, step) => step(before), text);
+	createKeyEraser(secretsOf(credential));

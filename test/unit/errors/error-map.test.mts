@@ -184,15 +184,30 @@ describe('the cases of the message endpoint', () => {
 			'sampling parameters',
 			sampled,
 			saying(400, 'unsupported'),
-			/rejected the message \(400\): unsupported \| .*Remove temperature, top_p from the options/,
+			/rejected the request \(400\): unsupported \| .*Remove temperature, top_p from the options/,
 		],
 		[
 			'sampling parameters, without a word',
 			sampled,
 			page(400, ''),
-			/rejected the message \(400\) \| /,
+			/rejected the request \(400\) \| /,
 		],
 		['another 400', message, saying(400, 'max_tokens'), /rejected the request \(400\): max_tokens/],
+		[
+			'changed thinking blocks',
+			{
+				...message,
+				body: { messages: [{ role: 'assistant', content: [{ type: 'thinking' }] }] },
+			},
+			saying(400, 'Invalid signature'),
+			/\(400\): Invalid signature \| Thinking blocks must be sent back unchanged/,
+		],
+		[
+			'thinking that the name contradicts, in the legacy form',
+			{ ...message, body: { model: 'm-nothinking', thinking: { type: 'enabled' } } },
+			saying(400, 'no'),
+			/\(400\): no \| The model name ends in "-nothinking".* legacy form/,
+		],
 		[
 			'another 401, which may mean that the key was sent in the wrong form',
 			message,

@@ -16,11 +16,7 @@ import {
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
-import {
-	checkRequest,
-	describeViolation,
-	withPublishedTypes,
-} from '../../../gateway/validation/modelLimits.js';
+import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../../gateway/util/dataUrl.js';
 import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';
 import { safeFileStem } from '../../../gateway/util/fileName.js';
@@ -42,12 +38,8 @@ import {
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser.js';
 import { readModel, readModelList } from '../../../gateway/protocol/models.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
-import {
-	messageHints,
-	readMessage,
-	readTurns,
-	refusalAdvice,
-} from '../../../gateway/messages/message.js';
+import { messageHints, refusalAdvice } from '../../../gateway/errors/messageErrors.js';
+import { readMessage, readTurns } from '../../../gateway/messages/message.js';
 import { closestMatches } from '../../../gateway/util/closestMatch.js';
 import { faultOf } from '../../../gateway/protocol/networkFault.js';
 import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
@@ -148,8 +140,8 @@ const poll = planTaskQuery('generation', 't1');
 const paid = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const home = 'https://gateway.example/v1/acct';
 const settings = readCredential({ baseUrl: `${home}/v1`, apiKey: KEY });
-const erase = createKeyEraser(KEY);
-const eraseCut = createCutKeyEraser(KEY);
+const erase = createKeyEraser([KEY]);
+const eraseCut = createCutKeyEraser([KEY]);
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
 /** Half of the letters of a number, so that each entry of a list is another one. */
@@ -216,10 +208,10 @@ describe('64 kB of text', () => {
 		['a text that may quote the key', (text) => erase(text)],
 		[
 			'a text that may end in half a key',
-			(text) => [eraseCut(text), createCutKeyEraser(text)(text)],
+			(text) => [eraseCut(text), createCutKeyEraser([text])(text)],
 		],
 		['a text that quotes the key', (text) => erase(text + KEY + text)],
-		['a long key that is erased', (text) => createKeyEraser(text.slice(0, 200))(`${text}\\%`)],
+		['a long key that is erased', (text) => createKeyEraser([text.slice(0, 200)])(`${text}\\%`)],
 		['the name of a model', (text) => closestMatches(text, [text, `a${text}`, text.slice(9)])],
 		['a status', (text) => statusGroup(text)],
 		['an ID', (text) => [readTaskId({ id: text }), planTaskQuery('edit', text).path]],
@@ -258,11 +250,14 @@ describe('64 kB of text', () => {
 		],
 		['a model of the listing', (text) => readModel({ model: text, note: text, modes: [text] })],
 		['a price', (text) => describePrice({ unit: text, mode: 'price', value: 1 })],
-		['a model of a message', (text) => messageHints({ model: text, thinking: 'adaptive' })],
+		[
+			'a model of a message',
+			(text) => messageHints({ model: text, thinking: { type: 'adaptive' } }),
+		],
 		[
 			'a refused message',
 			(text) =>
-				refusalAdvice({ model: text, maxTokens: 1, messages: [], thinking: 'default' }, text),
+				refusalAdvice({ model: text, messages: [{ content: [{ type: 'thinking' }] }] }, text),
 		],
 		[
 			'a file in a chat',
@@ -443,7 +438,7 @@ describe('64 kB of entries', () => {
 					parameters: { size: 'x' },
 				};
 				const violations = checkRequest(record!, request);
-				return [violations.map(describeViolation), withPublishedTypes(record!, request.parameters)];
+				return [violations, withPublishedTypes(record!, request.parameters)];
 			},
 		],
 		[
@@ -498,6 +493,8 @@ test.each(['[', '{"a":', '[{"a":'])('100,000 levels of %j fill no stack', (openi
 test('an image of 40 MB in base64 fills no stack', () => {
 	const url = `data:image/png;base64,${'iVBORw0KGgoA'.repeat(3_500_000)}`;
 	expect(readDataUrl(url)?.base64).toHaveLength(42_000_000);
-	const [turn] = toConversation([{ role: 'user', content: [{ type: 'file', data: url }] }]).turns;
+	const [turn] = toConversation([
+		{ role: 'user', content: [{ type: 'file', data: url }] },
+	]).messages;
 	expect(turn!.content[0]).toMatchObject({ type: 'image' });
 });

@@ -1,10 +1,11 @@
 import {
-	planChat,
 	toConversation,
+	toolFields,
 	type ChatMessage,
 	type ChatPart,
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
+import { planMessage } from '../../../gateway/messages/message.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
 
@@ -13,11 +14,11 @@ const PNG =
 const said = (role: string, ...content: ChatPart[]): ChatMessage => ({ role, content });
 const text = (words: string): ChatPart => ({ type: 'text', text: words });
 const user = (...content: ChatPart[]): ChatTurn[] =>
-	toConversation([said('user', ...content)]).turns;
+	toConversation([said('user', ...content)]).messages;
 
 describe('a conversation', () => {
 	test('has its system prompt in front, and results said by the user', () => {
-		const { system, turns } = toConversation([
+		const { system, messages: turns } = toConversation([
 			said('system', text('Be brief.')),
 			said('user', text('Draw a fox')),
 			said('assistant', text('Gladly.'), {
@@ -47,7 +48,7 @@ describe('a conversation', () => {
 	});
 
 	test('leaves out what the endpoint refuses: empty texts, thinking without a signature', () => {
-		const { system, turns } = toConversation([
+		const { system, messages: turns } = toConversation([
 			said('system', text(' ')),
 			said('user', text('Hello'), text(' \n')),
 			said('assistant', { type: 'reasoning', text: 'Hm.' }, text('')),
@@ -69,7 +70,7 @@ describe('a conversation', () => {
 
 	test('a call whose input is no object goes back with an empty one', () => {
 		const call = { type: 'tool-call' as const, toolCallId: 'c', toolName: 't', input: '{"half' };
-		expect(toConversation([said('assistant', call)]).turns[0]?.content).toEqual([
+		expect(toConversation([said('assistant', call)]).messages[0]?.content).toEqual([
 			{ type: 'tool_use', id: 'c', name: 't', input: {} },
 		]);
 	});
@@ -87,14 +88,14 @@ describe('a conversation', () => {
 		],
 	])('the result of a tool may be %s', (_, result, content) => {
 		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result };
-		expect(toConversation([said('tool', part)]).turns[0]?.content).toEqual([
+		expect(toConversation([said('tool', part)]).messages[0]?.content).toEqual([
 			{ type: 'tool_result', tool_use_id: 'c', content },
 		]);
 	});
 
 	test('a failed tool says so', () => {
 		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result: 'no', isError: true };
-		expect(toConversation([said('tool', part)]).turns[0]?.content[0]).toMatchObject({
+		expect(toConversation([said('tool', part)]).messages[0]?.content[0]).toMatchObject({
 			is_error: true,
 		});
 	});
@@ -151,25 +152,30 @@ describe('a file', () => {
 });
 
 describe('the plan', () => {
-	const settings = { model: 'reason-large', maxTokens: 100, thinking: 'default' as const };
-	const conversation = { turns: user(text('Hello')) };
+	const messages = user(text('Hello'));
+	const request = {
+		model: 'reason-large',
+		maxTokens: 100,
+		thinking: 'default' as const,
+		messages,
+	};
 
 	test('holds what is set, and nothing else', () => {
-		expect(planChat(settings, conversation, {})).toMatchObject({
+		expect(planMessage(request)).toMatchObject({
 			call: 'message',
 			path: '/v1/messages',
 			paid: true,
 		});
-		expect(planChat(settings, conversation, {}).body).toEqual({
+		expect(planMessage(request).body).toEqual({
 			model: 'reason-large',
 			max_tokens: 100,
-			messages: conversation.turns,
+			messages,
 		});
 	});
 
 	test('refuses a budget for thinking that leaves nothing for the response', () => {
-		const thinking = { ...settings, thinking: 'enabled' as const };
-		const plan = (changed: object) => () => planChat({ ...thinking, ...changed }, conversation, {});
+		const thinking = { ...request, thinking: 'enabled' as const };
+		const plan = (changed: object) => () => planMessage({ ...thinking, ...changed });
 		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than 'Max Tokens'/);
 		expect(plan({ budgetTokens: 99 })).not.toThrow();
 		expect(plan({ budgetTokens: 99, extraFields: { max_tokens: 99 } })).toThrow(/is 99 and/);
@@ -177,28 +183,24 @@ describe('the plan', () => {
 	});
 
 	test('holds thinking, sampling, tools, stop sequences and the wish for a stream', () => {
-		const { body } = planChat(
-			{
-				...settings,
-				thinking: 'enabled',
-				budgetTokens: 50,
-				display: 'omitted',
-				effort: 'low',
-				temperature: 0,
-				extraFields: { metadata: { user_id: 'me' } },
-			},
-			{ ...conversation, system: 'Be brief.' },
-			{
-				stream: true,
-				stopSequences: ['END'],
-				tools: [{ name: 'draw', description: ' ', inputSchema: { properties: {} } }],
-			},
-		);
+		const { body } = planMessage({
+			...request,
+			system: 'Be brief.',
+			thinking: 'enabled',
+			budgetTokens: 50,
+			display: 'omitted',
+			effort: 'low',
+			temperature: 0,
+			stream: true,
+			stopSequences: ['END'],
+			tools: toolFields([{ name: 'draw', description: ' ', inputSchema: { properties: {} } }]),
+			extraFields: { metadata: { user_id: 'me' } },
+		});
 		expect(body).toEqual({
 			model: 'reason-large',
 			max_tokens: 100,
 			system: 'Be brief.',
-			messages: conversation.turns,
+			messages,
 			thinking: { type: 'enabled', budget_tokens: 50, display: 'omitted' },
 			output_config: { effort: 'low' },
 			temperature: 0,
@@ -211,8 +213,8 @@ describe('the plan', () => {
 
 	test('names each tool once: agents bind theirs twice', () => {
 		const tool = { name: 'draw', inputSchema: { type: 'object' } };
-		const { body } = planChat(settings, conversation, { tools: [tool, tool] });
-		expect(body?.tools).toHaveLength(1);
+		expect(toolFields([tool, tool])).toHaveLength(1);
+		expect(toolFields([])).toBeUndefined();
 	});
 });
 

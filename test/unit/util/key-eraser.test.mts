@@ -6,7 +6,7 @@ import {
 import { isData } from '../../../gateway/protocol/responseFields.js';
 
 const KEY = 'sk-my/Team_9f8e7d6c';
-const erase = createKeyEraser(KEY);
+const erase = createKeyEraser([KEY]);
 
 const hex = (one: string) => one.charCodeAt(0).toString(16).padStart(2, '0');
 const unicode = (one: string) => `\\u00${hex(one)}`;
@@ -63,18 +63,18 @@ test.each([
 });
 
 test.each(['abcdefg', 'sk', ''])('%j is too short to be a key', (short) => {
-	expect(createKeyEraser(short)(`${short} \\u0061bcdefg`)).toBe(`${short} \\u0061bcdefg`);
+	expect(createKeyEraser([short])(`${short} \\u0061bcdefg`)).toBe(`${short} \\u0061bcdefg`);
 });
 
 test('a key that a web page cannot hold as it is', () => {
 	const odd = 'k&y<secret>"quoted"';
-	const erased = createKeyEraser(odd);
+	const erased = createKeyEraser([odd]);
 	expect(erased('<p>k&amp;y&lt;secret&gt;&quot;quoted&quot;</p>')).toBe('<p>***</p>');
 	expect(erased(`<p>${odd}</p>`)).toBe('<p>***</p>');
 });
 
 describe('the beginning of a key at the end of a text that was cut', () => {
-	const eraseCut = createCutKeyEraser(KEY);
+	const eraseCut = createCutKeyEraser([KEY]);
 
 	test.each<[string, string]>([
 		['as it is', KEY],
@@ -114,7 +114,7 @@ test('in JSON it is erased in names and values, but not in an address that is fe
 });
 
 test('data is not rewritten for a key that is a word, texts are', () => {
-	const eraseWord = createKeyEraser('acme-images');
+	const eraseWord = createKeyEraser(['acme-images']);
 	const data = {
 		id: 'acme-images-task-7',
 		task_id: 'acme-images-1',
@@ -141,4 +141,9 @@ test('data is not rewritten for a key that is a word, texts are', () => {
 		data: ['the key ***', '***'],
 		note: '***-v2',
 	});
+});
+
+test('a secret that begins with another one is erased whole', () => {
+	const both = createKeyEraser(['sk-team-1', 'sk-team-1-of-acme']);
+	expect(both('sk-team-1-of-acme and sk-team-1')).toBe('*** and ***');
 });

@@ -1,7 +1,6 @@
 import { TtlCache, keepMsOf, type Kept } from '../../../gateway/util/ttlCache.js';
 import {
 	checkRequest,
-	describeViolation,
 	withPublishedTypes,
 	type CheckedRequest,
 } from '../../../gateway/validation/modelLimits.js';
@@ -16,7 +15,7 @@ const MB = 1024 * 1024;
 function wrong(record: JsonObject, request: Partial<CheckedRequest> = {}): string[] {
 	const model = readModel({ model: 'm', ...record })!;
 	const all = { taskType: 'generation' as const, asynchronous: false, parameters: {}, ...request };
-	return checkRequest(model, all).map(describeViolation);
+	return checkRequest(model, all);
 }
 
 describe('the task of a model', () => {
