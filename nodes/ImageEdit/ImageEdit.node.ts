@@ -6,20 +6,18 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
-import { editHint } from '../shared/fields/builderHints';
 import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { choicesOf } from '../shared/fields/choices';
-import { imageNodeFields } from '../shared/fields/imageFields';
-import { imageOptions, optionsField } from '../shared/fields/optionFields';
+import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
 import { runPayingNode } from '../shared/payments/payingNode';
-import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
 
 const fields = imageNodeFields(
+	'edit',
 	{
 		placeholder: 'e.g. Make it night, and let the windows glow',
 		description: 'Instructions for editing the image',
@@ -76,7 +74,6 @@ const fields = imageNodeFields(
 			displayOptions: { show: { imageSource: ['url'] } },
 		},
 	],
-	optionsField(imageOptions('edit'), survivalFields(['wait', 'submit'])),
 );
 
 export class ImageEdit implements INodeType {
@@ -91,7 +88,9 @@ export class ImageEdit implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["mode"] + ": " + $parameter["model"] }}',
 		description: 'Edit images with text instructions through a media gateway',
-		builderHint: editHint,
+		builderHint: {
+			searchHint: `${IMAGE_NODES_HINT} The image comes from a binary field of the input item or from an address.`,
+		},
 		defaults: { name: 'Edit Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
@@ -110,7 +109,7 @@ export class ImageEdit implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await runPayingNode(
 			this,
-			choicesOf(fields, this.getNode().parameters),
+			fields,
 			async (paymentLog) => await createImages(this, builder, paymentLog),
 		);
 	}

@@ -6,31 +6,24 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
-import { generationHint } from '../shared/fields/builderHints';
 import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
 import { readRequest } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { choicesOf } from '../shared/fields/choices';
-import { imageNodeFields } from '../shared/fields/imageFields';
-import { imageOptions, optionsField } from '../shared/fields/optionFields';
+import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
 import { runPayingNode } from '../shared/payments/payingNode';
-import { survivalFields, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
 
-const fields = imageNodeFields(
-	{
-		placeholder: 'e.g. A fox in the morning mist, watercolor',
-		description: 'Text prompt describing the image to generate',
-		actions: {
-			wait: 'Generate image',
-			sync: 'Generate image synchronously',
-			submit: 'Submit generation task',
-		},
+const fields = imageNodeFields('generation', {
+	placeholder: 'e.g. A fox in the morning mist, watercolor',
+	description: 'Text prompt describing the image to generate',
+	actions: {
+		wait: 'Generate image',
+		sync: 'Generate image synchronously',
+		submit: 'Submit generation task',
 	},
-	[],
-	optionsField(imageOptions('generation'), survivalFields(['wait', 'submit'])),
-);
+});
 
 export class ImageGeneration implements INodeType {
 	description: INodeTypeDescription = {
@@ -44,7 +37,7 @@ export class ImageGeneration implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["mode"] + ": " + $parameter["model"] }}',
 		description: 'Generate images from text through a media gateway',
-		builderHint: generationHint,
+		builderHint: { searchHint: IMAGE_NODES_HINT },
 		defaults: { name: 'Generate Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
@@ -63,7 +56,7 @@ export class ImageGeneration implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await runPayingNode(
 			this,
-			choicesOf(fields, this.getNode().parameters),
+			fields,
 			async (paymentLog) => await createImages(this, builder, paymentLog),
 		);
 	}

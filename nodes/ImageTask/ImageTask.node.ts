@@ -11,9 +11,8 @@ import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { isFinished } from '../../gateway/protocol/status';
 import { type TaskState } from '../../gateway/protocol/task';
 import { taskError } from '../../gateway/errors/taskErrors';
-import { taskHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { downloadFieldsFor, taskFields } from '../shared/fields/imageFields';
+import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { imageBinaries, shownImage, type ImageTarget } from '../shared/images/imageItems';
 import { runItems, runNode } from '../shared/run/itemRunner';
@@ -41,7 +40,10 @@ export class ImageTask implements INodeType {
 			'={{ $parameter["taskType"] === "auto" ? "generation or edit" : $parameter["taskType"] }}',
 		description:
 			'Get the status of an image task on a media gateway, and its images once it has finished',
-		builderHint: taskHint,
+		builderHint: {
+			searchHint:
+				"Not charged. Checks each task once. To wait until tasks finish, use Image Wait instead of a loop. Takes items of Image Generation or Image Edit in mode 'submit' as they are.",
+		},
 		defaults: { name: 'Get Image Task' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
@@ -49,7 +51,7 @@ export class ImageTask implements INodeType {
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
 			...taskFields,
-			...downloadFieldsFor(),
+			...downloadFields,
 			optionsField([
 				'concurrency',
 				'fileName',

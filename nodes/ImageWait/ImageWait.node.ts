@@ -5,9 +5,8 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { waitHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
-import { downloadFieldsFor, taskFields } from '../shared/fields/imageFields';
+import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readLimits, readRunEnd } from '../shared/parameters/optionValues';
@@ -17,7 +16,7 @@ import { addCost } from '../shared/run/tally';
 import { runNode } from '../shared/run/itemRunner';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
-import { readParkAfter, survivalFields, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { readParkAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { readFinishedImage, TaskSet } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
 
@@ -33,7 +32,10 @@ export class ImageWait implements INodeType {
 		version: 1,
 		subtitle: '={{ "up to " + $parameter["maxWait"] + " s" }}',
 		description: 'Wait until image tasks on a media gateway have finished, and get their images',
-		builderHint: waitHint,
+		builderHint: {
+			searchHint:
+				"Not charged. Waits for all tasks of its input together, so add no loop. Takes items of Image Generation or Image Edit in mode 'submit' as they are. Not needed after mode 'sync' or 'wait'.",
+		},
 		defaults: { name: 'Wait for Image' },
 		waitingNodeTooltip: WAITING_TOOLTIP,
 		usableAsTool: true,
@@ -48,7 +50,7 @@ export class ImageWait implements INodeType {
 				description:
 					"How long to wait for a task to finish. After that, 'On Timeout' applies, and the task continues at the gateway.",
 			},
-			...downloadFieldsFor(),
+			...downloadFields,
 			optionsField(
 				[
 					'addSummary',
@@ -56,7 +58,9 @@ export class ImageWait implements INodeType {
 					'fileName',
 					'includeInputFields',
 					'maxDownloadMb',
+					'parkAfter',
 					'requestsPerSecond',
+					'surviveRestarts',
 					'timeout',
 				],
 				[
@@ -80,7 +84,6 @@ export class ImageWait implements INodeType {
 							},
 						],
 					},
-					...survivalFields(),
 				],
 			),
 			{

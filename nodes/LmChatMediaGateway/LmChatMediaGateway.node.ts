@@ -11,7 +11,6 @@ import type {
 import { NodeConnectionTypes, NodeOperationError } from 'n8n-workflow';
 import type { StoredTurn } from '../../gateway/messages/thinkingHistory';
 import type { MessageSettings } from '../../gateway/messages/message';
-import { chatModelHint } from '../shared/fields/builderHints';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
@@ -39,7 +38,10 @@ export class LmChatMediaGateway implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Connect AI agents and chains to a model on a media gateway',
-		builderHint: chatModelHint,
+		builderHint: {
+			searchHint:
+				'Every response is charged, also in a test run. Connect it to an AI agent or chain.',
+		},
 		defaults: { name: 'Media Gateway Chat Model' },
 		inputs: [],
 		outputs: [NodeConnectionTypes.AiLanguageModel],

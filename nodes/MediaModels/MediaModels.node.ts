@@ -6,7 +6,6 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
-import { modelsHint } from '../shared/fields/builderHints';
 import { modelField } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
@@ -30,7 +29,10 @@ export class MediaModels implements INodeType {
 		subtitle: '={{ $parameter["operation"] === "get" ? $parameter["model"] : "get many" }}',
 		description:
 			'List the image and video models of a media gateway, with parameters, limits and prices',
-		builderHint: modelsHint,
+		builderHint: {
+			searchHint:
+				'Not charged. Lists the image and video models of the gateway, not its message models.',
+		},
 		defaults: { name: 'List Models' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],

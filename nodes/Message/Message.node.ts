@@ -15,13 +15,11 @@ import {
 	type Turn,
 } from '../../gateway/messages/message';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
-import { messageHint } from '../shared/fields/builderHints';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
 import { readLimits } from '../shared/parameters/optionValues';
-import { choicesOf } from '../shared/fields/choices';
 import type { PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runPayingNode } from '../shared/payments/payingNode';
@@ -42,7 +40,10 @@ export class Message implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["model"] }}',
 		description: 'Send a message to a model through a media gateway, with or without thinking',
-		builderHint: messageHint,
+		builderHint: {
+			searchHint:
+				'Every item is a paid request, also in a test run. For agents, tools and memory, use AI Agent with Media Gateway Chat Model.',
+		},
 		defaults: { name: 'Message a Model' },
 		usableAsTool: true,
 		inputs: [NodeConnectionTypes.Main],
@@ -59,7 +60,7 @@ export class Message implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		return await runPayingNode(
 			this,
-			choicesOf(messageFields, this.getNode().parameters),
+			messageFields,
 			async (paymentLog) => await sendMessages(this, paymentLog),
 		);
 	}

@@ -1,6 +1,7 @@
 import type { INodeProperties } from 'n8n-workflow';
-import { listedModelHint } from './builderHints';
+import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import type { PayingField } from './choices';
+import { imageOptions, NOT_IN_TOOLS, optionsField } from './optionFields';
 
 /** The model of an image node: chosen from the gateway's listing, or by name. */
 export const modelField: PayingField = {
@@ -10,7 +11,10 @@ export const modelField: PayingField = {
 	type: 'resourceLocator',
 	default: { mode: 'list', value: '' },
 	required: true,
-	builderHint: listedModelHint,
+	builderHint: {
+		propertyHint:
+			"Use mode 'list' with a model that the gateway lists, or with an empty value for the user to choose one. Never invent a name.",
+	},
 	description:
 		"The model that generates the image. Prices in the list are in the gateway's own unit. A ratio multiplies a price that isn't listed.",
 	modes: [
@@ -95,37 +99,36 @@ const modelParametersField: PayingField = {
 	},
 };
 
-/** An agent gets no binary data: n8n drops it. What is only about files is not shown in a tool. */
-export const NOT_IN_TOOLS = { '@tool': [true] };
+/** Where there is no image to download. */
+const NO_IMAGE = { mode: ['submit'], ...NOT_IN_TOOLS };
 
-/**
- * Whether and under which name an image becomes binary data.
- *
- * @param modes the modes in which there is an image to download; undefined where there are no modes
- */
-export function downloadFieldsFor(modes?: string[]): INodeProperties[] {
-	const show = modes === undefined ? undefined : { mode: modes };
-	const hide = NOT_IN_TOOLS;
-	return [
-		{
-			displayName: 'Download',
-			name: 'download',
-			type: 'boolean',
-			default: true,
-			description: 'Whether to download the image as binary data',
-			displayOptions: show === undefined ? { hide } : { show, hide },
-		},
-		{
-			displayName: 'Put Output File in Field',
-			name: 'binaryPropertyName',
-			type: 'string',
-			default: 'data',
-			required: true,
-			hint: 'The name of the output binary field to put the file in',
-			displayOptions: { show: { ...show, download: [true] }, hide },
-		},
-	];
-}
+/** Whether and under which name an image becomes binary data. */
+export const downloadFields: INodeProperties[] = [
+	{
+		displayName: 'Download',
+		name: 'download',
+		type: 'boolean',
+		default: true,
+		description: 'Whether to download the image as binary data',
+		displayOptions: { hide: NO_IMAGE },
+	},
+	{
+		displayName: 'Put Output File in Field',
+		name: 'binaryPropertyName',
+		type: 'string',
+		default: 'data',
+		required: true,
+		hint: 'The name of the output binary field to put the file in',
+		displayOptions: { show: { download: [true] }, hide: NO_IMAGE },
+	},
+];
+
+/** What n8n's Assistant is told of both nodes. It may run one for real, so the cost comes first. */
+export const IMAGE_NODES_HINT = [
+	"Every item is a paid request, also in a test run: to test a workflow, set the option 'dryRun' to true, which checks everything and sends nothing.",
+	"Mode 'wait', the default, takes all items at once, so add no loop and no Wait node.",
+	"To limit the cost, set the option 'budget'.",
+].join(' ');
 
 /** What the fields of Image Generation and Image Edit say differently. */
 interface ImageNodeTexts {
@@ -139,12 +142,11 @@ interface ImageNodeTexts {
  * The fields of a node that creates images.
  *
  * @param sources fields that only this node has, below the prompt
- * @param options the options of the node
  */
 export const imageNodeFields = (
+	taskType: TaskType,
 	{ placeholder, description, actions }: ImageNodeTexts,
-	sources: PayingField[],
-	options: INodeProperties,
+	sources: PayingField[] = [],
 ): PayingField[] => [
 	modelField,
 	{
@@ -161,8 +163,8 @@ export const imageNodeFields = (
 	...sources,
 	modeFieldFor(actions),
 	modelParametersField,
-	...downloadFieldsFor(['wait', 'sync']),
-	options,
+	...downloadFields,
+	optionsField(imageOptions(taskType)),
 ];
 
 /** Which task is meant. */

@@ -1,4 +1,3 @@
-import { messageModelHint } from './builderHints';
 import type { PayingField } from './choices';
 import { modelField } from './imageFields';
 
@@ -8,7 +7,10 @@ import { modelField } from './imageFields';
  */
 export const messageModelField: PayingField = {
 	...modelField,
-	builderHint: messageModelHint,
+	builderHint: {
+		propertyHint:
+			"Use mode 'name' with the name that the user gives, or mode 'list' with an empty value for the user to choose one. Never invent a name.",
+	},
 	description:
 		'The message model. The list also has models that take no messages. On some models "-thinking" or "-nothinking" at the end of the name turns thinking on or off.',
 };

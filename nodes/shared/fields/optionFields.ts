@@ -1,7 +1,12 @@
 import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import type { PayingField } from './choices';
-import { NOT_IN_TOOLS } from './imageFields';
+
+/** An agent gets no binary data: n8n drops it. What is only about files is not shown in a tool. */
+export const NOT_IN_TOOLS = { '@tool': [true] };
+
+/** What is about waiting is shown in every mode but that without tasks, and has no effect in a tool. */
+const WITH_TASKS = { hide: { '/mode': ['sync'], ...NOT_IN_TOOLS } };
 
 /**
  * An option that is a field of an image request. It is declared here alone: what the form shows,
@@ -20,7 +25,9 @@ type Option = Omit<INodeProperties, 'name'> & Partial<RequestOption>;
 
 /**
  * The options that a node may offer, by name, each written once. A switch is on when it is added:
- * whoever adds 'Dry Run' and executes must not pay.
+ * whoever adds 'Dry Run' and executes must not pay. A number outside of its range is an error and
+ * never corrected: a shorter wait or a smaller size than the user meant would lose an image that is
+ * paid for.
  */
 const OPTIONS = {
 	addSummary: {
@@ -159,7 +166,7 @@ const OPTIONS = {
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',
 		type: 'number',
-		typeOptions: { minValue: 1, maxValue: 2048 },
+		typeOptions: { minValue: 0.001, maxValue: 2048 },
 		default: 100,
 		description:
 			"Maximum size of an image to download. A larger image isn't downloaded, but its address is returned.",
@@ -168,7 +175,7 @@ const OPTIONS = {
 	maxWait: {
 		displayName: 'Max Wait (Seconds)',
 		type: 'number',
-		typeOptions: { minValue: 1 },
+		typeOptions: { minValue: 1, maxValue: 604_800 },
 		default: 600,
 		description:
 			'How long to wait for a task to finish. After that, the error names the task, which continues at the gateway.',
@@ -218,10 +225,19 @@ const OPTIONS = {
 			},
 		],
 	},
+	parkAfter: {
+		displayName: 'Park After (Seconds)',
+		type: 'number',
+		typeOptions: { minValue: 0, maxValue: 3600 },
+		default: 0,
+		description:
+			"With 'Survive Restarts': how long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.",
+		displayOptions: WITH_TASKS,
+	},
 	pollInterval: {
 		displayName: 'Poll Interval (Seconds)',
 		type: 'number',
-		typeOptions: { minValue: 1 },
+		typeOptions: { minValue: 1, maxValue: 3600 },
 		default: 3,
 		description:
 			'Approximate time between status checks, from two thirds of this value for a few tasks to five thirds for a thousand',
@@ -245,6 +261,15 @@ const OPTIONS = {
 			{ name: 'URL', value: 'url' },
 		],
 	},
+	surviveRestarts: {
+		displayName: 'Survive Restarts',
+		type: 'boolean',
+		default: true,
+		description:
+			"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and its output has no hint with the cost: use 'Add Summary' instead. Requires n8n 2 and a saved workflow.",
+		hint: "Even a quick task takes about a minute. To get it sooner, set 'Park After'.",
+		displayOptions: WITH_TASKS,
+	},
 	timeout: {
 		displayName: 'Timeout (Seconds)',
 		type: 'number',
@@ -257,17 +282,24 @@ const OPTIONS = {
 
 export type OptionName = keyof typeof OPTIONS;
 
+/** An option as it is declared. */
+export const optionOf = (name: OptionName): Option => OPTIONS[name];
+
+/** An option as n8n's editor shows it; in some nodes it is a field outside of the options. */
+export const optionAsField = (name: OptionName): PayingField => ({ ...optionOf(name), name });
+
 /** The options of a node that creates images, by the type of its tasks. */
 export const imageOptions = (taskType: TaskType): OptionName[] =>
-	(Object.entries(OPTIONS) as Array<[OptionName, Option]>)
-		.filter(([, { only = taskType }]) => only === taskType)
-		.map(([name]) => name);
+	(Object.keys(OPTIONS) as OptionName[]).filter((name) => {
+		const { only = taskType } = optionOf(name);
+		return only === taskType;
+	});
+
+const isRequestOption = (option: PayingField): option is RequestOption =>
+	option.sentAs !== undefined;
 
 const requestOptionsOf = (taskType: TaskType): RequestOption[] =>
-	imageOptions(taskType).flatMap((name) => {
-		const option: Option = OPTIONS[name];
-		return option.sentAs === undefined ? [] : { ...option, name, sentAs: option.sentAs };
-	});
+	imageOptions(taskType).map(optionAsField).filter(isRequestOption);
 
 /** Those of them that are fields of the request. */
 export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
@@ -289,15 +321,6 @@ const EVERYDAY = [
 	'onTimeout',
 ];
 
-/** The properties of a `RequestOption` that aren't needed any more. */
-const OWN_PROPERTIES = ['isCharged', 'only'];
-
-/** An option as n8n's editor shows it; in some nodes it is a field outside of the options. */
-export function optionAsField(name: OptionName): INodeProperties {
-	const shown = Object.entries(OPTIONS[name]).filter(([key]) => !OWN_PROPERTIES.includes(key));
-	return { ...(Object.fromEntries(shown) as Omit<INodeProperties, 'name'>), name };
-}
-
 /**
  * The `options` of a node: the everyday ones first, the others by the names that are shown.
  *
@@ -305,22 +328,17 @@ export function optionAsField(name: OptionName): INodeProperties {
  * @param own options of this node alone
  */
 export function optionsField(names: OptionName[], own: PayingField[] = []): INodeProperties {
-	const offered: INodeProperties[] = [...names.map(optionAsField), ...own];
-	const isEveryday = ({ name }: INodeProperties) => EVERYDAY.includes(name);
-	const everyday = offered
-		.filter(isEveryday)
-		.sort((one, other) => EVERYDAY.indexOf(one.name) - EVERYDAY.indexOf(other.name));
-	const others = offered
-		.filter((option) => !isEveryday(option))
-		.sort((one, other) => one.displayName.localeCompare(other.displayName));
+	const rankOf = ({ name }: PayingField): number =>
+		EVERYDAY.includes(name) ? EVERYDAY.indexOf(name) : EVERYDAY.length;
+	const options = [...names.map(optionAsField), ...own].sort(
+		(one, other) => rankOf(one) - rankOf(other) || one.displayName.localeCompare(other.displayName),
+	);
 	return {
 		displayName: 'Options',
 		name: 'options',
 		type: 'collection',
 		placeholder: 'Add option',
 		default: {},
-		options: [...everyday, ...others] as Array<
-			INodeProperties & INodePropertyOptions & INodePropertyCollection
-		>,
+		options: options as Array<INodeProperties & INodePropertyOptions & INodePropertyCollection>,
 	};
 }

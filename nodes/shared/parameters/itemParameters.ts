@@ -2,6 +2,7 @@ import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from '
 import { NodeOperationError } from 'n8n-workflow';
 import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
+import { optionOf, type OptionName } from '../fields/optionFields';
 
 /** The values that a number may have, both ends included. */
 interface Range {
@@ -10,23 +11,6 @@ interface Range {
 	highest?: number;
 	isWhole?: boolean;
 }
-
-/**
- * The numeric parameters and options by name, with their defaults, in seconds and MB. A number outside
- * of its range is an error and never corrected: a shorter wait or a smaller size than the user meant
- * would lose an image that is paid for.
- */
-const RANGES = {
-	concurrency: { label: 'Concurrency', fallback: 10, lowest: 1, highest: 100 },
-	requestsPerSecond: { label: 'Requests per Second', fallback: 0, lowest: 0, highest: 10_000 },
-	timeout: { label: 'Timeout', fallback: 300, lowest: 1, highest: 3600 },
-	pollInterval: { label: 'Poll Interval', fallback: 3, lowest: 1, highest: 3600 },
-	maxWait: { label: 'Max Wait', fallback: 600, lowest: 1, highest: 604_800 },
-	parkAfter: { label: 'Park After', fallback: 0, lowest: 0, highest: 3600 },
-	maxDownloadMb: { label: 'Max Download Size', fallback: 100, lowest: 0.001, highest: 2048 },
-};
-
-export type NumberParameter = keyof typeof RANGES;
 
 /** Whether a parameter is empty, which means its default. */
 export const isEmpty = (value: unknown): boolean =>
@@ -114,13 +98,15 @@ export class ValueReader {
 		return text.trim() === '' ? undefined : text;
 	}
 
-	/** A number within its range (`RANGES`); its default if it is empty. */
-	number(name: NumberParameter): number {
-		return this.numberWithin(name, RANGES[name]) ?? RANGES[name].fallback;
+	/** A number within the range that it is declared with; its default if it is empty. */
+	number(name: OptionName): number {
+		const { displayName: label, typeOptions = {}, default: fallback } = optionOf(name);
+		const { minValue: lowest, maxValue: highest } = typeOptions;
+		return this.numberWithin(name, { label, lowest, highest }) ?? Number(fallback);
 	}
 
 	/** A number of seconds, as milliseconds. */
-	milliseconds(name: NumberParameter): number {
+	milliseconds(name: OptionName): number {
 		return this.number(name) * 1000;
 	}
 

@@ -1,18 +1,20 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { choicesOf, type PayingField } from '../fields/choices';
 import { runNode } from '../run/itemRunner';
 import { PaymentLog } from './paymentLog';
 
 /**
  * Runs the `execute` of a node that pays, with the log of its payments.
  *
- * @param choices what the person chose for the node's requests
+ * @param fields of the node, which say what shapes its requests
  * @throws as `runNode`
  */
 export async function runPayingNode(
 	context: IExecuteFunctions,
-	choices: unknown,
+	fields: PayingField[],
 	execute: (paymentLog: PaymentLog) => Promise<INodeExecutionData[][]>,
 ): Promise<INodeExecutionData[][]> {
+	const choices = choicesOf(fields, context.getNode().parameters);
 	const paymentLog = new PaymentLog(context, choices);
 	try {
 		return await runNode(context, async () => await execute(paymentLog), paymentLog);

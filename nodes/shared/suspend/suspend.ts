@@ -1,11 +1,5 @@
-import type {
-	IDataObject,
-	IExecuteFunctions,
-	INodeExecutionData,
-	INodeProperties,
-} from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { NOT_IN_TOOLS } from '../fields/imageFields';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readRunEnd } from '../parameters/optionValues';
@@ -21,39 +15,6 @@ import { supervisorWorkflow, workflowName } from './subWorkflows';
  * Waiting that survives a crash (docs/architecture.md): the user's execution is suspended until a
  * sub-execution has ended, and then passes on its result.
  */
-
-/**
- * The options for waiting that survives a crash.
- *
- * @param modes the modes in which the node waits; undefined if it always does
- */
-export function survivalFields(modes?: string[]): INodeProperties[] {
-	// It has no effect in an agent's tool.
-	const show = modes && { show: { '/mode': modes } };
-	const displayOptions = { ...show, hide: NOT_IN_TOOLS };
-	return [
-		{
-			displayName: 'Park After (Seconds)',
-			name: 'parkAfter',
-			type: 'number',
-			typeOptions: { minValue: 0, maxValue: 3600 },
-			default: 0,
-			description:
-				"With 'Survive Restarts': how long to wait in memory before the execution is stored. Quick tasks finish sooner, but a crash within this time loses the run.",
-			displayOptions,
-		},
-		{
-			displayName: 'Survive Restarts',
-			name: 'surviveRestarts',
-			type: 'boolean',
-			default: true,
-			description:
-				"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and its output has no hint with the cost: use 'Add Summary' instead. Requires n8n 2 and a saved workflow.",
-			hint: "Even a quick task takes about a minute. To get it sooner, set 'Park After'.",
-			displayOptions,
-		},
-	];
-}
 
 /** The editor's tooltip at a node whose execution is suspended. */
 export const WAITING_TOOLTIP =

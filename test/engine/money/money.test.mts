@@ -151,7 +151,7 @@ describe('Stop Workflow', () => {
 			[{ prompt: 'a fox', n: 0 }, /'Number of Images' must be a whole number/],
 			[{ prompt: 'a fox', n: 'NaN' }, /'Number of Images' must be a whole number/],
 			[{ prompt: 'a fox', extra: '[1]' }, /'Extra Fields' must be a JSON object/],
-			[{ prompt: 'a fox', maxWait: 'soon' }, /'Max Wait' must be a number/],
+			[{ prompt: 'a fox', maxWait: 'soon' }, /'Max Wait \(Seconds\)' must be a number/],
 		];
 		for (const [last, message] of wrong) {
 			const result = await bench.run(

@@ -56,7 +56,7 @@ const ALL_NUMBERS = NODES.flatMap(([className, type, basics, items]) => {
 		basics,
 		items,
 		name,
-		label: displayName.replace(/ \((Seconds|MB)\)$/, ''),
+		label: displayName,
 		isOption,
 	}));
 });
@@ -99,18 +99,18 @@ describe.each(NUMBERS)(
 );
 
 test.each([
-	['Timeout', { timeout: 0 }],
-	['Timeout', { timeout: -1 }],
-	['Timeout', { timeout: 0.5 }],
-	['Timeout', { timeout: 7200 }],
-	['Timeout', { timeout: '={{ true }}' }],
-	['Timeout', { timeout: '={{ [30] }}' }],
-	['Max Wait', { maxWait: 0 }],
-	['Max Wait', { maxWait: -600 }],
-	['Max Download Size', { maxDownloadMb: 0 }],
+	['Timeout (Seconds)', { timeout: 0 }],
+	['Timeout (Seconds)', { timeout: -1 }],
+	['Timeout (Seconds)', { timeout: 0.5 }],
+	['Timeout (Seconds)', { timeout: 7200 }],
+	['Timeout (Seconds)', { timeout: '={{ true }}' }],
+	['Timeout (Seconds)', { timeout: '={{ [30] }}' }],
+	['Max Wait (Seconds)', { maxWait: 0 }],
+	['Max Wait (Seconds)', { maxWait: -600 }],
+	['Max Download Size (MB)', { maxDownloadMb: 0 }],
 	['Requests per Second', { requestsPerSecond: -1 }],
 	['Concurrency', { concurrency: 0 }],
-	['Poll Interval', { pollInterval: 7200 }],
+	['Poll Interval (Seconds)', { pollInterval: 7200 }],
 ])('%s outside its range is refused: %j', async (label, options) => {
 	const result = await bench.run('imageGeneration', { prompt: 'a fox', mode: 'wait', options });
 	expect(result.error?.message).toMatch(`'${label}' must be a number from `);

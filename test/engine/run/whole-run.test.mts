@@ -81,7 +81,7 @@ describe('an error before the items begin', () => {
 		});
 
 		const options: Array<[string, IDataObject, RegExp]> = [
-			['Timeout', { options: { timeout: 'abc' } }, /'Timeout' must be a number/],
+			['Timeout', { options: { timeout: 'abc' } }, /'Timeout \(Seconds\)' must be a number/],
 		];
 		if (type !== 'mediaModels') {
 			options.push(['Concurrency', { options: { concurrency: 'abc' } }, /'Concurrency' must be/]);
@@ -94,7 +94,11 @@ describe('an error before the items begin', () => {
 				{ options: { budget: 'much' } },
 				/'Budget' must be a/,
 			]);
-			options.push(['Poll Interval', { options: { pollInterval: 'abc' } }, /'Poll Interval'/]);
+			options.push([
+				'Poll Interval',
+				{ options: { pollInterval: 'abc' } },
+				/'Poll Interval \(Seconds\)'/,
+			]);
 		}
 		test.each(options)('%s', async (_, parameters, message) => {
 			for (const onError of ['continueRegularOutput', 'continueErrorOutput'] as const) {
@@ -112,7 +116,7 @@ describe('an error before the items begin', () => {
 		const result = await bench.run('imageWait', { taskId: 'x', pollInterval: 'abc' });
 		expect([result.status, result.error?.message]).toEqual([
 			'error',
-			"'Poll Interval' must be a number from 1 to 3600",
+			"'Poll Interval (Seconds)' must be a number from 1 to 3600",
 		]);
 	});
 });
