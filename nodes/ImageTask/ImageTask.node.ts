@@ -23,7 +23,7 @@ import type { RequestFacts } from '../shared/run/requestFacts';
 import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
 import { queryTask } from '../shared/tasks/pollTask';
-import { TaskPaths } from '../shared/tasks/taskPaths';
+import { KnownTasks } from '../shared/tasks/knownTasks';
 import { readTask, taskKey } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
@@ -77,20 +77,16 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 		const factsOf: RequestFacts[] = [];
 		/** States by task: several items may have the same task, which is queried once. */
 		const states = new Map<string, Promise<TaskState>>();
-		const taskIds = new Set<string>();
-		const polled = {
-			isPolled: (taskId: string) => taskIds.has(taskId),
-			paths: new TaskPaths(run.clock),
-		};
+		const known = new KnownTasks(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
 			recover: (error, itemIndex) => ({ error, facts: factsOf[itemIndex] }),
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);
 				factsOf[itemIndex] = facts;
-				taskIds.add(task.taskId);
+				known.ids.add(task.taskId);
 				return async () => {
-					const state = states.get(taskKey(task)) ?? queryTask(run, task, polled);
+					const state = states.get(taskKey(task)) ?? queryTask(run, task, known);
 					states.set(taskKey(task), state);
 					return [await taskItem(run, await state, facts, target)];
 				};

@@ -22,13 +22,13 @@ import {
 import {
 	folderOf,
 	kindAt,
-	mayBeCounted,
 	planTaskQueries,
+	type TaskQuery,
 } from '../../../gateway/protocol/taskQueries';
 import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
 import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
-import type { TaskPaths } from './taskPaths';
+import type { KnownTasks } from './knownTasks';
 import { ageOf, type SubmittedTask } from './taskReference';
 
 /**
@@ -36,16 +36,12 @@ import { ageOf, type SubmittedTask } from './taskReference';
  */
 export interface PolledTask extends TaskRef, PollHistory {}
 
-/** What a poll uses of its run. */
-export interface Polling {
-	/** The clock of the run, in milliseconds. */
-	now: () => number;
-	query: (plan: RequestPlan) => Promise<Outcome>;
-	/** Whether the run polls a task with this ID, too. */
-	isPolled: (taskId: string) => boolean;
-	/** The gateway's address. */
-	home: string;
-	paths: TaskPaths;
+/** Sends a query for a task. */
+type SendQuery = (plan: RequestPlan) => Promise<Outcome>;
+
+/** A query that didn't find its task. */
+interface Missed extends TaskQuery {
+	outcome: Outcome;
 }
 
 /**
@@ -53,113 +49,70 @@ export interface Polling {
  * A response about the task is its result, wherever it comes from.
  *
  * @param task updated with what the poll shows
+ * @param known the tasks of the run
  * @returns its state; an error that may pass, with `soon` if another poll decides whether it does;
  *   or a final error
  */
-export async function pollTask(task: PolledTask, polling: Polling): Promise<PollResult> {
-	return await new TaskSearch(task, polling).poll();
-}
-
-/** One poll of a task, at one address after the other. */
-class TaskSearch {
-	private readonly tried: Array<{ plan: RequestPlan; isOwn: boolean; outcome: Outcome }> = [];
-
-	/** The age of the task counts from here: a response may take half a minute. */
-	private readonly sentAt: number;
-
-	constructor(
-		private readonly task: PolledTask,
-		private readonly polling: Polling,
-	) {
-		this.sentAt = polling.now();
-	}
-
-	async poll(): Promise<PollResult> {
-		const { task, polling } = this;
-		return await polling.paths.inTurn(task, async (isFirst) => {
-			const [own] = this.plansLeft();
-			const atOwn = own && (await this.tryAt(own, false));
-			if (atOwn !== undefined) return atOwn;
-			// On a copy: the 404 counts once everything has been tried.
-			const isLast = noteNotFound({ ...task }, this.sentAt);
-			const left = this.plansLeft();
-			const turn = (task.notFoundCount ?? 0) % left.length;
-			// A task that isn't visible yet costs one more request, not one for each address.
-			for (const plan of isFirst || isLast ? left : left.slice(turn, turn + 1)) {
-				const found = await this.tryAt(plan, isLast);
-				if (found !== undefined) return found;
+export async function pollTask(
+	{ address, clock }: Pick<Run, 'address' | 'clock'>,
+	task: PolledTask,
+	known: KnownTasks,
+	send: SendQuery,
+): Promise<PollResult> {
+	return await known.inTurn(task, async () => {
+		// The age of the task counts from here: a response may take half a minute.
+		const sentAt = clock.now();
+		const isLast = noteNotFound({ ...task }, sentAt);
+		const missed: Missed[] = [];
+		for (const query of planTaskQueries(task, address.baseUrl, known.pathOf(task), isLast)) {
+			const outcome = await send(query.plan);
+			const result = readResult(query.plan, outcome, task, known.ids);
+			if (result.kind === 'state' && isAboutTask(query, result.state)) {
+				known.note(task, folderOf(query.plan));
+				const images = withFullAddresses(result.state.images, address.baseUrl);
+				return noted(task, { ...result, state: { ...result.state, images } }, sentAt);
 			}
-			return this.notFound();
-		});
-	}
-
-	private plansLeft(): RequestPlan[] {
-		const { home, paths } = this.polling;
-		const tried = new Set(this.tried.map(({ plan }) => plan.path));
-		return planTaskQueries(this.task, home, paths.of(this.task)).filter(
-			({ path }) => !tried.has(path),
-		);
-	}
-
-	/**
-	 * @param isLast whether the task is given up if it isn't found now
-	 * @returns undefined if the task isn't there
-	 */
-	private async tryAt(plan: RequestPlan, isLast: boolean): Promise<PollResult | undefined> {
-		const { task, polling } = this;
-		const folder = folderOf(plan);
-		const isOwn = folder === (polling.paths.of(task) ?? TASK_PATHS[task.taskType ?? 'generation']);
-		const outcome = await polling.query(plan);
-		const result = readResult(plan, outcome, task, polling);
-		// Elsewhere, a status that nobody knows may be that of something else, and an ID that may be
-		// counted for each kind is that of another task if its own endpoint has it a moment later.
-		const isOfKind = task.taskType === undefined || kindAt(folder) === undefined;
-		const isCertain = isOfKind || isLast || !mayBeCounted(task.taskId);
-		const isTask = result.kind === 'state' && result.state.group !== 'unknown' && isCertain;
-		if (result.kind === 'state' && (isOwn || isTask)) {
-			polling.paths.note(task, folder);
-			return noted(task, result, this.sentAt);
+			if (!leadsOn(query, outcome)) return result;
+			missed.push({ ...query, outcome });
 		}
-		// There, only a fault that may pass says nothing about where the task is.
-		if (isOwn ? !isNotFound(outcome) : isBusy(outcome)) return result;
-		this.tried.push({ plan, isOwn, outcome });
-		return undefined;
-	}
-
-	private notFound(): PollResult {
-		const { task, tried } = this;
-		const foreign = tried.find(({ isOwn, outcome }) => isOwn && !isUnknownTask(outcome));
-		const error =
-			foreign === undefined
-				? noSuchTask(
-						task,
-						tried.map(({ plan }) => plan.path),
-					)
-				: errorOf(foreign.plan, foreign.outcome, task);
-		// Final only if each of these is the gateway's own response.
-		const isSure = tried.every(({ outcome }) => isGatewayError(outcome));
-		if (isSure && noteNotFound(task, this.sentAt)) return { kind: 'final', error };
-		const [first] = tried;
-		return { kind: 'passing', error, pauseMs: first && askedPause(first.outcome), soon: true };
-	}
+		return notFound(task, missed, sentAt);
+	});
 }
 
-/** Whether an outcome says nothing about where the task is: no response, 429, or a server's error. */
-const isBusy = (outcome: Outcome): boolean =>
-	isTransient(outcome) && (outcome.kind === 'fault' || outcome.httpCode >= 300);
+/** Elsewhere, a status that nobody knows may be that of something else. */
+const isAboutTask = ({ place }: TaskQuery, { group }: TaskState): boolean =>
+	place !== 'other' || group !== 'unknown';
+
+/**
+ * Whether the task is looked for at the next address. At the usual one only a 404 says that it isn't
+ * there; elsewhere anything does but a fault that may pass.
+ */
+function leadsOn({ place }: TaskQuery, outcome: Outcome): boolean {
+	if (place === 'usual') return outcome.kind === 'response' && outcome.httpCode === 404;
+	return !isTransient(outcome) || (outcome.kind === 'response' && outcome.httpCode < 300);
+}
+
+function notFound(task: PolledTask, missed: Missed[], sentAt: number): PollResult {
+	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));
+	const error =
+		foreign === undefined ? noSuchTask(task, missed) : errorOf(foreign.plan, foreign.outcome, task);
+	// Final only if each of these is the gateway's own response.
+	const isSure = missed.every(({ outcome }) => isGatewayError(outcome));
+	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
+	const pauseMs = missed[0] && askedPause(missed[0].outcome);
+	return { kind: 'passing', error, pauseMs, soon: true };
+}
 
 /** Updates a task by its state. A completed task without an image may list it a moment later. */
-function noted(task: PolledTask, result: PollResult, now: number): PollResult {
-	if (result.kind !== 'state') return result;
+function noted(
+	task: PolledTask,
+	result: Extract<PollResult, { kind: 'state' }>,
+	now: number,
+): PollResult {
 	const { state, pauseMs } = result;
 	const { taskType, statusUrl } = state;
-	Object.assign(task, {
-		taskType,
-		statusUrl,
-		seen: true,
-		notFoundSince: undefined,
-		notFoundCount: 0,
-	});
+	const found = { taskType, statusUrl, seen: true, notFoundSince: undefined, notFoundCount: 0 };
+	Object.assign(task, found);
 	const error = state.group === 'success' ? taskError(state) : undefined;
 	if (error === undefined || noteNoImage(task, now)) return result;
 	return { kind: 'passing', error, pauseMs, soon: true };
@@ -170,18 +123,16 @@ function readResult(
 	plan: RequestPlan,
 	outcome: Outcome,
 	task: PolledTask,
-	{ isPolled, home }: Polling,
+	ids: ReadonlySet<string>,
 ): PollResult {
 	const pauseMs = askedPause(outcome);
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
-		if (otherId !== undefined && isPolled(otherId)) return wrongTask(task.taskId, otherId, outcome);
+		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
 		const state = readTaskState(foundAt(plan, task), outcome.json);
-		const images = withFullAddresses(state.images, home);
-		if (state.status !== '') return { kind: 'state', state: { ...state, images }, pauseMs };
+		if (state.status !== '') return { kind: 'state', state, pauseMs };
 	}
 	const error = errorOf(plan, outcome, task);
-	if (isNotFound(outcome)) return { kind: 'passing', error, pauseMs, soon: true };
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
 	const rateLimited = isRateLimited(outcome);
 	return { kind: 'passing', error, pauseMs: requestedPauseMs(outcome, Date.now()), rateLimited };
@@ -189,18 +140,15 @@ function readResult(
 
 /** The task with its kind and, if that isn't enough to find it again, its address. */
 function foundAt(plan: RequestPlan, { taskId, taskType, statusUrl }: TaskRef): TaskRef {
-	const folder = folderOf(plan);
-	const kind = taskType ?? kindAt(folder);
-	const isUsual = kind !== undefined && folder === TASK_PATHS[kind];
+	const path = folderOf(plan);
+	const kind = taskType ?? kindAt(path);
+	const isUsual = kind !== undefined && path === TASK_PATHS[kind];
 	return { taskId, taskType: kind, statusUrl: isUsual ? statusUrl : plan.path };
 }
 
 /** The error of a query, with the kind only if it is known: a retry would not try the other. */
 const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: TaskRef) =>
 	withDetails(errorFor(plan, outcome), { taskId, taskType });
-
-const isNotFound = (outcome: Outcome): boolean =>
-	outcome.kind === 'response' && outcome.httpCode === 404;
 
 /** The longest pause by a `Retry-After` on a status or a 404. */
 const LONGEST_ASKED_PAUSE_MS = 30_000;
@@ -211,10 +159,10 @@ function askedPause(outcome: Outcome): number | undefined {
 	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
 }
 
-const noSuchTask = ({ taskId, taskType }: TaskRef, paths: string[]): GatewayError =>
+const noSuchTask = ({ taskId, taskType }: TaskRef, missed: Missed[]): GatewayError =>
 	new GatewayError({
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The task doesn't exist, or it belongs to another account. Use the credential that submitted it. It isn't at ${paths.map(quote).join(', ')}.`,
+		description: `The task doesn't exist, or it belongs to another account. Use the credential that submitted it. It isn't at ${missed.map(({ plan }) => quote(plan.path)).join(', ')}.`,
 		httpCode: 404,
 		taskId,
 		taskType,
@@ -255,7 +203,7 @@ const LONGEST_QUERY_PAUSE_MS = 8000;
 export async function queryTask(
 	run: Run,
 	wanted: SubmittedTask,
-	polled: Pick<Polling, 'isPolled' | 'paths'>,
+	known: KnownTasks,
 ): Promise<TaskState> {
 	const { clock, client } = run;
 	const { taskId, taskType, statusUrl } = wanted;
@@ -268,8 +216,7 @@ export async function queryTask(
 			attempts = Math.max(attempts, sent.attempts);
 			return sent.outcome;
 		};
-		const home = run.address.baseUrl;
-		const result = await pollTask(task, { ...polled, now: () => clock.now(), query, home });
+		const result = await pollTask(run, task, known, query);
 		if (result.kind === 'state') {
 			hintOtherTask(run, result.state);
 			return result.state;

@@ -16,7 +16,7 @@ import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
-import { TaskPaths } from './taskPaths';
+import { KnownTasks } from './knownTasks';
 import {
 	ageOf,
 	readTask,
@@ -84,9 +84,7 @@ class TaskWaiter {
 	/** Finished tasks, whose images are added to the tally once. */
 	private readonly finished = new Set<string>();
 
-	private readonly taskIds = new Set<string>();
-
-	private readonly paths: TaskPaths;
+	private readonly known: KnownTasks;
 
 	private readonly report: WaitReport;
 
@@ -97,9 +95,9 @@ class TaskWaiter {
 		intervalMs: number,
 		expected: number,
 	) {
-		const { waiting, taskIds } = this;
-		this.paths = new TaskPaths(run.clock);
-		this.report = new WaitReport(run, () => ({ open: waiting.size, all: taskIds.size }));
+		const known = (this.known = new KnownTasks(run.clock));
+		const { waiting } = this;
+		this.report = new WaitReport(run, () => ({ open: waiting.size, all: known.ids.size }));
 		const pollOnce = this.pollOnce.bind(this);
 		this.poller = new Poller({ clock: run.clock, intervalMs, expected, pollOnce });
 	}
@@ -135,7 +133,7 @@ class TaskWaiter {
 	private async poll({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) {
 		const { clock, address } = this.run;
 		const { taskId, taskType, statusUrl } = submitted;
-		this.taskIds.add(taskId);
+		this.known.ids.add(taskId);
 		const ageMs = ageOf(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);
@@ -150,15 +148,14 @@ class TaskWaiter {
 	}
 
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
-		const { address, client, clock, limits } = this.run;
+		const { client, limits } = this.run;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
-		const result = await pollTask(task, {
-			now: () => clock.now(),
-			query: async (plan) => await client.attempt(plan, timeoutMs),
-			isPolled: (taskId) => this.taskIds.has(taskId),
-			home: address.baseUrl,
-			paths: this.paths,
-		});
+		const result = await pollTask(
+			this.run,
+			task,
+			this.known,
+			async (plan) => await client.attempt(plan, timeoutMs),
+		);
 		this.report.note(result);
 		return result;
 	}

@@ -5,6 +5,9 @@ import { opened } from '../opened.mjs';
 import { NODE, sendJson, serve } from '../workbench.mjs';
 import { DONE, gatewayAt, NODES, run, tenTasks, UNKNOWN } from './task-gateway.mjs';
 
+const imagesOf = (item?: N8n.IDataObject) =>
+	(item?.images as N8n.IDataObject[]).map(({ url }) => url);
+
 describe.each(NODES)('%s', (node) => {
 	test('a task that is nowhere: the error names its ID and four addresses', async () => {
 		const gateway = await gatewayAt('/nowhere');
@@ -17,16 +20,30 @@ describe.each(NODES)('%s', (node) => {
 		expect(gateway.paths()).toHaveLength(4);
 	});
 
-	test('of ten tasks that are not visible yet, each poll but the first costs two requests', async () => {
-		const gateway = await gatewayAt('/nowhere');
-		const items = tenTasks('edit').map((item) => ({
-			...item,
-			submittedAt: new Date().toISOString(),
-		}));
-		await run(gateway.url, node, items, node === 'imageWait' ? { maxWait: 5 } : {});
-		const own = gateway.paths().filter((path) => path?.startsWith('/v1/images/edits/'));
-		const last = node === 'imageWait' ? 0 : 20;
-		expect(gateway.paths().length).toBeLessThanOrEqual(2 * own.length + 2 + last);
+	test('an edit that is not there any more does not lead the next one to a generation of its ID', async () => {
+		const server = await opened(
+			serve(({ url = '' }, response) => {
+				const name = url.replaceAll('/', '-');
+				const isThere = /generations\/[78]$|edits\/8$/.test(url);
+				if (!isThere) return sendJson(response, UNKNOWN, 404);
+				return sendJson(response, { ...DONE, data: [{ url: `http://h.example/${name}` }] });
+			}),
+		);
+		const old = { taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
+		const items = ['7', '8'].map((taskId) => ({ taskId, ...old }));
+		const result = (await run(server.url, node, items)).json(NODE);
+		const [url] = node === 'imageWait' ? [result[1]?.url] : imagesOf(result[1]);
+		expect(url).toBe('http://h.example/-v1-images-edits-8');
+	});
+
+	test('a status that nobody knows counts at the address in the item', async () => {
+		const state = { status: 'dreaming' };
+		const gateway = await gatewayAt('/v1/jobs', state);
+		const item = { taskId: 't', taskType: 'edit', statusUrl: '/v1/jobs/t' };
+		const more = node === 'imageWait' ? { maxWait: 3 } : {};
+		const [found] = (await run(gateway.url, node, [item], more)).json(NODE);
+		expect(JSON.stringify(found)).toContain('dreaming');
+		expect(gateway.wrong()).toEqual([]);
 	});
 
 	test.each(['t7', 'task-0123456789abcdef'])(
@@ -44,7 +61,7 @@ describe.each(NODES)('%s', (node) => {
 			);
 			const item = { taskId, taskType: 'edit', submittedAt: new Date().toISOString() };
 			const [found] = (await run(server.url, node, [item])).json(NODE);
-			const url = node === 'imageWait' ? found?.url : (found?.images as N8n.IDataObject[])[0]?.url;
+			const [url] = node === 'imageWait' ? [found?.url] : imagesOf(found);
 			expect(url).toBe(taskId === 't7' ? 'http://h.example/own' : 'http://h.example/x');
 		},
 	);

@@ -1,6 +1,7 @@
 /** The first task of a kind finds the path for all others: on the real clock, which limits how long they wait. */
-import { NODE } from '../workbench.mjs';
-import { gatewayAt, NODES, run, tenTasks } from './task-gateway.mjs';
+import { opened } from '../opened.mjs';
+import { NODE, sendJson, serve } from '../workbench.mjs';
+import { DONE, gatewayAt, NODES, run, tenTasks, UNKNOWN } from './task-gateway.mjs';
 
 describe.each(NODES)('%s', (node) => {
 	test.each(['generation', 'edit', 'auto'])(
@@ -25,6 +26,34 @@ describe.each(NODES)('%s', (node) => {
 			await run(gateway.url, node, tenTasks(taskType));
 			expect(gateway.paths()).toHaveLength(10);
 			expect(gateway.wrong()).toEqual([]);
+		},
+	);
+
+	test.each([
+		['/v1/images/edits', 1 + 9 * 2],
+		['/v1/images/tasks', 3 + 9 * 3],
+	])(
+		'once a task was found below %s, one that is not visible yet is not looked for elsewhere',
+		async (folder, requests) => {
+			const asked = new Map<string, number>();
+			const server = await opened(
+				serve(({ url = '' }, response) => {
+					const count = (asked.get(url) ?? 0) + 1;
+					asked.set(url, count);
+					const isFirst = url.endsWith([...asked.keys()][0]!.split('/').at(-1)!);
+					const isThere = url.startsWith(`${folder}/`) && (isFirst || count > 1);
+					sendJson(response, isThere ? DONE : UNKNOWN, isThere ? 200 : 404);
+				}),
+			);
+			const submittedAt = new Date().toISOString();
+			const items = tenTasks('edit').map(({ taskId, taskType }) => ({
+				taskId: `task-of-0123456789-${taskId}`,
+				taskType,
+				submittedAt,
+			}));
+			const found = (await run(server.url, node, items)).json(NODE);
+			expect(found.map(({ taskId }) => taskId)).toEqual(items.map(({ taskId }) => taskId));
+			expect(server.requests).toHaveLength(requests);
 		},
 	);
 });

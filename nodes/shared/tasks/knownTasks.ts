@@ -1,0 +1,40 @@
+import type { Clock } from '../../../gateway/util/clock';
+import type { TaskRef } from '../../../gateway/protocol/task';
+import { isUnique } from '../../../gateway/protocol/taskQueries';
+
+/** How long the other tasks of a kind wait for the first one's path, in milliseconds. */
+const LONGEST_TURN_MS = 10_000;
+
+/** The tasks of a run: their IDs, and the paths at which they were found, by their kind. */
+export class KnownTasks {
+	readonly ids = new Set<string>();
+
+	private readonly paths = new Map<TaskRef['taskType'], string>();
+
+	private readonly firstPolls = new Map<TaskRef['taskType'], Promise<unknown>>();
+
+	constructor(private readonly clock: Clock) {}
+
+	pathOf({ taskType }: TaskRef): string | undefined {
+		return this.paths.get(taskType);
+	}
+
+	/** Records where a task was found, if that tells where the next one of its kind is. */
+	note(task: TaskRef, path: string | undefined): void {
+		if (path !== undefined && isUnique(task, path)) this.paths.set(task.taskType, path);
+	}
+
+	/**
+	 * Polls the first task of a kind alone: it finds the path for all others, which wait for it, but
+	 * not for a response that doesn't come.
+	 */
+	async inTurn<T>({ taskType }: TaskRef, poll: () => Promise<T>): Promise<T> {
+		const first = this.firstPolls.get(taskType);
+		if (first !== undefined) return await first.then(poll);
+		const polling = poll();
+		const turn = Promise.race([polling, this.clock.sleep(LONGEST_TURN_MS)]);
+		const over = turn.catch(() => undefined);
+		this.firstPolls.set(taskType, over);
+		return await polling;
+	}
+}
