@@ -10,24 +10,15 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' |
 /** The model's response, in the terms of the AI Node SDK. */
 export interface ChatResponse {
 	id?: string;
+	/** All thinking, all text, and the tool calls. */
 	parts: ChatPart[];
 	finishReason: FinishReason;
 	stopReason?: string;
-	usage?: ChatUsage;
+	usage?: ReturnType<typeof readUsage>;
 	/** The assistant's blocks, unchanged, to send back to the gateway. */
 	content: JsonObject[];
 	/** The agent's IDs of the tool calls among them, in order. */
 	callIds: string[];
-}
-
-export interface ChatUsage {
-	promptTokens: number;
-	completionTokens: number;
-	totalTokens: number;
-	inputTokenDetails?: { cacheRead: number };
-	outputTokenDetails?: { reasoning: number };
-	/** The usage in the gateway's own form. */
-	additionalMetadata: JsonObject;
 }
 
 /**
@@ -54,7 +45,11 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	const isUnique = uniqueIds(calls);
 	return {
 		id: nonEmptyString(body.id),
-		parts: blocks.flatMap((block) => partsOf(block, idOf.get(block))),
+		parts: [
+			...textPart('reasoning', response.thinking),
+			...textPart('text', response.text),
+			...calls.map((call, index) => callPart(call, callIds[index])),
+		],
 		finishReason: finishReasonOf(stopReason, calls.length > 0),
 		stopReason,
 		usage: response.usage && readUsage(response.usage, response.thinkingTokens),
@@ -146,19 +141,17 @@ function finishReasonOf(stopReason: string | undefined, callsTool: boolean): Fin
 	return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
 }
 
-/** The part for the agent, if a block has content for it. @param callId the agent's ID of a call */
-function partsOf(block: JsonObject, callId = ''): ChatPart[] {
-	const { type, text, thinking } = block;
-	if (type === 'text' && typeof text === 'string' && text !== '') return [{ type, text }];
-	if (type === 'thinking' && nonEmptyString(thinking) !== undefined) {
-		return [{ type: 'reasoning', text: String(thinking) }];
-	}
-	if (!isCall(block)) return [];
-	const input = JSON.stringify(inputOf(block));
-	return [{ type: 'tool-call', toolCallId: callId, toolName: String(block.name), input }];
-}
+const textPart = (type: 'reasoning' | 'text', text: string): ChatPart[] =>
+	text === '' ? [] : [{ type, text }];
 
-function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatUsage {
+const callPart = (call: JsonObject, toolCallId?: string): ChatPart => ({
+	type: 'tool-call',
+	toolCallId,
+	toolName: String(call.name),
+	input: JSON.stringify(inputOf(call)),
+});
+
+function readUsage(given: JsonObject, thinkingTokens: number | undefined) {
 	// A copy, because n8n may change it.
 	const usage = structuredClone(given);
 	const count = (name: string): number => Math.max(0, finiteNumber(usage[name]) ?? 0);
@@ -173,6 +166,7 @@ function readUsage(given: JsonObject, thinkingTokens: number | undefined): ChatU
 		totalTokens: promptTokens + completionTokens,
 		inputTokenDetails: cacheRead === undefined ? undefined : { cacheRead },
 		outputTokenDetails: thinkingTokens === undefined ? undefined : { reasoning: thinkingTokens },
+		// In the gateway's own form.
 		additionalMetadata: usage,
 	};
 }

@@ -2,14 +2,6 @@ import { jsonObjectIn } from './chat';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import type { ServerEvent } from './serverSentEvents';
 
-/**
- * A piece of a streamed response. Tool calls have no pieces, so that half a call never gets out.
- */
-export interface Piece {
-	type: 'text' | 'thinking';
-	text: string;
-}
-
 interface Block {
 	fields: JsonObject;
 	/** The JSON of a tool call's input received so far. */
@@ -69,36 +61,42 @@ export class MessageStream {
 		return { ...this.message, content };
 	}
 
-	/** Adds an event. @returns the text to show immediately */
-	add({ event, data }: ServerEvent): Piece[] {
+	/**
+	 * Adds an event.
+	 *
+	 * @returns the text of the response in it. Tool calls have none, so that half a call never gets
+	 *   out, nor has thinking, which n8n doesn't show while it arrives
+	 */
+	add({ event, data }: ServerEvent): string {
 		// The end of a stream in other protocols.
 		if (data.trim() === '[DONE]') this.ended = true;
 		const fields = jsonObjectIn(data) ?? {};
+		const { index, content_block: block, delta } = fields;
 		switch (nonEmptyString(fields.type) ?? event) {
 			case 'message_start':
 				// Some gateways repeat this event.
 				if (!this.started && isJsonObject(fields.message)) this.message = fields.message;
 				this.started = true;
-				return [];
+				break;
 			case 'content_block_start':
-				return isJsonObject(fields.content_block)
-					? this.open(fields.index, fields.content_block)
-					: [];
+				if (isJsonObject(block)) this.addBlock(index, block);
+				// A block may begin empty or complete.
+				return isJsonObject(block) && block.type === 'text' ? asText(block.text) : '';
 			case 'content_block_delta':
-				return isJsonObject(fields.delta) ? this.grow(fields.index, fields.delta) : [];
+				return isJsonObject(delta) ? this.grow(index, delta) : '';
 			case 'message_delta':
 				this.update(fields);
-				return [];
+				break;
 			case 'message_stop':
 				this.ended = true;
-				return [];
+				break;
 			case 'error':
 				this.fail(fields.error ?? fields.message ?? data);
-				return [];
+				break;
 			case undefined:
 				if (fields.error !== undefined) this.fail(fields.error);
 		}
-		return [];
+		return '';
 	}
 
 	private fail(error: unknown): void {
@@ -120,13 +118,6 @@ export class MessageStream {
 		}
 	}
 
-	private open(index: unknown, fields: JsonObject): Piece[] {
-		this.addBlock(index, fields);
-		// A block may begin empty or complete.
-		const { type } = fields;
-		return type === 'text' || type === 'thinking' ? pieces(type, fields[type]) : [];
-	}
-
 	private addBlock(index: unknown, fields: JsonObject): Block {
 		const block = { fields, inputJson: '' };
 		this.blocks.push(block);
@@ -134,28 +125,23 @@ export class MessageStream {
 		return block;
 	}
 
-	private grow(index: unknown, delta: JsonObject): Piece[] {
+	private grow(index: unknown, delta: JsonObject): string {
 		const name = DELTA_FIELDS.get(delta.type);
 		// A gateway may omit the number.
 		let block = this.numbered.get(index) ?? this.blocks.at(-1);
 		// A block without beginning is charged like any other.
 		if (name === 'text' || name === 'thinking') block ??= this.addBlock(index, { type: name });
-		if (block === undefined) return [];
+		if (block === undefined) return '';
 		const { fields } = block;
 		if (delta.type === 'input_json_delta') block.inputJson += asText(delta.partial_json);
 		if (delta.type === 'citations_delta') {
 			if (Array.isArray(fields.citations)) fields.citations.push(delta.citation);
 			else fields.citations = [delta.citation];
 		}
-		if (name === undefined) return [];
+		if (name === undefined) return '';
 		fields[name] = asText(fields[name]) + asText(delta[name]);
-		return name === 'signature' ? [] : pieces(name, delta[name]);
+		return name === 'text' ? asText(delta.text) : '';
 	}
-}
-
-function pieces(type: Piece['type'], given: unknown): Piece[] {
-	const text = asText(given);
-	return text === '' ? [] : [{ type, text }];
 }
 
 function asText(value: unknown): string {

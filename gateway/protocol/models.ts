@@ -71,7 +71,7 @@ function strings(value: unknown): string[] | undefined {
 }
 
 /** A word of the protocol, however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */
-const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
+export const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
 
 const wordIn = (value: unknown): string | undefined => {
 	const text = nonEmptyString(value);

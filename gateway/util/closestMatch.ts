@@ -22,27 +22,21 @@ function likeness(left: Set<string>, right: Set<string>): number {
 const NEAR = 0.5;
 /** The lowest similarity of a suggestion relative to the best one. */
 const NEARLY_AS_NEAR = 0.75;
+const MOST_SUGGESTED = 3;
+/** In characters: a foreign name can have any length. */
+const LONGEST_SHOWN = 100;
 
-/** The names most similar to `wanted`, the best first. */
-export function closestMatches(wanted: string, names: string[], most = 3): string[] {
+/** The names most similar to a mistyped one, the best first, as a question; empty without any. */
+export function didYouMean(wanted: string, names: string[]): string {
 	const looked = pairs(wanted);
 	const near = names
 		.slice(0, MOST_NAMES)
 		.map((name) => ({ name, like: likeness(looked, pairs(name)) }))
-		.filter(({ like }) => like >= NEAR)
 		.sort((one, other) => other.like - one.like);
-	const nearest = near[0]?.like ?? 0;
-	return near
-		.filter(({ like }) => like >= NEARLY_AS_NEAR * nearest)
-		.slice(0, most)
-		.map(({ name }) => name);
-}
-
-/** In characters: a foreign name can have any length. */
-const LONGEST_SHOWN = 100;
-
-/** Suggestions for a mistyped name, as a question; empty if there are none. */
-export function didYouMean(wanted: string, names: string[]): string {
-	const near = closestMatches(wanted, names).map((name) => `'${name.slice(0, LONGEST_SHOWN)}'`);
-	return near.length === 0 ? '' : `Did you mean ${near.join(' or ')}?`;
+	const lowest = Math.max(NEAR, NEARLY_AS_NEAR * (near[0]?.like ?? 0));
+	const shown = near
+		.filter(({ like }) => like >= lowest)
+		.slice(0, MOST_SUGGESTED)
+		.map(({ name }) => `'${name.slice(0, LONGEST_SHOWN)}'`);
+	return shown.length === 0 ? '' : `Did you mean ${shown.join(' or ')}?`;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../util/json';
 import { MB } from '../util/megabyte';
+import { quote } from '../util/text';
 import type { ModelRecord, ReferenceLimits } from '../protocol/models';
 import { suits } from '../protocol/models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
@@ -56,8 +57,8 @@ function checkParameters(record: ModelRecord, parameters: JsonObject): string[] 
 		const allowed = allowedFor(record, name);
 		if (value === undefined || allowed.length === 0) return [];
 		if (allowed.some((entry) => String(entry) === String(value))) return [];
-		const field = name === 'n' ? "'Number of Images'" : shortened(name);
-		return [violation(field, shortened(JSON.stringify(value) ?? ''), listed(allowed))];
+		const field = name === 'n' ? "'Number of Images'" : quote(name);
+		return [violation(field, quote(JSON.stringify(value) ?? ''), listed(allowed))];
 	});
 }
 
@@ -107,17 +108,8 @@ function format(name: string): string {
 
 const OTHER_NAMES: Record<string, string> = { jpg: 'jpeg', tif: 'tiff' };
 
-/** The most values that an error lists, and the longest. */
-const MOST_LISTED = 50;
-const LONGEST_VALUE = 100;
-
-function listed(values: Array<string | number | boolean>): string {
-	const shown = values.slice(0, MOST_LISTED).map((value) => shortened(String(value)));
-	return [...shown, ...(values.length > MOST_LISTED ? ['…'] : [])].join(', ');
-}
-
-const shortened = (text: string): string =>
-	text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+/** Published values for a sentence, shortened. */
+const listed = (values: Array<string | number | boolean>): string => quote(values.join(', '));
 
 /**
  * The parameters with the published types, because a form or expression may have made a text of a

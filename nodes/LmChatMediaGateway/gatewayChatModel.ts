@@ -11,7 +11,6 @@ import { NodeOperationError } from 'n8n-workflow';
 import { toConversation, toolFields, type ChatPart } from '../../gateway/messages/chat';
 import type { ChatResponse } from '../../gateway/messages/chatResponse';
 import type { MessageSettings } from '../../gateway/messages/message';
-import type { Piece } from '../../gateway/messages/messageStream';
 import { nodeError } from '../shared/run/nodeErrors';
 import { RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
@@ -71,11 +70,11 @@ export class GatewayChatModel implements ChatModel {
 	 * stream.
 	 */
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
-		const arrived: Piece[] = [];
+		const arrived: string[] = [];
 		let isAll = false;
 		let wake = (): void => undefined;
-		const put = (piece: Piece): void => {
-			arrived.push(piece);
+		const put = (text: string): void => {
+			arrived.push(text);
 			wake();
 		};
 		const end = (): void => {
@@ -91,9 +90,9 @@ export class GatewayChatModel implements ChatModel {
 			while (!isAll || arrived.length > 0) {
 				if (arrived.length === 0) await new Promise<void>((resolve) => (wake = resolve));
 				// All pieces at once: removing them one by one takes quadratic time.
-				for (const { type, text } of arrived.splice(0)) {
+				for (const delta of arrived.splice(0)) {
 					streamed = true;
-					yield textChunk(type, text);
+					yield { type: 'text-delta', delta };
 				}
 			}
 			const response = await responding;
@@ -110,15 +109,15 @@ export class GatewayChatModel implements ChatModel {
 	private async respond(
 		messages: Message[],
 		config: CallConfig,
-		onPiece?: (piece: Piece) => void,
+		onText?: (text: string) => void,
 		left?: AbortSignal,
 	): Promise<ChatResponse> {
 		const { run, messenger, itemIndex } = this.session;
 		const signals = [config.abortSignal, config.signal, left];
 		try {
-			return await messenger.send(this.requestOf(messages, config, onPiece !== undefined), {
+			return await messenger.send(this.requestOf(messages, config, onText !== undefined), {
 				signals: signals.filter((signal) => signal !== undefined),
-				onPiece,
+				onText,
 			});
 		} catch (error) {
 			if (error instanceof RunEnded) {
@@ -151,13 +150,8 @@ export class GatewayChatModel implements ChatModel {
 	}
 }
 
-function textChunk(type: Piece['type'], text: string): StreamChunk {
-	return { type: type === 'text' ? 'text-delta' : 'reasoning-delta', delta: text };
-}
-
 function chunksOf(part: ChatPart): StreamChunk[] {
-	if (part.type === 'text') return [textChunk('text', part.text)];
-	if (part.type === 'reasoning') return [textChunk('thinking', part.text)];
+	if (part.type === 'text') return [{ type: 'text-delta', delta: part.text }];
 	if (part.type !== 'tool-call') return [];
 	const { toolCallId, toolName, input } = part;
 	return [{ type: 'tool-call-delta', id: toolCallId, name: toolName, argumentsDelta: input }];

@@ -1,18 +1,12 @@
 import { messageHints } from '../../gateway/errors/messageErrors';
-import type { ChatPart, Conversation } from '../../gateway/messages/chat';
+import type { Conversation } from '../../gateway/messages/chat';
 import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
 import { planMessage, type MessageSettings } from '../../gateway/messages/message';
-import { MessageStream, type Piece } from '../../gateway/messages/messageStream';
 import { keepTurn, restoreTurns, type StoredTurn } from '../../gateway/messages/thinkingHistory';
 import { digestOf, requestFingerprint } from '../../gateway/protocol/fingerprint';
 import { wasNotAccepted } from '../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	withDetails,
-	type Problem,
-} from '../../gateway/util/gatewayError';
+import { GatewayError, UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
 import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
 import type { Run } from '../shared/run/runContext';
 import { Requests, RunEnded } from '../shared/transport/inFlight';
@@ -24,7 +18,7 @@ export interface MessageCall {
 	/** Signals that each end the call. */
 	signals: AbortSignal[];
 	/** Called with the text as soon as it arrives. */
-	onPiece?: (piece: Piece) => void;
+	onText?: (text: string) => void;
 }
 
 /** A message of a chat, whose turns are restored before it is sent. */
@@ -63,7 +57,11 @@ export class Messenger {
 				this.options.addHint("A response was cut off at 'Max Tokens' of the chat model.");
 			}
 			const { withoutKeyInContent } = this.options.run.address;
-			return { ...response, parts: withoutSplitKey(response.parts, withoutKeyInContent) };
+			// From the whole text, because a key may be split across several blocks.
+			const parts = response.parts.map((part) =>
+				'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
+			);
+			return { ...response, parts };
 		} finally {
 			this.inProgress.delete(sending);
 		}
@@ -111,7 +109,7 @@ export class Messenger {
 		}
 	}
 
-	private async request(plan: RequestPlan, { signals, onPiece }: MessageCall): Promise<JsonObject> {
+	private async request(plan: RequestPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
 		const { run } = this.options;
 		const { createKeyFilter } = run.address;
 		const requests = new Requests();
@@ -126,13 +124,10 @@ export class Messenger {
 			if (signal.aborted) end();
 		});
 		ended.catch(() => undefined);
-		let stream = new MessageStream();
 		const sendOnce = run.createSendOnce({
 			requests,
-			read: async (response, chunks) => {
-				stream = new MessageStream();
-				return await readStreamedResponse(response, { stream, onPiece, createKeyFilter, chunks });
-			},
+			read: async (response, chunks) =>
+				await readStreamedResponse(response, { onText, createKeyFilter, chunks }),
 		});
 		let mayBeCharged = false;
 		try {
@@ -151,11 +146,7 @@ export class Messenger {
 			]);
 			return json;
 		} catch (error) {
-			if (!(error instanceof RunEnded)) {
-				const explained = stream.callsTool ? withoutToolCall(error) : error;
-				return await Promise.reject(explained);
-			}
-			if (run.isStopped()) return await Promise.reject(error);
+			if (!(error instanceof RunEnded) || run.isStopped()) return await Promise.reject(error);
 			if (!mayBeCharged) return await Promise.reject(new GatewayError(NOT_SENT));
 			const response = nonEmptyString(requests.arriving.get(plan)?.());
 			return await Promise.reject(new UnknownOutcomeError({ ...GIVEN_UP, response }));
@@ -183,22 +174,3 @@ const NOT_SENT: Problem = {
 	message: 'The agent ended the call before the message was accepted',
 	description: "You weren't charged.",
 };
-
-/** The failure of a response that had begun a tool call. */
-function withoutToolCall(error: unknown): unknown {
-	if (!(error instanceof UnknownOutcomeError)) return error;
-	const description = `The tool wasn't called. ${error.problem.description}`;
-	return withDetails(error, { description });
-}
-
-/** The parts of a response without the key, even if it is split across several parts. */
-function withoutSplitKey(parts: ChatPart[], withoutKey: (text: string) => string): ChatPart[] {
-	const textOf = (type: 'text' | 'reasoning'): string =>
-		parts.map((part) => (part.type === type ? part.text : '')).join('');
-	const shown = (['reasoning', 'text'] as const).map((type) => ({
-		type,
-		text: withoutKey(textOf(type)),
-	}));
-	const isSplit = shown.some(({ type, text }) => text !== textOf(type));
-	return isSplit ? [...shown, ...parts.filter(({ type }) => type === 'tool-call')] : parts;
-}

@@ -1,15 +1,13 @@
 import type { IN8nHttpFullResponse } from 'n8n-workflow';
-import type { MessageStream, Piece } from '../../gateway/messages/messageStream';
+import { MessageStream } from '../../gateway/messages/messageStream';
 import { readServerEvents } from '../../gateway/messages/serverSentEvents';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
 import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
 import { LARGEST_RESPONSE_BYTES, readJson, type ResponseBody } from '../shared/transport/http';
 
 export interface StreamOptions {
-	/** The stream that the events are added to. */
-	stream: MessageStream;
 	/** Called with the text as soon as it arrives. */
-	onPiece?: (piece: Piece) => void;
+	onText?: (text: string) => void;
 	/** Creates a filter that removes the key from a stream of texts. */
 	createKeyFilter: () => KeyFilter;
 	/**
@@ -28,7 +26,7 @@ export interface StreamOptions {
  */
 export async function readStreamedResponse(
 	response: IN8nHttpFullResponse,
-	{ stream, onPiece, createKeyFilter, chunks = [] }: StreamOptions,
+	{ onText, createKeyFilter, chunks = [] }: StreamOptions,
 ): Promise<ResponseBody> {
 	const { body, statusCode } = response;
 	if (statusCode < 200 || statusCode >= 300 || !isByteStream(body)) {
@@ -46,18 +44,19 @@ export async function readStreamedResponse(
 			yield chunk;
 		}
 	};
-	const filters = { text: createKeyFilter(), thinking: createKeyFilter() };
-	const show = (type: Piece['type'], text: string): void => {
+	const stream = new MessageStream();
+	const filter = createKeyFilter();
+	const show = (text: string): void => {
 		if (text === '') return;
-		onPiece?.({ type, text });
+		onText?.(text);
 		chunks.push(Buffer.from(text));
 	};
 	for await (const event of readServerEvents(bytes())) {
 		if (!isStream) chunks.length = 0;
 		isStream = true;
-		const pieces = stream.add(event);
+		const text = stream.add(event);
 		if (chunks.length === 0 && stream.id !== undefined) chunks.push(Buffer.from(`${stream.id}\n`));
-		for (const { type, text } of pieces) show(type, filters[type].add(text));
+		show(filter.add(text));
 		// Ending the loop closes the connection, which some gateways keep open.
 		if (stream.done) break;
 	}
@@ -66,9 +65,9 @@ export async function readStreamedResponse(
 		const text = Buffer.concat(chunks).toString('utf8');
 		return await readJson({ ...response, body: text.replace(/^(?:\s+|:.*)+/, '') });
 	}
-	if (!stream.whole) return await Promise.reject(new Error('premature close'));
+	// A tool call without a stop reason tells by itself that the response was cut off.
+	if (!stream.whole && !stream.callsTool) return await Promise.reject(new Error('premature close'));
 	// A truncated stream's withheld text isn't shown, because it may be half the key.
-	show('thinking', filters.thinking.rest());
-	show('text', filters.text.rest());
+	show(filter.rest());
 	return { text: JSON.stringify(stream.body), json: stream.body };
 }

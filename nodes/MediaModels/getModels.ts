@@ -1,8 +1,8 @@
 import type { IDataObject } from 'n8n-workflow';
-import { errorFor } from '../../gateway/errors/errorMessages';
 import { withoutDataUrls, withoutInlineImages } from '../../gateway/util/inlineImages';
-import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
+import type { JsonObject } from '../../gateway/util/json';
 import {
+	asWord,
 	planModel,
 	planModelList,
 	readModel,
@@ -58,10 +58,8 @@ export async function getModel(
 	try {
 		const response = await requestListing(run, planModel(model, format));
 		if (format === 'jsonc') return textOf(response);
-		const data = isJsonObject(response.json) ? response.json.data : undefined;
-		const record = isJsonObject(data) ? readModel({ ...data, model }) : undefined;
-		if (record === undefined) throw errorFor(planModel(model), { ...response, json: undefined });
-		return itemOf(record);
+		const { data } = response.json as { data: JsonObject };
+		return itemOf(readModel({ ...data, model }) as ModelRecord);
 	} catch (error) {
 		if (!(error instanceof NoListError)) return await Promise.reject(error);
 		const records = await anyRecords(run).catch((): ModelRecord[] => []);
@@ -123,11 +121,8 @@ function notPublished(model: string, records: ModelRecord[]): GatewayError {
 }
 
 function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelFilters): boolean {
-	/** Whether a filter matches, in any case; an empty one matches everything. */
-	const isAmong = (wanted: unknown, values: Array<string | undefined> = []): boolean => {
-		const word = nonEmptyString(wanted)?.trim().toLowerCase();
-		return word === undefined || values.some((value) => value?.toLowerCase() === word);
-	};
+	const isAmong = (wanted: string | undefined, words: Array<string | undefined> = []): boolean =>
+		wanted === undefined || words.includes(asWord(wanted));
 	return (
 		isAmong(mediaType, [record.mediaType]) &&
 		isAmong(mode, record.modes) &&

@@ -40,7 +40,7 @@ import { readModel, readModelList } from '../../../gateway/protocol/models.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
 import { messageHints, refusalAdvice } from '../../../gateway/errors/messageErrors.js';
 import { readMessage, readTurns } from '../../../gateway/messages/message.js';
-import { closestMatches } from '../../../gateway/util/closestMatch.js';
+import { didYouMean } from '../../../gateway/util/closestMatch.js';
 import { faultOf } from '../../../gateway/protocol/networkFault.js';
 import { retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import type { HttpResponse } from '../../../gateway/protocol/outcome.js';
@@ -212,7 +212,7 @@ describe('64 kB of text', () => {
 		],
 		['a text that quotes the key', (text) => erase(text + KEY + text)],
 		['a long key that is erased', (text) => createKeyEraser([text.slice(0, 200)])(`${text}\\%`)],
-		['the name of a model', (text) => closestMatches(text, [text, `a${text}`, text.slice(9)])],
+		['the name of a model', (text) => didYouMean(text, [text, `a${text}`, text.slice(9)])],
 		['a status', (text) => statusGroup(text)],
 		['an ID', (text) => [readTaskId({ id: text }), planTaskQuery('edit', text).path]],
 		[
@@ -409,7 +409,7 @@ describe('64 kB of entries', () => {
 		[
 			'names of models',
 			() =>
-				closestMatches(
+				didYouMean(
 					'aurora-1',
 					listOf((index) => `aurora-${index}`),
 				),
@@ -417,7 +417,7 @@ describe('64 kB of entries', () => {
 		[
 			'names of a letter',
 			() =>
-				closestMatches(
+				didYouMean(
 					'a'.repeat(SIZE),
 					listOf(() => 'aaaa'),
 				),

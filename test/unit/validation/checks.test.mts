@@ -7,7 +7,7 @@ import {
 import { estimateCost, rounded } from '../../../gateway/validation/pricing.js';
 import type { JsonObject } from '../../../gateway/util/json.js';
 import { readModel } from '../../../gateway/protocol/models.js';
-import { closestMatches } from '../../../gateway/util/closestMatch.js';
+import { didYouMean } from '../../../gateway/util/closestMatch.js';
 
 const MB = 1024 * 1024;
 
@@ -219,6 +219,8 @@ test('sums of money have no dust', () => {
 });
 
 describe('the nearest names', () => {
+	const suggested = (wanted: string, among: string[]) =>
+		[...didYouMean(wanted, among).matchAll(/'([^']*)'/g)].map(([, name]) => name);
 	const names = ['aurora-image-1', 'aurora-edit-1', 'cinema-1', 'atelier/Schöne Farben 2'];
 
 	test.each([
@@ -229,18 +231,18 @@ describe('the nearest names', () => {
 		['Schone Farben', 'atelier/Schöne Farben 2'],
 		['cinma-1', 'cinema-1'],
 	])('%s: %s first', (wanted, first) => {
-		expect(closestMatches(wanted, names)[0]).toBe(first);
+		expect(suggested(wanted, names)[0]).toBe(first);
 	});
 
 	test.each(['zzzz', '', ' ', 'x', '☃'])('nothing is near to %j', (wanted) => {
-		expect(closestMatches(wanted, names)).toEqual([]);
+		expect(suggested(wanted, names)).toEqual([]);
 	});
 
-	test('no more than asked for, the likest first', () => {
+	test('no more than three, the likest first', () => {
 		const many = ['image-9', 'image-10', 'images', 'image', 'imagine'];
-		expect(closestMatches('image', many)).toHaveLength(3);
-		expect(closestMatches('image', many, 1)).toEqual(['image']);
-		expect(closestMatches('image', [])).toEqual([]);
+		expect(suggested('image', many)).toHaveLength(3);
+		expect(suggested('image', many)[0]).toBe('image');
+		expect(suggested('image', [])).toEqual([]);
 	});
 
 	test.each([
@@ -249,7 +251,7 @@ describe('the nearest names', () => {
 		['all that are about as near', 'aurora', names, ['aurora-edit-1', 'aurora-image-1']],
 		['a name for a part of it', 'ratio', ['size', 'aspect_ratio'], ['aspect_ratio']],
 	])('%s', (_, wanted, among, expected) => {
-		expect(closestMatches(wanted, among)).toEqual(expected);
+		expect(suggested(wanted, among)).toEqual(expected);
 	});
 });
 
