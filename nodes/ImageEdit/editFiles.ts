@@ -1,19 +1,18 @@
 import type { FormFile, GenerationRequest } from '../../gateway/protocol/requestPlan';
 import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
+import { downloadImage } from '../shared/images/download';
 import {
-	binaryFrom,
+	fileFrom,
 	fileNamedBy,
 	imagesFromFields,
-	labelOf,
 	openFile,
 	readFileRefs,
 	type FileRef,
-	type Image,
+	type ItemFile,
 	type Upload,
 } from '../shared/images/inputFiles';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
-import { downloadImage } from '../shared/transport/download';
 
 /**
  * The files of an edit in the order of the form: the images, the mask, then the additional files.
@@ -38,10 +37,9 @@ export async function readFiles(
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
-		...additional.map(({ file, ...upload }) => ({
-			...upload,
-			binary: binaryFrom(item, file),
-			label: labelOf(file, 'Additional Files'),
+		...additional.map(({ part: own, file }) => ({
+			...fileFrom(item, file, 'Additional Files'),
+			part: own,
 			imageOnly: false,
 		})),
 	];
@@ -58,24 +56,16 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 	const { fields, modelParameters, extraFields } = request;
 	// An option that isn't set has its name reserved all the same.
 	const texts = { ...modelParameters, ...fields, ...extraFields };
-	const asText = ['image', 'image[]'].find((name) => Object.hasOwn(texts, name));
-	if (asText !== undefined) {
-		throw item.error(
-			`A parameter must not be called '${asText}': the image to edit has this name`,
-			"Use 'Image Source'. Nothing was sent.",
-		);
-	}
-	const taken = ['model', 'prompt', 'async', 'image', 'image[]'];
-	const twice = files.find(
-		(name, index) =>
-			taken.includes(name) ||
-			Object.hasOwn(texts, name) ||
-			(name === 'mask' && files.indexOf(name) < index),
-	);
+	const names = ['image', 'image[]', ...files];
+	const twice = names.find((name, index) => {
+		const isText = ['model', 'prompt', 'async'].includes(name) || Object.hasOwn(texts, name);
+		const isOne = ['image', 'image[]', 'mask'].includes(name);
+		return isText || (isOne && names.indexOf(name) < index);
+	});
 	if (twice === undefined) return;
 	throw item.error(
 		`Two fields of the request have the name '${twice}'`,
-		"Set the mask in one place, and give a file under 'Additional Files' a name of its own. Several images to edit belong in 'Input Binary Field', separated by commas. Nothing was sent.",
+		"Set the mask in one place, and give a parameter or a file under 'Additional Files' a name of its own. Several images to edit belong in 'Input Binary Field', separated by commas. Nothing was sent.",
 	);
 }
 
@@ -119,7 +109,7 @@ function readUrls(item: ItemParameters): string[] {
 	return urls;
 }
 
-async function imagesFromUrls(item: ItemParameters, run: Run): Promise<Image[]> {
+async function imagesFromUrls(item: ItemParameters, run: Run): Promise<ItemFile[]> {
 	return await Promise.all(
 		readUrls(item).map(async (url) => await imageFromUrl(item, run, url, 'Image URL')),
 	);
@@ -130,7 +120,7 @@ async function imageFromUrl(
 	run: Run,
 	url: string,
 	parameter: string,
-): Promise<Image> {
+): Promise<ItemFile> {
 	const maxMb = item.options.number('maxDownloadMb');
 	const name = { fallback: 'image' };
 	return {
@@ -140,14 +130,14 @@ async function imageFromUrl(
 }
 
 /** The option "Mask": a binary field of the item, or a web address. */
-async function readMask(item: ItemParameters, run: Run): Promise<Image> {
+async function readMask(item: ItemParameters, run: Run): Promise<ItemFile> {
 	const given = item.options.value('mask');
 	const advice = 'Enter the name of the input binary field containing the mask.';
 	const mask = isJsonObject(given) ? given : item.options.text('mask', 'Mask', advice).trim();
 	if (typeof mask === 'string' && WEB_ADDRESS.test(mask)) {
 		return await imageFromUrl(item, run, mask, 'Mask');
 	}
-	return { binary: binaryFrom(item, mask), label: labelOf(mask, 'Mask') };
+	return fileFrom(item, mask, 'Mask');
 }
 
 /** The option "Additional Files": the form field and the binary field of each file. */

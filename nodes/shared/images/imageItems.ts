@@ -2,16 +2,11 @@ import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } fro
 import { deepCopy } from 'n8n-workflow';
 import { imageFileName } from '../../../gateway/protocol/imageType';
 import { fillFileName } from '../../../gateway/util/fileName';
-import {
-	finiteNumber,
-	nonEmptyString,
-	withoutUndefined,
-	type JsonObject,
-} from '../../../gateway/util/json';
+import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { ImageResult } from '../../../gateway/protocol/responseFields';
 import { isInline, type TaskRef } from '../../../gateway/protocol/task';
-import { downloadImage } from '../transport/download';
+import { downloadImage } from './download';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { costOf } from '../run/tally';
@@ -64,7 +59,8 @@ export function readTarget(item: ItemParameters): ImageTarget {
 	return {
 		itemIndex: item.itemIndex,
 		download: item.switch('download', 'Download', true),
-		binaryPropertyName: readOutputField(item),
+		binaryPropertyName:
+			item.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
 		maxMb: item.options.number('maxDownloadMb'),
 		inputFields: readInputFields(item),
 		naming: readFileNaming(item),
@@ -85,17 +81,6 @@ function readInputFields(item: ItemParameters): IDataObject | undefined {
 	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
 }
 
-/** @throws NodeOperationError if an expression returns something other than a name */
-function readOutputField(item: ItemParameters): string {
-	const value = item.value('binaryPropertyName', 'data');
-	const isName = typeof value === 'string' || finiteNumber(value) !== undefined;
-	if (isName) return String(value).trim() || 'data';
-	throw item.error(
-		"'Put Output File in Field' must be the name of a field",
-		'Enter a name, usually "data". Nothing was sent.',
-	);
-}
-
 /** The longest template, in characters: it is stored with every task. */
 const LONGEST_TEMPLATE = 1000;
 
@@ -106,16 +91,8 @@ const LONGEST_TEMPLATE = 1000;
  * @throws NodeOperationError if it isn't text
  */
 function readFileNaming(item: ItemParameters): FileNaming | undefined {
-	const fileName = item.options.value('fileName');
-	if (fileName === undefined || fileName === null) return undefined;
-	if (typeof fileName !== 'string' && finiteNumber(fileName) === undefined) {
-		throw item.error(
-			"'File Name' must be text",
-			'Enter a name with placeholders, e.g. {item:3}-{prompt}. Nothing was sent.',
-		);
-	}
-	const template = String(fileName).slice(0, LONGEST_TEMPLATE);
-	if (template.trim() === '') return undefined;
+	const template = item.options.optionalText('fileName', 'File Name')?.slice(0, LONGEST_TEMPLATE);
+	if (template === undefined) return undefined;
 	// The Swedish format: 2027-01-31 23:59:59.
 	const now = new Date(Date.now()).toLocaleString('sv-SE', { timeZone: item.timeZone });
 	const [date = '', time = ''] = now.replaceAll(':', '-').split(' ');

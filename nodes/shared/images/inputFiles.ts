@@ -14,12 +14,16 @@ import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { ByteStream } from '../transport/responseBody';
 
-/** A binary file of an item that is sent as part of a request. */
-export interface Upload {
-	/** The binary data, from `binaryFrom`. */
+/** A file of an item. */
+export interface ItemFile {
+	/** Its binary data. */
 	binary: unknown;
-	/** The name of the file in errors. */
+	/** Its name in errors. */
 	label: string;
+}
+
+/** A file that is sent as part of a request. */
+export interface Upload extends ItemFile {
 	/** The name of its part in the form. */
 	part: string;
 	/** Whether it must be an image. */
@@ -28,9 +32,6 @@ export interface Upload {
 
 /** A file in a parameter: the name of a binary field, or binary data from an expression. */
 export type FileRef = string | JsonObject;
-
-/** An image from a parameter. */
-export type Image = Pick<Upload, 'binary' | 'label'>;
 
 /**
  * Reads the files in a parameter: one, several separated by commas, or a list.
@@ -60,7 +61,7 @@ export function imagesFromFields(
 	{ hints }: Run,
 	given: unknown,
 	label: string,
-): Image[] {
+): ItemFile[] {
 	const named = readFileRefs(item, given, label);
 	const only = named.length === 1 ? onlyImage(item) : undefined;
 	return named.map((file) => {
@@ -70,7 +71,7 @@ export function imagesFromFields(
 			const missing = `There is no binary field "${String(file).slice(0, 100)}"`;
 			hints.add(`${missing}. The item's only image was used: "${String(chosen).slice(0, 100)}".`);
 		}
-		return { binary: binaryFrom(item, chosen), label: labelOf(chosen, label) };
+		return fileFrom(item, chosen, label);
 	});
 }
 
@@ -92,26 +93,26 @@ export function fileNamedBy(value: unknown): FileRef | undefined {
 	return typeof value === 'number' ? String(value) : nonEmptyString(value)?.trim();
 }
 
-/** The name of a file in errors. */
-export const labelOf = (file: FileRef, parameter: string): string =>
-	typeof file === 'string' ? `The binary field "${file}"` : `The file in '${parameter}'`;
-
 /**
- * The binary data of a file in a parameter. n8n's own nodes also accept binary data from an
- * expression.
+ * The file in a parameter. n8n's own nodes also accept binary data from an expression.
  *
  * @throws NodeOperationError if there is no such file
  */
-export function binaryFrom(item: ItemParameters, value: FileRef): unknown {
-	if (typeof value === 'string') return item.file(value);
-	if (nonEmptyString(value.id) !== undefined || typeof value.data === 'string') return value;
+export function fileFrom(item: ItemParameters, file: FileRef, parameter: string): ItemFile {
+	if (typeof file === 'string') {
+		return { binary: item.file(file), label: `The binary field "${file}"` };
+	}
+	const label = `The file in '${parameter}'`;
+	if (nonEmptyString(file.id) !== undefined || typeof file.data === 'string') {
+		return { binary: file, label };
+	}
 	// `$binary` has all fields of a file except its bytes, if they are in memory.
 	const files = Object.values(item.input?.binary ?? {});
-	const known = Object.entries(value);
-	const own = files.find((file) =>
-		known.every(([name, part]) => (file as unknown as JsonObject)[name] === part),
+	const known = Object.entries(file);
+	const own = files.find((binary) =>
+		known.every(([name, part]) => (binary as unknown as JsonObject)[name] === part),
 	);
-	if (known.length > 0 && own !== undefined) return own;
+	if (known.length > 0 && own !== undefined) return { binary: own, label };
 	throw item.error(
 		"The expression doesn't return a file",
 		'Enter the name of an input binary field, or use an expression that returns the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',

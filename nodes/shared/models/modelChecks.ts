@@ -29,10 +29,6 @@ export interface Checked<R extends ImageRequest> extends Estimate {
 /** The result of looking up a model name in the model list. */
 interface Listed {
 	record?: ModelRecord;
-	/**
-	 * The name of a model that only generates videos, also if the given name is spelled differently.
-	 */
-	video?: string;
 	/** A question with similar names, if the model isn't listed; may be empty. */
 	suggestion: string;
 }
@@ -49,9 +45,6 @@ export class Checker {
 	/** Results by model name: thousands of items may have the same model. */
 	private readonly listed = new Map<string, Listed>();
 
-	/** Parameters of models that were checked for spelling. */
-	private readonly namesSeen = new Set<string>();
-
 	constructor(
 		private readonly run: Run,
 		private readonly taskType: TaskType,
@@ -62,9 +55,7 @@ export class Checker {
 	 * with a hint.
 	 */
 	async isOnlySync(model: string): Promise<boolean> {
-		this.listing ??= this.load();
-		const models = await this.listing;
-		const { generationModes = [] } = (models && this.find(models, model).record) ?? {};
+		const { generationModes = [] } = (await this.lookUp(model))?.record ?? {};
 		const isOnlySync = generationModes.includes('sync') && !generationModes.includes('async');
 		if (isOnlySync) {
 			this.run.hints.add(
@@ -76,14 +67,13 @@ export class Checker {
 
 	/** @throws GatewayError if the model generates videos */
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
-		this.listing ??= this.load();
-		const models = await this.listing;
-		if (models === undefined) return { request, violations: [], noEstimate: this.noListing };
 		const { model } = request;
-		const { record, video, suggestion } = this.find(models, model);
-		if (video !== undefined) {
+		const listed = await this.lookUp(model);
+		if (listed === undefined) return { request, violations: [], noEstimate: this.noListing };
+		const { record, suggestion } = listed;
+		if (record !== undefined && makesVideos(record)) {
 			throw new GatewayError({
-				message: `The model '${video}' generates videos, and the gateway has no endpoint for videos`,
+				message: `The model '${model}' generates videos, and the gateway has no endpoint for videos`,
 				description: `Choose an image model from the list. ${SEND_ANYWAY}`,
 			});
 		}
@@ -118,13 +108,9 @@ export class Checker {
 
 	/** Adds a hint for a misspelled parameter: most gateways ignore it, and charge for the image. */
 	private hintMisspelled({ model, parameters }: ModelRecord, given: string[]): void {
-		const published = Object.keys(parameters);
 		for (const name of given) {
-			const key = JSON.stringify([model, name]);
-			const isKnown = Object.hasOwn(parameters, name) || this.namesSeen.has(key);
-			if (isKnown || this.namesSeen.size >= MOST_SUGGESTIONS) continue;
-			this.namesSeen.add(key);
-			const suggestion = didYouMean(name, published);
+			if (Object.hasOwn(parameters, name)) continue;
+			const suggestion = didYouMean(name, Object.keys(parameters));
 			if (suggestion === '') continue;
 			this.run.hints.add(
 				`'${name}' is not a published parameter of the model '${model}'. ${suggestion}`,
@@ -162,20 +148,22 @@ export class Checker {
 		}
 	}
 
+	/** @returns undefined without a list */
+	private async lookUp(name: string): Promise<Listed | undefined> {
+		this.listing ??= this.load();
+		const models = await this.listing;
+		return models && this.find(models, name);
+	}
+
 	private find(models: ModelRecord[], name: string): Listed {
 		const known = this.listed.get(name);
 		if (known !== undefined) return known;
 		const record = models.find(({ model }) => model === name);
-		const plain = plainName(name);
-		const named = record ?? models.find(({ model }) => plainName(model) === plain);
 		const mode = this.taskType === 'edit' ? 'image_edit' : 'text_to_image';
 		const able = record === undefined ? models.filter((other) => suits(other, mode)) : [];
 		const names = able.map(({ model }) => model);
-		const found = {
-			record,
-			video: named !== undefined && makesVideos(named) ? named.model : undefined,
-			suggestion: this.listed.size < MOST_SUGGESTIONS ? didYouMean(name, names) : '',
-		};
+		const suggestion = this.listed.size < MOST_SUGGESTIONS ? didYouMean(name, names) : '';
+		const found = { record, suggestion };
 		this.listed.set(name, found);
 		return found;
 	}
@@ -198,11 +186,3 @@ const MOST_SUGGESTIONS = 100;
 
 /** The longest model name, in characters. */
 const LONGEST_NAME = 200;
-
-/** A name without what is often spelled differently: case, spaces, hyphens and underscores. */
-const plainName = (name: string): string =>
-	name
-		.slice(0, LONGEST_NAME)
-		.normalize('NFKC')
-		.toLowerCase()
-		.replace(/[\s_-]/g, '');

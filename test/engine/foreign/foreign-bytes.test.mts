@@ -216,17 +216,19 @@ describe('the name of the output field', () => {
 		['={{ 1.5 }}', '1.5'],
 		['  image  ', 'image'],
 		['   ', 'data'],
+		['={{ null }}', 'data'],
+		['={{ undefined }}', 'data'],
 		['__proto__', '__proto__'],
 	])('%j is the field %s', async (typed, field) => {
 		const [item] = (await generate(typed)).output('Node');
 		expect(Object.keys(item!.binary ?? {})).toEqual([field]);
 	});
 
-	test.each(['={{ true }}', '={{ null }}', '={{ {} }}', '={{ ["a"] }}', '={{ undefined }}'])(
+	test.each(['={{ true }}', '={{ {} }}', '={{ ["a"] }}'])(
 		'%s is an error of the item, and nothing is sent',
 		async (typed) => {
 			const [item] = (await generate(typed)).output('Node');
-			expect(item!.json.error).toBe("'Put Output File in Field' must be the name of a field");
+			expect(item!.json.error).toBe("'Put Output File in Field' must be text");
 			expect(gateway.requests).toHaveLength(0);
 		},
 	);

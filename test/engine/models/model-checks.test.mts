@@ -145,14 +145,7 @@ function expectRefused(result: RunResult, model: string, ...violations: string[]
 
 test.each(['imageGeneration', 'imageEdit'])('%s with a video model says so', async (type) => {
 	const files = { data: { bytes: TINY_PNG, mimeType: 'image/png' } };
-	const names = [
-		'film',
-		'film that says it paints',
-		'={{ "fi" + "lm" }}',
-		' FILM ',
-		'Film_that-says it paints',
-	];
-	for (const name of names) {
+	for (const name of ['film', 'film that says it paints', '={{ "fi" + "lm" }}']) {
 		for (const more of [{}, { mode: 'submit' }, { options: { dryRun: true } }]) {
 			const result = await make(name, more, [{ files }], {}, host, type);
 			expect(errorOf(result).message).toMatch(

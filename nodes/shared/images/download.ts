@@ -1,27 +1,18 @@
-import type {
-	BinaryHelperFunctions,
-	IBinaryData,
-	IN8nHttpFullResponse,
-	RequestHelperFunctions,
-} from 'n8n-workflow';
+import type { IBinaryData, IN8nHttpFullResponse } from 'n8n-workflow';
 import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { MB } from '../../../gateway/util/megabyte';
 import { quote } from '../../../gateway/util/text';
-import { imageFileName, imageTypeOf, safeMimeType } from '../../../gateway/protocol/imageType';
+import { imageFileName, imageTypeOf } from '../../../gateway/protocol/imageType';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import type { Fault } from '../../../gateway/protocol/networkFault';
 import { absoluteAddress } from '../../../gateway/protocol/url';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import type { Client, SendOnce } from '../../../gateway/client/client';
-import { bound, peek, readBody, TooLargeError, type ByteStream } from './responseBody';
-import {
-	plainHeaders,
-	type TransportOverrides,
-	type ResponseBody,
-	type TransportOptions,
-} from './http';
+import type { SendOnce } from '../../../gateway/client/client';
+import type { Run } from '../run/runContext';
+import { plainHeaders, type ResponseBody } from '../transport/http';
+import { bound, peek, readBody, TooLargeError, type ByteStream } from '../transport/responseBody';
 
 /** An image to download. */
 export interface ImageSource {
@@ -38,19 +29,8 @@ export interface ImageSource {
 	isInput?: boolean;
 }
 
-/** The parts of a run that a download uses. */
-interface Transport extends Pick<TransportOptions, 'address' | 'limits'> {
-	helpers: Helpers;
-	client: Client;
-	createSendOnce: (own: TransportOverrides) => SendOnce;
-	slowHosts: Set<string>;
-}
-
 /** The longest download of a source image: all items wait for it before anything is sent. */
 const LONGEST_SOURCE_MS = 60_000;
-
-/** n8n's ways to download, and to read and store files. */
-export type Helpers = BinaryHelperFunctions & Pick<RequestHelperFunctions, 'httpRequest'>;
 
 /**
  * Downloads an image into n8n's binary data store, as a stream and without the key: its address may
@@ -59,15 +39,12 @@ export type Helpers = BinaryHelperFunctions & Pick<RequestHelperFunctions, 'http
  * @returns the binary data with its real MIME type, size and a safe file name
  * @throws GatewayError with the address, so that the user can still download the image
  */
-export async function downloadImage(
-	transport: Transport,
-	image: ImageSource,
-): Promise<IBinaryData> {
+export async function downloadImage(run: Run, image: ImageSource): Promise<IBinaryData> {
 	const { url, isInput = false } = image;
 	const inline = readDataUrl(url);
-	if (inline !== undefined) return await storeInline(transport, inline, image);
+	if (inline !== undefined) return await storeInline(run, inline, image);
 
-	const address = absoluteAddress(url, transport.address.baseUrl);
+	const address = absoluteAddress(url, run.address.baseUrl);
 	if (address === undefined) {
 		throw new GatewayError({
 			message: 'The gateway returned an invalid image address',
@@ -75,8 +52,8 @@ export async function downloadImage(
 			url: quote(url),
 		});
 	}
-	const { outcome, attempts } = await transport.client.request(planDownload(address, isInput), {
-		sendOnce: createDownloader(transport, { ...image, url: address }),
+	const { outcome, attempts } = await run.client.request(planDownload(address, isInput), {
+		sendOnce: createDownloader(run, { ...image, url: address }),
 		isForPaid: !isInput,
 	});
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
@@ -127,10 +104,10 @@ const ADVICE: Partial<Record<Fault, string>> = {
 	timeout: "Increase 'Timeout' in the options. ",
 };
 
-function createDownloader(transport: Transport, image: ImageSource): SendOnce {
-	const { limits, slowHosts } = transport;
-	const sendOnce = transport.createSendOnce({
-		read: async (response) => await readImage(transport, response, image),
+function createDownloader(run: Run, image: ImageSource): SendOnce {
+	const { limits, slowHosts } = run;
+	const sendOnce = run.createSendOnce({
+		read: async (response) => await readImage(run, response, image),
 	});
 	if (image.isInput !== true) return sendOnce;
 	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
@@ -154,7 +131,7 @@ const FEWEST_BYTES = 64;
  * @returns the binary data as JSON; the beginning of the body as text if it is no image
  */
 async function readImage(
-	{ helpers }: Transport,
+	{ helpers }: Run,
 	{ statusCode, headers, body }: IN8nHttpFullResponse,
 	{ url, maxMb, name }: ImageSource,
 ): Promise<ResponseBody> {
@@ -185,11 +162,11 @@ async function readImage(
 }
 
 /**
- * Stores an image from inside a response. It was paid for, so bytes of any type are kept; a type
- * that a browser would show as a web page, or run, becomes that of unknown bytes.
+ * Stores an image from inside a response. It was paid for, so bytes that are no image are kept
+ * as well, without the type that the response claims: a browser might show them as a web page.
  */
 async function storeInline(
-	{ helpers }: Transport,
+	{ helpers }: Run,
 	{ mimeType: given, base64 }: DataUrl,
 	{ name }: ImageSource,
 ): Promise<IBinaryData> {
@@ -200,9 +177,7 @@ async function storeInline(
 			description: "Set 'Response Format' to 'URL' in the options.",
 		});
 	}
-	const type = safeMimeType(given)?.split(';')[0] ?? '';
-	const isInert = type !== '' && !/html|xml|script|^image/i.test(type);
-	const mimeType = imageTypeOf(bytes, type) ?? (isInert ? type : 'application/octet-stream');
+	const mimeType = imageTypeOf(bytes, given) ?? 'application/octet-stream';
 	const fileName = imageFileName('', mimeType, name.fallback, name.chosen);
 	return await helpers.prepareBinaryData(bytes, fileName, mimeType);
 }
