@@ -1,5 +1,6 @@
 import { disabledKey, startGateway } from '../../simulator/gateway.mjs';
 import type { Fault, Gateway, GatewayOptions } from '../../simulator/gateway.mjs';
+import { until } from '../until.mjs';
 
 const start = 1_800_000_000_000;
 
@@ -411,7 +412,7 @@ describe('faults', () => {
 	test('stay silent until the gateway closes', async () => {
 		gateway.setFaults([{ call: 'sync', kind: 'silence' }]);
 		const asked = ask('/v1/images/generations', { body: order() }).catch(() => 'cut');
-		while (gateway.paid === 0) await new Promise(setImmediate);
+		await until(() => gateway.paid > 0);
 		expect(gateway.inFlight).toBe(1);
 		await gateway.close();
 		expect(await asked).toBe('cut');
@@ -468,7 +469,7 @@ describe('the admin endpoints', () => {
 	test('what was received before a reset is not counted after it', async () => {
 		gateway.setFaults([{ call: 'sync', kind: 'latency', ms: 50 }]);
 		const drawn = draw('a fox');
-		while (gateway.count('sync') === 0) await new Promise(setImmediate);
+		await until(() => gateway.count('sync') > 0);
 		gateway.reset();
 		await drawn;
 		expect([gateway.paid, gateway.paidByPrompt, gateway.count('sync')]).toEqual([0, {}, 0]);

@@ -24,6 +24,7 @@ import {
 	TINY_PNG,
 	type Settings,
 } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 /** Pictures of one pixel with a tail that is theirs alone, and holds what a bad parser trips over. */
 const tail = Buffer.concat([
@@ -803,10 +804,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 /** Files are closed a moment after the run, long before anything else would close them. */
 async function filesAreClosed(): Promise<void> {
 	if (process.platform !== 'linux') return;
-	for (let look = 0; look < 200 && openFiles().length > 0; look += 1) {
-		await new Promise((resolve) => setTimeout(resolve, 1000));
-	}
-	expect(openFiles()).toEqual([]);
+	await until(() => openFiles().length === 0);
 }
 
 /** The files of the binary store that this process holds open. */

@@ -17,6 +17,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
 import { deadAddress, everythingIn, serve, TINY_PNG, type OwnServer } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 const THINKING = { model: 'reason-large', thinking: 'adaptive' };
 
@@ -381,14 +382,14 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		let failed: unknown;
 		const execution = bench.start({}, async (supply) => {
 			const asking = ask(await supply(), way, hello);
-			while (gateway.count('message') === 0) await new Promise(setImmediate);
+			await until(() => gateway.count('message') > 0);
 			execution.stop();
 			await asking.catch((error: unknown) => (failed = error));
 		});
 		expect((await execution.promise).status).toBe('canceled');
-		while (failed === undefined) await new Promise(setImmediate);
+		await until(() => failed !== undefined);
 		expect(String(failed)).toContain('canceled');
-		while (gateway.inFlight > 0) await new Promise(setImmediate);
+		await until(() => gateway.inFlight === 0);
 	});
 
 	test('a caller who gives up ends it, also between two attempts', async () => {
@@ -412,7 +413,7 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 				() => 'answered',
 				() => 'gave up',
 			);
-			while (gateway.requests[0]?.status === undefined) await new Promise(setImmediate);
+			await until(() => gateway.requests[0]?.status !== undefined);
 			// The refusal has left the gateway; it needs a few turns to arrive.
 			for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
 			caller.abort();
@@ -503,7 +504,7 @@ describe('a stream that fails on its way', () => {
 		const own = await ChatBench.at(server.url);
 		await own.with({}, async (supply) => {
 			for await (const _ of await (await supply()).stream(hello)) break;
-			while (closed.mock.calls.length === 0) await new Promise(setImmediate);
+			await until(() => closed.mock.calls.length > 0);
 		});
 		expect(closed).toHaveBeenCalledTimes(1);
 	});

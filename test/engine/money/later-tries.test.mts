@@ -14,6 +14,7 @@ import {
 	type Bench,
 	type Settings,
 } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -37,10 +38,6 @@ const refuseFirst = (then?: 'silence') =>
 			: [{ call: 'sync', kind: then, match: 'number 0.', after: 1 } as const]),
 	]);
 
-const waitFor = async (holds: () => boolean): Promise<void> => {
-	while (!holds()) await new Promise((wake) => setImmediate(wake));
-};
-
 describe.each([{}, GO_ON])('a Stop in the second try, %j', (settings) => {
 	test('names what the first has paid for', async () => {
 		refuseFirst('silence');
@@ -52,7 +49,7 @@ describe.each([{}, GO_ON])('a Stop in the second try, %j', (settings) => {
 			{ ...RETRY, ...settings },
 			{ signal: stop.signal },
 		);
-		await waitFor(() => bench.gateway.count('sync') === 3);
+		await until(() => bench.gateway.count('sync') === 3);
 		stop.abort();
 		const stopped = await running;
 		expect(stopped.status).toBe('canceled');
@@ -310,7 +307,7 @@ describe('the response to a message that an earlier try has paid for comes out',
 		const tomorrow = now() + 86_400_000;
 		const prompt = `={{ $now.toMillis() < ${tomorrow} ? $json.prompt : "" }}`;
 		const running = bench.run('message', { ...parameters, prompt }, ITEMS, settings);
-		await waitFor(() => bench.gateway.count('message') === 2);
+		await until(() => bench.gateway.count('message') === 2);
 		Date.now = () => now() + 2 * 86_400_000;
 		const result = await running.finally(() => (Date.now = now));
 		expectResponse(result.json(NODE));

@@ -14,6 +14,7 @@ import {
 	workflowOf,
 	type Bench,
 } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -225,7 +226,7 @@ test('a task of which an earlier try was told that it has no image, and that is 
 	);
 	const stop = new AbortController();
 	const running = host.run(workflow, { signal: stop.signal });
-	while (polls < 2) await new Promise((wake) => setImmediate(wake));
+	await until(() => polls >= 2);
 	stop.abort();
 	const { runData } = await running.finally(async () => await own.close());
 	const { description } = runData[NODE]![0]!.error as unknown as Shown;

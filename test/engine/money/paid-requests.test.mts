@@ -16,6 +16,7 @@ import {
 	workflowOf,
 	type Bench,
 } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 let bench: Bench;
 
@@ -447,7 +448,7 @@ test.each([
 			settings,
 			{ signal: stop.signal },
 		);
-		while (bench.gateway.count(call) < 2) await new Promise((wake) => setImmediate(wake));
+		await until(() => bench.gateway.count(call) >= 2);
 		await new Promise((wake) => setTimeout(wake, 50));
 		stop.abort();
 		const result = await running;

@@ -2,6 +2,7 @@
 import '../fast-time.mjs';
 import { opened } from '../opened.mjs';
 import { hostFor, NODE, sendJson, serve, TINY_PNG, workflowOf } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 /** A gateway with tasks `slow`, which is done after some polls, and `quick`, and a host that refuses once. */
 async function openBoth(sameHost: boolean) {
@@ -57,7 +58,7 @@ test('what it refused holds back no later run of the account', async () => {
 			signal,
 		});
 	const running = wait(stop.signal);
-	while (!events.includes('image')) await new Promise((wake) => setImmediate(wake));
+	await until(() => events.includes('image'));
 	// The refusal is on its way.
 	await new Promise((wake) => setTimeout(wake, 50));
 	stop.abort();

@@ -15,11 +15,7 @@ import {
 	type NodeName,
 	type OwnServer,
 } from '../workbench.mjs';
-
-/** Waits for what has to come, by looking; whoever waits in vain is ended by the test's time limit. */
-async function until(condition: () => boolean): Promise<void> {
-	while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
+import { until } from '../../until.mjs';
 
 const servers: OwnServer[] = [];
 afterEach(async () => void (await Promise.all(servers.splice(0).map((server) => server.close()))));

@@ -17,6 +17,7 @@ import {
 	type Bench,
 	type NodeName,
 } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 let bench: Bench;
 
@@ -26,10 +27,8 @@ beforeAll(async () => {
 beforeEach(() => bench.gateway.reset());
 afterAll(async () => await bench.close());
 
-/** Waits for what has to come, by looking; whoever waits in vain is ended by the test's time limit. */
-async function until(condition: () => boolean): Promise<void> {
-	while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
+/** Time for the next request of a node that is still alive: its pauses are a hundred times shorter here. */
+const threeSecondsOfNodes = async () => await sleep(30);
 
 interface Moment {
 	node: NodeName;
@@ -195,10 +194,8 @@ test.each(cases)('Stop %s', async (_, { node, parameters, items = 1, faults, whe
 		const result = await execution.promise;
 		expect(result.status).toBe('canceled');
 
-		// Every connection is given up, and then nothing more comes: a tenth of a second here is ten seconds for
-		// the node, if it were still alive.
 		await until(() => bench.gateway.inFlight === 0);
-		await sleep(100);
+		await threeSecondsOfNodes();
 		sent.stop();
 		expect(sent.to(bench.gateway.url)).toBe(0);
 		expect(bench.gateway.inFlight).toBe(0);
@@ -224,7 +221,7 @@ async function stopped(host: Host, workflow: WorkflowJson, address: string, when
 	execution.stop();
 	const sent = countRequests();
 	const result = await execution.promise;
-	await sleep(100);
+	await threeSecondsOfNodes();
 	sent.stop();
 	expect(result.status).toBe('canceled');
 	expect(sent.to(address)).toBe(0);
@@ -264,7 +261,7 @@ describe('while an image is uploaded', () => {
 		};
 	}
 
-	const BYTES = 24 * 1024 * 1024;
+	const BYTES = 12 * 1024 * 1024;
 	const big = Buffer.concat([TINY_PNG, Buffer.alloc(BYTES)]);
 	const cases = SETTINGS.flatMap((settings) =>
 		(['memory', 'filesystem'] as const).map((binaryMode) => [binaryMode, settings] as const),

@@ -13,6 +13,7 @@ import {
 	type NodeName,
 	type Settings,
 } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 // The logger that nodes are given.
 const require = createRequire(createRequire(import.meta.url).resolve('n8n-core'));
@@ -34,11 +35,6 @@ beforeEach(() => {
 		.mockImplementation((message) => void logged.push(message));
 });
 afterEach(() => jest.restoreAllMocks());
-
-/** Waits for what has to come, by looking; whoever waits in vain is ended by the test's time limit. */
-async function until(condition: () => boolean): Promise<void> {
-	while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}
 
 const SLOW = 'a fox [slow 99]';
 const GENERATION = { prompt: SLOW, mode: 'wait', options: { pollInterval: 2, maxWait: 100_000 } };

@@ -6,6 +6,7 @@ import { errorOf, filesNode, runChain } from '../one-node.mjs';
 import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
 import { byName, MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
 import type { Settings } from '../workbench.mjs';
+import { until } from '../../until.mjs';
 
 turnTimeOfDay();
 
@@ -52,10 +53,6 @@ async function runToEnd(json: WorkflowJson, items: IDataObject[]): Promise<RunRe
 	expect(errorOf(waiting).message).toBe('');
 	expect(waiting.status).toBe('waiting');
 	return await bench.host.resume(waiting);
-}
-
-async function until(holds: () => boolean): Promise<void> {
-	while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const asItems = (ids: string[]): IDataObject[] => ids.map((taskId) => ({ taskId }));
