@@ -51,7 +51,7 @@ export class ImageTask implements INodeType {
 		credentials: [{ name: 'mediaGatewayApi', required: true, testedBy: 'testMediaGateway' }],
 		properties: [
 			...taskFields,
-			...downloadFields,
+			...downloadFields(),
 			optionsField([
 				'concurrency',
 				'fileName',

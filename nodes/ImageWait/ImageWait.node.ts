@@ -50,7 +50,7 @@ export class ImageWait implements INodeType {
 				description:
 					"How long to wait for a task to finish. After that, 'On Timeout' applies, and the task continues at the gateway.",
 			},
-			...downloadFields,
+			...downloadFields(),
 			optionsField(
 				[
 					'addSummary',

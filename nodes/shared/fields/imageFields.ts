@@ -1,4 +1,4 @@
-import type { INodeProperties } from 'n8n-workflow';
+import type { IDisplayOptions, INodeProperties } from 'n8n-workflow';
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import type { PayingField } from './choices';
 import { imageOptions, NOT_IN_TOOLS, optionsField } from './optionFields';
@@ -102,15 +102,19 @@ const modelParametersField: PayingField = {
 /** Where there is no image to download. */
 const NO_IMAGE = { mode: ['submit'], ...NOT_IN_TOOLS };
 
-/** Whether and under which name an image becomes binary data. */
-export const downloadFields: INodeProperties[] = [
+/**
+ * Whether and under which name an image becomes binary data.
+ *
+ * @param hide where the fields are not shown; n8n 1 stops at a parameter that the node doesn't have
+ */
+export const downloadFields = (hide: IDisplayOptions['hide'] = NOT_IN_TOOLS): INodeProperties[] => [
 	{
 		displayName: 'Download',
 		name: 'download',
 		type: 'boolean',
 		default: true,
 		description: 'Whether to download the image as binary data',
-		displayOptions: { hide: NO_IMAGE },
+		displayOptions: { hide },
 	},
 	{
 		displayName: 'Put Output File in Field',
@@ -119,7 +123,7 @@ export const downloadFields: INodeProperties[] = [
 		default: 'data',
 		required: true,
 		hint: 'The name of the output binary field to put the file in',
-		displayOptions: { show: { download: [true] }, hide: NO_IMAGE },
+		displayOptions: { show: { download: [true] }, hide },
 	},
 ];
 
@@ -163,7 +167,7 @@ export const imageNodeFields = (
 	...sources,
 	modeFieldFor(actions),
 	modelParametersField,
-	...downloadFields,
+	...downloadFields(NO_IMAGE),
 	optionsField(imageOptions(taskType)),
 ];
 

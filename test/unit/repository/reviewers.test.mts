@@ -59,6 +59,16 @@ describe.each(nodes)('$className', ({ className, description, type }) => {
 	};
 	const source = readFileSync(join(folder, `${className}.node.ts`), 'utf8');
 
+	// n8n 1 runs no node in which a parameter depends on one that isn't there.
+	test('its parameters depend on its own parameters', () => {
+		const names = description.properties.map(({ name }) => name);
+		const conditions = description.properties.flatMap(({ displayOptions = {} }) =>
+			Object.keys({ ...displayOptions.show, ...displayOptions.hide }),
+		);
+		const foreign = conditions.filter((name) => !name.startsWith('@') && !names.includes(name));
+		expect(foreign).toEqual([]);
+	});
+
 	test("is in categories of n8n's list", () => {
 		expect(codex.node).toBe(type);
 		expect(codex.categories.length).toBeGreaterThan(0);
