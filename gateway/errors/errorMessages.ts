@@ -10,11 +10,11 @@ import { requestedPauseMs } from '../protocol/retryAfter';
 import type { Call, RequestPlan } from '../protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gatewayError';
 import { saysFailure } from '../protocol/models';
-import { afterColon, errorIn, isGatewayError, needsHttps, reasonIn } from '../protocol/errorBody';
-import { isOutOfQuota } from '../protocol/quota';
+import { afterColon, errorIn, reasonIn } from '../protocol/errorBody';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
 import { checkAddress, faultTexts, targetOf } from './faultTexts';
-import { messageProblem, refusalAdvice } from './messageErrors';
+import { ERRORS } from './errorTable';
+import { refusalAdvice } from './messageAdvice';
 
 /** The gateway's own words in an error response: its reason, or all of a plain text. */
 export function gatewayMessage(response: HttpResponse): string | undefined {
@@ -62,9 +62,6 @@ export function errorFor(plan: RequestPlan, outcome: Outcome, attempts = 1): Gat
 	return new GatewayError({ message: message + tried, description, httpCode: outcome.httpCode });
 }
 
-/** In characters: the part of a response that is searched for a word. */
-const LONGEST_READ = 2000;
-
 /** The ID in the response to a paid request, or at the end of the address that it leads to. */
 function idInResponse({ json, headers: { location } }: HttpResponse): string | undefined {
 	const id = isJsonObject(json) ? readTaskId(json) : undefined;
@@ -98,126 +95,31 @@ function describeBody(response: HttpResponse): string {
 	return 'JSON without any of the expected fields';
 }
 
-/** The problems that depend on the HTTP status alone. */
-const STATUSES: Record<number, Problem> = {
-	401: {
-		message: 'The gateway rejected the API key (401)',
-		description: 'Check the API key in the Media Gateway credential.',
-	},
-	403: {
-		message: "The gateway doesn't allow this request (403)",
-		description: "Check the key's permissions in the gateway's console.",
-	},
-	413: {
-		message: 'The request is too large for the gateway (413)',
-		description: 'Shorten the text, or send smaller images or fewer fields.',
-	},
-};
-
+/** The problem of an error response, or of one without usable content (`errorTable.ts`). */
 function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
-	const { httpCode } = response;
-	if (httpCode < 400) return unexpectedResponse(plan, response);
-	const said = gatewayMessage(response);
-	const isMessage = plan.call === 'message';
-	const { message, description } =
-		(isMessage ? messageProblem(httpCode, said ?? '') : undefined) ??
-		(isOutOfQuota(response) ? undefined : STATUSES[httpCode]) ??
-		refusal(plan, response);
-	const advice = isMessage && httpCode === 400 ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
-	return {
-		message: message + afterColon(said),
-		description: [...advice, description].join(' '),
-	};
-}
-
-/** The problem of a success without usable content, or of a redirect that isn't followed. */
-function unexpectedResponse(plan: RequestPlan, response: HttpResponse): Problem {
 	const { httpCode, headers, json } = response;
+	// Of a success, only the words of an error count.
+	const said = httpCode >= 400 || saysFailure(json) ? gatewayMessage(response) : undefined;
 	const target = targetOf(plan);
-	if (httpCode >= 300) {
-		return {
-			message: `While ${NAMES[plan.call]}, the gateway redirected to another address (${httpCode})`,
-			description: `The API key isn't sent to other addresses. If ${quote(headers.location ?? 'it')} is your gateway's address, enter it as ${target.field} in the Media Gateway credential.`,
-		};
-	}
-	if (saysFailure(json)) {
-		return {
-			message: `While ${NAMES[plan.call]}, the gateway reported an error${afterColon(reasonIn(json))}`,
-			description: "Try again later, or ask the gateway's operator.",
-		};
-	}
-	return {
-		message: `While ${NAMES[plan.call]}, the gateway responded with ${describeUnexpectedBody(response)}`,
-		description: checkAddress(target),
+	const waitS = Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
+	const values: Record<string, string | number> = {
+		code: httpCode,
+		doing: NAMES[plan.call],
+		field: target.field,
+		checkAddress: checkAddress(target),
+		location: quote(headers.location ?? 'it'),
+		body: describeBody(response),
+		unexpected: describeUnexpectedBody(response),
+		wait: waitS >= 1 ? `Retry after ${waitS} s. ` : '',
 	};
-}
-
-function refusal(plan: RequestPlan, response: HttpResponse): Problem {
-	const { httpCode, text } = response;
-	const target = targetOf(plan);
-	if (httpCode === 404) return notFound(plan, response);
-	if (needsHttps(response)) {
-		return {
-			message: 'The server uses https at this address (400)',
-			description: `Change "http://" to "https://" in ${target.field} of the Media Gateway credential.`,
-		};
-	}
-	if (isOutOfQuota(response)) {
-		return {
-			message: `Insufficient quota (${httpCode})`,
-			description:
-				"Top up the account in the gateway's console. You weren't charged for this request.",
-		};
-	}
-	if (httpCode === 429) {
-		return {
-			message: 'Rate limit exceeded (429)',
-			description: `${howLongToWait(response)}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.`,
-		};
-	}
-	if (httpCode >= 500 || httpCode === 408) {
-		return {
-			message: `While ${NAMES[plan.call]}, the gateway was unavailable (${httpCode})`,
-			description: 'Try again later.',
-		};
-	}
-	// The name of the flag, but not as a field in an echo of the request.
-	if (plan.call === 'submit' && /\basync\b(?!\\?["']?\s*:)/i.test(text.slice(0, LONGEST_READ))) {
-		return {
-			message: `The gateway rejected the asynchronous mode (${httpCode})`,
-			description:
-				"Set 'Mode' to 'Synchronous', or try another 'Asynchronous Flag'. You weren't charged for this request.",
-		};
-	}
+	const filled = (text: string): string =>
+		text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+	const [, message = '', description = ''] =
+		ERRORS.find(([fits]) => fits(response, plan, said ?? '')) ?? [];
+	const isRefused = plan.call === 'message' && httpCode === 400;
+	const advice = isRefused ? refusalAdvice(plan.body ?? {}, said ?? '') : [];
 	return {
-		message: `The gateway rejected the request (${httpCode})`,
-		description: plan.paid
-			? "Check the model, the prompt and the parameters. You weren't charged for this request."
-			: 'Check the parameters.',
+		message: filled(message) + afterColon(said),
+		description: [...advice, filled(description)].join(' '),
 	};
-}
-
-/** What a 404 says: the path, the task or the address is wrong. */
-function notFound(plan: RequestPlan, response: HttpResponse): Problem {
-	const isPoll = plan.call === 'poll';
-	if (isPoll && !isGatewayError(response)) {
-		return {
-			message: `A server in front of the gateway responded with 404 and ${describeBody(response)}`,
-			description: `This says nothing about the task. ${checkAddress(targetOf(plan))}`,
-		};
-	}
-	return {
-		message: 'Not found on the gateway (404)',
-		description: isPoll
-			? "The task doesn't exist, or it belongs to another account. Use the credential that submitted it."
-			: checkAddress(targetOf(plan)),
-	};
-}
-
-/**
- * The pause that the gateway asks for, as a sentence with a space at its end, or an empty text.
- */
-function howLongToWait(response: HttpResponse): string {
-	const seconds = Math.ceil((requestedPauseMs(response, Date.now()) ?? 0) / 1000);
-	return seconds >= 1 ? `Retry after ${seconds} s. ` : '';
 }

@@ -124,10 +124,8 @@ function fileBlock({
 		const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(url);
 		return { type: isPdf ? 'document' : 'image', source: { type: 'url', url } };
 	}
-	const named = (nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType))?.toLowerCase();
-	const isNamed = named !== undefined && named !== 'application/octet-stream';
-	const detected = detectImageType(Buffer.from(base64.slice(0, 400), 'base64'));
-	const type = isNamed ? named : (detected ?? 'unknown');
+	const named = nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType) ?? 'unknown';
+	const type = detectImageType(Buffer.from(base64.slice(0, 400), 'base64')) ?? named.toLowerCase();
 	const source = { type: 'base64', media_type: type, data: base64 };
 	if (type === 'application/pdf') return { type: 'document', source };
 	if (type.startsWith('image/')) return { type: 'image', source };

@@ -66,18 +66,13 @@ export class LmChatMediaGateway implements INodeType {
 		// The context has all members that are used here, but another type.
 		const context = this as unknown as IExecuteFunctions;
 		const settings = readSettings(new ItemParameters(context, itemIndex));
-		const hints = new Set<string>();
-		const addHint = (hint: string): void => {
-			if (!hints.has(hint)) addHints(context, [hint]);
-			hints.add(hint);
-		};
 		const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-		const messenger = new Messenger({
-			run,
-			storedTurns: storedTurns(context),
-			payments: new ChatPaymentLog(context),
-			addHint,
-		});
+		const addHint = (hint: string): void => {
+			if (!run.hints.has(hint)) addHints(context, [hint]);
+			run.hints.add(hint);
+		};
+		const payments = new ChatPaymentLog(context);
+		const messenger = new Messenger(run, storedTurns(context), payments, addHint);
 		const { getParametersJsonSchema: schemaOf } = sdk;
 		const model = new GatewayChatModel({ run, settings, messenger, schemaOf, itemIndex });
 		// The SDK may have the types of another n8n version.

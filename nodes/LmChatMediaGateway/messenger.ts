@@ -1,4 +1,4 @@
-import { messageHints } from '../../gateway/errors/messageErrors';
+import { messageHints } from '../../gateway/errors/messageAdvice';
 import type { Conversation } from '../../gateway/messages/chat';
 import { readChatResponse, type ChatResponse } from '../../gateway/messages/chatResponse';
 import { planMessage, type MessageSettings } from '../../gateway/messages/message';
@@ -24,15 +24,6 @@ export interface MessageCall {
 /** A message of a chat, whose turns are restored before it is sent. */
 export type ChatRequest = MessageSettings & Conversation;
 
-export interface MessengerOptions {
-	run: Run;
-	/** The turns that must go back unchanged; they outlive the model. */
-	storedTurns: StoredTurn[];
-	payments: ChatPaymentLog;
-	/** Shows a hint to the user once. */
-	addHint: (hint: string) => void;
-}
-
 /** Sends the messages of a chat, each of them once. */
 export class Messenger {
 	/** Ends the calls in progress when the model is closed. */
@@ -40,7 +31,16 @@ export class Messenger {
 
 	private readonly inProgress = new Set<Promise<ChatResponse>>();
 
-	constructor(private readonly options: MessengerOptions) {}
+	/**
+	 * @param storedTurns the turns that must go back unchanged; they outlive the model
+	 * @param addHint shows a hint to the user once
+	 */
+	constructor(
+		private readonly run: Run,
+		private readonly storedTurns: StoredTurn[],
+		private readonly payments: ChatPaymentLog,
+		private readonly addHint: (hint: string) => void,
+	) {}
 
 	/**
 	 * Sends a message, unless an earlier try has paid for it.
@@ -54,9 +54,9 @@ export class Messenger {
 		try {
 			const response = await sending;
 			if (response.finishReason === 'length') {
-				this.options.addHint("A response was cut off at 'Max Tokens' of the chat model.");
+				this.addHint("A response was cut off at 'Max Tokens' of the chat model.");
 			}
-			const { withoutKeyInContent } = this.options.run.address;
+			const { withoutKeyInContent } = this.run.address;
 			// From the whole text, because a key may be split across several blocks.
 			const parts = response.parts.map((part) =>
 				'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,
@@ -72,16 +72,16 @@ export class Messenger {
 		this.closing.abort();
 		// The outcomes of calls in progress are recorded before the next try.
 		await Promise.allSettled(this.inProgress);
-		this.options.payments.close();
+		this.payments.close();
 	}
 
 	private async sendOrReuse(request: ChatRequest, call: MessageCall): Promise<ChatResponse> {
-		const { run, storedTurns, payments, addHint } = this.options;
+		const { run, storedTurns, payments } = this;
 		const { account } = run.address;
 		const model = digestOf([account, request.model]);
 		const turns = restoreTurns(storedTurns, request.messages, model);
 		const plan = planMessage({ ...request, messages: turns });
-		messageHints(plan.body ?? {}).forEach(addHint);
+		messageHints(plan.body ?? {}).forEach(this.addHint);
 		// A streamed message and one that isn't streamed are the same payment.
 		const unstreamed = { ...plan, body: { ...plan.body, stream: undefined } };
 		const fingerprint = requestFingerprint(unstreamed, account);
@@ -89,7 +89,7 @@ export class Messenger {
 			readChatResponse(body, digestOf([fingerprint, body]));
 		const before = payments.take(fingerprint)?.message;
 		if (before !== undefined) {
-			addHint(PAID_BEFORE);
+			this.addHint(PAID_BEFORE);
 			return read(before);
 		}
 		try {
@@ -110,7 +110,7 @@ export class Messenger {
 	}
 
 	private async request(plan: RequestPlan, { signals, onText }: MessageCall): Promise<JsonObject> {
-		const { run } = this.options;
+		const { run } = this;
 		const { createKeyFilter } = run.address;
 		const requests = new Requests();
 		const signal = AbortSignal.any([...signals, this.closing.signal]);

@@ -7,7 +7,7 @@ import type {
 } from 'n8n-workflow';
 import { deepCopy, NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../gateway/util/json';
-import { messageHints } from '../../gateway/errors/messageErrors';
+import { messageHints } from '../../gateway/errors/messageAdvice';
 import {
 	planMessage,
 	readMessage,

@@ -38,7 +38,7 @@ import {
 import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser.js';
 import { readModel, readModelList } from '../../../gateway/protocol/models.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
-import { messageHints, refusalAdvice } from '../../../gateway/errors/messageErrors.js';
+import { messageHints, refusalAdvice } from '../../../gateway/errors/messageAdvice.js';
 import { readMessage, readTurns } from '../../../gateway/messages/message.js';
 import { didYouMean } from '../../../gateway/util/closestMatch.js';
 import { faultOf } from '../../../gateway/protocol/networkFault.js';

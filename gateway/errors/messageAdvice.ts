@@ -1,48 +1,4 @@
 import { isJsonObject, type JsonObject } from '../util/json';
-import type { Problem } from '../util/gatewayError';
-
-/**
- * The errors that only the message endpoint has (docs/protocol.md, "Errors"), by the gateway's
- * reason; the first that fits counts.
- */
-const ERRORS: Array<[httpCode: number, said: RegExp, message: string, description: string]> = [
-	[
-		401,
-		/no token/i,
-		'The message endpoint received no API key (401)',
-		"Change 'Message Authentication' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
-	],
-	[
-		401,
-		/not enabled/i,
-		'The API key is disabled, expired or out of quota (401)',
-		"Enable, renew or top up the key in the gateway's console.",
-	],
-	[
-		401,
-		/^invalid key/i,
-		"The gateway doesn't recognize the API key (401)",
-		"Copy the key again from the gateway's console into the Media Gateway credential.",
-	],
-	[
-		401,
-		/^/,
-		'The gateway rejected the API key (401)',
-		"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
-	],
-	[
-		400,
-		/incorrect model id/i,
-		"The model isn't available to this API key (400)",
-		"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
-	],
-];
-
-/** The problem of a rejected message, if it is one of those. @param said the gateway's reason */
-export function messageProblem(httpCode: number, said: string): Problem | undefined {
-	const known = ERRORS.find(([code, pattern]) => code === httpCode && pattern.test(said));
-	return known && { message: known[2], description: known[3] };
-}
 
 /**
  * Hints about a message that is sent anyway: a model suffix that contradicts the thinking setting

@@ -1,0 +1,131 @@
+import { isGatewayError, needsHttps } from '../protocol/errorBody';
+import { saysFailure } from '../protocol/models';
+import type { HttpResponse } from '../protocol/outcome';
+import { isOutOfQuota } from '../protocol/quota';
+import type { RequestPlan } from '../protocol/requestPlan';
+
+/** Whether an entry fits a response. @param said the gateway's reason, or an empty text */
+type Fits = (response: HttpResponse, plan: RequestPlan, said: string) => boolean;
+
+const isPoll = ({ call }: RequestPlan): boolean => call === 'poll';
+
+const status =
+	(expected: number): Fits =>
+	({ httpCode }) =>
+		httpCode === expected;
+
+const ofMessage =
+	(expected: number, pattern: RegExp): Fits =>
+	({ httpCode }, { call }, said) =>
+		call === 'message' && httpCode === expected && pattern.test(said);
+
+/** In characters: the part of a response that is searched for a word. */
+const LONGEST_READ = 2000;
+
+/** The name of the flag, but not as a field in an echo of the request. */
+const refusesTasks: Fits = ({ text }, { call }) =>
+	call === 'submit' && /\basync\b(?!\\?["']?\s*:)/i.test(text.slice(0, LONGEST_READ));
+
+/**
+ * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
+ * fits counts. `{…}` are the values of `errorMessages.ts`.
+ */
+export const ERRORS: Array<[fits: Fits, message: string, description: string]> = [
+	[
+		({ httpCode }) => httpCode >= 300 && httpCode < 400,
+		'While {doing}, the gateway redirected to another address ({code})',
+		"The API key isn't sent to other addresses. If {location} is your gateway's address, enter it as {field} in the Media Gateway credential.",
+	],
+	[
+		({ httpCode, json }) => httpCode < 300 && saysFailure(json),
+		'While {doing}, the gateway reported an error',
+		"Try again later, or ask the gateway's operator.",
+	],
+	[
+		({ httpCode }) => httpCode < 300,
+		'While {doing}, the gateway responded with {unexpected}',
+		'{checkAddress}',
+	],
+	[
+		ofMessage(401, /no token/i),
+		'The message endpoint received no API key (401)',
+		"Change 'Message Authentication' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
+	],
+	[
+		ofMessage(401, /not enabled/i),
+		'The API key is disabled, expired or out of quota (401)',
+		"Enable, renew or top up the key in the gateway's console.",
+	],
+	[
+		ofMessage(401, /^invalid key/i),
+		"The gateway doesn't recognize the API key (401)",
+		"Copy the key again from the gateway's console into the Media Gateway credential.",
+	],
+	[
+		ofMessage(401, /^/),
+		'The gateway rejected the API key (401)',
+		"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
+	],
+	[
+		ofMessage(400, /incorrect model id/i),
+		"The model isn't available to this API key (400)",
+		"Check the spelling of 'Model' in the gateway's console, and that the key may use it.",
+	],
+	[
+		isOutOfQuota,
+		'Insufficient quota ({code})',
+		"Top up the account in the gateway's console. You weren't charged for this request.",
+	],
+	[
+		status(401),
+		'The gateway rejected the API key (401)',
+		'Check the API key in the Media Gateway credential.',
+	],
+	[
+		status(403),
+		"The gateway doesn't allow this request (403)",
+		"Check the key's permissions in the gateway's console.",
+	],
+	[
+		status(413),
+		'The request is too large for the gateway (413)',
+		'Shorten the text, or send smaller images or fewer fields.',
+	],
+	[
+		(response, plan) => response.httpCode === 404 && isPoll(plan) && !isGatewayError(response),
+		'A server in front of the gateway responded with 404 and {body}',
+		'This says nothing about the task. {checkAddress}',
+	],
+	[
+		({ httpCode }, plan) => httpCode === 404 && isPoll(plan),
+		'Not found on the gateway (404)',
+		"The task doesn't exist, or it belongs to another account. Use the credential that submitted it.",
+	],
+	[status(404), 'Not found on the gateway (404)', '{checkAddress}'],
+	[
+		needsHttps,
+		'The server uses https at this address (400)',
+		'Change "http://" to "https://" in {field} of the Media Gateway credential.',
+	],
+	[
+		status(429),
+		'Rate limit exceeded (429)',
+		"{wait}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.",
+	],
+	[
+		({ httpCode }) => httpCode >= 500 || httpCode === 408,
+		'While {doing}, the gateway was unavailable ({code})',
+		'Try again later.',
+	],
+	[
+		refusesTasks,
+		'The gateway rejected the asynchronous mode ({code})',
+		"Set 'Mode' to 'Synchronous', or try another 'Asynchronous Flag'. You weren't charged for this request.",
+	],
+	[
+		(_, { paid }) => paid,
+		'The gateway rejected the request ({code})',
+		"Check the model, the prompt and the parameters. You weren't charged for this request.",
+	],
+	[() => true, 'The gateway rejected the request ({code})', 'Check the parameters.'],
+];
