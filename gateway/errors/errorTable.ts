@@ -22,9 +22,15 @@ const ofMessage =
 /** In characters: the part of a response that is searched for a word. */
 const LONGEST_READ = 2000;
 
-/** The name of the flag, but not as a field in an echo of the request. */
-const refusesTasks: Fits = ({ text }, { call }) =>
-	call === 'submit' && /\basync\b(?!\\?["']?\s*:)/i.test(text.slice(0, LONGEST_READ));
+/**
+ * Whether a submit was refused because it asks for a task: by its path, by the gateway's words, or
+ * by the flag's name, which in an echo of the request is a field.
+ */
+const refusesTasks: Fits = ({ httpCode, text }, { call, path }, said) =>
+	call === 'submit' &&
+	(([404, 405].includes(httpCode) && path.endsWith('/async')) ||
+		/\basynchronous|异步/i.test(said) ||
+		/\basync\b(?!\\?["']?\s*:)/i.test(text.slice(0, LONGEST_READ)));
 
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
@@ -92,6 +98,16 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'Shorten the text, or send smaller images or fewer fields.',
 	],
 	[
+		status(429),
+		'Rate limit exceeded (429)',
+		"{wait}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.",
+	],
+	[
+		refusesTasks,
+		'The gateway rejected the asynchronous mode ({code})',
+		"Set 'Mode' to 'Synchronous', or try another 'Asynchronous Flag'. You weren't charged for this request.",
+	],
+	[
 		(response, plan) => response.httpCode === 404 && isPoll(plan) && !isGatewayError(response),
 		'A server in front of the gateway responded with 404 and {body}',
 		'This says nothing about the task. {checkAddress}',
@@ -108,19 +124,14 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'Change "http://" to "https://" in {field} of the Media Gateway credential.',
 	],
 	[
-		status(429),
-		'Rate limit exceeded (429)',
-		"{wait}Lower 'Requests per Second' or 'Concurrency' in the options. The request wasn't accepted, and you weren't charged.",
-	],
-	[
 		({ httpCode }) => httpCode >= 500 || httpCode === 408,
 		'While {doing}, the gateway was unavailable ({code})',
 		'Try again later.',
 	],
 	[
-		refusesTasks,
-		'The gateway rejected the asynchronous mode ({code})',
-		"Set 'Mode' to 'Synchronous', or try another 'Asynchronous Flag'. You weren't charged for this request.",
+		({ httpCode }, _, said) => httpCode === 400 && /\bheaders?\b/i.test(said),
+		'The gateway rejected the request (400)',
+		"If it needs another header, add it as 'Additional Headers' of the Media Gateway credential.",
 	],
 	[
 		(_, { paid }) => paid,

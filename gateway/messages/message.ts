@@ -99,22 +99,10 @@ function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
 }
 
 /** The response to a message (docs/protocol.md, "Messages"). */
-export interface MessageResponse {
-	/** All text blocks, joined. */
-	text: string;
-	/** All thinking blocks, joined; empty with `omitted` display. */
-	thinking: string;
-	model?: string;
-	stopReason?: string;
-	usage?: JsonObject;
-	/** The tokens spent on thinking, if the gateway reports them. */
-	thinkingTokens?: number;
-	/** The assistant's blocks, unchanged. */
-	content: unknown[];
-}
+export type MessageResponse = NonNullable<ReturnType<typeof readMessage>>;
 
 /** Reads the response to a message; undefined without content. */
-export function readMessage(body: JsonObject): MessageResponse | undefined {
+export function readMessage(body: JsonObject) {
 	// Some gateways send only the text.
 	const alone = nonEmptyString(body.content);
 	const content = alone === undefined ? body.content : [{ type: 'text', text: alone }];
@@ -128,12 +116,14 @@ export function readMessage(body: JsonObject): MessageResponse | undefined {
 	const details = usage?.output_tokens_details;
 	return {
 		text: joined('text'),
+		// Empty with `omitted` display.
 		thinking: joined('thinking'),
 		model: nonEmptyString(body.model),
 		stopReason: nonEmptyString(body.stop_reason),
 		usage,
 		thinkingTokens: isJsonObject(details) ? finiteNumber(details.thinking_tokens) : undefined,
-		content,
+		// The assistant's blocks, unchanged.
+		content: content as unknown[],
 	};
 }
 

@@ -16,8 +16,6 @@ export interface StoredTurn {
 	 */
 	place: string;
 	blocks: JsonObject[];
-	/** Its length as JSON. */
-	size: number;
 }
 
 /** In characters of JSON, because the turns are stored with the execution. */
@@ -33,14 +31,13 @@ const MOST_STORED = 8_000_000;
  */
 export function keepTurn(
 	stored: StoredTurn[],
-	{ model, ids, blocks, turns }: Omit<StoredTurn, 'place' | 'size'> & { turns: ChatTurn[] },
+	{ model, ids, blocks, turns }: Omit<StoredTurn, 'place'> & { turns: ChatTurn[] },
 	most = MOST_STORED,
 ): void {
 	if (ids.length === 0 && !blocks.some(isThinking)) return;
 	const place = placeOf(historiesOf(turns).at(-1), blocks);
-	stored.push({ model, ids, place, blocks, size: JSON.stringify(blocks).length });
-	let total = stored.reduce((sum, { size }) => sum + size, 0);
-	while (total > most && stored.length > 1) total -= stored.shift()?.size ?? 0;
+	stored.push({ model, ids, place, blocks });
+	while (stored.length > 1 && JSON.stringify(stored).length > most) stored.shift();
 }
 
 /**

@@ -106,6 +106,38 @@ describe('the statuses of the protocol', () => {
 			/rejected the asynchronous mode \(422\): not permitted/,
 		],
 		[
+			'400 in other words',
+			submit,
+			saying(400, 'Asynchronous generation is not supported'),
+			/rejected the asynchronous mode \(400\): Asynchronous .* \| Set 'Mode' to 'Synchronous'/,
+		],
+		[
+			'404 at the path for tasks',
+			planGeneration(request, 'path'),
+			saying(404, 'Invalid URL'),
+			/rejected the asynchronous mode \(404\): Invalid URL \| .*another 'Asynchronous Flag'/,
+		],
+		[
+			'405 at it',
+			planGeneration(request, 'path'),
+			page(405, '<html>'),
+			/asynchronous mode \(405\)/,
+		],
+		['404 elsewhere', submit, saying(404, 'Invalid URL'), /Not found .*\(404\).*Base URL/],
+		[
+			'400 with a prompt about the flag',
+			submit,
+			response(400, { error: { message: 'bad size' }, prompt: 'an asynchronous motor' }),
+			/rejected the request \(400\): bad size/,
+		],
+		[
+			'400 for a header that is missing',
+			sync,
+			saying(400, 'Either x-config or x-provider header is required'),
+			/\(400\): Either .* \| If it needs another header, add it as 'Additional Headers'/,
+		],
+		['429 of a queue', submit, saying(429, 'The async queue is full'), /Rate limit exceeded \(429\)/],
+		[
 			'400 with an echo of the flag',
 			submit,
 			response(400, { error: { message: 'bad size' }, input: { async: true } }),

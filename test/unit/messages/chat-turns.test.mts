@@ -262,9 +262,9 @@ test('turns of one role become one', () => {
 test('what is kept is bounded: the oldest gives way, the newest never', () => {
 	const kept: StoredTurn[] = [];
 	for (const id of ['one', 'two', 'three'])
-		keep(kept, [question], [call(id, 'x'.repeat(500))], 1300);
+		keep(kept, [question], [call(id, 'x'.repeat(500))], 1700);
 	expect(kept.map(({ ids }) => ids)).toEqual([['two'], ['three']]);
-	keep(kept, [question], [call('four', 'x'.repeat(5000))], 1300);
+	keep(kept, [question], [call('four', 'x'.repeat(5000))], 1700);
 	expect(kept.map(({ ids }) => ids)).toEqual([['four']]);
 });
 
