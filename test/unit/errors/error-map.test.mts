@@ -136,7 +136,12 @@ describe('the statuses of the protocol', () => {
 			saying(400, 'Either x-config or x-provider header is required'),
 			/\(400\): Either .* \| If it needs another header, add it as 'Additional Headers'/,
 		],
-		['429 of a queue', submit, saying(429, 'The async queue is full'), /Rate limit exceeded \(429\)/],
+		[
+			'429 of a queue',
+			submit,
+			saying(429, 'The async queue is full'),
+			/Rate limit exceeded \(429\)/,
+		],
 		[
 			'400 with an echo of the flag',
 			submit,
