@@ -71,7 +71,7 @@ export class ChatPaymentLog {
 		if (result.unknown === undefined && !this.mayRunAgain) return;
 		this.current.size += JSON.stringify(result.message ?? null).length;
 		const isTooLarge = result.message !== undefined && this.current.size > MOST_RECORDED;
-		const payment = { ...this.run, fingerprint, result: isTooLarge ? {} : result };
+		const payment = { ...this.run, fingerprint, result: isTooLarge ? { lost: true } : result };
 		this.payments.push(payment);
 		this.current.held.add(payment);
 	}

@@ -40,12 +40,30 @@ function choicesIn(field: PayingField, value: unknown): Choice[] {
 	const choices = byName?.map(([own, part]): Choice => [own === '' ? sentAs : own, part]);
 	const json = type === 'json' && typeof value === 'string' ? parseJson(value) : undefined;
 	const given = choices ?? (isJsonObject(json) ? Object.entries(json) : [[sentAs, json ?? value]]);
-	return given.filter((choice): choice is Choice => !isBlank(choice[1]));
+	return (
+		given
+			.map(([own, part]): Choice => [String(own), meant(part)])
+			// One image is also what is requested without a number.
+			.filter(([own, part]) => !isBlank(part) && !(own === 'n' && part === 1))
+	);
+}
+
+/**
+ * What a stored value means: n8n's editor stores numbers and switches as text as well, and a fixed
+ * text as an expression without braces.
+ */
+function meant(value: unknown): unknown {
+	if (typeof value !== 'string') return value;
+	if (/^=.*\{\{/s.test(value)) return value.replace(/(?<=\{\{)\s+|\s+(?=\}\})/g, '');
+	const text = value.replace(/^=/, '').trim();
+	const typed = readTypedValue(text);
+	// Quotes belong to a text.
+	return typeof typed === 'string' ? text : typed;
 }
 
 /** By type of field, the choices in its stored value; a name is empty if it is the field's own. */
 const READERS: Partial<Record<string, (value: JsonObject) => Choice[]>> = {
-	resourceLocator: ({ value }) => [['', typeof value === 'string' ? value.trim() : value]],
+	resourceLocator: ({ value }) => [['', value]],
 	resourceMapper: ({ value }) => (isJsonObject(value) ? Object.entries(value) : []),
 	fixedCollection: (groups) => Object.values(groups).flatMap(choicesInRows),
 	json: (value) => Object.entries(value),

@@ -1,6 +1,6 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Problem } from '../../../gateway/util/gatewayError';
-import { finiteNumber, isJsonObject, nonEmptyString } from '../../../gateway/util/json';
+import { isJsonObject, nonEmptyString } from '../../../gateway/util/json';
 import { runIndexOf } from '../run/runContext';
 import type { Payment, PaymentResult } from './payment';
 
@@ -59,30 +59,29 @@ function repair(
 	payment: Payment & { paid?: unknown },
 	run: Pick<Payment, 'executionId' | 'runIndex'>,
 ): 'whole' | 'damaged' | 'lost' {
-	if (!isJsonObject(payment) || !Number.isInteger(payment.itemIndex)) return 'lost';
-	const { executionId, runIndex, fingerprint, source, result, paid } = payment;
-	const stored: unknown = result ?? paid;
-	const parts = isJsonObject(stored) ? Object.entries(stored) : undefined;
-	const invalid = parts?.filter(([name, part]) => part !== undefined && !isReadable(name, part));
-	const isPlaced = typeof executionId === 'string' && Number.isInteger(runIndex);
-	// An older version, which had another name for the result, made other digests as well.
-	const isKnown =
-		typeof fingerprint === 'string' && typeof source === 'string' && isJsonObject(result);
-	if (invalid?.length === 0 && isPlaced && isKnown) return 'whole';
-	const readable = parts?.filter((part) => invalid?.includes(part) === false);
-	const found = Object.fromEntries(readable ?? []) as PaymentResult;
-	const hasResult = RESULTS.some((name) => found[name] !== undefined);
+	if (!isJsonObject(payment) || !isIndex(payment.itemIndex)) return 'lost';
+	const { executionId, runIndex, fingerprint, source, delivered, paid } = payment;
+	// An older version had another name for the result, and other digests.
+	const stored = isJsonObject(payment.result) ? payment.result : paid;
+	const parts = Object.entries(isJsonObject(stored) ? stored : {});
+	const readable = parts.filter(([name, part]) => READABLE.get(name)?.(part) ?? true);
+	const isKnown = stored !== paid && typeof fingerprint === 'string' && typeof source === 'string';
+	const hasResult = readable.some(([name, part]) => RESULTS.includes(name) && part !== undefined);
+	const isPlaced = typeof executionId === 'string' && isIndex(runIndex);
+	const isWhole = isKnown && isPlaced && hasResult && readable.length === parts.length;
+	if (isWhole && (delivered === undefined || isFlag(delivered))) return 'whole';
 	Object.assign(payment, {
 		// Where it doesn't tell its request, its item of this run has it.
-		...(isPlaced && isKnown && hasResult ? {} : run),
-		fingerprint: isKnown ? fingerprint : '',
-		source: isKnown ? source : '',
-		result: hasResult ? found : { ...found, unknown: UNREADABLE },
+		...(isKnown && isPlaced && hasResult ? {} : run),
+		...(isKnown ? {} : { fingerprint: '', source: '' }),
+		result: { ...Object.fromEntries(readable), ...(hasResult ? {} : { unknown: UNREADABLE }) },
+		delivered: delivered === true,
 	});
 	return 'damaged';
 }
 
-const RESULTS = ['task', 'images', 'items', 'message', 'unknown'] as const;
+/** The parts of a result of which one must be there; `lost` is one of a chat model. */
+const RESULTS = ['task', 'images', 'items', 'message', 'unknown', 'lost'];
 
 const UNREADABLE: Problem = {
 	message: "The outcome is unknown: the record of this item's payment is damaged",
@@ -90,37 +89,55 @@ const UNREADABLE: Problem = {
 		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console. To send it, run the workflow again.",
 };
 
-const isText = (value: unknown): boolean => nonEmptyString(value) !== undefined;
-const isList = (value: unknown, isEntry: (entry: Record<string, unknown>) => boolean): boolean =>
-	Array.isArray(value) && value.every((entry) => isJsonObject(entry) && isEntry(entry));
-const isObject = (isWhole: (value: Record<string, unknown>) => boolean) => (value: unknown) =>
-	isJsonObject(value) && isWhole(value);
-const isFlag = (value: unknown): boolean => typeof value === 'boolean';
-const isNumber = (value: unknown): boolean => finiteNumber(value) !== undefined;
+type IsReadable = (value: unknown) => boolean;
 
-/** By part of a result, whether its stored value can be read. */
-const READABLE: Record<keyof PaymentResult, (value: unknown) => boolean> = {
-	task: isObject(
-		({ taskId, taskType, status, submittedAt }) =>
-			[taskId, status, submittedAt].every(isText) &&
-			(taskType === 'generation' || taskType === 'edit'),
-	),
-	images: (value) => isList(value, ({ url }) => isText(url)),
-	items: (value) => isList(value, ({ json }) => isJsonObject(json)),
-	message: isObject(() => true),
-	facts: isObject(({ model, prompt }) =>
-		[model, prompt].every((one) => one === undefined || typeof one === 'string'),
-	),
-	unknown: isObject(
-		({ message, description }) => isText(message) && typeof description === 'string',
-	),
-	created: isNumber,
-	requested: isNumber,
-	usage: isObject(() => true),
+const isIndex: IsReadable = (value) => Number.isInteger(value) && Number(value) >= 0;
+const isText: IsReadable = (value) => nonEmptyString(value) !== undefined;
+const isFlag: IsReadable = (value) => typeof value === 'boolean';
+const isAmount: IsReadable = (value) => typeof value === 'number' && value >= 0;
+const optional =
+	(isReadable: IsReadable): IsReadable =>
+	(value) =>
+		value === undefined || isReadable(value);
+const listOf =
+	(isEntry: IsReadable): IsReadable =>
+	(value) =>
+		Array.isArray(value) && value.length > 0 && value.every(isEntry);
+const objectOf =
+	(parts: Record<string, IsReadable>): IsReadable =>
+	(value) =>
+		isJsonObject(value) && Object.entries(parts).every(([name, isPart]) => isPart(value[name]));
+const isFiles: IsReadable = (value) =>
+	isJsonObject(value) && Object.values(value).every(objectOf({ data: isText, mimeType: isText }));
+
+const RESULT: Record<keyof PaymentResult, IsReadable> = {
+	task: objectOf({
+		taskId: isText,
+		taskType: (value) => value === 'generation' || value === 'edit',
+		status: isText,
+		submittedAt: isText,
+		statusUrl: optional(isText),
+		reason: optional((value) => typeof value === 'string'),
+		previews: optional((value) => Array.isArray(value) && value.every(isText)),
+	}),
+	images: listOf(objectOf({ url: isText })),
+	items: listOf(objectOf({ json: isJsonObject, binary: optional(isFiles) })),
+	message: isJsonObject,
+	facts: objectOf({
+		model: optional(isText),
+		prompt: optional(isText),
+		parameters: optional(isJsonObject),
+		estimatedCost: optional(isAmount),
+		pricePerImage: optional(isAmount),
+	}),
+	unknown: objectOf({ message: isText, description: (value) => typeof value === 'string' }),
+	created: isAmount,
+	requested: isAmount,
+	usage: isJsonObject,
 	refusal: (value) => typeof value === 'string',
 	failed: isFlag,
 	lost: isFlag,
 };
 
-const isReadable = (name: string, part: unknown): boolean =>
-	!Object.hasOwn(READABLE, name) || READABLE[name as keyof PaymentResult](part);
+/** By part of a result, whether its stored value can be read; an undefined part is none. */
+const READABLE = new Map(Object.entries(RESULT).map(([name, is]) => [name, optional(is)]));

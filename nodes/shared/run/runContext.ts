@@ -97,9 +97,6 @@ function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
 }
 
-/** Credential fields that must have the same value for all items. */
-const PER_RUN = ['apiKey', 'baseUrl', 'mediaUrl', 'headers'];
-
 /** The number of items whose credential is read at once. */
 const READ_AT_ONCE = 25;
 
@@ -113,35 +110,24 @@ const READ_AT_ONCE = 25;
  */
 async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
-	const { length } = context.getInputData();
-	for (let from = 1; from < length; from += READ_AT_ONCE) {
-		const indexes = Array.from(
-			{ length: Math.min(READ_AT_ONCE, length - from) },
-			(_, at) => from + at,
+	const values = JSON.stringify(first);
+	const reads = new Semaphore(READ_AT_ONCE);
+	const compare = async (itemIndex: number): Promise<void> => {
+		const own = await reads.run(async () => await context.getCredentials(CREDENTIAL, itemIndex));
+		if (JSON.stringify(own) === values) return;
+		throw new NodeOperationError(
+			context.getNode(),
+			'An expression in the Media Gateway credential gives different values for different items',
+			{
+				description:
+					"A run uses one key and address for all items. Nothing was sent. Put the node into a 'Loop Over Items' with one item at a time.",
+				itemIndex,
+			},
 		);
-		const group = await Promise.all(
-			indexes.map(async (itemIndex) => await context.getCredentials(CREDENTIAL, itemIndex)),
-		);
-		const other = group.findIndex((credential) => perRunOf(credential) !== perRunOf(first));
-		if (other >= 0) throw differentValues(context, from + other);
-	}
+	};
+	await Promise.all(context.getInputData().map(async (_, itemIndex) => await compare(itemIndex)));
 	return first;
 }
-
-/** The values of these fields as JSON. */
-const perRunOf = (credential: ICredentialDataDecryptedObject): string =>
-	JSON.stringify(PER_RUN.map((field) => credential[field]));
-
-const differentValues = (context: IExecuteFunctions, itemIndex: number): NodeOperationError =>
-	new NodeOperationError(
-		context.getNode(),
-		'An expression in the Media Gateway credential gives different values for different items',
-		{
-			description:
-				"A run uses one key and address for all items. Nothing was sent. Put the node into a 'Loop Over Items' with one item at a time.",
-			itemIndex,
-		},
-	);
 
 /** What ends a run: its own end, and a Stop by the user. */
 function openLifetime(

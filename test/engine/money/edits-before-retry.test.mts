@@ -101,6 +101,19 @@ describe('an edit that does not change the request, with a random seed in the pr
 				options: { extraFields: before.options.extraFields },
 			},
 		],
+		[
+			'a number that the form stores as text',
+			{
+				modelParameters: form({ size: '1024x1024', seed: ' 7' }),
+				options: { extraFields: before.options.extraFields },
+			},
+		],
+		[
+			'fixed texts that the editor stores as expressions',
+			{ model: byName(`=${MODEL}`), modelParameters: form({ size: '=1024x1024' }) },
+		],
+		['spaces in an expression', { prompt: '={{$json.prompt}} {{Math.random()}}' }],
+		['the option for the number of images, as it is', { options: { ...before.options, n: 1 } }],
 	])('%s: only the refused item is sent again', async (_, change) => {
 		expect(await paidAfter(change)).toBe(2);
 	});
@@ -108,6 +121,8 @@ describe('an edit that does not change the request, with a random seed in the pr
 	test.each<[string, object]>([
 		['another size', { modelParameters: form({ size: '512x512' }) }],
 		['another prompt', { prompt: '={{ $json.prompt }} at night {{ Math.random() }}' }],
+		['a prompt in quotes', { prompt: '="{{ $json.prompt }} {{ Math.random() }}"' }],
+		['another number of images', { options: { ...before.options, n: 2 } }],
 		['another seed', { options: { ...before.options, ...rows({ name: 'seed', value: '8' }) } }],
 	])('but %s is another request', async (_, change) => {
 		expect(await paidAfter(change)).toBe(3);
@@ -302,6 +317,9 @@ describe('a record of payments that an older version wrote, or somebody edited',
 			'a price that is text, and a part that is no part',
 			(one) => Object.assign(one.result!, { facts: 'x', created: '1', other: [] }),
 		],
+		['a cost that is text', (one) => Object.assign(one.result!, { facts: { estimatedCost: '1' } })],
+		['a price below 0', (one) => Object.assign(one.result!, { facts: { pricePerImage: -1 } })],
+		['a mark that is no mark', (one) => Object.assign(one, { delivered: 'x' })],
 	])('%s: its image still comes out at no cost', async (_, damage) => {
 		const { records, retry } = await failedRun();
 		damage(records[0]!);
@@ -319,6 +337,17 @@ describe('a record of payments that an older version wrote, or somebody edited',
 			(one) => Object.assign(one, { result: { task: { status: 'queued' } } }),
 		],
 		['items that are none', (one) => Object.assign(one, { result: { items: ['x'] } })],
+		['empty lists', (one) => Object.assign(one, { result: { items: [], images: [] } })],
+		[
+			'items whose file has no type',
+			(one) =>
+				Object.assign(one, { result: { items: [{ json: {}, binary: { data: { data: 'x' } } }] } }),
+		],
+		['nothing in the result', (one) => Object.assign(one, { result: {} })],
+		[
+			'a result with names of all objects',
+			(one) => Object.assign(one, { result: { toString: 1 } }),
+		],
 	])('%s: the item is not paid for again, and says why', async (_, damage) => {
 		const { records, retry } = await failedRun();
 		damage(records[0]!);
@@ -334,7 +363,7 @@ describe('a record of payments that an older version wrote, or somebody edited',
 	test.each<[string, unknown]>([
 		['a text', 'x'],
 		['an object', { 0: {} }],
-		['a list of anything', [null, 5, 'x', [], {}, { itemIndex: 'x', result: {} }]],
+		['a list of anything', [null, 5, 'x', [], {}, { itemIndex: 'x' }, { itemIndex: -1 }]],
 	])(
 		'%s in place of the list ends nothing, and a hint says that it was left out',
 		async (_, value) => {

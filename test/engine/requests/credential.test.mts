@@ -549,6 +549,11 @@ describe('an expression of the item as the key', () => {
 			keys[0]!,
 			{ headers: { values: [{ name: 'x-tenant', value: '={{ $json.nested.id }}' }] } },
 		],
+		[
+			'whose certificate is checked',
+			keys[0]!,
+			{ allowUnauthorizedCerts: '={{ $json.nested.id === 1 }}' },
+		],
 	])('no item pays with the key or at the address of another: %s', async (_, apiKey, more) => {
 		const host = await hostFor({ baseUrl: bench.gateway.url, apiKey, ...more });
 		const { error } = await host.run(workflowOf('imageGeneration', { prompt: 'a fox' }), {

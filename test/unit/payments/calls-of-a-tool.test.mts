@@ -27,7 +27,7 @@ function openTool(store: Record<string, unknown> = {}) {
 				[],
 			);
 			const run = {
-				client: { send: async () => await Promise.resolve({ created: (sent += 1) }) },
+				client: { send: async () => await Promise.resolve({ created: (sent += 1), message: {} }) },
 			} as unknown as Run;
 			const plan = planGeneration({ model: 'm', prompt: 'a fox' });
 			paid.claim(0, 'account');
@@ -113,7 +113,7 @@ test('a list of any length can be opened', async () => {
 		executionId: '0',
 		runIndex: 0,
 		itemIndex: 1,
-		result: {},
+		result: { lost: true },
 	};
 	const tool = openTool({ [KEY]: Array.from({ length: 300_000 }, () => ({ ...payment })) });
 	const call = tool.open(0);

@@ -29,7 +29,7 @@ function openWith(earlier: Earlier[]) {
 			executionId,
 			runIndex: 0,
 			itemIndex,
-			result: result ?? { created: index },
+			result: result ?? { created: index, message: {} },
 		};
 		return new Proxy(payment, {
 			get: (target, name) => {
@@ -59,7 +59,7 @@ function openWith(earlier: Earlier[]) {
 			known = prompts.map((_, item) => paid.has(item));
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
-				const read = ({ created }: IDataObject) => ({ created }) as never;
+				const read = ({ created }: IDataObject) => ({ created, message: {} }) as never;
 				const send = async () => await paid.pay(item, planOf(prompt), run, read as never);
 				got.push((paid.reuse(item) ?? (await send())).created);
 			}
@@ -126,7 +126,7 @@ test('each item gets its own first, then what nobody asks for at its place, each
 		{ prompt: 'a', itemIndex: 1 },
 		{ prompt: 'a', itemIndex: 7 },
 		{ prompt: 'a', itemIndex: 8 },
-		{ prompt: 'c', itemIndex: 4, result: { failed: true } },
+		{ prompt: 'c', itemIndex: 4, result: { failed: true, message: {} } },
 	]);
 	const got = await run.pay(['a', 'a', 'a', 'a', 'c', 'd']);
 	expect(got).toEqual([2, 1, 3, 1_000_001, 1_000_002, 1_000_003]);
