@@ -148,7 +148,7 @@ function outputsFor(parameters: { step?: string; options?: { onTimeout?: string 
 	const { step = 'wait' } = parameters;
 	const names = {
 		supervise: ['Resume', 'Result', 'Failure'],
-		check: ['Check Again', 'Result', 'Failure'],
+		check: ['Check Again', 'Result'],
 		progress: ['Tasks', 'Next'],
 		result: ['Finished', 'Still Open'],
 	}[step];

@@ -33,10 +33,10 @@ export async function createImages(
 			// The budget is not needed for items that an earlier try has paid for.
 			checkAll: () => budget.reserve((itemIndex) => paymentLog.has(itemIndex)),
 			payments: paymentLog,
-			recover: (error, itemIndex) => {
-				const { facts = knownFacts[itemIndex], ...known } = paymentLog.recover(error, itemIndex);
-				return { ...known, facts };
-			},
+			recover: (error, itemIndex) => ({
+				facts: knownFacts[itemIndex],
+				...paymentLog.recover(error, itemIndex),
+			}),
 		});
 		addHints(context, run.hints);
 		const dryRun = budget.describeDry();

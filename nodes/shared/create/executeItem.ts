@@ -6,7 +6,6 @@ import { UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { quote } from '../../../gateway/util/text';
 import { redressed } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
-import type { RequestFacts } from '../run/requestFacts';
 import { addCost, addImages, addReused } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
 import type { Batch, PreparedItem } from './imageBatch';
@@ -17,29 +16,15 @@ export async function executeItem(batch: Batch, item: PreparedItem): Promise<INo
 	const { itemIndex, mode, target } = item;
 	const reused = batch.paymentLog.has(itemIndex);
 	const paid = await payForItem(batch, item, reused);
-	const facts = withPrice(paid.facts, item.facts);
+	// As recorded with the payment: this try's request may differ.
+	const { facts = item.facts, task, images } = paid;
 	if (paid.items !== undefined) return redressed(paid.items, facts, target);
-	const { estimatedCost } = facts;
-	batch.knownFacts[itemIndex] = { ...namesOf(facts), estimatedCost, isAccepted: true };
-	const submitted = paid.task && taskItem({ task: paid.task, facts, target });
-	if (submitted !== undefined && paid.images === undefined) batch.progress?.add(submitted);
+	const submitted = task && taskItem({ task, facts, target });
+	if (submitted !== undefined && images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
-	const isOpen = paid.images === undefined && paid.task?.reason === undefined;
+	const isOpen = images === undefined && task?.reason === undefined;
 	if (mode === 'submit' && submitted !== undefined && isOpen) return [submitted];
 	return await collectImages(batch, paid, { ...item, facts }, reused);
-}
-
-/** The facts that name a request. */
-export const namesOf = ({ model, prompt }: RequestFacts): RequestFacts => ({ model, prompt });
-
-/**
- * The facts recorded with a payment, because this try's request may differ. A price that was
- * unknown at the payment is taken from this try.
- */
-export function withPrice(recorded: RequestFacts = {}, now: RequestFacts): RequestFacts {
-	const { model, prompt, estimatedCost, pricePerImage } = now;
-	const isUnpriced = recorded.estimatedCost === undefined && (recorded.model ?? model) === model;
-	return { model, prompt, ...recorded, ...(isUnpriced ? { estimatedCost, pricePerImage } : {}) };
 }
 
 /**
@@ -51,29 +36,28 @@ async function payForItem(
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<PaymentResult> {
-	const { run, checker, paymentLog, knownFacts } = batch;
+	const { run, checker, paymentLog } = batch;
 	const { tally } = run;
-	const { itemIndex, facts } = item;
+	const { itemIndex } = item;
 	try {
 		const paid = paymentLog.reuse(itemIndex) ?? (await sendRequest(batch, item));
-		const known = withPrice(paid.facts, facts);
-		if (reused) addReused(tally, known.estimatedCost);
-		else addCost(tally, known.estimatedCost);
+		const { facts = item.facts, items, task } = paid;
+		if (reused) addReused(tally, facts.estimatedCost);
+		else addCost(tally, facts.estimatedCost);
 		// Images of a task, and images with an address, are added to the tally when they are returned.
-		if (paid.items !== undefined) addImages(tally, known, paid.items.length);
-		if (paid.task === undefined) return paid;
+		if (items !== undefined) addImages(tally, facts, items.length);
+		if (task === undefined) return paid;
 		tally.tasks += 1;
-		hintSameTask(batch, itemIndex, paid.task.taskId);
+		hintSameTask(batch, itemIndex, task.taskId);
 		return paid;
 	} catch (error) {
 		if (error instanceof UnknownOutcomeError) {
 			// The unknown request may be an earlier try's, with other parameters.
-			const sent = paymentLog.factsOf(itemIndex) ?? facts;
-			paymentLog.update(itemIndex, { facts: sent });
-			knownFacts[itemIndex] = { ...namesOf(sent), estimatedCost: sent.estimatedCost };
-			addCost(tally, sent.estimatedCost);
+			const facts = paymentLog.factsOf(itemIndex) ?? item.facts;
+			paymentLog.update(itemIndex, { facts });
+			addCost(tally, facts.estimatedCost);
 		}
-		return await Promise.reject(await checker.explain(error, facts.model ?? ''));
+		return await Promise.reject(await checker.explain(error, item.facts.model ?? ''));
 	}
 }
 

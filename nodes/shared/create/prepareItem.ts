@@ -9,11 +9,10 @@ import { readTarget, type ImageTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { ExecuteItem } from '../run/itemRunner';
-import type { RequestFacts } from '../run/requestFacts';
 import { shownParameters } from '../tasks/taskReference';
 import { MODES, type Batch, type PreparedItem } from './imageBatch';
 import { dryRunItem } from './dryRun';
-import { executeItem, namesOf, withPrice } from './executeItem';
+import { executeItem } from './executeItem';
 
 const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body', 'path'];
 
@@ -34,52 +33,22 @@ interface PreparedRequest {
  */
 export async function prepareItem(batch: Batch, item: ItemParameters): Promise<ExecuteItem> {
 	const { run, paymentLog } = batch;
+	const { itemIndex } = item;
 	const dryRun = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
-	const isPaid = !dryRun && paymentLog.claim(item.itemIndex, run.address.account);
-	const settings = readSettings(item);
-	if (isPaid) {
-		const facts = await factsOfPayment(batch, item);
-		batch.knownFacts[item.itemIndex] = namesOf(facts);
-		return async () => await executeItem(batch, { ...settings, facts });
-	}
+	const isPaid = !dryRun && paymentLog.claim(itemIndex, run.address.account);
+	const settings = {
+		itemIndex,
+		mode: item.choice('mode', 'Mode', MODES),
+		target: readTarget(item),
+		maxWaitMs: item.options.milliseconds('maxWait'),
+	};
+	if (isPaid) return async () => await executeItem(batch, { ...settings, facts: {} });
 	const request = await prepareRequest(batch, item, dryRun);
 	return dryRun
 		? executeDryRun(batch, request, settings.target)
 		: executeRequest(batch, request, settings);
 }
-
-function readSettings(item: ItemParameters): ItemSettings {
-	return {
-		itemIndex: item.itemIndex,
-		mode: item.choice('mode', 'Mode', MODES),
-		target: readTarget(item),
-		maxWaitMs: item.options.milliseconds('maxWait'),
-	};
-}
-
-/** The facts recorded with a payment; a price that was unknown then is taken from this try. */
-async function factsOfPayment(batch: Batch, item: ItemParameters): Promise<RequestFacts> {
-	const { builder, checker, paymentLog } = batch;
-	const recorded = paymentLog.factsOf(item.itemIndex) ?? {};
-	if (recorded.estimatedCost !== undefined) return recorded;
-	try {
-		if (!readsListing(batch, item)) return recorded;
-		const { model, prompt, ...request } = builder.read(item);
-		const checked = await checker.check({ ...request, model, prompt }, false);
-		return withPrice(recorded, { ...checked, model, prompt });
-	} catch {
-		// Nothing of this try is needed for what was paid.
-		return recorded;
-	}
-}
-
-const checksLimits = ({ options }: ItemParameters): boolean =>
-	options.switch('checkLimits', 'Check Limits Before Sending', true);
-
-/** Whether a request needs the model list; a dry run does as well. */
-const readsListing = ({ budget }: Pick<Batch, 'budget'>, item: ItemParameters): boolean =>
-	checksLimits(item) || budget.isSet;
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
 async function prepareRequest(
@@ -90,26 +59,26 @@ async function prepareRequest(
 	const { options } = item;
 	const chosenMode = item.choice('mode', 'Mode', MODES);
 	const chosenFlag = options.choice('asyncFlag', 'Asynchronous Flag', ASYNC_FLAGS);
-	const checkLimits = checksLimits(item);
+	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
+	const { model, prompt } = draft;
+	knownFacts[item.itemIndex] = { model, prompt };
 	const isWaiting = chosenMode === 'wait' && checkLimits;
-	const isSync = isWaiting ? await checker.isOnlySync(draft.model) : chosenMode === 'sync';
+	const isSync = isWaiting ? await checker.isOnlySync(model) : chosenMode === 'sync';
 
-	const needsListing = dryRun || readsListing({ budget }, item);
+	const needsListing = dryRun || checkLimits || budget.isSet;
 	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {
 		if (!needsListing) return { request, violations: [] };
 		const checked = await checker.check(request, !isSync);
 		if (checked.violations.length === 0 || !checkLimits || dryRun) return checked;
-		knownFacts[item.itemIndex] = namesOf(draft);
 		throw new GatewayError({
-			message: `Invalid parameters for model '${request.model}': ${checked.violations.join('; ')}`,
+			message: `Invalid parameters for model '${model}': ${checked.violations.join('; ')}`,
 			description: SEND_ANYWAY,
 		});
 	};
 	// Checked before files are downloaded for a request that is rejected anyway.
 	if (draft.imageCount !== undefined) await check(draft);
 	const asked = (await builder.load?.(draft, item, run)) ?? draft;
-	knownFacts[item.itemIndex] = namesOf(draft);
 	const checked = await check(asked);
 	return { asked, checked, plan: builder.plan(checked.request, isSync ? undefined : chosenFlag) };
 }
@@ -147,7 +116,8 @@ function executeRequest(
 	assertPriced();
 	budget.expect(itemIndex, estimatedCost);
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
-	const facts = { ...namesOf(request), parameters, estimatedCost, pricePerImage };
+	const { model, prompt } = request;
+	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
 	return async () => {
 		// A payment can turn out to belong to another item with the same request.
 		assertPriced();

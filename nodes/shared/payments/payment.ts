@@ -43,8 +43,9 @@ export interface PaymentResult extends PaidResponse {
 	lost?: boolean;
 }
 
-/** A paid request: its place in the workflow, and what it sends. */
-export interface RequestIdentity {
+/** The record of a paid request. */
+export interface Payment {
+	/** The first three: its place in the workflow. */
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
@@ -55,10 +56,6 @@ export interface RequestIdentity {
 	 * an expression returns another prompt or seed.
 	 */
 	source: string;
-}
-
-/** The record of a paid request. */
-export interface Payment extends RequestIdentity {
 	result: PaymentResult;
 	/** Whether the node has returned its result. The engine may still run the node again. */
 	delivered?: boolean;
@@ -88,12 +85,6 @@ export function itemsWithoutAddress(
 	return [{ json, pairedItem: { item: itemIndex } }];
 }
 
-/** The payment for an input item; `result` is undefined while the request is in progress. */
-export interface ItemPayment {
-	itemIndex: number;
-	result: PaymentResult | undefined;
-}
-
 /** The steps for a person after a batch has failed. */
 export const RESCUE =
 	"To get the other items without paying for them again, set 'On Error' to 'Continue (using error output)' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': submitted tasks are fetched, and only requests that failed are sent again. 'Execute step' pays for all items again.";
@@ -103,9 +94,10 @@ export const RESCUE_OF_ONE =
 	"To get the result without paying for it again, open Executions, select this execution, and choose 'Retry with currently saved workflow'. 'Execute step' pays again.";
 
 /** What was paid for and not returned. */
-export const listPayments = (payments: ItemPayment[]): UnreturnedPayment[] =>
+export const listPayments = (
+	payments: Array<Pick<Payment, 'itemIndex' | 'result'>>,
+): UnreturnedPayment[] =>
 	payments.flatMap(({ itemIndex: item, result }) => {
-		if (result === undefined) return [{ item, outcome: 'in progress' }];
 		const { unknown } = result;
 		const unclear = { item, outcome: 'unknown' as const, taskId: unknown?.taskId };
 		return [
@@ -137,9 +129,10 @@ const INSIDE = 'an image inside the response';
 const MESSAGE = 'the response to a message';
 
 /** The error of an item that an earlier try paid for, with the task or images of that payment. */
-export function withPayment(error: unknown, { itemIndex, result = {} }: ItemPayment): GatewayError {
+export function withPayment(error: unknown, paid: Payment): GatewayError {
+	const { result } = paid;
 	const problem = problemOf(error);
-	const payment = describeUnreturned(listPayments([{ itemIndex, result }]));
+	const payment = describeUnreturned(listPayments([paid]));
 	const Kind = result.unknown === undefined ? GatewayError : UnknownOutcomeError;
 	return new Kind({
 		...problem,

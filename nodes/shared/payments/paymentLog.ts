@@ -18,7 +18,6 @@ import {
 	withPayment,
 	withTaskId,
 	type PaymentResult,
-	type RequestIdentity,
 	type Payment,
 } from './payment';
 import { keepOnly, openPayments } from './storedPayments';
@@ -55,11 +54,11 @@ const inUse = new WeakSet<Payment>();
 export class PaymentLog implements PaymentRecovery {
 	private readonly isTool: boolean;
 
-	private readonly run: { executionId: string; runIndex: number };
+	private readonly run: Pick<Payment, 'executionId' | 'runIndex'>;
 
 	private readonly payments: Payment[];
 
-	private readonly identities = new Map<number, RequestIdentity>();
+	private readonly identities = new Map<number, Identity>();
 
 	/** Payments that this try has made or uses again, by item. */
 	private readonly used = new Map<number, Payment>();
@@ -188,15 +187,16 @@ export class PaymentLog implements PaymentRecovery {
 
 	/** @see PaymentRecovery */
 	recover(error: unknown, itemIndex: number): Recovered {
-		if (this.started.has(itemIndex)) return { error };
 		const payment = this.find(itemIndex);
 		if (payment === undefined) return { error };
 		const { result } = payment;
+		const { model, prompt, estimatedCost } = result.facts ?? {};
+		const facts = { model, prompt, isAccepted: result.unknown === undefined };
+		// Its cost is in the sum of this try.
+		if (this.started.has(itemIndex)) return { error, facts: { ...facts, estimatedCost } };
 		const items = itemsWithoutAddress(result, itemIndex);
 		if (items !== undefined) this.use(itemIndex, payment);
-		const { model, prompt } = result.facts ?? {};
-		const facts = { model, prompt, isAccepted: result.unknown === undefined };
-		return { error: withPayment(error, { itemIndex, result }), items, facts };
+		return { error: withPayment(error, payment), items, facts };
 	}
 
 	/** @see PaymentRecovery */
@@ -217,10 +217,10 @@ export class PaymentLog implements PaymentRecovery {
 			(payment) =>
 				payment.executionId === this.run.executionId && (used.has(payment) || !inUse.has(payment)),
 		);
-		const sending = [...this.sending].map(([itemIndex, problem]) => {
-			const unknown = problem();
-			return { itemIndex, result: unknown.taskId === undefined ? undefined : { unknown } };
-		});
+		const sending = [...this.sending].map(([itemIndex, problem]) => ({
+			itemIndex,
+			result: { unknown: problem() },
+		}));
 		return listPayments([...open, ...sending]);
 	}
 
@@ -249,7 +249,7 @@ export class PaymentLog implements PaymentRecovery {
 		this.used.forEach((payment) => inUse.delete(payment));
 	}
 
-	private identityOf(itemIndex: number): RequestIdentity {
+	private identityOf(itemIndex: number): Identity {
 		// An item that couldn't be prepared has a place in the run only.
 		const placed = { ...this.run, itemIndex, fingerprint: '', source: '' };
 		return this.identities.get(itemIndex) ?? placed;
@@ -322,7 +322,10 @@ export class PaymentLog implements PaymentRecovery {
 	}
 }
 
-type KeyOf = (identity: RequestIdentity) => string;
+/** What is known of a payment before it is made: its place, and what is sent. */
+type Identity = Omit<Payment, 'result' | 'delivered'>;
+
+type KeyOf = (identity: Identity) => string;
 
 /** Payments by each of their keys; an empty key is none. */
 function byKeys(payments: Payment[], keys: KeyOf[]): Map<string, Payment[]> {

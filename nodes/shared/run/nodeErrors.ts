@@ -117,7 +117,7 @@ export type UnreturnedPayment = {
 	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
 	note?: string;
 	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
-	outcome?: 'unknown' | 'in progress';
+	outcome?: 'unknown';
 };
 
 /** The payments whose results haven't been returned, for the error that ends a run. */
@@ -136,7 +136,6 @@ const UNCLEAR =
 /** The heading and the line of a payment. */
 function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
 	const { outcome, taskId, taskType = 'image', url, note } = payment;
-	if (outcome === 'in progress') return [UNCLEAR, 'the request was in progress'];
 	if (outcome === 'unknown') {
 		const id = taskId === undefined ? '' : `; its response contains the ID ${quote(taskId)}`;
 		return [UNCLEAR, `the outcome of the request is unknown${id}`];

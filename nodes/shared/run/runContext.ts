@@ -125,7 +125,8 @@ async function readCredential(context: IExecuteFunctions): Promise<ICredentialDa
 			},
 		);
 	};
-	await Promise.all(context.getInputData().map(async (_, itemIndex) => await compare(itemIndex)));
+	const others = context.getInputData().slice(1);
+	await Promise.all(others.map(async (_, index) => await compare(index + 1)));
 	return first;
 }
 

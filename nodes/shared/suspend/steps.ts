@@ -16,6 +16,7 @@ import {
 	toItems,
 	withFailure,
 	type StoredWaits,
+	type WaitPlan,
 } from './storedWaits';
 import { CHECKS, checkWorkflow, MOST_RESTARTS } from './subWorkflows';
 
@@ -86,8 +87,9 @@ async function startChecks(
 	notes: SupervisorNotes,
 	{ plan, entries }: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
-	const items = toItems({ plan: { ...plan, supervisorId: context.getExecutionId() }, entries });
-	const started = await engine.startSubWorkflow(context, checkWorkflow(context, plan), items, true);
+	const workflow = checkWorkflow(context, plan);
+	const items = toItems({ plan, entries });
+	const started = await engine.startSubWorkflow(context, workflow, items, true);
 	notes.checksId = started.executionId;
 	return [openItems(entries), [], []];
 }
@@ -152,9 +154,8 @@ interface CheckNotes {
  * A round of the checks: the first one suspends the execution; the others, after each resume, poll
  * every open task, and suspend it again.
  *
- * @returns on output 0 the open tasks; on output 1 the results, once there is no open task; on
- *   output 2 a failure that can't be passed on to the supervisor. An error is a result: only a Stop
- *   throws.
+ * @returns on output 0 the open tasks; on output 1 the results, once there is no open task. An
+ *   error is a result: only a Stop throws.
  */
 async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const notes = engine.notesOf<CheckNotes>(context, 'node');
@@ -174,13 +175,7 @@ async function nextRound(
 	waits: StoredWaits,
 ): Promise<INodeExecutionData[][]> {
 	if (notes.stored !== undefined) {
-		const { parentExecutionId, supervisorId = '' } = waits.plan;
-		if (await hasEnded(context, parentExecutionId, notes)) return [[], []];
-		if ((await engine.readExecution(context, supervisorId)) === undefined) {
-			// n8n resumes the user's execution only after the supervisor: no result can reach it.
-			const ending = { ...waits, plan: { ...waits.plan, continuesOnFail: false } };
-			return [[], [], toItems(withFailure(context, ending, supervisorDeleted(waits)))];
-		}
+		if (await hasEnded(context, waits.plan, notes)) return [[], []];
 		waits.entries = await pollOnce(context, notes, waits);
 	}
 	const open = openItems(waits.entries);
@@ -229,18 +224,12 @@ async function pollOnce(
  */
 async function hasEnded(
 	context: IExecuteFunctions,
-	executionId: string,
+	{ parentExecutionId }: WaitPlan,
 	notes: CheckNotes,
 ): Promise<boolean> {
-	const parent = await engine.readExecution(context, executionId);
+	const parent = await engine.readExecution(context, parentExecutionId);
 	if (parent === undefined || parent.error !== undefined) return true;
 	// At the first check, n8n may not have stored it as suspended yet.
 	notes.sawParent ||= parent.isSuspended;
 	return notes.sawParent && !parent.isSuspended;
 }
-
-const supervisorDeleted = ({ plan }: StoredWaits): GatewayError =>
-	new GatewayError({
-		message: 'The execution that held these image tasks was deleted',
-		description: `Execution ${plan.parentExecutionId} is waiting for it and won't continue. Stop that execution, and use Image Wait or Image Task to get the images.`,
-	});

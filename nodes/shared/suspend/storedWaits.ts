@@ -10,13 +10,9 @@ import { listTasks, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
 	parentExecutionId: string;
-	/** The execution of the supervisor, which a person may delete. */
-	supervisorId?: string;
 	/** The name of the user's node, for errors. */
 	nodeName: string;
 	workflowName: string;
-	/** The error workflow of the user's workflow, for errors that can't reach that workflow. */
-	errorWorkflow?: string;
 	/** Whether On Error is set to continue: a failed item is an output item, and not the end. */
 	continuesOnFail: boolean;
 	/** Whether failed items go to an error output. */

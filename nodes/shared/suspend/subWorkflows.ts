@@ -51,10 +51,6 @@ function stepNode(
 export const workflowName = (context: IExecuteFunctions): string =>
 	context.getWorkflow().name ?? 'Workflow';
 
-/** The name of the node that throws the error: the user's own, which n8n shows with the error. */
-const failName = ({ nodeName }: WaitPlan, taken: string[]): string =>
-	taken.includes(nodeName) ? `${nodeName} 1` : nodeName;
-
 /** How often the checks are restarted: a batch that crashes n8n must not do so forever. */
 export const MOST_RESTARTS = 10;
 
@@ -72,7 +68,9 @@ export function supervisorWorkflow(
 	const rounds = Array.from({ length: MOST_RESTARTS + 2 }, (_, index) =>
 		index === 0 ? SUPERVISOR : `${SUPERVISOR} ${index + 1}`,
 	);
-	const fail = failName(plan, [START, RESULT, ...rounds]);
+	// The node that throws the error has the name of the user's own, which n8n shows with it.
+	const isTaken = [START, RESULT, ...rounds].includes(plan.nodeName);
+	const fail = isTaken ? `${plan.nodeName} 1` : plan.nodeName;
 	// An error of the checks becomes an item, for the next node of the chain.
 	const onError = 'continueRegularOutput';
 	const nodes = [
@@ -90,19 +88,14 @@ export function supervisorWorkflow(
 
 /** The checks, which poll the tasks once a minute and are suspended in between. */
 export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExecuteWorkflowInfo {
-	const fail = failName(plan, [START, CHECKS, RESULT]);
-	const nodes = [
-		stepNode(context, 'check', CHECKS, {
-			parameters: { options: plan.options } as INode['parameters'],
-			onError: plan.continuesOnFail ? 'continueRegularOutput' : undefined,
-		}),
-		// Its output is the result of the workflow.
-		subNode(RESULT, 'n8n-nodes-base.noOp'),
-		stepNode(context, 'fail', fail),
-	];
-	const wires = { [CHECKS]: [[CHECKS], [RESULT], [fail]] };
-	const settings = { ...SETTINGS, errorWorkflow: plan.errorWorkflow };
-	return subWorkflow(`${plan.workflowName} (checking images)`, nodes, wires, settings);
+	const check = stepNode(context, 'check', CHECKS, {
+		parameters: { options: plan.options } as INode['parameters'],
+		onError: plan.continuesOnFail ? 'continueRegularOutput' : undefined,
+	});
+	// Its output is the result of the workflow.
+	const result = subNode(RESULT, 'n8n-nodes-base.noOp');
+	const title = `${plan.workflowName} (checking images)`;
+	return subWorkflow(title, [check, result], { [CHECKS]: [[CHECKS], [RESULT]] }, SETTINGS);
 }
 
 /** The storage of task IDs while a batch is submitted. n8n deletes the execution if it succeeds. */

@@ -118,7 +118,6 @@ function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 		parentExecutionId: context.getExecutionId(),
 		nodeName,
 		workflowName: workflowName(context),
-		errorWorkflow: context.getWorkflowSettings?.().errorWorkflow,
 		continuesOnFail: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
 		toOutput: hasSecondOutput(first),

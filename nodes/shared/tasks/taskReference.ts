@@ -47,7 +47,7 @@ function adviceWithoutId({ input }: ItemParameters): string {
 		return "The input item comes from a dry run: no task was submitted. Turn off 'Dry Run' in the node that submits.";
 	}
 	// As in the list of payments in the error of a failed batch.
-	if (outcome === 'unknown' || outcome === 'in progress') {
+	if (outcome === 'unknown') {
 		return "The outcome of this request is unknown. Check the usage log in the gateway's console before you send it again.";
 	}
 	if (typeof note === 'string')

@@ -645,6 +645,8 @@ describe('before anything is sent', () => {
 		expect(items[2]!.json).toEqual({
 			error: 'The binary field "data" is not an image',
 			details: {
+				model: MODEL,
+				prompt: 'make it night',
 				charged: 'no',
 				description: expect.stringContaining('"a.txt" of the type text/plain'),
 			},

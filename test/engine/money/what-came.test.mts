@@ -1,7 +1,6 @@
 /** What images cost follows from how many came, where the model is priced by the image. */
 import '../fast-time.mjs';
 import type { RunResult } from '../../../harness/engine/host.mjs';
-import { opened } from '../opened.mjs';
 import {
 	byName,
 	hostFor,
@@ -266,40 +265,4 @@ test('Include Input Fields hands on nothing that would tell of this request', as
 	expect(item).toMatchObject({ sku: 'a1' });
 	for (const name of ['parameters', 'taskId', 'pricePerImage'])
 		expect(item).not.toHaveProperty(name);
-});
-
-test('a price that was not known when an item was paid for is told by the retry', async () => {
-	let isListed = false;
-	let paid = 0;
-	const own = await opened(
-		serve(({ method, url = '' }, response) => {
-			if (url.includes('/media/models')) {
-				return isListed
-					? sendJson(response, { data: { items: MODELS } })
-					: sendJson(response, { error: { message: 'down' } }, 403);
-			}
-			if (method !== 'POST') return sendJson(response, {}, 404);
-			paid += 1;
-			if (paid === 2) return sendJson(response, { error: { message: 'refused' } }, 400);
-			return sendJson(response, body());
-		}),
-	);
-	images = 1;
-	const parameters = { model: byName('by the image'), prompt: '={{ $json.prompt }}' };
-	const workflow = workflowOf('imageGeneration', {
-		...parameters,
-		download: false,
-		options: { concurrency: 1 },
-	});
-	const host = await hostFor({ baseUrl: own.url });
-	const input = [{ json: { prompt: 'a fox' } }, { json: { prompt: 'an owl' } }];
-	const failed = await host.run(workflow, { input });
-	expect(failed.error?.message).toMatch(/refused/);
-	isListed = true;
-	const result = await host.retry(failed);
-	expect(costs(result)).toEqual([0.5, 0.5]);
-	expect(told(result)).toEqual([
-		'2 images; estimated cost 0.5; 1 item paid for by an earlier try (estimated cost 1 in all).',
-	]);
-	expect(paid).toBe(3);
 });

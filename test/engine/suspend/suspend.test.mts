@@ -177,18 +177,6 @@ describe('while it is suspended', () => {
 		// Not until its deadline: after a few in a row, each also as the other kind.
 		expect(bench.gateway.count('poll')).toBeLessThan(15);
 	});
-
-	test('the checks of a supervisor that was deleted end with an error that names the tasks', async () => {
-		const ids = await bench.submit('a fox [slow 300]');
-		const waiting = await suspended(workflow('imageWait'), asItems(ids));
-		const [supervisor] = waiting.data.executionData!.nodeExecutionStack[0]!.metadata!
-			.waitingChildExecutionIds as [string];
-		onCheck = (check) => void (check === 3 && bench.host.delete(supervisor));
-		await bench.host.resume(waiting);
-		const { message, description } = errorOf(children.find(({ error }) => error !== undefined)!);
-		expect(message).toBe('The execution that held these image tasks was deleted');
-		for (const part of [waiting.executionId, ids[0]]) expect(description).toContain(part);
-	});
 });
 
 describe('n8n retries it', () => {

@@ -106,8 +106,7 @@ function marksOf({ taskId, images, reply }: Charge): string[] {
 	return marks.map((mark) => JSON.stringify(mark).slice(1, -1));
 }
 
-const UNKNOWN =
-	/may have been charged|outcome is unknown|outcome of the request is unknown|was in progress/i;
+const UNKNOWN = /may have been charged|outcome is unknown|outcome of the request is unknown/i;
 
 function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed') return taken(played, step);
