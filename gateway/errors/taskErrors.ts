@@ -45,15 +45,16 @@ export function failedAtOnce(
 	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
 }
 
-/**
- * The error of waiting for a task, with the images that the response to its submit had beside a
- * status that is unknown: they may be the result.
- */
-export function withPreviews(error: unknown, { previews = [] }: { previews?: string[] }): unknown {
-	if (!(error instanceof GatewayError) || previews.length === 0) return error;
-	const listed = previews.join(', ').slice(0, LONGEST_RESPONSE);
-	const description = `${error.problem.description} The response to the submit listed ${listed}`;
-	return withDetails(error, { description });
+/** What the response to a submit names besides its task, as the end of a text: it may be the result. */
+export const alsoNamed = ({ mentioned = [] }: { mentioned?: string[] } = {}): string =>
+	mentioned.length === 0
+		? ''
+		: ` The response to the submit also names ${mentioned.join(', ').slice(0, LONGEST_RESPONSE)}`;
+
+/** The error of waiting for a task, with what the response to its submit also names. */
+export function withMentioned(error: unknown, task: { mentioned?: string[] }): unknown {
+	if (!(error instanceof GatewayError)) return error;
+	return withDetails(error, { description: error.problem.description + alsoNamed(task) });
 }
 
 /** Whether an error of waiting means that the task has failed. */

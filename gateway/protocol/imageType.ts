@@ -76,21 +76,14 @@ export function extensionFor(mimeType: string): string {
 	return subtype ?? 'bin';
 }
 
-const LONGEST_MIME_TYPE = 200;
-
 /**
- * A foreign MIME type made safe for a header, with plain parameters; undefined if it isn't one. It
- * can't add another header.
+ * A foreign MIME type made safe for a header: its type alone, without parameters; undefined if it
+ * isn't one.
  */
-export function safeMimeType(foreign: unknown): string | undefined {
-	if (typeof foreign !== 'string') return undefined;
-	const [type = '', ...parameters] = foreign.slice(0, LONGEST_MIME_TYPE).trim().split(';');
-	const essence = /^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0];
-	if (essence === undefined || essence !== type.trim()) return essence;
-	const plain = parameters.map((parameter) => parameter.trim());
-	const arePlain = plain.every((parameter) => /^[\w-]+="?[\w.+-]+"?$/.test(parameter));
-	return arePlain ? [essence, ...plain].join('; ') : essence;
-}
+export const safeMimeType = (foreign: unknown): string | undefined =>
+	typeof foreign === 'string'
+		? /^\s*([\w.+-]{1,100}\/[\w.+-]{1,100})/.exec(foreign)?.[1]
+		: undefined;
 
 /**
  * The file name of a downloaded image: the last part of its address, else `fallback`, with the

@@ -73,12 +73,9 @@ function strings(value: unknown): string[] | undefined {
 /** A word of the protocol, however it is written: `TEXT_TO_IMAGE`, `text-to-image`, ` Image `. */
 export const asWord = (text: string): string => text.trim().toLowerCase().replace(/[ -]/g, '_');
 
-const wordIn = (value: unknown): string | undefined => {
-	const text = nonEmptyString(value);
-	return text === undefined ? undefined : asWord(text);
-};
-
 const wordsIn = (value: unknown): string[] | undefined => strings(value)?.map(asWord);
+
+const wordIn = (value: unknown): string | undefined => wordsIn([value])?.[0];
 
 function isAllowedValue(value: unknown): value is AllowedValue {
 	return (
@@ -132,21 +129,22 @@ export function saysFailure(body: unknown): boolean {
 	return isJsonObject(body) && (body.success === false || body.success === 'false');
 }
 
+const dataIn = (body: unknown): JsonObject | undefined =>
+	isJsonObject(body) && isJsonObject(body.data) ? body.data : undefined;
+
 /**
  * Whether a response contains what its plan requests: a list of models, or one model
  * (docs/protocol.md, "Model list").
  */
 export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
-	const data = isJsonObject(body) ? body.data : undefined;
-	if (!isJsonObject(data)) return false;
-	return path !== LIST_PATH || Array.isArray(data.items);
+	const data = dataIn(body);
+	return data !== undefined && (path !== LIST_PATH || Array.isArray(data.items));
 }
 
 /** Reads the response of `GET /v1/media/models`, without records that have no model name. */
 export function readModelList(body: unknown): ModelRecord[] {
-	const data = isJsonObject(body) ? body.data : undefined;
-	const items = isJsonObject(data) && Array.isArray(data.items) ? data.items : [];
-	return items.flatMap((item) => readModel(item) ?? []);
+	const items = dataIn(body)?.items;
+	return Array.isArray(items) ? items.flatMap((item) => readModel(item) ?? []) : [];
 }
 
 /** Whether a model fits a task mode, or publishes no modes. */

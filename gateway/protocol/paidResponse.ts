@@ -7,6 +7,8 @@ import {
 	readStatus,
 	readTaskAddress,
 	readTaskId,
+	saysRefusal,
+	taskIdsIn,
 	type ImageResult,
 } from './responseFields';
 import { isInline, readTaskState, type KnownTask } from './task';
@@ -18,8 +20,11 @@ export interface AcceptedTask extends KnownTask {
 	submittedAt: string;
 	/** The reason if the gateway responded at once that the task has failed. */
 	reason?: string;
-	/** The addresses of images beside a status that is unknown, which may be all there ever is. */
-	previews?: string[];
+	/**
+	 * What else the response names: IDs, which may be those of other tasks, and the addresses of
+	 * images beside a status that is unknown, which may be all there ever is.
+	 */
+	mentioned?: string[];
 }
 
 /**
@@ -62,18 +67,17 @@ export function readPaidResponse(
 	const { images, group, created, usage, refusal, reason } = state;
 	const hasStatus = readStatus(json) !== undefined;
 	const status = state.status === '' ? 'queued' : state.status;
-	const task =
-		taskId === undefined ? undefined : { taskId, taskType, status, submittedAt, statusUrl };
-	const isOpen = group === 'unknown' && asynchronous && task !== undefined;
+	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
+	const previews = isOpen ? images.filter((image) => !isInline(image)).map(({ url }) => url) : [];
+	const mentioned = [...new Set([...taskIdsIn(json), ...previews])].filter((id) => id !== taskId);
+	const known = { taskType, status, submittedAt, statusUrl, mentioned };
+	const task = taskId === undefined ? undefined : { taskId, ...known };
 	if (images.length > 0 && (group === 'success' || (group === 'unknown' && !isOpen))) {
 		// Recorded with its images, because the task lists new addresses when these expire.
 		const isListed = asynchronous && hasStatus && !images.some(isInline);
 		return { images, created, usage, refusal, task: isListed ? task : undefined };
 	}
-	const isTask = asynchronous || hasStatus || statusUrl !== undefined || namesTask(json);
-	if (task === undefined || !isTask) return undefined;
-	const previews = isOpen
-		? images.filter((image) => !isInline(image)).map(({ url }) => url)
-		: undefined;
-	return { task: { ...task, previews, reason: group === 'unsuccessful' ? reason : undefined } };
+	const isTask = hasStatus || statusUrl !== undefined || namesTask(json);
+	if (task === undefined || !(isTask || (asynchronous && !saysRefusal(json)))) return undefined;
+	return { task: { ...task, reason: group === 'unsuccessful' ? reason : undefined } };
 }

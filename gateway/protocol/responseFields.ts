@@ -44,7 +44,7 @@ const FIELDS = {
 } as const;
 
 /** In characters: a longer address isn't read. */
-const LONGEST_ADDRESS = 2000;
+export const LONGEST_ADDRESS = 2000;
 
 /** Fields with data: texts in them are passed on or sent back unchanged, unless they are sentences. */
 const DATA = new Set<string>(
@@ -76,13 +76,16 @@ const textAt = (object: unknown, names: readonly string[]): string | undefined =
 /** The objects in an object that can be about its task. One in a list is usually an image. */
 const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
 	valuesAt(object, names)
-		.map((value) => (Array.isArray(value) ? value.find((entry) => isTask(entry, object)) : value))
+		.flatMap((value) =>
+			Array.isArray(value) ? value.filter((entry) => isTask(entry, object)) : value,
+		)
 		.filter(isJsonObject);
 
 function isTask(entry: unknown, around: JsonObject): boolean {
 	if (idsAt(entry, FIELDS.taskId).length > 0) return true;
-	const isOnlyId = idsAt(entry, FIELDS.id).length > 0 && idsAt(around, FIELDS.id).length === 0;
-	return isOnlyId && imagesAt(entry, {}).length === 0;
+	if (idsAt(entry, FIELDS.id).length === 0 || imagesAt(entry, {}).length > 0) return false;
+	// The ID around it may be the request's, but not beside a status.
+	return idsAt(around, FIELDS.id).length === 0 || (!!statusOf(entry) && !statusOf(around));
 }
 
 /** A response and the objects in it that can be about its task, the outermost first. */
@@ -121,17 +124,20 @@ export function taskIdsIn(body: JsonObject): string[] {
 /** A text in place of a task's object, or of a list of them: no sentence, address or image data. */
 const BARE_ID = /^[^\s/]{1,400}$/;
 
+/** Whether a response with a status of success says that there is no result. */
+export function saysRefusal({ error, success, code }: JsonObject): boolean {
+	const isCode = Number(code) >= 400 || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
+	return Boolean(error) || success === false || isCode;
+}
+
 /**
  * The task ID in the response to a submit (docs/protocol.md, "Task"), also inside of other objects,
  * or in place of one; undefined if there is none.
  */
 export function readTaskId(body: JsonObject): string | undefined {
-	const { error, success, code } = body;
-	const isRefusal = Number(code) >= 400 || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
-	const isError = Boolean(error) || success === false || isRefusal;
-	const texts = isError ? [] : [body.data, body.task, body.result].map((text) => [text].flat()[0]);
-	const bare = texts.flatMap((text) => asId(text) ?? []).filter((text) => BARE_ID.test(text));
-	return [...taskIdsIn(body), ...bare][0];
+	const places = saysRefusal(body) ? [] : [body.data, body.task, body.result];
+	const bare = places.flatMap((value) => asId([value].flat()[0]) ?? []);
+	return [...taskIdsIn(body), ...bare.filter((text) => BARE_ID.test(text))][0];
 }
 
 /** Whether a response names a task, and not only something with an ID. */
@@ -161,13 +167,18 @@ export function readTaskAddress(body: JsonObject, headers: JsonObject = {}): str
 	return address === '' || address.length > LONGEST_ADDRESS ? undefined : address;
 }
 
-/** The ID at the end of a task's address; undefined if it has none. */
+/** The ID at the end of a task's address, also before a word for its state; undefined if it has none. */
 export function idOfAddress(address = ''): string | undefined {
 	const [path = ''] = address.slice(0, LONGEST_ADDRESS).split(/[?#]/);
-	return nonEmptyString(decoded(path.split('/').findLast((part) => part !== '') ?? ''));
+	const parts = path.split('/').filter((part) => !/^(status|state|results?)?$/i.test(part));
+	return nonEmptyString(decoded(parts.at(-1) ?? ''));
 }
 
-const statusOf = (object: JsonObject): string | undefined => textAt(object, FIELDS.status);
+/** A status in digits is that of the request. */
+const statusOf = (object: unknown): string | undefined =>
+	valuesAt(object, FIELDS.status)
+		.map(nonEmptyString)
+		.find((text) => text !== undefined && !/^[\d\s]+$/.test(text));
 
 /**
  * The object with a task's state: the innermost with a status, because what is around a task may
@@ -224,8 +235,8 @@ function imagesAt(value: unknown, around: ImageDetails, depth = 1): ImageResult[
 	if (Array.isArray(value)) return value.flatMap((entry) => imagesAt(entry, around, depth + 1));
 	if (isJsonObject(value)) return imagesInside(value, around, depth);
 	// Any other text in place of an image may be an ID.
-	const isAddress = typeof value === 'string' && /^\s*(https?:\/\/|data:image\/)/i.test(value);
-	return isAddress ? [{ ...around, url: imageUrl(value) }] : [];
+	const url = typeof value === 'string' ? imageUrl(value) : '';
+	return /^(https?:\/\/|data:(image\/|;))/i.test(url) ? [{ ...around, url }] : [];
 }
 
 function urlsOf(entry: JsonObject): string[] {

@@ -1,4 +1,5 @@
 import { planGet, TASK_PATHS, taskIdPart, type RequestPlan, type TaskType } from './requestPlan';
+import { LONGEST_ADDRESS } from './responseFields';
 import type { TaskRef } from './task';
 import { parseUrl, pathBelow } from './url';
 
@@ -8,9 +9,6 @@ const ALL_PATHS = [...Object.values(TASK_PATHS), ...SHARED_PATHS];
 
 /** The most addresses at which a task is looked for. */
 const MOST_QUERIES = 4;
-
-/** In characters: a longer address isn't followed. */
-const LONGEST_ADDRESS = 2000;
 
 /** A query for a task, and why there: at an address named for it, where its kind is, or elsewhere. */
 export interface TaskQuery {

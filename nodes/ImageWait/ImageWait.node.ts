@@ -17,7 +17,7 @@ import { runNode } from '../shared/run/itemRunner';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readParkAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { readFinishedImage, TaskSet } from '../shared/tasks/taskReference';
+import { readFinishedImage, taskKey } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
 
 export class ImageWait implements INodeType {
@@ -113,14 +113,16 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 	const intervalMs = first.milliseconds('pollInterval');
 	const run = await openRun(context, readLimits(first));
 	const { tally } = run;
-	const known = new TaskSet();
+	const known = new Set<string>();
 	const read = (itemIndex: number) => {
 		const item = new ItemParameters(context, itemIndex);
 		const image = readFinishedImage(item);
 		if (image !== undefined) return { image };
 		const wait = readWait(item);
 		// Several items may have the same task, which was paid for once.
-		if (known.add(wait.task)) {
+		const key = taskKey(wait.task);
+		if (!known.has(key)) {
+			known.add(key);
 			tally.tasks += 1;
 			addCost(tally, wait.facts.estimatedCost);
 		}

@@ -1,9 +1,10 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import {
+	alsoNamed,
 	failedAtOnce,
 	hasFailed,
 	isOutOfReach,
-	withPreviews,
+	withMentioned,
 } from '../../../gateway/errors/taskErrors';
 import { afterColon } from '../../../gateway/protocol/errorBody';
 import { isInline } from '../../../gateway/protocol/task';
@@ -46,7 +47,7 @@ export async function collectImages(
 	if (reused && isFirst) addReusedImages(run.tally, facts, images.length);
 	if (images.length < requested) {
 		run.hints.add(
-			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images${afterColon(refusal) || '.'}`,
+			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
 	const { taskId, taskType, status } = task ?? {};
@@ -113,7 +114,7 @@ async function finishTask(
 	} catch (error) {
 		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
 		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
-		return await Promise.reject(withPreviews(error, task));
+		return await Promise.reject(withMentioned(error, task));
 	}
 }
 

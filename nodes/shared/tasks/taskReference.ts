@@ -117,21 +117,6 @@ export function ageOf({ submittedAt = '' }: SubmittedTask): number | undefined {
 /** A key for a task: a generation and an edit may have the same ID. */
 export const taskKey = ({ taskId, taskType }: TaskRef): string => `${taskType ?? 'any'} ${taskId}`;
 
-/** A set of tasks, in which an unknown kind is that of any task with the same ID. */
-export class TaskSet {
-	private readonly kinds = new Map<string, Set<TaskRef['taskType']>>();
-
-	/** @returns whether the task wasn't in the set */
-	add({ taskId, taskType }: TaskRef): boolean {
-		const kinds = this.kinds.get(taskId) ?? new Set();
-		this.kinds.set(taskId, kinds);
-		const isKnown = kinds.has(taskType) || kinds.has(undefined);
-		const isNew = !isKnown && (taskType !== undefined || kinds.size === 0);
-		kinds.add(taskType);
-		return isNew;
-	}
-}
-
 /** The longest parameter that is shown, in characters of JSON: it is stored with every image. */
 const LONGEST_PARAMETER = 500;
 

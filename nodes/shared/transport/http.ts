@@ -80,7 +80,8 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 }
 
 /**
- * Reads the body of a response to its end: its text, and the JSON in it.
+ * Reads the body of a response to its end: its text, and the JSON in it; a list as the `data` of an
+ * object.
  *
  * @param chunks filled as the body arrives
  * @param limit in bytes
@@ -91,7 +92,8 @@ export async function readJson(
 	limit = LARGEST_RESPONSE_BYTES,
 ): Promise<ResponseBody> {
 	const text = (await readBody(body, limit, chunks)).toString('utf8');
-	return { text, json: parseJson(text) };
+	const json = parseJson(text);
+	return { text, json: Array.isArray(json) ? { data: json } : json };
 }
 
 /** A request of a plan to one address: redirects may lead to others. */

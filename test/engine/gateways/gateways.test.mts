@@ -1,5 +1,7 @@
 /** Both image nodes against gateways that speak nearly the protocol (gateway-shapes.mts). */
 import '../fast-time.mjs';
+import fc from 'fast-check';
+import { built, nested } from '../../unit/protocol/nested-responses.mjs';
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain, type Given } from '../one-node.mjs';
 import { byName, everythingIn, hostFor, NODE, TINY_PNG } from '../workbench.mjs';
@@ -35,7 +37,7 @@ async function run(
 	gateway: ShapedGateway,
 	kind: Kind,
 	mode: Mode,
-	{ asyncFlag = 'query', then = [] as Step[], onError = 'stopWorkflow' } = {},
+	{ asyncFlag = 'query', then = [] as Step[], onError = 'stopWorkflow', options = {} } = {},
 ): Promise<RunResult> {
 	const headers = { values: [{ name: 'x-tenant', value: SECRET }] };
 	const host = await hostFor(
@@ -46,7 +48,7 @@ async function run(
 		model: byName('image-model'),
 		prompt: 'a fox',
 		mode,
-		options: { checkLimits: false, asyncFlag, pollInterval: 2, maxWait: 30 },
+		options: { checkLimits: false, asyncFlag, pollInterval: 2, maxWait: 30, ...options },
 	};
 	const type = kind === 'edits' ? 'imageEdit' : 'imageGeneration';
 	const settings = { onError: onError as 'stopWorkflow' };
@@ -226,11 +228,54 @@ describe('what a submit is answered while the task is open', () => {
 		},
 	);
 
-	test.skip('an ID that is no path of a task is told, and not called unsent', async () => {
+	test('an ID that is no path of a task is told, and not called unsent', async () => {
 		const gateway = await open({ submit: () => ({ body: { id: '..', status: 'queued' } }) });
 		const { message, description } = errorOf(await run(gateway, 'generations', 'wait'));
 		expect(`${message} ${description}`).not.toMatch(/nothing was sent/i);
 		expect(gateway.posts()).toHaveLength(1);
+	});
+});
+
+describe('a list in place of the object', () => {
+	test('around a task', async () => {
+		const gateway = await open({
+			submit: ({ id }) => ({ body: [{ task_id: id, status: 'submitted' }] }),
+		});
+		const result = await run(gateway, 'generations', 'wait');
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image, taskId: TASK_ID }]);
+	});
+
+	test.each(['wait', 'sync'] as const)('of images, in mode %s', async (mode) => {
+		const png = TINY_PNG.toString('base64');
+		const gateway = await open({
+			submit: ({ elsewhere }) => ({
+				body: [{ url: `${elsewhere}/finished.png` }, { b64_json: png }],
+			}),
+		});
+		const result = await run(gateway, 'generations', mode);
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image }, { index: 1 }]);
+		expect(gateway.posts()).toHaveLength(1);
+	});
+
+	test('two tasks for one request: the image of the first, and a hint that names the other', async () => {
+		const gateway = await open({
+			submit: ({ id }) => ({
+				body: {
+					data: [
+						{ task_id: id, status: 'submitted' },
+						{ task_id: 'task-2', status: 'submitted' },
+					],
+				},
+			}),
+		});
+		const result = await run(gateway, 'generations', 'wait', { options: { n: 2 } });
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image, taskId: TASK_ID }]);
+		expect(
+			result
+				.hints(NODE)
+				.map(({ message }) => message)
+				.join(),
+		).toContain('1 of 2 images. The response to the submit also names task-2');
 	});
 });
 
@@ -348,4 +393,24 @@ test('an address to poll that comes with a secret of another host sends nothing 
 	const then = [{ type: 'imageWait' }, { type: 'imageTask' }];
 	await run(gateway, 'generations', 'submit', { then });
 	expect(gateway.images.requests.filter(({ url }) => url.includes(TASK_ID))).toEqual([]);
+});
+
+test('any response to a submit whose task is nowhere: sent once, and every ID is told', async () => {
+	const property = fc.asyncProperty(nested, async (shape) => {
+		const ids: string[] = [];
+		const gateway = await open({
+			isLost: true,
+			submit: ({ elsewhere }) => {
+				ids.splice(0);
+				return { body: built(shape, ids, `${elsewhere}/finished.png`) };
+			},
+		});
+		const result = await run(gateway, 'generations', 'wait');
+		expect(gateway.posts()).toHaveLength(1);
+		const hasImage = result.json(NODE).some(({ url }) => url === gateway.image);
+		const { message, description, cause } = errorOf(result) as Error & { description?: string };
+		const told = hasImage ? ids.join() : everythingIn({ message, description, cause });
+		expect(ids.filter((id) => !told.includes(id))).toEqual([]);
+	});
+	await fc.assert(property, { numRuns: 25 });
 });

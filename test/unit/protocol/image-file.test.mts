@@ -112,7 +112,7 @@ test.each([
 
 test.each([
 	['image/png', 'image/png'],
-	[' text/plain ; charset=utf-8', 'text/plain; charset=utf-8'],
+	[' text/plain ; charset=utf-8', 'text/plain'],
 	['application/vnd.ms-excel+xml', 'application/vnd.ms-excel+xml'],
 	['text/plain\r\nX-Evil: 1', 'text/plain'],
 	['text/plain; a=b\r\nX-Evil: 1', 'text/plain'],

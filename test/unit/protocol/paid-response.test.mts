@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { readPaidResponse } from '../../../gateway/protocol/paidResponse.js';
+import { built, nested } from './nested-responses.mjs';
 
 const URL = 'https://a/1.png';
 const AT = '2027-01-31T00:00:00.000Z';
@@ -16,6 +17,7 @@ describe('finished images', () => {
 		['as the protocol has them', { created: 1, data }],
 		['with a status of success', { status: 'SUCCESS', data }],
 		['beside a number', { status: 200, data }],
+		['beside a number as text', { id: 'r1', status: '200', data }],
 		['beside a status that is an object', { id: 't1', status: { name: 'x' }, data }],
 		['beside a status that is a list', { id: 't1', status: [], data }],
 		['beside a status that is null', { id: 't1', status: null, data }],
@@ -77,11 +79,19 @@ describe('an open task', () => {
 		expect(result?.task?.reason).toBeUndefined();
 	});
 
-	test('keeps the images beside an unknown word, for errors to name', () => {
-		expect(read({ id: 't1', status: 'shiny', data })?.task?.previews).toEqual([URL]);
-		const inline = [...data, { b64_json: 'AAAA' }];
-		expect(read({ id: 't1', status: 'shiny', data: inline })?.task?.previews).toEqual([URL]);
-		expect(read({ id: 't1', status: 'queued', data })?.task?.previews).toBeUndefined();
+	test.each<[string, object, string[]]>([
+		['the image beside an unknown word', { id: 't1', status: 'shiny', data }, [URL]],
+		[
+			'of two images the one with an address',
+			{ id: 't1', status: 'shiny', data: [...data, { b64_json: 'AAAA' }] },
+			[URL],
+		],
+		['no preview', { id: 't1', status: 'queued', data }, []],
+		['the ID of the request', { id: 'r1', data: { task_id: 't1' } }, ['r1']],
+		['each ID once', { id: 'r1', data: { id: 'r1', task: { task_id: 't1', id: 't1' } } }, ['r1']],
+		['other tasks', { data: [{ task_id: 't1' }, { task_id: 't2' }, { task_id: 3 }] }, ['t2', '3']],
+	])('keeps what else the response names, for errors to tell: %s', (_, json, mentioned) => {
+		expect(read(json)?.task).toMatchObject({ taskId: 't1', mentioned });
 	});
 
 	test.each<[string, object, Record<string, string>, string, string]>([
@@ -124,9 +134,28 @@ test.each<[object]>([
 	[{ status: 'failed', error: 'too dark', data }],
 	[{ status: 'processing', data }],
 	[{ status: 'queued' }],
+	[{ id: 'r1', error: { message: 'no' } }],
+	[{ id: 'r1', code: '429', message: 'no' }],
+	[{ id: 'r1', success: false }],
 ])('%j is unusable', (json) => {
 	expect(read(json, false)).toBeUndefined();
 	expect(read(json, true)).toBeUndefined();
+});
+
+test('of any response, all IDs are told, unless it has the images', () => {
+	fc.assert(
+		fc.property(nested, fc.boolean(), (shape, asynchronous) => {
+			const ids: string[] = [];
+			const json = built(shape, ids, URL);
+			const result = read(json, asynchronous);
+			// An unusable response is told as it is.
+			if (result === undefined || result.images !== undefined) return;
+			const { taskId, mentioned = [] } = result.task!;
+			const told = new Set([taskId, ...mentioned]);
+			expect(ids.filter((id) => !told.has(id))).toEqual([]);
+		}),
+		{ numRuns: 3000 },
+	);
 });
 
 /** Envelopes around a task: the ID and the status stand in the same object, requests have IDs too. */

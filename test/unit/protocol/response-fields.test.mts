@@ -1,5 +1,6 @@
 import {
 	idIn,
+	idOfAddress,
 	readCreated,
 	readImages,
 	readStatus,
@@ -21,6 +22,7 @@ describe("the ID of a response's task", () => {
 		['inside, beside its status', { id: 'r1', status: 200, data: { id: 't1', status: 'queued' } }],
 		['in a list', { code: 200, data: [{ status: 'submitted', task_id: 't1' }] }],
 		['in a list, called id', { data: [{ id: 't1' }] }],
+		['in a list beside its status', { id: 'r1', data: [{ id: 't1', state: 'queued' }] }],
 		['in place of the data', { code: 'success', message: '', data: 't1' }],
 		['in place of the data, with a number as code', { code: 0, data: 't1' }],
 		['in a list of texts', { data: ['t1'] }],
@@ -77,6 +79,7 @@ describe("the status of a response's task", () => {
 		[{ data: { task_id: 't1', task_status: 'succeed' } }, 'succeed'],
 		[{ id: 't1', state: 'generating' }, 'generating'],
 		[{ status: 1, state: 'generating' }, 'generating'],
+		[{ status: '200', state: 'generating' }, 'generating'],
 		[{ status: 'completed', data: [{ url: URL, status: 'archived' }] }, 'completed'],
 		[{ data: [{ status: 'submitted', task_id: 't1' }] }, 'submitted'],
 		[{ status: ' ' }, undefined],
@@ -109,7 +112,31 @@ describe('the address of a task', () => {
 	});
 });
 
+test.each([
+	['/v1/tasks/t1', 't1'],
+	['https://g.example/requests/t1/status?full=1', 't1'],
+	['/tasks/t1/result/', 't1'],
+	['/tasks/t%2F1#x', 't/1'],
+	['/', undefined],
+	['', undefined],
+])('the ID at the end of the address %j is %j', (address, id) => {
+	expect(idOfAddress(address)).toBe(id);
+});
+
 describe('images', () => {
+	const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(200, 7)]);
+	const BYTES = PNG.toString('base64');
+
+	test.each<[string, object]>([
+		['in place of an address', { data: [{ url: BYTES }] }],
+		['in place of an object', { data: BYTES }],
+		['in a list', { images: [BYTES] }],
+		['as a `data:` URL', { output: `data:;base64,${BYTES}` }],
+		['under another name', { result: { base64: BYTES } }],
+	])('as Base64, %s', (_, body) => {
+		expect(readImages({ ...body })).toEqual([{ url: `data:;base64,${BYTES}` }]);
+	});
+
 	test.each<[string, object]>([
 		['data', { data: [{ url: URL }, { url: LATER }] }],
 		['images', { images: [{ url: URL }, { url: LATER }] }],
