@@ -3,6 +3,7 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { Estimate } from '../models/modelChecks';
+import type { Failure } from '../run/itemRunner';
 
 /** Where the node's context holds `{ executionId, spent }`. */
 const KEY = 'mediaGatewayBudget';
@@ -19,6 +20,9 @@ const KEY = 'mediaGatewayBudget';
 export class Budget {
 	/** By item, the estimated cost: of the request, and then of the images that came. */
 	private readonly costs = new Map<number, number>();
+
+	/** By item, why it can't be sent within a budget. */
+	private readonly refusals = new Map<number, GatewayError>();
 
 	/** By item, the amount that this run has added to the sum. */
 	private readonly reserved = new Map<number, number>();
@@ -74,29 +78,37 @@ export class Budget {
 		};
 	}
 
-	/** Sets the estimated cost of an item; 0 without a price. */
-	expect(itemIndex: number, cost = 0): void {
+	/**
+	 * Sets the estimated cost of an item; 0 without a price.
+	 *
+	 * @param refusal why it can't be sent within a budget
+	 */
+	expect(itemIndex: number, cost = 0, refusal?: GatewayError): void {
 		this.costs.set(itemIndex, cost);
+		if (refusal !== undefined) this.refusals.set(itemIndex, refusal);
 	}
 
 	/**
 	 * Adds the items' costs to the execution's sum; called once all items are checked.
 	 *
 	 * @param isPaid whether an earlier try has paid for an item
-	 * @returns the error of the items that are due, if the sum would be higher than the budget; then
-	 *   nothing is added
+	 * @returns the errors of the items without a known price, and of all others that are due if the
+	 *   sum would be higher than the budget; then nothing is added
 	 */
-	reserve(
-		isPaid: (itemIndex: number) => boolean,
-	): { error: GatewayError; itemIndexes: number[] } | undefined {
-		if (!this.isSet) return undefined;
+	reserve(isPaid: (itemIndex: number) => boolean): Failure[] {
+		if (!this.isSet) return [];
 		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
-		const needed = this.costOf(due);
-		const refusal = this.refusal(needed, due.length);
-		if (refusal !== undefined) return { error: refusal, itemIndexes: due };
-		for (const itemIndex of due) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
-		this.store(this.spent() + needed);
-		return undefined;
+		const priced = due.filter((itemIndex) => !this.refusals.has(itemIndex));
+		const needed = this.costOf(priced);
+		const refusal = this.refusal(needed, priced.length);
+		if (refusal === undefined) {
+			for (const itemIndex of priced) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
+			this.store(this.spent() + needed);
+		}
+		return due.flatMap((itemIndex) => {
+			const error = this.refusals.get(itemIndex) ?? refusal;
+			return error === undefined ? [] : [{ itemIndex, error }];
+		});
 	}
 
 	/**

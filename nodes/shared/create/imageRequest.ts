@@ -1,6 +1,6 @@
 import type { NodeOperationError } from 'n8n-workflow';
 import type { GenerationRequest, TaskType } from '../../../gateway/protocol/requestPlan';
-import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
+import { isJsonObject, jsonText, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
@@ -149,19 +149,14 @@ function rowsOf(item: ItemParameters): JsonObject[] {
 	);
 }
 
-/** Whether JSON can represent a value; functions, NaN and cycles would be dropped or changed. */
+/** Whether JSON can represent a value; functions, NaN, cycles and many levels would be lost. */
 function isJson(value: unknown): boolean {
-	try {
-		JSON.stringify(value, (_, part: unknown) => {
-			const isLost = typeof part === 'number' && !Number.isFinite(part);
-			if (isLost || typeof part === 'function' || typeof part === 'symbol') throw new Error();
-			return part;
-		});
-		return true;
-	} catch {
-		// Also thrown for a cycle and for too many levels.
-		return false;
-	}
+	const text = jsonText(value, (_, part) => {
+		const isNumber = typeof part !== 'number' || Number.isFinite(part);
+		if (isNumber && typeof part !== 'function' && typeof part !== 'symbol') return part;
+		throw new Error();
+	});
+	return text !== false;
 }
 
 /** Names with a meaning in JavaScript objects would be lost. */

@@ -109,18 +109,9 @@ function executeRequest(
 	// The identity of a payment depends neither on the mode nor on types that the model list
 	// corrects.
 	paymentLog.expect(itemIndex, builder.plan(asked), run.address.account);
-	const unpriced = budget.unpriced(request.model, checked);
-	const assertPriced = (): void => {
-		if (unpriced !== undefined && !paymentLog.has(itemIndex)) throw unpriced;
-	};
-	assertPriced();
-	budget.expect(itemIndex, estimatedCost);
+	budget.expect(itemIndex, estimatedCost, budget.unpriced(request.model, checked));
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
 	const { model, prompt } = request;
 	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
-	return async () => {
-		// A payment can turn out to belong to another item with the same request.
-		assertPriced();
-		return await executeItem(batch, { ...settings, facts, plan });
-	};
+	return async () => await executeItem(batch, { ...settings, facts, plan });
 }

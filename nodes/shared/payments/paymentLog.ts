@@ -22,18 +22,6 @@ import {
 } from './payment';
 import { keepOnly, openPayments } from './storedPayments';
 
-/** Keys by which the earlier payment of an item is found before its request is known. */
-const SAME_ITEM: KeyOf[] = [
-	({ executionId, runIndex, itemIndex }) => `${executionId} ${runIndex} ${itemIndex}`,
-	({ itemIndex, source }) => source && `${itemIndex} ${source}`,
-];
-
-/** Keys by which one is found for a request. */
-const SAME_REQUEST: KeyOf[] = [
-	({ itemIndex, fingerprint }) => `${itemIndex} ${fingerprint}`,
-	({ fingerprint }) => fingerprint,
-];
-
 /** Payments used by a run in progress: an agent may make the same tool call twice at once. */
 const inUse = new WeakSet<Payment>();
 
@@ -69,8 +57,8 @@ export class PaymentLog implements PaymentRecovery {
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly sending = new Map<number, () => Problem>();
 
-	/** Earlier payments by the keys of `SAME_ITEM`, and by item those with the same request. */
-	private found?: { ofItems: Map<string, Payment[]>; ofRequests?: Map<number, Payment> };
+	/** Earlier payments by each of their keys (`keysOf`), the first of them last. */
+	private byKey?: Map<string, Payment[]>;
 
 	/** @param choices what the person chose for the node's requests */
 	constructor(
@@ -105,14 +93,12 @@ export class PaymentLog implements PaymentRecovery {
 		const source = digestOf([account, this.choices, json, binary]);
 		this.identities.set(itemIndex, { ...this.run, itemIndex, fingerprint: '', source });
 		// All calls of a tool are one item, so only the request tells which payment is whose.
-		const earlier = this.isTool ? undefined : this.find(itemIndex);
-		if (earlier !== undefined) this.use(itemIndex, earlier);
-		return earlier !== undefined;
+		return !this.isTool && this.find(itemIndex) !== undefined;
 	}
 
 	/**
 	 * Sets the request of an item that has no claim. Must be called for all of them before one is
-	 * paid for.
+	 * paid for: its own item gets a payment before another one with the same request.
 	 *
 	 * @param plan the synchronous request before the model list has changed it, as the list may
 	 *   change
@@ -120,7 +106,7 @@ export class PaymentLog implements PaymentRecovery {
 	expect(itemIndex: number, plan: RequestPlan, account: string): void {
 		const fingerprint = requestFingerprint(plan, account);
 		this.identities.set(itemIndex, { ...this.identityOf(itemIndex), fingerprint });
-		if (this.found !== undefined) this.found.ofRequests = undefined;
+		if (!this.isTool) this.find(itemIndex, true);
 	}
 
 	/** Whether an item has been paid for, or may have been, in this try or an earlier one. */
@@ -135,10 +121,8 @@ export class PaymentLog implements PaymentRecovery {
 	 */
 	reuse(itemIndex: number): PaymentResult | undefined {
 		this.started.add(itemIndex);
-		const earlier = this.find(itemIndex);
-		if (earlier === undefined) return undefined;
-		const { result } = this.use(itemIndex, earlier);
-		if (result.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
+		const result = this.find(itemIndex)?.result;
+		if (result?.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
 		return result;
 	}
 
@@ -195,7 +179,6 @@ export class PaymentLog implements PaymentRecovery {
 		// Its cost is in the sum of this try.
 		if (this.started.has(itemIndex)) return { error, facts: { ...facts, estimatedCost } };
 		const items = itemsWithoutAddress(result, itemIndex);
-		if (items !== undefined) this.use(itemIndex, payment);
 		return { error: withPayment(error, payment), items, facts };
 	}
 
@@ -255,45 +238,29 @@ export class PaymentLog implements PaymentRecovery {
 		return this.identities.get(itemIndex) ?? placed;
 	}
 
-	/** The payment for an item, of this try or an earlier one. */
-	private find(itemIndex: number): Payment | undefined {
+	/**
+	 * The payment for an item, of this try or an earlier one, which then is no other item's.
+	 *
+	 * @param isOwn whether to leave out the payments of other items with the same request
+	 */
+	private find(itemIndex: number, isOwn = false): Payment | undefined {
 		const used = this.used.get(itemIndex);
-		if (used !== undefined) return used;
 		const identity = this.identityOf(itemIndex);
-		// All calls of a tool are item 0.
-		if (this.isTool && identity.source === '') return undefined;
+		if (used !== undefined || (this.isTool && identity.source === '')) return used;
 		// Simultaneous calls of a tool change the list at any time.
-		if (this.isTool) this.found = undefined;
-		this.found ??= { ofItems: byKeys(this.payments, SAME_ITEM) };
-		const { found } = this;
-		const ofItem = SAME_ITEM.flatMap((keyOf) => found.ofItems.get(keyOf(identity)) ?? []).find(
-			(payment) => this.isUsable(payment),
-		);
-		if (identity.fingerprint === '' || (ofItem !== undefined && !this.isTool)) return ofItem;
-		found.ofRequests ??= this.match();
-		return found.ofRequests.get(itemIndex) ?? ofItem;
-	}
-
-	/** Matches each request with one earlier payment; in linear time, as thousands may be equal. */
-	private match(): Map<number, Payment> {
-		const matched = new Map<number, Payment>();
-		const unused = new Set(this.payments.filter((payment) => this.isUsable(payment)));
-		if (unused.size === 0) return matched;
-		const open = [...this.identities.values()].filter(
-			({ itemIndex, fingerprint }) => fingerprint !== '' && !this.used.has(itemIndex),
-		);
-		for (const keyOf of SAME_REQUEST) {
-			// In reverse order, as they are taken from the end.
-			const byKey = byKeys([...unused].reverse(), [keyOf]);
-			for (const request of open) {
-				if (matched.has(request.itemIndex)) continue;
-				const payment = byKey.get(keyOf(request))?.pop();
-				if (payment === undefined) continue;
-				matched.set(request.itemIndex, payment);
-				unused.delete(payment);
+		const byKey = (this.isTool ? undefined : this.byKey) ?? byKeys(this.payments);
+		this.byKey = byKey;
+		const { request, ...own } = keysOf(identity);
+		const keys = [...Object.values(own), isOwn ? '' : request];
+		// The calls of a tool differ by their requests, and not by their places.
+		if (this.isTool) keys.reverse();
+		for (const payments of keys.map((key) => byKey.get(key) ?? [])) {
+			// Each is looked at once, as thousands may be equal.
+			for (let next = payments.pop(); next !== undefined; next = payments.pop()) {
+				if (this.isUsable(next)) return this.use(itemIndex, next);
 			}
 		}
-		return matched;
+		return undefined;
 	}
 
 	private isUsable(payment: Payment): boolean {
@@ -325,13 +292,22 @@ export class PaymentLog implements PaymentRecovery {
 /** What is known of a payment before it is made: its place, and what is sent. */
 type Identity = Omit<Payment, 'result' | 'delivered'>;
 
-type KeyOf = (identity: Identity) => string;
+/**
+ * The keys by which a payment is found, in their order: its place, its item's choices and input, its
+ * item's request, and its request. An empty key is none.
+ */
+const keysOf = ({ executionId, runIndex, itemIndex, fingerprint, source }: Identity) => ({
+	place: `${executionId} ${runIndex} ${itemIndex}`,
+	source: source && `${itemIndex} ${source}`,
+	ownRequest: fingerprint && `${itemIndex} ${fingerprint}`,
+	request: fingerprint,
+});
 
-/** Payments by each of their keys; an empty key is none. */
-function byKeys(payments: Payment[], keys: KeyOf[]): Map<string, Payment[]> {
+/** Payments by each of their keys, the first of them last. */
+function byKeys(payments: Payment[]): Map<string, Payment[]> {
 	const found = new Map<string, Payment[]>();
-	for (const payment of payments) {
-		for (const key of keys.map((keyOf) => keyOf(payment))) {
+	for (const payment of [...payments].reverse()) {
+		for (const key of Object.values(keysOf(payment))) {
 			const same = found.get(key);
 			if (same !== undefined) same.push(payment);
 			else if (key !== '') found.set(key, [payment]);

@@ -32,7 +32,7 @@ export interface BatchSteps {
 	/** Reads and checks the parameters of an item. It must not send paid requests. */
 	prepare: (itemIndex: number) => ExecuteItem | Promise<ExecuteItem>;
 	/** Checks the batch as a whole once all items are prepared. @returns why some can't be executed */
-	checkAll?: () => { error: unknown; itemIndexes: number[] } | undefined;
+	checkAll?: () => Failure[];
 	recover?: (error: unknown, itemIndex: number) => Recovered;
 	/** What was paid for the items, for the error that ends the run. */
 	payments?: UnreturnedPayments;
@@ -41,7 +41,8 @@ export interface BatchSteps {
 /** The number of items started before n8n's process handles other events. */
 const ITEMS_IN_TURN = 25;
 
-interface Failure {
+/** An item that can't be executed, or has failed. */
+export interface Failure {
 	error: unknown;
 	itemIndex: number;
 }
@@ -110,9 +111,8 @@ class Batch {
 		// After a Stop no budget is reserved any more, because it wouldn't be released.
 		if (this.failures.length > 0 || this.isStopped) return;
 		this.isPrepared = true;
-		const refused = this.steps.checkAll?.();
-		for (const itemIndex of refused?.itemIndexes ?? []) {
-			this.fail(refused?.error, itemIndex);
+		for (const { error, itemIndex } of this.steps.checkAll?.() ?? []) {
+			this.fail(error, itemIndex);
 			delete this.prepared[itemIndex];
 		}
 		if (this.failures.length > 0) return;

@@ -95,7 +95,7 @@ test.each([true, false])(
 			},
 			checkAll: () => {
 				done.push('set aside');
-				return undefined;
+				return [];
 			},
 		};
 		const result = runItems(run, COUNT, steps);
