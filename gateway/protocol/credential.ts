@@ -136,12 +136,19 @@ const VALUE = /^[\x20-\x7e]+$/;
 /** The longest name of a header in an error, in characters. */
 const LONGEST_NAME = 100;
 
-/** The problem of the additional headers. It names a header, but not its value, a secret. */
+/**
+ * The problem of the version header and the additional ones. It names a header, but not its value, a
+ * secret.
+ */
 function headerProblem({ headers, version }: Credential): Problem | undefined {
-	const taken = new Set([version.name.toLowerCase()]);
-	for (const header of headers) {
+	const taken = new Set<string>();
+	for (const header of [version, ...headers]) {
 		const message = problemOf(header, taken);
-		const description = "Correct 'Additional Headers' in the Media Gateway credential.";
+		const field =
+			header === version
+				? "'Version Header Name' or 'Version Header Value'"
+				: "'Additional Headers'";
+		const description = `Correct ${field} in the Media Gateway credential.`;
 		if (message !== undefined) return { message, description };
 		taken.add(header.name.toLowerCase());
 	}

@@ -167,6 +167,19 @@ describe('where additional headers go', () => {
 	});
 });
 
+test.each([
+	['versionHeaderName', 'Authorization'],
+	['versionHeaderName', 'x-api-key'],
+	['versionHeaderName', 'a b'],
+	['versionHeaderValue', '1\r\nx-other: 2'],
+])(
+	'a version header that would replace the key or break the request is refused: %s %j',
+	(name, value) => {
+		const problem = credentialProblem({ ...fields(undefined), [name]: value });
+		expect(problem?.description).toMatch(/'Version Header Name' or 'Version Header Value'/);
+	},
+);
+
 test.each<[string, unknown]>([
 	['a number', 7],
 	['a list', ['x']],
