@@ -7,7 +7,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { modelField } from '../shared/fields/imageFields';
-import { optionsField } from '../shared/fields/optionFields';
+import { optionsField, simplifyField } from '../shared/fields/optionFields';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { searchModelsFor } from '../shared/models/modelChoice';
 import { runItems, runNode } from '../shared/run/itemRunner';
@@ -124,14 +124,7 @@ export class MediaModels implements INodeType {
 					},
 				],
 			},
-			{
-				displayName: 'Simplify',
-				name: 'simplify',
-				type: 'boolean',
-				default: true,
-				description:
-					'Whether to return a simplified version of the response instead of the raw data',
-			},
+			simplifyField,
 			optionsField(
 				['timeout'],
 				[

@@ -2,7 +2,7 @@ import { readTurns, type MessageRequest, type Turn } from '../../gateway/message
 import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/json';
 import type { PayingField } from '../shared/fields/choices';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
-import { optionsField } from '../shared/fields/optionFields';
+import { optionsField, simplifyField } from '../shared/fields/optionFields';
 import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readExtraFields, withoutFields } from '../shared/parameters/requestFields';
@@ -89,13 +89,7 @@ export const messageFields: PayingField[] = [
 	...lengthFields(
 		'Maximum number of tokens in the response, including thinking. Use 1 for the smallest request that shows whether the key and the model work.',
 	),
-	{
-		displayName: 'Simplify',
-		name: 'simplify',
-		type: 'boolean',
-		default: true,
-		description: 'Whether to return a simplified version of the response instead of the raw data',
-	},
+	simplifyField,
 	optionsField(
 		['concurrency', 'extraFields', 'requestsPerSecond', 'timeout'],
 		[

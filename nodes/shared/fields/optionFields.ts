@@ -280,6 +280,15 @@ const OPTIONS = {
 	},
 } satisfies Record<string, Option>;
 
+/** The field that two nodes have beside their options. */
+export const simplifyField: PayingField = {
+	displayName: 'Simplify',
+	name: 'simplify',
+	type: 'boolean',
+	default: true,
+	description: 'Whether to return a simplified version of the response instead of the raw data',
+};
+
 export type OptionName = keyof typeof OPTIONS;
 
 /** An option as it is declared. */
