@@ -1,7 +1,7 @@
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
-import { reasonsIn } from './responseFields';
+import { isErrorCode, reasonsIn } from './responseFields';
 
 /**
  * The reason of a failed request or task in the gateway's own words, from `error` and similar fields
@@ -13,8 +13,7 @@ export const reasonIn = (body: unknown): string | undefined => firstText(reasons
 /** The same with the code of an error that came with a success status, such as `402`. */
 export function errorIn(body: JsonObject): string | undefined {
 	const reason = reasonIn(body);
-	const isStatus = Number(body.code) >= 400 && Number(body.code) < 600;
-	return isStatus ? [Number(body.code), reason].join(' ').trim() : reason;
+	return isErrorCode(body.code) ? [Number(body.code), reason].join(' ').trim() : reason;
 }
 
 /** The gateway's own words as the end of a sentence; empty where there are none. */

@@ -124,9 +124,12 @@ export function taskIdsIn(body: JsonObject): string[] {
 /** A text in place of a task's object, or of a list of them: no sentence, address or image data. */
 const BARE_ID = /^[^\s/]{1,400}$/;
 
+/** Whether the code in a response is the HTTP status of an error; higher ones can mean success. */
+export const isErrorCode = (code: unknown): boolean => Number(code) >= 400 && Number(code) < 600;
+
 /** Whether a response with a status of success says that there is no result. */
 export function saysRefusal({ error, success, code }: JsonObject): boolean {
-	const isCode = Number(code) >= 400 || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
+	const isCode = isErrorCode(code) || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
 	return Boolean(error) || success === false || isCode;
 }
 

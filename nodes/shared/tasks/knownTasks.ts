@@ -33,8 +33,9 @@ export class KnownTasks {
 		if (first !== undefined) return await first.then(poll);
 		const polling = poll();
 		const turn = Promise.race([polling, this.clock.sleep(LONGEST_TURN_MS)]);
-		const over = turn.catch(() => undefined);
-		this.firstPolls.set(taskType, over);
+		// Without its result, which may contain images.
+		const isOver = (): undefined => undefined;
+		this.firstPolls.set(taskType, turn.then(isOver, isOver));
 		return await polling;
 	}
 }

@@ -220,6 +220,28 @@ export const SHAPES: Shape[] = [
 		...PROTOCOL_POLL,
 	},
 	{
+		name: 'an address to poll that ends in a word, and no ID',
+		submit: ({ id, gateway }) => ({
+			body: { status: 'IN_QUEUE', status_url: `${gateway}/v1/async/jobs/${id}/status?full=1` },
+		}),
+		polledAt: ({ id }) => [`/v1/async/jobs/${id}/status?full=1`],
+		words: PROTOCOL,
+		state: ({ id: request_id }, status, urls, reason) => ({
+			request_id,
+			status,
+			images: listOf(urls),
+			...reasonOf(reason),
+		}),
+	},
+	{
+		name: 'lists in place of the objects, with a request ID around that of the task',
+		submit: ({ id }) => ({
+			body: [{ id: REQUEST_ID, data: [{ id, state: 'queued', url: '' }] }],
+		}),
+		...PROTOCOL_POLL,
+		state: (...of) => [protocolState(...of)],
+	},
+	{
 		name: 'generations and edits polled at the path of generations',
 		submit: ({ id }) => ({ body: { task_id: id, status: 'queued' } }),
 		polledAt: generationsPath,

@@ -25,6 +25,7 @@ describe("the ID of a response's task", () => {
 		['in a list beside its status', { id: 'r1', data: [{ id: 't1', state: 'queued' }] }],
 		['in place of the data', { code: 'success', message: '', data: 't1' }],
 		['in place of the data, with a number as code', { code: 0, data: 't1' }],
+		['in place of the data, with a large number as code', { code: 10_000, data: 't1' }],
 		['in a list of texts', { data: ['t1'] }],
 		['in place of the result', { code: 1, description: 'submitted', result: 't1' }],
 		['in place of the task', { task: ' t1 ' }],
