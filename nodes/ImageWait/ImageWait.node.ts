@@ -9,7 +9,7 @@ import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { ItemParameters } from '../shared/parameters/itemParameters';
-import { hasSecondOutput, readLimits, readRunEnd } from '../shared/parameters/optionValues';
+import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { addCost } from '../shared/run/tally';
@@ -108,7 +108,7 @@ export class ImageWait implements INodeType {
 async function waitForImages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const parkAfterMs = readParkAfter(context, first);
-	const end = readRunEnd(first);
+	const addSummary = readAddSummary(first);
 	const toOutput = hasSecondOutput(first);
 	const intervalMs = first.milliseconds('pollInterval');
 	const run = await openRun(context, readLimits(first));
@@ -135,7 +135,7 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 		addHints(context, run.hints);
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, tally);
-		const { items, open } = finishRun(context, resultOf(entries, tally), end);
+		const { items, open } = finishRun(context, resultOf(entries, tally), addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	} finally {
 		run.end();

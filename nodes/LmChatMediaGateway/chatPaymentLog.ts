@@ -1,11 +1,9 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
-import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
+import { UnknownOutcomeError } from '../../gateway/util/gatewayError';
+import type { JsonObject } from '../../gateway/util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
 import { openPayments } from '../shared/payments/storedPayments';
 import { runIndexOf } from '../shared/run/runContext';
-
-/** In characters of JSON: the limit for all responses recorded by one try. */
-const MOST_RECORDED = 8_000_000;
 
 /** By list of payments, the open models in this process that share it. */
 const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
@@ -22,7 +20,7 @@ export class ChatPaymentLog {
 	private readonly payments: Payment[];
 
 	/** The payments that this try has made or used, shared by all its models. */
-	private readonly current: { held: Set<Payment>; size: number };
+	private readonly held: Set<Payment>;
 
 	/** Whether the engine may run the asking node again; otherwise responses aren't recorded. */
 	private readonly mayRunAgain: boolean;
@@ -36,44 +34,39 @@ export class ChatPaymentLog {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
 		// Responses of an earlier run have left the asking node and are dropped.
-		const { payments } = openPayments(context, (payment) => {
+		this.payments = openPayments(context, (payment) => {
 			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.result.unknown;
 			return payment.executionId === executionId && isOfUse;
 		});
-		this.payments = payments;
 		const open = openModels.get(this.payments) ?? new Set();
 		openModels.set(this.payments, open);
-		const beside = [...open].find(({ run }) => this.isOwn(run));
-		this.current = beside?.current ?? { held: new Set(), size: 0 };
+		this.held = [...open].find(({ run }) => this.isOwn(run))?.held ?? new Set();
 		open.add(this);
 	}
 
 	/**
-	 * The payment of an earlier try for the same message; undefined if the message must be sent.
+	 * The response to the same message in an earlier try; undefined if the message must be sent.
 	 *
 	 * @throws UnknownOutcomeError if it may have been charged and there is no response
 	 */
-	take(fingerprint: string): PaymentResult | undefined {
-		const { held } = this.current;
+	take(fingerprint: string): JsonObject | undefined {
 		const same = this.payments.filter((payment) => payment.fingerprint === fingerprint);
 		const earlier =
-			same.find((one) => !one.result.unknown && this.isOwn(one) && !held.has(one)) ??
+			same.find((one) => !one.result.unknown && this.isOwn(one) && !this.held.has(one)) ??
 			same.find((one) => one.result.unknown);
 		if (earlier === undefined) return undefined;
 		const { unknown, message } = earlier.result;
-		if (message === undefined) throw new UnknownOutcomeError(unknown ?? TOO_LARGE);
-		held.add(earlier);
-		return earlier.result;
+		if (unknown !== undefined) throw new UnknownOutcomeError(unknown);
+		this.held.add(earlier);
+		return message;
 	}
 
 	/** Records a response or an unknown outcome. */
 	add(fingerprint: string, result: PaymentResult): void {
 		if (result.unknown === undefined && !this.mayRunAgain) return;
-		this.current.size += JSON.stringify(result.message ?? null).length;
-		const isTooLarge = result.message !== undefined && this.current.size > MOST_RECORDED;
-		const payment = { ...this.run, fingerprint, result: isTooLarge ? { lost: true } : result };
+		const payment = { ...this.run, fingerprint, result };
 		this.payments.push(payment);
-		this.current.held.add(payment);
+		this.held.add(payment);
 	}
 
 	/** Called when the model isn't needed any more. */
@@ -85,9 +78,3 @@ export class ChatPaymentLog {
 		return source === this.run.source && runIndex === this.run.runIndex;
 	}
 }
-
-const TOO_LARGE: Problem = {
-	message: 'An earlier try already paid for this message, but its response is no longer available',
-	description:
-		"The responses of this run were too large to keep, and the message wasn't sent again. To send it again, run the workflow again.",
-};

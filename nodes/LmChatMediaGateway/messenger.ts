@@ -87,7 +87,7 @@ export class Messenger {
 		const fingerprint = requestFingerprint(unstreamed, account);
 		const read = (body: JsonObject): ChatResponse =>
 			readChatResponse(body, digestOf([fingerprint, body]));
-		const before = payments.take(fingerprint)?.message;
+		const before = payments.take(fingerprint);
 		if (before !== undefined) {
 			this.addHint(PAID_BEFORE);
 			return read(before);

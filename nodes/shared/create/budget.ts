@@ -99,7 +99,8 @@ export class Budget {
 		if (!this.isSet) return [];
 		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
 		const priced = due.filter((itemIndex) => !this.refusals.has(itemIndex));
-		const needed = this.costOf(priced);
+		const costs = priced.map((itemIndex) => this.costs.get(itemIndex) ?? 0);
+		const needed = rounded(costs.reduce((sum, cost) => sum + cost, 0));
 		const refusal = this.refusal(needed, priced.length);
 		if (refusal === undefined) {
 			for (const itemIndex of priced) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
@@ -123,10 +124,6 @@ export class Budget {
 		}
 		this.reserved.clear();
 		if (unspent !== 0) this.store(this.spent() - unspent);
-	}
-
-	private costOf(items: number[]): number {
-		return rounded(items.reduce((sum, itemIndex) => sum + (this.costs.get(itemIndex) ?? 0), 0));
 	}
 
 	private spent(): number {

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { Checker } from '../models/modelChecks';
 import { ItemParameters } from '../parameters/itemParameters';
-import { readBudget, readLimits, readRunEnd } from '../parameters/optionValues';
+import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
 import type { PaymentLog } from '../payments/paymentLog';
 import { runItems } from '../run/itemRunner';
 import { failedItems, isFailed } from '../run/nodeErrors';
@@ -22,7 +22,7 @@ export async function createImages(
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const count = context.getInputData().length;
-	const end = readRunEnd(first);
+	const addSummary = readAddSummary(first);
 	const batch = await openBatch(context, builder, paymentLog);
 	const { run, budget, progress, waits, knownFacts } = batch;
 	let safe = false;
@@ -48,7 +48,7 @@ export async function createImages(
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
 			? await suspend(context, entries, run.tally, () => paymentLog.listUnreturned())
-			: [finishRun(context, { items, open: [], tally: run.tally }, end).items.flat()];
+			: [finishRun(context, { items, open: [], tally: run.tally }, addSummary).items.flat()];
 		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
 		paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));

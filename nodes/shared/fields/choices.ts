@@ -54,7 +54,9 @@ function choicesIn(field: PayingField, value: unknown): Choice[] {
  */
 function meant(value: unknown): unknown {
 	if (typeof value !== 'string') return value;
-	if (/^=.*\{\{/s.test(value)) return value.replace(/(?<=\{\{)\s+|\s+(?=\}\})/g, '');
+	if (value.startsWith('=') && value.includes('{{')) {
+		return value.replace(/\s+/g, ' ').replaceAll('{{ ', '{{').replaceAll(' }}', '}}');
+	}
 	const text = value.replace(/^=/, '').trim();
 	const typed = readTypedValue(text);
 	// Quotes belong to a text.

@@ -1,5 +1,4 @@
 import { MB } from '../../../gateway/util/megabyte';
-import type { RunEnd } from '../run/summary';
 import type { RunLimits } from '../transport/runLimits';
 import { numberIn, shown, type ItemParameters, type ValueReader } from './itemParameters';
 
@@ -47,7 +46,6 @@ export function hasSecondOutput({ options }: ItemParameters): boolean {
 	return options.choice('onTimeout', 'On Timeout', ['error', 'output']) === 'output';
 }
 
-/** @param item the first one @throws NodeOperationError if an option says neither yes nor no */
-export function readRunEnd(item: ItemParameters): RunEnd {
-	return { addSummary: item.options.switch('addSummary', 'Add Summary', false) };
-}
+/** The option "Add Summary". */
+export const readAddSummary = ({ options }: ItemParameters): boolean =>
+	options.switch('addSummary', 'Add Summary', false);

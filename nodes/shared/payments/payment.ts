@@ -36,10 +36,7 @@ export interface PaymentResult extends PaidResponse {
 	unknown?: Problem;
 	/** Whether the task has failed. */
 	failed?: boolean;
-	/**
-	 * Whether the gateway no longer has the task, or has no image of it; of a chat model: whether the
-	 * response was too large to record.
-	 */
+	/** Whether the gateway no longer has the task, or has no image of it. */
 	lost?: boolean;
 }
 

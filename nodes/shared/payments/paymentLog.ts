@@ -7,7 +7,7 @@ import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gateway
 import type { PaymentRecovery, Recovered } from '../run/itemRunner';
 import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
-import { addHints, isTool, runIndexOf, type Run } from '../run/runContext';
+import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
@@ -70,12 +70,10 @@ export class PaymentLog implements PaymentRecovery {
 			executionId: context.getExecutionId() ?? '',
 			runIndex: runIndexOf(context),
 		};
-		const { payments, leftOut } = openPayments(
+		this.payments = openPayments(
 			context,
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
-		this.payments = payments;
-		if (leftOut !== undefined) addHints(context, [leftOut]);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);

@@ -1,31 +1,25 @@
 import type { IExecuteFunctions } from 'n8n-workflow';
 import type { Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject, nonEmptyString } from '../../../gateway/util/json';
-import { runIndexOf } from '../run/runContext';
+import { addHints, runIndexOf } from '../run/runContext';
 import type { Payment, PaymentResult } from './payment';
 
 /** The key of the payments in the node's context. */
 const KEY = 'mediaGatewayPaid';
 
-/** The payments in the node's context. */
-export interface StoredPayments {
-	/** Simultaneous calls of a tool share one context, and so this list. */
-	payments: Payment[];
-	/** What was left out because it can't be read, as a hint. */
-	leftOut?: string;
-}
-
 /**
  * Opens the payments in the node's context, which n8n stores with the execution. An older version
- * may have written them, or a person may have edited them: what can be read is used. An item whose
- * payment can't be read has an unknown outcome in this execution, so it isn't paid for again.
+ * may have written them, or a person may have edited them: what can be read is used, and a hint says
+ * that the rest was left out. An item whose payment can't be read has an unknown outcome in this
+ * execution, so it isn't paid for again.
  *
  * @param isKept whether a payment can still be used; the others are removed
+ * @returns the list itself, as simultaneous calls of a tool share it
  */
 export function openPayments(
 	context: IExecuteFunctions,
 	isKept: (payment: Payment) => boolean,
-): StoredPayments {
+): Payment[] {
 	const store = context.getContext('node') as { [KEY]?: unknown };
 	const given = store[KEY];
 	const payments = (Array.isArray(given) ? given : []) as Payment[];
@@ -37,11 +31,11 @@ export function openPayments(
 		return state !== 'lost' && isKept(payment);
 	});
 	store[KEY] = payments;
-	return { payments, leftOut: damaged === 0 ? undefined : describeDamage(damaged) };
+	const places = damaged === 1 ? 'one place' : `${damaged} places`;
+	const hint = `The records of earlier payments are damaged in ${places}, which were left out. Check the usage log in the gateway's console for images that didn't come out.`;
+	addHints(context, damaged === 0 ? [] : [hint]);
+	return payments;
 }
-
-const describeDamage = (count: number): string =>
-	`The records of earlier payments are damaged in ${count === 1 ? 'one place' : `${count} places`}, which were left out. Check the usage log in the gateway's console for images that didn't come out.`;
 
 /** Removes the other payments from a list, which other runs may share. */
 export function keepOnly(payments: Payment[], isKept: (payment: Payment) => boolean): void {
@@ -80,8 +74,8 @@ function repair(
 	return 'damaged';
 }
 
-/** The parts of a result of which one must be there; `lost` is one of a chat model. */
-const RESULTS = ['task', 'images', 'items', 'message', 'unknown', 'lost'];
+/** The parts of a result of which one must be there. */
+const RESULTS = ['task', 'images', 'items', 'message', 'unknown'];
 
 const UNREADABLE: Problem = {
 	message: "The outcome is unknown: the record of this item's payment is damaged",

@@ -14,11 +14,6 @@ export interface RunResult {
 	tally: Tally;
 }
 
-/** Options for the end of a run. A plain value, stored while the execution is suspended. */
-export interface RunEnd {
-	addSummary: boolean;
-}
-
 /**
  * The same items with unique file names. They are assigned by position, not in the order in which
  * images arrived, so that the same run gives the same names.
@@ -60,7 +55,7 @@ function bytesInside(items: INodeExecutionData[][]): number {
 export function finishRun(
 	context: IExecuteFunctions,
 	result: RunResult,
-	{ addSummary }: RunEnd,
+	addSummary: boolean,
 	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);

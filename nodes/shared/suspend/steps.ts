@@ -32,7 +32,7 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 	if (waits === undefined) return [[], []];
 	const { plan, entries } = waits;
 	const ended = resultOf(entries, plan.tally);
-	const { items, open } = finishRun(context, ended, plan.end, plan.nodeName);
+	const { items, open } = finishRun(context, ended, plan.addSummary, plan.nodeName);
 	return [linked(plan.errorOutput ? inPlace(items) : items.flat(), plan.errorOutput), open];
 }
 

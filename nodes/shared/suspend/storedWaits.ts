@@ -1,7 +1,7 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError, type Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject } from '../../../gateway/util/json';
-import type { RunEnd, RunResult } from '../run/summary';
+import type { RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
@@ -19,8 +19,7 @@ export interface WaitPlan {
 	errorOutput: boolean;
 	/** Whether tasks that are open at their deadline go to the second output. */
 	toOutput: boolean;
-	/** Options for the end of the run. */
-	end: RunEnd;
+	addSummary: boolean;
 	/** The counts and costs of the run so far. */
 	tally: Tally;
 	/** The options for all requests. */

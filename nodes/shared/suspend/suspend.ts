@@ -2,7 +2,7 @@ import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-wor
 import { NodeOperationError } from 'n8n-workflow';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
-import { hasSecondOutput, readRunEnd } from '../parameters/optionValues';
+import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
@@ -93,7 +93,7 @@ export async function suspend(
 			throw finalError(context.getNode(), error, { listUnreturned });
 		}
 		const failed = resultOf(failOpen(context, entries, error), tally);
-		const { items, open } = finishRun(context, failed, plan.end);
+		const { items, open } = finishRun(context, failed, plan.addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	}
 	const [items = [], open = []] = supervisor.outputs;
@@ -121,7 +121,7 @@ function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 		continuesOnFail: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
 		toOutput: hasSecondOutput(first),
-		end: readRunEnd(first),
+		addSummary: readAddSummary(first),
 		tally,
 		options: Object.fromEntries(options) as IDataObject,
 	};

@@ -113,7 +113,7 @@ test('a list of any length can be opened', async () => {
 		executionId: '0',
 		runIndex: 0,
 		itemIndex: 1,
-		result: { lost: true },
+		result: { message: {} },
 	};
 	const tool = openTool({ [KEY]: Array.from({ length: 300_000 }, () => ({ ...payment })) });
 	const call = tool.open(0);
