@@ -17,7 +17,7 @@ import { runNode } from '../shared/run/itemRunner';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readParkAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { readFinishedImage, taskKey } from '../shared/tasks/taskReference';
+import { readFinishedImage } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
 
 export class ImageWait implements INodeType {
@@ -113,19 +113,22 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 	const intervalMs = first.milliseconds('pollInterval');
 	const run = await openRun(context, readLimits(first));
 	const { tally } = run;
-	const known = new Set<string>();
+	/** By task ID, the types that its items name. */
+	const known = new Map<string, Set<string | undefined>>();
 	const read = (itemIndex: number) => {
 		const item = new ItemParameters(context, itemIndex);
 		const image = readFinishedImage(item);
 		if (image !== undefined) return { image };
 		const wait = readWait(item);
-		// Several items may have the same task, which was paid for once.
-		const key = taskKey(wait.task);
-		if (!known.has(key)) {
-			known.add(key);
+		const { taskId, taskType } = wait.task;
+		const types = known.get(taskId) ?? new Set();
+		// Several items may have the same task, which was paid for once; without a type it is any one.
+		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
+		if (!isAny && !types.has(taskType)) {
 			tally.tasks += 1;
 			addCost(tally, wait.facts.estimatedCost);
 		}
+		known.set(taskId, types.add(taskType));
 		return { wait };
 	};
 	try {

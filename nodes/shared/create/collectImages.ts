@@ -50,15 +50,7 @@ export async function collectImages(
 			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
-	const { taskId, taskType, status } = task ?? {};
-	const known = {
-		...facts,
-		created,
-		usage: isFirst ? usage : undefined,
-		taskId,
-		taskType,
-		status,
-	};
+	const known = { ...facts, ...task, created, usage: isFirst ? usage : undefined };
 	if (!images.some(isInline)) return await imageItems(run, images, known, target);
 	// Recorded as it came: a later try may have other input fields and file names.
 	const items = await imageItems(run, images, known, { ...target, inputFields: undefined });
