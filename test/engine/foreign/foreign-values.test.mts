@@ -236,7 +236,7 @@ describe('what a listing says', () => {
 		};
 		const result = await run(
 			'imageGeneration',
-			{ model: byName('={{ $json.model }}'), prompt: 'a fox', options: { budget: 0.5 } },
+			{ model: byName('={{ $json.model }}'), prompt: 'a fox', options: { budget: 1.5 } },
 			[{ model: MODEL }, { model: 'other' }],
 		);
 		expect(result.error?.message).toMatch(/price of the model 'other' is unknown/);

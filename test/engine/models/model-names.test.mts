@@ -170,6 +170,7 @@ describe('the list in the editor', () => {
 		],
 		['the same name twice', { data: [{ id: 'b' }, { id: 'a' }, { id: ' b ' }] }, ['a', 'b']],
 		['no models', { object: 'list', data: [] }, []],
+		['a list without an object around it', [{ id: 'a' }], ['a']],
 	])('takes only names from %s', async (_, names, expected) => {
 		const gateway = await gatewayWith(json(404, {}), names);
 		const found = await search('message', { baseUrl: gateway.url });
@@ -178,7 +179,6 @@ describe('the list in the editor', () => {
 
 	test.each<[string, unknown]>([
 		['an object in place of the list', { data: {} }],
-		['a list alone', [{ id: 'a' }]],
 		['a failure', { success: false, data: [] }],
 	])('%s is no list: the error says how to go on without', async (_, names) => {
 		const gateway = await gatewayWith(json(404, {}), names);
