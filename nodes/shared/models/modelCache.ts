@@ -72,7 +72,8 @@ function isMissing(outcome: Outcome): boolean {
 	const { httpCode, json, text } = outcome;
 	// Text that is no JSON may be half a list, but not a web page.
 	if (httpCode < 300) return json === undefined ? /^\s*</.test(text) : !saysFailure(json);
-	return httpCode < 500 && ![408, 425, 429].includes(httpCode);
+	// Some gateways answer 500 at a path that they don't know.
+	return httpCode <= 501 && ![408, 425, 429].includes(httpCode);
 }
 
 const wantsText = (plan: RequestPlan): boolean => plan.headers.Accept === 'application/jsonc';

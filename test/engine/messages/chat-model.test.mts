@@ -415,7 +415,7 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 			);
 			await until(() => gateway.requests[0]?.status !== undefined);
 			// The refusal has left the gateway; it needs a few turns to arrive.
-			for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+			for (let turn = 0; turn < 2000; turn += 1) await new Promise(setImmediate);
 			caller.abort();
 			expect(await outcome).toBe('gave up');
 			// Its own second attempt would have been due before that of this one.

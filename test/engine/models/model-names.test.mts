@@ -41,6 +41,10 @@ const MISSING: Array<[string, Respond]> = [
 	['JSON of another form', json(200, { models: [] })],
 	['a list in the form of OpenAI', json(200, { object: 'list', data: [{ id: 'other' }] })],
 	['405', json(405, {})],
+	[
+		"500, as for any path that it doesn't know",
+		json(500, { status: 'failure', message: 'Something went wrong' }),
+	],
 	['401, because it wants a key everywhere', json(401, { error: { message: 'no key' } })],
 	['a redirect to a log-in', (response) => void response.writeHead(302, { location: '/' }).end()],
 ];
