@@ -19,7 +19,7 @@ export interface Finding {
 /** How many smaller worlds are tried for one that is broken. */
 const MOST_SHRINKS = 250;
 
-/** The breaches of a world; an event loop that was blocked by chance is not blocked every time. */
+/** The breaches of a world; an event loop that was blocked by the machine isn't blocked every time. */
 async function judge(
 	world: World,
 	engine: Engine,
@@ -27,8 +27,8 @@ async function judge(
 	for (let times = 1; ; times += 1) {
 		const played = await play(world, engine, times > 1);
 		const breaches = breachesOf(played);
-		const isChance = breaches.every(({ text }) => text.includes('blocked'));
-		if (breaches.length === 0 || !isChance || times === 4) return { played, breaches };
+		const isOfTheMachine = breaches.every(({ text }) => text.includes('blocked'));
+		if (breaches.length === 0 || !isOfTheMachine || times === 4) return { played, breaches };
 	}
 }
 
@@ -40,10 +40,10 @@ export async function warmUp(engine: Engine): Promise<void> {
 	const [plain] = fc.sample(worlds, { seed: 1, numRuns: 1 }) as [World];
 	const { flow, service } = plain;
 	const chat = { ...flow, make: 'chat' as const, as: 'node' as const, trouble: 'none' as const };
-	const calm = { ...plain, acts: [], service: { ...service, faults: [], perSecond: 0 } };
-	const act = { kind: 'run' as const, edit: 'prompt' as const };
+	const calm = { ...plain, actions: [], service: { ...service, faults: [], perSecond: 0 } };
+	const action = { kind: 'run' as const, edit: 'prompt' as const };
 	for (let times = 0; times < 100; times += 1) {
-		const first = { ...calm, flow: { ...chat, extra: undefined, options: {} }, acts: [act] };
+		const first = { ...calm, flow: { ...chat, extra: undefined, options: {} }, actions: [action] };
 		const { steps } = await play(first, engine);
 		if (steps[0]?.ended === 'done') break;
 		await new Promise<void>((resolve) => real.setTimeout(resolve, 100));

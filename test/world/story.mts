@@ -14,7 +14,7 @@ export function storyOf(played: Played, breaches: Breach[], most = MOST_LINES): 
 	const lines = steps.flatMap((step) => {
 		const own = requests.filter((request) => request.step === step.number);
 		return [
-			`${seconds(step.startedAt - began)} ${step.act.kind}${step.edited}`,
+			`${seconds(step.startedAt - began)} ${step.action.kind}${step.edited}`,
 			...grouped(own).map((group) => lineFor(group, began)),
 			`${seconds(step.endedAt - began)} ${endOf(step)}`,
 		];

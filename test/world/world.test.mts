@@ -1,4 +1,4 @@
-/** Worlds in a process of their own: they replace its time and its chance. */
+/** Worlds in a process of their own: they replace its time and its random numbers. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

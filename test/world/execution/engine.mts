@@ -6,9 +6,9 @@ export interface Engine {
 	host: Host;
 	/** The fields of the credential; to be set before each world, where one execution runs at a time. */
 	credential: Record<string, unknown>;
-	/** What is told of sub-executions, and what becomes of them; to be set for each act. */
+	/** What is told of sub-executions, and what becomes of them; to be set for each action. */
 	subExecutions: Pick<HostOptions, 'onResume' | 'whileResumed' | 'onSubProgress'>;
-	/** Is told of each try of a node of the package; to be set for each act. */
+	/** Is told of each try of a node of the package; to be set for each action. */
 	tries: { onBegin?: (node: string, run: number) => void };
 }
 
@@ -21,7 +21,7 @@ export async function theEngine(packageFolder?: string): Promise<Engine> {
 
 async function load(packageFolder?: string): Promise<Engine> {
 	takeOver();
-	// Not before: n8n has to find the time and the chance of the world.
+	// Not before: n8n has to find the time and the random numbers of the world.
 	const { createHost } = await import('../../../harness/engine/host.mjs');
 	const { worldNodes } = await import('./nodes.mjs');
 	const credential: Record<string, unknown> = {};
@@ -34,9 +34,9 @@ async function load(packageFolder?: string): Promise<Engine> {
 		},
 		binaryMode: 'memory',
 		extraNodeTypes: worldNodes,
-		onResume: (parked) => subExecutions.onResume?.(parked),
-		whileResumed: async (parked, running) =>
-			await (subExecutions.whileResumed?.(parked, running) ?? running),
+		onResume: (suspended) => subExecutions.onResume?.(suspended),
+		whileResumed: async (suspended, running) =>
+			await (subExecutions.whileResumed?.(suspended, running) ?? running),
 		onSubProgress: (event) => subExecutions.onSubProgress?.(event),
 		onWake: (until) => {
 			// A parent waits for its child for ever; only the child has a time.

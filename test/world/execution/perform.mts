@@ -1,4 +1,4 @@
-/** Performs one act of a world: a run or a retry, with whatever happens to it. */
+/** Performs one action of a world: a run or a retry, with whatever happens to it. */
 import type { Crash, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { textOf } from './text-of.mjs';
 import type { World } from '../plan/world.mjs';
@@ -22,7 +22,7 @@ export interface Stage {
 	earlier?: RunResult;
 }
 
-/** An act that is under wire. */
+/** An action that is under way. */
 interface Performance {
 	/** Whether it is over; what it has left behind is noted at that moment. */
 	isDone(): boolean;
@@ -76,14 +76,14 @@ export async function perform(step: Step, stage: Stage, precisely: boolean): Pro
 
 function begin(step: Step, stage: Stage): Performance {
 	const { world, engine, service, workflow, renewKey, earlier } = stage;
-	const { act, flow } = step;
+	const { action, flow } = step;
 	const { host, subExecutions, tries } = engine;
 	const stop = new AbortController();
 	const { requests } = service.books;
 	const before = requests.length;
 	let settledAct = false;
 	let life = { alive: true };
-	let parked: RunResult | undefined;
+	let suspended: RunResult | undefined;
 	let onDeath: ((crash: Crash) => void) | undefined;
 
 	/** A process that can be killed, and another one after it. */
@@ -97,8 +97,8 @@ function begin(step: Step, stage: Stage): Performance {
 		life.alive = false;
 		clock.kill();
 		wire.reset();
-		// Whoever has been resumed may be in the next round of a loop, with nothing parked.
-		if (parked === undefined || onDeath === undefined || !survives(flow)) {
+		// Whoever has been resumed may be in the next round of a loop, with nothing suspended.
+		if (suspended === undefined || onDeath === undefined || !survives(flow)) {
 			step.ended = 'crashed';
 			step.crashedAt = clock.now;
 			return;
@@ -113,9 +113,9 @@ function begin(step: Step, stage: Stage): Performance {
 	const handle: Destination['handle'] = (request) => {
 		const count = requests.length - before + 1;
 		const delivery = service.handle(request);
-		if (count === act.refusesKeyAfter) service.refusedKeys.add(step.keys[0]!.key);
-		if (count === act.crashAfter) die();
-		if (count === act.stopAfter) {
+		if (count === action.refusesKeyAfter) service.refusedKeys.add(step.keys[0]!.key);
+		if (count === action.crashAfter) die();
+		if (count === action.stopAfter) {
 			clock.schedule(1 + (world.seed % 700), () => press(), 'gateway');
 		}
 		if (count > MOST_REQUESTS) {
@@ -128,8 +128,8 @@ function begin(step: Step, stage: Stage): Performance {
 		if (settledAct || !life.alive) return;
 		step.ended = 'stopped';
 		step.stoppedAt = clock.now;
-		// Whoever stops a parked execution ends it where it is stored.
-		if (parked !== undefined) host.delete(parked.executionId);
+		// Whoever stops a suspended execution ends it where it is stored.
+		if (suspended !== undefined) host.delete(suspended.executionId);
 		stop.abort();
 	};
 	connect();
@@ -152,7 +152,7 @@ function begin(step: Step, stage: Stage): Performance {
 	};
 	tries.onBegin = (node, run) => {
 		step.tries.push({ node, run, at: clock.now });
-		if (act.renewsKey === 'midway' && step.tries.length === 2) renewKey();
+		if (action.renewsKey === 'midway' && step.tries.length === 2) renewKey();
 	};
 	subExecutions.onSubProgress = ({ type, output }) => {
 		if (type === 'nodeFinished') step.saved.push(textOf(output));
@@ -171,12 +171,12 @@ function begin(step: Step, stage: Stage): Performance {
 		let result =
 			earlier === undefined
 				? await host.run(workflow, options)
-				: await host.retry(earlier, act.kind === 'retryEdited' ? workflow : undefined, options);
+				: await host.retry(earlier, action.kind === 'retryEdited' ? workflow : undefined, options);
 		while (result.status === 'waiting' && !stop.signal.aborted) {
-			step.parks += 1;
-			parked = result;
+			step.suspensions += 1;
+			suspended = result;
 			result = await host.resume(result, { signal: stop.signal });
-			parked = undefined;
+			suspended = undefined;
 		}
 		return result;
 	};

@@ -1,4 +1,4 @@
-/** Plays a world: runs its acts one after the other, on the real engine, against its gatewire. */
+/** Plays a world: runs its actions one after the other, on the real engine, against its gatewire. */
 import { seeded } from '../../../simulator/seed.mjs';
 import type { Flow, World } from '../plan/world.mjs';
 import { clock, setRandom } from '../time/take-over.mjs';
@@ -33,8 +33,8 @@ export async function play(world: World, engine: Engine, precisely = false): Pro
 	unhandled.length = 0;
 	const scene = openScene(world, engine, worlds);
 	let blockedMs = 0;
-	for (const [number, act] of world.acts.entries()) {
-		if (act.kind === 'next') clock.now += 1000 * (act.pause ?? 0);
+	for (const [number, action] of world.actions.entries()) {
+		if (action.kind === 'next') clock.now += 1000 * (action.pause ?? 0);
 		else if (number > 0 && !canGoOn(scene)) break;
 		blockedMs = Math.max(blockedMs, await perform(...nextAct(scene), precisely));
 		if (scene.steps.at(-1)?.ended !== 'done') break;
@@ -44,7 +44,7 @@ export async function play(world: World, engine: Engine, precisely = false): Pro
 	return { world, service, input, steps, unhandled: [...unhandled, ...problems], blockedMs };
 }
 
-/** Whether an act that failed can be retried. */
+/** Whether an action that failed can be retried. */
 const canGoOn = ({ steps, flow }: Scene): boolean =>
 	steps.at(-1)?.result?.status === 'error' && !isOutOfPlace(flow);
 

@@ -1,5 +1,5 @@
-/** Where the acts of a world are set: its gateway, its credential, and what has happened so far. */
-import type { Act, Flow, World } from '../plan/world.mjs';
+/** Where the actions of a world are set: its gateway, its credential, and what has happened so far. */
+import type { Action, Flow, World } from '../plan/world.mjs';
 import { seeded } from '../../../simulator/seed.mjs';
 import { keyFor } from '../service/accounts-of-world.mjs';
 import { PRICE } from '../service/published-models.mjs';
@@ -38,14 +38,14 @@ export function openScene(world: World, engine: Engine, number: number): Scene {
 	return { world, engine, service, input, flow, steps: [], id: `workflow-${number}`, credential };
 }
 
-/** The next act of a scene, ready to be performed. */
+/** The next action of a scene, ready to be performed. */
 export function nextAct(scene: Scene): [Step, Stage] {
 	const { world, engine, service, input, steps, id, credential } = scene;
 	const earlier = steps.at(-1)?.result;
 	const number = steps.length;
-	const act = world.acts[number]!;
+	const action = world.actions[number]!;
 	service.books.step = number;
-	const changed = afterEdit(scene.flow, act);
+	const changed = afterEdit(scene.flow, action);
 	// What cannot be changed in this flow leaves the prompt.
 	const edited = changed === undefined ? ` edited ${number}` : (steps.at(-1)?.edited ?? '');
 	const keys: Step['keys'] = [];
@@ -55,18 +55,18 @@ export function nextAct(scene: Scene): [Step, Stage] {
 		keys.push({ key: keyFor(flow), from: clock.now });
 	};
 	const renewKey = (): void => {
-		if (act.refusesOldKey === true) service.refusedKeys.add(String(credential.apiKey));
+		if (action.refusesOldKey === true) service.refusedKeys.add(String(credential.apiKey));
 		takeKey(withNewKey(scene.flow));
 	};
 	scene.flow = changed ?? scene.flow;
-	if (act.renewsKey === 'before') renewKey();
+	if (action.renewsKey === 'before') renewKey();
 	else takeKey(scene.flow);
 	const { flow } = scene;
 	const made = workflowFor(flow, input, edited);
 	const workflow = { ...made, id };
 	const step: Step = {
 		number,
-		act,
+		action,
 		flow,
 		keys,
 		edited,
@@ -77,12 +77,12 @@ export function nextAct(scene: Scene): [Step, Stage] {
 		leftRequests: 0,
 		lateRequests: 0,
 		tries: [],
-		parks: 0,
+		suspensions: 0,
 		restarts: 0,
 		saved: [],
 	};
 	steps.push(step);
-	const retried = act.kind === 'next' ? undefined : earlier;
+	const retried = action.kind === 'next' ? undefined : earlier;
 	return [step, { world, engine, service, workflow, renewKey, earlier: retried }];
 }
 
@@ -93,8 +93,8 @@ const withNewKey = (flow: Flow): Flow => ({
 	trouble: /key/i.test(flow.trouble) ? 'none' : flow.trouble,
 });
 
-/** The flow as it is after what a person has changed before an act. */
-function afterEdit(flow: Flow, { kind, edit }: Act): Flow | undefined {
+/** The flow as it is after what a person has changed before an action. */
+function afterEdit(flow: Flow, { kind, edit }: Action): Flow | undefined {
 	if (kind !== 'retryEdited') return flow;
 	const { options } = flow;
 	const isImage = flow.make === 'generation' || flow.make === 'edit';

@@ -1,23 +1,23 @@
 /** What is known of a world that was played. */
 import type { RunResult } from '../../../harness/engine/host.mjs';
-import type { Act, Flow, World } from '../plan/world.mjs';
+import type { Action, Flow, World } from '../plan/world.mjs';
 import type { Service } from '../service/service.mjs';
 import type { Ended } from '../time/virtual-clock.mjs';
 import type { Input } from './workflow.mjs';
 
-/** One act, and everything that is known of it afterwards. */
+/** One action, and everything that is known of it afterwards. */
 export interface Step {
 	number: number;
-	act: Act;
-	/** What the paid node adds to each prompt in this act. */
+	action: Action;
+	/** What the paid node adds to each prompt in this action. */
 	edited: string;
-	/** As it is in this act. */
+	/** As it is in this action. */
 	flow: Flow;
 	/** The keys of its credential, and since when. */
 	keys: Array<{ key: string; from: number }>;
 	/** Not there if the process was killed, or never came to an end. */
 	result?: RunResult;
-	ended: 'done' | 'stopped' | 'crashed' | 'parked' | Exclude<Ended, 'done'> | 'tooManyRequests';
+	ended: 'done' | 'stopped' | 'crashed' | 'suspended' | Exclude<Ended, 'done'> | 'tooManyRequests';
 	startedAt: number;
 	endedAt: number;
 	/** When Stop was pressed, or the process killed for good. */
@@ -29,8 +29,8 @@ export interface Step {
 	lateRequests: number;
 	/** When the package's nodes were begun, each try of each run. */
 	tries: Array<{ node: string; run: number; at: number }>;
-	/** How often the execution was parked. */
-	parks: number;
+	/** How often the execution was suspended. */
+	suspensions: number;
 	/** How often the process was killed and came back, and how many checks of tasks died in all. */
 	restarts: number;
 	/** What went wrong with the engine itself. */

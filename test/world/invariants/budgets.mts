@@ -29,5 +29,5 @@ function tooDear({ service: { books } }: Played, { flow, number }: Step): string
 /** n8n loses static data where an execution waits, and with it that of other nodes. */
 function staticData({ result, number }: Step): string[] {
 	const kept = Object.keys(result?.workflow.staticData ?? {});
-	return kept.length === 0 ? [] : [`act ${number} has stored static data: ${kept.join(', ')}`];
+	return kept.length === 0 ? [] : [`action ${number} has stored static data: ${kept.join(', ')}`];
 }

@@ -1,4 +1,4 @@
-/** What an act has left behind: items, errors, and the words in them. */
+/** What an action has left behind: items, errors, and the words in them. */
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
@@ -28,17 +28,17 @@ export interface NodeRun {
 	endedAt: number;
 }
 
-/** Whether an act goes on where another one has failed. */
-export const isRetry = ({ act }: Step): boolean =>
-	act.kind === 'retry' || act.kind === 'retryEdited';
+/** Whether an action goes on where another one has failed. */
+export const isRetry = ({ action }: Step): boolean =>
+	action.kind === 'retry' || action.kind === 'retryEdited';
 
-/** The acts of one execution, from its run up to this act of it. */
+/** The actions of one execution, from its run up to this action of it. */
 export function historyOf({ steps }: Played, { number }: Step): Step[] {
 	const first = steps.findLastIndex((step) => step.number <= number && !isRetry(step));
 	return steps.slice(first, number + 1);
 }
 
-/** The runs of the package's nodes in an act, those of earlier acts left out. */
+/** The runs of the package's nodes in an action, those of earlier actions left out. */
 export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 	const { result, flow } = step;
 	if (result === undefined || isTool(flow)) return [];
@@ -83,7 +83,7 @@ export function callsOf({ result }: Step): ToolCall[] {
 
 const texts = new WeakMap<Step, string>();
 
-/** All words that an act has put before a person or the next node. */
+/** All words that an action has put before a person or the next node. */
 export function shownBy(step: Step): string {
 	const known = texts.get(step);
 	if (known !== undefined) return known;

@@ -24,7 +24,7 @@ function counted(keys: string[]): Map<string, number> {
 	return counts;
 }
 
-/** How often each thing was deliberately asked for in an act. */
+/** How often each thing was deliberately asked for in an action. */
 function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): Map<string, number> {
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
@@ -52,7 +52,7 @@ function twice(played: Played, step: Step): Breach[] {
 		const most = Math.max(0, (wanted.get(key) ?? 0) - (there.get(key) ?? 0));
 		if (count <= most) continue;
 		const taken = there.get(key) ?? 0;
-		const text = `${key} was charged ${count} times in act ${step.number}: asked for ${wanted.get(key) ?? 0} times, ${taken} of them already there`;
+		const text = `${key} was charged ${count} times in action ${step.number}: asked for ${wanted.get(key) ?? 0} times, ${taken} of them already there`;
 		breaches.push({ invariant: 1, text });
 	}
 	return breaches;
@@ -73,12 +73,12 @@ function sentAgain(played: Played, step: Step): Breach[] {
 	return [...counts].flatMap(([prompt, count]): Breach[] => {
 		const most = wanted.get(prompt) ?? 0;
 		if (count <= most) return [];
-		const text = `"${prompt}" was sent ${count} times with an unknown outcome or a charge in act ${step.number}, instead of ${most}`;
+		const text = `"${prompt}" was sent ${count} times with an unknown outcome or a charge in action ${step.number}, instead of ${most}`;
 		return [{ invariant: 1, text }];
 	});
 }
 
-/** What earlier acts have brought and not handed out: a retry must take it instead of paying anew. */
+/** What earlier actions have brought and not handed out: a retry must take it instead of paying anew. */
 function toBeTaken(played: Played, step: Step): Charge[] {
 	// A chat is a new one for whoever runs it again.
 	if (!isRetry(step) || isTool(step.flow) || step.flow.make === 'chat') return [];

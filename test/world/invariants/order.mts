@@ -19,30 +19,30 @@ export function afterwards({ steps, unhandled, blockedMs, service }: Played): Br
 		const { number, leftTimers, leftRequests, lateRequests } = step;
 		return [
 			...afterStop(step, requests),
-			...(leftTimers > 0 ? [`act ${number} left ${leftTimers} timers`] : []),
-			...(leftRequests > 0 ? [`act ${number} left ${leftRequests} requests`] : []),
-			...(lateRequests > 0 ? [`${lateRequests} requests were sent after act ${number}`] : []),
+			...(leftTimers > 0 ? [`action ${number} left ${leftTimers} timers`] : []),
+			...(leftRequests > 0 ? [`action ${number} left ${leftRequests} requests`] : []),
+			...(lateRequests > 0 ? [`${lateRequests} requests were sent after action ${number}`] : []),
 		];
 	});
 	if (unhandled.length > 0) left.push(`unhandled: ${unhandled[0]}`);
 	if (blockedMs > LONGEST_BLOCK_MS) left.push('the event loop was blocked for over 100 ms');
 	const endless = steps
 		.filter(({ ended }) => ['deadlock', 'deadline', 'tooManyRequests'].includes(ended))
-		.map((step) => ({ invariant: 7, text: `act ${step.number} never ends: ${step.ended}` }));
+		.map((step) => ({ invariant: 7, text: `action ${step.number} never ends: ${step.ended}` }));
 	return [...left.map((text) => ({ invariant: 5, text })), ...endless];
 }
 
 /** From a Stop on no request begins, and the run ends at once. */
 function afterStop(step: Step, requests: Received[]): string[] {
-	const { number, stoppedAt, endedAt, parks, restarts, flow } = step;
+	const { number, stoppedAt, endedAt, suspensions, restarts, flow } = step;
 	if (stoppedAt === undefined) return [];
-	// Who checks tasks for a parked execution finds out at its next check.
-	if (parks > 0) return restarts > 0 ? [] : afterNextCheck(step, requests);
+	// Who checks tasks for a suspended execution finds out at its next check.
+	if (suspensions > 0) return restarts > 0 ? [] : afterNextCheck(step, requests);
 	const late = requests.filter((request) => request.step === number && request.at > stoppedAt);
 	return [
-		...(late.length > 0 ? [`act ${number} sent ${late.length} requests after its Stop`] : []),
+		...(late.length > 0 ? [`action ${number} sent ${late.length} requests after its Stop`] : []),
 		...(endedAt > stoppedAt + flow.tries * LONGEST_END_MS
-			? [`act ${number} went on after its Stop`]
+			? [`action ${number} went on after its Stop`]
 			: []),
 	];
 }
@@ -55,7 +55,7 @@ function afterNextCheck({ number, stoppedAt = 0 }: Step, requests: Received[]): 
 	const late = own.filter(({ call, at }) => call === 'poll' && at > stoppedAt + LONGEST_CHECK_MS);
 	// Whoever is told to wait finds out later.
 	const isSlow = own.some(({ status }) => status === 429);
-	return isSlow || late.length === 0 ? [] : [`act ${number} still polled long after its Stop`];
+	return isSlow || late.length === 0 ? [] : [`action ${number} still polled long after its Stop`];
 }
 
 /** What may be at another place than the gateway; the key is shown to all else at the gateway itself. */
@@ -92,7 +92,7 @@ export function secrets(played: Played): Breach[] {
 		return wrong.map((what) => `request ${number} (${call} to ${origin}) ${what}`);
 	});
 	const shown = steps.flatMap((step) =>
-		showsKey(step, isSpoilt(service)) ? [`act ${step.number} shows a key`] : [],
+		showsKey(step, isSpoilt(service)) ? [`action ${step.number} shows a key`] : [],
 	);
 	return [...sent, ...shown].map((text) => ({ invariant: 6, text }));
 }
@@ -100,7 +100,7 @@ export function secrets(played: Played): Breach[] {
 /** How the keys begin: a text that was cut may show no more of one. */
 const BEGINNINGS = ['sk-world-', 'sk-nobody-'];
 
-/** Whether a key stands in what is shown of an act, or stored. @param isSpoilt whether one of its letters may be another */
+/** Whether a key stands in what is shown of an action, or stored. @param isSpoilt whether one of its letters may be another */
 function showsKey({ result, saved }: Step, isSpoilt: boolean): boolean {
 	const { data, error, workflow } = result ?? {};
 	const text = [textOf([data, error, workflow?.staticData]), ...saved]

@@ -5,8 +5,7 @@ import type { Charge } from '../service/books.mjs';
 import { isFailed, isSpoilt, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { ofFile, ofTask, pathOf, pictureIn, urlsIn } from './items/held-images.mjs';
 import { ofError, ofFailure } from './items/failures.mjs';
-import { ofParked } from './items/parked.mjs';
-import { ofReply } from './items/replies.mjs';
+import { ofSuspended } from './items/suspended.mjs';
 import { ofCalls } from './items/agent-answers.mjs';
 import { keyOf, wantedBy } from './wanted.mjs';
 
@@ -25,17 +24,17 @@ export function output(played: Played): Breach[] {
 }
 
 /**
- * Which item of the input an item stands for. What a parked execution gets back, the engine pairs by
+ * Which item of the input an item stands for. What a suspended execution gets back, the engine pairs by
  * its place alone: there only the task tells.
  */
 function placeOf(
 	{ service: { books } }: Played,
 	item: Item,
 	{ input }: NodeRun,
-	parked: boolean,
+	suspended: boolean,
 	taken: ReadonlySet<number> = new Set(),
 ): number | undefined {
-	if (!parked) return indexOf(item);
+	if (!suspended) return indexOf(item);
 	const { details = {} } = item.json as { details?: Record<string, unknown> };
 	const picture = books.pictures.get(pathOf(String(details.url ?? '')))?.charge;
 	const { taskId = details.taskId ?? picture?.taskId } = item.json;
@@ -62,17 +61,17 @@ function indexOf({ pairedItem }: Item): number | undefined {
 }
 
 function ofRun(played: Played, run: NodeRun, step: Step): string[] {
-	const { parks, flow } = step;
+	const { suspensions, flow } = step;
 	const { node, input, outputs, error } = run;
-	const parked = parks > 0 && (node === COLLECT || flow.mode === 'wait');
-	if (parked && node === MAKE) {
+	const suspended = suspensions > 0 && (node === COLLECT || flow.mode === 'wait');
+	if (suspended && node === MAKE) {
 		const chargeFor = (item: Item): Charge | string => chargeOf(played, item, step);
 		const fileOf = (item: Item): string | undefined => ofFile(item, flow);
-		const wrong = ofParked(step, run, chargeFor, fileOf, isSpoilt(played.service));
-		return wrong.map((text) => `${node}, run ${run.run}, parked: ${text}`);
+		const wrong = ofSuspended(step, run, chargeFor, fileOf, isSpoilt(played.service));
+		return wrong.map((text) => `${node}, run ${run.run}, suspended: ${text}`);
 	}
 	// There the engine pairs failed items with what is not there, and may lose all of them.
-	if (parked && flow.onError === 'continueErrorOutput') return [];
+	if (suspended && flow.onError === 'continueErrorOutput') return [];
 	if (error !== undefined && outputs.every((items) => items.length === 0)) {
 		return ofError(played, run, step).map((text) => `${node}: ${text}`);
 	}
@@ -83,7 +82,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 		let before = -1;
 		let imageBefore = -1;
 		for (const item of items) {
-			const index = placeOf(played, item, run, parked, found);
+			const index = placeOf(played, item, run, suspended, found);
 			if (index === undefined || input[index] === undefined) {
 				breaches.push(`${where}: an item is paired with ${index}, of ${input.length} items`);
 				continue;
@@ -105,7 +104,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	input.forEach((_, index) => {
 		if (!found.has(index)) breaches.push(`${where}: nothing came out for item ${index}`);
 	});
-	breaches.push(...counts(played, run, parked).map((text) => `${where}: ${text}`));
+	breaches.push(...counts(played, run, suspended).map((text) => `${where}: ${text}`));
 	return breaches;
 }
 
@@ -179,14 +178,14 @@ function chargeOf(
 }
 
 /** All images of an item, each once: as an item, or as an error that leads to it. */
-function counts(played: Played, run: NodeRun, parked: boolean): string[] {
+function counts(played: Played, run: NodeRun, suspended: boolean): string[] {
 	const good = new Map<number, string[]>();
 	const failed = new Map<number, Item[]>();
 	const add = <T,>(map: Map<number, T[]>, index: number, value: T): void => {
 		map.set(index, [...(map.get(index) ?? []), value]);
 	};
 	for (const item of run.outputs.flat()) {
-		const index = placeOf(played, item, run, parked) ?? -1;
+		const index = placeOf(played, item, run, suspended) ?? -1;
 		const picture = pictureIn(item);
 		if (isFailed(item)) add(failed, index, item);
 		// Image Task gives one item for all of them.
@@ -196,7 +195,7 @@ function counts(played: Played, run: NodeRun, parked: boolean): string[] {
 		const charge = played.service.books.pictures.get(paths[0]!)?.charge;
 		const errors = failed.get(index) ?? [];
 		// Several failed images are one item there.
-		if (charge === undefined || (parked && errors.length > 0)) return [];
+		if (charge === undefined || (suspended && errors.length > 0)) return [];
 		const lost = errors.map(({ json }) => pathOf(String((json.details as Details)?.url ?? '')));
 		const all = new Set([...paths, ...lost]);
 		const isAll =
@@ -237,4 +236,15 @@ function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[
 				return [`${mark} came out for ${before} and for ${place}`];
 			}),
 		);
+}
+
+/** Whether a reply is that of the prompt of its item. */
+function ofReply({ service }: Played, { text }: Item['json'], wanted: string): string | undefined {
+	const charge = service.books.charges.find(({ reply }) => reply === text);
+	if (charge === undefined) {
+		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
+	}
+	return keyOf(charge) === wanted
+		? undefined
+		: `it is the reply to ${keyOf(charge)}, and not ${wanted}`;
 }

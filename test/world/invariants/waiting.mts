@@ -100,9 +100,9 @@ function tooShort(played: Played, step: Step, run: NodeRun): Breach[] {
 	});
 }
 
-/** n8n's Retry execution of one that has failed after a park only repeats its error. */
+/** n8n's Retry execution of one that has failed after a suspension only repeats its error. */
 function wasParked(played: Played, step: Step): boolean {
-	return historyOf(played, step).some(({ parks }) => parks > 0);
+	return historyOf(played, step).some(({ suspensions }) => suspensions > 0);
 }
 
 interface Details {
@@ -145,7 +145,10 @@ function withoutReason(played: Played, step: Step, runs: NodeRun[]): Breach[] {
 	const said = result.error?.message ?? failed[0]?.json.error ?? answer;
 	if (result.status === 'success' && said === undefined) return [];
 	return [
-		{ invariant: 4, text: `act ${number} failed, but nothing was wrong for long: ${String(said)}` },
+		{
+			invariant: 4,
+			text: `action ${number} failed, but nothing was wrong for long: ${String(said)}`,
+		},
 	];
 }
 
@@ -159,7 +162,9 @@ function neverAgain(played: Played, step: Step): Breach[] {
 		({ step: of, call }) => of === step.number && ['submit', 'sync', 'message'].includes(call),
 	);
 	if (sent || !/outcome is unknown/i.test(shownBy(step))) return [];
-	return [{ invariant: 1, text: `act ${step.number}: what a person asked for again was not sent` }];
+	return [
+		{ invariant: 1, text: `action ${step.number}: what a person asked for again was not sent` },
+	];
 }
 
 /** What a wait may take beyond its deadline: until n8n looks again for what is due, and its last response. */
@@ -176,13 +181,13 @@ function timesOf({ as, rounds, tries, again }: Flow): number {
 
 /** All waits for a task together take no longer than they may. */
 function pastItsDeadline(step: Step, own: Received[]): Breach[] {
-	const { flow, parks, restarts } = step;
+	const { flow, suspensions, restarts } = step;
 	const collects = flow.make === 'nothing' || flow.mode === 'submit';
 	if (collects ? flow.collect !== 'imageWait' : flow.mode !== 'wait') return [];
 	const { requestsPerSecond = 20 } = flow.options;
 	// A question waits for its turn, and longer where the gateway has asked for a pause.
 	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
-	if (isSlow && (parks > 0 || survives(flow))) return [];
+	if (isSlow && (suspensions > 0 || survives(flow))) return [];
 	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_BEYOND_MS;
 	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
 	// An agent that asks for the same again waits for the same task.

@@ -3,21 +3,17 @@ import fc from 'fast-check';
 import type { ServiceFault, ServiceSetup } from '../service/service-setup.mjs';
 import { likelier } from './likelier.mjs';
 import { EXTRA_FIELDS } from './odd-settings.mjs';
-import { next, retry } from './acts.mjs';
 import { calmed } from './special/passing.mjs';
 import { withMore } from './special/with-more.mjs';
 import { LOST, outOfSight } from './special/out-of-sight.mjs';
-import type { Act, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
+import type { Action, CheckEnd, Flow, PlannedItem, World } from './world.mjs';
 
 const record = <T,>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
 	fc.record(model, { noNullPrototype: true }) as unknown as fc.Arbitrary<T>;
 
 const fault: fc.Arbitrary<ServiceFault> = record<ServiceFault>({
 	call: fc.oneof(
-		{
-			weight: 5,
-			arbitrary: fc.constant('paid' as const),
-		},
+		{ weight: 5, arbitrary: fc.constant('paid' as const) },
 		{
 			weight: 4,
 			arbitrary: fc.constantFrom('poll' as const, 'poll' as const, 'download' as const),
@@ -179,9 +175,22 @@ function possible(one: Flow): Flow {
 	};
 }
 
-const acts: fc.Arbitrary<Act[]> = fc
+/** What a user does once an execution has failed. */
+const retry: fc.Arbitrary<Action> = fc.record<Action>({
+	kind: fc.constantFrom('retry', 'retryEdited'),
+	edit: fc.constantFrom('prompt', 'account', 'kind', 'model', 'file'),
+});
+
+/** Another execution of the same workflow. */
+const next: fc.Arbitrary<Action> = fc.record<Action>({
+	kind: fc.constant('next'),
+	pause: fc.constantFrom(0, 1, 60, 86_400),
+	edit: fc.constant('prompt'),
+});
+
+const actions: fc.Arbitrary<Action[]> = fc
 	.tuple(
-		record<Act>({
+		record<Action>({
 			kind: fc.constant('run'),
 			edit: fc.constant('prompt'),
 			stopAfter: sometimes(12),
@@ -203,7 +212,7 @@ const parts: fc.Arbitrary<World> = record<World>({
 	seed: fc.noShrink(fc.nat(0x7fffffff)),
 	service,
 	flow,
-	acts,
+	actions,
 	checks,
 });
 
@@ -225,13 +234,13 @@ function fitting(one: World): World {
 	});
 	// What an edit is most easily mistaken for is the same one of another file.
 	const takesFiles = one.flow.make === 'edit' && one.flow.editFrom === 'url';
-	const changed = one.acts.map((act, place) =>
-		takesFiles && (one.seed + place) % 2 > 0 ? { ...act, edit: 'file' as const } : act,
+	const changed = one.actions.map((action, place) =>
+		takesFiles && (one.seed + place) % 2 > 0 ? { ...action, edit: 'file' as const } : action,
 	);
 	// Polled every second, a task that takes an hour would take thousands of requests.
 	const isLong = one.service.taskSeconds[0] >= LONG;
 	const patient = isLong ? { ...one.flow, pollInterval: SLOW } : one.flow;
-	return { ...one, flow: patient, acts: changed, service: { ...one.service, faults } };
+	return { ...one, flow: patient, actions: changed, service: { ...one.service, faults } };
 }
 
 const isImage = ({ make }: Flow): boolean => make === 'generation' || make === 'edit';

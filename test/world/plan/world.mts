@@ -72,22 +72,22 @@ export interface Flow {
 }
 
 /** One thing that a person does, or that happens to the process. */
-export interface Act {
+export interface Action {
 	/** `next`: another execution of the same workflow, as it comes. */
 	kind: 'run' | 'retry' | 'retryEdited' | 'next';
 	/** Seconds until then. */
 	pause?: number;
 	/** What a person changes before the retry. */
 	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait' | 'opened';
-	/** The key is refused after so many requests of this act. */
+	/** The key is refused after so many requests of this action. */
 	refusesKeyAfter?: number;
-	/** A person renews the key in its credential: before this act, or before the second try, round or node. */
+	/** A person renews the key in its credential: before this action, or before the second try, round or node. */
 	renewsKey?: 'before' | 'midway';
 	/** The old key is refused from then on. */
 	refusesOldKey?: boolean;
-	/** Pressed after so many requests of this act. */
+	/** Pressed after so many requests of this action. */
 	stopAfter?: number;
-	/** The process is killed after so many requests of this act. */
+	/** The process is killed after so many requests of this action. */
 	crashAfter?: number;
 }
 
@@ -95,11 +95,11 @@ export interface Act {
 export type CheckEnd = 'well' | Crash;
 
 export interface World {
-	/** Of all chance that the plan does not settle. */
+	/** Of all random numbers that the plan doesn't determine. */
 	seed: number;
 	service: ServiceSetup;
 	flow: Flow;
-	acts: Act[];
+	actions: Action[];
 	/** Of the checks, in order; those beyond end well. */
 	checks: CheckEnd[];
 }

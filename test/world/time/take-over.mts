@@ -1,5 +1,5 @@
 /**
- * Puts the time and the chance of this process under the world's control. To be imported before
+ * Puts the time and the random numbers of this process under the world's control. To be imported before
  * anything that loads n8n: n8n's `sleep`, the engine's own waits, the time-outs of requests and the
  * time of day are all read from the names that are replaced here.
  */
@@ -21,7 +21,7 @@ let ofWorld: Random = Math.random;
 
 const random: Random = () => ofWorld();
 
-/** The chance of a world; to be set before each. */
+/** The random numbers of a world; to be set before each. */
 export function setRandom(next: Random): void {
 	ofWorld = next;
 }
@@ -50,8 +50,8 @@ class Handle {
 	}
 }
 
-const set = (act: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Handle =>
-	new Handle(clock.schedule(Number(ms), () => act(...args)));
+const set = (callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): Handle =>
+	new Handle(clock.schedule(Number(ms), () => callback(...args)));
 const clear = (handle: unknown): void => {
 	if (handle instanceof Handle) clock.cancel(handle.id);
 	else if (typeof handle === 'number') clock.cancel(handle);

@@ -3,7 +3,7 @@
 interface Timer {
 	id: number;
 	at: number;
-	act: () => void;
+	callback: () => void;
 	/** What a process leaves behind when it is killed: only its own timers go with it. */
 	owner: 'process' | 'gateway';
 	/** Does not keep the process alive, as `AbortSignal.timeout`. */
@@ -32,11 +32,16 @@ export class VirtualClock {
 	private isKilled = false;
 
 	/** @returns an id for `cancel` */
-	schedule(ms: number, act: () => void, owner: Timer['owner'] = 'process', weak = false): number {
+	schedule(
+		ms: number,
+		callback: () => void,
+		owner: Timer['owner'] = 'process',
+		weak = false,
+	): number {
 		// As Node.js: whole milliseconds, at least one, and what does not fit fires at once.
 		const after = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
 		const id = this.nextId++;
-		const timer = { id, at: this.now + after, act, owner, weak };
+		const timer = { id, at: this.now + after, callback, owner, weak };
 		if (owner === 'process' && this.isKilled) return timer.id;
 		this.alive.set(timer.id, timer);
 		this.push(timer);
@@ -84,7 +89,7 @@ export class VirtualClock {
 			}
 			this.now = Math.max(this.now, timer.at);
 			this.alive.delete(timer.id);
-			timer.act();
+			timer.callback();
 		}
 	}
 

@@ -31,7 +31,7 @@ export function ofError(
 ): string[] {
 	const { itemIndex, details = {} } =
 		(error as { context?: { itemIndex?: number; details?: Details } } | undefined)?.context ?? {};
-	if (itemIndex === undefined || step.parks > 0 || isSpoilt(service)) return [];
+	if (itemIndex === undefined || step.suspensions > 0 || isSpoilt(service)) return [];
 	const { taskId, taskType, url } = details;
 	const { books } = service;
 	const picture = books.pictures.get(pathOf(String(url ?? '')));

@@ -1,5 +1,5 @@
 /** Worlds in which nothing goes wrong but what passes, so that nothing has to fail. */
-import type { Act, Flow, World } from '../world.mjs';
+import type { Action, Flow, World } from '../world.mjs';
 import {
 	PASSING,
 	REFUSALS_429,
@@ -30,10 +30,10 @@ export function calmed(one: World): World {
 	const { timeout: _, budget: __, requestsPerSecond: ___, ...options } = flow.options;
 	const items = flow.items.slice(0, 1 + ((one.seed / ONE_IN) % 3));
 	const [from, to] = service.taskSeconds;
-	const [run, ...retries] = one.acts as [Act, ...Act[]];
+	const [run, ...retries] = one.actions as [Action, ...Action[]];
 	return {
 		...one,
-		acts: [{ ...run, stopAfter: undefined, crashAfter: undefined }, ...retries],
+		actions: [{ ...run, stopAfter: undefined, crashAfter: undefined }, ...retries],
 		checks: one.checks.filter((end) => end !== 'stop'),
 		flow: {
 			...flow,

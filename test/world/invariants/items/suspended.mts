@@ -8,7 +8,7 @@ import { keyOf, wantedBy } from '../wanted.mjs';
  * The engine keeps the links of items by their place alone. What was made from equal prompts cannot
  * be told apart then; everything else has to be there, whole and in order.
  */
-export function ofParked(
+export function ofSuspended(
 	step: Step,
 	{ outputs, input, error }: NodeRun,
 	chargeFor: (item: Item) => Charge | string,
