@@ -4,26 +4,21 @@ import type { Played, Step } from './execution/step.mjs';
 import type { Received } from './service/books.mjs';
 import { callsOf } from './invariants/evidence.mjs';
 
-const MOST_LINES = 10;
-
 /** @param most lines of what happened */
-export function storyOf(played: Played, breaches: Breach[], most = MOST_LINES): string {
+export function storyOf(played: Played, [first]: Breach[], most = 10): string {
 	const { world, steps, service } = played;
-	const { requests } = service.books;
 	const began = steps[0]?.startedAt ?? 0;
 	const lines = steps.flatMap((step) => {
-		const own = requests.filter((request) => request.step === step.number);
+		const own = service.books.requests.filter((request) => request.step === step.number);
 		return [
 			`${seconds(step.startedAt - began)} ${step.action.kind}${step.edited}`,
 			...grouped(own).map((group) => lineFor(group, began)),
 			`${seconds(step.endedAt - began)} ${endOf(step)}`,
 		];
 	});
-	const first = breaches[0];
-	const settings = { ...world.flow, items: undefined };
 	return [
 		first === undefined ? 'Nothing is broken.' : `Invariant ${first.invariant}: ${first.text}`,
-		`  flow: ${JSON.stringify(settings)}`,
+		`  flow: ${JSON.stringify({ ...world.flow, items: undefined })}`,
 		`  items: ${JSON.stringify(played.input)}`,
 		`  gateway: ${JSON.stringify(world.service)}`,
 		...shortened(lines, most).map((line) => `  ${line.slice(0, 300)}`),

@@ -118,17 +118,9 @@ export class Books {
 		return found;
 	}
 
-	/**
-	 * As what an ID exists. One that is a generation's and an edit's tells nobody which of them a poll
-	 * is about: a task that is unknown under its kind is looked for under the other.
-	 */
-	kindsOf(id: unknown): string[] {
-		return ['generation', 'edit'].filter((kind) => this.task(kind, String(id)) !== undefined);
-	}
-
-	/** Whether it cannot be told which task a poll of this ID is about. */
+	/** Whether an ID is a generation's and an edit's: nobody can tell which of them a poll is about. */
 	isAmbiguous(id: unknown): boolean {
-		return this.kindsOf(id).length > 1;
+		return ['generation', 'edit'].every((kind) => this.task(kind, String(id)) !== undefined);
 	}
 
 	task(kind: string, id: string): Task | undefined {

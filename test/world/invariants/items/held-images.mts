@@ -54,8 +54,7 @@ export function ofTask(
 	if (said.some(({ fate }) => fate.includes(', but '))) return undefined;
 	const told = finished !== true ? 'open' : succeeded === true ? 'success' : 'failed';
 	// Where its own kind has no such task, that of the other kind is the task.
-	const isGone = said.at(-1)?.meaning === 'missing';
-	const counted = isGone ? polls : said;
+	const counted = said.at(-1)?.meaning === 'missing' ? polls : said;
 	if (counted.length === 0 || counted.some(({ meaning }) => meaning === told)) return undefined;
 	return `it says ${told} of a task that is ${said.at(-1)?.meaning}`;
 }
