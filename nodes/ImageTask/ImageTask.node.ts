@@ -14,7 +14,12 @@ import { taskError } from '../../gateway/errors/taskErrors';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionsField } from '../shared/fields/optionFields';
-import { imageBinaries, shownImage, type ImageTarget } from '../shared/images/imageItems';
+import {
+	imageBinaries,
+	shownImage,
+	withInputFields,
+	type ImageTarget,
+} from '../shared/images/imageItems';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -93,7 +98,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 			},
 		});
 		addHints(context, run.hints);
-		return [withUniqueFileNames(items).flat()];
+		return [withUniqueFileNames(withInputFields(context, items)).flat()];
 	} finally {
 		run.end();
 	}

@@ -8,6 +8,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
+import { withInputFields } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
 import { finishRun } from '../shared/run/summary';
@@ -138,7 +139,9 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 		addHints(context, run.hints);
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, tally);
-		const { items, open } = finishRun(context, resultOf(entries, tally), addSummary);
+		const result = resultOf(entries, tally);
+		const done = { ...result, items: withInputFields(context, result.items) };
+		const { items, open } = finishRun(context, done, addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	} finally {
 		run.end();

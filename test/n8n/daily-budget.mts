@@ -61,7 +61,7 @@ export async function spendDailyBudget(
 	);
 	expect([paid(), await costs()]).toEqual([3, [0.12]]);
 	// What may have been charged counts.
-	gateway.setFaults([{ call: 'sync', kind: 'cutAfter', times: 1 }]);
+	gateway.setFaults([{ call: 'submit', kind: 'cutAfter', times: 1 }]);
 	expect(itemsOf(await send(2), 'Images')).toHaveLength(1);
 	expect([paid(), await costs()]).toEqual([5, [0.12, 0.08]]);
 	const stopped = await send(1);

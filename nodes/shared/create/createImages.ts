@@ -1,4 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { withInputFields } from '../images/imageItems';
 import { Checker } from '../models/modelChecks';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
@@ -27,7 +28,7 @@ export async function createImages(
 	const { run, budget, progress, waits, knownFacts } = batch;
 	let safe = false;
 	try {
-		const items = await runItems(run, count, {
+		const done = await runItems(run, count, {
 			prepare: async (itemIndex) =>
 				await prepareItem(batch, new ItemParameters(context, itemIndex)),
 			// The budget is not needed for items that an earlier try has paid for.
@@ -38,12 +39,13 @@ export async function createImages(
 				...paymentLog.recover(error, itemIndex),
 			}),
 		});
+		const items = withInputFields(context, done);
 		addHints(context, run.hints);
 		const dryRun = budget.describeDry();
 		if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
-		const entries = items.map((done, itemIndex) => {
+		const entries = items.map((own, itemIndex) => {
 			const wait = waits[itemIndex];
-			return wait === undefined ? { done: { items: done } } : { wait };
+			return wait === undefined ? { done: { items: own } } : { wait };
 		});
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen

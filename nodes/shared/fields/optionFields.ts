@@ -151,7 +151,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: true,
 		description:
-			"Whether to add the fields of the input item to each output item. The node's own fields win.",
+			"Whether to add the fields of the input item to each output item, except those with the name of a field that image nodes return, such as 'url' or 'size'",
 	},
 	mask: {
 		shapesRequest: true,

@@ -1,4 +1,10 @@
-import type { IBinaryData, IBinaryKeyData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type {
+	IBinaryData,
+	IBinaryKeyData,
+	IDataObject,
+	IExecuteFunctions,
+	INodeExecutionData,
+} from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { imageFileName } from '../../../gateway/protocol/imageType';
 import { fillFileName } from '../../../gateway/util/fileName';
@@ -10,7 +16,7 @@ import { downloadImage } from './download';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { costOf } from '../run/tally';
-import type { ItemParameters } from '../parameters/itemParameters';
+import { ItemParameters } from '../parameters/itemParameters';
 import type { Run } from '../run/runContext';
 
 /** The facts about the images of one item. */
@@ -68,17 +74,51 @@ export function readTarget(item: ItemParameters): ImageTarget {
 }
 
 /**
- * Fields of an input item that aren't copied: `error`, which n8n takes for a failed item, and
- * fields that would seem to be about this node's request.
+ * Fields of an input item that aren't copied: what the image nodes put out themselves, which would
+ * seem to be about this node's request. A test compares them with docs/names.json.
  */
-const NOT_COPIED = ['error', 'parameters', 'estimatedCost', 'pricePerImage', 'taskId', 'taskType'];
+// prettier-ignore
+const NOT_COPIED = new Set([
+	'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
+	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
+	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'usage',
+]);
 
 /** The option 'Include Input Fields'. */
 function readInputFields(item: ItemParameters): IDataObject | undefined {
 	if (!item.options.switch('includeInputFields', 'Include Input Fields', false)) return undefined;
 	const fields = Object.entries(item.input?.json ?? {});
-	const wanted = fields.filter(([name]) => !NOT_COPIED.includes(name));
+	const wanted = fields.filter(([name]) => !NOT_COPIED.has(name));
 	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
+}
+
+/**
+ * Adds the fields of the input items to failed items that stay in the regular output. In an error
+ * output, the engine accepts no other fields beside the error, and adds those of the input itself.
+ *
+ * @param items the output items of each input item
+ */
+export function withInputFields(
+	context: IExecuteFunctions,
+	items: INodeExecutionData[][],
+): INodeExecutionData[][] {
+	if (context.getNode().onError !== 'continueRegularOutput') return items;
+	return items.map((list, itemIndex) => {
+		if (!list.some(isFailed)) return list;
+		const fields = inputFieldsOf(context, itemIndex);
+		return list.map((item) =>
+			isFailed(item) ? { ...item, json: { ...fields, ...item.json } } : item,
+		);
+	});
+}
+
+function inputFieldsOf(context: IExecuteFunctions, itemIndex: number): IDataObject | undefined {
+	try {
+		return readInputFields(new ItemParameters(context, itemIndex));
+	} catch {
+		// The option itself may be why the item has failed.
+		return undefined;
+	}
 }
 
 /** The longest template, in characters: it is stored with every task. */

@@ -111,6 +111,10 @@ export function describeRun(items: INodeExecutionData[][], tally: Tally): string
 	const { images, tasks, estimatedCost, rateLimitedRequests, reusedItems, reusedCost = 0 } = tally;
 	const counted = (count: number, noun: string, what = ''): string =>
 		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
+	const failed = items.flat().filter(isFailed);
+	const [reason, ...others] = new Set(failed.map(({ json }) => String(json.error).slice(0, 200)));
+	// The same for all.
+	const why = reason === undefined || others.length > 0 ? '' : `: ${reason}`;
 	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
 	const parts = [
 		images + tasks > 0 ? counted(images, 'image') : '0 images',
@@ -119,7 +123,7 @@ export function describeRun(items: INodeExecutionData[][], tally: Tally): string
 			? ''
 			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
 		counted(rateLimitedRequests, 'request', ' retried after a rate limit'),
-		counted(failedItems(items).size, 'item', ' failed'),
+		counted(failedItems(items).size, 'item', ` failed${why}`),
 		counted(reusedItems, 'item', ` paid for by an earlier try${total}`),
 	];
 	return `${parts.filter((part) => part !== '').join('; ')}.`;

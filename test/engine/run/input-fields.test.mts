@@ -1,8 +1,17 @@
 /** Output items with the fields of the input item, and with the parameters that were sent. */
 import '../fast-time.mjs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened } from '../opened.mjs';
 import { MODEL, NODE, openBench, workflowOf, type Bench, type NodeName } from '../workbench.mjs';
+
+const root = join(__dirname, '..', '..', '..');
+
+interface Names {
+	nodes: Record<string, { output?: Record<string, string> }>;
+	'output of several nodes': Record<string, Record<string, string>>;
+}
 
 let bench: Bench;
 beforeAll(async () => {
@@ -48,6 +57,56 @@ test.each<[NodeName]>([['imageWait'], ['imageTask']])('%s hands both on', async 
 		)[0];
 	expect(await next(included)).toMatchObject({ sku: 'A-1', parameters: { size: '512x512' } });
 	expect(await next({})).not.toHaveProperty('sku');
+});
+
+test('what an image node returns is not taken over: no fact of another request stands beside those of this one', async () => {
+	const names = JSON.parse(readFileSync(join(root, 'docs', 'names.json'), 'utf8')) as Names;
+	const outputs = Object.entries(names.nodes)
+		.filter(([type]) => type.includes('.image'))
+		.map(([, { output }]) => output);
+	const shared = ['failed item', 'option addSummary', 'option dryRun'].map(
+		(name) => names['output of several nodes'][name],
+	);
+	const returned = [...outputs, ...shared].flatMap((fields) => Object.keys(fields ?? {}));
+	const own = [...new Set(returned.filter((name) => !/[[.]/.test(name)))];
+	expect(own).toEqual(
+		expect.arrayContaining(['url', 'dryRun', 'finished', 'summary', 'statusGroup']),
+	);
+	const before = Object.fromEntries(own.map((name) => [name, 'of another request']));
+	for (const [type, parameters] of [
+		['imageGeneration', { prompt: 'a fox' }],
+		['imageTask', {}],
+		['imageWait', {}],
+	] as Array<[NodeName, object]>) {
+		const [taskId] = await bench.submit('a fox');
+		const item = { ...before, sku: 'A-1', taskId, taskType: 'generation' };
+		const options = { checkLimits: false, ...included };
+		const [row] = (await bench.run(type, { ...parameters, options }, [item])).json(NODE);
+		expect(row).toMatchObject({ sku: 'A-1' });
+		const foreign = Object.entries(row!).filter(([, value]) => value === 'of another request');
+		// The facts of the task's own request, which its item hands on.
+		expect(foreign.filter(([name]) => !['model', 'prompt', 'statusUrl'].includes(name))).toEqual(
+			[],
+		);
+	}
+});
+
+test.each<[NodeName, object, object]>([
+	['imageGeneration', { prompt: 'a fox [fail]', mode: 'wait' }, {}],
+	['imageWait', {}, { taskId: 'nowhere', submittedAt: '2026-01-01T00:00:00Z' }],
+	['imageTask', {}, { taskId: 'nowhere', submittedAt: '2026-01-01T00:00:00Z' }],
+])('%s: a failed item in the regular output has them too', async (type, parameters, item) => {
+	const rowsOf = async (onError: 'continueRegularOutput' | 'continueErrorOutput') => {
+		const options = { pollInterval: 1, ...included };
+		const workflow = workflowOf(type, { ...parameters, options }, { onError });
+		return await bench.host.run(workflow, { input: [{ json: { ...INPUT, ...item } }] });
+	};
+	const [row] = (await rowsOf('continueRegularOutput')).json(NODE);
+	expect(row).toMatchObject({ sku: 'A-1', tags: ['red'], details: {} });
+	expect(row!.error).not.toBe(INPUT.error);
+	// n8n itself adds them there, if nothing else stands beside the error.
+	const { error, details } = (await rowsOf('continueErrorOutput')).json(NODE, 1)[0] ?? {};
+	expect({ error, details }).toMatchObject({ error: expect.any(String), details: {} });
 });
 
 test('a dry run has them as well', async () => {
