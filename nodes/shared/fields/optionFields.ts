@@ -226,7 +226,7 @@ const OPTIONS = {
 		],
 	},
 	parkAfter: {
-		displayName: 'Park After (Seconds)',
+		displayName: 'Store After (Seconds)',
 		type: 'number',
 		typeOptions: { minValue: 0, maxValue: 3600 },
 		default: 0,
@@ -267,7 +267,7 @@ const OPTIONS = {
 		default: true,
 		description:
 			"Whether waiting survives a restart or crash of n8n. The execution is stored in the database, and its output has no hint with the cost: use 'Add Summary' instead. Requires n8n 2 and a saved workflow.",
-		hint: "Even a quick task takes about a minute. To get it sooner, set 'Park After'.",
+		hint: "Even a quick task takes about a minute. To get it sooner, set 'Store After'.",
 		displayOptions: WITH_TASKS,
 	},
 	timeout: {

@@ -14,7 +14,7 @@ type Step = 'supervise' | 'check' | 'progress' | 'result' | 'fail';
  * Names of nodes in the sub-executions. Users see them, and the engine stores their notes by name.
  */
 export const CHECKS = 'Check Image Tasks';
-const SUPERVISOR = 'Keep Image Tasks';
+const SUPERVISOR = 'Wait for Image Tasks';
 const RESULT = 'Image Results';
 const SUBMITTED = 'Submitted Image Tasks';
 

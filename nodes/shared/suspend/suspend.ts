@@ -21,7 +21,7 @@ export const WAITING_TOOLTIP =
 	'Waiting for image tasks. They are checked about once a minute, even after n8n restarts.';
 
 /**
- * Reads the options "Survive Restarts" and "Park After".
+ * Reads the options "Survive Restarts" and "Store After".
  *
  * @returns the time to wait in memory before the execution is suspended, in milliseconds; undefined
  *   if it isn't: the option is off, or the node is called as a tool

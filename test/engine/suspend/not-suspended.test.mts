@@ -47,7 +47,7 @@ async function start(type: 'imageGeneration' | 'imageWait', settings: Settings) 
 }
 
 describe.each(['imageGeneration', 'imageWait'] as const)('%s', (type) => {
-	describe.each(['Keep Image Tasks', 'Check Image Tasks'])('without "%s"', (node) => {
+	describe.each(['Wait for Image Tasks', 'Check Image Tasks'])('without "%s"', (node) => {
 		test.each([
 			{},
 			{ onError: 'continueRegularOutput' },

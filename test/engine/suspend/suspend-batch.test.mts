@@ -212,7 +212,7 @@ describe('submitted and waited for in one node', () => {
 		expect(items.map(({ column }) => column)).toContain(failed!.column);
 	});
 
-	test('for a while in memory where Park After says so', async () => {
+	test('for a while in memory where Store After says so', async () => {
 		const json = workflow('imageGeneration', { download: false, options: { parkAfter: 30 } });
 		const input = [{ json: { prompt: 'a fox' } }, { json: { prompt: 'an owl' } }];
 		const quick = await bench.host.run(json, { input, mode: 'trigger' });
