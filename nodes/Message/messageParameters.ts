@@ -99,7 +99,7 @@ export const messageFields: PayingField[] = [
 				name: 'history',
 				shapesRequest: true,
 				type: 'json',
-				default: '',
+				default: '={{ $json.messages }}',
 				placeholder: 'e.g. {{ $json.messages }}',
 				description:
 					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
