@@ -401,6 +401,6 @@ test('a throttled gateway: a task that was polled rests until all were', async (
 	const polled = gateway.requests
 		.filter(({ call, status }) => call === 'poll' && status === 200)
 		.map(({ path }) => path);
-	// All of them, but for what a busy machine delays: a round has time for ten.
-	expect(new Set(polled.slice(0, ids.length)).size).toBeGreaterThan(25);
+	// A round has time for ten, and without turns those are the same ten: a busy machine delays others.
+	expect(new Set(polled.slice(0, ids.length)).size).toBeGreaterThan(15);
 }, 60_000);
