@@ -131,6 +131,13 @@ test('the package is no larger than a person has allowed', () => {
 	expect(lines.length).toBeLessThanOrEqual(MOST_LINES);
 });
 
+test('the worlds have at most 5,000 lines', () => {
+	const lines = files
+		.filter((file) => file.startsWith('test/world/'))
+		.flatMap((file) => readFileSync(join(root, file), 'utf8').trimEnd().split('\n'));
+	expect(lines.length).toBeLessThanOrEqual(5_000);
+});
+
 describe('the length of functions', () => {
 	const LONGEST = 50;
 
