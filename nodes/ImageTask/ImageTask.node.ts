@@ -89,7 +89,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);
 				factsOf[itemIndex] = facts;
-				known.ids.add(task.taskId);
+				known.add(task);
 				return async () => {
 					const state = states.get(taskKey(task)) ?? queryTask(run, task, known);
 					states.set(taskKey(task), state);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../gateway/util/clock';
 import type { TaskRef } from '../../../gateway/protocol/task';
-import { isUnique } from '../../../gateway/protocol/taskQueries';
+import { isUnique, kindAt } from '../../../gateway/protocol/taskQueries';
+import { taskKey } from './taskReference';
 
 /** How long the other tasks of a kind wait for the first one's path, in milliseconds. */
 const LONGEST_TURN_MS = 10_000;
@@ -9,11 +10,26 @@ const LONGEST_TURN_MS = 10_000;
 export class KnownTasks {
 	readonly ids = new Set<string>();
 
+	private readonly keys = new Set<string>();
+
 	private readonly paths = new Map<TaskRef['taskType'], string>();
 
 	private readonly firstPolls = new Map<TaskRef['taskType'], Promise<unknown>>();
 
 	constructor(private readonly clock: Clock) {}
+
+	/** Adds a task that the run polls. */
+	add(task: TaskRef): void {
+		this.ids.add(task.taskId);
+		this.keys.add(taskKey(task));
+	}
+
+	/** Whether another task of the run, of the other kind and with the same ID, is at a path. */
+	isOther({ taskId, taskType }: TaskRef, path: string | undefined): boolean {
+		const kind = kindAt(path);
+		if (kind === undefined || taskType === undefined || kind === taskType) return false;
+		return this.keys.has(taskKey({ taskId, taskType: kind }));
+	}
 
 	pathOf({ taskType }: TaskRef): string | undefined {
 		return this.paths.get(taskType);

@@ -65,6 +65,7 @@ export async function pollTask(
 		const isLast = noteNotFound({ ...task }, sentAt);
 		const missed: Missed[] = [];
 		for (const query of planTaskQueries(task, address.baseUrl, known.pathOf(task), isLast)) {
+			if (known.isOther(task, folderOf(query.plan))) continue;
 			const outcome = await send(query.plan);
 			const result = readResult(query.plan, outcome, task, known.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {

@@ -133,7 +133,7 @@ class TaskWaiter {
 	private async poll({ task: submitted, facts, ...wait }: TaskWait, maxMs: number) {
 		const { clock, address } = this.run;
 		const { taskId, taskType, statusUrl } = submitted;
-		this.known.ids.add(taskId);
+		this.known.add(submitted);
 		const ageMs = ageOf(submitted);
 		// A task is at least as old as the wait for it, which may have begun in an earlier execution.
 		const waitedMs = Date.now() - (wait.deadlineAt - wait.maxWaitMs);

@@ -66,6 +66,28 @@ describe.each(NODES)('%s', (node) => {
 		},
 	);
 
+	test("a task that is gone does not get the images of the other kind's task with the same ID in this run", async () => {
+		const server = await opened(
+			serve(({ url }, response) =>
+				url?.startsWith('/v1/images/generations/')
+					? sendJson(response, DONE)
+					: sendJson(response, UNKNOWN, 404),
+			),
+		);
+		const submittedAt = '2026-01-01T00:00:00Z';
+		const items = ['edit', 'generation'].map((taskType) => ({
+			taskId: 't7',
+			taskType,
+			submittedAt,
+		}));
+		const [edit, generation] = (await run(server.url, node, items)).json(NODE);
+		expect(edit?.error).toBe('The gateway has no edit task t7 (404)');
+		expect(generation?.error).toBeUndefined();
+		// Alone, its kind is more likely to be wrong than the task to be gone.
+		const [alone] = (await run(server.url, node, items.slice(0, 1))).json(NODE);
+		expect(alone?.error).toBeUndefined();
+	});
+
 	test('a page at one of the addresses is no proof that the task is gone', async () => {
 		const server = await opened(
 			serve((request, response) => {
