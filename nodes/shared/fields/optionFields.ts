@@ -35,7 +35,7 @@ const OPTIONS = {
 		type: 'boolean',
 		default: true,
 		description:
-			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try',
+			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.',
 	},
 	asyncFlag: {
 		displayName: 'Asynchronous Flag',
