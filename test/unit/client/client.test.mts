@@ -1,4 +1,4 @@
-import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
+import { CanceledInQueue, RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { planModelList } from '../../../gateway/protocol/models.js';
@@ -19,7 +19,7 @@ const accepted = response(200, { id: 't1', status: 'queued' });
 const QUOTA = response(429, { error: { message: 'quota exceeded' } });
 
 /** A client at a gateway that responds with these outcomes in turn, the last one for ever. */
-function clientFor(outcomes: Outcome[], concurrency = 10) {
+function clientFor(outcomes: Outcome[], concurrency = 10, onRepeat?: () => void) {
 	const clock = new FakeClock();
 	const limiter = new RateLimiter({ concurrency, clock });
 	const sent: Array<{ plan: RequestPlan; at: number; timeoutMs?: number }> = [];
@@ -27,6 +27,7 @@ function clientFor(outcomes: Outcome[], concurrency = 10) {
 		limiter,
 		clock,
 		wallClock: clock.now,
+		onRepeat,
 		sendOnce: async (plan, timeoutMs) => {
 			sent.push({ plan, at: clock.now(), timeoutMs });
 			await clock.sleep(10);
@@ -210,11 +211,25 @@ describe('Retry-After', () => {
 			await expect(clock.run(client.send(paid))).resolves.toMatchObject({ json: { id: 't1' } });
 			expect(sent).toHaveLength(3);
 		});
+
+		test('is over when the last of its milliseconds is', async () => {
+			const { clock, client, sent } = clientFor([refusal, accepted]);
+			await failure(clock, client.send(paid));
+			await clock.pass(3_599_999);
+			await failure(clock, client.send(paid));
+			expect(sent).toHaveLength(1);
+			await clock.pass(1);
+			await clock.run(client.send(paid));
+			expect(sent).toHaveLength(2);
+		});
 	});
 });
 
 test.each([
 	['a 503 is no sign that the gateway is ready again', response(503), 70_000, Infinity],
+	['nor is a 500', response(500), 70_000, Infinity],
+	['nor is a connection that breaks', fault('reset'), 70_000, Infinity],
+	['nor is a refusal for quota', QUOTA, 70_000, Infinity],
 	['a 404 is one, although it is no good response', response(404), 0, 50_000],
 ])('between two 429, %s', async (_name, between, least, most) => {
 	const refusal = response(429, TOO_OFTEN);
@@ -222,6 +237,50 @@ test.each([
 	for (let times = 0; times < 18; times += 1) await clock.run(client.attempt(free));
 	expect(clock.now()).toBeGreaterThan(least);
 	expect(clock.now()).toBeLessThan(most);
+});
+
+test('a refused request keeps its turn during the pause', async () => {
+	const refusal = response(429, TOO_OFTEN, { 'retry-after': '3' });
+	const { clock, client, sent } = clientFor([refusal, accepted], 1);
+	const first = client.send(paid);
+	await clock.pass(1000);
+	await clock.run(Promise.all([first, client.send(free)]));
+	expect(sent.map(({ plan }) => plan)).toEqual([paid, paid, free]);
+});
+
+describe('the repeats after a refusal for the rate limit are counted', () => {
+	const refusal = response(429, TOO_OFTEN);
+
+	test.each<[string, RequestPlan, Outcome[], number]>([
+		['once each', paid, [refusal, refusal, accepted], 2],
+		['once each also for a status check', free, [refusal, refusal, accepted], 2],
+		['not after a refused connection', paid, [fault('refused'), accepted], 0],
+		['not after a bad gateway', free, [response(502), accepted], 0],
+		['not after a refusal for quota', paid, [QUOTA, accepted], 0],
+		['not for the last attempt, which nothing follows', paid, [refusal], 14],
+	])('%s', async (_name, plan, outcomes, repeats) => {
+		const onRepeat = jest.fn();
+		const { clock, client } = clientFor(outcomes, 10, onRepeat);
+		await clock.run(client.request(plan));
+		expect(onRepeat).toHaveBeenCalledTimes(repeats);
+	});
+
+	test('a status check that the poller repeats itself counts as well', async () => {
+		const onRepeat = jest.fn();
+		const { clock, client } = clientFor([refusal, accepted], 10, onRepeat);
+		await clock.run(client.attempt(free));
+		await clock.run(client.attempt(free));
+		expect(onRepeat).toHaveBeenCalledTimes(1);
+	});
+});
+
+describe('after a refusal for the rate limit', () => {
+	test('a request without time left says so, and not what another one was told', async () => {
+		const { clock, client, sent } = clientFor([response(429, TOO_OFTEN), accepted]);
+		await clock.run(client.attempt(free));
+		await expect(clock.run(client.attempt(free, () => 0))).rejects.toBeInstanceOf(CanceledInQueue);
+		expect(sent).toHaveLength(1);
+	});
 });
 
 test('another way to make the attempts is used for each of them', async () => {

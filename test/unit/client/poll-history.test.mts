@@ -2,6 +2,7 @@ import {
 	forNextWait,
 	noteNotFound,
 	noteNoImage,
+	submitTime,
 	type PollHistory,
 } from '../../../gateway/client/pollHistory.js';
 import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
@@ -77,4 +78,23 @@ test('a completed task has a few seconds to list its image, also over two waits'
 	]);
 	const later = forNextWait({ seen: true, noImageSince: 0 }, 900_000);
 	expect(noteNoImage(later, 960_000)).toBe(true);
+});
+
+test('the wait for an image begins with the first result that lacks it', () => {
+	const task: PollHistory = {};
+	const ends = [100_000, 104_999, 105_000].map((now) => noteNoImage(task, now));
+	expect(ends).toEqual([false, false, true]);
+});
+
+test.each<[string, number | undefined, number | undefined, number | undefined]>([
+	['of known age is that long ago', 20_000, undefined, 80_000],
+	['that was waited for longer than its age is older', 20_000, 50_000, 50_000],
+	['that was waited for a shorter time keeps its age', 20_000, 5000, 80_000],
+	['that comes from the future by its clock is new', -20_000, undefined, 100_000],
+	['of unknown age may be a new one', undefined, undefined, undefined],
+	['of unknown age may be new while the wait was short', undefined, 29_999, undefined],
+	['of unknown age is at least as old as the wait', undefined, 30_000, 70_000],
+	['of unknown age is old after a long wait', undefined, 90_000, 10_000],
+])('the submit of a task %s', (_name, ageMs, waitedMs, at) => {
+	expect(submitTime(100_000, ageMs, waitedMs)).toBe(at);
 });

@@ -1,7 +1,12 @@
 import { readCredential } from '../../../gateway/protocol/credential.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { faultOf, type Connection, type Fault } from '../../../gateway/protocol/networkFault.js';
-import { wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
+import {
+	isGood,
+	wasNotAccepted,
+	withLocationOnly,
+	type Outcome,
+} from '../../../gateway/protocol/outcome.js';
 import {
 	planEdit,
 	planGeneration,
@@ -16,7 +21,7 @@ import {
 	faultFrom,
 	type TransportOptions,
 } from '../../../nodes/shared/transport/http.js';
-import { response, fault } from '../virtual-gateway.mjs';
+import { response, fault, page } from '../virtual-gateway.mjs';
 
 const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 
@@ -164,12 +169,61 @@ describe('a redirect after a paid request', () => {
 		[305, '/', true],
 		[307, '/v1/images/generations?async=true', true],
 		[308, 'https://x.example/v1/images/generations/', true],
+		[307, '/v1/messages/msg_1', false],
+		[399, '/v1/images/tasks/task_1', false],
+		[400, '/v1/images/tasks/task_1', true],
+		[499, undefined, false],
+		[500, undefined, false],
 	])('%s to %s: refused is %s', (httpCode, location, refused) => {
 		const outcome = response(httpCode, {}, location === undefined ? {} : { location });
 		expect(wasNotAccepted(outcome)).toBe(refused);
 		const error = errorFor(submit, outcome);
 		expect(error instanceof UnknownOutcomeError).toBe(!refused);
 		if (!refused && location !== undefined) expect(error.message).toContain(location);
+	});
+});
+
+test('of an address that is endless, only the beginning tells where a redirect leads', () => {
+	const leading = (length: number) => ({ location: `/${'x'.repeat(length)}/tasks/task_1` });
+	expect(wasNotAccepted(response(302, {}, leading(100)))).toBe(false);
+	expect(wasNotAccepted(response(302, {}, leading(2000)))).toBe(true);
+});
+
+test('only a success with an object is a response to work with', () => {
+	const ends = [199, 200, 201, 299, 300, 400].map((code) => isGood(response(code, { id: 't1' })));
+	expect(ends).toEqual([false, true, true, true, false, false]);
+	for (const json of [[], null, 'done', 7]) expect(isGood(response(200, json))).toBe(false);
+	for (const end of [page(200, '<html>'), fault('reset'), { ...fault('reset'), httpCode: 200 }]) {
+		expect(isGood(end)).toBe(false);
+	}
+});
+
+describe('an accepted task without a body, whose address is in Location', () => {
+	const empty = (httpCode: number, text: string, location?: string): Outcome => {
+		const headers = { server: 'x', ...(location === undefined ? {} : { location }) };
+		return { kind: 'response', httpCode, headers, text, json: undefined };
+	};
+	const at = '/v1/images/tasks/task_1';
+
+	test.each([
+		[201, ''],
+		[202, ''],
+		[202, ' \r\n'],
+	])('is read like one with an empty object: %s %j', (httpCode, text) => {
+		const outcome = empty(httpCode, text, at);
+		expect(withLocationOnly(outcome)).toEqual({ ...outcome, json: {} });
+	});
+
+	test.each<[string, Outcome]>([
+		['another success', empty(200, '', at)],
+		['a redirect', empty(302, '', at)],
+		['an error', empty(500, '', at)],
+		['nothing that tells where the task is', empty(202, '')],
+		['a web page', empty(202, '<html>', at)],
+		['a body', response(202, { id: 'task_1' }, { location: at })],
+		['a response that breaks off behind its head', { ...fault('reset'), httpCode: 202 }],
+	])('is not found in %s', (_name, outcome) => {
+		expect(withLocationOnly(outcome)).toBe(outcome);
 	});
 });
 

@@ -21,6 +21,8 @@ describe('the addresses of a task', () => {
 			`other /v1/tasks/${LONG}`,
 		]);
 		expect(planTaskQueries(edit, HOME)[0]?.plan).toMatchObject({ method: 'GET', paid: false });
+		const calls = planTaskQueries(edit, HOME).map(({ plan }) => plan.call);
+		expect(calls).toEqual(['poll', 'poll', 'poll', 'poll']);
 	});
 
 	test('of unknown kind: both paths, however short the ID', () => {

@@ -1,5 +1,10 @@
 import { readImages, readTaskId } from '../../../gateway/protocol/responseFields.js';
-import { otherTaskId, readTaskState, taskName } from '../../../gateway/protocol/task.js';
+import {
+	otherTaskId,
+	readTaskState,
+	taskName,
+	withFullAddresses,
+} from '../../../gateway/protocol/task.js';
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
@@ -39,6 +44,19 @@ describe('images', () => {
 	])('%j has none', (body) => {
 		expect(readImages(body)).toEqual([]);
 	});
+});
+
+test('images have full addresses, except those that came inline or lead nowhere', () => {
+	const urls = ['/files/1.png', 'https://images.example/2.png', 'data:image/png;base64,AAAA'];
+	const images = readImages({ data: [...urls, 'http://'].map((url) => ({ url, seed: 7 })) });
+	const full = withFullAddresses(images, 'https://gateway.example');
+	expect(full.map(({ url }) => url)).toEqual([
+		'https://gateway.example/files/1.png',
+		'https://images.example/2.png',
+		'data:image/png;base64,AAAA',
+		'http://',
+	]);
+	expect(full.map((image, index) => ({ ...image, url: images[index].url }))).toEqual(images);
 });
 
 describe('the response to a poll', () => {
