@@ -34,6 +34,8 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['200 with a list', response(200, []), false, true, false],
 		['200 with null', response(200, null), false, true, false],
 		['204 without a body', page(204, ''), false, true, false],
+		['an interim status', page(199, ''), false, false, false],
+		['a redirect to nowhere', page(300, ''), false, false, true],
 		['301', response(301), false, false, true],
 		['302', response(302), false, false, true],
 		['303', response(303), false, false, false],
@@ -163,6 +165,28 @@ describe('the pause before the next attempt', () => {
 		expect(decide(asking(300), true).again).toBe(true);
 		expect(decide(asking(301), true).again).toBe(false);
 	});
+
+	test('is for a refused run only what the gateway asks for', () => {
+		const asking = response(429, TOO_OFTEN, { 'retry-after': '2' });
+		expect(decide(asking, true, 9)).toEqual({ again: true, afterMs: 2000, rateLimited: true });
+		// The rate limiter doubles its own pauses.
+		const silent = response(429, TOO_OFTEN);
+		expect(decide(silent, true, 9)).toEqual({ again: true, afterMs: 0, rateLimited: true });
+	});
+
+	test.each([
+		[4200, { again: true, afterMs: 600, rateLimited: false }],
+		[4201, { again: false }],
+		[4799, { again: false }],
+	])(
+		'at a wrong address ends within 4.8 s without a response, or is not made: after %d ms',
+		(nothingForMs, decision) => {
+			// The third attempt's pause is 600 ms at most.
+			const tried = { plan: { paid: false }, attempts: 3, quotaRefusals: 0, nowMs: NOW };
+			const decided = decideRetry({ ...tried, outcome: fault('refused'), random: 1, nothingForMs });
+			expect(decided).toEqual(decision);
+		},
+	);
 });
 
 describe('Retry-After', () => {
@@ -176,6 +200,9 @@ describe('Retry-After', () => {
 		[' 5 ', 5000],
 		['1.5', 1500],
 		['86400', 86_400_000],
+		[`${31 * 86_400}`, 31 * 86_400_000],
+		[`${NOW / 1000 + 31 * 86_400}`, 31 * 86_400_000],
+		['5'.padStart(64, '0'), 5000],
 		['604800', 604_800_000],
 		[inTwoMinutes, 120_000],
 		[`${NOW / 1000 + 120}`, 120_000],
@@ -195,6 +222,8 @@ describe('Retry-After', () => {
 		'1893456000',
 		'99999999999999999999',
 		'1e400',
+		// No sender writes that many digits.
+		'5'.padStart(65, '0'),
 		yesterday,
 		nextYear,
 		`${NOW / 1000 - 1}`,

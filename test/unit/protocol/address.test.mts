@@ -242,12 +242,17 @@ describe('who gets the key', () => {
 		});
 	});
 
-	test.each(['/v1/models', '/v1/tasks/1', '/v1/images/tasks/1', '/v1/messagesx', '/'])(
-		'any other endpoint of the gateway with Bearer: %s',
-		(path) => {
-			expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
-		},
-	);
+	test.each([
+		'/v1/models',
+		'/v1/tasks/1',
+		'/v1/images/tasks/1',
+		'/v1/messagesx',
+		'/',
+		'/proxy/v1/messages',
+		'/proxy/v1/media/models',
+	])('any other endpoint of the gateway with Bearer: %s', (path) => {
+		expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
+	});
 
 	test.each([
 		`${home}/v1/media/models`,

@@ -140,6 +140,17 @@ test('a budget that is exceeded is about money, whatever the message says', () =
 	expect(isQuotaRefusal(refused({ message: 'Cost: 5', type: 'throttling_error' }))).toBe(false);
 });
 
+test('only the beginning of a message and of a code is read', () => {
+	const late = (before: string, length: number) => `${'x'.repeat(length)} ${before}`;
+	expect(speaksOfMoney(late('insufficient balance', 1900))).toBe(true);
+	expect(speaksOfMoney(late('insufficient balance', 2000))).toBe(false);
+	const message = 'Insufficient balance';
+	expect(isQuotaRefusal(refused({ message, code: late('throttling', 100) }))).toBe(false);
+	expect(isQuotaRefusal(refused({ message, code: late('throttling', 200) }))).toBe(true);
+	expect(isQuotaRefusal(refused({ message: '', code: late('budget_exceeded', 100) }))).toBe(true);
+	expect(isQuotaRefusal(refused({ message: '', code: late('budget_exceeded', 200) }))).toBe(false);
+});
+
 test.each<[number, object, boolean]>([
 	[402, {}, true],
 	[403, { message: 'Insufficient balance' }, true],

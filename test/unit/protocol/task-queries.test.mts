@@ -113,7 +113,8 @@ describe('an address at the gateway', () => {
 		['javascript:alert(1)', HOME, undefined],
 		['https://', HOME, undefined],
 		[BELOW, BELOW, undefined],
-		[`/v1/${'x'.repeat(2000)}`, HOME, undefined],
+		[`/v1/${'x'.repeat(1996)}`, HOME, `/v1/${'x'.repeat(1996)}`],
+		[`/v1/${'x'.repeat(1997)}`, HOME, undefined],
 	])('%j at %s is %j', (address, home, path) => {
 		expect(pathAtGateway(address, home)).toBe(path);
 	});
