@@ -84,6 +84,7 @@ describe('the address of a gateway', () => {
 		['https://host.example/gateway/v1/images/..%2f..%2F..%2fother', false],
 		['https://host.example/gateway/%2e%2e%2fother/v1', false],
 		['https://host.example/gateway/..%5cother/v1', false],
+		['https://host.example/gateway/.%2f..%2fother/v1', false],
 		['https://host.example/gateway/..%252fother/v1', false],
 		['https://host.example/gateway/%252e%252e%252fother/v1', false],
 		['https://host.example/gateway/v1/images/edits/..%2F..%2Fmessages', true],

@@ -21,6 +21,10 @@ describe('the address of a request', () => {
 		[{ url: 'v1/models', baseURL: `${HOME}/` }, FULL],
 		[{ url: '/v1/models', baseURL: new URL(HOME) }, FULL],
 		[{ url: '', baseURL: FULL }, FULL],
+		[
+			{ url: '/go?to=https://elsewhere.example', baseURL: HOME },
+			`${HOME}/go?to=https://elsewhere.example`,
+		],
 		[{ url: '/v1/models', baseURL: `${HOME}/api/` }, `${HOME}/api/v1/models`],
 		[{ url: '/', baseURL: `${HOME}/api` }, `${HOME}/api/`],
 		[{ url: FULL, baseURL: 'https://elsewhere.example' }, FULL],
@@ -57,6 +61,7 @@ describe('the address of an image', () => {
 		['http://images.example/1.png', 'http://images.example/1.png'],
 		['xhttp://images.example/1.png', undefined],
 		['https-x://images.example/1.png', undefined],
+		['httpsx://images.example/1.png', undefined],
 		['data:image/png;base64,AAAA', undefined],
 		['http://', undefined],
 	])('%j below a gateway with a path is %j', (address, full) => {
