@@ -62,9 +62,9 @@ const isText = (bytes: Uint8Array): boolean =>
  */
 export function imageTypeOf(bytes: Uint8Array, claimed = ''): string | undefined {
 	const detected = detectImageType(bytes);
+	if (detected !== undefined) return detected;
 	const start = bytes.subarray(0, FIRST_BYTES);
-	const isOther = isText(start) || isNoImage(Buffer.from(start).toString('latin1'));
-	if (detected !== undefined || isOther) return detected;
+	if (isText(start) || isNoImage(Buffer.from(start).toString('latin1'))) return undefined;
 	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(claimed)?.[1]?.toLowerCase();
 }
 
