@@ -397,7 +397,8 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 			call: 'message',
 			kind: 'status',
 			status: 429,
-			retryAfter: 5,
+			// A second on the fast clock: far longer than a busy machine needs to get to the end of it.
+			retryAfter: 100,
 			type: 'insufficient_quota',
 		} as const;
 		gateway.setFaults([{ ...refusal, message: 'no balance' }]);
