@@ -21,11 +21,12 @@ import { until } from '../../until.mjs';
 
 let bench: Bench;
 
-beforeAll(async () => {
+// A gateway for each test: a request that was on its way at the Stop may arrive after the end of its
+// test. And a listing is kept for a minute, so that only a new address is asked for it.
+beforeEach(async () => {
 	bench = await openBench();
 });
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+afterEach(async () => await bench.close());
 
 /** Time for the next request of a node that is still alive: its pauses are a hundred times shorter here. */
 const threeSecondsOfNodes = async () => await sleep(30);
@@ -176,36 +177,26 @@ const cases = Object.entries(MOMENTS).flatMap(([name, moment]) => [
 ]);
 
 test.each(cases)('Stop %s', async (_, { node, parameters, items = 1, faults, when }, settings) => {
-	// A listing is kept for a minute: a gateway at a new address has to be asked.
-	const own = faults?.[0]?.call === 'listing' ? await openBench() : undefined;
-	const usual = bench;
-	bench = own ?? bench;
-	try {
-		const prompts = Array.from({ length: items }, () => 'a fox [slow 99]');
-		const waits = node === 'imageWait' || node === 'imageTask';
-		const ids = waits ? await bench.submit(...prompts) : [];
-		bench.gateway.setFaults(faults ?? []);
-		const paidBefore = bench.gateway.paid;
-		const input = prompts.map((__, index) => ({ json: ids[index] ? { taskId: ids[index] } : {} }));
-		const execution = bench.host.start(workflowOf(node, parameters, settings), { input });
-		await until(when);
-		execution.stop();
-		const sent = countRequests();
-		const result = await execution.promise;
-		expect(result.status).toBe('canceled');
+	const prompts = Array.from({ length: items }, () => 'a fox [slow 99]');
+	const waits = node === 'imageWait' || node === 'imageTask';
+	const ids = waits ? await bench.submit(...prompts) : [];
+	bench.gateway.setFaults(faults ?? []);
+	const paidBefore = bench.gateway.paid;
+	const input = prompts.map((__, index) => ({ json: ids[index] ? { taskId: ids[index] } : {} }));
+	const execution = bench.host.start(workflowOf(node, parameters, settings), { input });
+	await until(when);
+	execution.stop();
+	const sent = countRequests();
+	const result = await execution.promise;
+	expect(result.status).toBe('canceled');
 
-		await until(() => bench.gateway.inFlight === 0);
-		await threeSecondsOfNodes();
-		sent.stop();
-		expect(sent.to(bench.gateway.url)).toBe(0);
-		expect(bench.gateway.inFlight).toBe(0);
-		expect(bench.gateway.paid - paidBefore).toBeLessThanOrEqual(items);
-		expect(result.error?.message).toBe('The execution was canceled');
-		expect(result.output(NODE).every(({ json }) => json.url === undefined)).toBe(true);
-	} finally {
-		bench = usual;
-		await own?.close();
-	}
+	await threeSecondsOfNodes();
+	sent.stop();
+	expect(sent.to(bench.gateway.url)).toBe(0);
+	await until(() => bench.gateway.inFlight === 0);
+	expect(bench.gateway.paid - paidBefore).toBeLessThanOrEqual(items);
+	expect(result.error?.message).toBe('The execution was canceled');
+	expect(result.output(NODE).every(({ json }) => json.url === undefined)).toBe(true);
 });
 
 const SETTINGS = [
