@@ -24,7 +24,10 @@ export interface ClientOptions {
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
-	/** Called for each request that is repeated after a refusal for the rate limit. */
+	/**
+	 * Called for each request that is repeated after a refusal for the rate limit, and for each status
+	 * check that was refused for it.
+	 */
 	onRepeat?: () => void;
 }
 
@@ -166,9 +169,7 @@ export class Client {
 		}
 	}
 
-	/**
-	 * Records what an outcome says about the rate limit, about the address, and for other requests.
-	 */
+	/** Records what an outcome says about the address, the rate limit, and the requests that follow. */
 	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
 		const { limiter, onRepeat, wallClock } = this.options;
 		const target = this.hostLimiter(plan) ?? limiter;

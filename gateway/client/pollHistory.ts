@@ -5,7 +5,7 @@ export const YOUNG_MS = 30_000;
  * long.
  */
 const LASTING_MS = 5000;
-const FEW_NOT_FOUND = 4;
+const FEWEST_NOT_FOUND = 4;
 
 /** The 404s and empty results of a task, which decide when they are final. */
 export interface PollHistory {
@@ -32,7 +32,7 @@ export function noteNotFound(task: PollHistory, now: number): boolean {
 	task.notFoundSince ??= now;
 	task.notFoundCount = (task.notFoundCount ?? 0) + 1;
 	const missingMs = now - task.notFoundSince;
-	const isSure = task.notFoundCount >= FEW_NOT_FOUND;
+	const isSure = task.notFoundCount >= FEWEST_NOT_FOUND;
 	if (task.submittedAtMs === undefined || task.seen === true)
 		return isSure && missingMs >= LASTING_MS;
 	if (task.notFoundSince - task.submittedAtMs >= YOUNG_MS) return true;

@@ -83,9 +83,9 @@ export class Durations {
 	/**
 	 * Begins to track a task. All times are in milliseconds, on one clock.
 	 *
-	 * @param pace its shortest pause, which grows with the number of tasks
+	 * @param poller its shortest pause, which grows with the number of tasks
 	 */
-	track(submittedAt: number, pace: { readonly shortest: number }) {
+	track(submittedAt: number, poller: { readonly shortest: number }) {
 		this.begun += 1;
 		this.waiting += 1;
 		const isTurn = this.begun % 2 === 0 && this.probing < this.waiting / TASKS_PER_PROBE;
@@ -96,13 +96,13 @@ export class Durations {
 		let [openAt, polledAt] = [0, 0];
 		return {
 			/** The pause after the submit or a response; undefined if no earlier task took so long. */
-			pauseFrom: (from: number) => this.pauseAt(from - submittedAt, pace.shortest, isProbe),
+			pauseFrom: (from: number) => this.pauseAt(from - submittedAt, poller.shortest, isProbe),
 			/** Records that a poll is sent. */
 			pollSent: (now: number) => void (polledAt = now - submittedAt),
 			/** Records the status in a poll's response. */
 			statusSeen: (group: StatusGroup) => {
 				if (!isFinished(group)) openAt = polledAt;
-				else if (isObserved) this.observe({ openAt, finishedAt: polledAt }, pace.shortest);
+				else if (isObserved) this.observe({ openAt, finishedAt: polledAt }, poller.shortest);
 			},
 			/** Ends the wait. */
 			end: () => {

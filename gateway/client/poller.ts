@@ -21,7 +21,7 @@ export type PollResult =
 	 * nothing about the task. `soon`: another poll is needed to tell whether the fault passes.
 	 */
 	| {
-			kind: 'passing';
+			kind: 'transient';
 			error: GatewayError;
 			pauseMs?: number;
 			rateLimited?: boolean;
@@ -33,7 +33,7 @@ export type PollResult =
 /** The end of the wait for one task. */
 export type WaitEnd =
 	| { kind: 'finished'; state: TaskState }
-	| { kind: 'problem'; error: GatewayError }
+	| { kind: 'error'; error: GatewayError }
 	/**
 	 * The task is still open at the deadline. `state` and `error` are the last results; neither is
 	 * set if no poll got a result.
@@ -57,7 +57,7 @@ export interface PollerOptions<T = TaskRef> {
 interface Entry<T> {
 	task: T;
 	deadline: number;
-	/** Whether the wait goes on. */
+	/** Whether the task is still waited for. */
 	isOpen: boolean;
 	/** Whether no other poll fits in before the deadline. */
 	isLastPoll: boolean;
@@ -238,14 +238,14 @@ export class Poller<T = TaskRef> {
 	}
 
 	private handle(entry: Entry<T>, result: PollResult): void {
-		if (result.kind === 'final') return this.close(entry, { kind: 'problem', error: result.error });
+		if (result.kind === 'final') return this.close(entry, { kind: 'error', error: result.error });
 		if (result.kind === 'state') {
 			const { state } = result;
 			entry.tracked?.statusSeen(state.group);
 			if (isFinished(state.group)) return this.close(entry, { kind: 'finished', state });
 			entry.state = state;
 		}
-		entry.error = result.kind === 'passing' ? result.error : undefined;
+		entry.error = result.kind === 'transient' ? result.error : undefined;
 		if (result.kind === 'state' || result.rateLimited !== true) entry.hasResult = true;
 		if (entry.hasResult && (entry.isLastPoll || entry.lateUntil !== undefined)) {
 			return this.giveUp(entry);
@@ -257,7 +257,7 @@ export class Poller<T = TaskRef> {
 	private scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
 		const { clock } = this.options;
 		const now = clock.now();
-		const { rateLimited = false, soon = false } = result.kind === 'passing' ? result : {};
+		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
 		const longest = soon ? SOON_MS : Infinity;
 		const usual = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, this.shortest);
 		const learned = result.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;

@@ -19,7 +19,7 @@ export interface RateState {
 	/** The gateway's limit, if it was met, and the time until which the rate stays below it. */
 	limit?: { perSecond: number; holdsUntil: number };
 	/** The end of the last `Retry-After`. */
-	nextStartAt: number;
+	retryAfterEndsAt: number;
 	/** When this state was recorded. */
 	at: number;
 }
@@ -36,7 +36,7 @@ export function mergeRateStates(known: RateState | undefined, found: RateState):
 	const isLess = found.limit === undefined && known.limit !== undefined;
 	return {
 		...(isLess ? known : found),
-		nextStartAt: Math.max(known.nextStartAt, found.nextStartAt),
+		retryAfterEndsAt: Math.max(known.retryAfterEndsAt, found.retryAfterEndsAt),
 	};
 }
 
@@ -134,7 +134,7 @@ export class RateLimiter {
 		const isKnown = requestsPerSecond === undefined && age >= 0 && age <= RATE_STATE_HOLDS_MS;
 		const known = isKnown ? rateState : undefined;
 		this.sendRate = new SendRate(requestsPerSecond, known?.limit);
-		this.pauseEndsAt = this.retryAfterEndsAt = known?.nextStartAt ?? 0;
+		this.pauseEndsAt = this.retryAfterEndsAt = known?.retryAfterEndsAt ?? 0;
 	}
 
 	/** Whether no request may start now. */
@@ -146,8 +146,8 @@ export class RateLimiter {
 	rateState(): RateState | undefined {
 		// A limit that the user has set is no knowledge of the gateway.
 		if (this.options.requestsPerSecond !== undefined) return undefined;
-		const { limit } = this.sendRate;
-		return { limit, nextStartAt: this.retryAfterEndsAt, at: this.options.clock.now() };
+		const { retryAfterEndsAt } = this;
+		return { limit: this.sendRate.limit, retryAfterEndsAt, at: this.options.clock.now() };
 	}
 
 	/**

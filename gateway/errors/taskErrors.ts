@@ -45,7 +45,7 @@ export function failedAtOnce(
 	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
 }
 
-/** What the response to a submit names besides its task, as the end of a text: it may be the result. */
+/** What the response to a submit names besides its task, as the end of a text: the images may be there. */
 export const alsoNamed = ({ mentioned = [] }: { mentioned?: string[] } = {}): string =>
 	mentioned.length === 0
 		? ''

@@ -138,6 +138,9 @@ function fileBlock({
 	});
 }
 
+/** Whether a block of a message is a call of a tool. */
+export const isToolCall = ({ type }: JsonObject): boolean => type === 'tool_use';
+
 /** Joins consecutive turns of a role, which not every gateway takes. */
 export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
 	const joined: ChatTurn[] = [];

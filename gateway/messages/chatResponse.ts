@@ -1,4 +1,4 @@
-import { jsonObjectIn, type ChatPart } from './chat';
+import { isToolCall, jsonObjectIn, type ChatPart } from './chat';
 import { digestOf } from '../protocol/fingerprint';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { reasonIn } from '../protocol/errorBody';
@@ -30,10 +30,10 @@ export interface ChatResponse {
  */
 export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	const response = readMessage(body);
-	if (response === undefined) throw brokenOff(body);
+	if (response === undefined) throw interrupted(body);
 	const blocks = response.content.filter(isJsonObject);
 	const { stopReason } = response;
-	const calls = blocks.filter(isCall);
+	const calls = blocks.filter(isToolCall);
 	const problem = toolCallProblem(calls, stopReason);
 	if (problem !== undefined) {
 		throw new UnknownOutcomeError({ ...problem, response: JSON.stringify(blocks).slice(0, 2048) });
@@ -54,7 +54,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 		stopReason,
 		usage: response.usage && readUsage(response.usage, response.thinkingTokens),
 		content: blocks.map((block) => {
-			if (!isCall(block)) return block;
+			if (!isToolCall(block)) return block;
 			const id = isUnique(block.id) ? block.id : idOf.get(block);
 			return { ...block, id, input: inputOf(block) };
 		}),
@@ -62,7 +62,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	};
 }
 
-function brokenOff(body: JsonObject): UnknownOutcomeError {
+function interrupted(body: JsonObject): UnknownOutcomeError {
 	const reason = reasonIn(body);
 	return new UnknownOutcomeError({
 		message:
@@ -104,8 +104,6 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 		description: `The tool wasn't called. You may have been charged, so the message wasn't sent again. ${advice}`,
 	};
 }
-
-const isCall = ({ type }: JsonObject): boolean => type === 'tool_use';
 
 /**
  * Whether the gateway's ID of a call can be sent back: without an ID, or with one that is used

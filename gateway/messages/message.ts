@@ -32,7 +32,7 @@ export interface MessageRequest {
 	temperature?: number;
 	topP?: number;
 	topK?: number;
-	/** How long the gateway keeps what it has read of the conversation; `disabled` isn't sent. */
+	/** How long the gateway caches the conversation; `disabled` isn't sent. */
 	promptCaching?: 'disabled' | '5m' | '1h';
 	tools?: JsonObject[];
 	stopSequences?: string[];

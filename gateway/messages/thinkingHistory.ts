@@ -1,4 +1,4 @@
-import { joinTurns, type ChatTurn } from './chat';
+import { isToolCall, joinTurns, type ChatTurn } from './chat';
 import { digestOf } from '../protocol/fingerprint';
 import type { JsonObject } from '../util/json';
 
@@ -56,7 +56,7 @@ export function restoreTurns(stored: StoredTurn[], turns: ChatTurn[], model: str
 		own.filter(({ ids }) => ids.length === 0).map(({ place, blocks }) => [place, blocks] as const),
 	);
 	return joined.map(({ role, content }, index) => {
-		const isText = role === 'assistant' && !content.some(isCall);
+		const isText = role === 'assistant' && !content.some(isToolCall);
 		const blocks = isText ? byPlace.get(placeOf(histories[index - 1], content)) : undefined;
 		return { role, content: blocks ?? content };
 	});
@@ -71,7 +71,7 @@ function restoreToolTurns(stored: StoredTurn[], turns: ChatTurn[]): ChatTurn[] {
 	);
 	const restored = new Set<StoredTurn>();
 	return turns.flatMap(({ role, content }) => {
-		const call = content.find((block) => isCall(block) && byId.has(String(block.id)));
+		const call = content.find((block) => isToolCall(block) && byId.has(String(block.id)));
 		const turn = role === 'assistant' ? byId.get(String(call?.id)) : undefined;
 		if (turn === undefined) {
 			// The results of a stored turn's calls come after that turn.
@@ -90,7 +90,7 @@ function withResults({ ids, blocks }: StoredTurn, results: Map<string, JsonObjec
 	const callIds = ids.values();
 	const own: JsonObject[] = [];
 	const content = blocks.filter((block) => {
-		if (!isCall(block)) return true;
+		if (!isToolCall(block)) return true;
 		const result = results.get(String(callIds.next().value));
 		if (result !== undefined) own.push({ ...result, tool_use_id: block.id });
 		return result !== undefined;
@@ -111,7 +111,7 @@ function inPairs(turns: ChatTurn[]): ChatTurn[] {
 		return {
 			role,
 			content: content.filter((block) => {
-				if (isCall(block)) return results.has(block.id);
+				if (isToolCall(block)) return results.has(block.id);
 				return !isResult(block) || calls.has(block.tool_use_id);
 			}),
 		};
@@ -119,8 +119,6 @@ function inPairs(turns: ChatTurn[]): ChatTurn[] {
 	// A turn with nothing but thinking is left out.
 	return joinTurns(paired.filter(({ content }) => !content.every(isThinking)));
 }
-
-const isCall = ({ type }: JsonObject): boolean => type === 'tool_use';
 
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';
 

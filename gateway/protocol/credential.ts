@@ -3,7 +3,7 @@ import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { trimBy } from '../util/text';
 import { normalizeUrl } from './url';
 
-/** The fields of the credential as they are meant. */
+/** The fields of the credential, normalized. */
 export interface Credential {
 	/** Address of the image and message endpoints, without `/v1`; empty if it is none. */
 	baseUrl: string;
@@ -60,7 +60,7 @@ export function credentialProblem(fields: JsonObject, needsKey = true): Problem 
 		(needsKey ? apiKeyProblem(fields.apiKey) : undefined) ??
 		addressProblem('Base URL', fields.baseUrl) ??
 		addressProblem('Media URL', nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ??
-		headerProblem(readCredential(fields))
+		headersProblem(readCredential(fields))
 	);
 }
 
@@ -140,10 +140,10 @@ const LONGEST_NAME = 100;
  * The problem of the version header and the additional ones. It names a header, but not its value, a
  * secret.
  */
-function headerProblem({ headers, version }: Credential): Problem | undefined {
+function headersProblem({ headers, version }: Credential): Problem | undefined {
 	const taken = new Set<string>();
 	for (const header of [version, ...headers]) {
-		const message = problemOf(header, taken);
+		const message = headerProblem(header, taken);
 		const field =
 			header === version
 				? "'Version Header Name' or 'Version Header Value'"
@@ -155,7 +155,7 @@ function headerProblem({ headers, version }: Credential): Problem | undefined {
 	return undefined;
 }
 
-function problemOf({ name, value }: Header, taken: Set<string>): string | undefined {
+function headerProblem({ name, value }: Header, taken: Set<string>): string | undefined {
 	const shown = name.slice(0, LONGEST_NAME);
 	if (name === '') return 'An additional header has no name';
 	if (!NAME.test(name)) return `The header name '${shown}' contains an invalid character`;

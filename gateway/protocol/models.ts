@@ -147,6 +147,9 @@ export function readModelList(body: unknown): ModelRecord[] {
 	return Array.isArray(items) ? items.flatMap((item) => readModel(item) ?? []) : [];
 }
 
+/** The mode in which a model creates images, by the type of their tasks. */
+export const MODE_OF = { generation: 'text_to_image', edit: 'image_edit' } as const;
+
 /** Whether a model fits a task mode, or publishes no modes. */
 export function suits(record: ModelRecord, mode: string): boolean {
 	if (record.mediaType !== undefined && record.mediaType !== 'image') return false;

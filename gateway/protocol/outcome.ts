@@ -39,7 +39,10 @@ export function isGood(outcome: Outcome): outcome is GoodResponse {
 	);
 }
 
-/** The outcome with an empty object for the missing body of an accepted task, whose address is in `Location`. */
+/**
+ * The same outcome; an accepted task that has no body but an address in `Location` gets an empty
+ * object as its JSON.
+ */
 export function withLocationOnly(outcome: Outcome): Outcome {
 	if (outcome.kind === 'fault' || ![201, 202].includes(outcome.httpCode)) return outcome;
 	const isEmpty = outcome.text.trim() === '' && outcome.headers.location !== undefined;

@@ -28,10 +28,10 @@ const LONGEST_SHOWN = 100;
 
 /** The names most similar to a mistyped one, the best first, as a question; empty without any. */
 export function didYouMean(wanted: string, names: string[]): string {
-	const looked = pairs(wanted);
+	const wantedPairs = pairs(wanted);
 	const near = names
 		.slice(0, MOST_NAMES)
-		.map((name) => ({ name, like: likeness(looked, pairs(name)) }))
+		.map((name) => ({ name, like: likeness(wantedPairs, pairs(name)) }))
 		.sort((one, other) => other.like - one.like);
 	const lowest = Math.max(NEAR, NEARLY_AS_NEAR * (near[0]?.like ?? 0));
 	const shown = near

@@ -48,7 +48,7 @@ const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)$/i;
 export function fillFileName(template: string, values: FileNameValues): string {
 	const { model = '', taskId: taskid = '', prompt = '', ...others } = values;
 	const known = new Map<string, string | number>(
-		Object.entries({ ...others, model, taskid, prompt: inShort(prompt) }),
+		Object.entries({ ...others, model, taskid, prompt: firstWords(prompt) }),
 	);
 	const filled = template
 		.slice(0, LONGEST_TEMPLATE)
@@ -62,7 +62,7 @@ export function fillFileName(template: string, values: FileNameValues): string {
 }
 
 /** The first words of a prompt, with hyphens between them. */
-function inShort(prompt: string): string {
+function firstWords(prompt: string): string {
 	const words = prompt
 		.slice(0, LONGEST_VALUE)
 		.normalize('NFC')

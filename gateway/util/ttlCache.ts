@@ -1,52 +1,52 @@
 /** A response with its time to live, in milliseconds from the start of its request. */
-export interface Kept<T> {
+export interface Cached<T> {
 	value: T;
-	keepMs: number;
+	ttlMs: number;
 }
 
 /** The longest time to live: the protocol allows 60 seconds (docs/protocol.md, "Model list"). */
-const LONGEST_MS = 60_000;
+const LONGEST_TTL_MS = 60_000;
 
 /** Shares responses for their time to live, and requests in progress. */
 export class TtlCache<T> {
-	private readonly kept = new Map<string, { until: number; value: T }>();
+	private readonly cache = new Map<string, { until: number; value: T }>();
 
-	/** Requests in progress, by asker and key. */
-	private readonly onTheirWay = new WeakMap<object, Map<string, Promise<T>>>();
+	/** Requests in progress, by owner and key. */
+	private readonly pending = new WeakMap<object, Map<string, Promise<T>>>();
 
 	/** @param now milliseconds since an arbitrary start */
 	constructor(private readonly now: () => number) {}
 
 	/**
-	 * The cached response of a key, else a new one. Calls of the same asker share a request in
+	 * The cached response of a key, else a new one. Calls of the same owner share a request in
 	 * progress, also its failure, which isn't cached. All callers get the same object, so they must
 	 * copy what they return.
 	 *
-	 * @param asker the owner of a request in progress: others may wait longer for it, or be stopped
+	 * @param owner the owner of a request in progress: others may wait longer for it, or be stopped
 	 */
-	async get(key: string, load: () => Promise<Kept<T>>, asker: object = this): Promise<T> {
+	async get(key: string, load: () => Promise<Cached<T>>, owner: object = this): Promise<T> {
 		const now = this.now();
-		for (const [known, { until }] of this.kept) if (until <= now) this.kept.delete(known);
-		const onTheirWay = this.onTheirWay.get(asker) ?? new Map();
-		this.onTheirWay.set(asker, onTheirWay);
-		const known = this.kept.get(key)?.value ?? onTheirWay.get(key);
+		for (const [known, { until }] of this.cache) if (until <= now) this.cache.delete(known);
+		const pending = this.pending.get(owner) ?? new Map();
+		this.pending.set(owner, pending);
+		const known = this.cache.get(key)?.value ?? pending.get(key);
 		if (known !== undefined) return await known;
-		const loading = this.load(key, load, now).finally(() => void onTheirWay.delete(key));
-		onTheirWay.set(key, loading);
+		const loading = this.load(key, load, now).finally(() => void pending.delete(key));
+		pending.set(key, loading);
 		return await loading;
 	}
 
-	private async load(key: string, load: () => Promise<Kept<T>>, askedAt: number): Promise<T> {
-		const { value, keepMs } = await load();
-		const until = askedAt + keepMs;
+	private async load(key: string, load: () => Promise<Cached<T>>, startedAt: number): Promise<T> {
+		const { value, ttlMs } = await load();
+		const until = startedAt + ttlMs;
 		// Of two requests at the same time, the response with the longer time to live is cached.
-		if (until > (this.kept.get(key)?.until ?? this.now())) this.kept.set(key, { until, value });
+		if (until > (this.cache.get(key)?.until ?? this.now())) this.cache.set(key, { until, value });
 		return value;
 	}
 }
 
 /** The time to live of a response without caching headers. */
-const USUAL_MS = 5000;
+const DEFAULT_TTL_MS = 5000;
 
 /**
  * The time to live of a model list: the `max-age` of `Cache-Control`, less `Age`.
@@ -54,12 +54,12 @@ const USUAL_MS = 5000;
  * @param headers with names in lower case
  * @returns milliseconds
  */
-export function keepMsOf(headers: Record<string, string>): number {
+export function ttlMsOf(headers: Record<string, string>): number {
 	const control = (headers['cache-control'] ?? '').slice(0, 500).toLowerCase();
 	if (/\bno-(store|cache)\b/.test(control)) return 0;
 	const [, seconds] = /\bmax-age="?(\d{1,9})\b/.exec(control) ?? [];
-	if (seconds === undefined) return USUAL_MS;
+	if (seconds === undefined) return DEFAULT_TTL_MS;
 	const age = Number(headers.age ?? 0);
-	const left = Math.min(LONGEST_MS / 1000, Number(seconds)) - age;
+	const left = Math.min(LONGEST_TTL_MS / 1000, Number(seconds)) - age;
 	return age >= 0 ? Math.max(0, left * 1000) : 0;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../util/json';
 import { MB } from '../util/megabyte';
 import { quote } from '../util/text';
 import type { ModelRecord, ReferenceLimits } from '../protocol/models';
-import { suits } from '../protocol/models';
+import { MODE_OF, suits } from '../protocol/models';
 import type { FormFile, TaskType } from '../protocol/requestPlan';
 
 /** The facts of a request that are checked against a model's record. */
@@ -36,7 +36,7 @@ const violation = (field: string, value: string, allowed: string): string =>
 
 function checkModes(record: ModelRecord, { taskType, asynchronous }: CheckedRequest): string[] {
 	const violations: string[] = [];
-	const mode = taskType === 'edit' ? 'image_edit' : 'text_to_image';
+	const mode = MODE_OF[taskType];
 	const { modes, mediaType = 'nothing', generationModes = [] } = record;
 	if (!suits(record, mode)) {
 		const offered = modes === undefined || modes.includes(mode) ? [mediaType] : modes;

@@ -93,7 +93,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 				return async () => {
 					const state = states.get(taskKey(task)) ?? queryTask(run, task, known);
 					states.set(taskKey(task), state);
-					return [await taskItem(run, await state, facts, target)];
+					return [await stateItem(run, await state, facts, target)];
 				};
 			},
 		});
@@ -104,7 +104,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 	}
 }
 
-async function taskItem(
+async function stateItem(
 	run: Run,
 	state: TaskState,
 	known: RequestFacts,

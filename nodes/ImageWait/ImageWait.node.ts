@@ -17,7 +17,7 @@ import { addCost } from '../shared/run/tally';
 import { runNode } from '../shared/run/itemRunner';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
-import { readParkAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
+import { readSuspendAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { readFinishedImage } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
 
@@ -108,7 +108,7 @@ export class ImageWait implements INodeType {
 
 async function waitForImages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
-	const parkAfterMs = readParkAfter(context, first);
+	const suspendAfterMs = readSuspendAfter(context, first);
 	const addSummary = readAddSummary(first);
 	const toOutput = hasSecondOutput(first);
 	const intervalMs = first.milliseconds('pollInterval');
@@ -133,7 +133,7 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 		return { wait };
 	};
 	try {
-		const forMs = () => parkAfterMs ?? Infinity;
+		const forMs = () => suspendAfterMs ?? Infinity;
 		const count = context.getInputData().length;
 		const entries = await waitForTasks(run, count, read, { intervalMs, toOutput, forMs });
 		addHints(context, run.hints);

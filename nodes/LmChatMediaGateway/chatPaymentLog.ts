@@ -10,7 +10,7 @@ const openModels = new WeakMap<Payment[], Set<ChatPaymentLog>>();
 
 /**
  * The payments of a chat model. An agent may mean the same message twice, so a recorded response is
- * used once, and only by another try of the node that asks: in the same execution and run, after
+ * used once, and only by another try of the node that called it: in the same execution and run, after
  * all models of the earlier try were closed. A message with an unknown outcome is refused for the
  * rest of the execution.
  */
@@ -22,7 +22,7 @@ export class ChatPaymentLog {
 	/** The payments that this try has made or used, shared by all its models. */
 	private readonly held: Set<Payment>;
 
-	/** Whether the engine may run the asking node again; otherwise responses aren't recorded. */
+	/** Whether the engine may run the calling node again; otherwise responses aren't recorded. */
 	private readonly mayRunAgain: boolean;
 
 	constructor(context: IExecuteFunctions) {
@@ -33,7 +33,7 @@ export class ChatPaymentLog {
 		const source = `${node.name} ${parentNode?.name ?? ''}`;
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
-		// Responses of an earlier run have left the asking node and are dropped.
+		// Responses of an earlier run have left the calling node and are dropped.
 		this.payments = openPayments(context, (payment) => {
 			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.result.unknown;
 			return payment.executionId === executionId && isOfUse;

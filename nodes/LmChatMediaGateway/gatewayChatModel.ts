@@ -71,23 +71,23 @@ export class GatewayChatModel implements ChatModel {
 	 */
 	async *stream(messages: Message[], config: CallConfig = {}): AsyncGenerator<StreamChunk> {
 		const arrived: string[] = [];
-		let isAll = false;
+		let isComplete = false;
 		let wake = (): void => undefined;
 		const put = (text: string): void => {
 			arrived.push(text);
 			wake();
 		};
 		const end = (): void => {
-			isAll = true;
+			isComplete = true;
 			wake();
 		};
-		const left = new AbortController();
-		const responding = this.respond(messages, config, put, left.signal);
+		const abandoned = new AbortController();
+		const responding = this.respond(messages, config, put, abandoned.signal);
 		// Awaited below; until then a failure must not count as unhandled.
 		responding.then(end, end);
 		let streamed = false;
 		try {
-			while (!isAll || arrived.length > 0) {
+			while (!isComplete || arrived.length > 0) {
 				if (arrived.length === 0) await new Promise<void>((resolve) => (wake = resolve));
 				// All pieces at once: removing them one by one takes quadratic time.
 				for (const delta of arrived.splice(0)) {
@@ -101,7 +101,7 @@ export class GatewayChatModel implements ChatModel {
 			yield* rest.flatMap(chunksOf);
 			yield { type: 'finish', finishReason: response.finishReason, usage: response.usage };
 		} finally {
-			left.abort();
+			abandoned.abort();
 		}
 	}
 
@@ -110,10 +110,10 @@ export class GatewayChatModel implements ChatModel {
 		messages: Message[],
 		config: CallConfig,
 		onText?: (text: string) => void,
-		left?: AbortSignal,
+		abandoned?: AbortSignal,
 	): Promise<ChatResponse> {
 		const { run, messenger, itemIndex } = this.session;
-		const signals = [config.abortSignal, config.signal, left];
+		const signals = [config.abortSignal, config.signal, abandoned];
 		try {
 			return await messenger.send(this.requestOf(messages, config, onText !== undefined), {
 				signals: signals.filter((signal) => signal !== undefined),

@@ -9,7 +9,7 @@ import {
 import { afterColon } from '../../../gateway/protocol/errorBody';
 import { isInline } from '../../../gateway/protocol/task';
 import { withoutUndefined } from '../../../gateway/util/json';
-import { imageItems, redressed } from '../images/imageItems';
+import { imageItems, withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
 import { addImages, addReusedImages, costOf } from '../run/tally';
@@ -55,7 +55,7 @@ export async function collectImages(
 	// Recorded as it came: a later try may have other input fields and file names.
 	const items = await imageItems(run, images, known, { ...target, inputFields: undefined });
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
-	return redressed(items, facts, target);
+	return withTarget(items, facts, target);
 }
 
 /**
@@ -84,7 +84,7 @@ async function recheckImages(
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ paymentLog, waitForTask, parkAfterMs, waits }: Batch,
+	{ paymentLog, waitForTask, suspendAfterMs, waits }: Batch,
 	{ task, lost }: PaymentResult,
 	item: PreparedItem,
 ): Promise<PaymentResult | undefined> {
@@ -95,7 +95,7 @@ async function finishTask(
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) return await Promise.reject(failed);
-		const result = await waitForTask(waitOf(task, item), parkAfterMs);
+		const result = await waitForTask(waitOf(task, item), suspendAfterMs);
 		if (result.kind === 'open') {
 			if (result.error !== undefined) return await Promise.reject(result.error);
 			waits[itemIndex] = result.wait;

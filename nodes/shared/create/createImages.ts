@@ -9,7 +9,7 @@ import { failedItems, isFailed } from '../run/nodeErrors';
 import { addHints, openRun } from '../run/runContext';
 import { finishRun } from '../run/summary';
 import { openProgress } from '../suspend/progress';
-import { readParkAfter, suspend } from '../suspend/suspend';
+import { readSuspendAfter, suspend } from '../suspend/suspend';
 import { createTaskWaiter } from '../tasks/taskWaiter';
 import { MODES, type Batch, type RequestBuilder } from './imageBatch';
 import { Budget } from './budget';
@@ -73,8 +73,8 @@ async function openBatch(
 	const { options } = first;
 	// Only tasks are waited for.
 	const isWaiting = first.choice('mode', 'Mode', MODES) !== 'sync';
-	const parkAfterMs = isWaiting ? readParkAfter(context, first) : undefined;
-	const progress = parkAfterMs === undefined ? undefined : openProgress(context);
+	const suspendAfterMs = isWaiting ? readSuspendAfter(context, first) : undefined;
+	const progress = suspendAfterMs === undefined ? undefined : openProgress(context);
 	const budget = new Budget(context, readBudget(options));
 	const run = await openRun(context, readLimits(first));
 	const count = context.getInputData().length;
@@ -85,7 +85,7 @@ async function openBatch(
 		checker: new Checker(run, builder.taskType),
 		paymentLog,
 		waitForTask: createTaskWaiter(run, options.milliseconds('pollInterval'), count),
-		parkAfterMs,
+		suspendAfterMs,
 		progress,
 		knownFacts: [],
 		itemOfTask: new Map(),

@@ -4,7 +4,7 @@ import { requestedImages } from '../../../gateway/protocol/requestPlan';
 import { withFullAddresses } from '../../../gateway/protocol/task';
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { quote } from '../../../gateway/util/text';
-import { redressed } from '../images/imageItems';
+import { withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { addCost, addImages, addReused } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
@@ -18,7 +18,7 @@ export async function executeItem(batch: Batch, item: PreparedItem): Promise<INo
 	const paid = await payForItem(batch, item, reused);
 	// As recorded with the payment: this try's request may differ.
 	const { facts = item.facts, task, images } = paid;
-	if (paid.items !== undefined) return redressed(paid.items, facts, target);
+	if (paid.items !== undefined) return withTarget(paid.items, facts, target);
 	const submitted = task && taskItem({ task, facts, target });
 	if (submitted !== undefined && images === undefined) batch.progress?.add(submitted);
 	// A task that has failed at once is an error in every mode: Image Wait couldn't name the reason.
@@ -66,7 +66,7 @@ async function sendRequest(
 	{ run, builder, paymentLog }: Batch,
 	{ itemIndex, plan, facts }: PreparedItem,
 ): Promise<PaymentResult> {
-	// A claimed payment stays the item's own, so there is always a plan.
+	// Doesn't happen: an item without a plan has a claimed payment, which no other item gets.
 	if (plan === undefined) return {};
 	const requested = requestedImages(plan);
 	return await paymentLog.pay(itemIndex, plan, run, (response) => {

@@ -35,7 +35,7 @@ export interface Batch {
 	paymentLog: PaymentLog;
 	waitForTask: WaitForTask;
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
-	parkAfterMs?: number;
+	suspendAfterMs?: number;
 	progress?: Progress;
 	/** What the error of each item says about its request. */
 	knownFacts: FailedRequest[];

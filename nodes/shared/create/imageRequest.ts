@@ -82,8 +82,8 @@ function readOption(
 	options: ValueReader,
 	{ name, displayName, type, isCharged, options: choices = [] }: RequestOption,
 ): unknown {
-	if (isCharged) return options.count(name, displayName);
 	if (isEmpty(options.value(name))) return undefined;
+	if (type === 'number' && isCharged) return options.count(name, displayName);
 	if (type === 'number') return options.optionalNumber(name, displayName);
 	if (type === 'boolean') return options.switch(name, displayName, false);
 	if (type !== 'options') return options.optionalText(name, displayName);

@@ -20,8 +20,8 @@ type ItemSettings = Omit<PreparedItem, 'facts' | 'plan'>;
 
 /** A checked request. */
 interface PreparedRequest {
-	/** The request as the item asks for it, with its files. */
-	asked: ImageRequest;
+	/** The request as the item's parameters say, with its files. */
+	given: ImageRequest;
 	/** The same with what the model list corrects. */
 	checked: Checked<ImageRequest>;
 	plan: RequestPlan;
@@ -78,9 +78,9 @@ async function prepareRequest(
 	};
 	// Checked before files are downloaded for a request that is rejected anyway.
 	if (draft.imageCount !== undefined) await check(draft);
-	const asked = (await builder.load?.(draft, item, run)) ?? draft;
-	const checked = await check(asked);
-	return { asked, checked, plan: builder.plan(checked.request, isSync ? undefined : chosenFlag) };
+	const given = (await builder.load?.(draft, item, run)) ?? draft;
+	const checked = await check(given);
+	return { given, checked, plan: builder.plan(checked.request, isSync ? undefined : chosenFlag) };
 }
 
 function executeDryRun(
@@ -100,7 +100,7 @@ function executeDryRun(
 
 function executeRequest(
 	batch: Batch,
-	{ asked, checked, plan }: PreparedRequest,
+	{ given, checked, plan }: PreparedRequest,
 	settings: ItemSettings,
 ): ExecuteItem {
 	const { run, builder, budget, paymentLog } = batch;
@@ -108,7 +108,7 @@ function executeRequest(
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode nor on types that the model list
 	// corrects.
-	paymentLog.expect(itemIndex, builder.plan(asked), run.address.account);
+	paymentLog.expect(itemIndex, builder.plan(given), run.address.account);
 	budget.expect(itemIndex, estimatedCost, budget.unpriced(request.model, checked));
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
 	const { model, prompt } = request;

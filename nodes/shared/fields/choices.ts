@@ -42,7 +42,7 @@ function choicesIn(field: PayingField, value: unknown): Choice[] {
 	const given = choices ?? (isJsonObject(json) ? Object.entries(json) : [[sentAs, json ?? value]]);
 	return (
 		given
-			.map(([own, part]): Choice => [String(own), meant(part)])
+			.map(([own, part]): Choice => [String(own), normalized(part)])
 			// One image is also what is requested without a number.
 			.filter(([own, part]) => !isBlank(part) && !(own === 'n' && part === 1))
 	);
@@ -52,7 +52,7 @@ function choicesIn(field: PayingField, value: unknown): Choice[] {
  * What a stored value means: n8n's editor stores numbers and switches as text as well, and a fixed
  * text as an expression without braces.
  */
-function meant(value: unknown): unknown {
+function normalized(value: unknown): unknown {
 	if (typeof value !== 'string') return value;
 	if (value.startsWith('=') && value.includes('{{')) {
 		return value.replace(/\s+/g, ' ').replaceAll('{{ ', '{{').replaceAll(' }}', '}}');

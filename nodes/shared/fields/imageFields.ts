@@ -36,7 +36,8 @@ export const modelField: PayingField = {
 };
 
 /**
- * How a paid request is made: wait for it in one go, as a task, or only hand out the task.
+ * How a paid request is made: as a task that is polled, as one synchronous request, or as a task
+ * whose ID is returned.
  *
  * @param actions what the modes are called in n8n's nodes panel, which lists each as an action
  */
@@ -171,7 +172,7 @@ export const imageNodeFields = (
 	optionsField(imageOptions(taskType)),
 ];
 
-/** Which task is meant. */
+/** The task to check or to wait for. */
 export const taskFields: INodeProperties[] = [
 	{
 		displayName: 'Task ID',

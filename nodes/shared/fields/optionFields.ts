@@ -2,10 +2,10 @@ import type { INodeProperties, INodePropertyCollection, INodePropertyOptions } f
 import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import type { PayingField } from './choices';
 
-/** An agent gets no binary data: n8n drops it. What is only about files is not shown in a tool. */
+/** Hides fields that are only about files: an agent gets no binary data, because n8n drops it. */
 export const NOT_IN_TOOLS = { '@tool': [true] };
 
-/** What is about waiting is shown in every mode but that without tasks, and has no effect in a tool. */
+/** Shows options about waiting where there are tasks, and not in a tool, where they have no effect. */
 const WITH_TASKS = { hide: { '/mode': ['sync'], ...NOT_IN_TOOLS } };
 
 /**
@@ -15,7 +15,10 @@ const WITH_TASKS = { hide: { '/mode': ['sync'], ...NOT_IN_TOOLS } };
 export interface RequestOption extends PayingField {
 	/** The field's name in the request. */
 	sentAs: string;
-	/** Set for a count that the gateway charges: a wrong value is an error and never corrected. */
+	/**
+	 * Set if its value changes the price: then 'Extra Fields' must not override it. A number is a
+	 * count, from 1.
+	 */
 	isCharged?: true;
 	/** The only node that offers it, by the type of its tasks; both nodes if undefined. */
 	only?: TaskType;

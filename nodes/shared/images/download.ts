@@ -57,8 +57,7 @@ export async function downloadImage(run: Run, image: ImageSource): Promise<IBina
 		isForPaid: !isInput,
 	});
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
-	const shown =
-		address.length > LONGEST_ADDRESS ? `${address.slice(0, LONGEST_ADDRESS)}…` : address;
+	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;
 	const rest = isInput
 		? 'Check the address of the image. Nothing was sent to the gateway.'
 		: `The image is finished and paid for. You can download it from ${shown}`;
@@ -73,7 +72,7 @@ export async function downloadImage(run: Run, image: ImageSource): Promise<IBina
 }
 
 /** The longest address in an error, in characters: signed addresses are shorter. */
-const LONGEST_ADDRESS = 4000;
+const LONGEST_SHOWN = 4000;
 
 /** The server in errors: it is any host, not the gateway. */
 const HOST: Target = { name: 'its server', field: '' };

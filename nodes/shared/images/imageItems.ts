@@ -231,7 +231,7 @@ function nameOf(
  * Copies of recorded output items of inline images, with the input fields, the binary field and the
  * file names of this try.
  */
-export function redressed(
+export function withTarget(
 	items: INodeExecutionData[],
 	facts: ImageFacts,
 	target: ImageTarget,

@@ -186,7 +186,10 @@ function fileNameFor(given: string, mimeType: string): string {
 	return `${stem}.${extension}`;
 }
 
-/** Reads a file: its size in bytes, its first bytes, and its SHA-256, by which the same request is recognized. */
+/**
+ * Reads a file: its size in bytes, its first bytes, and its SHA-256, by which the same request is
+ * recognized.
+ */
 async function inspect(
 	{ fileReads }: Run,
 	open: () => AsyncIterable<Uint8Array>,

@@ -1,6 +1,6 @@
 import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { TtlCache, keepMsOf, type Kept } from '../../../gateway/util/ttlCache';
+import { TtlCache, ttlMsOf, type Cached } from '../../../gateway/util/ttlCache';
 import { errorFor } from '../../../gateway/errors/errorMessages';
 import {
 	holdsModels,
@@ -41,7 +41,7 @@ export class NoListError extends GatewayError {
  * request. The cache is by address, format and account, because each account has its own rate limit
  * and may have its own models.
  *
- * @param asker the run that sends the request, or a new object. A request in progress isn't shared
+ * @param owner the run that sends the request, or a new object. A request in progress isn't shared
  *   with other runs, which may have longer timeouts
  * @returns the cached response, which must not be changed
  * @throws GatewayError if there is no good response, which isn't cached; NoListError if a retry
@@ -49,24 +49,27 @@ export class NoListError extends GatewayError {
  */
 async function cachedListing(
 	plan: RequestPlan,
-	asker: { address: GatewayAddress },
+	owner: { address: GatewayAddress },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { mediaUrl, baseUrl, allowUnauthorizedCerts, accountAndKey } = asker.address;
+	const { mediaUrl, baseUrl, allowUnauthorizedCerts, accountAndKey } = owner.address;
 	const url = planUrl(plan, plan.call === 'names' ? baseUrl : mediaUrl);
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
-	const load = async (): Promise<Kept<HttpResponse>> => {
+	const load = async (): Promise<Cached<HttpResponse>> => {
 		const { outcome, attempts } = await send();
 		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
-			return { value: outcome, keepMs: keepMsOf(outcome.headers) };
+			return { value: outcome, ttlMs: ttlMsOf(outcome.headers) };
 		}
 		const error = errorFor(plan, outcome, attempts);
 		throw isMissing(outcome) ? new NoListError(error.problem) : error;
 	};
-	return await cache.get(key, load, asker);
+	return await cache.get(key, load, owner);
 }
 
-/** Whether a response that is no list shows that there is none: it isn't for now, nor a failure. */
+/**
+ * Whether a response without a list shows that the gateway has none, and not only that it failed or
+ * that another attempt may bring one.
+ */
 function isMissing(outcome: Outcome): boolean {
 	if (outcome.kind === 'fault') return false;
 	const { httpCode, json, text } = outcome;
@@ -89,9 +92,9 @@ const isCommented = (text: string): boolean => /^\s*[{/[]/.test(text);
 
 /** Creates a function that requests a list in one attempt. */
 const inOneAttempt =
-	(asker: { address: GatewayAddress }, sendOnce: SendOnce): RequestList =>
+	(owner: { address: GatewayAddress }, sendOnce: SendOnce): RequestList =>
 	async (plan) =>
-		await cachedListing(plan, asker, async () => ({ outcome: await sendOnce(plan), attempts: 1 }));
+		await cachedListing(plan, owner, async () => ({ outcome: await sendOnce(plan), attempts: 1 }));
 
 /** Requests the model list, or one model, with retries. @throws GatewayError */
 export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpResponse> {

@@ -1,6 +1,6 @@
 import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
-import { makesVideos, suits, type ModelRecord } from '../../../gateway/protocol/models';
+import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
@@ -159,8 +159,8 @@ export class Checker {
 		const known = this.listed.get(name);
 		if (known !== undefined) return known;
 		const record = models.find(({ model }) => model === name);
-		const mode = this.taskType === 'edit' ? 'image_edit' : 'text_to_image';
-		const able = record === undefined ? models.filter((other) => suits(other, mode)) : [];
+		const able =
+			record === undefined ? models.filter((other) => suits(other, MODE_OF[this.taskType])) : [];
 		const names = able.map(({ model }) => model);
 		const suggestion = this.listed.size < MOST_SUGGESTIONS ? didYouMean(name, names) : '';
 		const found = { record, suggestion };

@@ -22,7 +22,7 @@ export function readMessageSettings(
 	const { options } = item;
 	const choices = ['default', 'adaptive', 'disabled', 'enabled'] as const;
 	const thinking: Thinking = item.choice('thinking', 'Thinking', choices);
-	const lives = ['disabled', '5m', '1h'] as const;
+	const ttls = ['disabled', '5m', '1h'] as const;
 	const budgetTokens = (): number =>
 		item.count('budgetTokens', 'Budget (Tokens)', MOST_TOKENS) ?? BUDGET_TOKENS;
 	return {
@@ -41,6 +41,6 @@ export function readMessageSettings(
 		temperature: options.optionalNumber('temperature', 'Temperature'),
 		topP: options.optionalNumber('topP', 'Top P'),
 		topK: options.optionalNumber('topK', 'Top K'),
-		promptCaching: options.choice('promptCaching', 'Prompt Caching', lives),
+		promptCaching: options.choice('promptCaching', 'Prompt Caching', ttls),
 	};
 }

@@ -42,7 +42,7 @@ export interface PaymentResult extends PaidResponse {
 
 /** The record of a paid request. */
 export interface Payment {
-	/** The first three: its place in the workflow. */
+	/** This and the next two: the item of the run that paid. */
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;

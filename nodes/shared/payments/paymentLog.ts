@@ -29,9 +29,10 @@ const inUse = new WeakSet<Payment>();
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
  * execution. The result of an earlier payment is used again by
  *
- * 1. the item of the same run (execution, run index), whatever it sends now; 2. the item with the
- * same choices and input: its prompt may contain the time of day or a random seed; 3. the item that
- * sends the same request; 4. another item that does, if the payment's own item sends another one.
+ * 1. the item of the same run (execution, run index), whatever it sends now,
+ * 2. the item with the same choices and input: its prompt may contain the time of day or a random seed,
+ * 3. the item that sends the same request,
+ * 4. another item that sends it, if the payment's own item sends another one.
  *
  * The first two need neither the item's files nor the model list, which may be gone when a person
  * retries. All mean the same account (the credential's ID and address). In the same execution, a
@@ -51,7 +52,7 @@ export class PaymentLog implements PaymentRecovery {
 	/** Payments that this try has made or uses again, by item. */
 	private readonly used = new Map<number, Payment>();
 
-	/** Items whose payment this try has asked for: their errors name it. */
+	/** Items whose payment this try has looked up with `reuse`: their errors name it. */
 	private readonly started = new Set<number>();
 
 	/** Requests in progress, by item, each with its problem in case of a Stop. */

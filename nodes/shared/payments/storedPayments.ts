@@ -74,7 +74,7 @@ function repair(
 	return 'damaged';
 }
 
-/** The parts of a result of which one must be there. */
+/** A result has at least one of these parts. */
 const RESULTS = ['task', 'images', 'items', 'message', 'unknown'];
 
 const UNREADABLE: Problem = {
@@ -112,7 +112,7 @@ const RESULT: Record<keyof PaymentResult, IsReadable> = {
 		submittedAt: isText,
 		statusUrl: optional(isText),
 		reason: optional((value) => typeof value === 'string'),
-		previews: optional((value) => Array.isArray(value) && value.every(isText)),
+		mentioned: optional((value) => Array.isArray(value) && value.every(isText)),
 	}),
 	images: listOf(objectOf({ url: isText })),
 	items: listOf(objectOf({ json: isJsonObject, binary: optional(isFiles) })),

@@ -66,26 +66,26 @@ export async function runItems(
 ): Promise<INodeExecutionData[][]> {
 	const { node, stopped } = run;
 	const { payments } = steps;
-	const batch = new Batch(run, count, steps);
+	const runner = new ItemRunner(run, count, steps);
 	const stop = stopped.catch(() => {
-		batch.isStopped = true;
+		runner.isStopped = true;
 	});
-	await Promise.race([batch.run(), stop]);
-	if (batch.isStopped) {
+	await Promise.race([runner.runAll(), stop]);
+	if (runner.isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
 		throw new NodeOperationError(node, 'The execution was canceled', {
 			description: describeUnreturned(payments?.listUnreturned() ?? []),
 		});
 	}
-	if (batch.failures.length > 0) {
-		const { error, itemIndex } = summary(batch.failures, batch.isPrepared);
+	if (runner.failures.length > 0) {
+		const { error, itemIndex } = summary(runner.failures, runner.isPrepared);
 		throw nodeError(node, error, itemIndex, payments);
 	}
-	return Array.from({ length: count }, (_, itemIndex) => batch.results[itemIndex] ?? []);
+	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
 }
 
 /** The items of a run, with their results and failures. */
-class Batch {
+class ItemRunner {
 	readonly results: INodeExecutionData[][] = [];
 
 	/** The failures of a run that On Error ends. */
@@ -99,12 +99,12 @@ class Batch {
 	private readonly prepared: Array<ExecuteItem | undefined> = [];
 
 	constructor(
-		private readonly all: Run,
+		private readonly run: Run,
 		private readonly count: number,
 		private readonly steps: BatchSteps,
 	) {}
 
-	async run(): Promise<void> {
+	async runAll(): Promise<void> {
 		await this.forEach(async (itemIndex) => {
 			this.prepared[itemIndex] = await this.steps.prepare(itemIndex);
 		});
@@ -128,18 +128,18 @@ class Batch {
 		for (let itemIndex = 0; itemIndex < this.count && !this.isStopped; itemIndex += 1) {
 			const running = step(itemIndex).catch((error: unknown) => {
 				this.fail(error, itemIndex);
-				if (this.isPrepared && this.failures.length > 0) this.all.close();
+				if (this.isPrepared && this.failures.length > 0) this.run.close();
 			});
 			started.push(running);
 			// A rejection means that the run has ended, which the items report.
 			if (started.length % ITEMS_IN_TURN === 0)
-				await this.all.clock.sleep(0).catch(() => undefined);
+				await this.run.clock.sleep(0).catch(() => undefined);
 		}
 		await Promise.all(started);
 	}
 
 	private fail(error: unknown, itemIndex: number): void {
-		const { node, tally, continuesOnFail } = this.all;
+		const { node, tally, continuesOnFail } = this.run;
 		if (!continuesOnFail) {
 			if (!(error instanceof RunEnded)) this.failures.push({ error, itemIndex });
 			return;
@@ -219,7 +219,7 @@ export async function runNode(
 
 /** The payments of a node, for items that fail and runs that end early. */
 export interface PaymentRecovery extends UnreturnedPayments {
-	/** @param error of an item that fails before this try has asked for its payment */
+	/** @param error of an item, which may have failed before this try has looked up its payment */
 	recover(error: unknown, itemIndex: number): Recovered;
 	/**
 	 * The node returns its items.

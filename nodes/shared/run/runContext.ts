@@ -108,7 +108,7 @@ const READ_AT_ONCE = 25;
  * @throws NodeOperationError if they differ between items: all requests would be sent with the key
  *   and to the address of the first item
  */
-async function readCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
+async function loadCredential(context: IExecuteFunctions): Promise<ICredentialDataDecryptedObject> {
 	const first = await context.getCredentials(CREDENTIAL, 0);
 	const values = JSON.stringify(first);
 	const reads = new Semaphore(READ_AT_ONCE);
@@ -174,7 +174,7 @@ export async function openRun(
 	limits: RunLimits,
 	needsKey = true,
 ): Promise<Run> {
-	const address = readAddress(await readCredential(context), context.getNode(), needsKey);
+	const address = readAddress(await loadCredential(context), context.getNode(), needsKey);
 	const requests = new Requests();
 	const clock = new StoppableClock();
 	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };

@@ -27,7 +27,7 @@ export const WAITING_TOOLTIP =
  *   if it isn't: the option is off, or the node is called as a tool
  * @throws NodeOperationError if this n8n can't resume the execution with all results
  */
-export function readParkAfter(
+export function readSuspendAfter(
 	context: IExecuteFunctions,
 	first: ItemParameters,
 ): number | undefined {

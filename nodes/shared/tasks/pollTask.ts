@@ -73,22 +73,22 @@ export async function pollTask(
 				const images = withFullAddresses(result.state.images, address.baseUrl);
 				return noted(task, { ...result, state: { ...result.state, images } }, sentAt);
 			}
-			if (!leadsOn(query, outcome)) return result;
+			if (!triesNext(query, outcome)) return result;
 			missed.push({ ...query, outcome });
 		}
 		return notFound(task, missed, sentAt);
 	});
 }
 
-/** Elsewhere, a status that nobody knows may be that of something else. */
+/** At another address, an unknown status may be that of something other than a task. */
 const isAboutTask = ({ place }: TaskQuery, { group }: TaskState): boolean =>
 	place !== 'other' || group !== 'unknown';
 
 /**
  * Whether the task is looked for at the next address. At the usual one only a 404 says that it isn't
- * there; elsewhere anything does but a fault that may pass.
+ * there; elsewhere any response does that isn't about the task, except an error that may pass.
  */
-function leadsOn({ place }: TaskQuery, outcome: Outcome): boolean {
+function triesNext({ place }: TaskQuery, outcome: Outcome): boolean {
 	if (place === 'usual') return outcome.kind === 'response' && outcome.httpCode === 404;
 	return !isTransient(outcome) || (outcome.kind === 'response' && outcome.httpCode < 300);
 }
@@ -100,8 +100,8 @@ function notFound(task: PolledTask, missed: Missed[], sentAt: number): PollResul
 	// Final only if each of these is the gateway's own response.
 	const isSure = missed.every(({ outcome }) => isGatewayError(outcome));
 	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
-	const pauseMs = missed[0] && askedPause(missed[0].outcome);
-	return { kind: 'passing', error, pauseMs, soon: true };
+	const pauseMs = missed[0] && cappedRetryAfter(missed[0].outcome);
+	return { kind: 'transient', error, pauseMs, soon: true };
 }
 
 /** Updates a task by its state. A completed task without an image may list it a moment later. */
@@ -116,7 +116,7 @@ function noted(
 	Object.assign(task, found);
 	const error = state.group === 'success' ? taskError(state) : undefined;
 	if (error === undefined || noteNoImage(task, now)) return result;
-	return { kind: 'passing', error, pauseMs, soon: true };
+	return { kind: 'transient', error, pauseMs, soon: true };
 }
 
 /** Reads the response to one query. */
@@ -126,7 +126,7 @@ function readResult(
 	task: PolledTask,
 	ids: ReadonlySet<string>,
 ): PollResult {
-	const pauseMs = askedPause(outcome);
+	const pauseMs = cappedRetryAfter(outcome);
 	if (isGood(outcome)) {
 		const otherId = otherTaskId(task.taskId, outcome.json);
 		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
@@ -136,7 +136,7 @@ function readResult(
 	const error = errorOf(plan, outcome, task);
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };
 	const rateLimited = isRateLimited(outcome);
-	return { kind: 'passing', error, pauseMs: requestedPauseMs(outcome, Date.now()), rateLimited };
+	return { kind: 'transient', error, pauseMs: requestedPauseMs(outcome, Date.now()), rateLimited };
 }
 
 /** The task with its kind and, if that isn't enough to find it again, its address. */
@@ -152,12 +152,12 @@ const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: Task
 	withDetails(errorFor(plan, outcome), { taskId, taskType });
 
 /** The longest pause by a `Retry-After` on a status or a 404. */
-const LONGEST_ASKED_PAUSE_MS = 30_000;
+const LONGEST_RETRY_AFTER_MS = 30_000;
 
 /** The pause by the `Retry-After` of a response that isn't a rate limit. */
-function askedPause(outcome: Outcome): number | undefined {
-	const asked = requestedPauseMs(outcome, Date.now());
-	return asked === undefined ? undefined : Math.min(asked, LONGEST_ASKED_PAUSE_MS);
+function cappedRetryAfter(outcome: Outcome): number | undefined {
+	const pauseMs = requestedPauseMs(outcome, Date.now());
+	return pauseMs === undefined ? undefined : Math.min(pauseMs, LONGEST_RETRY_AFTER_MS);
 }
 
 const noSuchTask = ({ taskId, taskType }: TaskRef, missed: Missed[]): GatewayError =>
@@ -179,7 +179,7 @@ function wrongTask(taskId: string, otherId: string, outcome: Outcome): PollResul
 		taskId,
 		response: outcome.kind === 'response' ? excerpt(outcome.text) : undefined,
 	});
-	return { kind: 'passing', error, pauseMs: askedPause(outcome), soon: true };
+	return { kind: 'transient', error, pauseMs: cappedRetryAfter(outcome), soon: true };
 }
 
 /** Adds a hint if the response names another task, whose images may belong to another prompt. */
@@ -224,10 +224,10 @@ export async function queryTask(
 		}
 		// `pollTask` decides how long a task may be missing, or without an image.
 		const isAboutTask = task.notFoundSince !== undefined || task.noImageSince !== undefined;
-		const mayPass = result.kind === 'passing' && result.soon === true;
+		const mayPass = result.kind === 'transient' && result.soon === true;
 		if (!mayPass || (!isAboutTask && round >= MOST_ATTEMPTS)) {
 			const { message } = result.error.problem;
-			const tried = attempts > 1 && result.kind === 'passing' ? ` (tried ${attempts} times)` : '';
+			const tried = attempts > 1 && result.kind === 'transient' ? ` (tried ${attempts} times)` : '';
 			const error = withDetails(result.error, { message: message + tried });
 			return await Promise.reject(aboutTask(error, taskId));
 		}

@@ -119,7 +119,7 @@ class TaskWaiter {
 			const open = openTask({ ...wait, history }, task, ended);
 			return forMs < leftMs ? { ...open, error: undefined } : open;
 		}
-		if (ended.kind === 'problem') throw aboutTask(ended.error, task.taskId);
+		if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
 		const { state } = ended;
 		const error = taskError(state);
 		if (error !== undefined) throw error;

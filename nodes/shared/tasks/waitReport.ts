@@ -24,7 +24,7 @@ export class WaitReport {
 
 	/** Adds the result of a poll. */
 	note(result: PollResult): void {
-		this.reason = result.kind === 'passing' ? result.error.message : undefined;
+		this.reason = result.kind === 'transient' ? result.error.message : undefined;
 		if (this.reason === undefined) this.lastStatusAt = this.run.clock.now();
 	}
 

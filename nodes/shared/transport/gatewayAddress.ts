@@ -12,7 +12,7 @@ import { createKeyFilter, type KeyFilter } from '../../../gateway/util/keyFilter
 
 export const CREDENTIAL = 'mediaGatewayApi';
 
-/** The credential of a run as it is meant, the account, and what adds and removes its key. */
+/** The normalized credential of a run, its account, and what adds and removes its key. */
 export interface GatewayAddress extends Credential {
 	/** Whether the key can be sent: a run that only lists public models needs none. */
 	hasKey: boolean;

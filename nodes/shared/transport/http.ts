@@ -173,13 +173,13 @@ async function callHelper(
 	};
 	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
 	// returns the signal of this request, which has the deadline as well.
-	const seen = Object.create(context, {
+	const requestContext = Object.create(context, {
 		getExecutionCancelSignal: { value: () => own.abortSignal },
 	}) as IExecuteFunctions;
 	try {
 		return (await (withKey
 			? context.helpers.httpRequestWithAuthentication.call(
-					seen,
+					requestContext,
 					CREDENTIAL,
 					options,
 					address.authentication,

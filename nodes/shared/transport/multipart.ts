@@ -47,7 +47,7 @@ export async function multipart({
 	fields,
 	files,
 }: FormBody): Promise<{ body: FormData; close: () => void }> {
-	const opened = await Promise.allSettled(files.map(async ({ open }) => await openFile(open())));
+	const opened = await Promise.allSettled(files.map(async ({ open }) => await openPart(open())));
 	const ready = opened.flatMap((file) => (file.status === 'fulfilled' ? file.value : []));
 	const close = (): void => ready.forEach((file) => file.close());
 	if (ready.length < files.length) {
@@ -68,7 +68,7 @@ interface OpenFile {
 }
 
 /** Opens a file by reading its first piece. */
-async function openFile(file: AsyncIterable<Uint8Array>): Promise<OpenFile> {
+async function openPart(file: AsyncIterable<Uint8Array>): Promise<OpenFile> {
 	const pieces = file[Symbol.asyncIterator]();
 	let isClosed = false;
 	const close = (): void => {

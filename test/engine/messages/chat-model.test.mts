@@ -329,14 +329,14 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		return error as Error & { description?: string };
 	}
 
-	test('too many requests: sent again, in a while', async () => {
+	test('429 for the rate limit: retried until it succeeds', async () => {
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, times: 3, retryAfter: 2 }]);
 		const answer = await bench.with({}, async (supply) => await ask(await supply(), way, hello));
 		expect(answer.text).toContain('51');
 		expect([gateway.count('message'), gateway.paid]).toEqual([4, 1]);
 	});
 
-	test('no quota: once more, then said', async () => {
+	test('429 for quota: retried once', async () => {
 		const message = 'insufficient quota';
 		const type = 'insufficient_quota';
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, message, type }]);
@@ -344,7 +344,7 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		expect(gateway.count('message')).toBe(2);
 	});
 
-	test('nobody there: tried again, then said', async () => {
+	test('a refused connection: tried six times', async () => {
 		const own = await ChatBench.at(await deadAddress());
 		expect((await failure(own)).message).toMatch(
 			/connection to the gateway was refused .*tried 6 times/,

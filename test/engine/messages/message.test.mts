@@ -344,8 +344,8 @@ describe('switching thinking', () => {
 	});
 });
 
-describe('what comes out', () => {
-	test('simplified, with thinking', async () => {
+describe('the output', () => {
+	test('is simplified, with thinking', async () => {
 		const result = await ask({ thinking: 'adaptive' }, {}, 2);
 		const [item, second] = result.output(NODE);
 		expect([item!.pairedItem, second!.pairedItem]).toEqual([{ item: 0 }, { item: 1 }]);
@@ -378,7 +378,7 @@ describe('what comes out', () => {
 		expect(json!.thinking).toBe('');
 	});
 
-	test('the response as it came', async () => {
+	test("is the unchanged response with 'Simplify' off", async () => {
 		const tap = await openTap(gateway.url);
 		try {
 			const to = await hostAt(tap.url);
@@ -510,13 +510,16 @@ describe('money', () => {
 		['half a response', { kind: 'badJson', charged: true }, {}],
 		['a web page', { kind: 'html' }, {}],
 	];
-	test.each(unknown)("%s: nobody knows, and it is n't sent again", async (_, fault, options) => {
-		gateway.setFaults([{ call: 'message', ...fault }]);
-		const error = errorOf(await ask({ options }));
-		expect(error.message).toMatch(/^The outcome is unknown: while sending the message/);
-		expect(error.description).toContain("wasn't sent again");
-		expect(gateway.count('message')).toBe(1);
-	});
+	test.each(unknown)(
+		"%s: the outcome is unknown, and the message isn't sent again",
+		async (_, fault, options) => {
+			gateway.setFaults([{ call: 'message', ...fault }]);
+			const error = errorOf(await ask({ options }));
+			expect(error.message).toMatch(/^The outcome is unknown: while sending the message/);
+			expect(error.description).toContain("wasn't sent again");
+			expect(gateway.count('message')).toBe(1);
+		},
+	);
 
 	test('a response without content counts as unknown too', async () => {
 		const server = await serve((_, response) => sendJson(response, { id: 'msg_1' }));
@@ -529,7 +532,7 @@ describe('money', () => {
 		}
 	});
 
-	test('429 for haste is sent again, and paid once', async () => {
+	test('a message refused with 429 for the rate limit is sent again, and paid once', async () => {
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, times: 2 }]);
 		const result = await ask();
 		expect(result.error).toBeUndefined();
@@ -540,7 +543,7 @@ describe('money', () => {
 	const retry: Settings = { retryOnFail: true, maxTries: 5, waitBetweenTries: 1 };
 	const numbered = { prompt: '={{ "item " + $itemIndex + "." }}' };
 
-	test('Retry On Fail pays for no answered message again', async () => {
+	test('Retry On Fail pays for each message once', async () => {
 		gateway.setFaults([
 			{ call: 'message', kind: 'status', status: 400, match: 'item 7.', times: 4 },
 		]);
@@ -555,7 +558,7 @@ describe('money', () => {
 		expect(Object.values(gateway.paidByPrompt)).toEqual(Array(20).fill(1));
 	});
 
-	test('nor sends again what may have been paid', async () => {
+	test("Retry On Fail doesn't send a message of unknown outcome again", async () => {
 		gateway.setFaults([{ call: 'message', kind: 'cutAfter', match: 'item 7.' }]);
 		const result = await ask(numbered, retry, 20);
 		expect(errorOf(result).message).toContain('The outcome is unknown');

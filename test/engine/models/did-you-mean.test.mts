@@ -48,13 +48,13 @@ test.each(['sync', 'wait', 'submit'])('the error of a run, mode %s', async (mode
 	expect(bench.gateway.paid).toBe(0);
 });
 
-test('the listing is not asked for where nothing in the options wants it', async () => {
+test("the model list isn't requested if no option needs it", async () => {
 	const { description } = await failing({ options: { checkLimits: false } });
 	expect(description).not.toMatch(/doesn't list|Did you mean/);
 	expect(bench.gateway.count('listing')).toBe(0);
 });
 
-test('only models that do what is asked for', async () => {
+test("only models for the node's own operation are suggested", async () => {
 	const model = (name: string, modes: string[], mediaType = 'image') => ({
 		model: name,
 		media_type: mediaType,
@@ -82,7 +82,7 @@ test('only models that do what is asked for', async () => {
 	expect(there.description).not.toMatch(/doesn't list the model|Did you mean/);
 });
 
-test('without a listing nothing is said about it', async () => {
+test('without a model list, the error suggests no models', async () => {
 	const { url: baseUrl } = bench.gateway;
 	const mediaUrl = await deadAddress();
 	const { message, description } = await failing({}, { baseUrl, mediaUrl });
@@ -95,7 +95,7 @@ test('an unknown outcome and a rate limit say nothing about models', async () =>
 	expect((await failing({})).description).not.toMatch(/doesn't list|Did you mean/);
 });
 
-test('a failed item names them too', async () => {
+test('a failed item suggests models too', async () => {
 	const result = await bench.run(
 		'imageGeneration',
 		{ ...wrong, model: byName('={{ $json.model }}') },

@@ -178,7 +178,7 @@ describe('get', () => {
 		},
 	);
 
-	test('each item gets its own', async () => {
+	test('each item gets its own model', async () => {
 		const model = `={{ ${JSON.stringify(allNames)}[$itemIndex] }}`;
 		const result = await list({ operation: 'get', model }, {}, allNames.length);
 		expect(result.json(NODE)).toEqual(defaultModels);
@@ -200,7 +200,7 @@ describe('get', () => {
 		expect(gateway.requests.map(({ status }) => status)).toEqual([404, 200]);
 	});
 
-	test('where the node goes on, the item says so', async () => {
+	test('with On Error set to continue, an unlisted model is a failed item', async () => {
 		const model = '={{ $itemIndex === 1 ? "nothing" : "plain-image" }}';
 		const go = { onError: 'continueRegularOutput' } as const;
 		const result = await list({ operation: 'get', model }, go, 3);
@@ -292,7 +292,7 @@ describe('JSONC', () => {
 		}
 	});
 
-	test('and JSON are kept apart', async () => {
+	test('and JSON are cached separately', async () => {
 		const steps = [jsonc, {}].map((more) => ({
 			type: 'mediaModels',
 			parameters: { simplify: false, ...more },
@@ -304,7 +304,7 @@ describe('JSONC', () => {
 	});
 });
 
-describe('what was answered is kept', () => {
+describe('the response is cached', () => {
 	test('for a batch and for the nodes after it: one request', async () => {
 		const step = { type: 'mediaModels', parameters: { limit: 1 } };
 		const result = await runChain(
@@ -337,7 +337,7 @@ describe('what was answered is kept', () => {
 		}
 	});
 
-	test('but no failure is', async () => {
+	test('but a failure is not', async () => {
 		const get = { operation: 'get', model: 'plain-image' };
 		gateway.setFaults([{ call: 'listing', kind: 'status', status: 403, times: 1 }]);
 		expect((await list(get)).error).toBeDefined();
@@ -374,14 +374,14 @@ describe('a listing that is down', () => {
 		}
 	});
 
-	test('half a document', async () => {
+	test('half a document is an error, after six attempts', async () => {
 		gateway.setFaults([{ call: 'listing', kind: 'badJson' }]);
 		const error = errorOf(await list());
 		expect(error.message).toContain("with a body that isn't JSON");
 		expect(gateway.count('listing')).toBe(6);
 	});
 
-	test('nothing there at all', async () => {
+	test('a refused connection is an error that names the address fields', async () => {
 		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
 		expect(error.message).toContain('the connection to the model list was refused');
 		expect(error.description).toMatch(/^Check 'Media URL' \(or 'Base URL' where that is empty\)/);

@@ -353,7 +353,7 @@ describe('a batch of 50, of which 3 break a limit', () => {
 		expect([paidRequests(), gateway.paid]).toEqual([[], 0]);
 	});
 
-	test('nor with Retry On Fail', async () => {
+	test('no paid request with Retry On Fail either', async () => {
 		const retry = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
 		expect(errorOf(await make(SLASH, parameters, items, retry)).message).toMatch(/^3 items failed/);
 		expect(paidRequests()).toEqual([]);
@@ -522,14 +522,14 @@ describe('a run does not depend on the listing', () => {
 	});
 });
 
-describe('the listing is asked for once', () => {
-	test('for a whole batch', async () => {
+describe('the model list', () => {
+	test('is requested once for a whole batch', async () => {
 		const own = await another();
 		await make(SLASH, {}, times(100), {}, own.host);
 		expect([own.gateway.count('listing'), own.gateway.paid]).toEqual([1, 100]);
 	});
 
-	test('without the key', async () => {
+	test('is requested without the key', async () => {
 		const own = await another();
 		await make(SLASH, {}, [{}], {}, own.host);
 		const [listing] = own.gateway.requests;
@@ -538,12 +538,12 @@ describe('the listing is asked for once', () => {
 		expect(listing!.headers).not.toHaveProperty('authorization');
 	});
 
-	test('and not at all where nothing wants it', async () => {
+	test('is not requested if no option needs it', async () => {
 		await make('nobody knows it', { options: { checkLimits: false } });
 		expect(gateway.requests.map(({ call }) => call)).toEqual(['sync']);
 	});
 
-	test('but for a budget alone', async () => {
+	test('is requested for a budget alone', async () => {
 		const own = await another();
 		const options = { checkLimits: false, budget: 0.01 };
 		const result = await make(SLASH, { options }, [{}], {}, own.host);

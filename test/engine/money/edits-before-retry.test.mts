@@ -336,6 +336,14 @@ describe('a record of payments that an older version wrote, or somebody edited',
 			'a task without its ID',
 			(one) => Object.assign(one, { result: { task: { status: 'queued' } } }),
 		],
+		[
+			'a task with no list of what its submit mentioned',
+			(one) => {
+				const task = { taskId: 'gone', taskType: 'generation', status: 'queued' };
+				const submittedAt = '2026-11-24T12:00:00Z';
+				Object.assign(one, { result: { task: { ...task, submittedAt, mentioned: 5 } } });
+			},
+		],
 		['items that are none', (one) => Object.assign(one, { result: { items: ['x'] } })],
 		['empty lists', (one) => Object.assign(one, { result: { items: [], images: [] } })],
 		[

@@ -98,7 +98,7 @@ describe('an expression that gives another prompt and number in each try', () =>
 		},
 	);
 
-	test('a failed item too', async () => {
+	test('a failed item names the prompt that was sent', async () => {
 		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 403 }]);
 		const parameters = { ...random, mode: 'wait' };
 		const result = await bench.run('imageGeneration', parameters, ITEMS, { ...RETRY, ...GO_ON });

@@ -71,7 +71,7 @@ describe("an agent's tool", () => {
 			expect(bench.gateway.count('submit')).toBe(1);
 		});
 
-		test('with On Error set to go on', async () => {
+		test('an unknown outcome is not paid for again with On Error set to continue', async () => {
 			bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 504 }]);
 			await draw(through, {}, { ...RETRY, onError: 'continueRegularOutput' });
 			expect(paidCalls()).toBe(1);

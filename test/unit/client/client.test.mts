@@ -117,32 +117,35 @@ describe('a request that was surely not accepted is sent again', () => {
 		expect(sent).toHaveLength(2);
 	});
 
-	test.each([true, false])('six times where nothing responds (paid: %s)', async (isPaid) => {
-		const { clock, client, sent } = clientFor([fault('refused', 'ECONNREFUSED')]);
-		const error = await failure(clock, client.send(isPaid ? paid : free));
-		expect(sent).toHaveLength(6);
-		expect(error.message).toMatch(/connection to the gateway was refused.*\(tried 6 times\)/);
-		const pauses = sent.slice(1).map(({ at }, index) => at - sent[index].at);
-		// The paid one is the first of its run: its address may be wrong.
-		const first = isPaid ? 75 : 500;
-		expect(pauses.every((pause, index) => pause >= first * 2 ** index)).toBe(true);
-	});
+	test.each([true, false])(
+		'up to six attempts where the connection is refused (paid: %s)',
+		async (isPaid) => {
+			const { clock, client, sent } = clientFor([fault('refused', 'ECONNREFUSED')]);
+			const error = await failure(clock, client.send(isPaid ? paid : free));
+			expect(sent).toHaveLength(6);
+			expect(error.message).toMatch(/connection to the gateway was refused.*\(tried 6 times\)/);
+			const pauses = sent.slice(1).map(({ at }, index) => at - sent[index].at);
+			// The paid one is the first of its run: its address may be wrong.
+			const first = isPaid ? 75 : 500;
+			expect(pauses.every((pause, index) => pause >= first * 2 ** index)).toBe(true);
+		},
+	);
 
-	test('fifteen times where it is too often', async () => {
+	test('up to fifteen attempts after 429 for the rate limit', async () => {
 		const { clock, client, sent } = clientFor([response(429, TOO_OFTEN)]);
 		const error = await failure(clock, client.send(paid));
 		expect(sent).toHaveLength(15);
 		expect(error.problem.httpCode).toBe(429);
 	});
 
-	test('once where the quota is used up', async () => {
+	test('one retry after 429 for quota', async () => {
 		const { clock, client, sent } = clientFor([QUOTA]);
 		const error = await failure(clock, client.send(paid));
 		expect(sent).toHaveLength(2);
 		expect(error.message).toMatch(/quota/);
 	});
 
-	test('once for quota, however it is mixed with other refusals', async () => {
+	test('one retry after 429 for quota, also with rate limit refusals in between', async () => {
 		const { clock, client, sent } = clientFor([
 			response(429, TOO_OFTEN),
 			QUOTA,
@@ -169,7 +172,7 @@ describe('a free request is sent again', () => {
 		expect(sent).toHaveLength(3);
 	});
 
-	test('but not where asking again is of no use', async () => {
+	test("but not after an error that another attempt wouldn't change", async () => {
 		const { clock, client, sent } = clientFor([response(404), accepted]);
 		const { outcome, attempts } = await clock.run(client.request(free));
 		expect([outcome, attempts, sent.length]).toEqual([response(404), 1, 1]);
@@ -212,7 +215,7 @@ describe('Retry-After', () => {
 			expect(sent).toHaveLength(3);
 		});
 
-		test('is over when the last of its milliseconds is', async () => {
+		test('ends with its last millisecond', async () => {
 			const { clock, client, sent } = clientFor([refusal, accepted]);
 			await failure(clock, client.send(paid));
 			await clock.pass(3_599_999);
@@ -283,7 +286,7 @@ describe('after a refusal for the rate limit', () => {
 	});
 });
 
-test('another way to make the attempts is used for each of them', async () => {
+test("a request's own sender makes all of its attempts", async () => {
 	const { clock, client, sent } = clientFor([accepted]);
 	const another = jest
 		.fn<Promise<Outcome>, []>()
@@ -295,7 +298,7 @@ test('another way to make the attempts is used for each of them', async () => {
 	expect(sent).toHaveLength(0);
 });
 
-test('one attempt is one attempt, with its own time-out', async () => {
+test('an attempt is sent once, with its own timeout', async () => {
 	const { clock, client, sent } = clientFor([response(502), accepted]);
 	await expect(clock.run(client.attempt(free, () => 1234))).resolves.toEqual(response(502));
 	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
@@ -311,7 +314,7 @@ test('when the run is stopped, waiting requests are not sent', async () => {
 	expect(sent.length).toBeLessThanOrEqual(2);
 });
 
-test('who waited while everything was refused for minutes is told so, unsent', async () => {
+test('requests that waited through minutes of refusals fail without being sent', async () => {
 	const { clock, client, sent } = clientFor([response(429, TOO_OFTEN)], 5);
 	const ends = Array.from({ length: 100 }, async () => await client.send(paid));
 	const results = await clock.run(Promise.allSettled(ends));
@@ -395,18 +398,18 @@ describe('an address from which nothing of use has come in this run', () => {
 		expect(html.ms).toBeLessThan(5000);
 	});
 
-	test('each address is known for itself', async () => {
+	test('a response from one address says nothing about another', async () => {
 		const { ms } = await until([paid, listing], [accepted, fault('refused')]);
 		expect(ms).toBeLessThan(5000);
 	});
 
-	test('a restart during the first seconds is got over', async () => {
+	test('a gateway that restarts in the first seconds is waited for', async () => {
 		const outcomes = [fault('refused'), fault('refused'), fault('notFound'), accepted];
 		const { outcome, attempts } = await until([paid], outcomes);
 		expect([outcome, attempts]).toEqual([accepted, 4]);
 	});
 
-	test('what leads to something paid is waited for, unless a web page is there', async () => {
+	test('status checks and downloads are retried for longer, unless an image address returns a web page', async () => {
 		for (const plan of [free, download]) {
 			for (const outcome of [fault('refused'), fault('notFound'), fault('reset')]) {
 				const { ms, attempts } = await until([plan], [outcome]);
@@ -419,7 +422,7 @@ describe('an address from which nothing of use has come in this run', () => {
 		expect((await until([download], [page(200, '')])).ms).toBeGreaterThan(10_000);
 	});
 
-	test('a gateway that is not available is no wrong address', async () => {
+	test('a status 503 is no sign of a wrong address', async () => {
 		const { ms, attempts } = await until([listing], [response(503)]);
 		expect([ms > 10_000, attempts]).toEqual([true, 6]);
 	});

@@ -236,13 +236,16 @@ describe('what one run has found out', () => {
 	test('is not lost to one that ends later and knows less, and holds no longer for that', async () => {
 		const { clock, found } = await meetTheLimit();
 		const less = new RateLimiter({ concurrency: 10, clock }).rateState()!;
-		const pause = { ...found!, nextStartAt: clock.now() + 30_000 };
+		const pause = { ...found!, retryAfterEndsAt: clock.now() + 30_000 };
 		const merged = mergeRateStates(pause, less);
 		expect(merged).toEqual(pause);
 		// Who knows more, or something newer, replaces it, but for the pause.
 		expect(mergeRateStates(less, found!)).toEqual(found);
-		const newer = { ...found!, at: found!.at + 1000, nextStartAt: found!.at };
-		expect(mergeRateStates(pause, newer)).toEqual({ ...newer, nextStartAt: pause.nextStartAt });
+		const newer = { ...found!, at: found!.at + 1000, retryAfterEndsAt: found!.at };
+		expect(mergeRateStates(pause, newer)).toEqual({
+			...newer,
+			retryAfterEndsAt: pause.retryAfterEndsAt,
+		});
 		const late = { ...less, at: less.at + 61_000 };
 		expect(mergeRateStates(merged, late)).toEqual(late);
 	});

@@ -22,7 +22,7 @@ const state = (taskId: string, status: string): PollResult => ({
 	state: readTaskState(task(taskId), { id: taskId, status }),
 });
 const error = new GatewayError({ message: 'cut', description: '' });
-const passing = (pauseMs?: number): PollResult => ({ kind: 'passing', error, pauseMs });
+const transient = (pauseMs?: number): PollResult => ({ kind: 'transient', error, pauseMs });
 
 type Ask = (task: TaskRef, timeLeftMs: () => number) => Promise<PollResult>;
 
@@ -83,14 +83,14 @@ describe('a task', () => {
 		expect(polls.map((poll) => poll.at)).toEqual([at]);
 	});
 
-	test('that cannot be polled is a problem at once', async () => {
+	test("that can't be polled ends its wait with the error at once", async () => {
 		const { clock, poller } = pollerFor(async () => ({ kind: 'final', error }));
 		const settled = await clock.run(poller.wait(task('a'), 60_000));
-		expect(settled).toEqual({ kind: 'problem', error });
+		expect(settled).toEqual({ kind: 'error', error });
 	});
 
-	test('survives faults that pass', async () => {
-		const responses = [passing(), passing(), passing(), state('a', 'completed')];
+	test('is polled again after transient errors', async () => {
+		const responses = [transient(), transient(), transient(), state('a', 'completed')];
 		const { clock, poller } = pollerFor(async () => responses.shift()!);
 		expect(await clock.run(poller.wait(task('a'), 60_000))).toMatchObject({ kind: 'finished' });
 	});
@@ -155,7 +155,7 @@ describe('the pauses', () => {
 	});
 
 	test('honour Retry-After', async () => {
-		const responses = [passing(30_000), passing(500), state('a', 'completed')];
+		const responses = [transient(30_000), transient(500), state('a', 'completed')];
 		const { clock, poller, pausesMs } = pollerFor(async () => responses.shift()!);
 		await clock.run(poller.wait(task('a'), 600_000));
 		expect(pausesMs()[0]).toBe(30_000);
@@ -165,7 +165,7 @@ describe('the pauses', () => {
 });
 
 test('a task whose poll was refused for its rate is polled again without its pause', async () => {
-	const rateLimited: PollResult = { kind: 'passing', error, rateLimited: true };
+	const rateLimited: PollResult = { kind: 'transient', error, rateLimited: true };
 	const responses = [rateLimited, { ...rateLimited, pauseMs: 4000 }, state('a', 'completed')];
 	const { clock, poller, pausesMs } = pollerFor(async () => responses.shift()!);
 	await clock.run(poller.wait(task('a'), 60_000));
@@ -204,7 +204,7 @@ describe('the deadline', () => {
 
 	test('keeps the last state and the fault that came after it', async () => {
 		const { clock, poller } = pollerFor(async () =>
-			clock.now() < 10_000 ? state('a', 'queued') : passing(),
+			clock.now() < 10_000 ? state('a', 'queued') : transient(),
 		);
 		expect(await clock.run(poller.wait(task('a'), 30_000))).toMatchObject({
 			kind: 'deadline',
@@ -228,7 +228,7 @@ describe('the deadline', () => {
 
 	test('a task whose polls were all refused for their rate is polled once more', async () => {
 		const { clock, poller } = pollerFor(async () =>
-			clock.now() < 21_000 ? { ...passing(), rateLimited: true } : state('a', 'completed'),
+			clock.now() < 21_000 ? { ...transient(), rateLimited: true } : state('a', 'completed'),
 		);
 		const settled = await clock.run(poller.wait(task('a'), 20_000));
 		expect(settled.kind).toBe('finished');
@@ -239,7 +239,7 @@ describe('the deadline', () => {
 		const { clock, poller } = pollerFor(async (_, timeLeftMs) => {
 			if (clock.now() <= 15_000) return state('a', 'running');
 			await clock.sleep(timeLeftMs());
-			return passing();
+			return transient();
 		});
 		expect(await clock.run(poller.wait(task('a'), 20_000))).toMatchObject({ kind: 'deadline' });
 		expect(clock.now()).toBe(23_000);
@@ -320,7 +320,7 @@ describe('the deadline', () => {
 	});
 
 	test('is kept although Retry-After asks for more', async () => {
-		const { clock, poller, polls } = pollerFor(async () => passing(86_400_000));
+		const { clock, poller, polls } = pollerFor(async () => transient(86_400_000));
 		await clock.run(poller.wait(task('a'), 20_000));
 		expect(polls.map(({ at }) => at)).toEqual([0, 19_000]);
 	});
@@ -350,7 +350,7 @@ describe('the deadline', () => {
 });
 
 describe('when the run is stopped', () => {
-	test('all waits end at once, and nobody is asked any more', async () => {
+	test('all waits end at once, and no task is polled any more', async () => {
 		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		const waits = Array.from(
 			{ length: 50 },
@@ -444,7 +444,7 @@ describe('many tasks', () => {
 				const outcome = await client.attempt(plan, timeLeftMs);
 				return isGood(outcome)
 					? { kind: 'state', state: readTaskState(asked, outcome.json) }
-					: { kind: 'passing', error: errorFor(plan, outcome) };
+					: { kind: 'transient', error: errorFor(plan, outcome) };
 			},
 		});
 		const settled = await clock.run(
@@ -474,7 +474,7 @@ describe('many tasks', () => {
 		},
 	);
 
-	test('come back all, though a third of the polls fail in every way', async () => {
+	test('all finish although a third of the polls fail', async () => {
 		const faults: Outcome[] = [
 			response(429),
 			response(429, {}, { 'retry-after': '1' }),

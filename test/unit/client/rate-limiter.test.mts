@@ -26,8 +26,8 @@ const mostWithin = (starts: number[], spanMs: number): number =>
 		...starts.map((start) => starts.filter((at) => at >= start && at < start + spanMs).length),
 	);
 
-describe('what may be under way', () => {
-	test.each([1, 3, 10, 50])('is bounded by a concurrency of %d, and that is used', async (most) => {
+describe('the requests in flight', () => {
+	test.each([1, 3, 10, 50])('reach a concurrency of %d, but never exceed it', async (most) => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: most, clock });
 		let now = 0;
@@ -44,7 +44,7 @@ describe('what may be under way', () => {
 		expect(now).toBe(0);
 	});
 
-	test('makes room when a request fails', async () => {
+	test('make room for the next one when one fails', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 1, clock });
 		const failing = limiter.run(async () => {
@@ -56,7 +56,7 @@ describe('what may be under way', () => {
 		await expect(clock.run(next)).resolves.toBe('sent');
 	});
 
-	test('is let out in the order of arrival', async () => {
+	test('start in the order of their arrival', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 2, clock });
 		const order: number[] = [];
@@ -243,7 +243,7 @@ describe('a 429', () => {
 		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(21);
 	});
 
-	test('of minutes without end is told to all who wait', async () => {
+	test('that goes on for minutes fails all queued requests', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		const ends = Array.from({ length: 50 }, async () => {
@@ -258,7 +258,7 @@ describe('a 429', () => {
 	});
 });
 
-test('what nobody wants any more when its turn comes is not sent, and takes no turn', async () => {
+test("a request that its caller no longer wants when its turn comes isn't sent, and takes no turn", async () => {
 	const clock = new FakeClock();
 	const limiter = new RateLimiter({ concurrency: 1, requestsPerSecond: 1, clock });
 	const starts: string[] = [];
@@ -280,7 +280,7 @@ test('what nobody wants any more when its turn comes is not sent, and takes no t
 });
 
 describe('a closed rate limiter', () => {
-	test('refuses whoever waits and whoever comes, and lets end what is under way', async () => {
+	test('rejects queued and new requests, and lets requests in flight finish', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 1, clock });
 		const underWay = limiter.run(async () => {
@@ -297,7 +297,7 @@ describe('a closed rate limiter', () => {
 		expect(sent).not.toHaveBeenCalled();
 	});
 
-	test('is what remains when the clock stops in a pause', async () => {
+	test('is the result of a clock that stops during a pause', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 5, requestsPerSecond: 1, clock });
 		const sent = jest.fn(async () => undefined);

@@ -88,7 +88,7 @@ describe.each(MATRIX)('after %s', (_name, outcome, paid, free, safe) => {
 		expect(wasNotAccepted(outcome)).toBe(safe);
 	});
 
-	test('nothing is sent again for ever', () => {
+	test('after 100 attempts there is no retry', () => {
 		expect(decide(outcome, true, 100).again).toBe(false);
 		expect(decide(outcome, false, 100).again).toBe(false);
 	});
@@ -134,7 +134,7 @@ describe('a 429', () => {
 		expect(isQuotaRefusal(response(400, QUOTA))).toBe(false);
 	});
 
-	test.each([true, false])('is taken patiently, but not for ever (paid: %s)', (paid) => {
+	test.each([true, false])('for the rate limit allows 15 attempts (paid: %s)', (paid) => {
 		const again = Array.from({ length: 30 }, (_, index) =>
 			decide(response(429, TOO_OFTEN), paid, index + 1),
 		);
@@ -160,13 +160,13 @@ describe('the pause before the next attempt', () => {
 		expect(decide(rateLimited, false)).toMatchObject({ again: true, afterMs: 750 });
 	});
 
-	test('is not an hour: then the user is told instead', () => {
+	test('is at most five minutes: after a longer Retry-After there is no retry', () => {
 		const asking = (seconds: number) => response(429, TOO_OFTEN, { 'retry-after': `${seconds}` });
 		expect(decide(asking(300), true).again).toBe(true);
 		expect(decide(asking(301), true).again).toBe(false);
 	});
 
-	test('is for a refused run only what the gateway asks for', () => {
+	test('is only the Retry-After after 429 for the rate limit, because the rate limiter adds its own', () => {
 		const asking = response(429, TOO_OFTEN, { 'retry-after': '2' });
 		expect(decide(asking, true, 9)).toEqual({ again: true, afterMs: 2000, rateLimited: true });
 		// The rate limiter doubles its own pauses.

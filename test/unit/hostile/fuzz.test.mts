@@ -370,7 +370,7 @@ check(
 					if (result.kind === 'response' && result.httpCode === 404)
 						return { kind: 'final', error };
 					const header = result.kind === 'response' ? result.headers['retry-after'] : undefined;
-					return { kind: 'passing', error, pauseMs: retryAfterMs(header, 1e12) };
+					return { kind: 'transient', error, pauseMs: retryAfterMs(header, 1e12) };
 				},
 			});
 			const waits = maxWaits.map(async (maxWaitMs, index) => {

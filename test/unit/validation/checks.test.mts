@@ -1,4 +1,4 @@
-import { TtlCache, keepMsOf, type Kept } from '../../../gateway/util/ttlCache.js';
+import { TtlCache, ttlMsOf, type Cached } from '../../../gateway/util/ttlCache.js';
 import {
 	checkRequest,
 	withPublishedTypes,
@@ -263,7 +263,7 @@ describe('the cache', () => {
 		await cache.get(key, async () => {
 			asked.push(key);
 			await Promise.resolve();
-			return { value: `${key} ${asked.length}`, keepMs: 1000 };
+			return { value: `${key} ${asked.length}`, ttlMs: 1000 };
 		});
 
 	beforeEach(() => {
@@ -300,13 +300,13 @@ describe('the cache', () => {
 	});
 
 	test('the time counts from the request', async () => {
-		let response = (_: Kept<string>): void => undefined;
+		let response = (_: Cached<string>): void => undefined;
 		const slow = cache.get(
 			'a',
-			async () => await new Promise<Kept<string>>((resolve) => (response = resolve)),
+			async () => await new Promise<Cached<string>>((resolve) => (response = resolve)),
 		);
 		now += 600;
-		response({ value: 'slow', keepMs: 1000 });
+		response({ value: 'slow', ttlMs: 1000 });
 		expect(await slow).toBe('slow');
 		now += 400;
 		expect(await ask('a')).toBe('a 1');
@@ -331,5 +331,5 @@ test.each([
 	[{ 'cache-control': 'public' }, 5000],
 	[{ 'cache-control': `${','.repeat(100_000)}max-age=60` }, 5000],
 ])('a response with %j is kept for %d ms', (headers, ms) => {
-	expect(keepMsOf(headers as Record<string, string>)).toBe(ms);
+	expect(ttlMsOf(headers as Record<string, string>)).toBe(ms);
 });
