@@ -169,7 +169,9 @@ export class Client {
 		}
 	}
 
-	/** Records what an outcome says about the address, the rate limit, and the requests that follow. */
+	/**
+	 * Records what an outcome says about the address, the rate limit, and the requests that follow.
+	 */
 	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
 		const { limiter, onRepeat, wallClock } = this.options;
 		const target = this.hostLimiter(plan) ?? limiter;

@@ -134,7 +134,7 @@ export class Durations {
 		const first = longer[Math.floor(SHARE * longer.length)];
 		const last = longer[Math.ceil((1 - SHARE) * longer.length) - 1];
 		if (first === undefined || last === undefined) return undefined;
-		// Ends closer together than two polls are found soonest by one poll after the last of them.
+		// If most tasks end within one pause, one poll after the last of them finds them soonest.
 		const target = last - first < shortest ? last : first;
 		const opens = this.observations.map(({ openAt }) => openAt).filter((at) => at < target);
 		const open = Math.max(age, shortest, ...opens);

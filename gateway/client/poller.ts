@@ -250,7 +250,7 @@ export class Poller<T = TaskRef> {
 		if (entry.hasResult && (entry.isLastPoll || entry.lateUntil !== undefined)) {
 			return this.giveUp(entry);
 		}
-		// After a rate limit refusal of the last poll, the deadline brings another poll.
+		// After a rate limit refusal of the last poll, the deadline triggers another poll.
 		if (!entry.isLastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
 	}
 

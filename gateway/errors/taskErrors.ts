@@ -33,7 +33,10 @@ export function taskError(state: TaskState): GatewayError | undefined {
 /** The longest part of a response that an error keeps, in characters. */
 const LONGEST_RESPONSE = 2048;
 
-/** The response about a task, which may have its image in an unknown field or beside an unknown status. */
+/**
+ * The response about a task, which may have its image in an unknown field or beside an unknown
+ * status.
+ */
 export const shownResponse = ({ response }: TaskState): string =>
 	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_RESPONSE);
 
@@ -45,7 +48,10 @@ export function failedAtOnce(
 	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
 }
 
-/** What the response to a submit names besides its task, as the end of a text: the images may be there. */
+/**
+ * What the response to a submit names besides its task, as the end of a text: the images may be
+ * there.
+ */
 export const alsoNamed = ({ mentioned = [] }: { mentioned?: string[] } = {}): string =>
 	mentioned.length === 0
 		? ''

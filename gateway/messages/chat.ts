@@ -141,7 +141,7 @@ function fileBlock({
 /** Whether a block of a message is a call of a tool. */
 export const isToolCall = ({ type }: JsonObject): boolean => type === 'tool_use';
 
-/** Joins consecutive turns of a role, which not every gateway takes. */
+/** Joins consecutive turns of a role, because not every gateway accepts them. */
 export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
 	const joined: ChatTurn[] = [];
 	for (const { role, content } of turns) {

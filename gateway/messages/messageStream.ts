@@ -64,8 +64,8 @@ export class MessageStream {
 	/**
 	 * Adds an event.
 	 *
-	 * @returns the text of the response in it. Tool calls have none, so that half a call never gets
-	 *   out, nor has thinking, which n8n doesn't show while it arrives
+	 * @returns the text of the response in it. Tool calls have none, so that half a call is never
+	 *   shown; nor has thinking, which n8n doesn't show while it arrives
 	 */
 	add({ event, data }: ServerEvent): string {
 		// The end of a stream in other protocols.

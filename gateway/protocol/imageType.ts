@@ -1,4 +1,5 @@
 import { safeFileStem } from '../util/fileName';
+
 /** The number of bytes to read from a file: an SVG can have a long part before its `<svg`. */
 export const FIRST_BYTES = 4096;
 
@@ -38,7 +39,10 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
-/** How files begin that are no image, whatever type they are given: films, sounds, documents and archives. */
+/**
+ * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
+ * archives.
+ */
 const NO_IMAGE = ['\x1aE\xdf\xa3', '\0\0\x01', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b'];
 /** Films and sounds whose name comes later. */
 const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
@@ -49,7 +53,9 @@ const isNoImage = (start: string): boolean =>
 /** The control characters of text: tabs, line breaks and escape. */
 const OF_TEXT = [9, 10, 11, 12, 13, 27];
 
-/** Whether bytes are text, such as a web page: unknown image formats have other control characters. */
+/**
+ * Whether bytes are text, such as a web page: unknown image formats have other control characters.
+ */
 const isText = (bytes: Uint8Array): boolean =>
 	bytes.every((byte) => byte >= 32 || OF_TEXT.includes(byte));
 

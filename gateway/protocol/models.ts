@@ -9,15 +9,15 @@ export interface ModelRecord {
 	model: string;
 	/** `image` or `video`. */
 	mediaType?: string;
-	/** For example `text_to_image`, `image_edit`. Undefined: the gateway does not say. */
+	/** For example `text_to_image`, `image_edit`. Undefined if the gateway doesn't say. */
 	modes?: string[];
-	/** `sync`, `async` or both. Undefined: the gateway does not say. */
+	/** `sync`, `async` or both. Undefined if the gateway doesn't say. */
 	generationModes?: string[];
 	parameters: Record<string, AllowedValue[]>;
 	referenceImages?: ReferenceLimits;
 	billing?: Billing;
 	note?: string;
-	/** The record as it came. */
+	/** The record as the gateway sent it. */
 	raw: JsonObject;
 	/** Whether the gateway lists only names: nothing else is known about the model. */
 	isNameOnly?: boolean;

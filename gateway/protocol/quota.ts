@@ -8,7 +8,9 @@ const LONGEST_MESSAGE = 2000;
 const RATE_LIMIT_CODE =
 	/rate.?limit|too.?many|throttl|slow.?down|concurren|overload|frequen|^(requests?|tokens?|rate|rpm|tpm|qps)$/i;
 
-/** Words about the request rate, which take precedence: time spans, retry times, too many requests. */
+/**
+ * Words about the request rate, which take precedence: time spans, retry times, too many requests.
+ */
 const RATE =
 	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour|day)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
 

@@ -6,7 +6,7 @@ import { statusGroup } from './status';
 
 /**
  * Where a response has what: one table for the responses to submits and to polls. Each list is read
- * in order, the best witness first: the protocol's own name (docs/protocol.md), then those of other
+ * in order, the most reliable name first: the protocol's own (docs/protocol.md), then those of other
  * gateways (docs/gateways.md).
  */
 // prettier-ignore
@@ -30,7 +30,9 @@ const FIELDS = {
 	],
 	/** The address of an image in its object; some gateways have a list there. */
 	imageUrl: ['url', 'image_url', 'imageUrl'],
-	/** The prompt as the model rewrote it, and what was delivered, which may differ from the request. */
+	/**
+	 * The prompt as the model rewrote it, and what was delivered, which may differ from the request.
+	 */
 	revisedPrompt: ['revised_prompt', 'revisedPrompt'],
 	size: ['size'],
 	quality: ['quality'],
@@ -46,7 +48,9 @@ const FIELDS = {
 /** In characters: a longer address isn't read. */
 export const LONGEST_ADDRESS = 2000;
 
-/** Fields with data: texts in them are passed on or sent back unchanged, unless they are sentences. */
+/**
+ * Fields with data: texts in them are passed on or sent back unchanged, unless they are sentences.
+ */
 const DATA = new Set<string>(
 	[FIELDS.taskId, FIELDS.id, FIELDS.address, FIELDS.imageUrl, FIELDS.images, FIELDS.model].flat(),
 );
@@ -121,7 +125,9 @@ export function taskIdsIn(body: JsonObject): string[] {
 	return [...own, ...[stateIn(body), ...layers].flatMap((object) => idsAt(object, FIELDS.id))];
 }
 
-/** A text in place of a task's object, or of a list of them: no sentence, address or image data. */
+/**
+ * A task ID in place of a task's object, or of a list of them: no sentence, address or image data.
+ */
 const BARE_ID = /^[^\s/]{1,400}$/;
 
 /** Whether the code in a response is the HTTP status of an error; higher ones can mean success. */
@@ -170,7 +176,10 @@ export function readTaskAddress(body: JsonObject, headers: JsonObject = {}): str
 	return address === '' || address.length > LONGEST_ADDRESS ? undefined : address;
 }
 
-/** The ID at the end of a task's address, also before a word for its state; undefined if it has none. */
+/**
+ * The ID at the end of a task's address, also before a word for its state; undefined if it has
+ * none.
+ */
 export function idOfAddress(address = ''): string | undefined {
 	const [path = ''] = address.slice(0, LONGEST_ADDRESS).split(/[?#]/);
 	const parts = path.split('/').filter((part) => !/^(status|state|results?)?$/i.test(part));
@@ -222,7 +231,7 @@ export const readImages = (body: JsonObject): ImageResult[] => imagesInside(body
 function imagesInside(object: JsonObject, around: ImageDetails, depth: number): ImageResult[] {
 	const own = DETAILS.map((name) => [name, textAt(object, FIELDS[name]) ?? around[name]]);
 	const details = Object.fromEntries(own) as ImageDetails;
-	// One of several images can still be in the making, or have failed.
+	// One of several images may be unfinished, or have failed.
 	const group = statusGroup(depth === 0 ? undefined : statusOf(object));
 	if (group !== 'success' && group !== 'unknown') return [];
 	const urls = depth === 0 ? [] : urlsOf(object);

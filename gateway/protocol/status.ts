@@ -1,4 +1,7 @@
-/** The states of an image task in four groups, as the protocol spells them (docs/protocol.md, "Task states"). */
+/**
+ * The states of an image task in four groups, as the protocol spells them (docs/protocol.md, "Task
+ * states").
+ */
 const STATUS_GROUPS = {
 	waiting: ['queued', 'pending'],
 	working: ['processing', 'in_progress', 'running'],

@@ -3,14 +3,18 @@ import { LONGEST_ADDRESS } from './responseFields';
 import type { TaskRef } from './task';
 import { parseUrl, pathBelow } from './url';
 
-/** The paths of tasks of both kinds at other gateways (docs/protocol.md, "Where a task is polled"). */
+/**
+ * The paths of tasks of both kinds at other gateways (docs/protocol.md, "Where a task is polled").
+ */
 const SHARED_PATHS = ['/v1/images/tasks', '/v1/tasks'];
 const ALL_PATHS = [...Object.values(TASK_PATHS), ...SHARED_PATHS];
 
 /** The most addresses at which a task is looked for. */
 const MOST_QUERIES = 4;
 
-/** A query for a task, and why there: at an address named for it, where its kind is, or elsewhere. */
+/**
+ * A query for a task, and why there: at an address named for it, where its kind is, or elsewhere.
+ */
 export interface TaskQuery {
 	plan: RequestPlan;
 	place: 'named' | 'usual' | 'other';
@@ -74,7 +78,9 @@ export function isUnique({ taskId, taskType }: TaskRef, path: string): boolean {
 	return taskType !== undefined && letters.length >= FEWEST_UNIQUE;
 }
 
-/** The path at which a query found its task, without the ID; undefined for an address of its own. */
+/**
+ * The path at which a query found its task, without the ID; undefined for an address of its own.
+ */
 export function folderOf({ path }: RequestPlan): string | undefined {
 	const folder = path.slice(0, path.lastIndexOf('/'));
 	return ALL_PATHS.find((known) => known === folder);

@@ -14,7 +14,7 @@ export interface KeyFilter {
  */
 export function createKeyFilter(secrets: string[]): KeyFilter {
 	const withoutKeys = createKeyEraser(secrets);
-	// A whole key has been removed.
+	// Without the last character, as a whole key has been removed already.
 	const beginnings = erasable(secrets).map((key) => key.slice(0, -1));
 	let held = '';
 	return {

@@ -18,7 +18,7 @@ import { searchModelsFor } from '../shared/models/modelChoice';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readLimits } from '../shared/parameters/optionValues';
-import { refusedField, withoutFields, type Refusals } from '../shared/parameters/requestFields';
+import { forbiddenField, withoutFields, type Forbidden } from '../shared/parameters/requestFields';
 import { addHints, openRun } from '../shared/run/runContext';
 import { Messenger } from './messenger';
 import { GatewayChatModel } from './gatewayChatModel';
@@ -86,7 +86,7 @@ export class LmChatMediaGateway implements INodeType {
 }
 
 /** Fields that belong to the agent, or change the form of the response. */
-const OF_THE_AGENT: Refusals = {
+const OF_THE_AGENT: Forbidden = {
 	stream: {
 		named: '"stream"',
 		advice:
@@ -114,8 +114,8 @@ const OF_THE_AGENT: Refusals = {
 function readSettings(item: ItemParameters): MessageSettings {
 	const given = item.options.json('extraFields', 'Extra Fields');
 	const isOne = String(given.n).slice(0, 20).trim() === '1';
-	const judged = isOne ? withoutFields(given, ['n']) : given;
-	const error = refusedField(item, 'Extra Fields', judged, OF_THE_AGENT);
+	const checked = isOne ? withoutFields(given, ['n']) : given;
+	const error = forbiddenField(item, 'Extra Fields', checked, OF_THE_AGENT);
 	// Shown as it is, instead of as the cause of an error of the agent.
 	if (error !== undefined) throw Object.assign(error, { functionality: 'configuration-node' });
 	const fields = Object.hasOwn(given, 'stream') ? { ...given, stream: false } : given;

@@ -80,11 +80,16 @@ async function anyRecords(run: Run): Promise<ModelRecord[]> {
 const NAMES_ONLY =
 	'The gateway lists only the names of its models. Their limits, prices and kinds are unknown, so no filter matches.';
 
-/** The record as it came; a copy, because a later node may change its items. */
+/**
+ * The record as the gateway sent it, without inline images; a copy, because a later node may change
+ * it.
+ */
 export const rawOf = ({ raw }: ModelRecord): IDataObject =>
 	structuredClone(withoutInlineImages(raw)) as IDataObject;
 
-/** A model as a row of a table: every row has the same columns, null where the list says nothing. */
+/**
+ * A model as a row of a table: every row has the same columns, null where the list says nothing.
+ */
 export function rowOf(record: ModelRecord): IDataObject {
 	if (record.isNameOnly) return { model: record.model };
 	const { billing = {}, referenceImages: images = {} } = record;
@@ -130,7 +135,7 @@ function passes(record: ModelRecord, { mediaType, mode, generationMode }: ModelF
 	);
 }
 
-/** The commented form is returned as text, unchanged. */
+/** The item of the commented form: its text, without inline images. */
 const textOf = ({ text }: HttpResponse): IDataObject => ({
 	format: 'jsonc',
 	text: withoutDataUrls(text),

@@ -21,8 +21,8 @@ export class Budget {
 	/** By item, the estimated cost: of the request, and then of the images that came. */
 	private readonly costs = new Map<number, number>();
 
-	/** By item, why it can't be sent within a budget. */
-	private readonly refusals = new Map<number, GatewayError>();
+	/** By item, the error of a request without a known price. */
+	private readonly unpricedErrors = new Map<number, GatewayError>();
 
 	/** By item, the amount that this run has added to the sum. */
 	private readonly reserved = new Map<number, number>();
@@ -66,26 +66,26 @@ export class Budget {
 	describeDry(): { summary: string; violations: string[] } | undefined {
 		const { requests, priced, cost } = this.dry;
 		if (requests === 0 || (requests === 1 && !this.isSet)) return undefined;
-		const refusal = this.refusal(cost, requests);
+		const overrun = this.overrun(cost, requests);
 		const count = requests === 1 ? '1 request' : `${requests} requests`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
 		const budget = this.isSet ? `; budget ${this.amount}` : '';
-		const isRefused = refusal !== undefined || (this.isSet && priced < requests);
+		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
 		const end = isRefused ? ': would be refused' : '';
 		return {
 			summary: `Dry run: ${count}; estimated cost ${cost}${unknown}${budget}${end}.`,
-			violations: refusal === undefined ? [] : [refusal.message],
+			violations: overrun === undefined ? [] : [overrun.message],
 		};
 	}
 
 	/**
 	 * Sets the estimated cost of an item; 0 without a price.
 	 *
-	 * @param refusal why it can't be sent within a budget
+	 * @param error of a request that can't be sent within a budget, as its price is unknown
 	 */
-	expect(itemIndex: number, cost = 0, refusal?: GatewayError): void {
+	expect(itemIndex: number, cost = 0, error?: GatewayError): void {
 		this.costs.set(itemIndex, cost);
-		if (refusal !== undefined) this.refusals.set(itemIndex, refusal);
+		if (error !== undefined) this.unpricedErrors.set(itemIndex, error);
 	}
 
 	/**
@@ -98,16 +98,16 @@ export class Budget {
 	reserve(isPaid: (itemIndex: number) => boolean): Failure[] {
 		if (!this.isSet) return [];
 		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
-		const priced = due.filter((itemIndex) => !this.refusals.has(itemIndex));
+		const priced = due.filter((itemIndex) => !this.unpricedErrors.has(itemIndex));
 		const costs = priced.map((itemIndex) => this.costs.get(itemIndex) ?? 0);
 		const needed = rounded(costs.reduce((sum, cost) => sum + cost, 0));
-		const refusal = this.refusal(needed, priced.length);
-		if (refusal === undefined) {
+		const overrun = this.overrun(needed, priced.length);
+		if (overrun === undefined) {
 			for (const itemIndex of priced) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
 			this.store(this.spent() + needed);
 		}
 		return due.flatMap((itemIndex) => {
-			const error = this.refusals.get(itemIndex) ?? refusal;
+			const error = this.unpricedErrors.get(itemIndex) ?? overrun;
 			return error === undefined ? [] : [{ itemIndex, error }];
 		});
 	}
@@ -147,7 +147,7 @@ export class Budget {
 	 * @param needed the cost of `count` requests
 	 * @returns the error if that exceeds the remaining budget
 	 */
-	private refusal(needed: number, count: number): GatewayError | undefined {
+	private overrun(needed: number, count: number): GatewayError | undefined {
 		const spent = this.spent();
 		const isWithin = rounded(spent + needed) <= this.amount;
 		return isWithin ? undefined : this.exceeded(needed, spent, count);

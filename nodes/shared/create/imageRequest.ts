@@ -12,11 +12,11 @@ import {
 	refuseFields,
 	refuseSecond,
 	withoutFields,
-	type Refusals,
+	type Forbidden,
 } from '../parameters/requestFields';
 
 /** Fields that the node itself sends: another value elsewhere would silently be ignored. */
-const FIELDS_OF_NODE: Refusals = {
+const FIELDS_OF_NODE: Forbidden = {
 	async: { named: "'async': use the field 'Mode'", advice: "Remove 'async'." },
 	model: { named: "'model': use the field 'Model'", advice: "Remove 'model'." },
 	prompt: { named: "'prompt': use the field 'Prompt'", advice: "Remove 'prompt'." },

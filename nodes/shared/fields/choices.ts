@@ -5,8 +5,8 @@ import { readTypedValue } from '../../../gateway/util/typedValue';
 /** A field or an option of a node that pays. */
 export interface PayingField extends INodeProperties {
 	/**
-	 * Whether its value is part of the request. If not, an edit of it is no reason to pay again: it
-	 * says how the request is checked, waited for or output.
+	 * Whether its value shapes the result. If not, an edit of it is no reason to pay again: it says how
+	 * the request is checked, cached, waited for or output.
 	 */
 	shapesRequest?: boolean;
 	/** The field's name in the request, if it is one. */

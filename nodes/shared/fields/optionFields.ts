@@ -5,7 +5,9 @@ import type { PayingField } from './choices';
 /** Hides fields that are only about files: an agent gets no binary data, because n8n drops it. */
 export const NOT_IN_TOOLS = { '@tool': [true] };
 
-/** Shows options about waiting where there are tasks, and not in a tool, where they have no effect. */
+/**
+ * Shows options about waiting where there are tasks, and not in a tool, where they have no effect.
+ */
 const WITH_TASKS = { hide: { '/mode': ['sync'], ...NOT_IN_TOOLS } };
 
 /**

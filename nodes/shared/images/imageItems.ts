@@ -74,8 +74,8 @@ export function readTarget(item: ItemParameters): ImageTarget {
 }
 
 /**
- * Fields of an input item that aren't copied: what the image nodes put out themselves, which would
- * seem to be about this node's request. A test compares them with docs/names.json.
+ * Fields of an input item that aren't copied: those that the image nodes return, which would seem to
+ * be about this node's request. A test compares them with docs/names.json.
  */
 // prettier-ignore
 const NOT_COPIED = new Set([
@@ -189,7 +189,9 @@ export async function imageItems(
 	return await Promise.all(images.map(itemOf));
 }
 
-/** An image in JSON, with what the response says about it; a note in place of megabytes of Base64. */
+/**
+ * An image in JSON, with what the response says about it; a note in place of megabytes of Base64.
+ */
 export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: string } {
 	if (!isInline(image)) return image;
 	return {

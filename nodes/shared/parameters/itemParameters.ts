@@ -76,7 +76,9 @@ export class ValueReader {
 		return new NodeOperationError(this.node, message, { description, itemIndex: this.itemIndex });
 	}
 
-	/** Whether a value is there, even if it is empty. In a collection, the user has added its option. */
+	/**
+	 * Whether a value is there, even if it is empty. In a collection, the user has added its option.
+	 */
 	has(name: string): boolean {
 		return Object.hasOwn(this.values, name);
 	}

@@ -12,10 +12,10 @@ import { isEmpty, isOff, type ItemParameters, type ValueReader } from './itemPar
 /**
  * By name, fields that a parameter must not set: how the error names each, and what to do instead.
  */
-export type Refusals = Record<string, { named: string; advice: string }>;
+export type Forbidden = Record<string, { named: string; advice: string }>;
 
 /** A streamed response can't be read, but is charged. */
-export const NO_STREAM: Refusals = {
+export const NO_STREAM: Forbidden = {
 	stream: {
 		named: '"stream"',
 		advice:
@@ -24,18 +24,18 @@ export const NO_STREAM: Refusals = {
 };
 
 /** @returns the error for the first field that a parameter must not set. @param source its label */
-export function refusedField(
+export function forbiddenField(
 	item: ValueReader,
 	source: string,
 	fields: JsonObject,
-	refusals: Refusals,
+	forbidden: Forbidden,
 ): NodeOperationError | undefined {
 	const isSet = (name: string): boolean =>
 		Object.hasOwn(fields, name) && !(name === 'stream' && isOff(fields.stream));
-	const [, refusal] = Object.entries(refusals).find(([name]) => isSet(name)) ?? [];
+	const [, found] = Object.entries(forbidden).find(([name]) => isSet(name)) ?? [];
 	return (
-		refusal &&
-		item.error(`'${source}' must not set ${refusal.named}`, `${refusal.advice} Nothing was sent.`)
+		found &&
+		item.error(`'${source}' must not set ${found.named}`, `${found.advice} Nothing was sent.`)
 	);
 }
 
@@ -43,8 +43,8 @@ export function refusedField(
  * @throws NodeOperationError for the first field that a parameter must not set. @param source its
  *   label
  */
-export function refuseFields(...check: Parameters<typeof refusedField>): void {
-	const error = refusedField(...check);
+export function refuseFields(...check: Parameters<typeof forbiddenField>): void {
+	const error = forbiddenField(...check);
 	if (error !== undefined) throw error;
 }
 
@@ -66,14 +66,14 @@ export function refuseSecond(
 	const plain = (value: unknown): string => String(JSON.stringify(value)).replaceAll('"', '');
 	const other = others.find(([, value]) => plain(value) !== plain(first?.[1]));
 	if (first === undefined || other === undefined) return;
-	const [one, two] = [first, other].map(([place, value]) => `${shown(value)} by ${place}`);
+	const [one, two] = [first, other].map(([place, value]) => `${quoted(value)} by ${place}`);
 	throw item.error(
 		`The ${what} is set twice: to ${one}, and to ${two}`,
 		'Set it in one place. Nothing was sent.',
 	);
 }
 
-const shown = (value: unknown): string => String(JSON.stringify(value)).slice(0, 40);
+const quoted = (value: unknown): string => String(JSON.stringify(value)).slice(0, 40);
 
 /**
  * The option "Extra Fields". @throws NodeOperationError if it is no JSON object, or asks for a

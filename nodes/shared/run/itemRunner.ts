@@ -31,7 +31,9 @@ export interface Recovered {
 export interface BatchSteps {
 	/** Reads and checks the parameters of an item. It must not send paid requests. */
 	prepare: (itemIndex: number) => ExecuteItem | Promise<ExecuteItem>;
-	/** Checks the batch as a whole once all items are prepared. @returns why some can't be executed */
+	/**
+	 * Checks the batch as a whole once all items are prepared. @returns why some can't be executed
+	 */
 	checkAll?: () => Failure[];
 	recover?: (error: unknown, itemIndex: number) => Recovered;
 	/** What was paid for the items, for the error that ends the run. */

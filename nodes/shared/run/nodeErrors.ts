@@ -104,7 +104,9 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 const outcomeOf = (error: unknown): 'unknown' | undefined =>
 	error instanceof UnknownOutcomeError ? 'unknown' : undefined;
 
-/** A payment whose result hasn't been returned: a task, an image, or a request of unknown outcome. */
+/**
+ * A payment whose result hasn't been returned: a task, an image, or a request of unknown outcome.
+ */
 export type UnreturnedPayment = {
 	/** The index of the input item. */
 	item: number;
@@ -144,7 +146,9 @@ function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
 	return url === undefined ? [STORED, note ?? ''] : [IMAGES, url];
 }
 
-/** The same payments as lines for a person, under a heading for each kind; empty if there are none. */
+/**
+ * The same payments as lines for a person, under a heading for each kind; empty if there are none.
+ */
 export function describeUnreturned(payments: UnreturnedPayment[]): string {
 	const sorted = [...payments].sort((one, other) => one.item - other.item);
 	const lines = sorted.map((payment) => ({ item: payment.item, line: lineOf(payment) }));

@@ -113,7 +113,7 @@ export function describeRun(items: INodeExecutionData[][], tally: Tally): string
 		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
 	const failed = items.flat().filter(isFailed);
 	const [reason, ...others] = new Set(failed.map(({ json }) => String(json.error).slice(0, 200)));
-	// The same for all.
+	// Only if it is the same for all.
 	const why = reason === undefined || others.length > 0 ? '' : `: ${reason}`;
 	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
 	const parts = [

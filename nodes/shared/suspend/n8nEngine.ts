@@ -114,7 +114,7 @@ export async function startSubWorkflow(
  *   does
  */
 export function passOnResult(context: IExecuteFunctions, allOutputs: boolean): void {
-	// Without the first, n8n replaces the links of the items that `withoutLink` has made.
+	// Without `preserveSourceOverwrite`, n8n replaces the links that `withoutLink` has made.
 	const forwarding = allOutputs ? { forwardAllOutputs: true } : {};
 	context.setMetadata({ preserveSourceOverwrite: true, ...forwarding });
 	// Without a result (n8n's Retry of an execution that was stopped meanwhile), n8n would pass on

@@ -98,7 +98,7 @@ export async function suspend(
 	}
 	const [items = [], open = []] = supervisor.outputs;
 	const output = toOutput ? [items, open] : [items];
-	// The checks couldn't be started. The input stays, as Retry On Fail needs it again.
+	// It has ended, as the checks couldn't be started. Retry On Fail needs the node's input again.
 	if (!supervisor.isSuspended) return output;
 	engine.passOnResult(context, toOutput);
 	// The result has no hints: n8n shows this one while the execution is suspended.

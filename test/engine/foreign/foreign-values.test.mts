@@ -168,7 +168,7 @@ test('a message whose content is a text is not lost', async () => {
 	]);
 });
 
-describe('what a listing says', () => {
+describe('a model list', () => {
 	const record = {
 		model: MODEL,
 		media_type: 'image',
@@ -199,7 +199,7 @@ describe('what a listing says', () => {
 		expect(JSON.stringify(result.json(NODE))).not.toMatch(/data:image|iVBOR.*"preview/);
 	});
 
-	test('never fills an error', async () => {
+	test('with thousands of values is shortened in an error', async () => {
 		const modelParameters = { mappingMode: 'defineBelow', value: { size: 'x'.repeat(100_000) } };
 		const result = await run('imageGeneration', { prompt: 'a fox', modelParameters });
 		expect(result.error?.message).toMatch(/size is "x+….*allowed: 0x0, 1x1, .*…$/);
@@ -225,7 +225,7 @@ describe('what a listing says', () => {
 		},
 	);
 
-	test('nor does a price below nothing', async () => {
+	test('with a price below 0 does not lower the estimate', async () => {
 		respond = ({ method }, response) => {
 			if (method === 'POST') {
 				response.end();
@@ -264,22 +264,25 @@ describe('the server of an image', () => {
 		expect(await host.binary(result.output(NODE)[0]!)).toEqual(image);
 	});
 
-	test.each(['filesystem', 'memory'] as const)('that sends a tiny one, %s', async (binaryMode) => {
-		const tiny = Buffer.from('GIF89a..');
-		respond = ({ method }, response) =>
-			method === 'POST'
-				? sendJson(response, { data: [{ url: `${server.url}/1` }, { url: `${server.url}/2` }] })
-				: void response.end(tiny);
-		const host = await hostFor({ baseUrl: server.url }, { binaryMode });
-		const parameters = { prompt: 'a fox', options: { checkLimits: false } };
-		const result = await host.run(workflowOf('imageGeneration', parameters), {
-			input: [{ json: {} }],
-		});
-		for (const item of result.output(NODE)) expect(await host.binary(item)).toEqual(tiny);
-		expect(result.output(NODE)).toHaveLength(2);
-	});
+	test.each(['filesystem', 'memory'] as const)(
+		'that sends an image of 8 bytes, %s',
+		async (binaryMode) => {
+			const tiny = Buffer.from('GIF89a..');
+			respond = ({ method }, response) =>
+				method === 'POST'
+					? sendJson(response, { data: [{ url: `${server.url}/1` }, { url: `${server.url}/2` }] })
+					: void response.end(tiny);
+			const host = await hostFor({ baseUrl: server.url }, { binaryMode });
+			const parameters = { prompt: 'a fox', options: { checkLimits: false } };
+			const result = await host.run(workflowOf('imageGeneration', parameters), {
+				input: [{ json: {} }],
+			});
+			for (const item of result.output(NODE)) expect(await host.binary(item)).toEqual(tiny);
+			expect(result.output(NODE)).toHaveLength(2);
+		},
+	);
 
-	test('whose address fills a book', async () => {
+	test('whose address has 200,000 characters', async () => {
 		const long = () => `${server.url}/${'x'.repeat(200_000)}.png`;
 		respond = ({ method }, response) =>
 			method === 'POST'

@@ -69,7 +69,7 @@ test('a name that is no text is refused before anything is sent', async () => {
 	expect(bench.gateway.paid).toBe(0);
 });
 
-test('the same for edits, for Image Wait and for Image Task with several images', async () => {
+test('Image Edit, Image Wait and Image Task use the template too, also for several images', async () => {
 	const edit = await bench.run(
 		'imageEdit',
 		{

@@ -88,7 +88,7 @@ describe('the test behind the button', () => {
 		expect(bench.gateway.count('poll')).toBe(bench.gateway.count('any'));
 	});
 
-	test('a wrong key', async () => {
+	test('a wrong key is rejected', async () => {
 		expect(await withKey('sk-wrong-wrong-wrong')).toEqual({
 			status: 'Error',
 			message: expect.stringMatching(/rejected the API key \(401\)/),
@@ -105,7 +105,7 @@ describe('the test behind the button', () => {
 		},
 	);
 
-	test('an address at which nothing responds, and none at all', async () => {
+	test('an address without a server, or that is none, is named as the problem', async () => {
 		const dead = await deadAddress();
 		expect((await withKey('sk-embedded-gateway-one', { baseUrl: dead })).message).toMatch(
 			/connection to the gateway was refused/i,
@@ -496,7 +496,7 @@ describe('the key', () => {
 	);
 });
 
-test('a deadline shorter than any pause still asks', async () => {
+test('a task is checked once even if Max Wait is shorter than any pause', async () => {
 	const [taskId] = await bench.submit('a fox');
 	const result = await bench.run('imageWait', { taskId, maxWait: 1, download: false });
 	expect(result.json(NODE)).toHaveLength(1);

@@ -33,14 +33,14 @@ const generate = async (parameters: object) =>
 	});
 
 describe('Extra Fields that set the model or the prompt', () => {
-	test('are what the item tells', async () => {
+	test('are in the output item', async () => {
 		const result = await generate(extra({ model: 'plain-image', prompt: 'an owl', seed: 7 }));
 		expect(result.error).toBeUndefined();
 		expect(sent()).toEqual([{ model: 'plain-image', prompt: 'an owl', seed: 7 }]);
 		expect(result.json(NODE)).toMatchObject([{ model: 'plain-image', prompt: 'an owl' }]);
 	});
 
-	test('are what is checked against the limits', async () => {
+	test('are checked against the limits', async () => {
 		const result = await bench.run('imageEdit', {
 			...edited(),
 			...form({ size: '1x1' }),
@@ -51,7 +51,7 @@ describe('Extra Fields that set the model or the prompt', () => {
 		expect(sent()).toEqual([]);
 	});
 
-	test('are what is priced, and held against the budget', async () => {
+	test('are priced, and checked against the budget', async () => {
 		const options = { checkLimits: false, budget: 0.05 };
 		const parameters = { ...edited(), ...extra({ model: DEAR }, options) };
 		const result = await bench.run('imageEdit', parameters);

@@ -30,14 +30,14 @@ describe.each(['sync', 'wait', 'submit'])('%s', (mode) => {
 			[INPUT],
 		);
 
-	test("the input's fields, where they are wanted; the node's own win", async () => {
+	test("items have the input's fields if the option is on; the node's own fields win", async () => {
 		const [item] = (await run(included)).json(NODE);
 		expect(item).toMatchObject({ sku: 'A-1', tags: ['red'], model: MODEL, prompt: 'a fox' });
 		expect(item).not.toHaveProperty('error');
 		expect((await run({})).json(NODE)[0]).not.toHaveProperty('sku');
 	});
 
-	test('the parameters that were sent, but for what the item tells elsewhere', async () => {
+	test('items have the parameters that were sent, except those with a field of their own', async () => {
 		const extraFields = { size: '512x512', seed: 42, n: 1, mask: 'A'.repeat(2000) };
 		const [item] = (await run({ extraFields, checkLimits: false })).json(NODE);
 		expect(item?.parameters).toEqual({ size: '512x512', seed: 42 });
@@ -109,7 +109,7 @@ test.each<[NodeName, object, object]>([
 	expect({ error, details }).toMatchObject({ error: expect.any(String), details: {} });
 });
 
-test('a dry run has them as well', async () => {
+test('a dry run adds the fields of the input as well', async () => {
 	const options = { ...included, dryRun: true };
 	const result = await bench.run('imageGeneration', { prompt: 'a fox', options }, [INPUT]);
 	expect(result.json(NODE)).toMatchObject([{ sku: 'A-1', dryRun: true }]);

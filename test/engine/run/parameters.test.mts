@@ -49,7 +49,7 @@ test.each([
 	);
 });
 
-test('so is a model that is named by an expression', async () => {
+test('a model that is named by an expression is each item’s own', async () => {
 	const items = [{ name: 'one' }, { name: 'two' }];
 	expect(await bodies({ model: byName('={{ $json.name }}') }, items)).toEqual(
 		items.map(({ name }) => ({ model: name, prompt: 'a fox' })),

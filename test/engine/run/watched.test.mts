@@ -58,7 +58,7 @@ function watch(
 /** The IDs of what an execution has submitted, in the order of its items. */
 const idsIn = (text: string) => text.match(/(?<=^item \d+: generation task )\S+$/gm) ?? [];
 
-test('while it waits: how many tasks are open, and why nothing is heard of them', async () => {
+test('while it waits, the console shows how many tasks are open, and why there is no status', async () => {
 	const [one, other] = await bench.submit(SLOW, SLOW);
 	bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
 	const ids = [{ taskId: one! }, { taskId: other! }];
@@ -114,7 +114,7 @@ test('a Stop keeps the IDs with the execution, within the limits of n8n', async 
 	expect(idsIn(logged.join())).toHaveLength(60);
 });
 
-test('a Stop while requests are sent: how many may have been charged', async () => {
+test('a Stop while requests are sent lists those that may have been charged', async () => {
 	bench.gateway.setFaults([{ call: 'sync', kind: 'silence' }]);
 	const { said, execution } = watch('imageGeneration', { prompt: SLOW }, [{}, {}]);
 	await until(() => bench.gateway.count('sync') === 2);
@@ -125,7 +125,7 @@ test('a Stop while requests are sent: how many may have been charged', async () 
 	expect(logged).toHaveLength(1);
 });
 
-test('in production only the log, and only after a Stop', async () => {
+test('in production only the log has messages, and only after a Stop', async () => {
 	const { said, execution } = watch('imageGeneration', GENERATION, [{}, {}], { mode: 'trigger' });
 	await until(() => bench.gateway.count('poll') >= 30);
 	expect(logged).toEqual([]);
@@ -135,7 +135,7 @@ test('in production only the log, and only after a Stop', async () => {
 	expect(idsIn(logged.join())).toHaveLength(2);
 });
 
-test('nothing where nothing is left behind', async () => {
+test('a Stop before anything was paid for logs nothing', async () => {
 	const own = await opened(openBench());
 	own.gateway.setFaults([{ call: 'listing', kind: 'silence' }]);
 	const said: unknown[] = [];
@@ -149,7 +149,7 @@ test('nothing where nothing is left behind', async () => {
 	expect([...said, ...logged]).toEqual([]);
 });
 
-test('an agent that calls the node says nothing to the console', async () => {
+test('a node called by an agent logs nothing in the console', async () => {
 	const stop = new AbortController();
 	const said: unknown[] = [];
 	const call = bench.host.runAsTool(

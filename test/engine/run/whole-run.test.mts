@@ -112,7 +112,7 @@ describe('an error before the items begin', () => {
 		});
 	});
 
-	test('without "go on" it ends the node, as ever', async () => {
+	test('with On Error set to stop, it ends the node', async () => {
 		const result = await bench.run('imageWait', { taskId: 'x', pollInterval: 'abc' });
 		expect([result.status, result.error?.message]).toEqual([
 			'error',
@@ -153,7 +153,7 @@ describe('the word "canceled" in what a gateway says', () => {
 		expect([open.status, open.error?.message]).toEqual(['error', expect.stringMatching(message)]);
 	});
 
-	test('in what the user has typed', async () => {
+	test('typed by the user is an error, and not taken for a Stop', async () => {
 		const result = await bench.run('imageGeneration', {
 			prompt: 'a fox',
 			model: byName('canceled-model'),
@@ -220,7 +220,7 @@ describe('switches and choices that an expression gives', () => {
 		expect(bench.gateway.paid).toBe(0);
 	});
 
-	test('a stream that is switched off is nobody’s harm', async () => {
+	test('Extra Fields may set stream to false', async () => {
 		await run({ options: { extraFields: '{"stream":false}' } });
 		expect(bench.gateway.paid).toBe(1);
 	});

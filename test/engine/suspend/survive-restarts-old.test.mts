@@ -22,7 +22,7 @@ afterAll(async () => await bench.close());
 
 const survive = { options: { surviveRestarts: true, parkAfter: 3600 } };
 
-test('is refused before anything is asked or waited for', async () => {
+test('Survive Restarts is refused before any request', async () => {
 	const ids = await bench.submit('a fox', 'an owl');
 	const before = bench.gateway.count('any');
 	const items = ids.map((taskId) => ({ taskId }));
@@ -38,7 +38,7 @@ test('is refused before anything is asked or waited for', async () => {
 	expect(bench.gateway.count('any')).toBe(before);
 });
 
-test('is refused by a node that pays without a word about tasks, as none was submitted', async () => {
+test('a node that pays refuses Survive Restarts before any submit, and names no task', async () => {
 	const result = await bench.run('imageGeneration', { mode: 'wait', prompt: 'a fox', ...survive });
 	expect(errorOf(result).description).toMatch(/^Turn the option off.*Nothing was sent\.$/);
 	expect([bench.gateway.paid, bench.gateway.count('any')]).toEqual([0, 0]);

@@ -129,7 +129,7 @@ describe('suspended', () => {
 		expect([result.status, result.output('Done').length]).toEqual(['success', 1]);
 	});
 
-	test('pauses are about a minute, and few questions are asked', async () => {
+	test('tasks are checked about once a minute', async () => {
 		const ids = await bench.submit('a fox [slow 310]', 'an owl [slow 310]');
 		await runToEnd(
 			bench,
@@ -231,7 +231,7 @@ describe('suspended', () => {
 		]);
 	});
 
-	test('faults while it is asked pass', async () => {
+	test('transient errors of status checks are not final', async () => {
 		const ids = await bench.submit(...Array.from({ length: 10 }, (_, i) => `${i}. [slow 100]`));
 		bench.gateway.setFaults([
 			{ call: 'poll', kind: 'status', status: 502, share: 0.2 },
@@ -243,7 +243,7 @@ describe('suspended', () => {
 		expect(bench.gateway.paid).toBe(10);
 	});
 
-	test('whoever stops it while it is suspended is obeyed: nothing is asked any more', async () => {
+	test('after a Stop while it is suspended, no task is checked any more', async () => {
 		const [taskId] = await bench.submit('a fox [slow 100]');
 		const input = [{ json: { taskId: taskId! } }];
 		const waiting = await bench.host.run(workflow({}), { input, mode: 'trigger' });
@@ -254,7 +254,7 @@ describe('suspended', () => {
 		expect(result.output('Done')).toEqual([]);
 	});
 
-	test('for an agent it waits in memory', async () => {
+	test('as a tool of an agent it waits in memory', async () => {
 		const [taskId] = await bench.submit('a fox');
 		const options = { surviveRestarts: true, parkAfter: 0 };
 		for (const through of ['subNode', 'engine'] as const) {
@@ -268,7 +268,7 @@ describe('suspended', () => {
 		}
 	});
 
-	test('what is late leaves by the second output, in a form that can be fed back', async () => {
+	test('a task that is open at its deadline goes to the second output, as an item for Image Wait', async () => {
 		const [late, done, later] = await bench.submit(
 			'a fox [slow 9999]',
 			'an owl',
@@ -309,7 +309,7 @@ describe('what is still open leaves by the second output', () => {
 	});
 	beforeEach(() => bench.gateway.reset());
 
-	test('in a form that can be fed back, and no error', async () => {
+	test('as an item for Image Wait, and not as an error', async () => {
 		const [open_, done] = await bench.submit('a fox [slow 9999]', 'an owl');
 		const items = [
 			{ taskId: open_!, model: 'aurora', prompt: 'a fox', other: 'lost' },

@@ -148,7 +148,7 @@ describe('submitted and waited for in one node', () => {
 		expect(names).toEqual(['a fox.png', 'an owl.png', 'A fox-2.png']);
 	});
 
-	test('edits do too', async () => {
+	test('Image Edit suspends as well', async () => {
 		const files = { data: { bytes: TINY_PNG, fileName: 'a.png', mimeType: 'image/png' } };
 		const options = { surviveRestarts: true, checkLimits: false };
 		const parameters = { model: byName(MODEL), prompt: 'night', mode: 'wait', options };

@@ -95,7 +95,7 @@ describe('killed in a check', () => {
 		expect(checks()).toBe(1);
 	});
 
-	test('again and again, it gives up with an error that names every task', async () => {
+	test('after ten restarts it ends with an error that names every task', async () => {
 		const ids = await bench.submit('a fox', 'an owl');
 		crashes = Array.from({ length: 20 }, () => 'output' as const);
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
@@ -233,7 +233,7 @@ describe('what comes back is linked to its own input item, or to none', () => {
 	});
 });
 
-test('the checks have the limits that the node has', async () => {
+test('the checks use the limits of the node', async () => {
 	const limits = { concurrency: 3, requestsPerSecond: 7, timeout: 20, maxDownloadMb: 2 };
 	await suspended(workflow('imageGeneration', { prompt: 'a fox', options: limits }), [{}]);
 	const [checks] = children.filter(({ workflow: { name } }) => name?.includes('checking'));

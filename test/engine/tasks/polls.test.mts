@@ -229,7 +229,7 @@ describe('a 429 about a task', () => {
 	});
 });
 
-test('425 passes like 408', async () => {
+test('a status check is repeated after 425 as after 408', async () => {
 	const reply: Reply = (response, _, nth) =>
 		nth <= 2 ? sendJson(response, {}, 425) : sendJson(response, done());
 	for (const ask of [wait, query]) expect((await ask(reply)).items).toHaveLength(1);
@@ -379,7 +379,7 @@ describe('at the deadline', () => {
 	const tasks = (count: number): N8n.IDataObject[] =>
 		Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, taskType: 'generation' }));
 
-	test('every task has been asked about, though the rate is limited', async () => {
+	test('every task has been checked, although the rate is limited', async () => {
 		const { items, failed } = await wait((response) => sendJson(response, done()), tasks(12), {
 			maxWait: 4,
 			options: { requestsPerSecond: 1 },
@@ -388,7 +388,7 @@ describe('at the deadline', () => {
 		expect(items).toHaveLength(12);
 	});
 
-	test('or the error says that it was not', async () => {
+	test('a task that could not be checked has an error that says so', async () => {
 		const { items, failed } = await wait((response) => sendJson(response, done()), tasks(60), {
 			maxWait: 4,
 			options: { requestsPerSecond: 1 },
@@ -426,7 +426,7 @@ describe('at the deadline', () => {
 		]);
 	});
 
-	test('a response on its way is used', async () => {
+	test('a response that is arriving is used', async () => {
 		const seen: number[] = [];
 		// The 30 ms that a response has left on the fast clock may be over on a busy machine.
 		while (seen.length < 3 && !seen.includes(1)) {
