@@ -92,16 +92,11 @@ export class Checker {
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 		const { taskType } = this;
 		const { imageCount } = request;
+		const facts = { taskType, asynchronous, parameters, images, imageCount };
 		return {
 			// The same object if nothing has changed.
 			request: isSame ? request : { ...request, modelParameters },
-			violations: checkRequest(record, {
-				taskType,
-				asynchronous,
-				parameters,
-				images,
-				imageCount,
-			}),
+			violations: checkRequest(record, facts),
 			...estimateOf(record, parameters.n),
 		};
 	}

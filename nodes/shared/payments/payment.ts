@@ -109,9 +109,8 @@ export const listPayments = (
 function availableTask({ task, images = [], items, failed, lost }: PaymentResult): KnownTask[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
-	return isNeeded
-		? [{ taskId: task.taskId, taskType: task.taskType, statusUrl: task.statusUrl }]
-		: [];
+	const { taskId, taskType, statusUrl } = task;
+	return isNeeded ? [{ taskId, taskType, statusUrl }] : [];
 }
 
 function availableImages({ images = [], items = [], task }: PaymentResult) {

@@ -108,20 +108,19 @@ async function restart(
 	if (parent === undefined || parent.error !== undefined) return [[], [], []];
 	// From here on, an error names the open tasks and keeps the results of the others.
 	Object.assign(waits, lastChecked(checks));
-	const giveUp = (message: string): never => {
-		const description =
-			'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.';
-		throw new GatewayError({ message, description });
-	};
 	// Without stored data of the checks, their error is in the item that n8n made of it.
-	if (engine.isStop(checks?.error ?? String(context.getInputData()[0]?.json.error))) {
-		giveUp('The execution that checked the image tasks was stopped');
-	}
+	const error = checks?.error ?? String(context.getInputData()[0]?.json.error);
+	const isStopped = engine.isStop(error);
 	notes.restarts = (notes.restarts ?? 0) + 1;
-	if (notes.restarts > MOST_RESTARTS) {
-		giveUp(`n8n crashed ${MOST_RESTARTS} times while checking the image tasks`);
+	if (!isStopped && notes.restarts <= MOST_RESTARTS) {
+		return await startChecks(context, notes, waits);
 	}
-	return await startChecks(context, notes, waits);
+	throw new GatewayError({
+		message: isStopped
+			? 'The execution that checked the image tasks was stopped'
+			: `n8n crashed ${MOST_RESTARTS} times while checking the image tasks`,
+		description: 'The tasks continue at the gateway: use Image Wait or Image Task with their IDs.',
+	});
 }
 
 /** The waits after the last complete check; if there was none, those at the start of the checks. */
