@@ -37,7 +37,8 @@ export function keepTurn(
 	if (ids.length === 0 && !blocks.some(isThinking)) return;
 	const place = placeOf(historiesOf(turns).at(-1), blocks);
 	stored.push({ model, ids, place, blocks });
-	while (stored.length > 1 && JSON.stringify(stored).length > most) stored.shift();
+	let size = JSON.stringify(stored).length;
+	while (stored.length > 1 && size > most) size -= JSON.stringify(stored.shift()).length;
 }
 
 /**

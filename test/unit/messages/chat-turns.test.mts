@@ -40,6 +40,23 @@ function takenApart(blocks: Block[]): ChatTurn[] {
 		]);
 }
 
+test('the oldest turns are dropped, and each turn is written twice at most to measure it', () => {
+	let written = 0;
+	const counted = (one: string): Block => ({
+		...thinking(one),
+		toJSON: () => {
+			written += 1;
+			return one;
+		},
+	});
+	const kept: StoredTurn[] = [];
+	for (let index = 0; index < 50; index += 1) keep(kept, [question], [counted('short')]);
+	written = 0;
+	keep(kept, [question], [counted('x'.repeat(10_000))], 5000);
+	expect(kept).toHaveLength(1);
+	expect(written).toBeLessThanOrEqual(2 * 51);
+});
+
 describe('a turn with tool calls', () => {
 	const response = [thinking(''), text('Let me see.'), call('one'), call('two')];
 	let kept: StoredTurn[];
