@@ -43,7 +43,10 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
  * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
  * archives.
  */
-const NO_IMAGE = ['\x1aE\xdf\xa3', '\0\0\x01', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b'];
+// prettier-ignore
+const NO_IMAGE = [
+	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b',
+];
 /** Films and sounds whose name comes later. */
 const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
 
@@ -76,10 +79,8 @@ export function imageTypeOf(bytes: Uint8Array, claimed = ''): string | undefined
 
 /** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */
 export function extensionFor(mimeType: string): string {
-	const known = FORMATS.find((format) => format.mimeType === mimeType);
-	if (known !== undefined) return known.extension;
-	const subtype = /^image\/([a-z0-9]{2,8})$/.exec(mimeType)?.[1];
-	return subtype ?? 'bin';
+	const known = FORMATS.find((format) => format.mimeType === mimeType)?.extension;
+	return known ?? /^image\/([a-z0-9]{2,8})$/.exec(mimeType)?.[1] ?? 'bin';
 }
 
 /**

@@ -91,6 +91,7 @@ describe('the type of an image', () => {
 		['%PDF-1.7\x00', 'image/png', undefined],
 		['PK\x03\x04', 'image/png', undefined],
 		['\x1f\x8b\x08', 'image/png', undefined],
+		['\x00\x00\x01\x00\x01\x00', 'image/x-icon', 'image/x-icon'],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl', 'image/jxl'],
 	])('%j, labelled %j, is %j', (start, claimed, mimeType) => {
 		expect(imageTypeOf(bytes(start), claimed)).toBe(mimeType);
