@@ -31,19 +31,25 @@ export function readCredential(fields: JsonObject): Credential {
 	const baseUrl = normalizeUrl(fields.baseUrl) ?? '';
 	const name = textOf(fields.versionHeaderName) || 'anthropic-version';
 	const value = textOf(fields.versionHeaderValue) || '2023-06-01';
-	const rows = isJsonObject(fields.headers) ? [fields.headers.values].flat() : [];
+	const { headers } = fields;
+	const rows = isJsonObject(headers) && 'values' in headers ? headers.values : headers;
 	return {
 		baseUrl,
 		mediaUrl: normalizeUrl(fields.mediaUrl) ?? baseUrl,
 		key: cleanApiKey(fields.apiKey),
 		messageAuth: textOf(fields.messageAuth),
 		version: { name, value },
-		headers: rows
-			.filter(isJsonObject)
-			.map((row) => ({ name: textOf(row.name), value: textOf(row.value) }))
-			.filter((row) => row.name + row.value !== ''),
+		headers: [rows].flat().flatMap(headersIn),
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
 	};
+}
+
+/** The header in a row; none in an empty one. What is no row has no name, which is a problem. */
+function headersIn(row: unknown): Header[] {
+	const isRow = isJsonObject(row) && ('name' in row || 'value' in row);
+	const name = isRow ? textOf(row.name) : '';
+	const value = isRow ? textOf(row.value) : Object.keys(row ?? '').join();
+	return name + value === '' ? [] : [{ name, value }];
 }
 
 const textOf = (value: unknown): string =>
