@@ -1,6 +1,7 @@
 import { INLINE_FIELDS } from '../util/inlineImages';
 import { decoded } from '../util/dataUrl';
-import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { finiteNumber, isJsonObject, nonEmptyString, parseJson } from '../util/json';
+import type { JsonObject } from '../util/json';
 import { detectImageType } from './imageType';
 import { statusGroup } from './status';
 
@@ -26,7 +27,7 @@ const FIELDS = {
 	/** Lists of images, single images, and objects that contain them. */
 	images: [
 		'data', 'images', 'result_urls', 'resultUrls', 'image_urls', 'results', 'result', 'task_result', 'output', 'outputs',
-		'response', 'task',
+		'response', 'task', 'tasks', 'job', 'resultJson', 'result_json',
 	],
 	/** The address of an image in its object; some gateways have a list there. */
 	imageUrl: ['url', 'image_url', 'imageUrl'],
@@ -63,7 +64,7 @@ export const isData = (name: string, text: string): boolean =>
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 /** Objects around a task; those around its result can also be around a task. */
-const AROUND_TASK = ['data', 'task'];
+const AROUND_TASK = ['data', 'task', 'tasks', 'job'];
 const AROUND = [...AROUND_TASK, 'result', 'output', 'response', 'task_result'];
 
 /** The deepest level of a response that is read; lists count as levels. */
@@ -242,8 +243,10 @@ function imagesInside(object: JsonObject, around: ImageDetails, depth: number): 
 	return places.find((images) => images.length > 0) ?? [];
 }
 
-function imagesAt(value: unknown, around: ImageDetails, depth = 1): ImageResult[] {
+function imagesAt(given: unknown, around: ImageDetails, depth = 1): ImageResult[] {
 	if (depth > DEEPEST) return [];
+	// Some gateways have JSON as a text there.
+	const value = typeof given === 'string' && /^\s*[[{]/.test(given) ? parseJson(given) : given;
 	if (Array.isArray(value)) return value.flatMap((entry) => imagesAt(entry, around, depth + 1));
 	if (isJsonObject(value)) return imagesInside(value, around, depth);
 	// Any other text in place of an image may be an ID.

@@ -11,7 +11,7 @@ const STATUS_GROUPS = {
 
 /** Spellings of other gateways (docs/gateways.md). */
 const OTHER_SPELLINGS: Record<keyof typeof STATUS_GROUPS, readonly string[]> = {
-	waiting: ['submitted', 'not_start', 'accepted', 'created', 'in_queue', 'scheduled'],
+	waiting: ['submitted', 'not_start', 'accepted', 'created', 'in_queue', 'scheduled', 'waiting'],
 	working: ['generating', 'starting'],
 	success: ['succeed', 'complete', 'done', 'finished', 'ready', 'ok'],
 	// prettier-ignore

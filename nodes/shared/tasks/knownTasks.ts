@@ -12,7 +12,7 @@ export class KnownTasks {
 
 	private readonly keys = new Set<string>();
 
-	private readonly paths = new Map<TaskRef['taskType'], string>();
+	readonly paths = new Map<TaskRef['taskType'], string>();
 
 	private readonly firstPolls = new Map<TaskRef['taskType'], Promise<unknown>>();
 
@@ -29,10 +29,6 @@ export class KnownTasks {
 		const kind = kindAt(path);
 		if (kind === undefined || taskType === undefined || kind === taskType) return false;
 		return this.keys.has(taskKey({ taskId, taskType: kind }));
-	}
-
-	pathOf({ taskType }: TaskRef): string | undefined {
-		return this.paths.get(taskType);
 	}
 
 	/** Records where a task was found, if that tells where the next one of its kind is. */

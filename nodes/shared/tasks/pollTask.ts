@@ -37,12 +37,10 @@ import { ageOf, type SubmittedTask } from './taskReference';
 export interface PolledTask extends TaskRef, PollHistory {}
 
 /** Sends a query for a task. */
-type SendQuery = (plan: RequestPlan) => Promise<Outcome>;
+export type SendQuery = (plan: RequestPlan) => Promise<Outcome>;
 
 /** A query that didn't find its task. */
-interface Missed extends TaskQuery {
-	outcome: Outcome;
-}
+type Missed = TaskQuery & { outcome: Outcome };
 
 /**
  * Polls a task once, and after a 404 at the other addresses at which it may be (`planTaskQueries`).
@@ -64,9 +62,10 @@ export async function pollTask(
 		const sentAt = clock.now();
 		const isLast = noteNotFound({ ...task }, sentAt);
 		const missed: Missed[] = [];
-		for (const query of planTaskQueries(task, address.baseUrl, known.pathOf(task), isLast)) {
+		const knownPath = known.paths.get(task.taskType);
+		for (const query of planTaskQueries(task, address.baseUrl, knownPath, isLast)) {
 			if (known.isOther(task, folderOf(query.plan))) continue;
-			const outcome = await send(query.plan);
+			const outcome = withInnerCode(await send(query.plan));
 			const result = readResult(query.plan, outcome, task, known.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				known.note(task, folderOf(query.plan));
@@ -78,6 +77,15 @@ export async function pollTask(
 		}
 		return notFound(task, missed, sentAt);
 	});
+}
+
+/** The codes of HTTP that end a poll or lead on also where a gateway has them in the body of a 200. */
+const INNER_CODES = [401, 403, 404];
+
+function withInnerCode(outcome: Outcome): Outcome {
+	const code = isGood(outcome) ? Number(outcome.json.code) : NaN;
+	const isTold = isGood(outcome) && readTaskState({ taskId: '' }, outcome.json).status === '';
+	return isTold && INNER_CODES.includes(code) ? { ...outcome, httpCode: code } : outcome;
 }
 
 /** At another address, an unknown status may be that of something other than a task. */
@@ -212,7 +220,7 @@ export async function queryTask(
 	const task: PolledTask = { taskId, taskType, statusUrl, submittedAtMs };
 	for (let round = 1; ; round += 1) {
 		let attempts = round;
-		const query = async (plan: RequestPlan): Promise<Outcome> => {
+		const query: SendQuery = async (plan) => {
 			const sent = await client.request(plan);
 			attempts = Math.max(attempts, sent.attempts);
 			return sent.outcome;

@@ -15,7 +15,7 @@ import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
-import { aboutTask, hintOtherTask, pollTask, type PolledTask } from './pollTask';
+import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
 import { KnownTasks } from './knownTasks';
 import {
 	ageOf,
@@ -150,12 +150,8 @@ class TaskWaiter {
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
 		const { client, limits } = this.run;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
-		const result = await pollTask(
-			this.run,
-			task,
-			this.known,
-			async (plan) => await client.attempt(plan, timeoutMs),
-		);
+		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
+		const result = await pollTask(this.run, task, this.known, send);
 		this.report.note(result);
 		return result;
 	}

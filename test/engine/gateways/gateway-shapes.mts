@@ -38,6 +38,8 @@ export interface Shape {
 	openCode?: number;
 	/** The 404 of other paths is a text and not the JSON error of the protocol. */
 	textNotFound?: true;
+	/** The response of other paths has its 404 in the body alone. */
+	notFoundInBody?: true;
 }
 
 /** The words of the protocol. */
@@ -335,6 +337,35 @@ export const SHAPES: Shape[] = [
 			code: 200,
 			msg: 'success',
 			data: { taskId: id, state, result_urls: urls, failMsg },
+		}),
+	},
+	{
+		name: 'a result that is JSON as a text',
+		submit: ({ id }) => ({ body: { code: 200, msg: 'success', data: { taskId: id } } }),
+		polledAt: tasksPath,
+		words: { waiting: 'waiting', working: 'generating', success: 'success', failure: 'fail' },
+		state: ({ id }, state, resultUrls, failMsg = '') => ({
+			code: 200,
+			data: { taskId: id, state, resultJson: JSON.stringify({ resultUrls }), failMsg },
+		}),
+		notFoundInBody: true,
+	},
+	{
+		name: 'tasks in a list of their own',
+		submit: ({ id }) => ({ body: { id: REQUEST_ID, tasks: [{ id, status: 'queued' }] } }),
+		polledAt: ownPath,
+		words: PROTOCOL,
+		state: ({ id }, status, urls, reason) => ({
+			tasks: [{ id, status, images: listOf(urls), ...reasonOf(reason) }],
+		}),
+	},
+	{
+		name: 'a job around the task',
+		submit: ({ id }) => ({ body: { job: { id, status: 'queued' } } }),
+		polledAt: ownPath,
+		words: PROTOCOL,
+		state: ({ id }, status, urls, reason) => ({
+			job: { id, status, output: urls, ...reasonOf(reason) },
 		}),
 	},
 	{

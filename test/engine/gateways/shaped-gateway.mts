@@ -90,7 +90,8 @@ export async function shapedGateway(
 	};
 }
 
-function notFound(response: ServerResponse, { textNotFound }: Shape): void {
+function notFound(response: ServerResponse, { textNotFound, notFoundInBody }: Shape): void {
+	if (notFoundInBody) return sendJson(response, { code: 404, msg: 'no such path' });
 	if (textNotFound) {
 		response.writeHead(404, { 'content-type': 'text/plain' });
 		return void response.end('404 page not found');

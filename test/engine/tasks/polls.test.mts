@@ -137,6 +137,27 @@ describe('a 404', () => {
 	});
 
 	test.each([
+		[{ code: 401, message: 'no key' }, /API key \(401\): no key/, 1],
+		[{ code: '403', msg: 'no access' }, /allow this request \(403\): no access/, 1],
+		[{ code: 404, msg: 'not here' }, /404/, 4],
+		[{ code: 422, msg: 'not yet' }, /422 not yet/, 1],
+	])('in the body of a 200: %j', async (body, says, places) => {
+		const known = { ...body, data: { status: 'running' } };
+		for (const ask of [wait, query]) {
+			const { failed, paths } = await ask((response) => sendJson(response, body));
+			expect(failed[0]).toMatchObject({ error: expect.stringMatching(says) });
+			expect(failed[0]?.details).toMatchObject({ taskId: 't' });
+			expect(new Set(paths).size).toBe(places);
+			// Only a refusal is final at once.
+			const isFinal = body.code === 401 || body.code === '403';
+			if (ask === wait) expect(paths.length === 1).toBe(isFinal);
+		}
+		// Beside a status it is none of the request's.
+		const { items } = await query((response) => sendJson(response, known));
+		expect(items).toMatchObject([{ taskId: 't', finished: false }]);
+	});
+
+	test.each([
 		['submitted just now', 0, {}, 3],
 		['submitted just now, of known kind', 0, { taskType: 'generation' }, 3],
 		['of unknown age', undefined, {}, 3],
