@@ -98,12 +98,12 @@ export function rowOf(record: ModelRecord): IDataObject {
 	);
 	const row = {
 		model: record.model,
-		mediaType: record.mediaType,
-		modes: record.modes?.join(', '),
-		generationModes: record.generationModes?.join(', '),
 		price: billing.mode === 'price' ? billing.value : undefined,
 		ratio: billing.mode === 'ratio' ? billing.value : undefined,
 		priceUnit: billing.unit,
+		mediaType: record.mediaType,
+		modes: record.modes?.join(', '),
+		generationModes: record.generationModes?.join(', '),
 		parameters: parameters.length === 0 ? undefined : parameters.join('; '),
 		maxInputImages: images.maxCount,
 		maxInputMb: images.maxSizeMb,

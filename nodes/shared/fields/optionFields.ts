@@ -135,7 +135,7 @@ const OPTIONS = {
 		default: '',
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
 		description:
-			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number.',
+			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	imageFieldName: {

@@ -31,9 +31,13 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit' | 'message
 	): Promise<INodeListSearchResult> {
 		const wanted = (filter ?? '').trim().toLowerCase();
 		const models = await loadModels(this, list);
+		// The names are also those of models for images and videos, which rarely answer messages.
+		const media = mode === 'message' ? await loadModels(this, 'media').catch(() => []) : [];
+		const last = new Set(media.map(({ model }) => model));
 		const results = models
 			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
+			.sort((one, other) => Number(last.has(one.model)) - Number(last.has(other.model)))
 			.map((record) => asSearchItem(record, mode));
 		return { results };
 	};
@@ -47,23 +51,16 @@ const MODES = new Map([
 	['image_to_video', 'video from images'],
 ]);
 
-/** The label of a model that supports only one kind of request. */
-const ONLY = new Map([
-	['async', 'asynchronous only'],
-	['sync', 'synchronous only'],
-]);
-
 /**
- * A model in the list, with notes after its name. The rarest note comes first, because the editor
+ * A model in the list, with its price and modes after its name; the price first, because the editor
  * cuts off long names. The mode that all models of the list have isn't mentioned.
  */
 function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItems {
-	const { model, billing, modes = [], generationModes = [] } = record;
-	const only = new Set(generationModes).size === 1 ? ONLY.get(generationModes[0] ?? '') : undefined;
+	const { model, billing, modes = [] } = record;
 	const others = modes.filter((mode) => mode !== wanted).map((mode) => MODES.get(mode) ?? mode);
 	const does =
 		wanted !== undefined && others.length > 0 ? `also ${others.join(', ')}` : others.join(', ');
-	const about = [only, describePrice(billing), does].filter(Boolean);
+	const about = [describePrice(billing), does].filter(Boolean);
 	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 
@@ -102,7 +99,7 @@ export async function getModelParameters(
 	const record = models.find(({ model }) => model === chosen);
 	if (record === undefined) {
 		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
-		const advice = `${didYouMean(chosen, names)} Instead, ${BY_NAME}`.trim();
+		const advice = `${didYouMean(chosen, names)} To set parameters all the same, ${BY_NAME}`.trim();
 		return unchanged(`The gateway lists no model with this name. ${advice}`);
 	}
 	if (makesVideos(record)) {

@@ -56,13 +56,13 @@ afterAll(async () => await gateway.close());
 const panel = async (parameters: Record<string, unknown>, baseUrl = gateway.url) =>
 	await openPanel(GENERATION, parameters, { mediaGatewayApi: { baseUrl, apiKey: 'sk-1' } });
 
-test('the list says what a model costs, does, and whether it is for tasks only', async () => {
+test('the list says what a model costs and does', async () => {
 	const { results } = await (await panel({})).search();
 	expect(results.map(({ name }) => name)).toEqual([
 		'both (price 0.04 per image · also edits)',
-		'slow (asynchronous only · ratio 1.5 per request)',
-		'twice (asynchronous only)',
-		'quick (synchronous only)',
+		'slow (ratio 1.5 per request)',
+		'twice',
+		'quick',
 		'odd (also tostring)',
 		'bare',
 		'sizes',

@@ -97,13 +97,17 @@ describe('the list in the editor', () => {
 	});
 
 	test.each(['message', 'lmChatMediaGateway'])(
-		'of %s has names always, though there is a media list',
+		'of %s has names always, those of the media list last',
 		async (node) => {
-			const gateway = await gatewayWith(json(200, { success: true, data: { items: [] } }));
+			const items = [{ model: SORTED[0] }, { model: 'of-no-message' }];
+			const gateway = await gatewayWith(json(200, { success: true, data: { items } }));
 			expect(await search(node, { baseUrl: gateway.url }, 'PAINT')).toEqual(
-				SORTED.slice(0, 2).map((name) => ({ name, value: name })),
+				[SORTED[1], SORTED[0]].map((name) => ({ name, value: name })),
 			);
-			expect(asked(gateway)).toEqual([['/v1/models', BEARER]]);
+			expect(asked(gateway)).toEqual([
+				['/v1/models', BEARER],
+				['/v1/media/models', undefined],
+			]);
 		},
 	);
 
@@ -163,7 +167,8 @@ describe('the list in the editor', () => {
 			expect(await search('message', credential)).toEqual([{ name, value: name }]);
 		}
 		// The first account's list was kept.
-		expect(gateway.requests).toHaveLength(3);
+		const names = gateway.requests.filter(({ url }) => url === '/v1/models');
+		expect(names).toHaveLength(3);
 	});
 
 	test.each<[string, unknown, string[]]>([
