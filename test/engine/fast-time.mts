@@ -37,6 +37,11 @@ sleepModule.sleep = async (ms, signal) => {
 	do await realSleep((due - now()) / FACTOR, signal);
 	while (due - now() > FACTOR);
 };
+
+/** Waits as long as the nodes do for this number of seconds. */
+export const secondsOfNodes = async (seconds: number): Promise<void> =>
+	await sleepModule.sleep(seconds * 1000);
+
 afterAll(() => {
 	clearInterval(turns);
 	sleepModule.sleep = realSleep;

@@ -1,8 +1,7 @@
 /** Stop ends the node at once, and no request leaves afterwards. */
-import '../fast-time.mjs';
+import { secondsOfNodes } from '../fast-time.mjs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../../simulator/gateway.mjs';
 import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
 import type { Host, WorkflowJson } from '../../../harness/engine/host.mjs';
@@ -27,9 +26,6 @@ beforeEach(async () => {
 	bench = await openBench();
 });
 afterEach(async () => await bench.close());
-
-/** Time for the next request of a node that is still alive: its pauses are a hundred times shorter here. */
-const threeSecondsOfNodes = async () => await sleep(30);
 
 interface Moment {
 	node: NodeName;
@@ -190,7 +186,8 @@ test.each(cases)('Stop %s', async (_, { node, parameters, items = 1, faults, whe
 	const result = await execution.promise;
 	expect(result.status).toBe('canceled');
 
-	await threeSecondsOfNodes();
+	// Time for the next request of a node that is still alive.
+	await secondsOfNodes(3);
 	sent.stop();
 	expect(sent.to(bench.gateway.url)).toBe(0);
 	await until(() => bench.gateway.inFlight === 0);
@@ -212,7 +209,7 @@ async function stopped(host: Host, workflow: WorkflowJson, address: string, when
 	execution.stop();
 	const sent = countRequests();
 	const result = await execution.promise;
-	await threeSecondsOfNodes();
+	await secondsOfNodes(3);
 	sent.stop();
 	expect(result.status).toBe('canceled');
 	expect(sent.to(address)).toBe(0);

@@ -1,4 +1,4 @@
-import '../fast-time.mjs';
+import { secondsOfNodes } from '../fast-time.mjs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import {
@@ -178,11 +178,11 @@ describe('a 404', () => {
 		['the look under its own kind', 'generations'],
 		['the look under the other kind', 'edits'],
 	])('of the gateway for a young task passes, even if %s takes a minute', async (_, slow) => {
-		// On the clock of the nodes: half a second of real time.
 		const answer = (response: ServerResponse) => sendJson(response, UNKNOWN, 404);
 		const reply: Reply = (response, { url }, nth) => {
 			if (nth > 2 && url?.includes('generations')) sendJson(response, done());
-			else if (nth === 1 && url?.includes(slow)) setTimeout(() => answer(response), 600);
+			else if (nth === 1 && url?.includes(slow))
+				void secondsOfNodes(60).then(() => answer(response));
 			else answer(response);
 		};
 		for (const taskType of ['generation', 'auto']) {
@@ -431,8 +431,8 @@ describe('at the deadline', () => {
 				}
 				if (url !== '/image.png') return sendJson(response, { status: 'running' });
 				if (nth > 1) return void response.end('GIF89a');
-				// 50 s on the fast clock, with the only turn.
-				setTimeout(() => response.writeHead(503).end(), 500);
+				// With the only turn.
+				void secondsOfNodes(50).then(() => response.writeHead(503).end());
 			},
 			tasks(2),
 			{ download: true, maxWait: 4, options: { concurrency: 1 } },
@@ -449,13 +449,13 @@ describe('at the deadline', () => {
 
 	test('a response that is arriving is used', async () => {
 		const seen: number[] = [];
-		// The 30 ms that a response has left on the fast clock may be over on a busy machine.
+		// On a busy machine the 3 s that a response has left may be over.
 		while (seen.length < 3 && !seen.includes(1)) {
 			const { items } = await wait(
 				(response, _, nth) => {
-					// A moment after the deadline, on the fast clock.
+					// A moment after the deadline.
 					if (nth === 1) sendJson(response, { status: 'running' });
-					else setTimeout(() => sendJson(response, done()), 5);
+					else void secondsOfNodes(0.5).then(() => sendJson(response, done()));
 				},
 				[{ taskId: 't', taskType: 'generation' }],
 				{ maxWait: 4 },
