@@ -99,6 +99,18 @@ describe('one refused prompt in a batch', () => {
 		expect(bench.gateway.paid).toBe(4);
 	});
 
+	test('the error says that a retry sends a request of unknown outcome again, as it does', async () => {
+		const cut = { call: 'submit', kind: 'status', status: 500, match: 'owl' } as const;
+		bench.gateway.setFaults([cut]);
+		const failed = await bench.run('imageGeneration', parameters, prompts);
+		const { description } = failed.error as unknown as Shown;
+		expect(description.split('\n')[1]).toMatch(/^The retry also sends the requests of unknown/);
+		const before = bench.gateway.count('submit');
+		bench.gateway.setFaults([]);
+		await bench.host.retry(failed, failed.workflow);
+		expect(bench.gateway.count('submit')).toBe(before + 1);
+	});
+
 	test('an unknown outcome alone is nothing to rescue: a retry would pay again', async () => {
 		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 500, match: 'owl' }]);
 		const { error } = await bench.run('imageGeneration', parameters, items('an owl'));
