@@ -98,8 +98,7 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 			},
 		});
 		const open = items.flat().filter(({ json }) => json.finished === false).length;
-		if (open > 0)
-			run.hints.add(`Tasks that aren't finished: ${open}. Image Wait waits for their images.`);
+		if (open > 0) run.hints.add(`Tasks still open: ${open}. Image Wait waits for them.`);
 		addHints(context, run.hints);
 		return [withUniqueFileNames(withInputFields(context, items)).flat()];
 	} finally {

@@ -84,7 +84,7 @@ export function itemsWithoutAddress(
 
 /** The steps for a person after a batch has failed. */
 export const RESCUE =
-	"To get the other items without paying for them again, set 'On Error' to 'Continue (using error output)' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': submitted tasks are fetched, and only requests that failed are sent again. 'Execute step' pays for all items again.";
+	"To get the other items without paying for them again, set 'On Error' to 'Continue (using error output)' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': submitted tasks are fetched, and only requests that failed are sent again. One whose outcome is unknown may then be charged twice. 'Execute step' pays for all items again.";
 
 /** The same for a batch of one item. */
 export const RESCUE_OF_ONE =

@@ -135,9 +135,6 @@ const STORED = 'Results that a retry of this execution returns:';
 const UNCLEAR =
 	"Requests that may have been charged. Check the usage log in the gateway's console:";
 
-const RISK =
-	'The retry also sends the requests of unknown outcome again, which may then be charged twice. Check the usage log first.';
-
 /** The heading and the line of a payment. */
 function lineOf(payment: UnreturnedPayment): [heading: string, text: string] {
 	const { outcome, taskId, taskType = 'image', url, note } = payment;
@@ -199,8 +196,7 @@ export function nodeError(
 	const { message, description, httpCode, ...details } = problemOf(error);
 	const paid = payments?.listUnreturned() ?? [];
 	const rescue = paid.length === 0 ? '' : (payments?.rescue ?? '');
-	const isRisky = rescue !== '' && paid.some(({ outcome }) => outcome === 'unknown');
-	const texts = [rescue, isRisky ? RISK : '', description, describeUnreturned(paid)];
+	const texts = [rescue, description, describeUnreturned(paid)];
 	const advice = texts.filter((text) => text !== '').join('\n');
 	// The editor renders the description as HTML, in which a line break is a space, and part of an
 	// address may be read as a character. Logs and workflows get the plain text.
