@@ -128,7 +128,7 @@ export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag
 export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPlan {
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
-		const text = fieldText(name, value);
+		const text = fieldText(value);
 		if (text !== undefined) fields.push([name, text]);
 	}
 	return { ...planImages('edit', asyncFlag), form: { fields, files: request.files } };
@@ -136,20 +136,14 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
 
 /**
  * The text of a form field; undefined for null and for values without JSON (undefined, a function,
- * NaN), which a form can't contain.
- *
- * @throws GatewayError if the value can't be written as JSON
+ * NaN, a circular value), which a form can't contain.
  */
-function fieldText(name: string, value: unknown): string | undefined {
+function fieldText(value: unknown): string | undefined {
 	if (typeof value === 'string') return value;
 	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
-	const text = jsonText(value);
+	const text = jsonText(value) || undefined;
 	// A date becomes a JSON string, whose quotes are removed for a form.
-	if (text !== false) return text?.startsWith('"') ? (JSON.parse(text) as string) : text;
-	throw new GatewayError({
-		message: `The value of the field "${name.slice(0, 100)}" can't be sent`,
-		description: "It can't be converted to JSON. Nothing was sent.",
-	});
+	return text?.startsWith('"') === true ? (JSON.parse(text) as string) : text;
 }
 
 /**

@@ -63,9 +63,9 @@ function refuseSameNames(item: ItemParameters, request: GenerationRequest, files
 		return isText || (isOne && names.indexOf(name) < index);
 	});
 	if (twice === undefined) return;
-	throw item.error(
+	throw item.refusal(
 		`Two fields of the request have the name '${twice}'`,
-		"Set the mask in one place, and give a parameter or a file under 'Additional Files' a name of its own. Several images to edit belong in 'Input Binary Field', separated by commas. Nothing was sent.",
+		"Set the mask in one place, and give a parameter or a file under 'Additional Files' a name of its own. Several images to edit belong in 'Input Binary Field', separated by commas.",
 	);
 }
 
@@ -82,31 +82,28 @@ export function countImages(item: ItemParameters): number {
 	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item, ...imageField(item))).length;
 }
 
-const WEB_ADDRESS = /^(https?:\/\/|data:image\/)/i;
+const isWebAddress = (value: unknown): value is string =>
+	typeof value === 'string' && /^(https?:\/\/|data:image\/)/i.test(value);
 
 /** More than any model accepts. All of them are downloaded before the request is sent. */
 const MOST_URLS = 100;
 
 function readUrls(item: ItemParameters): string[] {
 	const given = item.value('imageUrl');
-	const typed =
-		Array.isArray(given) && given.length > 0
-			? given.map((url) => nonEmptyString(url) ?? 'none').join('\n')
-			: item.text('imageUrl', 'Image URL', 'Enter the web address of the image to edit.');
-	const urls = typed.split(/\s+/).filter((url) => url !== '');
+	const advice = 'Enter the web address of the image to edit.';
+	const entries: unknown[] = Array.isArray(given)
+		? given
+		: [item.text('imageUrl', 'Image URL', advice)];
+	const urls = entries.flatMap((entry) => nonEmptyString(entry)?.trim().split(/\s+/) ?? [entry]);
 	if (urls.length > MOST_URLS) {
-		throw item.error(
+		throw item.refusal(
 			`'Image URL' has ${urls.length} addresses`,
-			`At most ${MOST_URLS} are possible. Nothing was sent.`,
+			`At most ${MOST_URLS} are possible.`,
 		);
 	}
-	if (!urls.every((url) => WEB_ADDRESS.test(url))) {
-		throw item.error(
-			"'Image URL' is not a web address",
-			'It must begin with https:// or http://. Nothing was sent.',
-		);
-	}
-	return urls;
+	if (urls.length > 0 && urls.every(isWebAddress)) return urls;
+	const wrong = urls.find((url) => !isWebAddress(url));
+	throw item.invalid('Image URL', 'a web address', wrong, 'Begin it with https:// or http://.');
 }
 
 async function imagesFromUrls(item: ItemParameters, run: Run): Promise<ItemFile[]> {
@@ -122,9 +119,8 @@ async function imageFromUrl(
 	parameter: string,
 ): Promise<ItemFile> {
 	const maxMb = item.options.number('maxDownloadMb');
-	const name = { fallback: 'image' };
 	return {
-		binary: await downloadImage(run, { url, maxMb, name, isInput: true }),
+		binary: await downloadImage(run, { url, maxMb, name: { fallback: 'image' }, isInput: true }),
 		label: `The image at '${parameter}'`,
 	};
 }
@@ -134,9 +130,7 @@ async function readMask(item: ItemParameters, run: Run): Promise<ItemFile> {
 	const given = item.options.value('mask');
 	const advice = 'Enter the name of the input binary field containing the mask.';
 	const mask = isJsonObject(given) ? given : item.options.text('mask', 'Mask', advice).trim();
-	if (typeof mask === 'string' && WEB_ADDRESS.test(mask)) {
-		return await imageFromUrl(item, run, mask, 'Mask');
-	}
+	if (isWebAddress(mask)) return await imageFromUrl(item, run, mask, 'Mask');
 	return fileFrom(item, mask, 'Mask');
 }
 
@@ -145,18 +139,15 @@ function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: 
 	const option = item.options.value('extraFiles');
 	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];
 	if (entries.length === 0 && item.options.has('extraFiles')) {
-		throw item.error(
-			"'Additional Files' has no file",
-			'Add a file, or remove the option. Nothing was sent.',
-		);
+		throw item.refusal("'Additional Files' has no file", 'Add a file, or remove the option.');
 	}
 	return entries.filter(isJsonObject).map((entry) => {
 		const part = nonEmptyString(entry.field)?.trim();
 		const file = fileNamedBy(entry.binaryProperty);
 		if (part !== undefined && file !== undefined) return { part, file };
-		throw item.error(
+		throw item.refusal(
 			"One of the 'Additional Files' has no name in the request or no binary field",
-			'Nothing was sent.',
+			'Fill in both.',
 		);
 	});
 }

@@ -20,9 +20,9 @@ export async function readImageBlocks(item: ItemParameters, run: Run): Promise<J
 	const files = await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
 	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / MB;
 	if (sizeMb <= MOST_MB) return await Promise.all(files.map(blockOf));
-	throw item.error(
+	throw item.refusal(
 		`The images in 'Image Fields' have ${sizeMb.toFixed(1)} MB; allowed: at most ${MOST_MB} MB`,
-		'Use smaller or fewer images. Nothing was sent.',
+		'Use smaller or fewer images.',
 	);
 }
 

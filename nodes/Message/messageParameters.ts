@@ -3,7 +3,7 @@ import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/jso
 import type { PayingField } from '../shared/fields/choices';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
 import { optionsField, simplifyField } from '../shared/fields/optionFields';
-import { isEmpty, type ItemParameters } from '../shared/parameters/itemParameters';
+import { isEmpty, shown, type ItemParameters } from '../shared/parameters/itemParameters';
 import { readMessageSettings } from '../shared/parameters/messageSettings';
 import { readExtraFields, withoutFields } from '../shared/parameters/requestFields';
 
@@ -139,9 +139,9 @@ export function readMessageRequest(item: ItemParameters, images: JsonObject[]): 
 	const history = item.options.value('history');
 	const input = item.choice('input', 'Input', ['prompt', 'messages', 'json']);
 	if (images.length > 0 && (input === 'json' || Object.hasOwn(extraFields, 'messages'))) {
-		throw item.error(
+		throw item.refusal(
 			"'Image Fields' can't be added to messages that are given as JSON",
-			'Put the image into the JSON: { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "…" } }. Nothing was sent.',
+			'Put the image into the JSON: { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "…" } }.',
 		);
 	}
 	return {
@@ -193,8 +193,8 @@ function readConversation(
 ): Turn[] {
 	const turns = readTurns(typeof value === 'string' ? parseJson(value) : value, areNew);
 	if (typeof turns !== 'string') return turns;
-	throw item.error(
+	throw item.refusal(
 		`'${label}' is invalid: ${turns}`,
-		'Example: [{ "role": "user", "content": "Hello" }]. Nothing was sent.',
+		`It is ${shown(value)}. Example: [{ "role": "user", "content": "Hello" }].`,
 	);
 }

@@ -1,16 +1,22 @@
 import type { NodeOperationError } from 'n8n-workflow';
 import type { GenerationRequest, TaskType } from '../../../gateway/protocol/requestPlan';
-import { isJsonObject, jsonText, type JsonObject } from '../../../gateway/util/json';
+import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
-import { isEmpty, type ItemParameters, type ValueReader } from '../parameters/itemParameters';
+import {
+	isEmpty,
+	textIn,
+	type ItemParameters,
+	type ValueReader,
+} from '../parameters/itemParameters';
 import {
 	NO_STREAM,
 	readerOf,
 	readExtraFields,
 	refuseFields,
 	refuseSecond,
+	sendable,
 	withoutFields,
 	type Forbidden,
 } from '../parameters/requestFields';
@@ -99,7 +105,8 @@ function readModelParameters(item: ItemParameters): JsonObject {
 	const form = item.value('modelParameters');
 	const value = isJsonObject(form) ? form.value : undefined;
 	if (!isJsonObject(value)) return {};
-	return Object.fromEntries(Object.entries(value).filter(([, entry]) => !isEmpty(entry)));
+	const filled = Object.entries(value).filter(([, entry]) => !isEmpty(entry));
+	return sendable(item, 'Model Parameters', Object.fromEntries(filled));
 }
 
 /** The option's label. */
@@ -119,23 +126,21 @@ function readNamedParameters(item: ItemParameters): JsonObject {
 	const parameters = new Map<string, unknown>();
 	rowsOf(item).forEach(({ name: given, value: typed }, index) => {
 		const value = typeof typed === 'string' ? readTypedValue(typed) : (typed ?? undefined);
-		const isNamed = ['string', 'number', 'boolean', 'bigint'].includes(typeof given);
-		const isBlank = isNamed ? String(given).trim() === '' : (given ?? '') === '';
-		if (isBlank && value === undefined) return;
+		const name = textIn(given ?? '')?.trim();
+		if (name === '' && value === undefined) return;
 		const refuse = (message: string): NodeOperationError =>
-			item.error(message, `Row ${index + 1} of '${BY_NAME}'. Nothing was sent.`);
-		if (isBlank) throw refuse(`A parameter in '${BY_NAME}' has no name`);
-		if (!isNamed) throw refuse(`A name in '${BY_NAME}' must be text`);
-		const name = String(given).trim();
+			item.refusal(message, `Row ${index + 1} of '${BY_NAME}'.`);
+		if (name === '') throw refuse(`A parameter in '${BY_NAME}' has no name`);
+		if (name === undefined) throw refuse(`A name in '${BY_NAME}' must be text`);
 		if (!isSendable(name)) {
 			throw refuse(`"${quote(name).slice(0, 100)}" can't be the name of a parameter`);
 		}
 		if (parameters.has(name)) throw refuse(`'${name}' is in '${BY_NAME}' more than once`);
-		if (!isJson(value)) throw refuse(`The value of '${name}' in '${BY_NAME}' can't be sent`);
 		if (name === 'n') item.within({ n: value }).count('n', `n' in '${BY_NAME}`);
 		parameters.set(name, value);
 	});
-	return Object.fromEntries([...parameters].filter(([, value]) => value !== undefined));
+	const named = [...parameters].filter(([, value]) => value !== undefined);
+	return sendable(item, BY_NAME, Object.fromEntries(named));
 }
 
 function rowsOf(item: ItemParameters): JsonObject[] {
@@ -143,20 +148,10 @@ function rowsOf(item: ItemParameters): JsonObject[] {
 	if (isEmpty(given)) return [];
 	const rows = isJsonObject(given) ? (given.parameter ?? []) : given;
 	if (Array.isArray(rows) && rows.length <= MOST_ROWS && rows.every(isJsonObject)) return rows;
-	throw item.error(
+	throw item.refusal(
 		`'${BY_NAME}' is not a list of names and values`,
-		`Add a row for each parameter, ${MOST_ROWS} at most. Nothing was sent.`,
+		`Add a row for each parameter, ${MOST_ROWS} at most.`,
 	);
-}
-
-/** Whether JSON can represent a value; functions, NaN, cycles and many levels would be lost. */
-function isJson(value: unknown): boolean {
-	const text = jsonText(value, (_, part) => {
-		const isNumber = typeof part !== 'number' || Number.isFinite(part);
-		if (isNumber && typeof part !== 'function' && typeof part !== 'symbol') return part;
-		throw new Error();
-	});
-	return text !== false;
 }
 
 /** Names with a meaning in JavaScript objects would be lost. */

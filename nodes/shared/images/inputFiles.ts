@@ -9,7 +9,7 @@ import type { FormFile } from '../../../gateway/protocol/requestPlan';
 import { safeFileStem } from '../../../gateway/util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
-import type { ItemParameters } from '../parameters/itemParameters';
+import { isEmpty, textIn, type ItemParameters } from '../parameters/itemParameters';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { ByteStream } from '../transport/responseBody';
@@ -40,20 +40,21 @@ export type FileRef = string | JsonObject;
  */
 export function readFileRefs(item: ItemParameters, given: unknown, label: string): FileRef[] {
 	const files = [given].flat().flatMap((entry): FileRef[] => {
-		const file = fileNamedBy(entry) ?? '';
+		if (isEmpty(entry)) return [];
+		const file = fileNamedBy(entry);
+		if (file === undefined) throw item.invalid(label, A_FILE, entry, FILE_ADVICE);
 		if (typeof file !== 'string') return [file];
 		const fields = file.split(',').map((field) => field.trim());
 		return fields.filter((field) => field !== '');
 	});
 	// An expression may leave nothing but commas.
-	if (files.length === 0) {
-		throw item.error(
-			`'${label}' is empty`,
-			'Enter the name of the input binary field that contains the image, usually "data".',
-		);
-	}
+	if (files.length === 0) throw item.refusal(`'${label}' is empty`, FILE_ADVICE);
 	return files;
 }
+
+const A_FILE = 'the name of a binary field, or a file';
+const FILE_ADVICE =
+	'Enter the name of an input binary field, usually "data", or an expression that returns the file itself, e.g. {{ $binary.data }}.';
 
 /** The images in a parameter. If its only field doesn't exist, the item's only image is used. */
 export function imagesFromFields(
@@ -87,10 +88,9 @@ function onlyImage({ input }: ItemParameters): string | undefined {
 	return others.length === 0 ? only?.[0] : undefined;
 }
 
-/** The file in a parameter; undefined if it is empty. */
+/** The file in a parameter; undefined if it names none. */
 export function fileNamedBy(value: unknown): FileRef | undefined {
-	if (isJsonObject(value)) return value;
-	return typeof value === 'number' ? String(value) : nonEmptyString(value)?.trim();
+	return isJsonObject(value) ? value : textIn(value)?.trim();
 }
 
 /**
@@ -100,7 +100,7 @@ export function fileNamedBy(value: unknown): FileRef | undefined {
  */
 export function fileFrom(item: ItemParameters, file: FileRef, parameter: string): ItemFile {
 	if (typeof file === 'string') {
-		return { binary: item.file(file), label: `The binary field "${file}"` };
+		return { binary: item.file(file, parameter), label: `The binary field "${file}"` };
 	}
 	const label = `The file in '${parameter}'`;
 	if (nonEmptyString(file.id) !== undefined || typeof file.data === 'string') {
@@ -113,10 +113,7 @@ export function fileFrom(item: ItemParameters, file: FileRef, parameter: string)
 		known.every(([name, part]) => (binary as unknown as JsonObject)[name] === part),
 	);
 	if (known.length > 0 && own !== undefined) return { binary: own, label };
-	throw item.error(
-		"The expression doesn't return a file",
-		'Enter the name of an input binary field, or use an expression that returns the binary data itself, e.g. {{ $binary.data }}. Nothing was sent.',
-	);
+	throw item.invalid(parameter, A_FILE, file, FILE_ADVICE);
 }
 
 /**
@@ -139,9 +136,9 @@ export async function openFile(
 	const open = async function* (): AsyncIterable<Uint8Array> {
 		if (id === undefined) return yield bytes;
 		const stream = await helpers.getBinaryStream(id).catch((error: unknown) => {
-			throw item.error(
+			throw item.refusal(
 				`${label} can't be read: ${quote(problemOf(error).message)}`,
-				'n8n deletes files together with the execution that created them. Nothing was sent.',
+				'n8n deletes files together with the execution that created them.',
 			);
 		});
 		yield* stream as unknown as ByteStream;
@@ -149,17 +146,14 @@ export async function openFile(
 	const { size, start, digest } = await inspect(run, open);
 	const detected = detectImageType(start);
 	if (size === 0) {
-		throw item.error(
-			`${label} is an empty file`,
-			'Check the node that creates the file. Nothing was sent.',
-		);
+		throw item.refusal(`${label} is an empty file`, 'Check the node that creates the file.');
 	}
 	const mimeType = detected ?? safeMimeType(known.mimeType) ?? 'application/octet-stream';
 	const givenName = nonEmptyString(known.fileName)?.slice(-LONGEST_FILE_NAME);
 	if (imageOnly && detected === undefined) {
-		throw item.error(
+		throw item.refusal(
 			`${label} is not an image`,
-			`It is "${givenName ?? 'a file'}" ${whatIsIn(start, mimeType)}. Use an image, such as PNG, JPEG or WebP. Nothing was sent.`,
+			`It is "${givenName ?? 'a file'}" ${whatIsIn(start, mimeType)}. Use an image, such as PNG, JPEG or WebP.`,
 		);
 	}
 	const fileName = fileNameFor(givenName ?? '', mimeType);

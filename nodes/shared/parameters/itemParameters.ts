@@ -18,28 +18,35 @@ export const isEmpty = (value: unknown): boolean =>
 
 const ON = ['true', '1', 'yes', 'on'];
 const OFF = ['false', '0', 'no', 'off'];
-const wordOf = (value: unknown): string => String(value).slice(0, 20).trim().toLowerCase();
+const wordOf = (value: unknown): string => shown(value).toLowerCase();
 
 /** Whether a boolean field of a request is false, written in any way, or empty. */
-export function isOff(value: unknown): boolean {
-	if (typeof value === 'object') return value === null;
-	return isEmpty(value) || OFF.includes(wordOf(value)) || wordOf(value) === '';
-}
+export const isOff = (value: unknown): boolean => ['empty', ...OFF].includes(wordOf(value));
+
+/** What JavaScript makes of an object in a text: the value was an object, so it is none of a text. */
+const LOST_OBJECT = '[object Object]';
+
+/** Whether a value of an expression is a date of JavaScript or of n8n: objects of JSON can't do this. */
+const isDate = (value: object): boolean => 'toJSON' in value && typeof value.toJSON === 'function';
 
 /** An invalid value as errors show it. */
-export const shown = (value: unknown): string => {
-	if (isEmpty(value)) return 'empty';
-	if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'an object';
-	const text = String(value);
+export function shown(value: unknown): string {
+	if (Array.isArray(value)) return 'a list';
+	if (typeof value === 'object' && value !== null) return isDate(value) ? 'a date' : 'an object';
+	const text = String(value ?? '').trim();
+	if (text === '') return 'empty';
+	if (text === LOST_OBJECT) return 'an object';
 	return text.length > 40 ? `${text.slice(0, 40)}…` : text;
-};
+}
 
-/** The description of the error for an invalid value. */
-const refused = (value: unknown): string => `It is ${shown(value)}. Nothing was sent.`;
+/** The value if it can be sent as text; undefined for anything else, such as NaN or a list. */
+export function textIn(value: unknown): string | undefined {
+	const text = Number.isFinite(value) ? String(value) : value;
+	return typeof text === 'string' && text.trim() !== LOST_OBJECT ? text : undefined;
+}
 
 /** A number, also as text; NaN for anything else: `Number` also converts lists and booleans. */
-export const numberIn = (value: unknown): number =>
-	typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
+export const numberIn = (value: unknown): number => Number(textIn(value) ?? NaN);
 
 const rangeText = ({ lowest = -Infinity, highest = Infinity, isWhole }: Range): string => {
 	const kind = isWhole ? 'a whole number' : 'a number';
@@ -71,9 +78,20 @@ export class ValueReader {
 		return new ValueReader(this.node, this.itemIndex, values);
 	}
 
-	/** The error for an invalid parameter. @param description what to do */
-	error(message: string, description?: string): NodeOperationError {
+	/** An error about this item. @param description what to do */
+	error(message: string, description: string): NodeOperationError {
 		return new NodeOperationError(this.node, message, { description, itemIndex: this.itemIndex });
+	}
+
+	/** The error for an invalid parameter, found before the request. @param advice what to do */
+	refusal(message: string, advice: string): NodeOperationError {
+		return this.error(message, `${advice} Nothing was sent.`);
+	}
+
+	/** The error for a value that a parameter can't have. @param advice what to do, if it isn't plain */
+	invalid(label: string, expected: string, value: unknown, advice = ''): NodeOperationError {
+		const found = `It is ${shown(value)}. ${advice}`;
+		return this.refusal(`'${label}' must be ${expected}`, found.trim());
 	}
 
 	/**
@@ -85,18 +103,18 @@ export class ValueReader {
 
 	/** A required text, or a resource locator with one. @param advice what to do if it is empty */
 	text(name: string, label: string, advice: string): string {
-		const text = this.optionalText(name, label);
+		const text = this.optionalText(name, label, advice);
 		if (text !== undefined) return text;
-		throw this.error(`'${label}' is empty`, advice);
+		throw this.refusal(`'${label}' is empty`, advice);
 	}
 
 	/** An optional text, or a resource locator with one; undefined if it is empty. */
-	optionalText(name: string, label: string): string | undefined {
+	optionalText(name: string, label: string, advice?: string): string | undefined {
 		const given = this.value(name);
 		const value = isJsonObject(given) && 'mode' in given ? given.value : given;
 		if (isEmpty(value)) return undefined;
-		const text = typeof value === 'number' ? String(value) : value;
-		if (typeof text !== 'string') throw this.error(`'${label}' must be text`, refused(value));
+		const text = textIn(value);
+		if (text === undefined) throw this.invalid(label, 'text', value, advice);
 		return text.trim() === '' ? undefined : text;
 	}
 
@@ -129,7 +147,7 @@ export class ValueReader {
 		const { label, lowest = -Infinity, highest = Infinity, isWhole = false } = range;
 		const isValid = Number.isFinite(number) && number >= lowest && number <= highest;
 		if (isValid && (!isWhole || Number.isInteger(number))) return number;
-		throw this.error(`'${label}' must be ${rangeText(range)}`, refused(value));
+		throw this.invalid(label, rangeText(range), value);
 	}
 
 	/**
@@ -141,11 +159,10 @@ export class ValueReader {
 	 */
 	switch(name: string, label: string, fallback: boolean): boolean {
 		const value = this.value(name);
-		if (typeof value === 'boolean') return value;
 		if (isEmpty(value) && !this.has(name)) return fallback;
 		if (ON.includes(wordOf(value))) return true;
 		if (OFF.includes(wordOf(value))) return false;
-		throw this.error(`'${label}' must be true or false`, refused(value));
+		throw this.invalid(label, 'true or false', value);
 	}
 
 	/** One of the given values, in upper or lower case; the first one if it is empty. */
@@ -161,10 +178,9 @@ export class ValueReader {
 	): T | undefined {
 		const value = this.value(name);
 		if (isEmpty(value)) return undefined;
-		const word = typeof value === 'string' ? value.slice(0, 40).trim().toLowerCase() : undefined;
-		const choice = choices.find((known) => known.toLowerCase() === word);
+		const choice = choices.find((known) => known.toLowerCase() === wordOf(value));
 		if (choice !== undefined) return choice;
-		throw this.error(`'${label}' must be one of ${choices.join(', ')}`, refused(value));
+		throw this.invalid(label, `one of ${choices.join(', ')}`, value);
 	}
 
 	/** A JSON object, as text or from an expression; {} if it is empty. */
@@ -172,8 +188,8 @@ export class ValueReader {
 		const value = this.value(name);
 		if (isEmpty(value)) return {};
 		const parsed = typeof value === 'string' ? parseJson(value) : value;
-		if (isJsonObject(parsed)) return parsed;
-		throw this.error(`'${label}' must be a JSON object`, 'Example: { "seed": 42 }');
+		if (isJsonObject(parsed) && !isDate(parsed)) return parsed;
+		throw this.invalid(label, 'a JSON object', value, 'Example: { "seed": 42 }.');
 	}
 }
 
@@ -216,7 +232,7 @@ export class ItemParameters extends ValueReader {
 	/** The parameter "Options". @throws NodeOperationError if it is no object */
 	get options(): ValueReader {
 		const options = this.value('options') ?? {};
-		if (!isJsonObject(options)) throw this.error("'Options' must be a JSON object");
+		if (!isJsonObject(options)) throw this.invalid('Options', 'a JSON object', options);
 		this.collection ??= this.within(options);
 		return this.collection;
 	}
@@ -235,9 +251,12 @@ export class ItemParameters extends ValueReader {
 	}
 
 	/**
-	 * The file in a field of the input item. @throws NodeOperationError that names the item's fields
+	 * The file in a field of the input item.
+	 *
+	 * @param label of the parameter that names the field
+	 * @throws NodeOperationError that names the item's fields
 	 */
-	file(field: string): IBinaryData {
+	file(field: string, label: string): IBinaryData {
 		const files = this.input?.binary ?? {};
 		// Its own: every object has a "constructor".
 		if (Object.hasOwn(files, field)) {
@@ -248,8 +267,8 @@ export class ItemParameters extends ValueReader {
 			fields.length === 0
 				? 'It has no files: check the node before this one.'
 				: `Its binary fields: ${fields.map((name) => quote(name)).join(', ')}.`;
-		const message = `The item has no binary field '${quote(field)}'`;
-		throw this.error(message, `${found} Nothing was sent.`);
+		const name = shown(quote(field));
+		throw this.refusal(`The item has no binary field '${name}'`, `'${label}' names it. ${found}`);
 	}
 
 	/** The function that reads a parameter, for this and every other item. */

@@ -1,6 +1,6 @@
 import { MB } from '../../../gateway/util/megabyte';
 import type { RunLimits } from '../transport/runLimits';
-import { numberIn, shown, type ItemParameters, type ValueReader } from './itemParameters';
+import { numberIn, type ItemParameters, type ValueReader } from './itemParameters';
 
 /** A rate above 0 that lets a run end within reason; undefined for 0, which means no limit. */
 const atLeastSlow = (perSecond: number): number | undefined =>
@@ -35,10 +35,8 @@ export function readBudget(options: ValueReader): number {
 	const given = options.value('budget');
 	const budget = numberIn(given);
 	if (budget > 0 && budget < Infinity) return budget;
-	throw options.error(
-		"'Budget' must be a number above 0",
-		`It is ${shown(given)}. To send without a limit, remove 'Budget' from the options. Nothing was sent.`,
-	);
+	const advice = "To send without a limit, remove 'Budget' from the options.";
+	throw options.invalid('Budget', 'a number above 0', given, advice);
 }
 
 /** The option "On Timeout": whether open tasks are returned at the second output. */

@@ -1,6 +1,7 @@
 import type { NodeOperationError } from 'n8n-workflow';
-import type { JsonObject } from '../../../gateway/util/json';
-import { isEmpty, isOff, type ItemParameters, type ValueReader } from './itemParameters';
+import { jsonText, type JsonObject } from '../../../gateway/util/json';
+import { quote } from '../../../gateway/util/text';
+import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './itemParameters';
 
 /*
  * Several parameters can set the same field of a request: a field of the node, 'Model Parameters',
@@ -33,10 +34,7 @@ export function forbiddenField(
 	const isSet = (name: string): boolean =>
 		Object.hasOwn(fields, name) && !(name === 'stream' && isOff(fields.stream));
 	const [, found] = Object.entries(forbidden).find(([name]) => isSet(name)) ?? [];
-	return (
-		found &&
-		item.error(`'${source}' must not set ${found.named}`, `${found.advice} Nothing was sent.`)
-	);
+	return found && item.refusal(`'${source}' must not set ${found.named}`, found.advice);
 }
 
 /**
@@ -46,6 +44,31 @@ export function forbiddenField(
 export function refuseFields(...check: Parameters<typeof forbiddenField>): void {
 	const error = forbiddenField(...check);
 	if (error !== undefined) throw error;
+}
+
+/** Whether JSON can represent a value; functions, NaN, cycles and many levels would be lost. */
+function isJson(value: unknown): boolean {
+	const text = jsonText(value, (_, part) => {
+		const isNumber = typeof part !== 'number' || Number.isFinite(part);
+		if (isNumber && typeof part !== 'function' && typeof part !== 'symbol') return part;
+		throw new Error();
+	});
+	return text !== false;
+}
+
+/**
+ * The fields of a parameter, whose values expressions may have set.
+ *
+ * @param source the parameter's label
+ * @throws NodeOperationError that names the first field that a request would lose or replace by null
+ */
+export function sendable(item: ValueReader, source: string, fields: JsonObject): JsonObject {
+	const [name, value] = Object.entries(fields).find(([, entry]) => !isJson(entry)) ?? [];
+	if (name === undefined) return fields;
+	throw item.refusal(
+		`The value of '${quote(name)}' in '${source}' can't be sent`,
+		`It is ${shown(value)}, which JSON can't represent, or not completely.`,
+	);
 }
 
 /**
@@ -67,10 +90,7 @@ export function refuseSecond(
 	const other = others.find(([, value]) => plain(value) !== plain(first?.[1]));
 	if (first === undefined || other === undefined) return;
 	const [one, two] = [first, other].map(([place, value]) => `${quoted(value)} by ${place}`);
-	throw item.error(
-		`The ${what} is set twice: to ${one}, and to ${two}`,
-		'Set it in one place. Nothing was sent.',
-	);
+	throw item.refusal(`The ${what} is set twice: to ${one}, and to ${two}`, 'Set it in one place.');
 }
 
 const quoted = (value: unknown): string => String(JSON.stringify(value)).slice(0, 40);
@@ -82,7 +102,7 @@ const quoted = (value: unknown): string => String(JSON.stringify(value)).slice(0
 export function readExtraFields({ options }: ItemParameters): JsonObject {
 	const fields = options.json('extraFields', 'Extra Fields');
 	refuseFields(options, 'Extra Fields', fields, NO_STREAM);
-	return fields;
+	return sendable(options, 'Extra Fields', fields);
 }
 
 /** Reads a field of the node from 'Extra Fields' where they set it, else from the node. */

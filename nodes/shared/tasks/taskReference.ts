@@ -30,7 +30,9 @@ export interface SubmittedTask extends TaskRef {
  */
 function readTaskReference(item: ItemParameters): SubmittedTask {
 	const { taskType: known, submittedAt: at, statusUrl: url, taskId: id } = item.input?.json ?? {};
-	const taskId = item.text('taskId', 'Task ID', adviceWithoutId(item)).trim();
+	const taskId = item.optionalText('taskId', 'Task ID', ADVICE)?.trim();
+	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
+	if (taskId.length > LONGEST_ID) throw item.invalid('Task ID', 'the ID of a task', taskId, ADVICE);
 	pathPart(taskId, 'task ID', { taskId });
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
@@ -40,6 +42,10 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	const isKnown = known === 'generation' || known === 'edit';
 	return { taskId, taskType: isKnown ? known : undefined, statusUrl, submittedAt };
 }
+
+/** In characters: more than an address can have. */
+const LONGEST_ID = 2000;
+const ADVICE = 'Connect a node that submits tasks, or enter a task ID.';
 
 function adviceWithoutId({ input }: ItemParameters): string {
 	const { dryRun, outcome, note } = input?.json ?? {};
@@ -52,7 +58,7 @@ function adviceWithoutId({ input }: ItemParameters): string {
 	}
 	if (typeof note === 'string')
 		return 'Only a retry of the execution that has failed returns this result.';
-	return 'Connect a node that submits tasks, or enter a task ID.';
+	return `${ADVICE} Nothing was sent.`;
 }
 
 /** Reads the facts of a task's request from the input item, to pass them on. */

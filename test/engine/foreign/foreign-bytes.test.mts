@@ -41,6 +41,8 @@ async function edit(to: Host, items: Given[], parameters: Record<string, unknown
 const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'filesystem') =>
 	await hostFor({ baseUrl, apiKey: KEY }, { binaryMode, extraNodeTypes: filesNode });
 
+const NO_FILE = "'Input Binary Field' must be the name of a binary field, or a file";
+
 describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode) => {
 	let tap: Tap;
 	let host: Host;
@@ -162,12 +164,12 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 		});
 
 		test.each([
-			['={{ {} }}', "The expression doesn't return a file"],
-			['={{ { mimeType: "image/png" } }}', "The expression doesn't return a file"],
-			['={{ { mimeType: "image/png", data: 7 } }}', "The expression doesn't return a file"],
+			['={{ {} }}', NO_FILE],
+			['={{ { mimeType: "image/png" } }}', NO_FILE],
+			['={{ { mimeType: "image/png", data: 7 } }}', NO_FILE],
 			['={{ null }}', "'Input Binary Field' is empty"],
-			['={{ true }}', "'Input Binary Field' is empty"],
-			['={{ [[["data"]]] }}', "'Input Binary Field' is empty"],
+			['={{ true }}', NO_FILE],
+			['={{ [[["data"]]] }}', NO_FILE],
 			['={{ ", ," }}', "'Input Binary Field' is empty"],
 		])('%s is refused in words', async (expression, message) => {
 			expect(errorOf(await named(expression)).message).toBe(message);

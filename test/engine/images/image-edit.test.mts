@@ -346,7 +346,7 @@ describe('an image from an address', () => {
 		'a list without web addresses is refused: %s',
 		async (imageUrl) => {
 			const error = errorOf(await from(imageUrl));
-			expect(error.message).toMatch(/^'Image URL' (must be text|is not a web address)$/);
+			expect(error.message).toMatch(/^'Image URL' must be a web address$/);
 			expect(received()).toEqual([]);
 		},
 	);
@@ -481,7 +481,7 @@ describe('an image from an address', () => {
 		'is refused: %s is no web address',
 		async (imageUrl) => {
 			const error = errorOf(await from(imageUrl));
-			expect(error.message).toBe("'Image URL' is not a web address");
+			expect(error.message).toBe("'Image URL' must be a web address");
 			expect(gateway.count('any')).toBe(0);
 		},
 	);
@@ -595,13 +595,13 @@ describe('before anything is sent', () => {
 			'the fields that there are',
 			{ one: { bytes: picture('1') }, two: { bytes: picture('2') } },
 			"The item has no binary field 'Your photo'",
-			'Its binary fields: one, two. Nothing was sent.',
+			"'Input Binary Field' names it. Its binary fields: one, two. Nothing was sent.",
 		],
 		[
 			'that there are no files',
 			{},
 			"The item has no binary field 'Your photo'",
-			'It has no files: check the node before this one. Nothing was sent.',
+			"'Input Binary Field' names it. It has no files: check the node before this one. Nothing was sent.",
 		],
 		[
 			'what a text is that is called an image',

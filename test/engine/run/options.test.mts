@@ -2,7 +2,15 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { builtNodes } from '../../unit/repository/built-nodes.mjs';
-import { byName, MODEL, NODE, openBench, type Bench, type NodeName } from '../workbench.mjs';
+import {
+	byName,
+	MODEL,
+	NODE,
+	openBench,
+	TINY_PNG,
+	type Bench,
+	type NodeName,
+} from '../workbench.mjs';
 
 let bench: Bench;
 
@@ -122,55 +130,112 @@ test('a limit without an end is told as such', async () => {
 	expect(result.error?.message).toBe("'Limit' must be a whole number of at least 1");
 });
 
-/** The choices that the nodes declare: the node, what the choice needs, its place, name and label. */
-const CHOICES = NODES.concat([['ImageEdit', 'imageEdit', { prompt: 'an owl' }, 1]]).flatMap(
-	([className, type, basics]) => {
+/** A parameter or option of a node: what the node needs beside it, its place, name, label and kind. */
+interface Field {
+	type: NodeName;
+	beside: IDataObject;
+	place: string;
+	name: string;
+	label: string;
+	kind: string;
+	values: string[];
+}
+
+/** What is shown only beside other values. */
+const BESIDE: Record<string, IDataObject> = {
+	budgetTokens: { thinking: 'enabled' },
+	display: { thinking: 'adaptive' },
+	format: { simplify: false },
+	imageBinaryProperty: { imageSource: 'binary' },
+	messagesJson: { input: 'json' },
+	parkAfter: { options: { surviveRestarts: true } },
+};
+
+const EDIT = {
+	prompt: 'an owl',
+	imageSource: 'url',
+	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+};
+
+/** Every parameter and option that the nodes declare and an expression can set, each once. */
+const FIELDS = NODES.concat([['ImageEdit', 'imageEdit', EDIT, 1]])
+	.flatMap(([className, type, basics]) => {
 		const { properties } = builtNodes().find((one) => one.className === className)!.description;
-		const within = (place: string) =>
-			(properties.find(({ name }) => name === place)?.options ?? []) as typeof properties;
-		const choices = (place: string, of: typeof properties) =>
-			of
-				.filter((property) => property.type === 'options')
-				.map(({ name, displayName: label, options = [] }) => {
-					const values = options.map((option) => String((option as { value?: unknown }).value));
-					return { type, basics, place, name, label, values };
-				});
-		return ['', 'options', 'filters'].flatMap((place) =>
-			choices(place, place === '' ? properties : within(place)),
-		);
-	},
-);
+		return ['', 'options', 'filters'].flatMap((place) => {
+			const within = properties.find(({ name }) => name === place)?.options ?? [];
+			return (place === '' ? properties : (within as typeof properties))
+				.filter(({ noDataExpression }) => noDataExpression !== true)
+				.map(
+					(property): Field => ({
+						type,
+						beside: { ...basics, taskId: 'task_1', prompt: 'a fox' },
+						place,
+						name: property.name,
+						label: property.displayName,
+						kind: property.type,
+						values: (property.options ?? []).map((option) => String(Object(option).value)),
+					}),
+				);
+		});
+	})
+	.filter(({ kind }) => /^(string|number|boolean|options|json|resourceLocator)$/.test(kind))
+	.filter(
+		({ place, name, label }, index, all) =>
+			all.findIndex(
+				(one) => [one.place, one.name, one.label].join() === [place, name, label].join(),
+			) === index,
+	);
 
-describe.each(CHOICES)(
-	'the choice $name of $type',
-	({ type, basics, place, name, label, values }) => {
-		test.each(['blue', '={{ "blue" }}', '={{ true }}', '={{ ["url"] }}', '={{ ({}) }}', 7])(
-			'%p is none of its values: the error names them, and nothing is paid',
-			async (value) => {
-				// Display Thinking and Format are shown only beside others; a tool has no binary data.
-				const shownBy = { thinking: 'adaptive', simplify: false };
-				const required = { taskId: 'task_1', imageUrl: 'https://host.example', prompt: 'x' };
-				const own = place === '' ? { [name]: value } : { [place]: { [name]: value } };
-				const result = await bench.run(type, { ...basics, ...shownBy, ...required, ...own });
-				expect(result.error?.message).toMatch(`'${label}' must be one of `);
-				for (const known of values) expect(result.error?.message).toContain(known);
-				expect(bench.gateway.paid).toBe(0);
-			},
-		);
-	},
-);
+/** What an expression may give by mistake, and what the error calls it; the kinds that accept it. */
+const MISTAKES: Array<[value: string, shown: string, accepting: RegExp]> = [
+	['={{ [[1]] }}', 'a list', /^json$/],
+	['={{ ({ a: 1 }) }}', 'an object', /^json$/],
+	['={{ true }}', 'true', /^boolean$/],
+	['={{ NaN }}', 'NaN', /^$/],
+	['={{ new Date(0) }}', 'a date', /^$/],
+	['={{ "[object Object]" }}', 'an object', /^$/],
+	['={{ "blue".repeat(1250) }}', `${'blue'.repeat(10)}…`, /^(string|resourceLocator)$/],
+	['={{ "{ a: " }}', '{ a:', /^(string|resourceLocator)$/],
+];
 
-test.each([
-	['prompt', '={{ ({ a: 1 }) }}', "'Prompt' must be text", 'It is an object. Nothing was sent.'],
-	['prompt', '={{ [1, 2] }}', "'Prompt' must be text", 'It is a list. Nothing was sent.'],
-	['prompt', '={{ true }}', "'Prompt' must be text", 'It is true. Nothing was sent.'],
-	['prompt', '={{ $json.constructor }}', "'Prompt' is empty", 'Enter a text prompt'],
-	['options', { n: '={{ ({ a: 1 }) }}' }, "'Number of Images' must be", 'It is an object. Nothing'],
-])('%s %j: the error says what it is', async (name, value, message, description) => {
-	const result = await bench.run('imageGeneration', { prompt: 'a fox', [name]: value });
-	const error = result.error as { message: string; description?: string };
-	expect(error.message).toMatch(message);
-	expect(error.description?.startsWith(description)).toBe(true);
+describe.each(FIELDS)('$label of $type', ({ type, beside, place, name, label, kind, values }) => {
+	test.each(MISTAKES)(
+		'%s: the error names it, and nothing is sent',
+		async (value, shown, accepting) => {
+			if (accepting.test(kind)) return;
+			const around = { ...beside, ...BESIDE[name] };
+			const given = kind === 'resourceLocator' ? byName(value) : value;
+			const result = await bench.run(type, {
+				...around,
+				...(place === ''
+					? { [name]: given }
+					: { [place]: { ...Object(around[place]), [name]: given } }),
+			});
+			const { message, description = '' } = Object(result.error) as {
+				message?: string;
+				description?: string;
+			};
+			expect(`${message} ${description}`).toContain(`'${label}'`);
+			expect(description).toContain(`It is ${shown}.`);
+			if (kind === 'options') values.forEach((known) => expect(message).toContain(known));
+			expect(description).toMatch(/Nothing was sent\.$/);
+			expect(message + description).not.toMatch(/\[object Object\]|Infinity/);
+			expect((message + description).length).toBeLessThan(400);
+			expect(bench.gateway.requests.filter(({ call }) => call !== 'listing')).toEqual([]);
+		},
+	);
+});
+
+test.each<[string, IDataObject]>([
+	['Extra Fields', { options: { extraFields: '={{ ({ seed: NaN }) }}' } }],
+	['Model Parameters', { modelParameters: { value: { seed: '={{ NaN }}' } } }],
+	[
+		'Parameters by Name',
+		{ options: { parametersByName: { parameter: [{ name: 'seed', value: '={{ [NaN] }}' }] } } },
+	],
+])('a value in %s that JSON would replace by null is refused', async (label, parameters) => {
+	const result = await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
+	expect(result.error?.message).toBe(`The value of 'seed' in '${label}' can't be sent`);
 	expect(bench.gateway.paid).toBe(0);
 });
 
@@ -183,6 +248,7 @@ test('options that are no numbers', async () => {
 	const wrong: Array<[IDataObject, RegExp]> = [
 		[{ extraFields: '{ "a": ' }, /'Extra Fields' must be a JSON object/],
 		[{ extraFields: '"text"' }, /'Extra Fields' must be a JSON object/],
+		[{ extraFields: '[1]' }, /'Extra Fields' must be a JSON object/],
 		[{ extraFields: 'null' }, /'Extra Fields' must be a JSON object/],
 	];
 	for (const [options, message] of wrong) {
