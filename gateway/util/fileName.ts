@@ -35,7 +35,7 @@ const UNSAFE = /[^\p{L}\p{M}\p{N} ._()+,=@-]+/gu;
 const IGNORED = /\p{Default_Ignorable_Code_Point}+/gu;
 /** Device names of Windows, also with an extension. */
 const DEVICE = /^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?= *(\.|$))/i;
-const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)$/i;
+const IMAGE_EXTENSION = /\.(png|jpe?g|gif|webp|avif|heic|heif|bmp|tiff?|svg)[ .-]*$/i;
 
 /**
  * Fills in the placeholders of a file name template: `{item}`, `{index}`, `{model}`, `{taskId}`,
@@ -88,8 +88,9 @@ export function portableStem(text: string): string {
 			.replace(IGNORED, '')
 			.replace(UNSAFE, '-')
 			.replace(/\.{2,}/g, '.')
-			.replace(/-{2,}/g, '-'),
-	).replace(IMAGE_EXTENSION, '');
+			.replace(/-{2,}/g, '-')
+			.replace(IMAGE_EXTENSION, ''),
+	);
 	const bytes = Buffer.from(plain).subarray(0, LONGEST_STEM_BYTES - 1);
 	// A character cut in two is decoded as this one, which no name contains.
 	return trimmed(bytes.toString().replace(/\ufffd$/, '')).replace(DEVICE, '$1_');
