@@ -115,7 +115,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		({ httpCode }, plan) => httpCode === 404 && isPoll(plan),
 		'Not found on the gateway (404)',
-		"The task doesn't exist, or it belongs to another account. Use the credential that submitted it.",
+		'The gateway no longer has the task, or another account submitted it: then use its credential.',
 	],
 	[status(404), 'Not found on the gateway (404)', '{checkAddress}'],
 	[

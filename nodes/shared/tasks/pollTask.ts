@@ -171,7 +171,7 @@ function cappedRetryAfter(outcome: Outcome): number | undefined {
 const noSuchTask = ({ taskId, taskType }: TaskRef, missed: Missed[]): GatewayError =>
 	new GatewayError({
 		message: `The gateway has no ${taskType === undefined ? '' : `${taskType} `}task ${quote(taskId)} (404)`,
-		description: `The task doesn't exist, or it belongs to another account. Use the credential that submitted it. It isn't at ${missed.map(({ plan }) => quote(plan.path)).join(', ')}.`,
+		description: `The gateway no longer has the task, or another account submitted it: then use its credential. It isn't at ${missed.map(({ plan }) => quote(plan.path)).join(', ')}.`,
 		httpCode: 404,
 		taskId,
 		taskType,

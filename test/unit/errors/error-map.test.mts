@@ -52,7 +52,7 @@ describe('the statuses of the protocol', () => {
 			'404 of a task',
 			poll,
 			saying(404, 'gone'),
-			/\(404\): gone \| The task doesn't exist, or it belongs to another account/,
+			/\(404\): gone \| The gateway no longer has the task, or another account submitted it/,
 		],
 		[
 			'404 of a model',
