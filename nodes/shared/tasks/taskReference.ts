@@ -32,7 +32,9 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	const { taskType: known, submittedAt: at, statusUrl: url, taskId: id } = item.input?.json ?? {};
 	const taskId = item.optionalText('taskId', 'Task ID', ADVICE)?.trim();
 	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
-	if (taskId.length > LONGEST_ID) throw item.invalid('Task ID', 'the ID of a task', taskId, ADVICE);
+	// What a person pastes from an error may be several IDs. That of the item is a gateway's own.
+	const isOne = taskId.length <= LONGEST_ID && (String(id) === taskId || !/[\s,;]/.test(taskId));
+	if (!isOne) throw item.invalid('Task ID', 'the ID of one task', taskId, ADVICE);
 	pathPart(taskId, 'task ID', { taskId });
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
@@ -45,7 +47,7 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 
 /** In characters: more than an address can have. */
 const LONGEST_ID = 2000;
-const ADVICE = 'Connect a node that submits tasks, or enter a task ID.';
+const ADVICE = 'Connect a node that submits tasks, or enter one task ID for each item.';
 
 function adviceWithoutId({ input }: ItemParameters): string {
 	const { dryRun, outcome, note } = input?.json ?? {};

@@ -358,6 +358,20 @@ describe('which task', () => {
 		expect(bench.gateway.count('any')).toBe(0);
 	});
 
+	test('several IDs in one field are refused; an ID that the item has is taken as it is', async () => {
+		const pasted = ['task_1, task_2', 'task_1\ntask_2', 'task_1;task_2'];
+		for (const taskId of pasted) {
+			const { error } = await bench.run('imageWait', { taskId }, [{ taskId: 'task_1' }]);
+			expect(error).toMatchObject({
+				message: "'Task ID' must be the ID of one task",
+				description: expect.stringMatching(/one task ID for each item.*Nothing was sent/s),
+			});
+		}
+		expect(bench.gateway.count('any')).toBe(0);
+		const own = await bench.run('imageTask', {}, [{ taskId: 'batch 7, image 1' }]);
+		expect(messageOf(own)).toContain('has no task batch 7, image 1');
+	});
+
 	test.each(['imageTask', 'imageWait'] as const)('%s says after a dry run', async (node) => {
 		const parameters = { mode: 'submit', prompt: 'x', options: { dryRun: true } };
 		const tried = await bench.run('imageGeneration', parameters);
