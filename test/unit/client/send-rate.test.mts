@@ -76,17 +76,31 @@ test('the rate holds for a while after a limit, then it rises again', () => {
 	expect(rate.perSecond).toBeGreaterThan(met);
 });
 
-test('where few were accepted, the first limit does not hold: others may have used it', () => {
+test('refusals while the rate holds do not hold it longer: another run may have caused them', () => {
 	const rate = new SendRate();
-	accept(rate, 3);
-	expect(refuse(rate, 4, 3)).toBe('limit');
-	expect(rate.perSecond).toBeCloseTo(0.95 * 3);
-	accept(rate, 1);
-	expect(rate.perSecond).toBeGreaterThan(3);
-	expect(refuse(rate, 4, 3)).toBe('limit');
-	accept(rate, 1);
-	expect(rate.perSecond).toBeCloseTo(0.95 * 3);
+	accept(rate, 60);
+	refuse(rate, 4, 50, 1000);
+	accept(rate, 20, 2000);
+	expect(refuse(rate, 4, 40, 10_000)).toBe('limit');
+	const met = rate.perSecond;
+	accept(rate, 1, 16_000);
+	expect(rate.perSecond).toBeGreaterThan(met);
 });
+
+test.each([3, 10])(
+	'where only %d were accepted, the first limit does not hold: others may have used it',
+	(few) => {
+		const rate = new SendRate();
+		accept(rate, few);
+		expect(refuse(rate, 4, few)).toBe('limit');
+		expect(rate.perSecond).toBeCloseTo(0.95 * few);
+		accept(rate, 1);
+		expect(rate.perSecond).toBeGreaterThan(few);
+		expect(refuse(rate, 4, few)).toBe('limit');
+		accept(rate, 1);
+		expect(rate.perSecond).toBeCloseTo(0.95 * few);
+	},
+);
 
 describe('an outage is not a rate', () => {
 	test('where nothing was accepted, a run begins again with one request, and knows no limit', () => {
