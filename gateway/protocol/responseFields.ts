@@ -182,7 +182,7 @@ export function readTaskAddress(body: JsonObject, headers: JsonObject = {}): str
  * none.
  */
 export function idOfAddress(address = ''): string | undefined {
-	const [path = ''] = address.slice(0, LONGEST_ADDRESS).split(/[?#]/);
+	const [path = ''] = address.split(/[?#]/);
 	const parts = path.split('/').filter((part) => !/^(status|state|results?)?$/i.test(part));
 	return nonEmptyString(decoded(parts.at(-1) ?? ''));
 }
@@ -200,7 +200,7 @@ const statusOf = (object: unknown): string | undefined =>
 export function stateIn(object: JsonObject, depth = 0): JsonObject {
 	const status = statusOf(object) ?? 'success';
 	const names = statusGroup(status) === 'success' ? AROUND : AROUND_TASK;
-	const inside = depth > DEEPEST ? [] : insideOf(object, names);
+	const inside = depth >= DEEPEST ? [] : insideOf(object, names);
 	const states = inside.map((inner) => stateIn(inner, depth + 1));
 	return states.find((state) => statusOf(state) !== undefined) ?? object;
 }
@@ -257,13 +257,10 @@ function imagesAt(given: unknown, around: ImageDetails, depth = 1): ImageResult[
 function urlsOf(entry: JsonObject): string[] {
 	const places = valuesAt(entry, FIELDS.imageUrl).map((value) => [value].flat());
 	const urls = places.map((texts) => texts.flatMap((text) => nonEmptyString(text) ?? []));
-	const inline = textAt(entry, INLINE_FIELDS);
 	// Some gateways send a whole `data:` URL there.
-	const isUrl = inline !== undefined && /^\s*data:/i.test(inline);
-	const bytes = inline === undefined || isUrl ? inline : `data:;base64,${inline}`;
-	return (urls.find((found) => found.length > 0) ?? [bytes].flatMap((url) => url ?? [])).map(
-		imageUrl,
-	);
+	const inline = textAt(entry, INLINE_FIELDS)?.replace(/^(?!\s*data:)/i, 'data:;base64,');
+	const found = urls.find((texts) => texts.length > 0) ?? [inline].flatMap((url) => url ?? []);
+	return found.map(imageUrl);
 }
 
 /** The address of an image, of a text that is an address or, from some gateways, Base64. */

@@ -1,17 +1,21 @@
 import {
 	idIn,
 	idOfAddress,
+	namesTask,
 	readCreated,
 	readImages,
 	readStatus,
 	readTaskAddress,
 	readTaskId,
 	readUsage,
+	reasonsIn,
+	withoutImageIn,
 } from '../../../gateway/protocol/responseFields.js';
 
 const URL = 'https://a/1.png';
-const nested = (levels: number, value: object): object =>
-	levels === 0 ? value : { data: nested(levels - 1, value) };
+const inData = (value: unknown): object => ({ data: value });
+const nested = (levels: number, value: object, within: typeof inData): object =>
+	levels === 0 ? value : within(nested(levels - 1, value, within));
 const LATER = 'https://a/2.png';
 
 describe("the ID of a response's task", () => {
@@ -50,6 +54,7 @@ describe("the ID of a response's task", () => {
 		['image data', { data: 'data:image/png;base64,AAAA' }],
 		['more than any ID has', { data: 'x'.repeat(401) }],
 		['only images', { created: 1, data: [{ id: 'i1', url: URL }] }],
+		['a number beyond all numbers', JSON.parse('{"id":1e999}')],
 		['nothing', {}],
 	])('%s is none', (_, body) => {
 		expect(readTaskId(body as never)).toBeUndefined();
@@ -59,6 +64,24 @@ describe("the ID of a response's task", () => {
 		expect(idIn('{"id":"r1","task_id":"t1","sta')).toBe('t1');
 		expect(idIn('{"id":"r1","sta')).toBe('r1');
 		expect(idIn('{"status":"queued"')).toBeUndefined();
+	});
+
+	test.each([
+		['{"id":17,"sta', '17'],
+		['{"id":"r1","taskId":"t1","sta', 't1'],
+		['{\n  "task_id":\n"t1",', 't1'],
+		['{"id": " my task ", "sta', 'my task'],
+		['{"id":17', undefined],
+		['{"id":1.5,"sta', undefined],
+		[`<!-- ${'-'.repeat(2048)} {"id":"page-1"} -->`, undefined],
+	])('in a response that is no JSON: in %.40j it is %j', (text, id) => {
+		expect(idIn(text)).toBe(id);
+	});
+
+	test('makes a response one about a task, wherever it is', () => {
+		expect(namesTask({ task_id: 't1', output: { images: [] } })).toBe(true);
+		expect(namesTask({ code: 0, data: { task_id: 't1' } })).toBe(true);
+		expect(namesTask({ id: 'r1', output: { id: 'o1' } })).toBe(false);
 	});
 });
 
@@ -79,10 +102,14 @@ describe("the status of a response's task", () => {
 		[{ result: { status: 'shiny' } }, 'shiny'],
 		[{ data: { task_id: 't1', task_status: 'succeed' } }, 'succeed'],
 		[{ id: 't1', state: 'generating' }, 'generating'],
+		[{ taskId: 't1', taskStatus: 'WAITING' }, 'WAITING'],
 		[{ status: 1, state: 'generating' }, 'generating'],
 		[{ status: '200', state: 'generating' }, 'generating'],
 		[{ status: 'completed', data: [{ url: URL, status: 'archived' }] }, 'completed'],
 		[{ data: [{ status: 'submitted', task_id: 't1' }] }, 'submitted'],
+		// One image was refused, the task goes on.
+		[{ id: 't1', status: 'processing', data: [{ id: 'i1', status: 'failed' }] }, 'processing'],
+		[{ data: [{ status: 'failed' }, { url: URL }] }, undefined],
 		[{ status: ' ' }, undefined],
 		[{ status: { name: 'queued' } }, undefined],
 		[{}, undefined],
@@ -94,8 +121,12 @@ describe("the status of a response's task", () => {
 describe('the address of a task', () => {
 	test.each<[string, object, Record<string, string>]>([
 		['poll_url', { id: 't1', poll_url: '/v1/tasks/t1' }, {}],
+		['polling_url', { id: 't1', polling_url: '/v1/tasks/t1' }, {}],
+		['statusUrl', { taskId: 't1', statusUrl: '/v1/tasks/t1' }, {}],
+		['query_url', { data: { query_url: '/v1/tasks/t1' } }, {}],
 		['status_url inside', { data: { status_url: ' /v1/tasks/t1 ' } }, {}],
 		['urls.get', { urls: { get: '/v1/tasks/t1', cancel: '/v1/tasks/t1/cancel' } }, {}],
+		['task_url, as long as any', { task_url: `/v1/tasks/t1${' '.repeat(9000)}` }, {}],
 		['Location', {}, { location: '/v1/tasks/t1' }],
 		['Operation-Location', { status: 'accepted' }, { 'operation-location': '/v1/tasks/t1' }],
 		['the body first', { poll_url: '/v1/tasks/t1' }, { location: '/elsewhere' }],
@@ -120,6 +151,7 @@ test.each([
 	['/tasks/t%2F1#x', 't/1'],
 	['/', undefined],
 	['', undefined],
+	[undefined, undefined],
 ])('the ID at the end of the address %j is %j', (address, id) => {
 	expect(idOfAddress(address)).toBe(id);
 });
@@ -147,10 +179,17 @@ describe('images', () => {
 		['data.images', { data: { images: [{ url: URL }, { url: LATER }] } }],
 		['data.result_urls', { data: { result_urls: [URL, LATER] } }],
 		['task_result.images', { data: { task_result: { images: [{ url: URL }, { url: LATER }] } } }],
+		['data.resultUrls', { data: { resultUrls: [URL, LATER] } }],
+		['image_urls', { image_urls: [URL, LATER] }],
+		['outputs', { data: { outputs: [URL, LATER] } }],
+		['response', { response: { images: [{ url: URL }, { url: LATER }] } }],
+		['task', { task: { output: [URL, LATER] } }],
 		['output', { output: [URL, LATER] }],
 		['output.results', { output: { results: [{ url: URL }, { url: LATER }] } }],
 		['image_url', { data: [{ image_url: URL }, { imageUrl: LATER }] }],
 		['several tasks in a list', { data: [{ result: { images: [URL] } }, { images: [LATER] }] }],
+		['a list of finished ones', { data: [{ url: URL, status: 'succeeded' }, { url: LATER }] }],
+		['a response of a failed task', { status: 'failed', data: [{ url: URL }, { url: LATER }] }],
 	])('in %s', (_, body) => {
 		expect(readImages({ ...body }).map(({ url }) => url)).toEqual([URL, LATER]);
 	});
@@ -158,12 +197,47 @@ describe('images', () => {
 	test.each<[string, object]>([
 		['the source of an edit', { input: { images: [{ url: URL }] } }],
 		['the address of a task', { poll_url: URL, urls: { get: URL } }],
+		['the address of the response', { id: 't1', url: URL }],
 		['a relative path in place of an object', { data: ['/1.png'] }],
+		['a sentence in place of an object', { data: [`see ${URL}`] }],
 		['one that is still in the making', { data: [{ url: URL, status: 'processing' }] }],
 		['one that has failed', { data: [{ url: URL, status: 'failed' }] }],
-		['one below more levels than any gateway has', nested(9, { url: URL })],
 	])('are not: %s', (_, body) => {
 		expect(readImages({ ...body })).toEqual([]);
+	});
+
+	test('as an address without TLS, in place of an object', () => {
+		expect(readImages({ images: ['http://a/1.png'] })).toEqual([{ url: 'http://a/1.png' }]);
+	});
+
+	test('have the details also under names in camel case', () => {
+		const image = { url: URL, revisedPrompt: 'a red fox', outputFormat: 'webp' };
+		expect(readImages({ images: [image] })).toEqual([image]);
+	});
+
+	test('as a `data:` URL in place of Base64', () => {
+		const body = { data: [{ b64_json: '\n\nData:image/png;base64,iVBOR' }, { b64_json: 'iVBOR' }] };
+		const urls = ['data:image/png;base64,iVBOR', 'data:;base64,iVBOR'];
+		expect(readImages(body).map(({ url }) => url)).toEqual(urls);
+	});
+
+	test.each([
+		['http://a/1.png'],
+		// A server that signs its addresses rejects a changed one.
+		['https://a/1.png?as=DATA:1'],
+		// These begin like the Base64 of a JPEG.
+		['/9j/photos/1.png'],
+		[`/9j/${'a'.repeat(70)}.png`],
+		[`/9j/photos.of/${'a'.repeat(100)}.png`],
+		[`signed-${'a'.repeat(100)}`],
+	])('with the address %.40j keep it', (url) => {
+		expect(readImages({ data: [{ url }] })).toEqual([{ url }]);
+	});
+
+	test('without any in their place, which may have been refused, are told apart', () => {
+		const refused = { error: { message: 'blocked' } };
+		expect(withoutImageIn({ data: [{ url: URL }, refused] })).toEqual([refused]);
+		expect(withoutImageIn({ result: { images: [URL, 'i2', refused] } })).toEqual([refused]);
 	});
 
 	test('have the details that their own object has, else those around it', () => {
@@ -194,6 +268,43 @@ test.each<[object, number | undefined]>([
 	expect(readCreated({ ...body })).toBe(created);
 });
 
+test.each([
+	['fail_reason'],
+	['failure_reason'],
+	['failed_reason'],
+	['failReason'],
+	['failureReason'],
+	['error_message'],
+	['errorMessage'],
+	['error_msg'],
+	['fail_msg'],
+	['failMsg'],
+	['task_status_msg'],
+])('the reason of a failure is read from %s', (name) => {
+	expect(reasonsIn({ data: { task_id: 't1', status: 'failed', [name]: 'blocked' } })).toEqual([
+		'blocked',
+	]);
+});
+
+test('the reason of a failure is not the word for success beside it', () => {
+	const body = { message: 'success', data: { status: 'failed', fail_reason: 'blocked' } };
+	expect(reasonsIn(body)).toEqual(['blocked']);
+});
+
+describe('below more levels than any gateway has', () => {
+	test.each<[string, (body: never) => unknown, object, typeof inData]>([
+		['ID', readTaskId, { task_id: 't1' }, inData],
+		['status', readStatus, { status: 'queued' }, inData],
+		['image', (body) => readImages(body)[0], { url: URL }, inData],
+		['reason', (body) => reasonsIn(body)[0], { message: 'blocked' }, inData],
+		['error', (body) => reasonsIn(body)[0], { message: 'blocked' }, (error) => ({ error })],
+		['list', (body) => reasonsIn(body)[0], ['blocked'], (error) => [error]],
+	])('no %s is read', (_, read, value, within) => {
+		expect(read(nested(8, value, within) as never)).toBeDefined();
+		expect(read(nested(9, value, within) as never)).toBeUndefined();
+	});
+});
+
 test('usage is a copy, and neither empty nor endless', () => {
 	const usage = { total_tokens: 7, input_tokens_details: { image_tokens: 3 } };
 	const read = readUsage({ data: { usage } });
@@ -201,5 +312,7 @@ test('usage is a copy, and neither empty nor endless', () => {
 	expect(read).not.toBe(usage);
 	expect(readUsage({ usage: {} })).toBeUndefined();
 	expect(readUsage({ usage: 'much' })).toBeUndefined();
-	expect(readUsage({ usage: { words: 'x'.repeat(4001) } })).toBeUndefined();
+	const ofLength = (length: number) => ({ words: 'x'.repeat(length - '{"words":""}'.length) });
+	expect(readUsage({ usage: ofLength(4000) })).toEqual(ofLength(4000));
+	expect(readUsage({ usage: ofLength(4001) })).toBeUndefined();
 });
