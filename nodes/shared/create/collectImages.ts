@@ -63,13 +63,13 @@ export async function collectImages(
  * recorded may have expired, so its task is polled for new ones.
  */
 async function recheckImages(
-	{ run, waitForTask }: Batch,
+	{ run, waiter }: Batch,
 	paid: PaymentResult,
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<PaymentResult> {
 	const { task, images = [] } = paid;
-	const wait = reused && task ? waitForTask(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
+	const wait = reused && task ? waiter.wait(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
 	const now = await wait?.catch(() => undefined);
 	if (now?.kind === 'finished') return { ...paid, images: now.state.images };
 	addImages(run.tally, item.facts, images.length);
@@ -84,7 +84,7 @@ async function recheckImages(
  * @throws GatewayError, which the payment records, also where the deadline has passed
  */
 async function finishTask(
-	{ paymentLog, waitForTask, suspendAfterMs, waits }: Batch,
+	{ paymentLog, waiter, suspendAfterMs, waits }: Batch,
 	{ task, lost }: PaymentResult,
 	item: PreparedItem,
 ): Promise<PaymentResult | undefined> {
@@ -95,7 +95,7 @@ async function finishTask(
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) return await Promise.reject(failed);
-		const result = await waitForTask(waitOf(task, item), suspendAfterMs);
+		const result = await waiter.wait(waitOf(task, item), suspendAfterMs);
 		if (result.kind === 'open') {
 			if (result.error !== undefined) return await Promise.reject(result.error);
 			waits[itemIndex] = result.wait;

@@ -10,7 +10,7 @@ import { addHints, openRun } from '../run/runContext';
 import { finishRun } from '../run/summary';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
-import { createTaskWaiter } from '../tasks/taskWaiter';
+import { TaskWaiter } from '../tasks/taskWaiter';
 import { MODES, type Batch, type RequestBuilder } from './imageBatch';
 import { Budget } from './budget';
 import { prepareItem } from './prepareItem';
@@ -84,7 +84,7 @@ async function openBatch(
 		budget,
 		checker: new Checker(run, builder.taskType),
 		paymentLog,
-		waitForTask: createTaskWaiter(run, options.milliseconds('pollInterval'), count),
+		waiter: new TaskWaiter(run, options.milliseconds('pollInterval'), count),
 		suspendAfterMs,
 		progress,
 		knownFacts: [],

@@ -12,7 +12,7 @@ import type { RequestFacts } from '../run/requestFacts';
 import type { FailedRequest } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
-import type { TaskWait, WaitForTask } from '../tasks/taskWaiter';
+import type { TaskWait, TaskWaiter } from '../tasks/taskWaiter';
 import type { Budget } from './budget';
 
 /** How a node makes the request of an item: its fields, its files, its plan. */
@@ -33,7 +33,7 @@ export interface Batch {
 	budget: Budget;
 	checker: Checker;
 	paymentLog: PaymentLog;
-	waitForTask: WaitForTask;
+	waiter: TaskWaiter;
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
 	suspendAfterMs?: number;
 	progress?: Progress;

@@ -3,7 +3,7 @@ import { NodeOperationError } from 'n8n-workflow';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
-import { finalError } from '../run/nodeErrors';
+import { finalError, type UnreturnedPayment } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
 import { listTasks, type WaitEntry } from '../tasks/taskWaiter';
@@ -79,7 +79,7 @@ export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
 	tally: Tally,
-	listUnreturned = () => listTasks(entries),
+	listUnreturned = (): UnreturnedPayment[] => listTasks(entries),
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;

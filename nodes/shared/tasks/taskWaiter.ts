@@ -11,7 +11,6 @@ import { LruMap } from '../../../gateway/util/lruMap';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { runItems } from '../run/itemRunner';
-import type { UnreturnedPayment } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
@@ -37,6 +36,8 @@ export interface TaskWait extends TaskOfItem {
 	history?: PollHistory;
 }
 
+type FinishedTask = { kind: 'finished'; state: TaskState };
+
 /** A task that is still open. */
 export interface OpenTask {
 	kind: 'open';
@@ -49,35 +50,16 @@ export interface OpenTask {
 }
 
 /**
- * Waits for a task.
- *
- * @param forMs a limit before the deadline: the task is polled at least once, but with 0 not at all
- * @throws GatewayError with the ID of the task, if it has failed or can't be polled
- */
-export type WaitForTask = (
-	wait: TaskWait,
-	forMs?: number,
-) => Promise<{ kind: 'finished'; state: TaskState } | OpenTask>;
-
-/**
  * The durations of finished tasks by gateway, account, model and task type, for all runs of this
  * process: they decide when a task is first polled.
  */
 const durationsOf = new LruMap<string, Durations>(200);
 
 /**
- * Creates the wait for the tasks of a run. Several items may have the same task, which is polled
- * once for all of them.
- *
- * @param intervalMs the approximate pause between two polls of a task
- * @param expected the number of tasks that the run may wait for
+ * The wait for the tasks of a run. Several items may have the same task, which is polled once for
+ * all of them.
  */
-export function createTaskWaiter(run: Run, intervalMs: number, expected: number): WaitForTask {
-	const waiter = new TaskWaiter(run, intervalMs, expected);
-	return async (wait, forMs) => await waiter.wait(wait, forMs);
-}
-
-class TaskWaiter {
+export class TaskWaiter {
 	/** The waits in progress, which items with the same task and Max Wait share. */
 	private readonly waiting = new Map<string, Promise<{ task: PolledTask; ended: WaitEnd }>>();
 
@@ -90,20 +72,32 @@ class TaskWaiter {
 
 	private readonly poller: Poller<PolledTask>;
 
+	/**
+	 * @param intervalMs the approximate pause between two polls of a task
+	 * @param expected the number of tasks that the run may wait for
+	 * @param tasks those that are known already, also finished ones
+	 */
 	constructor(
 		private readonly run: Run,
 		intervalMs: number,
 		expected: number,
+		tasks: TaskRef[] = [],
 	) {
 		const known = (this.known = new KnownTasks(run.clock));
+		tasks.forEach((task) => known.add(task));
 		const { waiting } = this;
 		this.report = new WaitReport(run, () => ({ open: waiting.size, all: known.ids.size }));
 		const pollOnce = this.pollOnce.bind(this);
 		this.poller = new Poller({ clock: run.clock, intervalMs, expected, pollOnce });
 	}
 
-	/** @see WaitForTask */
-	async wait(wait: TaskWait, forMs = Infinity): ReturnType<WaitForTask> {
+	/**
+	 * Waits for a task.
+	 *
+	 * @param forMs a limit before the deadline: the task is polled at least once, but with 0 not at all
+	 * @throws GatewayError with the ID of the task, if it has failed or can't be polled
+	 */
+	async wait(wait: TaskWait, forMs = Infinity): Promise<FinishedTask | OpenTask> {
 		if (forMs === 0) return { kind: 'open', wait, polled: false };
 		const { run, waiting, finished } = this;
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
@@ -252,12 +246,12 @@ export async function waitForTasks(
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
 	const facts: Array<RequestFacts | undefined> = [];
-	let waitForTask: WaitForTask | undefined;
+	let waiter: TaskWaiter | undefined;
 
 	const itemsOf = async (wait: TaskWait, itemIndex: number): Promise<INodeExecutionData[]> => {
 		// Created once all items are prepared: the number of tasks affects the pauses.
-		waitForTask ??= createTaskWaiter(run, intervalMs, countTasks(entries));
-		const result = await waitForTask(wait, forMs(itemIndex));
+		waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), listTasks(entries));
+		const result = await waiter.wait(wait, forMs(itemIndex));
 		if (result.kind === 'finished') return await finishedItems(run, wait, result.state);
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
@@ -321,7 +315,7 @@ function countTasks(entries: WaitEntry[]): number {
 }
 
 /** Lists the tasks of a batch that ends early, apart from those without a result to get. */
-export function listTasks(entries: WaitEntry[]): UnreturnedPayment[] {
+export function listTasks(entries: WaitEntry[]) {
 	return entries.flatMap(({ wait, done }, item) => {
 		// The output items of a task contain its ID.
 		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<TaskRef>);

@@ -4,7 +4,17 @@ import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'requi
 import type { HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
 import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
-import { NODE, openBench, workflowOf, type Bench, type Settings } from '../workbench.mjs';
+import { opened } from '../opened.mjs';
+import {
+	hostFor,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	workflowOf,
+	type Bench,
+	type Settings,
+} from '../workbench.mjs';
 
 turnTimeOfDay();
 
@@ -300,6 +310,29 @@ describe('suspended', () => {
 			"can't be combined with both a second output and an error output",
 		);
 	});
+});
+
+test("a task that is gone does not get the image of the other kind's task with its ID, which an earlier check has found", async () => {
+	let asked = 0;
+	const server = await opened(
+		serve(({ url }, response) => {
+			if (url?.startsWith('/v1/images/edits/') && ++asked === 1) return sendJson(response, {}, 502);
+			const isThere = url?.startsWith('/v1/images/generations/') === true;
+			const done = { status: 'completed', data: [{ url: 'http://h.example/x' }] };
+			return isThere
+				? sendJson(response, done)
+				: sendJson(response, { error: { message: 'no such task' } }, 404);
+		}),
+	);
+	const host = await hostFor({ baseUrl: server.url }, { onWake });
+	const json = workflow({ download: false }, { onError: 'continueRegularOutput' });
+	const input = ['edit', 'generation'].map((taskType) => ({ json: { taskId: 't7', taskType } }));
+	const waiting = await host.run(json, { input, mode: 'trigger' });
+	const [edit, generation] = (await host.resume(waiting)).json('Done');
+	expect([edit?.error, generation?.url]).toEqual([
+		'The gateway has no edit task t7 (404)',
+		'http://h.example/x',
+	]);
 });
 
 describe('what is still open leaves by the second output', () => {
