@@ -181,7 +181,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 			.replace(/^\ufeff/, '')
 			.trim()
 			.split('\n');
-		expect(heading).toContain('model,mediaType,modes,generationModes,price,ratio,priceUnit');
+		expect(heading).toContain('model,price,ratio,priceUnit,mediaType,modes,generationModes');
 		expect(lines).toHaveLength(6);
 		expect(lines.find((line) => line.startsWith('aurora-image-1'))).toContain(',0.04,,image,');
 		expect(gateway.paid).toBe(0);
