@@ -25,6 +25,32 @@ const readme = read('README.md');
 const withoutCode = (text: string) =>
 	text.replace(/^```[^]*?^```/gm, '').replace(/`[^`\n]*`/g, '``');
 
+const sources = [
+	'bench',
+	'credentials',
+	'demo',
+	'gateway',
+	'harness',
+	'nodes',
+	'scripts',
+	'simulator',
+	'test',
+]
+	.flatMap((folder) =>
+		readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+			(file) => `${folder}/${file}`,
+		),
+	)
+	.filter((file) => /\.m?ts$/.test(file));
+
+/** Every word of the code, and the name of every file with code. */
+const CODE_NAMES = new Set(
+	sources.flatMap((file) => [basename(file), ...(read(file).match(/[A-Za-z_]\w*/g) ?? [])]),
+);
+
+/** Names of n8n's own code and variables, of a secret, and of the node that a contributor adds. */
+const NAMES_OF_N8N = /^(N8N_\w+|NPM_TOKEN|WaitTracker|addPairedItemLineage|Name\.node\.ts)$/;
+
 /** As GitHub makes the anchor of a heading. */
 function anchorsOf(text: string): string[] {
 	const headings = [...text.replace(/^```[^]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)];
@@ -82,6 +108,21 @@ describe.each(documents)('%s', (document) => {
 			.map(([, file]) => file as string)
 			.filter((file) => !existsSync(join(root, file)));
 		expect(missing).toEqual([]);
+	});
+
+	test('names code that exists, in the file that it names', () => {
+		const prose = text.replace(/^```[^]*?^```/gm, '');
+		const named = [...prose.matchAll(/`([A-Za-z_][\w.]*)(?:\(\))?`/g)]
+			.flatMap(([, name]) => (/\.(m?ts|json)$/.test(name!) ? [name!] : name!.split('.')))
+			.filter((name) => /[a-z][A-Z]|[A-Z]_[A-Z]|\.m?ts$/.test(name) && !NAMES_OF_N8N.test(name));
+		expect(named.filter((name) => !CODE_NAMES.has(name))).toEqual([]);
+
+		const places = [...prose.matchAll(/`(\w+)` (?:\(|of |in )`([\w/.-]+\.ts)`/g)];
+		const wrong = places.filter(([, name, file]) => {
+			const path = sources.find((source) => source.endsWith(`/${file}`) || source === file);
+			return path === undefined || !new RegExp(`\\b${name}\\b`).test(read(path));
+		});
+		expect(wrong.map(([place]) => place)).toEqual([]);
 	});
 
 	test('names no folder of one computer and no registry but the public one', () => {
