@@ -11,9 +11,9 @@ import {
 	type UnreturnedPayments,
 } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
-import { isTool, type Run } from './runContext';
+import type { Run } from './runContext';
 import { addReusedItems } from './tally';
-import { reportStopped } from './browserConsole';
+import { reportStopped } from './stoppedRun';
 
 /** Executes a prepared item. */
 export type ExecuteItem = () => Promise<INodeExecutionData[]>;
@@ -75,9 +75,12 @@ export async function runItems(
 	await Promise.race([runner.runAll(), stop]);
 	if (runner.isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
-		throw new NodeOperationError(node, 'The execution was canceled', {
-			description: describeUnreturned(payments?.listUnreturned() ?? []),
+		const paid = payments?.listUnreturned() ?? [];
+		const error = new NodeOperationError(node, 'The execution was canceled', {
+			description: describeUnreturned(paid),
 		});
+		error.context.details = { paid };
+		throw error;
 	}
 	if (runner.failures.length > 0) {
 		const { error, itemIndex } = summary(runner.failures, runner.isPrepared);
@@ -203,7 +206,7 @@ export async function runNode(
 	} catch (error) {
 		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped()) {
-			if (!wasStopped) reportStopped(context, isTool(context), problemOf(error).description);
+			if (!wasStopped) await reportStopped(context, error);
 			return await Promise.reject(error);
 		}
 		const node = context.getNode();

@@ -1,6 +1,6 @@
 import type { IDataObject, INodeExecutionData, IPairedItemData } from 'n8n-workflow';
 import { isFailed } from '../run/nodeErrors';
-import { withoutLink } from './n8nEngine';
+import { withoutLink } from '../run/n8nEngine';
 
 /*
  * The links of the items that n8n passes on after a suspension (docs/decisions/item-links.md).

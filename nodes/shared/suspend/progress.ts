@@ -1,6 +1,6 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError, sleep } from 'n8n-workflow';
-import * as engine from './n8nEngine';
+import * as engine from '../run/n8nEngine';
 import { progressWorkflow } from './subWorkflows';
 
 /*

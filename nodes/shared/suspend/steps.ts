@@ -7,7 +7,7 @@ import { nodeError } from '../run/nodeErrors';
 import { openRun } from '../run/runContext';
 import { waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
 import { inPlace, linked } from './itemLinks';
-import * as engine from './n8nEngine';
+import * as engine from '../run/n8nEngine';
 import { reportProgress } from './progress';
 import {
 	fromItems,

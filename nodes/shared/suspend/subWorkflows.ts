@@ -4,7 +4,7 @@ import type {
 	INode,
 	IWorkflowSettings,
 } from 'n8n-workflow';
-import { START, subNode, subWorkflow, type SubNode } from './n8nEngine';
+import { START, subNode, subWorkflow, workflowName, type SubNode } from '../run/n8nEngine';
 import type { WaitPlan } from './storedWaits';
 
 /** The step that Image Wait performs in a sub-execution, in its hidden parameter "Step". */
@@ -46,10 +46,6 @@ function stepNode(
 	const own = { typeVersion, credentials, parameters: { ...parameters, step } };
 	return subNode(name, imageWait, { ...more, ...own });
 }
-
-/** The name of the user's workflow, under which n8n lists the sub-executions. */
-export const workflowName = (context: IExecuteFunctions): string =>
-	context.getWorkflow().name ?? 'Workflow';
 
 /** How often the checks are restarted: a batch that crashes n8n must not do so forever. */
 export const MOST_RESTARTS = 10;

@@ -8,8 +8,8 @@ import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
 import { listTasks, type WaitEntry } from '../tasks/taskWaiter';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
-import * as engine from './n8nEngine';
-import { supervisorWorkflow, workflowName } from './subWorkflows';
+import * as engine from '../run/n8nEngine';
+import { supervisorWorkflow } from './subWorkflows';
 
 /*
  * Waiting that survives a crash (docs/architecture.md): the user's execution is suspended until a
@@ -117,7 +117,7 @@ function planOf(context: IExecuteFunctions, tally: Tally): WaitPlan {
 	return {
 		parentExecutionId: context.getExecutionId(),
 		nodeName,
-		workflowName: workflowName(context),
+		workflowName: engine.workflowName(context),
 		continuesOnFail: context.continueOnFail(),
 		errorOutput: onError === 'continueErrorOutput',
 		toOutput: hasSecondOutput(first),

@@ -1,12 +1,13 @@
 /** What a person who runs a node in the editor is told while it waits, and after a Stop. */
 import '../fast-time.mjs';
 import { createRequire } from 'node:module';
-import type { RunOptions } from '../../../harness/engine/host.mjs';
+import type { RunOptions, RunResult } from '../../../harness/engine/host.mjs';
 import { Container } from '../../../harness/engine/n8n.mjs';
 import { opened } from '../opened.mjs';
 import {
 	byName,
 	MODEL,
+	NODE,
 	openBench,
 	workflowOf,
 	type Bench,
@@ -23,13 +24,17 @@ const { Logger } = require('@n8n/backend-common') as {
 
 let bench: Bench;
 let logged: string[];
+let subExecutions: RunResult[];
 
 beforeAll(async () => {
-	bench = await opened(openBench());
+	bench = await opened(
+		openBench({ host: { onSubExecution: (result) => void subExecutions.push(result) } }),
+	);
 });
 beforeEach(() => {
 	bench.gateway.reset();
 	logged = [];
+	subExecutions = [];
 	jest
 		.spyOn(Container.get(Logger), 'warn')
 		.mockImplementation((message) => void logged.push(message));
@@ -98,20 +103,21 @@ test.each<[string, Settings]>([
 	expect([...said, ...logged].join()).not.toContain(bench.gateway.keys[0]);
 });
 
-test('a Stop keeps the IDs with the execution, within the limits of n8n', async () => {
+test('a Stop leaves the tasks as the output of an execution, which Image Task takes', async () => {
 	const input = Array.from({ length: 60 }, () => ({}));
-	const { said, execution } = watch('imageGeneration', GENERATION, input);
-	await until(() => bench.gateway.count('poll') >= 60);
+	const { execution } = watch('imageGeneration', GENERATION, input);
+	// Each of them has been asked for, so the node knows its ID.
+	const polled = () => bench.gateway.requests.filter(({ call }) => call === 'poll');
+	await until(() => new Set(polled().map(({ path }) => path)).size === 60);
 	execution.stop();
-	const { metadata = {} } = (await execution.promise).data.resultData;
-	const values = Object.values(metadata);
-	expect(Object.keys(metadata)).toEqual(values.map((_, index) => `media_gateway_${index + 1}`));
-	expect(values).toHaveLength(10);
-	expect(values.filter(({ length }) => length > 255)).toEqual([]);
-	expect(said.at(-1)).toContain(values.join('\n'));
-	// The others are in the log.
-	expect(idsIn(values.join('\n')).length).toBeGreaterThanOrEqual(35);
-	expect(idsIn(logged.join())).toHaveLength(60);
+	expect((await execution.promise).status).toBe('canceled');
+	await until(() => subExecutions.length === 1);
+	const { status, output } = subExecutions[0]!;
+	const left = output('Image Tasks of the Stopped Run').map(({ json }) => json);
+	expect([status, left.map(({ item }) => item)]).toEqual(['success', [...input.keys()]]);
+	const tasks = (await bench.run('imageTask', {}, left)).json(NODE);
+	expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(60);
+	expect(bench.gateway.paid).toBe(60);
 });
 
 test('a Stop while requests are sent lists those that may have been charged', async () => {
@@ -136,7 +142,8 @@ test('in production only the log has messages, and only after a Stop', async () 
 });
 
 test('a Stop before anything was paid for logs nothing', async () => {
-	const own = await opened(openBench());
+	const onSubExecution = (result: RunResult) => void subExecutions.push(result);
+	const own = await opened(openBench({ host: { onSubExecution } }));
 	own.gateway.setFaults([{ call: 'listing', kind: 'silence' }]);
 	const said: unknown[] = [];
 	const execution = own.host.start(workflowOf('imageGeneration', { prompt: 'a fox' }), {
@@ -146,7 +153,7 @@ test('a Stop before anything was paid for logs nothing', async () => {
 	await until(() => own.gateway.count('listing') >= 1);
 	execution.stop();
 	await execution.promise;
-	expect([...said, ...logged]).toEqual([]);
+	expect([...said, ...logged, ...subExecutions]).toEqual([]);
 });
 
 test('a node called by an agent logs nothing in the console', async () => {

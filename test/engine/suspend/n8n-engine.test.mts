@@ -24,7 +24,7 @@ import {
 	subWorkflow,
 	suspendUntilNextRound,
 	withoutLink,
-} from '../../../nodes/shared/suspend/n8nEngine.js';
+} from '../../../nodes/shared/run/n8nEngine.js';
 import { errorOf } from '../one-node.mjs';
 
 type Output = INodeExecutionData[][];

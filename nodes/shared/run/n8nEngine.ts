@@ -36,6 +36,10 @@ export const subNode = (name: string, type: string, more: Partial<SubNode> = {})
 	...more,
 });
 
+/** The name of the user's workflow, under which n8n lists the sub-executions. */
+export const workflowName = (context: IExecuteFunctions): string =>
+	context.getWorkflow().name ?? 'Workflow';
+
 /** The first node of each sub-workflow. */
 export const START = 'Start';
 
