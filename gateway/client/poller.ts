@@ -188,7 +188,7 @@ export class Poller<T = TaskRef> {
 		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
 		entry.lateUntil = now + LATE_TURN_MS;
 		this.schedule(entry, entry.lateUntil, () => this.giveUp(entry));
-		if (!entry.isPolling) void this.poll(entry);
+		void this.poll(entry);
 	}
 
 	private close(entry: Entry<T>, end: WaitEnd): void {

@@ -192,10 +192,8 @@ export class RateLimiter {
 	 */
 	refused(request: StartedRequest, retryAfterMs = 0): void {
 		const now = this.options.clock.now();
-		if (retryAfterMs > 0) {
-			this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
-			this.pauseUntil(this.retryAfterEndsAt);
-		}
+		this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
+		this.pauseUntil(this.retryAfterEndsAt);
 		this.pauseFor(request, now);
 		// With other requests in flight, their number may be the reason, and that passes.
 		const isLasting = this.pausesInARow > 0 && now - this.pausingSince > OPEN_AFTER_MS;

@@ -233,6 +233,27 @@ describe('what one run has found out', () => {
 		expect(gateway.acceptedAt).toHaveLength(125);
 	});
 
+	test('holds in a process that has run for days, and a state of another clock does not', async () => {
+		const { clock, found } = await meetTheLimit();
+		const firstStart = async (at: number) => {
+			const rateState = { ...found!, at, retryAfterEndsAt: clock.now() + 20_000 };
+			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+			const begun = clock.now();
+			await clock.run(limiter.run(async () => undefined));
+			return clock.now() - begun;
+		};
+		await clock.pass(200_000_000);
+		expect(await firstStart(clock.now())).toBe(20_000);
+		expect(await firstStart(clock.now() + 1000)).toBe(0);
+		const now = clock.now();
+		const state = { limit: found!.limit, retryAfterEndsAt: now + 9000, at: now };
+		const later = { limit: undefined, retryAfterEndsAt: 0, at: now + 1000 };
+		expect(mergeRateStates(state, later)).toEqual(state);
+		expect(mergeRateStates({ ...state, at: now + 1001 }, later)).toEqual(later);
+		expect(mergeRateStates({ ...later, at: now }, later)).toEqual(later);
+		expect(mergeRateStates(undefined, later)).toEqual(later);
+	});
+
 	test('is not lost to one that ends later and knows less, and holds no longer for that', async () => {
 		const { clock, found } = await meetTheLimit();
 		const less = new RateLimiter({ concurrency: 10, clock }).rateState()!;

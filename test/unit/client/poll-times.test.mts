@@ -92,6 +92,13 @@ test.each([3000, 7000, 20_000])('tasks of %d ms are found soon, one or forty', a
 	}
 });
 
+test('a task whose wait begins later is polled at the same age', async () => {
+	const age = { trueMs: 4000 };
+	const { firsts } = await learned({ draw: () => 9000, rounds: 40, from: 30, age });
+	// Without its age it would be polled at once.
+	expect(Math.min(...firsts)).toBeGreaterThan(6000);
+});
+
 test('one task is enough to find the second sooner', async () => {
 	const { delays, polls } = await learned({ draw: () => 3000, rounds: 2, from: 1 });
 	expect(delays[0]).toBeLessThan(400);

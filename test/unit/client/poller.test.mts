@@ -1,4 +1,4 @@
-import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
+import { CanceledInQueue, RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
@@ -89,6 +89,13 @@ describe('a task', () => {
 		expect(settled).toEqual({ kind: 'error', error });
 	});
 
+	test('of unknown age is polled at once, at any moment', async () => {
+		const { clock, poller, polls } = pollerFor(async () => state('a', 'completed'));
+		await clock.pass(50);
+		await clock.run(poller.wait(task('a'), 60_000));
+		expect(polls.map(({ at }) => at)).toEqual([50]);
+	});
+
 	test('is polled again after transient errors', async () => {
 		const responses = [transient(), transient(), transient(), state('a', 'completed')];
 		const { clock, poller } = pollerFor(async () => responses.shift()!);
@@ -126,6 +133,22 @@ describe('the pauses', () => {
 		expect(Math.max(...pauses)).toBeLessThanOrEqual(5000);
 		expect(Math.min(...pauses.slice(0, 10))).toBeGreaterThanOrEqual(4400);
 		expect(Math.max(...pauses.slice(late + 1))).toBeLessThanOrEqual(2300);
+	});
+
+	test('are longer the more tasks wait, though nobody has announced them', async () => {
+		const { clock, poller, polls } = pollerFor(async ({ taskId }) =>
+			state(taskId, taskId === 'short' ? 'completed' : 'running'),
+		);
+		const waits = Array.from({ length: 300 }, async (_, index) => [
+			await poller.wait(task('short'), 20_000),
+			await poller.wait(task(`${index}`), 60_000),
+		]);
+		await clock.run(Promise.all(waits));
+		const asked = polls.filter(({ taskId }) => taskId === '7').map(({ at }) => at);
+		const pauses = asked.slice(1, -1).map((at, index) => at - asked[index]);
+		// At 20 s the deadlines of the finished tasks pass, which changes nothing for the others.
+		expect(Math.min(...pauses)).toBeGreaterThanOrEqual(4400);
+		expect(pauses.length).toBeGreaterThan(8);
 	});
 
 	test.each([
@@ -310,6 +333,52 @@ describe('the deadline', () => {
 		expect(await clock.run(poller.wait(task('a'), 1000))).toMatchObject({ kind: 'finished' });
 	});
 
+	test('a poll that left the queue as the deadline passed is sent once more', async () => {
+		const { clock, poller, polls } = pollerFor(async () => {
+			if (polls.length > 1) return state('a', 'completed');
+			await clock.sleep(21_000);
+			throw new CanceledInQueue();
+		});
+		expect(await clock.run(poller.wait(task('a'), 20_000))).toMatchObject({ kind: 'finished' });
+		expect(polls.map(({ at }) => at)).toEqual([0, 21_000]);
+	});
+
+	test('a poll that leaves the queue after the end of its wait is not', async () => {
+		const { clock, poller, polls } = pollerFor(async () => {
+			await clock.sleep(100_000);
+			throw new CanceledInQueue();
+		});
+		expect(await clock.run(poller.wait(task('a'), 20_000))).toMatchObject({ kind: 'deadline' });
+		await clock.pass(100_000);
+		expect(polls).toHaveLength(1);
+	});
+
+	test('a poll whose turn comes in the last second for a response has no time left', async () => {
+		const { clock, poller } = pollerFor(async (_, timeLeftMs) => {
+			await clock.sleep(49_500);
+			return state('a', timeLeftMs() === 0 ? 'completed' : 'running');
+		});
+		expect(await clock.run(poller.wait(task('a'), 20_000))).toMatchObject({ kind: 'finished' });
+	});
+
+	test('comes without another poll after a slow response just before it', async () => {
+		const { clock, poller, polls } = pollerFor(async () => {
+			if (clock.now() > 15_000) await clock.sleep(19_500 - clock.now());
+			return state('a', 'running');
+		});
+		expect(await clock.run(poller.wait(task('a'), 20_000))).toMatchObject({ kind: 'deadline' });
+		expect(clock.now()).toBe(20_000);
+		expect(polls.at(-1)!.at).toBeLessThan(19_000);
+	});
+
+	test('is followed by polls as far apart as Retry-After asks, while all are refused', async () => {
+		const refusal: PollResult = { ...transient(7000), rateLimited: true } as PollResult;
+		const { clock, poller, polls } = pollerFor(async () => refusal);
+		await clock.run(poller.wait(task('a'), 20_000));
+		const late = polls.map(({ at }) => at).filter((at) => at >= 20_000);
+		expect(late).toEqual([20_000, 27_000, 34_000, 41_000, 48_000]);
+	});
+
 	test('no turn is waited for longer than half a minute', async () => {
 		const { clock, poller } = pollerFor(async () => {
 			if (clock.now() > 15_000) await clock.sleep(500_000);
@@ -346,6 +415,7 @@ describe('the deadline', () => {
 		const { clock, poller, polls } = pollerFor(async () => state('a', 'running'));
 		await clock.run(poller.wait(task('a'), 2500, 0));
 		expect(polls.map(({ at }) => at)).toEqual([1500]);
+		expect(clock.now()).toBe(1500);
 	});
 });
 

@@ -101,6 +101,15 @@ describe('requests per second', () => {
 		expect(starts.filter((at) => at >= 1000 && at < 2000).length).toBeGreaterThan(250);
 	});
 
+	test('do not rise while one follows another: so few say nothing about many', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 1000, clock });
+		for (let times = 0; times < 500; times += 1) await startTimes(clock, limiter, 1, 5);
+		const from = clock.now();
+		const starts = await startTimes(clock, limiter, 1000, 200);
+		expect(starts.filter((at) => at < from + 1000).length).toBeLessThan(200);
+	});
+
 	test('without a limit are not held back where only a handful is under way', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
@@ -241,6 +250,36 @@ describe('a 429', () => {
 		expect(inSecond(0)).toBeGreaterThan(0);
 		expect(Math.max(...Array.from({ length: 60 }, (_, second) => inSecond(second)))).toBe(20);
 		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(21);
+	});
+
+	test('while a slow request is in flight opens no circuit: their number may be the reason', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const slow = limiter.run(async () => await clock.sleep(3_600_000));
+		await clock.pass(10);
+		while (clock.now() < 400_000) await refuseOne(clock, limiter);
+		expect(limiter.circuitOpen).toBe(false);
+		// The slow request was sent before the pause and doesn't hold others back.
+		expect(clock.now()).toBeLessThan(500_000);
+		await clock.run(slow);
+		await refuseOne(clock, limiter);
+		expect(limiter.circuitOpen).toBe(true);
+	});
+
+	test('after minutes of use opens no circuit', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await clock.pass(600_000);
+		for (let times = 0; times < 3; times += 1) await refuseOne(clock, limiter);
+		expect(limiter.circuitOpen).toBe(false);
+	});
+
+	test('while nothing waits shows no limit', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await startTimes(clock, limiter, 20, 5);
+		for (let times = 0; times < 4; times += 1) await refuseOne(clock, limiter);
+		expect(limiter.rateState()!.limit).toBeUndefined();
 	});
 
 	test('that goes on for minutes fails all queued requests', async () => {
