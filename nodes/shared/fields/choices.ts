@@ -77,8 +77,7 @@ function choicesInRows(rows: unknown): Choice[] {
 	const filled = rows.filter((row) => !isJsonObject(row) || !Object.values(row).some(isBlank));
 	const named = filled.flatMap((row: unknown): Choice[] => {
 		if (!isJsonObject(row) || !('name' in row) || !('value' in row)) return [];
-		const { name, value } = row;
-		return [[String(name).trim(), typeof value === 'string' ? readTypedValue(value) : value]];
+		return [[String(row.name).trim(), row.value]];
 	});
 	return named.length === filled.length ? named : [['', filled]];
 }

@@ -123,6 +123,10 @@ describe('an edit that does not change the request, with a random seed in the pr
 		['another prompt', { prompt: '={{ $json.prompt }} at night {{ Math.random() }}' }],
 		['a prompt in quotes', { prompt: '="{{ $json.prompt }} {{ Math.random() }}"' }],
 		['another number of images', { options: { ...before.options, n: 2 } }],
+		[
+			'a text in place of the number',
+			{ options: { ...before.options, ...rows({ name: 'seed', value: '"7"' }) } },
+		],
 		['another seed', { options: { ...before.options, ...rows({ name: 'seed', value: '8' }) } }],
 	])('but %s is another request', async (_, change) => {
 		expect(await paidAfter(change)).toBe(3);
