@@ -217,3 +217,24 @@ test.each<[string, unknown]>([
 	expect(Object.keys(authHeaders(`${BASE}/v1/messages`, credential))).toHaveLength(2);
 	expect(skipsCertificate(`${BASE}/v1/messages`, credential)).toBe(false);
 });
+
+test.each([
+	[{ baseUrl: 'gateway.example' }, /^'Base URL' .* is not a web address\. It must begin with/],
+	[{ baseUrl: '' }, /^'Base URL' .* is not a web address/],
+	[{ mediaUrl: 'ftp://m.example' }, /^'Media URL' .* is not a web address/],
+	[{ apiKey: 'Bearer ' }, /^The API key is empty\. Enter the key/],
+	[{ apiKey: '${KEY}' }, /^The API key is still a placeholder\. .*replace it/],
+	[{ apiKey: 'sk-a b' }, /^The API key contains a space .*\. Copy it again/],
+])('the problem of %j is told with what to do', (field, words) => {
+	expect(asText(credentialProblem(fields(undefined, field))!)).toMatch(words);
+});
+
+test('an untrusted certificate is accepted only if the user chose so, at the model list as well', () => {
+	const mediaUrl = 'https://m.example';
+	const at = (url: string, allowUnauthorizedCerts: unknown) =>
+		skipsCertificate(url, readCredential(fields(undefined, { mediaUrl, allowUnauthorizedCerts })));
+	expect(at(`${BASE}/v1/messages`, true)).toBe(true);
+	expect(at(`${mediaUrl}/v1/media/models`, true)).toBe(true);
+	expect(at(`${mediaUrl}/v1/media/models`, false)).toBe(false);
+	expect(at('https://images.example/1.png', true)).toBe(false);
+});

@@ -1,4 +1,13 @@
-import { readModel, readModelList, suits } from '../../../gateway/protocol/models.js';
+import {
+	holdsModels,
+	makesVideos,
+	planModel,
+	planModelList,
+	readModel,
+	readModelList,
+	saysFailure,
+	suits,
+} from '../../../gateway/protocol/models.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
 
 const record = {
@@ -124,6 +133,39 @@ test.each([
 	[{ model: 'a' }, true],
 ])('%j may be offered for a generation: %s', (entry, expected) => {
 	expect(suits(readModel(entry)!, 'text_to_image')).toBe(expected);
+});
+
+test.each([
+	[{ model: 'a', media_type: 'video', modes: ['text_to_image'] }, true],
+	[{ model: 'a', media_type: 'image', modes: ['text_to_video'] }, false],
+	// Without a media type the modes tell it.
+	[{ model: 'a', modes: ['text_to_video', 'video'] }, true],
+	[{ model: 'a', modes: ['text_to_video', 'text_to_image'] }, false],
+	[{ model: 'a', modes: ['video_to_text'] }, false],
+	[{ model: 'a', modes: [] }, false],
+	[{ model: 'a' }, false],
+])('%j makes only videos, for which there is no endpoint: %s', (entry, expected) => {
+	expect(makesVideos(readModel(entry)!)).toBe(expected);
+});
+
+test.each([
+	[{ success: false, data: { items: [] } }, true],
+	[{ success: 'false' }, true],
+	[{ success: true, data: { items: [] } }, false],
+	[{ data: { items: [] } }, false],
+	['false', false],
+	[null, false],
+])('%j reports a failure: %s', (body, expected) => {
+	expect(saysFailure(body)).toBe(expected);
+});
+
+test.each([
+	['a list', planModelList(), { data: { items: [] } }, true],
+	['one model in place of a list', planModelList(), { data: { model: 'painter' } }, false],
+	['one model', planModel('painter'), { data: { model: 'painter' } }, true],
+	['nothing in place of a model', planModel('painter'), { data: null }, false],
+])('%s is told from what was not requested', (_, plan, body, expected) => {
+	expect(holdsModels(plan, body)).toBe(expected);
 });
 
 test.each([
