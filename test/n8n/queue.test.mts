@@ -89,6 +89,20 @@ if (missing) console.warn(missing);
 		await spendDailyBudget(main, gateway, credentials, true);
 	});
 
+	it('the tasks of a run that is stopped stand in an execution of its own', async () => {
+		gateway.reset();
+		const id = await createWorkflow('stopped', { maxWait: 400 });
+		await main.runWebhook('stopped', { prompts: ['a lighthouse [slow 300]'] });
+		while (gateway.count('poll') === 0) await pause(500);
+		const stopped = await outermost(id);
+		await main.rest('POST', `/executions/${stopped}/stop`);
+		const list = (await all(id, 2)).find((execution) => execution.id !== stopped);
+		expect(list?.status).toBe('success');
+		const [task] = itemsOf(list!, 'Image Tasks of the Stopped Run');
+		expect(gateway.task(task.json.taskId)).toMatchObject({ prompt: 'a lighthouse [slow 300]' });
+		expect(gateway.paid).toBe(1);
+	});
+
 	/** Waits until so many executions of a workflow are over. */
 	async function all(workflowId: string, count: number): Promise<Execution[]> {
 		for (const deadline = Date.now() + 120_000; ; await pause(500)) {
