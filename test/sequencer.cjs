@@ -6,12 +6,15 @@ const { default: Sequencer } = require('@jest/test-sequencer');
  */
 const FIRST = [
 	'world.test.mts',
+	'gateways.test.mts',
 	'faults.test.mts',
 	'money.test.mts',
 	'stop.test.mts',
 	'credential.test.mts',
 	'polls.test.mts',
 	'known-model.test.mts',
+	'options.test.mts',
+	'redos.test.mts',
 	'suspend-batch.test.mts',
 	'gateway-limits.test.mts',
 	'hostile-bytes.test.mts',
