@@ -1,14 +1,9 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
+import type { Problem } from '../../../gateway/util/gatewayError';
 import { browserConsoleOf, LONGEST_MESSAGE } from './browserConsole';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { problemOf, type UnreturnedPayment } from './nodeErrors';
 import { isTool } from './runContext';
-
-/** The problem of a stopped run, with what it has paid for. */
-interface Stopped {
-	description: string;
-	paid?: UnreturnedPayment[];
-}
 
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';
@@ -19,7 +14,9 @@ const LIST = 'Image Tasks of the Stopped Run';
  * takes that output. The sub-execution sends nothing.
  */
 export async function reportStopped(context: IExecuteFunctions, error: unknown): Promise<void> {
-	const { description, paid = [] }: Stopped = problemOf(error);
+	// The error of a stopped run has what was paid for (itemRunner.ts).
+	const stopped: Problem & { paid?: UnreturnedPayment[] } = problemOf(error);
+	const { description, paid = [] } = stopped;
 	if (paid.length === 0) return;
 	const message = `The execution was stopped. ${description}`.slice(0, LONGEST_MESSAGE);
 	browserConsoleOf(context, isTool(context)).log(message);
