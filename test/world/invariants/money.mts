@@ -106,7 +106,7 @@ function marksOf({ taskId, images, reply }: Charge): string[] {
 	return marks.map((mark) => JSON.stringify(mark).slice(1, -1));
 }
 
-const UNKNOWN = /may have been charged|outcome is unknown|outcome of the request is unknown/i;
+const UNKNOWN = /may have been charged|\bthe outcome is unknown|outcome of the request is unknown/i;
 
 function lost(played: Played, step: Step): Breach[] {
 	if (step.ended === 'crashed') return taken(played, step);

@@ -161,7 +161,7 @@ function neverAgain(played: Played, step: Step): Breach[] {
 	const sent = service.books.requests.some(
 		({ step: of, call }) => of === step.number && ['submit', 'sync', 'message'].includes(call),
 	);
-	if (sent || !/outcome is unknown/i.test(shownBy(step))) return [];
+	if (sent || !/\bthe outcome is unknown/i.test(shownBy(step))) return [];
 	return [
 		{ invariant: 1, text: `action ${step.number}: what a person asked for again was not sent` },
 	];
