@@ -4,9 +4,18 @@ import { isTool } from '../../execution/workflow.mjs';
 import type { Charge } from '../../service/books.mjs';
 import { callsOf } from '../evidence.mjs';
 
+/**
+ * Each call is a run of its own. Where both kinds have the same IDs, and a task's own endpoint says
+ * that there is none, nothing tells a call that the other kind's task is not the one that is meant.
+ */
+const isOnlyOneThere = ({ world }: Played, { flow }: Step): boolean =>
+	flow.make === 'nothing' &&
+	world.service.ids === 'perKind' &&
+	world.service.faults.some(({ call, kind }) => call === 'poll' && kind === 'status');
+
 export function ofCalls(played: Played, step: Step): string[] {
 	const { flow, edited } = step;
-	if (!isTool(flow)) return [];
+	if (!isTool(flow) || isOnlyOneThere(played, step)) return [];
 	/** To which call something that was paid for has gone. */
 	const gone = new Map<Charge, number>();
 	return callsOf(step).flatMap(({ args, answer, failed }, place) => {
