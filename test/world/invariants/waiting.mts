@@ -162,9 +162,7 @@ function neverAgain(played: Played, step: Step): Breach[] {
 		({ step: of, call }) => of === step.number && ['submit', 'sync', 'message'].includes(call),
 	);
 	if (sent || !/\bthe outcome is unknown/i.test(shownBy(step))) return [];
-	return [
-		{ invariant: 1, text: `action ${step.number}: what a person asked for again was not sent` },
-	];
+	return [{ invariant: 1, text: `action ${step.number}: what was asked for again wasn't sent` }];
 }
 
 /** What a wait may take beyond its deadline: until n8n looks again for what is due, and its last response. */

@@ -4,26 +4,19 @@ import { isTool } from '../../execution/workflow.mjs';
 import type { Charge } from '../../service/books.mjs';
 import { callsOf } from '../evidence.mjs';
 
-/**
- * Each call is a run of its own. Where both kinds have the same IDs, and a task's own endpoint says
- * that there is none, nothing tells a call that the other kind's task is not the one that is meant.
- */
-const isOnlyOneThere = ({ world }: Played, { flow }: Step): boolean =>
-	flow.make === 'nothing' &&
-	world.service.ids === 'perKind' &&
-	world.service.faults.some(({ call, kind }) => call === 'poll' && kind === 'status');
-
 export function ofCalls(played: Played, step: Step): string[] {
 	const { flow, edited } = step;
-	if (!isTool(flow) || isOnlyOneThere(played, step)) return [];
+	// A call is a run of its own, in which nothing tells which of two tasks with one ID is lost.
+	const { ids, faults } = played.world.service;
+	const isLost = ids === 'perKind' && faults.some(({ call }) => call === 'poll');
+	if (!isTool(flow) || (flow.make === 'nothing' && isLost)) return [];
 	/** To which call something that was paid for has gone. */
 	const gone = new Map<Charge, number>();
 	return callsOf(step).flatMap(({ args, answer, failed }, place) => {
 		const own = flow.make === 'nothing' ? String(args.prompt) : `${String(args.prompt)}${edited}`;
 		return chargesIn(played, answer, step).flatMap((charge): string[] => {
-			if (charge.prompt !== own) {
-				return [`the tool's answer to "${own}" holds what was paid for "${charge.prompt}"`];
-			}
+			const other = `the tool's answer to "${own}" holds what was paid for "${charge.prompt}"`;
+			if (charge.prompt !== own) return [other];
 			// What failed may come to whoever asks for the same again.
 			if (failed) return [];
 			const before = gone.get(charge);
