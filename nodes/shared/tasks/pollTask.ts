@@ -83,9 +83,10 @@ export async function pollTask(
 const INNER_CODES = [401, 403, 404];
 
 function withInnerCode(outcome: Outcome): Outcome {
-	const code = isGood(outcome) ? Number(outcome.json.code) : NaN;
-	const isTold = isGood(outcome) && readTaskState({ taskId: '' }, outcome.json).status === '';
-	return isTold && INNER_CODES.includes(code) ? { ...outcome, httpCode: code } : outcome;
+	// Nearly every response of a poll ends here: reading it for this alone would be reading it twice.
+	if (!isGood(outcome) || !INNER_CODES.includes(Number(outcome.json.code))) return outcome;
+	const { status } = readTaskState({ taskId: '' }, outcome.json);
+	return status === '' ? { ...outcome, httpCode: Number(outcome.json.code) } : outcome;
 }
 
 /** At another address, an unknown status may be that of something other than a task. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { OPTIONS_PAGE, optionsPage } from '../../../scripts/options-page.mjs';
 import { builtNodes } from './built-nodes.mjs';
+import { FOLDERS } from './code-folders.mjs';
 
 const root = join(__dirname, '..', '..', '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -25,23 +26,11 @@ const readme = read('README.md');
 const withoutCode = (text: string) =>
 	text.replace(/^```[^]*?^```/gm, '').replace(/`[^`\n]*`/g, '``');
 
-const sources = [
-	'bench',
-	'credentials',
-	'demo',
-	'gateway',
-	'harness',
-	'nodes',
-	'scripts',
-	'simulator',
-	'test',
-]
-	.flatMap((folder) =>
-		readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
-			(file) => `${folder}/${file}`,
-		),
-	)
-	.filter((file) => /\.m?ts$/.test(file));
+const sources = FOLDERS.flatMap((folder) =>
+	readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+		(file) => `${folder}/${file}`,
+	),
+).filter((file) => /\.m?ts$/.test(file));
 
 /** Every word of the code, and the name of every file with code. */
 const CODE_NAMES = new Set(

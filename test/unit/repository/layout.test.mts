@@ -2,19 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import ts from 'typescript';
+import { FOLDERS } from './code-folders.mjs';
 
 const root = join(__dirname, '..', '..', '..');
-const FOLDERS = [
-	'bench',
-	'credentials',
-	'demo',
-	'gateway',
-	'harness',
-	'nodes',
-	'scripts',
-	'simulator',
-	'test',
-];
 
 const files = FOLDERS.flatMap((folder) => sourcesIn(join(root, folder)));
 const sources = files.filter((file) => !isTest(file));
