@@ -66,8 +66,6 @@ export interface RunOptions {
 	/** Stops the execution, as the Stop button does. */
 	signal?: AbortSignal;
 	onProgress?: (event: ProgressEvent) => void;
-	/** What nodes write to the console of the browser; n8n lets them in mode `manual` only. */
-	onConsole?: (message: unknown) => void;
 	/** The node to begin with; by default the one that nothing leads to. */
 	startNode?: string;
 }
@@ -98,7 +96,7 @@ export interface RunningExecution {
 	stop(): void;
 }
 
-export interface ToolOptions extends Pick<RunOptions, 'signal' | 'onConsole'> {
+export interface ToolOptions extends Pick<RunOptions, 'signal'> {
 	/** What the language model gives for each `$fromAI` in the parameters. */
 	args?: N8n.IDataObject;
 	/**

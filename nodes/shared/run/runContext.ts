@@ -13,7 +13,6 @@ import { Requests, RunEnded } from '../transport/inFlight';
 import type { RunLimits } from '../transport/runLimits';
 import { StoppableClock } from './stoppableClock';
 import type { Tally } from './tally';
-import { browserConsoleOf } from './browserConsole';
 
 /** A run of a node: what all its requests share. */
 export interface Run {
@@ -27,7 +26,6 @@ export interface Run {
 	requests: Requests;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
-	browserConsole: ReturnType<typeof browserConsoleOf>;
 	/** A promise that rejects when the user selects Stop. */
 	stopped: Promise<never>;
 	isStopped: () => boolean;
@@ -191,7 +189,6 @@ export async function openRun(
 		helpers: context.helpers,
 		clock,
 		isTool: isTool(context),
-		browserConsole: browserConsoleOf(context, isTool(context)),
 		sendOnce,
 		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
 		client: new Client({

@@ -24,7 +24,6 @@ import {
 	type ImageOfItem,
 	type TaskOfItem,
 } from './taskReference';
-import { WaitReport } from './waitReport';
 
 /** The wait of an input item for a task. A plain value, which can be stored and continued later. */
 export interface TaskWait extends TaskOfItem {
@@ -68,8 +67,6 @@ export class TaskWaiter {
 
 	private readonly known: KnownTasks;
 
-	private readonly report: WaitReport;
-
 	private readonly poller: Poller<PolledTask>;
 
 	/**
@@ -83,10 +80,8 @@ export class TaskWaiter {
 		expected: number,
 		tasks: TaskRef[] = [],
 	) {
-		const known = (this.known = new KnownTasks(run.clock));
-		tasks.forEach((task) => known.add(task));
-		const { waiting } = this;
-		this.report = new WaitReport(run, () => ({ open: waiting.size, all: known.ids.size }));
+		this.known = new KnownTasks(run.clock);
+		for (const task of tasks) this.known.add(task);
 		const pollOnce = this.pollOnce.bind(this);
 		this.poller = new Poller({ clock: run.clock, intervalMs, expected, pollOnce });
 	}
@@ -106,7 +101,6 @@ export class TaskWaiter {
 			waiting.get(key) ??
 			this.poll(wait, Math.min(leftMs, forMs)).finally(() => void waiting.delete(key));
 		waiting.set(key, started);
-		void this.report.begin();
 		const { task, ended } = await started;
 		if (ended.kind === 'deadline') {
 			const history = forNextWait(task, Date.now() - run.clock.now());
@@ -145,9 +139,7 @@ export class TaskWaiter {
 		const { client, limits } = this.run;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
 		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
-		const result = await pollTask(this.run, task, this.known, send);
-		this.report.note(result);
-		return result;
+		return await pollTask(this.run, task, this.known, send);
 	}
 }
 
