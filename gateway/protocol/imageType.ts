@@ -4,19 +4,19 @@ import { safeFileStem } from '../util/fileName';
 export const FIRST_BYTES = 4096;
 
 /**
- * Image formats with file extension, by the first bytes read as Latin-1; SVG by its first element.
+ * Image formats by the first bytes read as Latin-1; SVG by its first element.
  * An AVIF file can have another major brand, and list its own among the compatible ones.
  */
-const FORMATS: Array<{ mimeType: string; extension: string; start: RegExp }> = [
-	{ mimeType: 'image/png', extension: 'png', start: /^\x89PNG/ },
-	{ mimeType: 'image/jpeg', extension: 'jpg', start: /^\xff\xd8\xff/ },
-	{ mimeType: 'image/gif', extension: 'gif', start: /^GIF8[79]a/ },
-	{ mimeType: 'image/webp', extension: 'webp', start: /^RIFF[^]{4}WEBP/ },
-	{ mimeType: 'image/avif', extension: 'avif', start: /^[^]{4}ftyp(?:[^]{4}){0,16}?avi[fs]/ },
-	{ mimeType: 'image/heic', extension: 'heic', start: /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/ },
-	{ mimeType: 'image/bmp', extension: 'bmp', start: /^BM[^]{4}\0{4}/ },
-	{ mimeType: 'image/tiff', extension: 'tiff', start: /^(II\*\0|MM\0\*)/ },
-	{ mimeType: 'image/svg+xml', extension: 'svg', start: /^<svg[\s>/]/ },
+const FORMATS: Array<[mimeType: string, start: RegExp]> = [
+	['image/png', /^\x89PNG/],
+	['image/jpeg', /^\xff\xd8\xff/],
+	['image/gif', /^GIF8[79]a/],
+	['image/webp', /^RIFF[^]{4}WEBP/],
+	['image/avif', /^[^]{4}ftyp(?:[^]{4}){0,16}?avi[fs]/],
+	['image/heic', /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/],
+	['image/bmp', /^BM[^]{4}\0{4}/],
+	['image/tiff', /^(II\*\0|MM\0\*)/],
+	['image/svg+xml', /^<svg[\s>/]/],
 ];
 
 /** One item before the first element of an XML file; a DOCTYPE can contain declarations. */
@@ -35,7 +35,7 @@ function fromRoot(start: string): string {
 /** The MIME type of an image by its first bytes (4096 for SVG); undefined for other files. */
 export function detectImageType(bytes: Uint8Array): string | undefined {
 	const start = Buffer.from(bytes.subarray(0, FIRST_BYTES)).toString('latin1');
-	const isImage = (text: string) => FORMATS.find((format) => format.start.test(text))?.mimeType;
+	const isImage = (text: string) => FORMATS.find(([, pattern]) => pattern.test(text))?.[0];
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
@@ -69,18 +69,19 @@ const isText = (bytes: Uint8Array): boolean =>
  * @param claimed a Content-Type; any other type than that of an image is no claim
  * @returns undefined for other files
  */
-export function imageTypeOf(bytes: Uint8Array, claimed = ''): string | undefined {
+export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undefined {
 	const detected = detectImageType(bytes);
 	if (detected !== undefined) return detected;
 	const start = bytes.subarray(0, FIRST_BYTES);
 	if (isText(start) || isNoImage(Buffer.from(start).toString('latin1'))) return undefined;
-	return /^\s*(image\/[a-z0-9.+-]{1,40})\s*(;|$)/i.exec(claimed)?.[1]?.toLowerCase();
+	const type = safeMimeType(claimed)?.toLowerCase();
+	return type?.startsWith('image/') === true ? type : undefined;
 }
 
 /** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */
 export function extensionFor(mimeType: string): string {
-	const known = FORMATS.find((format) => format.mimeType === mimeType)?.extension;
-	return known ?? /^image\/([a-z0-9]{2,8})$/.exec(mimeType)?.[1] ?? 'bin';
+	if (mimeType === 'image/jpeg') return 'jpg';
+	return /^image\/([a-z0-9]{2,8})(\+xml)?$/.exec(mimeType)?.[1] ?? 'bin';
 }
 
 /**
@@ -104,9 +105,8 @@ export function imageFileName(
 	fallback: string,
 	chosen?: string,
 ): string {
-	const extension = extensionFor(mimeType);
-	if (chosen !== undefined && chosen !== '') return `${chosen}.${extension}`;
-	return `${safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image'}.${extension}`;
+	const stem = chosen || safeFileStem(lastPartOf(url)) || safeFileStem(fallback) || 'image';
+	return `${stem}.${extensionFor(mimeType)}`;
 }
 
 /** The last part of an address's path without extension, or an empty text. */

@@ -34,10 +34,11 @@ describe('the first bytes', () => {
 			'<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<svg>',
 			'image/svg+xml',
 		],
-		['<!doctype svg [\n<!ENTITY ns "http://x">\n<!ENTITY b ">">\n]>\n<svg>', 'image/svg+xml'],
+		['<!doctype svg [\n<!ENTITY ns "http://x">\n<!ENTITY b ">">\n] >\n<svg>', 'image/svg+xml'],
 		[`<!-- ${'long '.repeat(700)}--><svg>`, 'image/svg+xml'],
 	])('%j are %s', (start, mimeType) => {
 		expect(detectImageType(bytes(start))).toBe(mimeType);
+		expect(detectImageType(bytes(`a file that contains ${start}`))).toBeUndefined();
 	});
 
 	test.each([
@@ -67,13 +68,14 @@ describe('the first bytes', () => {
 });
 
 describe('the type of an image', () => {
-	const OF_NEW = '\x00new\x01';
+	const OF_NEW = '\x00new\x01ftyp';
 
 	test.each<[string, string | undefined, string | undefined]>([
 		['\x89PNG\r\n\x1a\n', 'text/html', 'image/png'],
 		[OF_NEW, 'image/X-New; a=b', 'image/x-new'],
 		[OF_NEW, 'application/octet-stream', undefined],
 		[OF_NEW, 'image/<script>', undefined],
+		[OF_NEW, 'text/html, image/png', undefined],
 		[OF_NEW, undefined, undefined],
 		['plain text', 'image/png', undefined],
 		['<p>text</p>', 'image/png', undefined],
@@ -104,6 +106,7 @@ test.each([
 	['image/svg+xml', 'svg'],
 	['image/jxl', 'jxl'],
 	['image/x-../../evil', 'bin'],
+	['image/png/../../evil', 'bin'],
 	['image/', 'bin'],
 	['text/html', 'bin'],
 	['', 'bin'],
@@ -128,6 +131,7 @@ test.each([
 	[undefined, undefined],
 	[null, undefined],
 	[{}, undefined],
+	[['text/plain'], undefined],
 	['a/b'.repeat(100_000), 'a/ba'],
 ])('of the MIME type %j %j may stand in a header', (given, safe) => {
 	expect(safeMimeType(given)).toBe(safe);
@@ -172,6 +176,11 @@ describe('the name of a file', () => {
 	test('has the extension of what the file is, not of what it says', () => {
 		expect(imageFileName('https://a/boat.exe', 'image/webp', 'x')).toBe('boat.webp');
 		expect(imageFileName('https://a/boat.html', 'text/html', 'x')).toBe('boat.bin');
+	});
+
+	test("is the user's own if there is one", () => {
+		expect(imageFileName('https://a/boat.png', 'image/png', 'x', 'ship')).toBe('ship.png');
+		expect(imageFileName('https://a/boat.png', 'image/png', 'x', '')).toBe('boat.png');
 	});
 
 	test('falls back safely', () => {
