@@ -25,8 +25,8 @@ export function digestOf(value: unknown): string {
 		.digest('hex');
 }
 
-const inOrder = (_: string, part: unknown): unknown =>
-	isJsonObject(part) ? Object.fromEntries(Object.entries(part).sort(byName)) : part;
-
-const byName = ([one]: [string, unknown], [other]: [string, unknown]): number =>
-	one < other ? -1 : 1;
+function inOrder(_: string, part: unknown): unknown {
+	if (!isJsonObject(part)) return part;
+	const names = Object.keys(part).sort();
+	return Object.fromEntries(names.map((name) => [name, part[name]]));
+}

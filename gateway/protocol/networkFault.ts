@@ -91,7 +91,7 @@ export function faultOf(code: unknown, message = '', connection?: Connection): F
 	const byCode = faultIn(FAULTS_BY_CODE, name);
 	const byText = faultIn(FAULTS_BY_TEXT, text) ?? 'other';
 	// An error while reading or writing comes from an open connection: the request may have arrived.
-	const isOpen = byCode === 'refused' && connection !== 'pending' && /\b(read|write) E/.test(text);
+	const isOpen = byCode === 'refused' && /\b(read|write) E/.test(text);
 	const fault = isOpen ? 'reset' : (byCode ?? byText);
 	if (wasNeverSent(fault)) return fault;
 	const isPending = connection === 'pending' || /\bconnect E[A-Z]/.test(text);

@@ -139,11 +139,10 @@ export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPl
  * NaN, a circular value), which a form can't contain.
  */
 function fieldText(value: unknown): string | undefined {
-	if (typeof value === 'string') return value;
-	if (value === null || (typeof value === 'number' && !Number.isFinite(value))) return undefined;
-	const text = jsonText(value) || undefined;
-	// A date becomes a JSON string, whose quotes are removed for a form.
-	return text?.startsWith('"') === true ? (JSON.parse(text) as string) : text;
+	const text = jsonText(value) || 'null';
+	if (text === 'null') return undefined;
+	// The JSON of a date is a string too. A form has no quotes around it.
+	return text.startsWith('"') ? (JSON.parse(text) as string) : text;
 }
 
 /**
@@ -210,6 +209,6 @@ export function planUrl(plan: RequestPlan, address: string): string {
 
 /** The number of images that a plan requests. */
 export function requestedImages({ body, form }: RequestPlan): number {
-	const [, field] = form?.fields.find(([name]) => name === 'n') ?? [];
+	const field = form?.fields.find(([name]) => name === 'n')?.[1];
 	return Number(body?.n ?? field ?? 1);
 }

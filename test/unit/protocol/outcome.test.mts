@@ -63,6 +63,8 @@ describe('what fails before the first byte is sent', () => {
 		['ERR_HTTP_INVALID_HEADER_VALUE', '', 'invalidHeader'],
 		['', 'Invalid value "undefined" for header "x-y"', 'invalidHeader'],
 		['ERR_UNESCAPED_CHARACTERS', '', 'invalidAddress'],
+		['', 'Request path contains unescaped characters', 'invalidAddress'],
+		['', "SSL Issue: consider using the 'Ignore SSL issues' option", 'certificate'],
 		['', 'The request was blocked because it resolves to a restricted IP address', 'blocked'],
 		['', 'The request was blocked because the destination hostname is restricted', 'blocked'],
 		['', 'Domain not allowed: This credential is restricted from accessing x', 'blocked'],
@@ -124,6 +126,13 @@ describe('what fails before the first byte is sent', () => {
 		['ECONNRESET', 'read ECONNRESET', 'open', 'reset'],
 	])('%s %s on a connection that is %s', (code, message, connection, expected) => {
 		expect(faultOf(code, message, connection)).toBe(expected);
+	});
+
+	test.each([
+		...['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'ENOSPC', 'INVALID_CA'],
+		...['ERR_INVALID_URL', 'ERR_INVALID_CHAR'],
+	])('a code that only contains %s is unknown: it may have come later', (code) => {
+		expect([faultOf(`X${code}`), faultOf(`${code}X`)]).toEqual(['other', 'other']);
 	});
 
 	test('the socket of a request tells whether its connection was made', () => {
@@ -242,11 +251,13 @@ describe('the form of an edit', () => {
 	test('leaves out what has no value, at any depth', () => {
 		const nothing = { a: undefined, b: null, c: () => 1, d: NaN, e: Symbol('x') };
 		expect(fields(nothing)).toEqual([]);
-		expect(fields({ deep: { ...nothing, f: 1 }, text: '', zero: 0, no: false })).toEqual([
+		const at = new Date(0);
+		expect(fields({ deep: { ...nothing, f: 1 }, text: '', zero: 0, no: false, at })).toEqual([
 			['deep', '{"b":null,"d":null,"f":1}'],
 			['text', ''],
 			['zero', '0'],
 			['no', 'false'],
+			['at', '1970-01-01T00:00:00.000Z'],
 		]);
 	});
 });

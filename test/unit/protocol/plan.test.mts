@@ -1,15 +1,29 @@
+import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import {
 	planDownload,
 	planEdit,
 	planGeneration,
 	planTaskQuery,
 	planUrl,
+	requestedImages,
 	type AsyncFlag,
+	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import type { GatewayError } from '../../../gateway/util/gatewayError.js';
 import { planModel, planModelList } from '../../../gateway/protocol/models.js';
 
 const request = { model: 'painter', prompt: 'a red boat' };
+
+const file = {
+	name: 'image',
+	fileName: 'boat.png',
+	mimeType: 'image/png',
+	size: 3,
+	digest: 'of three bytes',
+	open: async function* () {
+		yield new Uint8Array(3);
+	},
+};
 
 describe('a generation', () => {
 	test('is synchronous unless asked otherwise', () => {
@@ -28,6 +42,7 @@ describe('a generation', () => {
 		['query', { query: { async: 'true' }, body: request }],
 		['header', { query: {}, headers: { 'X-Async': 'true' }, body: request }],
 		['body', { query: {}, body: { ...request, async: true } }],
+		['path', { query: {}, body: request, path: '/v1/images/generations/async' }],
 	])('is asynchronous by %s, and by nothing else', (flag, expected) => {
 		const plan = planGeneration(request, flag);
 		expect(plan).toMatchObject({ call: 'submit', paid: true, ...expected });
@@ -35,6 +50,7 @@ describe('a generation', () => {
 			plan.query.async,
 			plan.headers['X-Async'],
 			(plan.body as { async?: boolean }).async,
+			/async/.exec(plan.path)?.[0],
 		];
 		expect(traces.filter((trace) => trace !== undefined)).toHaveLength(1);
 	});
@@ -68,17 +84,6 @@ describe('a generation', () => {
 });
 
 describe('an edit', () => {
-	const file = {
-		name: 'image',
-		fileName: 'boat.png',
-		mimeType: 'image/png',
-		size: 3,
-		digest: 'of three bytes',
-		open: async function* () {
-			yield new Uint8Array(3);
-		},
-	};
-
 	test('is a form whose boundary is left to the transport', () => {
 		const plan = planEdit({ ...request, fields: { n: 2 }, files: [file] }, 'body');
 		expect(plan).toMatchObject({ call: 'submit', path: '/v1/images/edits', paid: true });
@@ -103,6 +108,47 @@ describe('an edit', () => {
 		const plan = planEdit({ ...request, files: [file] }, flag);
 		expect(plan.call).toBe(call);
 		expect(plan.form?.fields.map(([name]) => name)).toEqual(['model', 'prompt']);
+	});
+});
+
+test.each<[RequestPlan, number]>([
+	[planGeneration(request), 1],
+	[planGeneration({ ...request, fields: { n: 2 } }), 2],
+	[planEdit({ ...request, files: [] }), 1],
+	[planEdit({ ...request, extraFields: { n: 3 }, files: [] }), 3],
+])('a response to %j with fewer images than %d lacks some', (plan, expected) => {
+	expect(requestedImages(plan)).toBe(expected);
+});
+
+describe('a paid request is found again', () => {
+	const generation = (extraFields: object) =>
+		planGeneration({ ...request, extraFields: { ...extraFields } });
+	const edit = (extraFields: object, changes: Partial<typeof file> = {}) =>
+		planEdit({ ...request, extraFields: { ...extraFields }, files: [{ ...file, ...changes }] });
+
+	test.each<[string, RequestPlan, RequestPlan, boolean]>([
+		['the order of fields', generation({ a: 1, b: 2 }), generation({ b: 2, a: 1 }), true],
+		[
+			'their order deep inside',
+			generation({ a: [{ b: 1, c: 2 }] }),
+			generation({ a: [{ c: 2, b: 1 }] }),
+			true,
+		],
+		['the order in a form', edit({ a: 1, b: 2 }), edit({ b: 2, a: 1 }), true],
+		['the name of a file', edit({}), edit({}, { fileName: 'ship.png' }), true],
+		['the contents of a file', edit({}), edit({}, { digest: 'of others' }), false],
+		['the field of a file', edit({}), edit({}, { name: 'mask' }), false],
+		['a field of a form', edit({ a: 1 }), edit({ a: 2 }), false],
+		['the order of a list', generation({ a: [1, 2] }), generation({ a: [2, 1] }), false],
+		['the mode', planGeneration(request), planGeneration(request, 'query'), false],
+	])('with a change of %s', (_, one, other, isSame) => {
+		const found = requestFingerprint(one, 'account') === requestFingerprint(other, 'account');
+		expect(found).toBe(isSame);
+	});
+
+	test('by the same account only', () => {
+		const [own, others] = ['a', 'b'].map((account) => requestFingerprint(edit({}), account));
+		expect(own).not.toBe(others);
 	});
 });
 
@@ -167,19 +213,22 @@ describe('addresses', () => {
 		);
 	});
 
-	test('a download goes where the gateway says, without a body', () => {
+	test('a download goes where the gateway says, which is no foreign address', () => {
 		expect(planDownload('https://cdn.example/a.png?sig=1')).toMatchObject({
 			call: 'download',
 			method: 'GET',
 			path: 'https://cdn.example/a.png?sig=1',
 			query: {},
+			headers: { Accept: expect.stringMatching(/^image/) },
 			paid: false,
+			isForeign: false,
 		});
 	});
 
 	test('the listing asks for JSON unless told otherwise', () => {
 		expect(planModelList().headers.Accept).toBe('application/json');
 		expect(planModelList().query).toEqual({});
-		expect(planModelList('jsonc').headers.Accept).toBe('application/jsonc');
+		const commented = { call: 'listing', headers: { Accept: 'application/jsonc' } };
+		expect(planModelList('jsonc')).toMatchObject(commented);
 	});
 });
