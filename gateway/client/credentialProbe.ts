@@ -24,7 +24,7 @@ export const listingProblem = (outcome: Outcome): string | undefined =>
 
 function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
 	const looksLikeGateway = isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
-	const isGood = httpCode === 404 || (httpCode >= 200 && httpCode < 300);
+	const isGood = httpCode === 404 || httpCode < 300;
 	if (looksLikeGateway && isGood) return undefined;
 	if (httpCode === 401 || httpCode === 403) {
 		return `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`;

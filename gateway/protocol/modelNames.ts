@@ -14,9 +14,8 @@ export const planModelNames = (): RequestPlan => planGet('names', '/v1/models');
 export function readModelNames(body: unknown): ModelRecord[] | undefined {
 	const data = isJsonObject(body) ? body.data : undefined;
 	if (!Array.isArray(data)) return undefined;
-	const ids = data.map((entry) => (isJsonObject(entry) ? nonEmptyString(entry.id)?.trim() : ''));
-	const names = [...new Set(ids)].filter((name): name is string => !!name);
-	return names.sort().map((model) => ({
+	const ids = data.filter(isJsonObject).flatMap(({ id }) => nonEmptyString(id)?.trim() ?? []);
+	return [...new Set(ids)].sort().map((model) => ({
 		model,
 		parameters: {},
 		raw: { model },

@@ -13,7 +13,8 @@ const GATEWAY_404 = response(404, {
 });
 
 test('the probe costs nothing', () => {
-	expect(planProbe()).toMatchObject({ method: 'GET', paid: false, call: 'poll' });
+	const path = expect.stringMatching(/^\/v1\/images\/generations\/./);
+	expect(planProbe()).toMatchObject({ method: 'GET', paid: false, call: 'poll', path });
 });
 
 test.each<[string, Outcome]>([
@@ -45,21 +46,22 @@ test.each<[string, Outcome, RegExp]>([
 		/\(200\), but it isn't a media gateway/,
 	],
 	['a list', response(200, []), /it isn't a media gateway/],
-	[
-		'400',
-		response(400, { message: 'x-tenant is required' }),
-		/\(400\): x-tenant is required\. Check/,
-	],
+	['400', response(400, { message: '1 < 2 headers' }), /\(400\): 1 < 2 headers\. Check/],
 	['400 without a reason', response(400, {}), /it isn't a media gateway/],
-	['a redirect', response(301, {}, { location: 'https://x/' }), /redirects to another one/],
+	['a redirect', response(300, {}, { location: '/?to=https://x' }), /redirects.*'Base URL'\.$/],
+	['a redirect to https', response(301, {}, { location: 'HTTPS://x/' }), /begin with https:\/\/$/],
 	['429', response(429, {}), /can't check the API key now \(429\)/],
-	['503', response(503, { error: { message: 'x' } }), /can't check the API key now \(503\)/],
+	['500', response(500, { error: { message: 'x' } }), /can't check the API key now \(500\)/],
 	[
 		'nothing there',
 		fault('refused', 'ECONNREFUSED'),
-		/The connection to the gateway was refused.*Check 'Base URL'.*ECONNREFUSED/,
+		/The connection to the gateway was refused.*Check 'Base URL'.*\(ECONNREFUSED\)$/,
 	],
-	['no such host', fault('notFound'), /host name of the gateway was not found.*Check 'Base URL'/],
+	[
+		'no such host',
+		fault('notFound'),
+		/host name of the gateway was not found.*Check 'Base URL'[^(]*\.$/,
+	],
 	['a certificate', fault('certificate'), /certificate.*'Allow Self-Signed Certificates'/],
 	['silence', fault('timeout'), /timed out\. Try again later.*Check 'Base URL', and whether/],
 	[
@@ -68,7 +70,11 @@ test.each<[string, Outcome, RegExp]>([
 		/uses https at this address\. 'Base URL' must begin with https/,
 	],
 	['a cut connection', fault('reset'), /closed.*Check 'Base URL'/],
-	['https at a server of http', fault('invalidAddress', 'EPROTO'), /"http:\/\/" in 'Base URL'/],
+	[
+		'https at a server of http',
+		fault('invalidAddress', 'EPROTO'),
+		/"http:\/\/" in 'Base URL'[^.]*\. \(EPROTO\)$/,
+	],
 ])('%s is told in a sentence of its own', (_name, outcome, expected) => {
 	const message = probeProblem(outcome);
 	expect(message).toMatch(expected);
@@ -94,7 +100,7 @@ describe('the address of the listing', () => {
 		['TLS', fault('unconnected')],
 		['a web page', page(200, '<html>')],
 		['a redirect', response(302, {}, { location: 'https://x/' })],
-		['404', response(404, { success: false, message: 'x' })],
+		['404', response(404, { success: false, data: { items: [] } })],
 		['401', response(401, {})],
 		['503', page(503, '')],
 		['something else', response(200, { hello: 'world' })],
@@ -108,6 +114,13 @@ describe('the address of the listing', () => {
 	});
 });
 
+test.each([
+	[500, /try again in a moment/i],
+	[404, /Check 'Media URL'/],
+])('a listing with %s says what to do', (httpCode, advice) => {
+	expect(listingProblem(response(httpCode, {}))).toMatch(advice);
+});
+
 describe('a gateway that has no path for tasks', () => {
 	test.each<[string, Outcome, boolean]>([
 		['404 of something else', response(404, { detail: 'Not Found' }), true],
@@ -118,7 +131,7 @@ describe('a gateway that has no path for tasks', () => {
 		['404 of a gateway', GATEWAY_404, false],
 		['401', response(401, {}), false],
 		['429', response(429, {}), false],
-		['503', page(503, ''), false],
+		['500', page(500, ''), false],
 		['a redirect', response(302, {}, { location: 'https://x/' }), false],
 		['nothing there', fault('refused'), false],
 	])('%s leaves it open: %s', (_name, outcome, expected) => {
@@ -129,7 +142,8 @@ describe('a gateway that has no path for tasks', () => {
 		['names', response(200, { object: 'list', data: [{ id: 'm' }] }), undefined],
 		['401', response(401, {}), /rejected the API key \(401\)/],
 		['403', response(403, {}), /rejected the API key \(403\)/],
-		['404', response(404, {}), 'as before'],
+		['404', response(404, { data: [] }), 'as before'],
+		['401 that breaks off', { ...fault('reset'), httpCode: 401 }, 'as before'],
 		['JSON of another form', response(200, { data: {} }), 'as before'],
 		['nothing', fault('reset'), 'as before'],
 	])('its names of models decide: %s', (_name, outcome, expected) => {

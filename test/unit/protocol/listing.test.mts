@@ -8,6 +8,7 @@ import {
 	saysFailure,
 	suits,
 } from '../../../gateway/protocol/models.js';
+import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
 
 const record = {
@@ -122,6 +123,15 @@ test.each([
 	{ success: false },
 ])('%j lists nothing', (body) => {
 	expect(readModelList(body)).toEqual([]);
+});
+
+test('of names alone, each is listed once, in alphabetical order', () => {
+	expect(planModelNames()).toMatchObject({ call: 'names', path: '/v1/models', paid: false });
+	const data = [{ id: ' painter' }, { id: 'b' }, { id: 'painter' }, null, 'c', { id: 7 }];
+	expect(readModelNames({ data })).toEqual([
+		{ model: 'b', parameters: {}, raw: { model: 'b' }, isNameOnly: true },
+		{ model: 'painter', parameters: {}, raw: { model: 'painter' }, isNameOnly: true },
+	]);
 });
 
 test.each([
