@@ -31,8 +31,7 @@ export interface RateState {
  * @param known the earlier state, if any
  */
 export function mergeRateStates(known: RateState | undefined, found: RateState): RateState {
-	const age = found.at - (known?.at ?? NaN);
-	if (known === undefined || !(age >= 0 && age <= RATE_STATE_HOLDS_MS)) return found;
+	if (!isRecent(known, found.at)) return found;
 	const isLess = found.limit === undefined && known.limit !== undefined;
 	return {
 		...(isLess ? known : found),
@@ -42,6 +41,11 @@ export function mergeRateStates(known: RateState | undefined, found: RateState):
 
 /** How long the state of an earlier limiter is valid. */
 const RATE_STATE_HOLDS_MS = 60_000;
+
+/** Whether a state still counts. One from a later time belongs to another clock. */
+const isRecent = (state: RateState | undefined, now: number): state is RateState =>
+	state !== undefined && now >= state.at && now - state.at <= RATE_STATE_HOLDS_MS;
+
 /** The largest delay of a late timer that the limiter makes up for. */
 const LATE_TIMER_MS = 10;
 
@@ -53,17 +57,13 @@ const LONGEST_PAUSE_MS = 30_000;
 const OPEN_AFTER_MS = 300_000;
 
 /** The error of a queued request when the circuit is open. */
-export class NotSent extends Error {
-	override name = 'NotSent';
-}
+export class NotSent extends Error {}
 
 /**
  * The error of a request that wasn't sent because, when its turn came, its caller didn't want it to be
  * sent anymore.
  */
-export class CanceledInQueue extends Error {
-	override name = 'CanceledInQueue';
-}
+export class CanceledInQueue extends Error {}
 
 /** A request in flight, with the state of the run at its start. */
 export interface StartedRequest {
@@ -130,8 +130,7 @@ export class RateLimiter {
 
 	constructor(private readonly options: RateLimiterOptions) {
 		const { clock, requestsPerSecond, rateState } = options;
-		const age = clock.now() - (rateState?.at ?? NaN);
-		const isKnown = requestsPerSecond === undefined && age >= 0 && age <= RATE_STATE_HOLDS_MS;
+		const isKnown = requestsPerSecond === undefined && isRecent(rateState, clock.now());
 		const known = isKnown ? rateState : undefined;
 		this.sendRate = new SendRate(requestsPerSecond, known?.limit);
 		this.pauseEndsAt = this.retryAfterEndsAt = known?.retryAfterEndsAt ?? 0;

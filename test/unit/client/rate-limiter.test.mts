@@ -195,6 +195,21 @@ describe('a 429', () => {
 		expect(starts.at(-1)! - from).toBeLessThan(100);
 	});
 
+	test('of an outage lowers no known limit, however many requests it refuses', async () => {
+		const clock = new FakeClock();
+		const limit = { perSecond: 100, holdsUntil: 0 };
+		const rateState = { limit, retryAfterEndsAt: 0, at: 0 };
+		const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+		const requests = Array.from({ length: 5 }, async () => {
+			await limiter.run(async (request) => {
+				await clock.sleep(100);
+				limiter.refused(request);
+			});
+		});
+		await clock.run(Promise.all(requests));
+		expect(limiter.rateState()!.limit).toEqual(limit);
+	});
+
 	test('with a Retry-After counts also from a request that was sent earlier', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
