@@ -71,10 +71,7 @@ export interface EditRequest extends GenerationRequest {
 }
 
 /** The image request of an item: a generation, or an edit with its files. */
-export interface ImageRequest extends GenerationRequest, Partial<Pick<EditRequest, 'files'>> {
-	/** The number of images to edit. */
-	imageCount?: number;
-}
+export type ImageRequest = GenerationRequest & Partial<EditRequest>;
 
 /** The endpoints of both kinds, below which their tasks are (docs/protocol.md, "Endpoints"). */
 export const TASK_PATHS: Record<TaskType, string> = {

@@ -77,8 +77,7 @@ export class Checker {
 		const parameters = { ...modelParameters, ...fields, ...request.extraFields };
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 		const { taskType } = this;
-		const { imageCount } = request;
-		const facts = { taskType, asynchronous, parameters, images, imageCount };
+		const facts = { taskType, asynchronous, parameters, images };
 		return {
 			// The same object if nothing has changed.
 			request: isSame ? request : { ...request, modelParameters },

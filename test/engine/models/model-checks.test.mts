@@ -294,18 +294,6 @@ describe('a limit for the images of an edit', () => {
 		expectRefused(await edit(model, files, parameters), model, violation);
 	});
 
-	test('their number, before any of them is downloaded', async () => {
-		const photos = await opened(
-			serve((_, response) =>
-				response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG),
-			),
-		);
-		const imageUrl = Array.from({ length: 60 }, (_, index) => `${photos.url}/${index}`).join('\n');
-		const violation = 'The number of images to edit is 60; allowed: at most 2';
-		expectRefused(await edit('strict', {}, { imageSource: 'url', imageUrl }), 'strict', violation);
-		expect(photos.requests).toEqual([]);
-	});
-
 	test('a task that is no edit', async () => {
 		expectRefused(
 			await edit(SLASH, { data: png() }),
