@@ -66,7 +66,8 @@ export class Client {
 	}
 
 	/**
-	 * Sends a plan once when the rate limiter lets it.
+	 * Sends a plan once when the rate limiter lets it. The status checks of a wait are sent in this
+	 * way: the poller repeats them, not the table of retries.
 	 *
 	 * @param timeLeftMs time limit of the attempt in milliseconds, read when the attempt starts; with
 	 *   0 the plan isn't sent
