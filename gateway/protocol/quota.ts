@@ -24,7 +24,7 @@ const MONEY = [
 
 /** The words of a message with single spaces, numbers as `#` or `0`, and without addresses. */
 function wordsOf(message: string): string {
-	const tokens = message.slice(0, LONGEST_MESSAGE).toLowerCase().split(/\s+/);
+	const tokens = message.slice(0, LONGEST_MESSAGE).toLowerCase().split(/\s/);
 	return tokens
 		.filter((token) => !/\/\/|^\/|\.\w+\//.test(token))
 		.join(' ')
