@@ -4,6 +4,7 @@ import { finiteNumber, isJsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { Estimate } from '../models/modelChecks';
 import type { Failure } from '../run/itemRunner';
+import type { Tally } from '../run/tally';
 
 /** Where the node's context holds `{ executionId, spent }`. */
 const KEY = 'mediaGatewayBudget';
@@ -18,17 +19,14 @@ const KEY = 'mediaGatewayBudget';
  * failed execution is a new execution and starts at 0.
  */
 export class Budget {
-	/** By item, the estimated cost: of the request, and then of the images that came. */
-	private readonly costs = new Map<number, number>();
-
-	/** By item, the error of a request without a known price. */
-	private readonly unpricedErrors = new Map<number, GatewayError>();
-
-	/** By item, the amount that this run has added to the sum. */
-	private readonly reserved = new Map<number, number>();
+	/** By item, the estimated cost, or the error of a request without a known price. */
+	private readonly expected = new Map<number, number | GatewayError>();
 
 	/** The requests of a dry run, those of them with a known price, and the cost of these. */
 	private readonly dry = { requests: 0, priced: 0, cost: 0 };
+
+	/** The amount that this run has added to the sum. */
+	private reserved = 0;
 
 	/** @param amount in the gateway's own unit; Infinity for no limit */
 	constructor(
@@ -78,14 +76,10 @@ export class Budget {
 		};
 	}
 
-	/**
-	 * Sets the estimated cost of an item; 0 without a price.
-	 *
-	 * @param error of a request that can't be sent within a budget, as its price is unknown
-	 */
-	expect(itemIndex: number, cost = 0, error?: GatewayError): void {
-		this.costs.set(itemIndex, cost);
-		if (error !== undefined) this.unpricedErrors.set(itemIndex, error);
+	/** Adds the request of an item, or its error if it can't be sent within the budget. */
+	expect(itemIndex: number, model: string, estimate: Estimate): void {
+		const error = this.unpriced(model, estimate);
+		this.expected.set(itemIndex, error ?? estimate.estimatedCost ?? 0);
 	}
 
 	/**
@@ -97,33 +91,24 @@ export class Budget {
 	 */
 	reserve(isPaid: (itemIndex: number) => boolean): Failure[] {
 		if (!this.isSet) return [];
-		const due = [...this.costs.keys()].filter((itemIndex) => !isPaid(itemIndex));
-		const priced = due.filter((itemIndex) => !this.unpricedErrors.has(itemIndex));
-		const costs = priced.map((itemIndex) => this.costs.get(itemIndex) ?? 0);
+		const due = [...this.expected].filter(([itemIndex]) => !isPaid(itemIndex));
+		const costs = due.flatMap(([, cost]) => (typeof cost === 'number' ? cost : []));
 		const needed = rounded(costs.reduce((sum, cost) => sum + cost, 0));
-		const overrun = this.overrun(needed, priced.length);
+		const overrun = this.overrun(needed, costs.length);
 		if (overrun === undefined) {
-			for (const itemIndex of priced) this.reserved.set(itemIndex, this.costs.get(itemIndex) ?? 0);
+			this.reserved = needed;
 			this.store(this.spent() + needed);
 		}
-		return due.flatMap((itemIndex) => {
-			const error = this.unpricedErrors.get(itemIndex) ?? overrun;
+		return due.flatMap(([itemIndex, cost]) => {
+			const error = typeof cost === 'number' ? overrun : cost;
 			return error === undefined ? [] : [{ itemIndex, error }];
 		});
 	}
 
-	/**
-	 * Replaces the reserved amounts by the costs of the items that were paid for.
-	 *
-	 * @param isPaid whether the request of an item was accepted, or its outcome is unknown
-	 */
-	close(isPaid: (itemIndex: number) => boolean): void {
-		let unspent = 0;
-		for (const [itemIndex, cost] of this.reserved) {
-			unspent += cost - (isPaid(itemIndex) ? (this.costs.get(itemIndex) ?? 0) : 0);
-		}
-		this.reserved.clear();
-		if (unspent !== 0) this.store(this.spent() - unspent);
+	/** Replaces the reserved amount by the cost of the requests that this run has paid for. */
+	close({ estimatedCost = 0, reusedCost = 0 }: Tally): void {
+		const unspent = this.reserved - (estimatedCost - reusedCost);
+		if (this.reserved > 0 && unspent !== 0) this.store(this.spent() - unspent);
 	}
 
 	private spent(): number {
@@ -149,22 +134,17 @@ export class Budget {
 	 */
 	private overrun(needed: number, count: number): GatewayError | undefined {
 		const spent = this.spent();
-		const isWithin = rounded(spent + needed) <= this.amount;
-		return isWithin ? undefined : this.exceeded(needed, spent, count);
-	}
-
-	private exceeded(needed: number, spent: number, count: number): GatewayError {
+		if (rounded(spent + needed) <= this.amount) return undefined;
 		const requests = count === 1 ? 'this request' : `these ${count} requests`;
 		const left = Math.max(0, rounded(this.amount - spent));
 		const isFirst = spent === 0;
+		const before = `Spent in this execution, including requests in progress: ${spent}. `;
 		const advice = `Nothing was sent for ${requests}. Increase 'Budget' in the options, or send fewer items.`;
 		return new GatewayError({
 			message: isFirst
 				? `The estimated cost of ${needed} exceeds the budget of ${this.amount}`
 				: `The estimated cost of ${needed} exceeds the remaining budget for this execution: ${left} of ${this.amount}`,
-			description: isFirst
-				? advice
-				: `Spent in this execution, including requests in progress: ${spent}. ${advice}`,
+			description: isFirst ? advice : before + advice,
 		});
 	}
 }

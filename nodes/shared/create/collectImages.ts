@@ -30,7 +30,7 @@ export async function collectImages(
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<INodeExecutionData[]> {
-	const { run, paymentLog, budget, itemOfTask } = batch;
+	const { run, paymentLog, itemOfTask } = batch;
 	const { itemIndex, facts, target } = item;
 	// A synchronous request may be answered with a task as well.
 	const current = await (paid.images === undefined
@@ -41,7 +41,6 @@ export async function collectImages(
 	const { requested = 1 } = paid;
 	const estimatedCost = costOf(facts, images.length);
 	paymentLog.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
-	budget.expect(itemIndex, estimatedCost);
 	// Items with the same task share its images, which are added to the tally once.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
 	if (reused && isFirst) addReusedImages(run.tally, facts, images.length);

@@ -57,7 +57,8 @@ export async function createImages(
 		safe = true;
 		return output;
 	} finally {
-		budget.close((itemIndex) => paymentLog.has(itemIndex));
+		// A stopped execution sends nothing more, and may not know what it has sent.
+		if (!run.isStopped()) budget.close(run.tally);
 		run.end();
 		await progress?.close(safe);
 	}

@@ -106,7 +106,7 @@ function executeRequest(
 	// The identity of a payment depends neither on the mode nor on types that the model list
 	// corrects.
 	paymentLog.expect(itemIndex, builder.plan(given), run.address.account);
-	budget.expect(itemIndex, estimatedCost, budget.unpriced(request.model, checked));
+	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
 	const { model, prompt } = request;
 	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };

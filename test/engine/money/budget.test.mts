@@ -181,22 +181,6 @@ test('all runs of a node in one execution count together, and each execution sta
 	}
 });
 
-test('a Stop gives back what was not sent; what was under way counts as spent', async () => {
-	bench.gateway.setFaults([{ call: 'sync', kind: 'latency', ms: 5000 }]);
-	const parameters = { download: false, options: { budget: 1, concurrency: 2 } };
-	const stop = new AbortController();
-	const input = Array.from({ length: 10 }, (_, number) => ({ json: { number } }));
-	const running = bench.host.run(
-		workflowOf('imageGeneration', { prompt: 'fox {{ $json.number }}', ...parameters }),
-		{ input, signal: stop.signal },
-	);
-	while (bench.gateway.requests.filter(({ call }) => call === 'sync').length < 2) {
-		await new Promise((resolve) => setImmediate(resolve));
-	}
-	stop.abort();
-	expect(spentIn(await running)).toBe(0.08);
-});
-
 test('what was refused before it was sent is given back also where a run fails', async () => {
 	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400 }]);
 	const failed = await bench.run('imageGeneration', { prompt: 'a fox', options: { budget: 1 } });
