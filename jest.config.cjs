@@ -14,6 +14,7 @@ module.exports = {
 	// begun beyond one for each core.
 	maxWorkers: require('node:os').availableParallelism() + 2,
 	testSequencer: '<rootDir>/test/sequencer.cjs',
+	// `npm test` gives workers a larger young generation: most garbage of a test is collected at once.
 	// A new worker has to load n8n again. What files leave behind is a few megabytes each; the rest of a
 	// large heap is garbage that was not worth collecting yet.
 	workerIdleMemoryLimit: '1200MB',

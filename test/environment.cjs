@@ -1,6 +1,9 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
+const { readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
-const { join, sep } = require('node:path');
+const { dirname, join, sep } = require('node:path');
+const { compileFunction } = require('node:vm');
+const jestExpect = require('@jest/expect');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
@@ -14,6 +17,8 @@ const { ModuleMocker } = require('jest-mock');
 module.exports = class {
 	isSharedRealm = true;
 	global = globalThis;
+	jestExpect = jestExpect;
+	compiledOnce = compiledOnce;
 	moduleMocker = new ModuleMocker(globalThis);
 	fakeTimers = null;
 
@@ -124,13 +129,34 @@ function unloadFiles() {
 	}
 }
 
-/** Jest's `expect` keeps this between files that share a realm. */
+/**
+ * What is made of a source is the same function for all test files of a worker. Each calls it, so that
+ * its modules are new, but what V8 has learned about the code stays.
+ */
+const compiled = new Map();
+function compiledOnce(source, parameters, filename) {
+	const known = compiled.get(filename);
+	if (known?.source === source) return known.run;
+	const run = compileFunction(source, parameters, { filename });
+	compiled.set(filename, { source, run });
+	return run;
+}
+
+const loadScript = requireHere.extensions['.js'];
+requireHere.extensions['.js'] = (module, path) => {
+	if (!path.startsWith(BUILT)) return loadScript(module, path);
+	const parameters = ['exports', 'require', 'module', '__filename', '__dirname'];
+	const run = compiledOnce(readFileSync(path, 'utf8'), parameters, path);
+	run(module.exports, (name) => module.require(name), module, path, dirname(path));
+};
+
+/** What jest's `expect`, which is loaded once, keeps of a file. */
+const ofExpect = globalThis[Symbol.for('$$jest-matchers-object')];
+const builtIn = { ...ofExpect.matchers };
 function forgetExpect() {
-	const kept = globalThis[Symbol.for('$$jest-matchers-object')];
-	if (kept === undefined) return;
-	kept.customEqualityTesters = [];
-	kept.matchers = Object.create(null);
-	kept.state = {
+	ofExpect.customEqualityTesters = [];
+	ofExpect.matchers = { ...builtIn };
+	ofExpect.state = {
 		assertionCalls: 0,
 		expectedAssertionsNumber: null,
 		isExpectingAssertions: false,

@@ -1,5 +1,4 @@
 const asyncHooks = require('node:async_hooks');
-const { compileFunction } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
 /**
@@ -47,14 +46,15 @@ module.exports = class extends Runtime {
 		super(config, environment, ...others);
 		if (!environment.isSharedRealm) return;
 		this.#environment = environment;
-		const { executor } = this;
-		executor.compile = (source, filename) =>
-			compileFunction(source, executor.injectedModuleParameters, { filename });
+		const { injectedModuleParameters } = this.executor;
+		this.executor.compile = (source, filename) =>
+			environment.compiledOnce(source, injectedModuleParameters, filename);
 	}
 
 	requireModule(from, moduleName, options, isRequireActual) {
 		if (this.#environment !== undefined && options?.isInternalModule) {
 			if (moduleName === 'node:async_hooks') return asyncHooksOfJest;
+			if (moduleName === '@jest/expect') return this.#environment.jestExpect;
 		} else if (this.#environment !== undefined) {
 			const path = this.#pathOf(from, moduleName);
 			if (path !== undefined && this.#environment.isOfProcess(path)) {

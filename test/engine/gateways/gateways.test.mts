@@ -42,7 +42,7 @@ async function run(
 	const headers = { values: [{ name: 'x-tenant', value: SECRET }] };
 	const host = await hostFor(
 		{ baseUrl: gateway.url, apiKey: KEY, headers },
-		{ extraNodeTypes: filesNode },
+		{ extraNodeTypes: filesNode, binaryMode: 'memory' },
 	);
 	const parameters = {
 		model: byName('image-model'),

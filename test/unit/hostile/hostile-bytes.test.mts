@@ -4,11 +4,7 @@
  */
 import { normalizeUrl, pathBelow } from '../../../gateway/protocol/url.js';
 import { credentialHeaders } from '../../../gateway/protocol/auth.js';
-import {
-	cleanApiKey,
-	credentialProblem,
-	readCredential,
-} from '../../../gateway/protocol/credential.js';
+import { credentialProblem, readCredential } from '../../../gateway/protocol/credential.js';
 import {
 	jsonObjectIn,
 	joinTurns,
@@ -198,11 +194,7 @@ describe('64 kB of text', () => {
 		],
 		[
 			'a key',
-			(text) => [
-				cleanApiKey(text),
-				credentialProblem({ apiKey: text }),
-				credentialProblem({ apiKey: `sk-${text}` }),
-			],
+			(text) => ['', 'sk-'].map((start) => credentialProblem({ apiKey: start + text })),
 			FRAMED,
 		],
 		['a text that may quote the key', (text) => erase(text)],
