@@ -52,8 +52,8 @@ export interface FormFile {
 	open: () => AsyncIterable<Uint8Array>;
 }
 
-/** The request of a generation (docs/protocol.md, "Generation"). */
-export interface GenerationRequest {
+/** The image request of an item (docs/protocol.md, "Generation" and "Edit"). */
+export interface ImageRequest {
 	model: string;
 	prompt: string;
 	/** The options of the node that are sent, by their names in the request; undefined isn't sent. */
@@ -62,16 +62,9 @@ export interface GenerationRequest {
 	modelParameters?: JsonObject;
 	/** Fields that override all others. */
 	extraFields?: JsonObject;
+	/** The files of an edit: the images to edit, and others such as a mask. */
+	files?: FormFile[];
 }
-
-/** The request of an edit (docs/protocol.md, "Edit"). */
-export interface EditRequest extends GenerationRequest {
-	/** The images to edit, and additional files such as a mask. */
-	files: FormFile[];
-}
-
-/** The image request of an item: a generation, or an edit with its files. */
-export type ImageRequest = GenerationRequest & Partial<EditRequest>;
 
 /** The endpoints of both kinds, below which their tasks are (docs/protocol.md, "Endpoints"). */
 export const TASK_PATHS: Record<TaskType, string> = {
@@ -93,7 +86,7 @@ function planImages(taskType: TaskType, asyncFlag: AsyncFlag | undefined): Reque
 
 const JSON_ONLY = { Accept: 'application/json' };
 
-function bodyOf(request: GenerationRequest, asyncFlag: AsyncFlag | undefined): JsonObject {
+function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonObject {
 	const { model, prompt, fields = {} } = request;
 	return {
 		...request.modelParameters,
@@ -111,7 +104,7 @@ function bodyOf(request: GenerationRequest, asyncFlag: AsyncFlag | undefined): J
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
-export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag): RequestPlan {
+export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): RequestPlan {
 	const plan = planImages('generation', asyncFlag);
 	const headers = { ...plan.headers, 'Content-Type': 'application/json' };
 	return { ...plan, headers, body: bodyOf(request, asyncFlag) };
@@ -122,13 +115,13 @@ export function planGeneration(request: GenerationRequest, asyncFlag?: AsyncFlag
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
  */
-export function planEdit(request: EditRequest, asyncFlag?: AsyncFlag): RequestPlan {
+export function planEdit(request: ImageRequest, asyncFlag?: AsyncFlag): RequestPlan {
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
 		const text = fieldText(value);
 		if (text !== undefined) fields.push([name, text]);
 	}
-	return { ...planImages('edit', asyncFlag), form: { fields, files: request.files } };
+	return { ...planImages('edit', asyncFlag), form: { fields, files: request.files ?? [] } };
 }
 
 /**

@@ -58,7 +58,8 @@ const withoutNaN = (text: string): string =>
 function readJson(text: string): unknown {
 	try {
 		const value: unknown = JSON.parse(text);
-		if (isTooDeep(text, value)) return undefined;
+		// Each level has two brackets.
+		if (text.length > 2 * MOST_LEVELS && isTooDeep(value)) return undefined;
 		// Numbers with 15 digits are safe; longer ones are rare enough to parse the text twice.
 		return /\d{16}/.test(text) ? JSON.parse(withLongIntegersAsText(text)) : value;
 	} catch {
@@ -66,19 +67,10 @@ function readJson(text: string): unknown {
 	}
 }
 
-function isTooDeep(text: string, value: unknown): boolean {
-	// Each level has two brackets.
-	if (text.length <= 2 * MOST_LEVELS) return false;
-	let level = [value].filter(isContainer);
-	for (let depth = 1; level.length > 0; depth += 1) {
-		if (depth > MOST_LEVELS) return true;
-		level = level.flatMap((container) => Object.values(container).filter(isContainer));
-	}
-	return false;
+function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
+	if (typeof value !== 'object' || value === null) return false;
+	return levels === 0 || Object.values(value).some((part) => isTooDeep(part, levels - 1));
 }
-
-const isContainer = (value: unknown): value is object =>
-	typeof value === 'object' && value !== null;
 
 /**
  * Turns integers beyond the safe range into text.
@@ -88,33 +80,18 @@ const isContainer = (value: unknown): value is object =>
 const withLongIntegersAsText = (text: string): string =>
 	betweenStrings(text, (part) => part.replace(/-?\d[\d.eE+-]*/g, textIfLong));
 
-/** Changes JSON outside of its strings. */
+/** Changes JSON outside of its strings. Takes linear time. */
 function betweenStrings(text: string, change: (part: string) => string): string {
-	const pieces: string[] = [];
-	for (let at = 0; at < text.length; ) {
-		const quote = text.indexOf('"', at);
-		const start = quote < 0 ? text.length : quote;
-		const end = quote < 0 ? text.length : endOfString(text, quote);
-		pieces.push(change(text.slice(at, start)));
-		pieces.push(text.slice(start, end));
-		at = end;
-	}
-	return pieces.join('');
+	let isString = false;
+	return text.replace(/\\.|"|[^\\"]+/gs, (part) => {
+		if (part === '"') isString = !isString;
+		return isString ? part : change(part);
+	});
 }
 
 function textIfLong(number: string): string {
 	const isInteger = /^-?\d+$/.test(number);
 	return isInteger && !Number.isSafeInteger(Number(number)) ? `"${number}"` : number;
-}
-
-/** @returns the position after the closing quote of the string that begins at `from` */
-function endOfString(text: string, from: number): number {
-	for (let quote = text.indexOf('"', from + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-		let backslashes = 0;
-		while (text[quote - 1 - backslashes] === '\\') backslashes += 1;
-		if (backslashes % 2 === 0) return quote + 1;
-	}
-	return text.length;
 }
 
 /** A copy of the fields without undefined ones: a field that isn't set isn't sent. */

@@ -119,5 +119,5 @@ const builder: RequestBuilder = {
 	taskType: 'edit',
 	read: (item) => readRequest(item, 'edit', 'Enter instructions for editing the image.'),
 	load: async (request, item, run) => ({ ...request, files: await readFiles(item, run, request) }),
-	plan: ({ files = [], ...request }, asyncFlag) => planEdit({ ...request, files }, asyncFlag),
+	plan: planEdit,
 };

@@ -1,4 +1,4 @@
-import type { FormFile, GenerationRequest } from '../../gateway/protocol/requestPlan';
+import type { FormFile, ImageRequest } from '../../gateway/protocol/requestPlan';
 import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
 import { downloadImage } from '../shared/images/download';
 import {
@@ -22,7 +22,7 @@ import type { Run } from '../shared/run/runContext';
 export async function readFiles(
 	item: ItemParameters,
 	run: Run,
-	request: GenerationRequest,
+	request: ImageRequest,
 ): Promise<FormFile[]> {
 	const part = item.options.choice('imageFieldName', 'Image Field Name', ['image', 'image[]']);
 	const additional = readAdditionalFiles(item);
@@ -51,7 +51,7 @@ export async function readFiles(
  *
  * @throws NodeOperationError that names the field
  */
-function refuseSameNames(item: ItemParameters, request: GenerationRequest, files: string[]): void {
+function refuseSameNames(item: ItemParameters, request: ImageRequest, files: string[]): void {
 	const { fields, modelParameters, extraFields } = request;
 	// An option that isn't set has its name reserved all the same.
 	const texts = { ...modelParameters, ...fields, ...extraFields };

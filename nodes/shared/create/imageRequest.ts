@@ -1,5 +1,5 @@
 import type { NodeOperationError } from 'n8n-workflow';
-import type { GenerationRequest, TaskType } from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
@@ -39,7 +39,7 @@ export function readRequest(
 	item: ItemParameters,
 	taskType: TaskType,
 	promptAdvice: string,
-): GenerationRequest {
+): ImageRequest {
 	const form = readModelParameters(item);
 	const named = readNamedParameters(item);
 	const extraFields = readExtraFields(item);
