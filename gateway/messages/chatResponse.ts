@@ -41,6 +41,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 	// A gateway may number its calls from 0 in each response, but an agent identifies a call by its
 	// ID alone.
 	const callIds = calls.map((_, index) => `call_${digestOf([seed, index]).slice(0, 24)}`);
+	const [finishReason = 'other'] = STOP_REASONS.get(stopReason) ?? [];
 	const idOf = new Map(calls.map((call, index) => [call, callIds[index]]));
 	const isUnique = uniqueIds(calls);
 	return {
@@ -50,7 +51,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 			...textPart('text', response.text),
 			...calls.map((call, index) => callPart(call, callIds[index])),
 		],
-		finishReason: finishReasonOf(stopReason, calls.length > 0),
+		finishReason: calls.length > 0 ? 'tool-calls' : finishReason,
 		stopReason,
 		usage: response.usage && readUsage(response.usage, response.thinkingTokens),
 		content: blocks.map((block) => {
@@ -74,15 +75,20 @@ function interrupted(body: JsonObject): UnknownOutcomeError {
 	});
 }
 
-/** Stop reasons of an incomplete response, or one that doesn't intend to call its tools. */
-const UNFINISHED: unknown[] = [
-	undefined,
-	'max_tokens',
-	'model_context_window_exceeded',
-	'stop_sequence',
-	'pause_turn',
-	'refusal',
-];
+/**
+ * By stop reason, that of the SDK, and whether the response may be one that is incomplete or doesn't
+ * intend to call its tools.
+ */
+const STOP_REASONS = new Map<string | undefined, [reason: FinishReason, isUnfinished: boolean]>([
+	['end_turn', ['stop', false]],
+	['tool_use', ['tool-calls', false]],
+	['stop_sequence', ['stop', true]],
+	['max_tokens', ['length', true]],
+	['model_context_window_exceeded', ['length', true]],
+	['refusal', ['content-filter', true]],
+	['pause_turn', ['other', true]],
+	[undefined, ['other', true]],
+]);
 
 /**
  * The problem of a response whose tools must not be called, because they would generate and charge
@@ -92,7 +98,8 @@ function toolCallProblem(calls: JsonObject[], stopReason: string | undefined): P
 	const isBroken = calls.some(
 		(call) => nonEmptyString(call.name) === undefined || inputOf(call) === undefined,
 	);
-	if (calls.length === 0 || !(isBroken || UNFINISHED.includes(stopReason))) return undefined;
+	const [, isUnfinished = false] = STOP_REASONS.get(stopReason) ?? [];
+	if (calls.length === 0 || !(isBroken || isUnfinished)) return undefined;
 	const isTooLong = stopReason === 'max_tokens';
 	const advice = isTooLong
 		? "Increase 'Max Tokens' in the chat model."
@@ -123,20 +130,6 @@ function uniqueIds(calls: JsonObject[]): (id: unknown) => boolean {
 function inputOf({ input }: JsonObject): JsonObject | undefined {
 	if (input === undefined || input === null) return {};
 	return typeof input === 'string' ? jsonObjectIn(input) : isJsonObject(input) ? input : undefined;
-}
-
-const FINISH_REASONS = new Map<string | undefined, FinishReason>([
-	['end_turn', 'stop'],
-	['stop_sequence', 'stop'],
-	['max_tokens', 'length'],
-	['model_context_window_exceeded', 'length'],
-	['tool_use', 'tool-calls'],
-	['refusal', 'content-filter'],
-]);
-
-function finishReasonOf(stopReason: string | undefined, callsTool: boolean): FinishReason {
-	const known = FINISH_REASONS.get(stopReason) ?? 'other';
-	return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;
 }
 
 const textPart = (type: 'reasoning' | 'text', text: string): ChatPart[] =>

@@ -18,7 +18,6 @@ export interface FileNameValues {
 /** In characters: longer templates and values are cut first. */
 const LONGEST_TEMPLATE = 1000;
 const LONGEST_VALUE = 200;
-const LONGEST_PROMPT = 40;
 const MOST_DIGITS = 12;
 /**
  * In bytes of UTF-8, without the extension. File systems allow 255 for the whole name; the rest is
@@ -61,6 +60,9 @@ export function fillFileName(template: string, values: FileNameValues): string {
 	return portableStem(filled);
 }
 
+/** Whole words with up to 40 characters, or the beginning of a longer word. */
+const FIRST_WORDS = /^.{1,40}(?=-|$)|^.{1,40}/u;
+
 /** The first words of a prompt, with hyphens between them. */
 function firstWords(prompt: string): string {
 	const words = prompt
@@ -68,11 +70,7 @@ function firstWords(prompt: string): string {
 		.normalize('NFC')
 		.replace(IGNORED, '')
 		.split(/[^\p{L}\p{M}\p{N}]+/u);
-	const all = Array.from(words.filter((word) => word !== '').join('-'));
-	const short = all.slice(0, LONGEST_PROMPT).join('');
-	const end = short.lastIndexOf('-');
-	const isWhole = (all[LONGEST_PROMPT] ?? '-') === '-';
-	return isWhole || end < 0 ? short : short.slice(0, end);
+	return FIRST_WORDS.exec(words.filter((word) => word !== '').join('-'))?.[0] ?? '';
 }
 
 /**
