@@ -405,7 +405,7 @@ test('any response to a submit whose task is nowhere: sent once, and every ID is
 				return { body: built(shape, ids, `${elsewhere}/finished.png`) };
 			},
 		});
-		const result = await run(gateway, 'generations', 'wait');
+		const result = await run(gateway, 'generations', 'wait', { options: { maxWait: 10 } });
 		expect(gateway.posts()).toHaveLength(1);
 		const hasImage = result.json(NODE).some(({ url }) => url === gateway.image);
 		const { message, description, cause } = errorOf(result) as Error & { description?: string };
@@ -413,4 +413,4 @@ test('any response to a submit whose task is nowhere: sent once, and every ID is
 		expect(ids.filter((id) => !told.includes(id))).toEqual([]);
 	});
 	await fc.assert(property, { numRuns: 25 });
-});
+}, 120_000);
