@@ -3,12 +3,14 @@ import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
 import { downloadImage } from '../shared/images/download';
 import {
 	fileFrom,
-	filesFrom,
+	fileNamedBy,
+	imagesFromFields,
 	openFile,
+	type FileRef,
 	type ItemFile,
 	type Upload,
 } from '../shared/images/inputFiles';
-import { textIn, type ItemParameters } from '../shared/parameters/itemParameters';
+import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
 /**
@@ -28,16 +30,14 @@ export async function readFiles(
 	const parts = additional.map((file) => file.part);
 	refuseSameNames(item, request, hasMask ? ['mask', ...parts] : parts);
 	const images = isFromUrls(item)
-		? await Promise.all(
-				readUrls(item).map(async (url) => await imageFromUrl(item, run, url, 'Image URL')),
-			)
-		: filesFrom(item, item.value('imageBinaryProperty'), 'Input Binary Field');
+		? await imagesFromUrls(item, run)
+		: imagesFromFields(item, run, item.value('imageBinaryProperty'), 'Input Binary Field');
 	const masks = hasMask ? [await readMask(item, run)] : [];
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
-		...additional.map(({ part: own, field }) => ({
-			...fileFrom(item, field, 'Additional Files'),
+		...additional.map(({ part: own, file }) => ({
+			...fileFrom(item, file, 'Additional Files'),
 			part: own,
 			imageOnly: false,
 		})),
@@ -74,6 +74,9 @@ const isFromUrls = (item: ItemParameters): boolean =>
 const isWebAddress = (value: unknown): value is string =>
 	typeof value === 'string' && /^(https?:\/\/|data:image\/)/i.test(value);
 
+/** More than any model accepts. All of them are downloaded before the request is sent. */
+const MOST_URLS = 100;
+
 function readUrls(item: ItemParameters): string[] {
 	const given = item.value('imageUrl');
 	const advice = 'Enter the web address of the image to edit.';
@@ -81,9 +84,21 @@ function readUrls(item: ItemParameters): string[] {
 		? given
 		: [item.text('imageUrl', 'Image URL', advice)];
 	const urls = entries.flatMap((entry) => nonEmptyString(entry)?.trim().split(/\s+/) ?? [entry]);
+	if (urls.length > MOST_URLS) {
+		throw item.refusal(
+			`'Image URL' has ${urls.length} addresses`,
+			`At most ${MOST_URLS} are possible.`,
+		);
+	}
 	if (urls.length > 0 && urls.every(isWebAddress)) return urls;
 	const wrong = urls.find((url) => !isWebAddress(url));
 	throw item.invalid('Image URL', 'a web address', wrong, 'Begin it with https:// or http://.');
+}
+
+async function imagesFromUrls(item: ItemParameters, run: Run): Promise<ItemFile[]> {
+	return await Promise.all(
+		readUrls(item).map(async (url) => await imageFromUrl(item, run, url, 'Image URL')),
+	);
 }
 
 async function imageFromUrl(
@@ -101,14 +116,15 @@ async function imageFromUrl(
 
 /** The option "Mask": a binary field of the item, or a web address. */
 async function readMask(item: ItemParameters, run: Run): Promise<ItemFile> {
+	const given = item.options.value('mask');
 	const advice = 'Enter the name of the input binary field containing the mask.';
-	const mask = item.options.text('mask', 'Mask', advice).trim();
+	const mask = isJsonObject(given) ? given : item.options.text('mask', 'Mask', advice).trim();
 	if (isWebAddress(mask)) return await imageFromUrl(item, run, mask, 'Mask');
 	return fileFrom(item, mask, 'Mask');
 }
 
 /** The option "Additional Files": the form field and the binary field of each file. */
-function readAdditionalFiles(item: ItemParameters): Array<{ part: string; field: string }> {
+function readAdditionalFiles(item: ItemParameters): Array<{ part: string; file: FileRef }> {
 	const option = item.options.value('extraFiles');
 	const entries = isJsonObject(option) && Array.isArray(option.file) ? option.file : [];
 	if (entries.length === 0 && item.options.has('extraFiles')) {
@@ -116,8 +132,8 @@ function readAdditionalFiles(item: ItemParameters): Array<{ part: string; field:
 	}
 	return entries.filter(isJsonObject).map((entry) => {
 		const part = nonEmptyString(entry.field)?.trim();
-		const field = textIn(entry.binaryProperty)?.trim();
-		if (part !== undefined && field !== undefined) return { part, field };
+		const file = fileNamedBy(entry.binaryProperty);
+		if (part !== undefined && file !== undefined) return { part, file };
 		throw item.refusal(
 			"One of the 'Additional Files' has no name in the request or no binary field",
 			'Fill in both.',

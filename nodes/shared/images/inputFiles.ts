@@ -7,7 +7,7 @@ import {
 } from '../../../gateway/protocol/imageType';
 import type { FormFile } from '../../../gateway/protocol/requestPlan';
 import { safeFileStem } from '../../../gateway/util/fileName';
-import { isJsonObject, nonEmptyString } from '../../../gateway/util/json';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { isEmpty, textIn, type ItemParameters } from '../parameters/itemParameters';
 import { problemOf } from '../run/nodeErrors';
@@ -30,31 +30,90 @@ export interface Upload extends ItemFile {
 	imageOnly: boolean;
 }
 
-const A_FIELD = 'Enter the name of an input binary field, usually "data".';
+/** A file in a parameter: the name of a binary field, or binary data from an expression. */
+export type FileRef = string | JsonObject;
 
 /**
- * The files in a parameter: names of binary fields, separated by commas or as a list.
+ * Reads the files in a parameter: one, several separated by commas, or a list.
  *
- * @throws NodeOperationError if there is none, or the item has no such field
+ * @throws NodeOperationError if there is none
  */
-export function filesFrom(item: ItemParameters, given: unknown, label: string): ItemFile[] {
-	const fields = [given].flat().flatMap((entry): string[] => {
+function readFileRefs(item: ItemParameters, given: unknown, label: string): FileRef[] {
+	const files = [given].flat().flatMap((entry): FileRef[] => {
 		if (isEmpty(entry)) return [];
-		const text = textIn(entry);
-		if (text === undefined) {
-			throw item.invalid(label, 'the name of a binary field', entry, A_FIELD);
-		}
-		return text.split(',').map((field) => field.trim());
+		const file = fileNamedBy(entry);
+		if (file === undefined) throw item.invalid(label, A_FILE, entry, FILE_ADVICE);
+		if (typeof file !== 'string') return [file];
+		const fields = file.split(',').map((field) => field.trim());
+		return fields.filter((field) => field !== '');
 	});
-	const named = fields.filter((field) => field !== '');
 	// An expression may leave nothing but commas.
-	if (named.length === 0) throw item.refusal(`'${label}' is empty`, A_FIELD);
-	return named.map((field) => fileFrom(item, field, label));
+	if (files.length === 0) throw item.refusal(`'${label}' is empty`, FILE_ADVICE);
+	return files;
 }
 
-/** The file in a binary field. @throws NodeOperationError if the item has no such field */
-export function fileFrom(item: ItemParameters, field: string, label: string): ItemFile {
-	return { binary: item.file(field, label), label: `The binary field "${field}"` };
+const A_FILE = 'the name of a binary field, or a file';
+const FILE_ADVICE =
+	'Enter the name of an input binary field, usually "data", or an expression that returns the file itself, e.g. {{ $binary.data }}.';
+
+/** The images in a parameter. If its only field doesn't exist, the item's only image is used. */
+export function imagesFromFields(
+	item: ItemParameters,
+	{ hints }: Run,
+	given: unknown,
+	label: string,
+): ItemFile[] {
+	const named = readFileRefs(item, given, label);
+	const only = named.length === 1 ? onlyImage(item) : undefined;
+	return named.map((file) => {
+		const isThere = typeof file !== 'string' || Object.hasOwn(item.input?.binary ?? {}, file);
+		const chosen = isThere ? file : (only ?? file);
+		if (chosen !== file) {
+			const missing = `There is no binary field "${String(file).slice(0, 100)}"`;
+			hints.add(`${missing}. The item's only image was used: "${String(chosen).slice(0, 100)}".`);
+		}
+		return fileFrom(item, chosen, label);
+	});
+}
+
+const isImage = (file: unknown): boolean =>
+	isJsonObject(file) && nonEmptyString(file.mimeType)?.startsWith('image/') === true;
+
+/**
+ * The binary field of the item's only image. Users don't know its name if n8n made it from a label.
+ */
+function onlyImage({ input }: ItemParameters): string | undefined {
+	const files = Object.entries(input?.binary ?? {});
+	const [only, ...others] = files.filter(([, file]: [string, unknown]) => isImage(file));
+	return others.length === 0 ? only?.[0] : undefined;
+}
+
+/** The file in a parameter; undefined if it names none. */
+export function fileNamedBy(value: unknown): FileRef | undefined {
+	return isJsonObject(value) ? value : textIn(value)?.trim();
+}
+
+/**
+ * The file in a parameter. n8n's own nodes also accept binary data from an expression.
+ *
+ * @throws NodeOperationError if there is no such file
+ */
+export function fileFrom(item: ItemParameters, file: FileRef, parameter: string): ItemFile {
+	if (typeof file === 'string') {
+		return { binary: item.file(file, parameter), label: `The binary field "${file}"` };
+	}
+	const label = `The file in '${parameter}'`;
+	if (nonEmptyString(file.id) !== undefined || typeof file.data === 'string') {
+		return { binary: file, label };
+	}
+	// `$binary` has all fields of a file except its bytes, if they are in memory.
+	const files = Object.values(item.input?.binary ?? {});
+	const known = Object.entries(file);
+	const own = files.find((binary) =>
+		known.every(([name, part]) => (binary as unknown as JsonObject)[name] === part),
+	);
+	if (known.length > 0 && own !== undefined) return { binary: own, label };
+	throw item.invalid(parameter, A_FILE, file, FILE_ADVICE);
 }
 
 /**

@@ -41,7 +41,7 @@ async function edit(to: Host, items: Given[], parameters: Record<string, unknown
 const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'filesystem') =>
 	await hostFor({ baseUrl, apiKey: KEY }, { binaryMode, extraNodeTypes: filesNode });
 
-const NO_FILE = "'Input Binary Field' must be the name of a binary field";
+const NO_FILE = "'Input Binary Field' must be the name of a binary field, or a file";
 
 describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode) => {
 	let tap: Tap;
@@ -132,6 +132,10 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 		const foxPart = ['image', { name: 'fox.png', type: 'image/png', bytes: TINY_PNG }];
 
 		test.each([
+			['the binary data of the item', '={{ $binary.data }}'],
+			['the binary data of an earlier node', "={{ $('Start').item.binary.data }}"],
+			['the item itself', '={{ $input.item.binary.data }}'],
+			['a list of them', '={{ [$binary.data] }}'],
 			['a list of names', '={{ ["data"] }}'],
 			['its name', '={{ Object.keys($binary)[0] }}'],
 		])('%s', async (_, expression) => {
@@ -140,9 +144,9 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 			expect(await images()).toEqual([foxPart]);
 		});
 
-		test('several of them', async () => {
+		test('several of them, by name and by themselves', async () => {
 			const files = { data: fox, b: { bytes: TINY_PNG, fileName: 'b.png' }, 7: fox };
-			const result = await named('={{ ["b, data", "b", 7] }}', { files });
+			const result = await named('={{ ["b, data", $binary.b, 7] }}', { files });
 			expect(result.error).toBeUndefined();
 			expect((await images()).map(([, file]) => (file as { name: string }).name)).toEqual([
 				'b.png',
@@ -152,10 +156,17 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 			]);
 		});
 
+		test('for an extra file', async () => {
+			const extra = { field: 'mask', binaryProperty: '={{ $binary.data }}' };
+			const result = await edit(host, [one], withExtra(extra));
+			expect(result.error).toBeUndefined();
+			expect((await sent()).at(-1)).toEqual(['mask', foxPart[1]]);
+		});
+
 		test.each([
 			['={{ {} }}', NO_FILE],
 			['={{ { mimeType: "image/png" } }}', NO_FILE],
-			['={{ $binary.data }}', NO_FILE],
+			['={{ { mimeType: "image/png", data: 7 } }}', NO_FILE],
 			['={{ null }}', "'Input Binary Field' is empty"],
 			['={{ true }}', NO_FILE],
 			['={{ [[["data"]]] }}', NO_FILE],

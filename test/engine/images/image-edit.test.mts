@@ -354,7 +354,7 @@ describe('an image from an address', () => {
 	test('the mask comes from an address too, or from a field beside an address', async () => {
 		const image = await publishedImage();
 		const files = { area: { bytes: picture('area') } };
-		for (const mask of [` ${image}`, 'area']) {
+		for (const mask of [` ${image}`, 'area', '={{ $binary.area }}']) {
 			const parameters = { imageSource: 'url', imageUrl: image, options: { mask } };
 			const result = await edit(host, [{ files }], parameters);
 			expect(result.error).toBeUndefined();
@@ -364,6 +364,12 @@ describe('an image from an address', () => {
 					.files.map(({ field }) => field),
 			).toEqual(['image', 'mask']);
 		}
+	});
+
+	test('more addresses than any model takes are not downloaded', async () => {
+		const error = errorOf(await from(`${await publishedImage()}\n`.repeat(101)));
+		expect(error.message).toBe("'Image URL' has 101 addresses");
+		expect(gateway.requests.filter(({ call }) => call === 'download')).toEqual([]);
 	});
 
 	test('a host that sends only the start of an image is an error of its item, and nothing is sent', async () => {
@@ -518,7 +524,7 @@ describe('before anything is sent', () => {
 			/no binary field 'no'/,
 		],
 		[
-			'a mask that is not there, in the option',
+			'a mask that is not there: the only image is no mask',
 			one,
 			{ options: { mask: '={{ $itemIndex === 2 ? "mask" : "data" }}' } },
 			/no binary field 'mask'/,
@@ -613,6 +619,16 @@ describe('before anything is sent', () => {
 	])('says %s', async (_, files, message, description) => {
 		const error = errorOf(await edit(host, [{ files }], { imageBinaryProperty: 'Your photo' }));
 		expect([error.message, error.description]).toEqual([message, description]);
+	});
+
+	test('the only image is taken, whatever its field is called, and a hint says so', async () => {
+		const files = { Your_photo: { bytes: picture('me'), mimeType: 'image/png' }, notes: text };
+		const result = await edit(host, [{ files }], { imageBinaryProperty: 'Your photo' });
+		expect(result.error).toBeUndefined();
+		expect(received()[0]!.files[0]!.size).toBe(picture('me').length);
+		expect(result.hints(NODE).map(({ message }) => message)).toContain(
+			`There is no binary field "Your photo". The item's only image was used: "Your_photo".`,
+		);
 	});
 
 	test('where the node goes on, the other four are edited', async () => {
