@@ -14,8 +14,11 @@ const NEVER_SENT = [
 	'blocked',
 ] as const;
 
-/** Faults after which the request may have arrived. */
-type MaybeSent = 'reset' | 'timeout' | 'tooLarge' | 'diskFull' | 'other';
+/**
+ * Faults after which the request may have arrived. A source image that is `tooSlow` isn't tried
+ * again.
+ */
+type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'diskFull' | 'other';
 
 /** The reason why no response came. */
 export type Fault = (typeof NEVER_SENT)[number] | MaybeSent;

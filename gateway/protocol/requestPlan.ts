@@ -64,6 +64,8 @@ export interface ImageRequest {
 	extraFields?: JsonObject;
 	/** The files of an edit: the images to edit, and others such as a mask. */
 	files?: FormFile[];
+	/** The number of images to edit. */
+	imageCount?: number;
 }
 
 /** The endpoints of both kinds, below which their tasks are (docs/protocol.md, "Endpoints"). */

@@ -14,6 +14,8 @@ export interface CheckedRequest {
 	parameters: JsonObject;
 	/** The images to edit. */
 	images?: Array<Pick<FormFile, 'size' | 'mimeType' | 'fileName'>>;
+	/** The number of images to edit, if they aren't loaded yet. */
+	imageCount?: number;
 }
 
 /**
@@ -64,12 +66,15 @@ function allowedFor(record: ModelRecord, name: string) {
 	return Object.hasOwn(record.parameters, name) ? (record.parameters[name] ?? []) : [];
 }
 
-function checkImages(limits: ReferenceLimits = {}, { images = [] }: CheckedRequest): string[] {
-	if (images.length === 0) return [];
+function checkImages(
+	limits: ReferenceLimits = {},
+	{ images = [], imageCount = images.length }: CheckedRequest,
+): string[] {
+	if (imageCount === 0) return [];
 	const { maxCount = Infinity, maxSizeMb = Infinity, formats = [], sourceTypes = [] } = limits;
 	const violations: string[] = [];
-	if (images.length > maxCount) {
-		const count = String(images.length);
+	if (imageCount > maxCount) {
+		const count = String(imageCount);
 		violations.push(violation('The number of images to edit', count, `at most ${maxCount}`));
 	}
 	const known = formats.map(format);

@@ -14,7 +14,7 @@ import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields'
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { readFiles } from './editFiles';
+import { countImages, readFiles } from './editFiles';
 
 const fields = imageNodeFields(
 	'edit',
@@ -117,7 +117,10 @@ export class ImageEdit implements INodeType {
 
 const builder: RequestBuilder = {
 	taskType: 'edit',
-	read: (item) => readRequest(item, 'edit', 'Enter instructions for editing the image.'),
+	read: (item) => {
+		const request = readRequest(item, 'edit', 'Enter instructions for editing the image.');
+		return { ...request, imageCount: countImages(item) };
+	},
 	load: async (request, item, run) => ({ ...request, files: await readFiles(item, run, request) }),
 	plan: planEdit,
 };

@@ -6,6 +6,7 @@ import {
 	fileNamedBy,
 	imagesFromFields,
 	openFile,
+	readFileRefs,
 	type FileRef,
 	type ItemFile,
 	type Upload,
@@ -31,7 +32,7 @@ export async function readFiles(
 	refuseSameNames(item, request, hasMask ? ['mask', ...parts] : parts);
 	const images = isFromUrls(item)
 		? await imagesFromUrls(item, run)
-		: imagesFromFields(item, run, item.value('imageBinaryProperty'), 'Input Binary Field');
+		: imagesFromFields(item, run, ...imageField(item));
 	const masks = hasMask ? [await readMask(item, run)] : [];
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
@@ -70,6 +71,16 @@ function refuseSameNames(item: ItemParameters, request: ImageRequest, files: str
 
 const isFromUrls = (item: ItemParameters): boolean =>
 	item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url';
+
+const imageField = (item: ItemParameters): [given: unknown, label: string] => [
+	item.value('imageBinaryProperty'),
+	'Input Binary Field',
+];
+
+/** The number of images to edit. @throws NodeOperationError if there are none */
+export function countImages(item: ItemParameters): number {
+	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item, ...imageField(item))).length;
+}
 
 const isWebAddress = (value: unknown): value is string =>
 	typeof value === 'string' && /^(https?:\/\/|data:image\/)/i.test(value);

@@ -296,7 +296,8 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await setParameter('size', '1024x1024');
 		await setParameter('quality', 'high');
 		const set = { size: '1024x1024', quality: 'high' };
-		expect(await form()).toEqual(set);
+		const seen = { ...set, size: '1024x1024 (1:1, square)' };
+		expect(await form()).toEqual(seen);
 		await shoot('form');
 
 		await editor.closeNode();
@@ -304,7 +305,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await settle();
 		await editor.closeNode();
 		await editor.openNode(SUBMIT);
-		expect(await form()).toEqual(set);
+		expect(await form()).toEqual(seen);
 
 		await editor.closeNode();
 		await editor.page.keyboard.press('Control+s');
@@ -313,7 +314,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		expect(parametersOf(stored, SUBMIT).modelParameters.value).toEqual(set);
 		await editor.openWorkflow(id);
 		await editor.openNode(SUBMIT);
-		expect(await form()).toEqual(set);
+		expect(await form()).toEqual(seen);
 		await editor.closeNode();
 	});
 
@@ -332,7 +333,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		});
 		await editor.openNode(SUBMIT);
 		await settle();
-		expect(await form()).toMatchObject({ size: '1024x1024' });
+		expect(await form()).toMatchObject({ size: '1024x1024 (1:1, square)' });
 		await chooseModel('aurora-studio');
 		if (reopen) {
 			await editor.closeNode();

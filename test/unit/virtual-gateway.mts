@@ -15,6 +15,7 @@ export const FAULTS = Object.keys({
 	blocked: 0,
 	reset: 0,
 	timeout: 0,
+	tooSlow: 0,
 	tooLarge: 0,
 	diskFull: 0,
 	other: 0,

@@ -36,7 +36,7 @@ async function payForItem(
 	item: PreparedItem,
 	reused: boolean,
 ): Promise<PaymentResult> {
-	const { run, paymentLog } = batch;
+	const { run, checker, paymentLog } = batch;
 	const { tally } = run;
 	const { itemIndex } = item;
 	try {
@@ -57,7 +57,7 @@ async function payForItem(
 			paymentLog.update(itemIndex, { facts });
 			addCost(tally, facts.estimatedCost);
 		}
-		return await Promise.reject(error);
+		return await Promise.reject(await checker.explain(error, item.facts.model ?? ''));
 	}
 }
 

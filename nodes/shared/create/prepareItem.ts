@@ -67,16 +67,19 @@ async function prepareRequest(
 	const isSync = isWaiting ? await checker.isOnlySync(model) : chosenMode === 'sync';
 
 	const needsListing = dryRun || checkLimits || budget.isSet;
-	const given = (await builder.load?.(draft, item, run)) ?? draft;
-	const checked: Checked<ImageRequest> = needsListing
-		? await checker.check(given, !isSync)
-		: { request: given, violations: [] };
-	if (checked.violations.length > 0 && checkLimits && !dryRun) {
+	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {
+		if (!needsListing) return { request, violations: [] };
+		const checked = await checker.check(request, !isSync);
+		if (checked.violations.length === 0 || !checkLimits || dryRun) return checked;
 		throw new GatewayError({
 			message: `Invalid parameters for model '${model}': ${checked.violations.join('; ')}`,
 			description: SEND_ANYWAY,
 		});
-	}
+	};
+	// Checked before files are downloaded for a request that is rejected anyway.
+	if (draft.imageCount !== undefined) await check(draft);
+	const given = (await builder.load?.(draft, item, run)) ?? draft;
+	const checked = await check(given);
 	return { given, checked, plan: builder.plan(checked.request, isSync ? undefined : chosenFlag) };
 }
 

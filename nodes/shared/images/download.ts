@@ -4,6 +4,7 @@ import { MB } from '../../../gateway/util/megabyte';
 import { quote } from '../../../gateway/util/text';
 import { imageFileName, imageTypeOf } from '../../../gateway/protocol/imageType';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
+import type { Fault } from '../../../gateway/protocol/networkFault';
 import { absoluteAddress } from '../../../gateway/protocol/url';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
@@ -59,10 +60,11 @@ export async function downloadImage(run: Run, image: ImageSource): Promise<IBina
 	const rest = isInput
 		? 'Check the address of the image. Nothing was sent to the gateway.'
 		: `The image is finished and paid for. You can download it from ${shown}`;
+	const advice = outcome.kind === 'fault' ? (ADVICE[outcome.fault] ?? '') : '';
 	const tried = attempts > 1 ? ` (tried ${attempts} times)` : '';
 	throw new GatewayError({
 		message: `The image couldn't be downloaded: ${whatHappened(outcome, image.maxMb)}${tried}`,
-		description: `${adviceFor(outcome, isInput)}${rest}`,
+		description: `${advice}${rest}`,
 		httpCode: outcome.kind === 'response' ? outcome.httpCode : undefined,
 		url: shown,
 	});
@@ -77,6 +79,7 @@ const HOST: Target = { name: 'its server', field: '' };
 function whatHappened(outcome: Outcome, maxMb: number): string {
 	if (outcome.kind === 'fault') {
 		if (outcome.fault === 'tooLarge') return `it is larger than ${maxMb} MB`;
+		if (outcome.fault === 'tooSlow') return `its server took longer than ${outcome.detail}`;
 		return faultTexts(outcome, HOST).happened;
 	}
 	const { httpCode, text } = outcome;
@@ -93,22 +96,28 @@ const NO_IMAGE: Array<[start: RegExp, found: string]> = [
 ];
 
 /** Advice for some of the faults. */
-function adviceFor(outcome: Outcome, isInput: boolean): string {
-	if (outcome.kind === 'response') return '';
-	if (outcome.fault === 'tooLarge') return "Increase 'Max Download Size' in the options. ";
-	if (outcome.fault !== 'timeout') return '';
-	return isInput
-		? "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. "
-		: "Increase 'Timeout' in the options. ";
-}
+const ADVICE: Partial<Record<Fault, string>> = {
+	tooLarge: "Increase 'Max Download Size' in the options. ",
+	tooSlow: "Load the image with an HTTP Request node, and set 'Image Source' to 'Binary Field'. ",
+	timeout: "Increase 'Timeout' in the options. ",
+};
 
 function createDownloader(run: Run, image: ImageSource): SendOnce {
+	const { limits, slowHosts } = run;
 	const sendOnce = run.createSendOnce({
 		read: async (response) => await readImage(run, response, image),
 	});
 	if (image.isInput !== true) return sendOnce;
-	const longestMs = Math.min(run.limits.timeoutMs, LONGEST_SOURCE_MS);
-	return async (plan, timeoutMs = longestMs) => await sendOnce(plan, timeoutMs);
+	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
+	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
+	const { host } = new URL(image.url);
+	return async (plan, timeoutMs = longestMs) => {
+		if (slowHosts.has(host)) return tooSlow;
+		const outcome = await sendOnce(plan, timeoutMs);
+		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
+		slowHosts.add(host);
+		return tooSlow;
+	};
 }
 
 /** Bytes that show what kind of image it is; every image is longer. */

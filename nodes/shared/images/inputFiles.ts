@@ -38,7 +38,7 @@ export type FileRef = string | JsonObject;
  *
  * @throws NodeOperationError if there is none
  */
-function readFileRefs(item: ItemParameters, given: unknown, label: string): FileRef[] {
+export function readFileRefs(item: ItemParameters, given: unknown, label: string): FileRef[] {
 	const files = [given].flat().flatMap((entry): FileRef[] => {
 		if (isEmpty(entry)) return [];
 		const file = fileNamedBy(entry);

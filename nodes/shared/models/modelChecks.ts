@@ -1,11 +1,11 @@
 import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
-import { makesVideos, type ModelRecord } from '../../../gateway/protocol/models';
+import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/protocol/models';
 import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/util/closestMatch';
-import { GatewayError } from '../../../gateway/util/gatewayError';
+import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { withoutUndefined } from '../../../gateway/util/json';
-import { requestModels } from './modelCache';
+import { NoListError, requestModels } from './modelCache';
 import type { Run } from '../run/runContext';
 
 /** The estimated cost of a request, or why it is unknown. */
@@ -26,13 +26,24 @@ export interface Checked<R extends ImageRequest> extends Estimate {
 	violations: string[];
 }
 
+/** The result of looking up a model name in the model list. */
+interface Listed {
+	record?: ModelRecord;
+	/** A question with similar names, if the model isn't listed; may be empty. */
+	suggestion: string;
+}
+
 /**
  * Checks requests against the model list, which is requested once in a run. If there is no list, or
  * the model isn't in it, the request is sent unchecked, with a hint.
  */
 export class Checker {
-	/** The models, or why there is no list, as a sentence. */
-	private listing?: Promise<ModelRecord[] | string>;
+	private listing?: Promise<ModelRecord[] | undefined>;
+
+	private noListing = "The gateway doesn't list this model.";
+
+	/** Results by model name: thousands of items may have the same model. */
+	private readonly listed = new Map<string, Listed>();
 
 	constructor(
 		private readonly run: Run,
@@ -44,8 +55,7 @@ export class Checker {
 	 * with a hint.
 	 */
 	async isOnlySync(model: string): Promise<boolean> {
-		const record = await this.lookUp(model);
-		const { generationModes = [] } = typeof record === 'object' ? record : {};
+		const { generationModes = [] } = (await this.lookUp(model))?.record ?? {};
 		const isOnlySync = generationModes.includes('sync') && !generationModes.includes('async');
 		if (isOnlySync) {
 			this.run.hints.add(
@@ -58,16 +68,20 @@ export class Checker {
 	/** @throws GatewayError if the model generates videos */
 	async check<R extends ImageRequest>(request: R, asynchronous: boolean): Promise<Checked<R>> {
 		const { model } = request;
-		const record = await this.lookUp(model);
-		if (typeof record === 'string') {
-			this.run.hints.add(record);
-			return { request, violations: [], noEstimate: record };
-		}
-		if (makesVideos(record)) {
+		const listed = await this.lookUp(model);
+		if (listed === undefined) return { request, violations: [], noEstimate: this.noListing };
+		const { record, suggestion } = listed;
+		if (record !== undefined && makesVideos(record)) {
 			throw new GatewayError({
 				message: `The model '${model}' generates videos, and the gateway has no endpoint for videos`,
 				description: `Choose an image model from the list. ${SEND_ANYWAY}`,
 			});
+		}
+		if (record === undefined) {
+			this.run.hints.add(
+				`The gateway doesn't list the model '${model.slice(0, LONGEST_NAME)}', so the request wasn't checked before sending. ${suggestion}`.trim(),
+			);
+			return { request, violations: [], noEstimate: this.noListing };
 		}
 		const given = request.modelParameters ?? {};
 		this.hintMisspelled(record, Object.keys(given));
@@ -77,7 +91,8 @@ export class Checker {
 		const parameters = { ...modelParameters, ...fields, ...request.extraFields };
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
 		const { taskType } = this;
-		const facts = { taskType, asynchronous, parameters, images };
+		const { imageCount } = request;
+		const facts = { taskType, asynchronous, parameters, images, imageCount };
 		return {
 			// The same object if nothing has changed.
 			request: isSame ? request : { ...request, modelParameters },
@@ -98,22 +113,54 @@ export class Checker {
 		}
 	}
 
-	private async load(): Promise<ModelRecord[] | string> {
+	/** The error of a rejected request, with similar model names if its model isn't listed. */
+	async explain(error: unknown, model: string): Promise<unknown> {
+		if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
+		const { httpCode = 0, description } = error.problem;
+		const models = await this.listing?.catch(() => undefined);
+		if (models === undefined || ![400, 404, 422].includes(httpCode)) return error;
+		const { record, suggestion } = this.find(models, model);
+		if (record !== undefined) return error;
+		const advice = [`The gateway doesn't list the model '${model.slice(0, 100)}'.`, suggestion];
+		return withDetails(error, {
+			description: [...advice, description].filter((text) => text !== '').join(' '),
+		});
+	}
+
+	private async load(): Promise<ModelRecord[] | undefined> {
 		try {
 			return await requestModels(this.run);
 		} catch (error) {
 			if (!(error instanceof GatewayError)) return await Promise.reject(error);
-			return `Without a model list, limits aren't checked and prices are unknown: ${error.message}.`;
+			const { message } = error;
+			this.run.hints.add(`The requests weren't checked against the model's limits: ${message}.`);
+			const isNone = error instanceof NoListError;
+			const why = isNone
+				? 'The gateway has no list of prices'
+				: "The list of prices couldn't be read";
+			this.noListing = `${why}: ${message}.`;
+			return undefined;
 		}
 	}
 
-	/** @returns the published model, or why there is none, as a sentence */
-	private async lookUp(name: string): Promise<ModelRecord | string> {
+	/** @returns undefined without a list */
+	private async lookUp(name: string): Promise<Listed | undefined> {
 		this.listing ??= this.load();
 		const models = await this.listing;
-		if (typeof models === 'string') return models;
-		const unlisted = `The gateway doesn't list the model '${name.slice(0, LONGEST_NAME)}', so its limits and price are unknown.`;
-		return models.find(({ model }) => model === name) ?? unlisted;
+		return models && this.find(models, name);
+	}
+
+	private find(models: ModelRecord[], name: string): Listed {
+		const known = this.listed.get(name);
+		if (known !== undefined) return known;
+		const record = models.find(({ model }) => model === name);
+		const able =
+			record === undefined ? models.filter((other) => suits(other, MODE_OF[this.taskType])) : [];
+		const names = able.map(({ model }) => model);
+		const suggestion = this.listed.size < MOST_SUGGESTIONS ? didYouMean(name, names) : '';
+		const found = { record, suggestion };
+		this.listed.set(name, found);
+		return found;
 	}
 }
 
@@ -128,6 +175,9 @@ function estimateOf({ billing }: ModelRecord, n: unknown): Estimate {
 	if (estimatedCost !== undefined) return { estimatedCost, pricePerImage: pricePerImage(billing) };
 	return { noEstimate: 'The model list has no fixed price for each image or request.' };
 }
+
+/** The most names of a run that get suggestions: thousands of items may have different ones. */
+const MOST_SUGGESTIONS = 100;
 
 /** The longest model name, in characters. */
 const LONGEST_NAME = 200;

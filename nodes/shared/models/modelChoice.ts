@@ -5,7 +5,12 @@ import type {
 	ResourceMapperField,
 	ResourceMapperFields,
 } from 'n8n-workflow';
-import { suits, type AllowedValue, type ModelRecord } from '../../../gateway/protocol/models';
+import {
+	makesVideos,
+	suits,
+	type AllowedValue,
+	type ModelRecord,
+} from '../../../gateway/protocol/models';
 import { isJsonObject } from '../../../gateway/util/json';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { describePrice } from '../../../gateway/validation/pricing';
@@ -33,15 +38,30 @@ export function searchModelsFor(mode?: 'text_to_image' | 'image_edit' | 'message
 			.filter((record) => mode === undefined || suits(record, mode))
 			.filter(({ model, note }) => `${model} ${note ?? ''}`.toLowerCase().includes(wanted))
 			.sort((one, other) => Number(last.has(one.model)) - Number(last.has(other.model)))
-			.map(asSearchItem);
+			.map((record) => asSearchItem(record, mode));
 		return { results };
 	};
 }
 
-/** A model in the list, with its price. */
-function asSearchItem({ model, billing }: ModelRecord): INodeListSearchItems {
-	const price = describePrice(billing);
-	return { name: price === undefined ? model : `${model} (${price})`, value: model };
+/** The names of modes in the list; an unknown mode is shown unchanged. */
+const MODES = new Map([
+	['text_to_image', 'generates'],
+	['image_edit', 'edits'],
+	['text_to_video', 'video from text'],
+	['image_to_video', 'video from images'],
+]);
+
+/**
+ * A model in the list, with its price and modes after its name; the price first, because the editor
+ * cuts off long names. The mode that all models of the list have isn't mentioned.
+ */
+function asSearchItem(record: ModelRecord, wanted?: string): INodeListSearchItems {
+	const { model, billing, modes = [] } = record;
+	const others = modes.filter((mode) => mode !== wanted).map((mode) => MODES.get(mode) ?? mode);
+	const does =
+		wanted !== undefined && others.length > 0 ? `also ${others.join(', ')}` : others.join(', ');
+	const about = [describePrice(billing), does].filter(Boolean);
+	return { name: about.length === 0 ? model : `${model} (${about.join(' · ')})`, value: model };
 }
 
 const BY_NAME = "use 'Parameters by Name' in the options.";
@@ -78,9 +98,13 @@ export async function getModelParameters(
 	}
 	const record = models.find(({ model }) => model === chosen);
 	if (record === undefined) {
-		const names = models.map(({ model }) => model);
+		const names = models.filter((one) => !makesVideos(one)).map(({ model }) => model);
 		const advice = `${didYouMean(chosen, names)} To set parameters all the same, ${BY_NAME}`.trim();
 		return unchanged(`The gateway lists no model with this name. ${advice}`);
+	}
+	if (makesVideos(record)) {
+		const notice = 'This model generates videos, and the gateway has no endpoint for videos.';
+		return { fields: [], emptyFieldsNotice: notice };
 	}
 	return {
 		fields: Object.entries(record.parameters)
@@ -104,6 +128,24 @@ function asField(name: string, values: AllowedValue[]): ResourceMapperField {
 	const field = { ...names, required: false, defaultMatch: false, display: true };
 	if (values.length === 0) return { ...field, type: 'string' };
 	if (values.every((value) => typeof value === 'boolean')) return { ...field, type: 'boolean' };
-	const options = values.map((value) => ({ name: String(value), value }));
+	const options = values.map((value) => ({ name: valueName(value), value }));
 	return { ...field, type: 'options', options };
 }
+
+/** The largest number in a ratio that is shown: 455:256, say, isn't helpful. */
+const LARGEST_OF_RATIO = 21;
+
+/** The name of a published value; that of a size shows its shape: "1024x1536 (2:3, portrait)". */
+function valueName(value: AllowedValue): string {
+	const [, wide, high] = /^(\d{1,5})[x*×](\d{1,5})$/i.exec(String(value)) ?? [];
+	const [width, height] = [Number(wide), Number(high)];
+	if (!(width > 0 && height > 0)) return String(value);
+	const shape = width > height ? 'landscape' : width < height ? 'portrait' : 'square';
+	const divisor = greatestCommonDivisor(width, height);
+	const ratio = [width / divisor, height / divisor];
+	const isPlain = ratio.every((part) => part <= LARGEST_OF_RATIO);
+	return `${value} (${isPlain ? `${ratio.join(':')}, ` : ''}${shape})`;
+}
+
+const greatestCommonDivisor = (one: number, other: number): number =>
+	other === 0 ? one : greatestCommonDivisor(other, one % other);

@@ -36,6 +36,8 @@ export interface Run {
 	client: Client;
 	/** Limits how many files of all items are read at once. */
 	fileReads: Semaphore;
+	/** Hosts that didn't send a source image in time, and get no more requests. */
+	slowHosts: Set<string>;
 	tally: Tally;
 	hints: Set<string>;
 	/** Prevents further requests and waits; requests in progress may finish. */
@@ -198,6 +200,7 @@ export async function openRun(
 			onRepeat: () => void (tally.rateLimitedRequests += 1),
 		}),
 		fileReads: new Semaphore(limits.concurrency),
+		slowHosts: new Set(),
 		tally,
 		hints: new Set(),
 	};

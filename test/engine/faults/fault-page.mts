@@ -46,7 +46,7 @@ const WORDS: Record<number, string> = {
 };
 
 const UNKNOWN = 'The outcome is unknown: ';
-const UNCHECKED = "Without a model list, limits aren't checked and prices are unknown: ";
+const UNCHECKED = "The requests weren't checked against the model's limits: ";
 const TRIED = ' (tried … times)';
 
 const INTRODUCTION = `# Faults

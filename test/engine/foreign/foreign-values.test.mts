@@ -334,6 +334,6 @@ test('a hint shows no image', async () => {
 		[{ type: 'imageGeneration', parameters: { model: byName(MODEL), prompt: 'a fox' } }],
 	);
 	expect(result.error).toBeUndefined();
-	expect(everythingIn(result)).toContain("limits aren't checked");
+	expect(everythingIn(result)).toContain("weren't checked");
 	expect(everythingIn(result)).not.toContain('iVBOR');
 });

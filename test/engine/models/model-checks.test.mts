@@ -294,6 +294,18 @@ describe('a limit for the images of an edit', () => {
 		expectRefused(await edit(model, files, parameters), model, violation);
 	});
 
+	test('their number, before any of them is downloaded', async () => {
+		const photos = await opened(
+			serve((_, response) =>
+				response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG),
+			),
+		);
+		const imageUrl = Array.from({ length: 60 }, (_, index) => `${photos.url}/${index}`).join('\n');
+		const violation = 'The number of images to edit is 60; allowed: at most 2';
+		expectRefused(await edit('strict', {}, { imageSource: 'url', imageUrl }), 'strict', violation);
+		expect(photos.requests).toEqual([]);
+	});
+
 	test('a task that is no edit', async () => {
 		expectRefused(
 			await edit(SLASH, { data: png() }),
@@ -415,7 +427,7 @@ describe('a run does not depend on the listing', () => {
 		expect(result.output(NODE)).toHaveLength(20);
 		expect([own.gateway.paid, own.gateway.count('listing')]).toEqual([20, 1]);
 		expect(hintsOf(result)).toEqual([expect.stringMatching(message)]);
-		expect(hintsOf(result)[0]).toMatch(/^Without a model list, limits aren't checked/);
+		expect(hintsOf(result)[0]).toMatch(/^The requests weren't checked/);
 	});
 
 	test.each(bad)('%s: with a budget nothing is sent, and the error says why', async (...row) => {
@@ -429,9 +441,8 @@ describe('a run does not depend on the listing', () => {
 		expect(paidRequests(own.gateway)).toEqual([]);
 	});
 
-	const UNPUBLISHED =
-		/^The gateway doesn't list the model 'Haus.*', so its limits and price are unknown/;
-	const NO_LISTING = /^Without a model list, .*JSON without any of the expected fields/;
+	const UNPUBLISHED = /^The gateway doesn't list the model 'Haus.*', so the request wasn't checked/;
+	const NO_LISTING = /^The requests weren't checked .*JSON without any of the expected fields/;
 
 	test.each<[string, object, RegExp]>([
 		['no models', { success: true, data: { items: [], total: 0 } }, UNPUBLISHED],
@@ -617,7 +628,7 @@ describe('the cost', () => {
 		['a price as text', 'in words', 'no fixed price'],
 		['a negative price', 'below zero', 'no fixed price'],
 		['no price', 'bare', 'no fixed price'],
-		['an unlisted model', 'nobody knows it', "doesn't list the model"],
+		['an unlisted model', 'nobody knows it', "doesn't list this model"],
 	])('with a budget, %s is an error before anything is sent', async (_, model, why) => {
 		const { message, description } = errorOf(await make(model, { options: { budget: 100 } }));
 		expect(message).toBe(`'Budget' is set, but the price of the model '${model}' is unknown`);

@@ -284,7 +284,7 @@ describe('an image request to a gateway without a media list', () => {
 		const { result, gateway } = await run({});
 		expect(result.error).toBeUndefined();
 		expect(everythingIn(result.hints(NODE))).toMatch(
-			/limits aren't checked and prices are unknown: .*404/,
+			/weren't checked against the model's limits: .*404/,
 		);
 		// The names say nothing about limits.
 		expect(asked(gateway).map(([url]) => url)).not.toContain('/v1/models');
@@ -293,7 +293,7 @@ describe('an image request to a gateway without a media list', () => {
 	test('with a budget is not sent: no price is known', async () => {
 		const { result, gateway } = await run({ budget: 5 });
 		expect(result.error?.message).toMatch(/price of the model 'acme\/paint-2' is unknown/);
-		expect(everythingIn(result.error)).toMatch(/prices are unknown: .*404/);
+		expect(everythingIn(result.error)).toMatch(/has no list of prices/);
 		expect(gateway.requests.filter(({ method }) => method === 'POST')).toEqual([]);
 	});
 });
