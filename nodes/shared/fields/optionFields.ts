@@ -321,15 +321,31 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
 	edit: requestOptionsOf('edit'),
 };
 
+/** The options that most workflows set, in this order at the top of the editor's list. */
+const EVERYDAY = [
+	'n',
+	'mask',
+	'fileName',
+	'budget',
+	'maxWait',
+	'includeInputFields',
+	'imageFields',
+	'system',
+	'history',
+	'onTimeout',
+];
+
 /**
- * The `options` of a node, by the names that are shown.
+ * The `options` of a node: the everyday ones first, the others by the names that are shown.
  *
- * @param names of `OPTIONS`
+ * @param names of `OPTIONS`, in any order
  * @param own options of this node alone
  */
 export function optionsField(names: OptionName[], own: PayingField[] = []): INodeProperties {
-	const options = [...names.map(optionAsField), ...own].sort((one, other) =>
-		one.displayName.localeCompare(other.displayName),
+	const rankOf = ({ name }: PayingField): number =>
+		EVERYDAY.includes(name) ? EVERYDAY.indexOf(name) : EVERYDAY.length;
+	const options = [...names.map(optionAsField), ...own].sort(
+		(one, other) => rankOf(one) - rankOf(other) || one.displayName.localeCompare(other.displayName),
 	);
 	return {
 		displayName: 'Options',
