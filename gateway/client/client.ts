@@ -2,8 +2,8 @@ import type { Clock } from '../util/clock';
 import { errorFor } from '../errors/errorMessages';
 import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
-import { parseUrl } from '../protocol/url';
 import { isQuotaRefusal } from '../protocol/quota';
+import { addressOf, KnownAddresses } from './knownAddresses';
 import { CanceledInQueue, NotSent, type RateLimiter, type StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
 
@@ -41,10 +41,17 @@ export interface Sent {
 export interface RequestOptions {
 	/** The sender of this request's attempts. */
 	sendOnce?: SendOnce;
+	/**
+	 * Whether the request is about something that was paid for: then an unreachable address is tried
+	 * for longer. True for status checks and downloads by default.
+	 */
+	isForPaid?: boolean;
 }
 
 /** Sends plans through the rate limiter, and repeats them where the retry rules allow it. */
 export class Client {
+	private readonly addresses: KnownAddresses;
+
 	/** The last refusal for the rate limit. */
 	private lastRefusal?: Outcome;
 
@@ -54,7 +61,9 @@ export class Client {
 	 */
 	private longRefusal?: { outcome: Outcome; until: number };
 
-	constructor(private readonly options: ClientOptions) {}
+	constructor(private readonly options: ClientOptions) {
+		this.addresses = new KnownAddresses(options.wallClock);
+	}
 
 	/**
 	 * Sends a plan once when the rate limiter lets it. The status checks of a wait are sent in this
@@ -71,6 +80,7 @@ export class Client {
 	/** Sends a plan as often as the retry rules allow (`decideRetry`), until a response is good. */
 	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
 		const { clock, limiter, onRepeat, sendOnce, wallClock } = this.options;
+		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
 		let quotaRefusals = 0;
 		for (let attempts = 1; ; attempts += 1) {
 			const outcome = await this.attemptInTurn(plan, options.sendOnce ?? sendOnce);
@@ -82,6 +92,7 @@ export class Client {
 				quotaRefusals,
 				random: clock.random(),
 				nowMs: wallClock(),
+				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),
 			});
 			const { circuitOpen } = this.hostLimiter(plan) ?? limiter;
 			if (!decision.again || (decision.rateLimited && circuitOpen)) return { outcome, attempts };
@@ -160,11 +171,12 @@ export class Client {
 	}
 
 	/**
-	 * Records what an outcome says about the rate limit, and the requests that follow.
+	 * Records what an outcome says about the address, the rate limit, and the requests that follow.
 	 */
 	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
 		const { limiter, onRepeat, wallClock } = this.options;
 		const target = this.hostLimiter(plan) ?? limiter;
+		this.addresses.note(plan, outcome);
 		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
 		if (!isRateLimited(outcome)) {
 			// An error response also counts as accepted by the rate limit.
@@ -188,8 +200,7 @@ export class Client {
 	}
 
 	/** The rate limiter of the foreign image host that a plan leads to; undefined for other plans. */
-	private hostLimiter({ call, path }: RequestPlan): RateLimiter | undefined {
-		if (call !== 'download') return undefined;
-		return this.options.hostLimiter?.(parseUrl(path)?.origin ?? path);
+	private hostLimiter(plan: RequestPlan): RateLimiter | undefined {
+		return plan.call === 'download' ? this.options.hostLimiter?.(addressOf(plan)) : undefined;
 	}
 }

@@ -7,6 +7,10 @@ import { isQuotaRefusal } from '../protocol/quota';
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_BACKOFF_MS = 20_000;
 
+/** The first pause if the address is probably wrong: all attempts happen within 5 s. */
+const FIRST_QUICK_PAUSE_MS = 150;
+const MOST_QUICK_MS = 4800;
+
 /** A longer `Retry-After` isn't waited for: the request fails with an error that says so. */
 const LONGEST_RETRY_AFTER_MS = 300_000;
 
@@ -81,8 +85,8 @@ export function isTransient(outcome: Outcome): boolean {
  * @param attempt 1 after the first attempt
  * @returns milliseconds
  */
-export function backoffMs(attempt: number, random: number): number {
-	const full = Math.min(LONGEST_BACKOFF_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+export function backoffMs(attempt: number, random: number, firstMs = FIRST_PAUSE_MS): number {
+	const full = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (attempt - 1));
 	return full * (0.5 + random / 2);
 }
 
@@ -108,18 +112,38 @@ export interface Attempted {
 	random: number;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	nowMs: number;
+	/**
+	 * The time in milliseconds without a usable response from an address that is probably wrong
+	 * (`isLikelyWrongAddress`); undefined for other addresses.
+	 */
+	nothingForMs?: number;
+}
+
+// prettier-ignore
+const isConnectionFault = isFault('refused', 'notFound', 'unconnected', 'connectTimeout', 'reset', 'other');
+
+/**
+ * Whether an outcome is typical for a wrong address: no connection, or a web page. A gateway that
+ * restarts looks the same, so earlier responses from the address decide.
+ */
+export function isLikelyWrongAddress(outcome: Outcome): boolean {
+	return isConnectionFault(outcome) || (isSuccess(outcome) && !isGood(outcome));
 }
 
 /**
  * Decides whether a plan is sent again after an outcome, by `RETRY_RULES`, and after which pause.
- * There is no retry after a `Retry-After` of more than five minutes.
+ * There is no retry after a `Retry-After` of more than five minutes, nor at a wrong address after
+ * five seconds.
  */
 export function decideRetry(attempted: Attempted): Decision {
-	const { plan, outcome, attempts, random, nowMs } = attempted;
+	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;
 	const { paid, free, counted = 'attempts', rateLimited = false } = ruleFor(outcome);
 	if (attempted[counted] >= (plan.paid ? paid : free)) return { again: false };
 	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
 	if (isTooLong) return { again: false };
 	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
-	return { again: true, afterMs: Math.max(pauseMs, backoffMs(attempts, random)), rateLimited };
+	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
+	const afterMs = Math.max(pauseMs, backoffMs(attempts, random, firstMs));
+	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
+	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
 }

@@ -54,6 +54,7 @@ export async function downloadImage(run: Run, image: ImageSource): Promise<IBina
 	}
 	const { outcome, attempts } = await run.client.request(planDownload(address, isInput), {
 		sendOnce: createDownloader(run, { ...image, url: address }),
+		isForPaid: !isInput,
 	});
 	if (isGood(outcome)) return outcome.json as unknown as IBinaryData;
 	const shown = address.length > LONGEST_SHOWN ? `${address.slice(0, LONGEST_SHOWN)}…` : address;

@@ -1,5 +1,4 @@
 /** The credential: its test, certificates, and where the key goes. */
-import '../fast-time.mjs';
 import { createRequire } from 'node:module';
 import type * as Core from 'n8n-core' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };

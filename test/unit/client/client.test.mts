@@ -1,6 +1,9 @@
 import { CanceledInQueue, RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
+import { planMessage } from '../../../gateway/messages/message.js';
+import { planModelList } from '../../../gateway/protocol/models.js';
 import {
+	planDownload,
 	planGeneration,
 	planTaskQuery,
 	type RequestPlan,
@@ -322,11 +325,105 @@ test('requests that waited through minutes of refusals fail without being sent',
 	expect(clock.now()).toBeLessThan(400_000);
 });
 
-test('a gateway that restarts is waited for, and a wrong address ends within a minute', async () => {
-	const restarting = clientFor([fault('refused'), fault('refused'), fault('notFound'), accepted]);
-	const sent = await restarting.clock.run(restarting.client.request(paid));
-	expect(sent).toEqual({ outcome: accepted, attempts: 4 });
-	const wrong = clientFor([fault('notFound')]);
-	const { attempts } = await wrong.clock.run(wrong.client.request(paid));
-	expect([attempts, wrong.clock.now() < 60_000]).toEqual([6, true]);
+describe('an address from which nothing of use has come in this run', () => {
+	const listing = planModelList();
+	const message = planMessage({ model: 'm', maxTokens: 1, messages: [], thinking: 'default' });
+	const download = planDownload('https://images.example/1.png');
+	const HTML = page(200, '<html>');
+	const wrong: Array<[string, RequestPlan, Outcome]> = [
+		['a submit: refused', paid, fault('refused')],
+		['a submit: name not found', paid, fault('notFound')],
+		['a submit: no TLS', paid, fault('unconnected')],
+		['a message: refused', message, fault('refused')],
+		['the listing: refused', listing, fault('refused')],
+		['the listing: name not found', listing, fault('notFound')],
+		['the listing: no TLS', listing, fault('unconnected')],
+		['the listing: cut', listing, fault('reset')],
+		['the listing: a web page', listing, HTML],
+		['an image that was not paid for: refused', download, fault('refused')],
+		['an image that was not paid for: a web page', download, HTML],
+	];
+
+	/** How long it took until the last word, in milliseconds, and how many attempts. */
+	async function until(
+		plans: RequestPlan[],
+		outcomes: Outcome[],
+		isForPaid?: boolean,
+	): Promise<{ ms: number; attempts: number; outcome: Outcome }> {
+		const { clock, client, sent } = clientFor(outcomes);
+		const [plan, ...before] = [...plans].reverse() as [RequestPlan, ...RequestPlan[]];
+		for (const earlier of before) await clock.run(client.request(earlier));
+		const from = clock.now();
+		const already = sent.length;
+		const { outcome } = await clock.run(client.request(plan, { isForPaid }));
+		return { ms: clock.now() - from, attempts: sent.length - already, outcome };
+	}
+
+	test.each(wrong)('%s: said within 5 s, after as many attempts', async (_, plan, outcome) => {
+		const isForPaid = plan.call === 'download' ? false : undefined;
+		for (let seed = 0; seed < 5; seed += 1) {
+			const { ms, attempts } = await until([plan], [outcome], isForPaid);
+			expect(ms).toBeLessThan(5000);
+			expect(attempts).toBeGreaterThan(3);
+		}
+	});
+
+	test('a server that takes its time to refuse does not make it longer', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const client = new Client({
+			limiter,
+			clock,
+			wallClock: clock.now,
+			sendOnce: async () => {
+				await clock.sleep(2000);
+				return fault('notFound');
+			},
+		});
+		const all = Array.from({ length: 50 }, async () => await client.request(paid));
+		await clock.run(Promise.all(all));
+		// Fifty of them, ten at a time.
+		expect(clock.now()).toBeLessThanOrEqual(2000 + 4800 + 2000 * 5);
+	});
+
+	test('it is waited for once a request of the run has succeeded', async () => {
+		for (const outcome of [fault('refused'), fault('notFound')]) {
+			const { ms, attempts } = await until([paid, paid], [accepted, outcome]);
+			expect([ms > 10_000, attempts]).toEqual([true, 6]);
+		}
+		// An error in the gateway's own form shows that it is there, a page or a 502 does not.
+		const refused = response(400, { error: { message: 'no' } });
+		expect((await until([paid, paid], [refused, fault('refused')])).ms).toBeGreaterThan(10_000);
+		const html = await until([paid, paid], [page(404, '<html>'), fault('refused')]);
+		expect(html.ms).toBeLessThan(5000);
+	});
+
+	test('a response from one address says nothing about another', async () => {
+		const { ms } = await until([paid, listing], [accepted, fault('refused')]);
+		expect(ms).toBeLessThan(5000);
+	});
+
+	test('a gateway that restarts in the first seconds is waited for', async () => {
+		const outcomes = [fault('refused'), fault('refused'), fault('notFound'), accepted];
+		const { outcome, attempts } = await until([paid], outcomes);
+		expect([outcome, attempts]).toEqual([accepted, 4]);
+	});
+
+	test('status checks and downloads are retried for longer, unless an image address returns a web page', async () => {
+		for (const plan of [free, download]) {
+			for (const outcome of [fault('refused'), fault('notFound'), fault('reset')]) {
+				const { ms, attempts } = await until([plan], [outcome]);
+				expect([ms > 10_000, attempts]).toEqual([true, 6]);
+			}
+		}
+		expect((await until([free], [HTML])).ms).toBeGreaterThan(10_000);
+		expect((await until([download], [HTML])).ms).toBeLessThan(5000);
+		// It may not be written yet.
+		expect((await until([download], [page(200, '')])).ms).toBeGreaterThan(10_000);
+	});
+
+	test('a status 503 is no sign of a wrong address', async () => {
+		const { ms, attempts } = await until([listing], [response(503)]);
+		expect([ms > 10_000, attempts]).toEqual([true, 6]);
+	});
 });

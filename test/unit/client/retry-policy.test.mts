@@ -173,6 +173,20 @@ describe('the pause before the next attempt', () => {
 		const silent = response(429, TOO_OFTEN);
 		expect(decide(silent, true, 9)).toEqual({ again: true, afterMs: 0, rateLimited: true });
 	});
+
+	test.each([
+		[4200, { again: true, afterMs: 600, rateLimited: false }],
+		[4201, { again: false }],
+		[4799, { again: false }],
+	])(
+		'at a wrong address ends within 4.8 s without a response, or is not made: after %d ms',
+		(nothingForMs, decision) => {
+			// The third attempt's pause is 600 ms at most.
+			const tried = { plan: { paid: false }, attempts: 3, quotaRefusals: 0, nowMs: NOW };
+			const decided = decideRetry({ ...tried, outcome: fault('refused'), random: 1, nothingForMs });
+			expect(decided).toEqual(decision);
+		},
+	);
 });
 
 describe('Retry-After', () => {
