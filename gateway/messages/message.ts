@@ -6,6 +6,7 @@ import {
 	type JsonObject,
 } from '../util/json';
 import { type RequestPlan } from '../protocol/requestPlan';
+import { GatewayError } from '../util/gatewayError';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
 export interface Turn {
@@ -42,7 +43,11 @@ export interface MessageRequest {
 /** The settings that all messages of a node share. */
 export type MessageSettings = Omit<MessageRequest, 'messages'>;
 
-/** Plans `POST /v1/messages` (docs/protocol.md, "Messages"). */
+/**
+ * Plans `POST /v1/messages` (docs/protocol.md, "Messages").
+ *
+ * @throws GatewayError if the thinking may take as many tokens as the whole response
+ */
 export function planMessage(request: MessageRequest): RequestPlan {
 	const { thinking, budgetTokens, display, effort, promptCaching: ttl = 'disabled' } = request;
 	const thinkingField = {
@@ -66,6 +71,7 @@ export function planMessage(request: MessageRequest): RequestPlan {
 		stream: request.stream,
 		...request.extraFields,
 	});
+	refuseLargeBudget(body);
 	return {
 		call: 'message',
 		method: 'POST',
@@ -75,6 +81,21 @@ export function planMessage(request: MessageRequest): RequestPlan {
 		body,
 		paid: true,
 	};
+}
+
+/**
+ * Rejects a thinking budget that leaves no token for the response: `max_tokens` includes thinking
+ * (docs/protocol.md, "Messages"), and some gateways only say 400. Checks the final body, because
+ * extra fields can change it.
+ */
+function refuseLargeBudget({ max_tokens: most, thinking }: JsonObject): void {
+	if (!isJsonObject(thinking) || thinking.type !== 'enabled') return;
+	const budget = thinking.budget_tokens;
+	if (typeof budget !== 'number' || typeof most !== 'number' || budget < most) return;
+	throw new GatewayError({
+		message: `'Budget (Tokens)' is ${budget} and must be less than 'Max Tokens', which is ${most}`,
+		description: `Increase 'Max Tokens' to more than ${budget}, or lower 'Budget (Tokens)' to less than ${most}. The response needs the remaining tokens. Nothing was sent.`,
+	});
 }
 
 /** The response to a message (docs/protocol.md, "Messages"). */

@@ -20,13 +20,23 @@ function likeness(left: Set<string>, right: Set<string>): number {
 
 /** The lowest similarity of a suggestion. */
 const NEAR = 0.5;
+/** The lowest similarity of a suggestion relative to the best one. */
+const NEARLY_AS_NEAR = 0.75;
+const MOST_SUGGESTED = 3;
 /** In characters: a foreign name can have any length. */
 const LONGEST_SHOWN = 100;
 
-/** The name most similar to a mistyped one, as a question; empty without any. */
+/** The names most similar to a mistyped one, the best first, as a question; empty without any. */
 export function didYouMean(wanted: string, names: string[]): string {
 	const wantedPairs = pairs(wanted);
-	const likenesses = names.slice(0, MOST_NAMES).map((name) => likeness(wantedPairs, pairs(name)));
-	const nearest = names[likenesses.indexOf(Math.max(NEAR, ...likenesses))];
-	return nearest === undefined ? '' : `Did you mean '${nearest.slice(0, LONGEST_SHOWN)}'?`;
+	const near = names
+		.slice(0, MOST_NAMES)
+		.map((name) => ({ name, like: likeness(wantedPairs, pairs(name)) }))
+		.sort((one, other) => other.like - one.like);
+	const lowest = Math.max(NEAR, NEARLY_AS_NEAR * (near[0]?.like ?? 0));
+	const shown = near
+		.filter(({ like }) => like >= lowest)
+		.slice(0, MOST_SUGGESTED)
+		.map(({ name }) => `'${name.slice(0, LONGEST_SHOWN)}'`);
+	return shown.length === 0 ? '' : `Did you mean ${shown.join(' or ')}?`;
 }

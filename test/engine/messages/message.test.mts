@@ -150,6 +150,14 @@ describe('before anything is sent', () => {
 		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
 		[{ options: { promptCaching: '1d' } }, /'Prompt Caching' must be one of disabled, 5m, 1h/],
 		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
+		[
+			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
+			/^'Budget \(Tokens\)' is 1024 and must be less than 'Max Tokens', which is 1024$/,
+		],
+		[
+			{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
+			/'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50/,
+		],
 		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
 		[{ input: 'json', messagesJson: '[]' }, /it is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],

@@ -173,6 +173,15 @@ describe('the plan', () => {
 		});
 	});
 
+	test('refuses a budget for thinking that leaves nothing for the response', () => {
+		const thinking = { ...request, thinking: 'enabled' as const };
+		const plan = (changed: object) => () => planMessage({ ...thinking, ...changed });
+		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than 'Max Tokens'/);
+		expect(plan({ budgetTokens: 99 })).not.toThrow();
+		expect(plan({ budgetTokens: 99, extraFields: { max_tokens: 99 } })).toThrow(/is 99 and/);
+		expect(plan({ budgetTokens: 200, extraFields: { thinking: null } })).not.toThrow();
+	});
+
 	test('holds thinking, sampling, tools, stop sequences and the wish for a stream', () => {
 		const { body } = planMessage({
 			...request,

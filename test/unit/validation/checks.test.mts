@@ -218,8 +218,9 @@ test('sums of money have no dust', () => {
 	expect(rounded(0.000_001)).toBe(0.000_001);
 });
 
-describe('the nearest name', () => {
-	const question = (name: string) => `Did you mean '${name}'?`;
+describe('the nearest names', () => {
+	const suggested = (wanted: string, among: string[]) =>
+		[...didYouMean(wanted, among).matchAll(/'([^']*)'/g)].map(([, name]) => name);
 	const names = ['aurora-image-1', 'aurora-edit-1', 'cinema-1', 'atelier/Schöne Farben 2'];
 
 	test.each([
@@ -229,23 +230,28 @@ describe('the nearest name', () => {
 		['auroraedit', 'aurora-edit-1'],
 		['Schone Farben', 'atelier/Schöne Farben 2'],
 		['cinma-1', 'cinema-1'],
-	])('to %s is %s', (wanted, nearest) => {
-		expect(didYouMean(wanted, names)).toBe(question(nearest));
+	])('%s: %s first', (wanted, first) => {
+		expect(suggested(wanted, names)[0]).toBe(first);
 	});
 
 	test.each(['zzzz', '', ' ', 'x', '☃'])('nothing is near to %j', (wanted) => {
-		expect(didYouMean(wanted, names)).toBe('');
+		expect(suggested(wanted, names)).toEqual([]);
+	});
+
+	test('no more than three, the likest first', () => {
+		const many = ['image-9', 'image-10', 'images', 'image', 'imagine'];
+		expect(suggested('image', many)).toHaveLength(3);
+		expect(suggested('image', many)[0]).toBe('image');
+		expect(suggested('image', [])).toEqual([]);
 	});
 
 	test.each([
-		['the likest of many', 'image', ['image-9', 'images', 'image', 'imagine'], 'image'],
-		['a name for a part of it', 'ratio', ['size', 'aspect_ratio'], 'aspect_ratio'],
+		['no name that has less than half in common', 'gemini', ['cinema-1'], []],
+		['none beside one that is much nearer', 'aurora-imag-1', names, ['aurora-image-1']],
+		['all that are about as near', 'aurora', names, ['aurora-edit-1', 'aurora-image-1']],
+		['a name for a part of it', 'ratio', ['size', 'aspect_ratio'], ['aspect_ratio']],
 	])('%s', (_, wanted, among, expected) => {
-		expect(didYouMean(wanted, among)).toBe(question(expected));
-	});
-
-	test('no name that has less than half in common', () => {
-		expect(didYouMean('gemini', ['cinema-1'])).toBe('');
+		expect(suggested(wanted, among)).toEqual(expected);
 	});
 });
 
