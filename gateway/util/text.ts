@@ -34,12 +34,16 @@ export function quote(text: string): string {
 		: plain;
 }
 
-/** A text without the characters that the patterns match at its start and end, in linear time. */
+/**
+ * A text without the characters that the patterns match at its start and end, in linear time. Those
+ * of two UTF-16 units, such as emoji, stay.
+ */
 export function trimBy(text: string, start: RegExp, end = start): string {
-	const characters = Array.from(text);
-	const from = characters.findIndex((character) => !start.test(character));
-	const to = characters.findLastIndex((character) => !end.test(character));
-	return from < 0 ? '' : characters.slice(from, to + 1).join('');
+	let from = 0;
+	let to = text.length;
+	while (from < to && start.test(text.charAt(from))) from += 1;
+	while (from < to && end.test(text.charAt(to - 1))) to -= 1;
+	return text.slice(from, to);
 }
 
 /** A text for HTML, in which its markup is shown and not rendered. */
