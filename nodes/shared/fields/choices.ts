@@ -36,13 +36,12 @@ function choicesIn(field: PayingField, value: unknown): Choice[] {
 		return choicesOf(options as PayingField[], value);
 	}
 	if (shapesRequest !== true && field.sentAs === undefined) return [];
-	const byName = isJsonObject(value) ? READERS[type]?.(value) : undefined;
-	const choices = byName?.map(([own, part]): Choice => [own === '' ? sentAs : own, part]);
 	const json = type === 'json' && typeof value === 'string' ? parseJson(value) : undefined;
-	const given = choices ?? (isJsonObject(json) ? Object.entries(json) : [[sentAs, json ?? value]]);
+	const stored = json ?? value;
+	const choices = isJsonObject(stored) ? READERS[type]?.(stored) : undefined;
 	return (
-		given
-			.map(([own, part]): Choice => [String(own), normalized(part)])
+		(choices ?? [[sentAs, stored]])
+			.map(([own, part]): Choice => [own === '' ? sentAs : own, normalized(part)])
 			// One image is also what is requested without a number.
 			.filter(([own, part]) => !isBlank(part) && !(own === 'n' && part === 1))
 	);

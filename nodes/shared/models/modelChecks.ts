@@ -86,7 +86,6 @@ export class Checker {
 		const given = request.modelParameters ?? {};
 		this.hintMisspelled(record, Object.keys(given));
 		const modelParameters = withPublishedTypes(record, given);
-		const isSame = Object.keys(given).every((name) => modelParameters[name] === given[name]);
 		const fields = withoutUndefined(request.fields ?? {});
 		const parameters = { ...modelParameters, ...fields, ...request.extraFields };
 		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
@@ -94,8 +93,7 @@ export class Checker {
 		const { imageCount } = request;
 		const facts = { taskType, asynchronous, parameters, images, imageCount };
 		return {
-			// The same object if nothing has changed.
-			request: isSame ? request : { ...request, modelParameters },
+			request: { ...request, modelParameters },
 			violations: checkRequest(record, facts),
 			...estimateOf(record, parameters.n),
 		};
