@@ -70,13 +70,22 @@ const AROUND = [...AROUND_TASK, 'result', 'output', 'response', 'task_result'];
 /** The deepest level of a response that is read; lists count as levels. */
 const DEEPEST = 8;
 
-const valuesAt = (object: unknown, names: readonly string[]): unknown[] =>
-	isJsonObject(object) ? names.map((name) => object[name]) : [];
+/** The values that an object has under these names. */
+function valuesAt(object: unknown, names: readonly string[]): unknown[] {
+	const values: unknown[] = [];
+	if (!isJsonObject(object)) return values;
+	for (const name of names) if (object[name] !== undefined) values.push(object[name]);
+	return values;
+}
+
+/** The first of some values that can be read. */
+const firstOf = <T>(values: unknown[], read: (value: unknown) => T | undefined): T | undefined =>
+	values.map(read).find((value) => value !== undefined);
+
+const unlessEmpty = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
 
 const textAt = (object: unknown, names: readonly string[]): string | undefined =>
-	valuesAt(object, names)
-		.map(nonEmptyString)
-		.find((text) => text !== undefined);
+	firstOf(valuesAt(object, names), nonEmptyString);
 
 /** The objects in an object that can be about its task. One in a list is usually an image. */
 const insideOf = (object: JsonObject, names: readonly string[]): JsonObject[] =>
@@ -104,11 +113,7 @@ const firstIn = <T>(
 	body: JsonObject,
 	names: readonly string[],
 	read: (value: unknown) => T | undefined,
-): T | undefined =>
-	layersOf(body)
-		.flatMap((object) => valuesAt(object, names))
-		.map(read)
-		.find((value) => value !== undefined);
+): T | undefined => firstOf(layersOf(body), (object) => firstOf(valuesAt(object, names), read));
 
 const asId = (value: unknown): string | undefined =>
 	typeof value === 'number' ? finiteNumber(value)?.toString() : nonEmptyString(value)?.trim();
@@ -189,9 +194,9 @@ export function idOfAddress(address = ''): string | undefined {
 
 /** A status in digits is that of the request. */
 const statusOf = (object: unknown): string | undefined =>
-	valuesAt(object, FIELDS.status)
-		.map(nonEmptyString)
-		.find((text) => text !== undefined && !/^[\d\s]+$/.test(text));
+	firstOf(valuesAt(object, FIELDS.status), (value) =>
+		typeof value === 'string' && /[^\d\s]/.test(value) ? value : undefined,
+	);
 
 /**
  * The object with a task's state: the innermost with a status, because what is around a task may
@@ -230,17 +235,17 @@ const DETAILS = ['revisedPrompt', 'size', 'quality', 'outputFormat'] as const;
 export const readImages = (body: JsonObject): ImageResult[] => imagesInside(body, {}, 0);
 
 function imagesInside(object: JsonObject, around: ImageDetails, depth: number): ImageResult[] {
-	const own = DETAILS.map((name) => [name, textAt(object, FIELDS[name]) ?? around[name]]);
-	const details = Object.fromEntries(own) as ImageDetails;
+	const details = { ...around };
+	for (const name of DETAILS) details[name] = textAt(object, FIELDS[name]) ?? around[name];
 	// One of several images may be unfinished, or have failed.
 	const group = statusGroup(depth === 0 ? undefined : statusOf(object));
 	if (group !== 'success' && group !== 'unknown') return [];
 	const urls = depth === 0 ? [] : urlsOf(object);
 	if (urls.length > 0) return urls.map((url) => ({ ...details, url }));
-	const places = valuesAt(object, FIELDS.images).map((value) =>
-		imagesAt(value, details, depth + 1),
+	const images = firstOf(valuesAt(object, FIELDS.images), (value) =>
+		unlessEmpty(imagesAt(value, details, depth + 1)),
 	);
-	return places.find((images) => images.length > 0) ?? [];
+	return images ?? [];
 }
 
 function imagesAt(given: unknown, around: ImageDetails, depth = 1): ImageResult[] {
@@ -255,12 +260,12 @@ function imagesAt(given: unknown, around: ImageDetails, depth = 1): ImageResult[
 }
 
 function urlsOf(entry: JsonObject): string[] {
-	const places = valuesAt(entry, FIELDS.imageUrl).map((value) => [value].flat());
-	const urls = places.map((texts) => texts.flatMap((text) => nonEmptyString(text) ?? []));
+	const urls = firstOf(valuesAt(entry, FIELDS.imageUrl), (value) =>
+		unlessEmpty([value].flat().flatMap((text) => nonEmptyString(text) ?? [])),
+	);
 	// Some gateways send a whole `data:` URL there.
 	const inline = textAt(entry, INLINE_FIELDS)?.replace(/^(?!\s*data:)/i, 'data:;base64,');
-	const found = urls.find((texts) => texts.length > 0) ?? [inline].flatMap((url) => url ?? []);
-	return found.map(imageUrl);
+	return (urls ?? [inline].flatMap((url) => url ?? [])).map(imageUrl);
 }
 
 /** The address of an image, of a text that is an address or, from some gateways, Base64. */
@@ -294,9 +299,9 @@ const LONGEST_USAGE = 4000;
 /** A copy of what the request used up, as the gateway counts it; undefined if it doesn't say. */
 export const readUsage = (body: JsonObject): JsonObject | undefined =>
 	firstIn(body, FIELDS.usage, (value) => {
-		const length = isJsonObject(value) ? JSON.stringify(value).length : 0;
-		const isShown = length > '{}'.length && length <= LONGEST_USAGE;
-		return isShown ? (structuredClone(value) as JsonObject) : undefined;
+		const text = isJsonObject(value) ? JSON.stringify(value) : '{}';
+		const isShown = text !== '{}' && text.length <= LONGEST_USAGE;
+		return isShown ? (JSON.parse(text) as JsonObject) : undefined;
 	});
 
 /** The values that can be a reason, the likeliest first; of lists, those of all entries. */
