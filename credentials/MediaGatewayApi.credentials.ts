@@ -156,9 +156,9 @@ export class MediaGatewayApi implements ICredentialType {
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,
 	): Promise<IHttpRequestOptions> => {
-		const problem = credentialProblem(credentials);
-		if (problem !== undefined) throw new OperationalError(asText(problem));
 		const credential = readCredential(credentials);
+		const problem = credentialProblem(credential);
+		if (problem !== undefined) throw new OperationalError(asText(problem));
 		const url = requestAddress(requestOptions) ?? '';
 		const changed: IHttpRequestOptions & OlderOptions = {
 			...requestOptions,

@@ -7,7 +7,7 @@ import { normalizeUrl } from './url';
 export interface Credential {
 	/** Address of the image and message endpoints, without `/v1`; empty if it is none. */
 	baseUrl: string;
-	/** Address of the model list, without `/v1`. */
+	/** Address of the model list, without `/v1`; empty if it is none. */
 	mediaUrl: string;
 	/** The key without what copying adds to it. */
 	key: string;
@@ -22,11 +22,7 @@ export interface Credential {
 
 export type Header = Record<'name' | 'value', string>;
 
-/**
- * Reads a credential. An expression may give a field any type: what isn't a text counts as empty.
- *
- * @param fields of which `credentialProblem` says nothing
- */
+/** Reads a credential. An expression may give a field any type: what isn't a text counts as empty. */
 export function readCredential(fields: JsonObject): Credential {
 	const baseUrl = normalizeUrl(fields.baseUrl) ?? '';
 	const name = textOf(fields.versionHeaderName) || 'anthropic-version';
@@ -35,7 +31,7 @@ export function readCredential(fields: JsonObject): Credential {
 	const rows = isJsonObject(headers) && 'values' in headers ? headers.values : headers;
 	return {
 		baseUrl,
-		mediaUrl: normalizeUrl(fields.mediaUrl) ?? baseUrl,
+		mediaUrl: normalizeUrl(nonEmptyString(fields.mediaUrl) ?? baseUrl) ?? '',
 		key: cleanApiKey(fields.apiKey),
 		messageAuth: textOf(fields.messageAuth),
 		version: { name, value },
@@ -61,17 +57,17 @@ const textOf = (value: unknown): string =>
  * @param needsKey false for the public model list, which takes none (docs/protocol.md,
  *   "Authentication")
  */
-export function credentialProblem(fields: JsonObject, needsKey = true): Problem | undefined {
+export function credentialProblem(credential: Credential, needsKey = true): Problem | undefined {
 	return (
-		(needsKey ? apiKeyProblem(fields.apiKey) : undefined) ??
-		addressProblem('Base URL', fields.baseUrl) ??
-		addressProblem('Media URL', nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ??
-		headersProblem(readCredential(fields))
+		(needsKey ? apiKeyProblem(credential.key) : undefined) ??
+		addressProblem('Base URL', credential.baseUrl) ??
+		addressProblem('Media URL', credential.mediaUrl) ??
+		headersProblem(credential)
 	);
 }
 
-function addressProblem(label: string, address: unknown): Problem | undefined {
-	if (normalizeUrl(address) !== undefined) return undefined;
+function addressProblem(label: string, address: string): Problem | undefined {
+	if (address !== '') return undefined;
 	return {
 		message: `'${label}' in the Media Gateway credential is not a web address`,
 		description: 'It must begin with https:// or http://, for example https://gateway.example.com',
@@ -105,11 +101,10 @@ export function cleanApiKey(apiKey: unknown): string {
 }
 
 /**
- * The problem of a typed key; undefined if it can be sent. A placeholder is a problem because the
- * gateway would treat it as a real, invalid key (docs/protocol.md, "Authentication").
+ * The problem of a key; undefined if it can be sent. A placeholder is a problem because the gateway
+ * would treat it as a real, invalid key (docs/protocol.md, "Authentication").
  */
-function apiKeyProblem(apiKey: unknown): Problem | undefined {
-	const key = cleanApiKey(apiKey);
+function apiKeyProblem(key: string): Problem | undefined {
 	if (key === '' || /^bearer$/i.test(key)) {
 		return {
 			message: 'The API key is empty',

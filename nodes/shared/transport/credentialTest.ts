@@ -40,10 +40,9 @@ export async function testMediaGateway(
 	this: ICredentialTestFunctions,
 	credential: ICredentialsDecrypted<ICredentialDataDecryptedObject>,
 ): Promise<INodeCredentialTestResult> {
-	const fields = credential.data ?? {};
-	const problem = credentialProblem(fields);
+	const read = readCredential(credential.data ?? {});
+	const problem = credentialProblem(read);
 	if (problem !== undefined) return asResult(asText(problem));
-	const read = readCredential(fields);
 	const { baseUrl, mediaUrl } = read;
 
 	const send = async (plan: RequestPlan, address: string): Promise<Outcome> =>

@@ -58,12 +58,12 @@ export function readAddress(
 	node: INode,
 	needsKey = true,
 ): GatewayAddress {
-	const problem = credentialProblem(credentials, needsKey);
+	const credential = readCredential(credentials);
+	const problem = credentialProblem(credential, needsKey);
 	if (problem !== undefined) {
 		const { message, description } = problem;
 		throw new NodeOperationError(node, message, { description });
 	}
-	const credential = readCredential(credentials);
 	const { baseUrl, key, headers } = credential;
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
@@ -73,7 +73,7 @@ export function readAddress(
 	const decrypted = { id: '', name: '', type: CREDENTIAL, data: credentials };
 	return {
 		...credential,
-		hasKey: credentialProblem(credentials) === undefined,
+		hasKey: credentialProblem(credential) === undefined,
 		account: digestOf([baseUrl, identity]),
 		accountAndKey: digestOf([baseUrl, identity, key, headers]),
 		authentication: { credentialsDecrypted: decrypted },

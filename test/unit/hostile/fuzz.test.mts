@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { normalizeUrl } from '../../../gateway/protocol/url.js';
-import { cleanApiKey, credentialProblem } from '../../../gateway/protocol/credential.js';
+import {
+	cleanApiKey,
+	credentialProblem,
+	readCredential,
+} from '../../../gateway/protocol/credential.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import { imageFileName } from '../../../gateway/protocol/imageType.js';
@@ -312,7 +316,7 @@ check(
 	'any key is cleaned, and only one that fits into a header may be sent',
 	fc.property(fc.oneof(text, json), (typed) => {
 		const key = cleanApiKey(typed);
-		if (credentialProblem({ baseUrl: 'https://h', apiKey: typed }) === undefined) {
+		if (credentialProblem(readCredential({ baseUrl: 'https://h', apiKey: typed })) === undefined) {
 			expect(key).toMatch(/^[\x21-\x7e]+$/);
 			expect(key).not.toMatch(/^bearer\b\s/i);
 			expect(cleanApiKey(`Bearer ${key}`)).toBe(key);

@@ -185,7 +185,9 @@ describe('64 kB of text', () => {
 					{ name: text, value: 'x' },
 					{ name: 'x-tenant', value: text },
 				].map((row) =>
-					credentialProblem({ baseUrl: home, apiKey: KEY, headers: { values: [row] } }),
+					credentialProblem(
+						readCredential({ baseUrl: home, apiKey: KEY, headers: { values: [row] } }),
+					),
 				),
 		],
 		[
@@ -194,7 +196,8 @@ describe('64 kB of text', () => {
 		],
 		[
 			'a key',
-			(text) => ['', 'sk-'].map((start) => credentialProblem({ apiKey: start + text })),
+			(text) =>
+				['', 'sk-'].map((start) => credentialProblem(readCredential({ apiKey: start + text }))),
 			FRAMED,
 		],
 		['a text that may quote the key', (text) => erase(text)],

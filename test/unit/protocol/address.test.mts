@@ -7,7 +7,7 @@ import {
 } from '../../../gateway/protocol/credential.js';
 
 const apiKeyProblem = (apiKey: unknown) =>
-	credentialProblem({ baseUrl: 'https://gateway.example', apiKey })?.message;
+	credentialProblem(readCredential({ baseUrl: 'https://gateway.example', apiKey }))?.message;
 
 const authHeaders = (url: string, fields: Record<string, unknown>) =>
 	headersOf(url, readCredential(fields));

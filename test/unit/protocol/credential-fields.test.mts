@@ -28,12 +28,12 @@ describe('reading additional headers', () => {
 		['an empty list from an expression', []],
 	])('%s is no header and no problem', (_name, headers) => {
 		expect(readCredential(fields(headers)).headers).toEqual([]);
-		expect(credentialProblem(fields(headers))).toBeUndefined();
+		expect(credentialProblem(readCredential(fields(headers)))).toBeUndefined();
 	});
 
 	test('spaces and line ends around a name and a value are removed, a number is a text', () => {
 		const given = rows(row(' x-tenant ', ' seven\r\n'), row('x-number', 7));
-		expect(credentialProblem(given)).toBeUndefined();
+		expect(credentialProblem(readCredential(given))).toBeUndefined();
 		expect(readCredential(given).headers).toEqual([row('x-tenant', 'seven'), row('x-number', '7')]);
 	});
 
@@ -42,7 +42,7 @@ describe('reading additional headers', () => {
 		['a list from an expression', [row('x-tenant', '7')]],
 		['a row from an expression', row('x-tenant', '7')],
 	])('%s is read', (_name, headers) => {
-		expect(credentialProblem(fields(headers))).toBeUndefined();
+		expect(credentialProblem(readCredential(fields(headers)))).toBeUndefined();
 		expect(readCredential(fields(headers)).headers).toEqual([row('x-tenant', '7')]);
 	});
 
@@ -55,7 +55,7 @@ describe('reading additional headers', () => {
 		['names with their values as a row', [{ 'x-tenant': 'hidden-value' }]],
 		['a value alone', [{ value: 'hidden-value' }]],
 	])('%s from an expression is refused, without its value', (_name, headers) => {
-		const problem = credentialProblem(fields(headers))!;
+		const problem = credentialProblem(readCredential(fields(headers)))!;
 		expect(problem.message).toBe('An additional header has no name');
 		expect(problem.description).toContain("'Additional Headers'");
 		expect(asText(problem)).not.toContain('hidden-value');
@@ -81,7 +81,7 @@ describe('a header that cannot be sent is named, without its value', () => {
 		['a zero byte', 'x-tenant', 'hidden-value\u0000', /value of the header 'x-tenant'/],
 		['a letter beyond ASCII', 'x-tenant', 'hidden-value\u00fc', /value of the header 'x-tenant'/],
 	])('%s', (_name, name, value, message) => {
-		const problem = credentialProblem(rows(row(name, value)));
+		const problem = credentialProblem(readCredential(rows(row(name, value))));
 		expect(problem?.message).toMatch(message);
 		expect(asText(problem!)).toMatch(/'Additional Headers' in the Media Gateway credential\.$/);
 		expect(asText(problem!)).not.toContain('hidden-value');
@@ -102,22 +102,24 @@ describe('a header that cannot be sent is named, without its value', () => {
 		'Expect',
 		'TE',
 	])('%s is already set, by the nodes themselves or by another row', (name) => {
-		expect(credentialProblem(rows(row(name, 'x')))?.message).toBe(
+		expect(credentialProblem(readCredential(rows(row(name, 'x'))))?.message).toBe(
 			`The header '${name}' is already set, by the nodes themselves or by another row`,
 		);
 	});
 
 	test('the version header by the name that the user gave it, and then no other', () => {
 		const named = { ...rows(row('Vendor-Version', '1')), versionHeaderName: 'vendor-version' };
-		expect(credentialProblem(named)?.message).toMatch(/already set, by the nodes themselves/);
+		expect(credentialProblem(readCredential(named))?.message).toMatch(
+			/already set, by the nodes themselves/,
+		);
 		const free = { ...rows(row('anthropic-version', '1')), versionHeaderName: 'vendor-version' };
-		expect(credentialProblem(free)).toBeUndefined();
+		expect(credentialProblem(readCredential(free))).toBeUndefined();
 	});
 
 	test('two rows of one name, in any case', () => {
-		expect(credentialProblem(rows(row('x-tenant', '1'), row('X-Tenant', '1')))?.message).toBe(
-			"The header 'X-Tenant' is already set, by the nodes themselves or by another row",
-		);
+		expect(
+			credentialProblem(readCredential(rows(row('x-tenant', '1'), row('X-Tenant', '1'))))?.message,
+		).toBe("The header 'X-Tenant' is already set, by the nodes themselves or by another row");
 	});
 
 	test('names of other tools and JSON as a value may be sent', () => {
@@ -127,7 +129,7 @@ describe('a header that cannot be sent is named, without its value', () => {
 			row('constructor', '1'),
 			row('Cookie', 'a=b; c=d'),
 		);
-		expect(credentialProblem(given)).toBeUndefined();
+		expect(credentialProblem(readCredential(given))).toBeUndefined();
 		expect(Object.keys(credentialHeaders(`${BASE}/v1/messages`, readCredential(given)))).toEqual([
 			'x-portal-config',
 			'Ocp-Subscription-Key',
@@ -140,7 +142,9 @@ describe('a header that cannot be sent is named, without its value', () => {
 
 	test('the public model list needs no key, but its headers are judged', () => {
 		const given = { ...rows(row('host', 'x')), apiKey: '' };
-		expect(credentialProblem(given, false)?.message).toMatch(/'host' is already set, by the nodes/);
+		expect(credentialProblem(readCredential(given), false)?.message).toMatch(
+			/'host' is already set, by the nodes/,
+		);
 	});
 });
 
@@ -194,7 +198,7 @@ test.each([
 ])(
 	'a version header that would replace the key or break the request is refused: %s %j',
 	(name, value) => {
-		const problem = credentialProblem({ ...fields(undefined), [name]: value });
+		const problem = credentialProblem(readCredential({ ...fields(undefined), [name]: value }));
 		expect(problem?.description).toMatch(/'Version Header Name' or 'Version Header Value'/);
 	},
 );
@@ -212,7 +216,7 @@ test.each<[string, unknown]>([
 		...Object.fromEntries(names.map((name) => [name, value])),
 		allowUnauthorizedCerts: value,
 	};
-	expect(credentialProblem(given)).toBeUndefined();
+	expect(credentialProblem(readCredential(given))).toBeUndefined();
 	const credential = readCredential(given);
 	expect(Object.keys(authHeaders(`${BASE}/v1/messages`, credential))).toHaveLength(2);
 	expect(skipsCertificate(`${BASE}/v1/messages`, credential)).toBe(false);
@@ -226,7 +230,7 @@ test.each([
 	[{ apiKey: '${KEY}' }, /^The API key is still a placeholder\. .*replace it/],
 	[{ apiKey: 'sk-a b' }, /^The API key contains a space .*\. Copy it again/],
 ])('the problem of %j is told with what to do', (field, words) => {
-	expect(asText(credentialProblem(fields(undefined, field))!)).toMatch(words);
+	expect(asText(credentialProblem(readCredential(fields(undefined, field)))!)).toMatch(words);
 });
 
 test('an untrusted certificate is accepted only if the user chose so, at the model list as well', () => {
