@@ -10,7 +10,41 @@ export interface RateLimiterOptions {
 	 */
 	requestsPerSecond?: number;
 	clock: Clock;
+	/** The state of an earlier limiter for the same gateway and account, on the same clock. */
+	rateState?: RateState;
 }
+
+/** A limiter's knowledge of its gateway. Plain data; all times on the run's clock. */
+export interface RateState {
+	/** The gateway's limit, if it was met, and the time until which the rate stays below it. */
+	limit?: { perSecond: number; holdsUntil: number };
+	/** The end of the last `Retry-After`. */
+	retryAfterEndsAt: number;
+	/** When this state was recorded. */
+	at: number;
+}
+
+/**
+ * Merges the states of two limiters for one gateway and account. The later one may have met no
+ * limit and no `Retry-After`, which doesn't cancel those of the earlier one.
+ *
+ * @param known the earlier state, if any
+ */
+export function mergeRateStates(known: RateState | undefined, found: RateState): RateState {
+	if (!isRecent(known, found.at)) return found;
+	const isLess = found.limit === undefined && known.limit !== undefined;
+	return {
+		...(isLess ? known : found),
+		retryAfterEndsAt: Math.max(known.retryAfterEndsAt, found.retryAfterEndsAt),
+	};
+}
+
+/** How long the state of an earlier limiter is valid. */
+const RATE_STATE_HOLDS_MS = 60_000;
+
+/** Whether a state still counts. One from a later time belongs to another clock. */
+const isRecent = (state: RateState | undefined, now: number): state is RateState =>
+	state !== undefined && now >= state.at && now - state.at <= RATE_STATE_HOLDS_MS;
 
 /** The largest delay of a late timer that the limiter makes up for. */
 const LATE_TIMER_MS = 10;
@@ -69,6 +103,9 @@ export class RateLimiter {
 	/** The end of the present pause, in which no request starts. */
 	private pauseEndsAt = 0;
 
+	/** The end of the last `Retry-After`. */
+	private retryAfterEndsAt = 0;
+
 	private wakeAt = Infinity;
 
 	/** The starts of the requests of the last second, the oldest first. */
@@ -92,12 +129,24 @@ export class RateLimiter {
 	circuitOpen = false;
 
 	constructor(private readonly options: RateLimiterOptions) {
-		this.sendRate = new SendRate(options.requestsPerSecond);
+		const { clock, requestsPerSecond, rateState } = options;
+		const isKnown = requestsPerSecond === undefined && isRecent(rateState, clock.now());
+		const known = isKnown ? rateState : undefined;
+		this.sendRate = new SendRate(requestsPerSecond, known?.limit);
+		this.pauseEndsAt = this.retryAfterEndsAt = known?.retryAfterEndsAt ?? 0;
 	}
 
 	/** Whether no request may start now. */
 	get isPaused(): boolean {
 		return this.pauseEndsAt > this.options.clock.now();
+	}
+
+	/** The state for the next limiter of the same gateway and account. */
+	rateState(): RateState | undefined {
+		// A limit that the user has set is no knowledge of the gateway.
+		if (this.options.requestsPerSecond !== undefined) return undefined;
+		const { retryAfterEndsAt } = this;
+		return { limit: this.sendRate.limit, retryAfterEndsAt, at: this.options.clock.now() };
 	}
 
 	/**
@@ -142,7 +191,8 @@ export class RateLimiter {
 	 */
 	refused(request: StartedRequest, retryAfterMs = 0): void {
 		const now = this.options.clock.now();
-		this.pauseUntil(now + retryAfterMs);
+		this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
+		this.pauseUntil(this.retryAfterEndsAt);
 		this.pauseFor(request, now);
 		// With other requests in flight, their number may be the reason, and that passes.
 		const isLasting = this.pausesInARow > 0 && now - this.pausingSince > OPEN_AFTER_MS;

@@ -28,18 +28,28 @@ export class SendRate {
 	/** Whether the rate is a guess: no limit was given, and none was met. */
 	isGuess: boolean;
 
-	private holdsUntil = 0;
-
-	/** Whether the gateway has shown a limit. */
-	private hasLimit = false;
+	private holdsUntil: number;
 
 	/** The level of the bucket: a refusal adds one, an accepted request takes away a third. */
 	private bucket = BUCKET_SIZE;
 
-	/** @param highest requests per second that are never exceeded; the rate begins with it */
-	constructor(private readonly highest = Infinity) {
-		this.isGuess = highest === Infinity;
-		this.perSecond = this.isGuess ? INITIAL_RATE : highest;
+	/**
+	 * @param highest requests per second that are never exceeded; the rate begins with it
+	 * @param known an earlier limit of the same gateway, and the time until which the rate stays
+	 *   there
+	 */
+	constructor(
+		private readonly highest = Infinity,
+		private known?: { perSecond: number; holdsUntil: number },
+	) {
+		this.isGuess = known === undefined && highest === Infinity;
+		this.perSecond = known?.perSecond ?? (highest === Infinity ? INITIAL_RATE : highest);
+		this.holdsUntil = known?.holdsUntil ?? 0;
+	}
+
+	/** The limit with which another send rate can begin; undefined if the gateway has shown none. */
+	get limit(): { perSecond: number; holdsUntil: number } | undefined {
+		return this.known && { perSecond: this.perSecond, holdsUntil: this.holdsUntil };
 	}
 
 	/**
@@ -71,15 +81,15 @@ export class SendRate {
 		this.isGuess = false;
 		if (isOutage) {
 			// An outage shows no limit; a run that knows none begins again with one request.
-			if (!this.hasLimit) this.lowerTo(1);
+			if (this.known === undefined) this.lowerTo(1);
 			return 'outage';
 		}
 		// A refusal within the initial window shows a limit only the second time: other runs may have
 		// used the limit up.
-		const isShown = this.hasLimit || accepted > INITIAL_WINDOW;
+		const isShown = this.known !== undefined || accepted > INITIAL_WINDOW;
 		if (isShown && now >= this.holdsUntil) this.holdsUntil = now + HOLD_MS;
 		this.lowerTo(accepted);
-		this.hasLimit = true;
+		this.known = { perSecond: this.perSecond, holdsUntil: this.holdsUntil };
 		return 'limit';
 	}
 

@@ -14,8 +14,7 @@ export async function runPayingNode(
 	fields: PayingField[],
 	execute: (paymentLog: PaymentLog) => Promise<INodeExecutionData[][]>,
 ): Promise<INodeExecutionData[][]> {
-	const choices = choicesOf(fields, context.getNode().parameters);
-	const paymentLog = new PaymentLog(context, choices);
+	const paymentLog = new PaymentLog(context, choicesOf(fields, context.getNode().parameters));
 	try {
 		return await runNode(context, async () => await execute(paymentLog), paymentLog);
 	} finally {

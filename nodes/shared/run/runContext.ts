@@ -1,7 +1,7 @@
 import type { ICredentialDataDecryptedObject, IExecuteFunctions, INode } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { Client, type SendOnce } from '../../../gateway/client/client';
-import { RateLimiter } from '../../../gateway/client/rateLimiter';
+import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
 import type { Clock } from '../../../gateway/util/clock';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { LruMap } from '../../../gateway/util/lruMap';
@@ -61,6 +61,32 @@ export function runIndexOf(context: IExecuteFunctions): number {
 	return $runIndex ?? 0;
 }
 
+/**
+ * The rate limits found by the runs of this process, by account: a node that waits starts with the
+ * limit that the node that submitted has found.
+ */
+const rateStates = new LruMap<string, RateState>(200);
+
+/**
+ * The rate limiter of a run, and what keeps its findings for later runs. The public model list has
+ * a limit of its own, as it is often on another host.
+ */
+function openLimiter(
+	{ accountAndKey, mediaUrl }: GatewayAddress,
+	limits: RunLimits,
+	clock: Clock,
+	needsKey: boolean,
+) {
+	const limited = needsKey ? accountAndKey : `listing ${mediaUrl} ${accountAndKey}`;
+	const limiter = new RateLimiter({ ...limits, clock, rateState: rateStates.get(limited) });
+	const keepFindings = (): void => {
+		const found = limiter.rateState();
+		if (found === undefined) return;
+		rateStates.set(limited, mergeRateStates(rateStates.get(limited), found));
+	};
+	return { limiter, keepFindings };
+}
+
 /** Rate limiters by the host of an image: its 429 says nothing about the gateway's limit. */
 function hostLimiters(home: string, concurrency: number, clock: Clock) {
 	const hosts = new LruMap<string, RateLimiter>(1000);
@@ -105,7 +131,7 @@ async function loadCredential(context: IExecuteFunctions): Promise<ICredentialDa
 /** What ends a run: its own end, and a Stop by the user. */
 function openLifetime(
 	signal: AbortSignal | undefined,
-	limiter: RateLimiter,
+	{ limiter, keepFindings }: ReturnType<typeof openLimiter>,
 	clock: StoppableClock,
 	requests: Requests,
 ): Pick<Run, 'stopped' | 'isStopped' | 'close' | 'end'> {
@@ -128,6 +154,7 @@ function openLifetime(
 	stopped.catch(() => undefined);
 	const end = (): void => {
 		close();
+		keepFindings();
 		// A poll may still be in progress after the deadline of its task.
 		requests.abort();
 		signal?.removeEventListener('abort', onStop);
@@ -149,11 +176,11 @@ export async function openRun(
 	const requests = new Requests();
 	const clock = new StoppableClock();
 	const tally: Tally = { images: 0, tasks: 0, rateLimitedRequests: 0, reusedItems: 0 };
-	const limiter = new RateLimiter({ ...limits, clock });
+	const limiting = openLimiter(address, limits, clock, needsKey);
 	const transport = { context, address, limits, requests };
 	const sendOnce = createSendOnce(transport);
 	return {
-		...openLifetime(context.getExecutionCancelSignal(), limiter, clock, requests),
+		...openLifetime(context.getExecutionCancelSignal(), limiting, clock, requests),
 		node: context.getNode(),
 		address,
 		limits,
@@ -166,7 +193,7 @@ export async function openRun(
 		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
 		client: new Client({
 			sendOnce,
-			limiter,
+			limiter: limiting.limiter,
 			hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
 			clock,
 			wallClock: () => Date.now(),

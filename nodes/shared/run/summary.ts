@@ -34,6 +34,17 @@ export function withUniqueFileNames(items: INodeExecutionData[][]): INodeExecuti
 	);
 }
 
+/** The size from which a hint is shown: n8n 2.41 can't read executions with 300 files of 300 kB. */
+const MANY_MEGABYTES = 25;
+
+/** The size of the files that are stored inside the items, in bytes. */
+function bytesInside(items: INodeExecutionData[][]): number {
+	const files = items.flatMap((list) => list.flatMap(({ binary = {} }) => Object.values(binary)));
+	const inside = files.filter(({ id }) => id === undefined);
+	// Base64 takes four characters for three bytes.
+	return inside.reduce((sum, { data }) => sum + (data.length * 3) / 4, 0);
+}
+
 /**
  * Finishes a run: file names become unique, and the user gets a hint with what the run did and
  * cost. It is a line in n8n's log where n8n shows no hints: for an agent's tool, in a
@@ -50,16 +61,24 @@ export function finishRun(
 	const items = withUniqueFileNames(result.items);
 	const summary: IDataObject = { ...result.tally, failedItems: failedItems(items).size };
 	delete summary.reusedCost;
-	// After a dry run all counts are 0.
-	if (Object.values(summary).some((count) => Number(count) > 0)) {
-		const message = describeRun(items, result.tally);
-		const isShown = subExecutionOf === undefined && !isTool(context);
+	const isShown = subExecutionOf === undefined && !isTool(context);
+	const tell = (message: string, type: 'info' | 'warning'): void => {
 		if (isShown && context.addExecutionHints !== undefined) {
-			addHints(context, [message], 'info');
+			addHints(context, [message], type);
 		} else {
 			const name = subExecutionOf ?? context.getNode().name;
-			context.logger?.info(`Media Gateway, "${name}": ${message}`);
+			context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
 		}
+	};
+	// After a dry run all counts are 0.
+	const isWorthIt = Object.values(summary).some((count) => Number(count) > 0);
+	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
+	const megabytes = Math.round(bytesInside(items) / 1e6);
+	if (megabytes >= MANY_MEGABYTES) {
+		tell(
+			`n8n stores these images inside the execution, where their ${megabytes} MB slow it down. Set N8N_DEFAULT_BINARY_DATA_MODE to 'filesystem', or turn off 'Download'.`,
+			'warning',
+		);
 	}
 	const finished = { ...result, items };
 	return addSummary ? withSummary(finished, summary) : finished;

@@ -197,3 +197,21 @@ test('an edit says the same; a dry run has done nothing', async () => {
 	expect(hintsOf(dry)).toEqual([]);
 	expect(bench.gateway.paid).toBe(1);
 });
+
+test('files inside the execution are warned of when they are many megabytes', async () => {
+	const warnings = async (binaryMode: 'memory' | 'filesystem', imageBytes: number) => {
+		const own = await openBench({ imageBytes, host: { binaryMode } });
+		try {
+			const result = await own.run('imageGeneration', { prompt: PROMPT }, prompts('a', 'b', 'c'));
+			expect(result.output(NODE)).toHaveLength(3);
+			return result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
+		} finally {
+			await own.close();
+		}
+	};
+	expect(await warnings('memory', 9_000_000)).toEqual([
+		expect.stringMatching(/stores these images inside the execution.* 27 MB .*'Download'/),
+	]);
+	expect(await warnings('memory', 900_000)).toEqual([]);
+	expect(await warnings('filesystem', 9_000_000)).toEqual([]);
+});

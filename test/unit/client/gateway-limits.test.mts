@@ -1,6 +1,10 @@
 /** What the rate limiter makes of gateways that limit in different ways, on virtual time. */
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
-import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
+import {
+	mergeRateStates,
+	RateLimiter,
+	type RateState,
+} from '../../../gateway/client/rateLimiter.js';
 import { Client } from '../../../gateway/client/client.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
@@ -188,4 +192,102 @@ describe('without a limit', () => {
 			expect((await submit(load)).seconds).toBeLessThan(seconds);
 		},
 	);
+});
+
+describe('what one run has found out', () => {
+	/** Meets a limit of 30 in any second; returns what the next run is handed. */
+	async function meetTheLimit() {
+		const clock = new FakeClock(1);
+		const gateway = new VirtualGateway(clock, slidingWindow(30), () => 4);
+		const send = async (count: number, rateState?: RateState) => {
+			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+			const client = new Client({
+				limiter,
+				clock,
+				wallClock: clock.now,
+				sendOnce: async () => await gateway.receive(() => response(200, { id: '1' })),
+			});
+			const plan = planGeneration({ model: 'm', prompt: 'p' }, 'query');
+			await clock.run(
+				Promise.all(Array.from({ length: count }, async () => await client.send(plan))),
+			);
+			return limiter.rateState();
+		};
+		return { clock, gateway, send, found: await send(100) };
+	}
+
+	test('spares the next one the refusals', async () => {
+		const { gateway, send, found } = await meetTheLimit();
+		const refused = gateway.refused;
+		expect(refused).toBeGreaterThan(0);
+		await send(60, JSON.parse(JSON.stringify(found)));
+		expect(gateway.refused).toBe(refused);
+	});
+
+	test('is forgotten after a minute', async () => {
+		const { clock, gateway, send, found } = await meetTheLimit();
+		await clock.pass(61_000);
+		const begun = clock.now();
+		await send(25, found);
+		expect(clock.now() - begun).toBeLessThan(100);
+		expect(gateway.acceptedAt).toHaveLength(125);
+	});
+
+	test('holds in a process that has run for days, and a state of another clock does not', async () => {
+		const { clock, found } = await meetTheLimit();
+		const firstStart = async (at: number) => {
+			const rateState = { ...found!, at, retryAfterEndsAt: clock.now() + 20_000 };
+			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+			const begun = clock.now();
+			await clock.run(limiter.run(async () => undefined));
+			return clock.now() - begun;
+		};
+		await clock.pass(200_000_000);
+		expect(await firstStart(clock.now())).toBe(20_000);
+		expect(await firstStart(clock.now() + 1000)).toBe(0);
+		const now = clock.now();
+		const state = { limit: found!.limit, retryAfterEndsAt: now + 9000, at: now };
+		const later = { limit: undefined, retryAfterEndsAt: 0, at: now + 1000 };
+		expect(mergeRateStates(state, later)).toEqual(state);
+		expect(mergeRateStates({ ...state, at: now + 1001 }, later)).toEqual(later);
+		expect(mergeRateStates({ ...later, at: now }, later)).toEqual(later);
+		expect(mergeRateStates(undefined, later)).toEqual(later);
+	});
+
+	test('is not lost to one that ends later and knows less, and holds no longer for that', async () => {
+		const { clock, found } = await meetTheLimit();
+		const less = new RateLimiter({ concurrency: 10, clock }).rateState()!;
+		const pause = { ...found!, retryAfterEndsAt: clock.now() + 30_000 };
+		const merged = mergeRateStates(pause, less);
+		expect(merged).toEqual(pause);
+		// Who knows more, or something newer, replaces it, but for the pause.
+		expect(mergeRateStates(less, found!)).toEqual(found);
+		const newer = { ...found!, at: found!.at + 1000, retryAfterEndsAt: found!.at };
+		expect(mergeRateStates(pause, newer)).toEqual({
+			...newer,
+			retryAfterEndsAt: pause.retryAfterEndsAt,
+		});
+		const late = { ...less, at: less.at + 61_000 };
+		expect(mergeRateStates(merged, late)).toEqual(late);
+	});
+
+	test('is not handed on where the user has set the limit, nor used', async () => {
+		const { clock, found } = await meetTheLimit();
+		const limiter = new RateLimiter({
+			concurrency: 10,
+			requestsPerSecond: 200,
+			clock,
+			rateState: found,
+		});
+		expect(limiter.rateState()).toBeUndefined();
+		const starts: number[] = [];
+		await clock.run(
+			Promise.all(
+				Array.from({ length: 100 }, async () => {
+					await limiter.run(async () => starts.push(clock.now()));
+				}),
+			),
+		);
+		expect(starts.at(-1)! - starts[0]!).toBeLessThan(520);
+	});
 });

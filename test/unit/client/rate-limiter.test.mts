@@ -170,13 +170,44 @@ describe('a 429', () => {
 		expect(starts).toEqual(starts.map(() => refusedAt));
 	});
 
-	test('that is sporadic pauses the run where it asks for a pause', async () => {
+	test('that is sporadic pauses the run where it asks for a pause, and the next run', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		await startTimes(clock, limiter, 20, 5);
 		const until = clock.now() + 7000;
 		await refuseOne(clock, limiter, 7000);
-		expect(Math.min(...(await startTimes(clock, limiter, 5, 1)))).toBeGreaterThanOrEqual(until);
+		const next = new RateLimiter({ concurrency: 10, clock, rateState: limiter.rateState() });
+		const [own, others] = await Promise.all([
+			startTimes(clock, limiter, 5, 1),
+			startTimes(clock, next, 5, 1),
+		]);
+		expect(Math.min(...own, ...others)).toBeGreaterThanOrEqual(until);
+	});
+
+	test('of an outage teaches the next run no rate, and no pause that nobody asked for', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		for (let times = 0; times < 8; times += 1) await refuseOne(clock, limiter);
+		const rateState = limiter.rateState();
+		const next = new RateLimiter({ concurrency: 10, clock, rateState });
+		const from = clock.now();
+		const starts = await startTimes(clock, next, 50, 5);
+		expect(starts.at(-1)! - from).toBeLessThan(100);
+	});
+
+	test('of an outage lowers no known limit, however many requests it refuses', async () => {
+		const clock = new FakeClock();
+		const limit = { perSecond: 100, holdsUntil: 0 };
+		const rateState = { limit, retryAfterEndsAt: 0, at: 0 };
+		const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+		const requests = Array.from({ length: 5 }, async () => {
+			await limiter.run(async (request) => {
+				await clock.sleep(100);
+				limiter.refused(request);
+			});
+		});
+		await clock.run(Promise.all(requests));
+		expect(limiter.rateState()!.limit).toEqual(limit);
 	});
 
 	test('with a Retry-After counts also from a request that was sent earlier', async () => {
@@ -256,6 +287,14 @@ describe('a 429', () => {
 		await clock.pass(600_000);
 		for (let times = 0; times < 3; times += 1) await refuseOne(clock, limiter);
 		expect(limiter.circuitOpen).toBe(false);
+	});
+
+	test('while nothing waits shows no limit', async () => {
+		const clock = new FakeClock();
+		const limiter = new RateLimiter({ concurrency: 10, clock });
+		await startTimes(clock, limiter, 20, 5);
+		for (let times = 0; times < 4; times += 1) await refuseOne(clock, limiter);
+		expect(limiter.rateState()!.limit).toBeUndefined();
 	});
 
 	test('that goes on for minutes fails all queued requests', async () => {

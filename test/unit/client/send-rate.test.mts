@@ -18,7 +18,7 @@ test('each accepted request raises the rate by the same, until a limit is met', 
 	const gain = rate.perSecond - first;
 	accept(rate, 9);
 	expect(rate.perSecond).toBe(first + 10 * gain);
-	expect(rate.isGuess).toBe(true);
+	expect([rate.isGuess, rate.limit]).toEqual([true, undefined]);
 });
 
 test('a single refusal is sporadic: the rate falls a little, and the run goes on', () => {
@@ -27,7 +27,7 @@ test('a single refusal is sporadic: the rate falls a little, and the run goes on
 	const before = rate.perSecond;
 	expect(rate.refused(0, 29, true)).toBe('sporadic');
 	expect(rate.perSecond).toBeCloseTo(0.95 * before);
-	expect(rate.isGuess).toBe(true);
+	expect([rate.isGuess, rate.limit]).toEqual([true, undefined]);
 });
 
 test.each([10, 6, 5])('of every %d requests one refused stays sporadic', (share) => {
@@ -103,10 +103,10 @@ test.each([3, 10])(
 );
 
 describe('an outage is not a rate', () => {
-	test('where nothing was accepted, a run begins again with one request', () => {
+	test('where nothing was accepted, a run begins again with one request, and knows no limit', () => {
 		const rate = new SendRate();
 		expect(rate.refused(0, 0, true)).toBe('outage');
-		expect(rate.isGuess).toBe(false);
+		expect([rate.isGuess, rate.limit]).toEqual([false, undefined]);
 		expect(rate.perSecond).toBeLessThan(1);
 		accept(rate, 10);
 		expect(rate.perSecond).toBeGreaterThan(20);
@@ -116,11 +116,11 @@ describe('an outage is not a rate', () => {
 		const rate = new SendRate();
 		accept(rate, 60);
 		refuse(rate, 4, 50);
-		const met = rate.perSecond;
+		const met = rate.limit;
 		for (let times = 0; times < 20; times += 1) {
 			expect(rate.refused(times, 0, true)).toBe('outage');
 		}
-		expect(rate.perSecond).toBe(met);
+		expect(rate.limit).toEqual(met);
 	});
 
 	test('nor are refusals while nothing waits: the rate is not used', () => {
@@ -165,3 +165,13 @@ test.each([0.01, 1, 30])(
 		expect(rate.perSecond).toBe(highest);
 	},
 );
+
+test('another run begins with the limit that was met', () => {
+	const rate = new SendRate();
+	accept(rate, 60);
+	refuse(rate, 4, 50, 1000);
+	const other = new SendRate(undefined, rate.limit);
+	expect([other.perSecond, other.isGuess]).toEqual([rate.perSecond, false]);
+	accept(other, 10, 15_900);
+	expect(other.perSecond).toBe(rate.perSecond);
+});
