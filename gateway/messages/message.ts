@@ -14,63 +14,29 @@ export interface Turn {
 	content: string | unknown[];
 }
 
-/** The thinking setting (docs/protocol.md, "Messages"); `default` sends nothing. */
-export type Thinking = 'default' | 'adaptive' | 'disabled' | 'enabled';
-
-/** The request of a message (docs/protocol.md, "Messages"). Undefined fields aren't sent. */
-export interface MessageRequest {
+/**
+ * The settings that all messages of a node share, by their names in the request (docs/protocol.md,
+ * "Messages"). Undefined ones aren't sent.
+ */
+export interface MessageSettings extends JsonObject {
 	model: string;
-	maxTokens: number;
-	messages: Turn[];
-	thinking: Thinking;
-	/** Sent only with `enabled`. */
-	budgetTokens?: number;
-	/** Sent only with `adaptive` and `enabled`, which have thinking to show. */
-	display?: string;
-	effort?: string;
-	system?: string;
-	temperature?: number;
-	topP?: number;
-	topK?: number;
-	/** How long the gateway caches the conversation; `disabled` isn't sent. */
-	promptCaching?: 'disabled' | '5m' | '1h';
-	tools?: JsonObject[];
-	stopSequences?: string[];
-	stream?: boolean;
+	max_tokens: number;
+	/** Fields that override all others. */
 	extraFields?: JsonObject;
 }
 
-/** The settings that all messages of a node share. */
-export type MessageSettings = Omit<MessageRequest, 'messages'>;
+/** The request of a message, by the names in it. */
+export interface MessageRequest extends MessageSettings {
+	messages: Turn[];
+}
 
 /**
  * Plans `POST /v1/messages` (docs/protocol.md, "Messages").
  *
  * @throws GatewayError if the thinking may take as many tokens as the whole response
  */
-export function planMessage(request: MessageRequest): RequestPlan {
-	const { thinking, budgetTokens, display, effort, promptCaching: ttl = 'disabled' } = request;
-	const thinkingField = {
-		type: thinking,
-		budget_tokens: budgetTokens,
-		display: thinking === 'disabled' ? undefined : display,
-	};
-	const body = withoutUndefined({
-		model: request.model,
-		max_tokens: request.maxTokens,
-		system: request.system,
-		messages: request.messages,
-		thinking: thinking === 'default' ? undefined : withoutUndefined(thinkingField),
-		output_config: effort === undefined ? undefined : { effort },
-		temperature: request.temperature,
-		top_p: request.topP,
-		top_k: request.topK,
-		cache_control: ttl === 'disabled' ? undefined : { type: 'ephemeral', ttl },
-		tools: request.tools,
-		stop_sequences: request.stopSequences,
-		stream: request.stream,
-		...request.extraFields,
-	});
+export function planMessage({ extraFields, ...fields }: MessageRequest): RequestPlan {
+	const body = withoutUndefined({ ...fields, ...extraFields });
 	refuseLargeBudget(body);
 	return {
 		call: 'message',

@@ -101,8 +101,7 @@ function format(name: string): string {
 	const bare = name
 		.trim()
 		.toLowerCase()
-		.replace(/^image\//, '')
-		.replace(/^\./, '');
+		.replace(/^(image\/|\.)/, '');
 	return OTHER_NAMES[bare] ?? bare.replace(/\+xml$/, '');
 }
 

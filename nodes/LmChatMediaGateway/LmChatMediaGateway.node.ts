@@ -87,23 +87,11 @@ export class LmChatMediaGateway implements INodeType {
 
 /** Fields that belong to the agent, or change the form of the response. */
 const OF_THE_AGENT: Forbidden = {
-	stream: {
-		named: '"stream"',
-		advice:
-			'The agent or chain decides whether the response is streamed. Remove "stream", or set it to false to get each response in one piece.',
-	},
-	messages: {
-		named: '"messages"',
-		advice: 'The agent or chain writes the messages. Enter instructions in its own fields.',
-	},
-	tools: {
-		named: '"tools"',
-		advice: 'The agent can call only the tools connected to it. Remove "tools".',
-	},
-	n: {
-		named: '"n"',
-		advice: 'Only one response can be read, and each one is charged. Remove "n".',
-	},
+	stream:
+		'The agent or chain decides whether the response is streamed. Remove it, or set it to false to get each response in one piece.',
+	messages: 'The agent or chain writes the messages. Enter instructions in its own fields.',
+	tools: 'The agent can call only the tools connected to it. Remove it.',
+	n: 'Only one response can be read, and each one is charged. Remove it.',
 };
 
 /**

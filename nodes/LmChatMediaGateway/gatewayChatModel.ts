@@ -139,12 +139,12 @@ export class GatewayChatModel implements ChatModel {
 		return {
 			...settings,
 			...toConversation(messages),
-			maxTokens: config.maxTokens ?? settings.maxTokens,
+			max_tokens: config.maxTokens ?? settings.max_tokens,
 			temperature: config.temperature ?? settings.temperature,
-			topP: config.topP ?? settings.topP,
-			topK: config.topK ?? settings.topK,
+			top_p: config.topP ?? settings.top_p,
+			top_k: config.topK ?? settings.top_k,
 			tools: toolFields(tools.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }))),
-			stopSequences: stopSequences.length === 0 ? undefined : stopSequences,
+			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
 			stream: streamed ? true : undefined,
 		};
 	}

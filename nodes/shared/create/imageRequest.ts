@@ -23,9 +23,9 @@ import {
 
 /** Fields that the node itself sends: another value elsewhere would silently be ignored. */
 const FIELDS_OF_NODE: Forbidden = {
-	async: { named: "'async': use the field 'Mode'", advice: "Remove 'async'." },
-	model: { named: "'model': use the field 'Model'", advice: "Remove 'model'." },
-	prompt: { named: "'prompt': use the field 'Prompt'", advice: "Remove 'prompt'." },
+	async: "Remove it, and use the field 'Mode'.",
+	model: "Remove it, and use the field 'Model'.",
+	prompt: "Remove it, and use the field 'Prompt'.",
 	...NO_STREAM,
 };
 

@@ -1,8 +1,9 @@
-import type { MessageSettings, Thinking } from '../../../gateway/messages/message';
-import type { JsonObject } from '../../../gateway/util/json';
+import type { MessageSettings } from '../../../gateway/messages/message';
+import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import type { ItemParameters } from './itemParameters';
 import { readerOf } from './requestFields';
 
+const DISPLAYS = ['summarized', 'omitted'];
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
 const MAX_TOKENS = 4096;
 const BUDGET_TOKENS = 1024;
@@ -20,11 +21,8 @@ export function readMessageSettings(
 	extraFields: JsonObject,
 ): MessageSettings {
 	const { options } = item;
-	const choices = ['default', 'adaptive', 'disabled', 'enabled'] as const;
-	const thinking: Thinking = item.choice('thinking', 'Thinking', choices);
-	const ttls = ['disabled', '5m', '1h'] as const;
-	const budgetTokens = (): number =>
-		item.count('budgetTokens', 'Budget (Tokens)', MOST_TOKENS) ?? BUDGET_TOKENS;
+	const effort = options.optionalChoice('effort', 'Effort', EFFORTS);
+	const ttl = options.choice('promptCaching', 'Prompt Caching', ['disabled', '5m', '1h']);
 	return {
 		model: readerOf(item, extraFields, 'model')
 			.text(
@@ -33,14 +31,28 @@ export function readMessageSettings(
 				"Enter the name of a message model from the gateway's documentation or console.",
 			)
 			.trim(),
-		maxTokens: item.count('maxTokens', 'Max Tokens', MOST_TOKENS) ?? MAX_TOKENS,
-		thinking,
-		budgetTokens: thinking === 'enabled' ? budgetTokens() : undefined,
-		display: options.optionalChoice('display', 'Display Thinking', ['summarized', 'omitted']),
-		effort: options.optionalChoice('effort', 'Effort', EFFORTS),
+		max_tokens: item.count('maxTokens', 'Max Tokens', MOST_TOKENS) ?? MAX_TOKENS,
+		thinking: readThinking(item),
+		output_config: effort === undefined ? undefined : { effort },
 		temperature: options.optionalNumber('temperature', 'Temperature'),
-		topP: options.optionalNumber('topP', 'Top P'),
-		topK: options.optionalNumber('topK', 'Top K'),
-		promptCaching: options.choice('promptCaching', 'Prompt Caching', ttls),
+		top_p: options.optionalNumber('topP', 'Top P'),
+		top_k: options.optionalNumber('topK', 'Top K'),
+		cache_control: ttl === 'disabled' ? undefined : { type: 'ephemeral', ttl },
 	};
+}
+
+/** The thinking setting; undefined for the default of the model. */
+function readThinking(item: ItemParameters): JsonObject | undefined {
+	const types = ['default', 'adaptive', 'disabled', 'enabled'] as const;
+	const type = item.choice('thinking', 'Thinking', types);
+	const display = item.options.optionalChoice('display', 'Display Thinking', DISPLAYS);
+	if (type === 'default') return undefined;
+	if (type === 'disabled') return { type };
+	const budget = (): number =>
+		item.count('budgetTokens', 'Budget (Tokens)', MOST_TOKENS) ?? BUDGET_TOKENS;
+	return withoutUndefined({
+		type,
+		budget_tokens: type === 'enabled' ? budget() : undefined,
+		display,
+	});
 }

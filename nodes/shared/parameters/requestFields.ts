@@ -10,18 +10,12 @@ import { isEmpty, isOff, shown, type ItemParameters, type ValueReader } from './
  * there.
  */
 
-/**
- * By name, fields that a parameter must not set: how the error names each, and what to do instead.
- */
-export type Forbidden = Record<string, { named: string; advice: string }>;
+/** By name, fields that a parameter must not set, and what to do instead. */
+export type Forbidden = Record<string, string>;
 
 /** A streamed response can't be read, but is charged. */
 export const NO_STREAM: Forbidden = {
-	stream: {
-		named: '"stream"',
-		advice:
-			'This node can\'t read a streamed response, but you would be charged for it. Remove "stream".',
-	},
+	stream: "This node can't read a streamed response, but you would be charged for it. Remove it.",
 };
 
 /** @returns the error for the first field that a parameter must not set. @param source its label */
@@ -31,10 +25,11 @@ export function forbiddenField(
 	fields: JsonObject,
 	forbidden: Forbidden,
 ): NodeOperationError | undefined {
-	const isSet = (name: string): boolean =>
-		Object.hasOwn(fields, name) && !(name === 'stream' && isOff(fields.stream));
-	const [, found] = Object.entries(forbidden).find(([name]) => isSet(name)) ?? [];
-	return found && item.refusal(`'${source}' must not set ${found.named}`, found.advice);
+	const isSet = (own: string): boolean =>
+		Object.hasOwn(fields, own) && !(own === 'stream' && isOff(fields.stream));
+	const [name, advice] = Object.entries(forbidden).find(([own]) => isSet(own)) ?? [];
+	if (advice === undefined) return undefined;
+	return item.refusal(`'${source}' must not set '${name}'`, advice);
 }
 
 /**

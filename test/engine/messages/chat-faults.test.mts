@@ -502,7 +502,7 @@ describe('Extra Fields', () => {
 	])('must not set %s to %j', async (name, value) => {
 		const options = { extraFields: JSON.stringify({ [name]: value }) };
 		const error = await scene.retry('invoke', { options });
-		expect(error?.message).toBe(`'Extra Fields' must not set "${name}"`);
+		expect(error?.message).toBe(`'Extra Fields' must not set '${name}'`);
 		expect(error?.description).toContain('Nothing was sent.');
 		expect(scene.bodies).toEqual([]);
 	});

@@ -167,9 +167,9 @@ test.each<[string, Row[], RegExp]>([
 	],
 	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" can't be the name/],
 	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /can't be the name/],
-	['the model', [{ name: 'model', value: 'other' }], /must not set 'model': use the field 'Model'/],
+	['the model', [{ name: 'model', value: 'other' }], /must not set 'model'$/],
 	['the prompt', [{ name: 'prompt', value: 'other' }], /must not set 'prompt'/],
-	['a stream', [{ name: 'stream', value: 'true' }], /must not set "stream"/],
+	['a stream', [{ name: 'stream', value: 'true' }], /must not set 'stream'/],
 	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /must be text/],
 	['no number', [{ name: 'seed', value: '={{ NaN }}' }], /can't be sent/],
 	[
@@ -179,7 +179,7 @@ test.each<[string, Row[], RegExp]>([
 	],
 	['a symbol', [{ name: 'seed', value: '={{ Symbol("x") }}' }], /'seed' in .* can't be sent/],
 	['a name without a text', [{ name: '={{ ({ toString: 1 }) }}', value: '1' }], /must be text/],
-	['the mode', [{ name: 'async', value: 'true' }], /must not set 'async': use the field 'Mode'/],
+	['the mode', [{ name: 'async', value: 'true' }], /must not set 'async'$/],
 	...['two', '1.5', '0', '-1', '={{ [2] }}', 'true', '100000'].map(
 		(value): [string, Row[], RegExp] => [
 			`${value} as the number of images`,

@@ -78,9 +78,10 @@ describe('Model Parameters and Parameters by Name must not set', () => {
 		['prompt', 'Prompt'],
 		['async', 'Mode'],
 	])('%s', async (name, label) => {
-		const text = (source: string) => `'${source}' must not set '${name}': use the field '${label}'`;
+		const text = (source: string) => `'${source}' must not set '${name}'`;
 		const inForm = await generate(form({ [name]: 'other' }));
 		expect(inForm.error?.message).toBe(text('Model Parameters'));
+		expect(inForm.error?.description).toContain(`use the field '${label}'`);
 		const byRow = await generate(rows(name));
 		expect(byRow.error?.message).toBe(text('Parameters by Name'));
 		expect(sent()).toEqual([]);

@@ -211,9 +211,9 @@ describe('switches and choices that an expression gives', () => {
 		['mode', 'later', /'Mode' must be one of wait, sync, submit/],
 		['mode', 7, /'Mode'/],
 		['options', { asyncFlag: 'cookie' }, /'Asynchronous Flag' must be one of/],
-		['options', { extraFields: '{"stream":true}' }, /must not set "stream"/],
-		['options', { extraFields: '{"stream":"1"}' }, /must not set "stream"/],
-		['modelParameters', { value: { stream: true } }, /must not set "stream"/],
+		['options', { extraFields: '{"stream":true}' }, /must not set 'stream'/],
+		['options', { extraFields: '{"stream":"1"}' }, /must not set 'stream'/],
+		['modelParameters', { value: { stream: true } }, /must not set 'stream'/],
 	])('%s %p is refused before anything is sent', async (name, value, message) => {
 		const result = await run({ mode: 'wait', [name]: value });
 		expect(result.error?.message).toMatch(message);

@@ -327,7 +327,7 @@ test('requests that waited through minutes of refusals fail without being sent',
 
 describe('an address from which nothing of use has come in this run', () => {
 	const listing = planModelList();
-	const message = planMessage({ model: 'm', maxTokens: 1, messages: [], thinking: 'default' });
+	const message = planMessage({ model: 'm', max_tokens: 1, messages: [] });
 	const download = planDownload('https://images.example/1.png');
 	const HTML = page(200, '<html>');
 	const wrong: Array<[string, RequestPlan, Outcome]> = [

@@ -23,9 +23,8 @@ const submit = planGeneration(request, 'query');
 const poll = planTaskQuery('generation', 't1');
 const message = planMessage({
 	model: 'thinker',
-	maxTokens: 9,
+	max_tokens: 9,
 	messages: [{ role: 'user', content: 'hi' }],
-	thinking: 'default',
 });
 const sampled: RequestPlan = { ...message, body: { ...message.body, temperature: 1, top_p: 0.5 } };
 

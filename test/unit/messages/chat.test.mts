@@ -155,60 +155,41 @@ describe('the plan', () => {
 	const messages = user(text('Hello'));
 	const request = {
 		model: 'reason-large',
-		maxTokens: 100,
-		thinking: 'default' as const,
+		max_tokens: 100,
 		messages,
 	};
 
 	test('holds what is set, and nothing else', () => {
-		expect(planMessage(request)).toMatchObject({
+		expect(planMessage({ ...request, system: undefined })).toMatchObject({
 			call: 'message',
 			path: '/v1/messages',
 			paid: true,
 		});
-		expect(planMessage(request).body).toEqual({
-			model: 'reason-large',
-			max_tokens: 100,
-			messages,
-		});
+		const { body = {} } = planMessage({ ...request, system: undefined });
+		expect(Object.keys(body)).toEqual(['model', 'max_tokens', 'messages']);
+	});
+
+	test('extra fields override all others, and are not sent under their own name', () => {
+		const extraFields = { metadata: { user_id: 'me' }, temperature: 1 };
+		const { body } = planMessage({ ...request, temperature: 0, extraFields });
+		expect(body).toEqual({ ...request, ...extraFields });
 	});
 
 	test('refuses a budget for thinking that leaves nothing for the response', () => {
-		const thinking = { ...request, thinking: 'enabled' as const };
-		const plan = (changed: object) => () => planMessage({ ...thinking, ...changed });
-		expect(plan({ budgetTokens: 100 })).toThrow(/is 100 and must be less than 'Max Tokens'/);
-		expect(plan({ budgetTokens: 99 })).not.toThrow();
-		expect(plan({ budgetTokens: 99, extraFields: { max_tokens: 99 } })).toThrow(/is 99 and/);
-		expect(plan({ budgetTokens: 200, extraFields: { thinking: null } })).not.toThrow();
+		const plan = (budget_tokens: number, extraFields: object = {}) => {
+			const thinking = { type: 'enabled', budget_tokens };
+			return () => planMessage({ ...request, thinking, extraFields: { ...extraFields } });
+		};
+		expect(plan(100)).toThrow(/is 100 and must be less than 'Max Tokens'/);
+		expect(plan(99)).not.toThrow();
+		expect(plan(99, { max_tokens: 99 })).toThrow(/is 99 and/);
+		expect(plan(200, { thinking: null })).not.toThrow();
 	});
 
-	test('holds thinking, sampling, tools, stop sequences and the wish for a stream', () => {
-		const { body } = planMessage({
-			...request,
-			system: 'Be brief.',
-			thinking: 'enabled',
-			budgetTokens: 50,
-			display: 'omitted',
-			effort: 'low',
-			temperature: 0,
-			stream: true,
-			stopSequences: ['END'],
-			tools: toolFields([{ name: 'draw', description: ' ', inputSchema: { properties: {} } }]),
-			extraFields: { metadata: { user_id: 'me' } },
-		});
-		expect(body).toEqual({
-			model: 'reason-large',
-			max_tokens: 100,
-			system: 'Be brief.',
-			messages,
-			thinking: { type: 'enabled', budget_tokens: 50, display: 'omitted' },
-			output_config: { effort: 'low' },
-			temperature: 0,
-			metadata: { user_id: 'me' },
-			stop_sequences: ['END'],
-			stream: true,
-			tools: [{ name: 'draw', input_schema: { type: 'object', properties: {} } }],
-		});
+	test('holds the tools of an agent', () => {
+		expect(
+			toolFields([{ name: 'draw', description: ' ', inputSchema: { properties: {} } }]),
+		).toEqual([{ name: 'draw', input_schema: { type: 'object', properties: {} } }]);
 	});
 
 	test('names each tool once: agents bind theirs twice', () => {
