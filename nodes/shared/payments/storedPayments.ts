@@ -8,9 +8,10 @@ import type { Payment, PaymentResult } from './payment';
 const KEY = 'mediaGatewayPaid';
 
 /**
- * Opens the payments in the node's context, which n8n stores with the execution and a person may
- * have edited. An item whose payment isn't as it was written has an unknown outcome in this
- * execution, so it isn't paid for again, and a hint says so.
+ * Opens the payments in the node's context, which n8n stores with the execution. An older version
+ * may have written them, or a person may have edited them: what can be read is used, and a hint says
+ * that the rest was left out. An item whose payment can't be read has an unknown outcome in this
+ * execution, so it isn't paid for again.
  *
  * @param isKept whether a payment can still be used; the others are removed
  * @returns the list itself, as simultaneous calls of a tool share it
@@ -23,23 +24,16 @@ export function openPayments(
 	const given = store[KEY];
 	const payments = (Array.isArray(given) ? given : []) as Payment[];
 	const run = { executionId: context.getExecutionId() ?? '', runIndex: runIndexOf(context) };
-	let isDamaged = given !== undefined && !Array.isArray(given);
+	let damaged = given === undefined || Array.isArray(given) ? 0 : 1;
 	keepOnly(payments, (payment) => {
-		if (fits(payment, PAYMENT)) return isKept(payment);
-		isDamaged = true;
-		if (!isJsonObject(payment) || !isIndex(payment.itemIndex)) return false;
-		const { fingerprint, source } = payment;
-		// In its place, because other runs may share it.
-		Object.assign(payment, run, {
-			fingerprint: isString(fingerprint) ? fingerprint : '',
-			source: isString(source) ? source : '',
-			result: { unknown: UNREADABLE },
-			delivered: false,
-		});
-		return isKept(payment);
+		const state = repair(payment, run);
+		if (state !== 'whole') damaged += 1;
+		return state !== 'lost' && isKept(payment);
 	});
 	store[KEY] = payments;
-	if (isDamaged) addHints(context, [DAMAGED]);
+	const places = damaged === 1 ? 'one place' : `${damaged} places`;
+	const hint = `The records of earlier payments are damaged in ${places}, which were left out. Check the usage log in the gateway's console for images that didn't come out.`;
+	addHints(context, damaged === 0 ? [] : [hint]);
 	return payments;
 }
 
@@ -50,8 +44,38 @@ export function keepOnly(payments: Payment[], isKept: (payment: Payment) => bool
 	payments.length = kept.length;
 }
 
-const DAMAGED =
-	"The records of earlier payments are damaged, and what can't be read was left out. Check the usage log in the gateway's console for images that didn't come out.";
+/**
+ * Makes a stored payment usable, in its place, because other runs may share it.
+ *
+ * @returns whether it was whole, or damaged, or lost because it doesn't tell its item
+ */
+function repair(
+	payment: Payment & { paid?: unknown },
+	run: Pick<Payment, 'executionId' | 'runIndex'>,
+): 'whole' | 'damaged' | 'lost' {
+	if (!isJsonObject(payment) || !isIndex(payment.itemIndex)) return 'lost';
+	const { executionId, runIndex, fingerprint, source, delivered, paid } = payment;
+	// An older version had another name for the result, and other digests.
+	const stored = isJsonObject(payment.result) ? payment.result : paid;
+	const parts = Object.entries(isJsonObject(stored) ? stored : {});
+	const readable = parts.filter(([name, part]) => READABLE.get(name)?.(part) ?? true);
+	const isKnown = stored !== paid && typeof fingerprint === 'string' && typeof source === 'string';
+	const hasResult = readable.some(([name, part]) => RESULTS.includes(name) && part !== undefined);
+	const isPlaced = typeof executionId === 'string' && isIndex(runIndex);
+	const isWhole = isKnown && isPlaced && hasResult && readable.length === parts.length;
+	if (isWhole && (delivered === undefined || isFlag(delivered))) return 'whole';
+	Object.assign(payment, {
+		// Where it doesn't tell its request, its item of this run has it.
+		...(isKnown && isPlaced && hasResult ? {} : run),
+		...(isKnown ? {} : { fingerprint: '', source: '' }),
+		result: { ...Object.fromEntries(readable), ...(hasResult ? {} : { unknown: UNREADABLE }) },
+		delivered: delivered === true,
+	});
+	return 'damaged';
+}
+
+/** A result has at least one of these parts. */
+const RESULTS = ['task', 'images', 'items', 'message', 'unknown'];
 
 const UNREADABLE: Problem = {
 	message: "The outcome is unknown: the record of this item's payment is damaged",
@@ -59,67 +83,55 @@ const UNREADABLE: Problem = {
 		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console. To send it, run the workflow again.",
 };
 
-/** The shape of a stored value. A part whose name ends with a question mark may be missing. */
-type Shape = ((value: unknown) => boolean) | { [name: string]: Shape } | [entry: Shape];
+type IsReadable = (value: unknown) => boolean;
 
-function fits(value: unknown, shape: Shape): boolean {
-	if (typeof shape === 'function') return shape(value);
-	if (Array.isArray(shape)) {
-		return (
-			Array.isArray(value) && value.length > 0 && value.every((entry) => fits(entry, shape[0]))
-		);
-	}
-	if (!isJsonObject(value)) return false;
-	return Object.entries(shape).every(([name, part]) => {
-		const own = value[name.replace('?', '')];
-		return own === undefined ? name.endsWith('?') : fits(own, part);
-	});
-}
+const isIndex: IsReadable = (value) => Number.isInteger(value) && Number(value) >= 0;
+const isText: IsReadable = (value) => nonEmptyString(value) !== undefined;
+const isFlag: IsReadable = (value) => typeof value === 'boolean';
+const isAmount: IsReadable = (value) => typeof value === 'number' && value >= 0;
+const optional =
+	(isReadable: IsReadable): IsReadable =>
+	(value) =>
+		value === undefined || isReadable(value);
+const listOf =
+	(isEntry: IsReadable): IsReadable =>
+	(value) =>
+		Array.isArray(value) && value.length > 0 && value.every(isEntry);
+const objectOf =
+	(parts: Record<string, IsReadable>): IsReadable =>
+	(value) =>
+		isJsonObject(value) && Object.entries(parts).every(([name, isPart]) => isPart(value[name]));
+const isFiles: IsReadable = (value) =>
+	isJsonObject(value) && Object.values(value).every(objectOf({ data: isText, mimeType: isText }));
 
-const isString = (value: unknown): value is string => typeof value === 'string';
-const isText = (value: unknown): boolean => nonEmptyString(value) !== undefined;
-const isFlag = (value: unknown): boolean => typeof value === 'boolean';
-const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0;
-const isIndex = (value: unknown): boolean => Number.isInteger(value) && isAmount(value);
-const isFiles = (value: unknown): boolean =>
-	isJsonObject(value) &&
-	Object.values(value).every((file) => fits(file, { data: isText, mimeType: isText }));
-
-/** The parts of a result that decide what is paid, fetched and returned. */
-const RESULT: { [name in `${keyof PaymentResult}?`]?: Shape } = {
-	'task?': {
+const RESULT: Record<keyof PaymentResult, IsReadable> = {
+	task: objectOf({
 		taskId: isText,
 		taskType: (value) => value === 'generation' || value === 'edit',
 		status: isText,
 		submittedAt: isText,
-		'statusUrl?': isText,
-		'reason?': isString,
-		'mentioned?': (value) => Array.isArray(value) && value.every(isText),
-	},
-	'images?': [{ url: isText }],
-	'items?': [{ json: isJsonObject, 'binary?': isFiles }],
-	'message?': isJsonObject,
-	'facts?': {
-		'model?': isText,
-		'prompt?': isText,
-		'estimatedCost?': isAmount,
-		'pricePerImage?': isAmount,
-	},
-	'unknown?': { message: isText, description: isString },
-	'failed?': isFlag,
-	'lost?': isFlag,
+		statusUrl: optional(isText),
+		reason: optional((value) => typeof value === 'string'),
+		mentioned: optional((value) => Array.isArray(value) && value.every(isText)),
+	}),
+	images: listOf(objectOf({ url: isText })),
+	items: listOf(objectOf({ json: isJsonObject, binary: optional(isFiles) })),
+	message: isJsonObject,
+	facts: objectOf({
+		model: optional(isText),
+		prompt: optional(isText),
+		parameters: optional(isJsonObject),
+		estimatedCost: optional(isAmount),
+		pricePerImage: optional(isAmount),
+	}),
+	unknown: objectOf({ message: isText, description: (value) => typeof value === 'string' }),
+	created: isAmount,
+	requested: isAmount,
+	usage: isJsonObject,
+	refusal: (value) => typeof value === 'string',
+	failed: isFlag,
+	lost: isFlag,
 };
 
-/** Whether a request led to anything. */
-const hasResult = ({ task, images, items, message, unknown }: PaymentResult): boolean =>
-	(task ?? images ?? items ?? message ?? unknown) !== undefined;
-
-const PAYMENT: { [name in keyof Payment | 'delivered?']?: Shape } = {
-	executionId: isString,
-	runIndex: isIndex,
-	itemIndex: isIndex,
-	fingerprint: isString,
-	source: isString,
-	result: (value) => fits(value, RESULT) && hasResult(value as PaymentResult),
-	'delivered?': isFlag,
-};
+/** By part of a result, whether its stored value can be read; an undefined part is none. */
+const READABLE = new Map(Object.entries(RESULT).map(([name, is]) => [name, optional(is)]));
