@@ -66,6 +66,8 @@ export interface RunOptions {
 	/** Stops the execution, as the Stop button does. */
 	signal?: AbortSignal;
 	onProgress?: (event: ProgressEvent) => void;
+	/** What nodes write to the console of the browser; n8n lets them in mode `manual` only. */
+	onConsole?: (message: unknown) => void;
 	/** The node to begin with; by default the one that nothing leads to. */
 	startNode?: string;
 }
@@ -96,7 +98,7 @@ export interface RunningExecution {
 	stop(): void;
 }
 
-export interface ToolOptions extends Pick<RunOptions, 'signal'> {
+export interface ToolOptions extends Pick<RunOptions, 'signal' | 'onConsole'> {
 	/** What the language model gives for each `$fromAI` in the parameters. */
 	args?: N8n.IDataObject;
 	/**

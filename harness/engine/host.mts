@@ -107,7 +107,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 
 	function execute(
 		json: WorkflowJson,
-		{ mode = 'manual', signal, onProgress, startNode, input }: RunOptions,
+		{ mode = 'manual', signal, onProgress, onConsole, startNode, input }: RunOptions,
 		stored?: N8n.IRunExecutionData,
 		executionId: string = randomUUID(),
 	): RunningExecution {
@@ -119,6 +119,8 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 			executionId,
 			workflowId: workflow.id,
 			restartExecutionId: stored ? executionId : undefined,
+			sendDataToUI: (_type: string, { messages }: { messages: unknown[] }) =>
+				messages.forEach((message) => onConsole?.(message)),
 			executeWorkflow: async (
 				info: N8n.IExecuteWorkflowInfo,
 				_additionalData: unknown,
@@ -187,7 +189,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 		},
 
 		async runAsTool(type, parameters, toolOptions = {}) {
-			const { args = {}, through = 'subNode', node, signal } = toolOptions;
+			const { args = {}, through = 'subNode', node, signal, onConsole } = toolOptions;
 			const name = node?.name ?? 'Tool';
 			const agent = { args: JSON.stringify(args), through };
 			const result = await host.run(
@@ -202,7 +204,7 @@ export async function createHost(options: HostOptions = {}): Promise<Host> {
 						[name]: { ai_tool: [[{ node: 'Agent', type: 'ai_tool', index: 0 }]] },
 					},
 				},
-				{ startNode: 'Start', signal },
+				{ startNode: 'Start', signal, onConsole },
 			);
 			if (result.error) throw result.error;
 			return String(result.json('Agent')[0]?.answer);

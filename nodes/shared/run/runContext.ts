@@ -26,6 +26,11 @@ export interface Run {
 	requests: Requests;
 	/** Whether an AI agent has called the node. */
 	isTool: boolean;
+	/**
+	 * Writes to the console of the browser in which a person has started the node: the only place for
+	 * messages while it runs.
+	 */
+	showInBrowser: (message: string) => void;
 	/** A promise that rejects when the user selects Stop. */
 	stopped: Promise<never>;
 	isStopped: () => boolean;
@@ -189,6 +194,7 @@ export async function openRun(
 		helpers: context.helpers,
 		clock,
 		isTool: isTool(context),
+		showInBrowser: (message) => context.sendMessageToUI(message),
 		sendOnce,
 		createSendOnce: (own) => createSendOnce({ ...transport, ...own }),
 		client: new Client({

@@ -54,6 +54,9 @@ export interface OpenTask {
  */
 const durationsOf = new LruMap<string, Durations>(200);
 
+/** How often a person who watches is told that status checks fail. */
+const TOLD_EVERY_MS = 10_000;
+
 /**
  * The wait for the tasks of a run. Several items may have the same task, which is polled once for
  * all of them.
@@ -66,6 +69,9 @@ export class TaskWaiter {
 	private readonly finished = new Set<string>();
 
 	private readonly known: KnownTasks;
+
+	/** When a person was last told of a failed status check, by the clock of the run. */
+	private toldAt = -Infinity;
 
 	private readonly poller: Poller<PolledTask>;
 
@@ -136,10 +142,17 @@ export class TaskWaiter {
 	}
 
 	private async pollOnce(task: PolledTask, timeLeftMs: () => number): Promise<PollResult> {
-		const { client, limits } = this.run;
+		const { client, clock, limits, showInBrowser } = this.run;
 		const timeoutMs = (): number => Math.min(timeLeftMs(), limits.timeoutMs);
 		const send: SendQuery = async (plan) => await client.attempt(plan, timeoutMs);
-		return await pollTask(this.run, task, this.known, send);
+		const result = await pollTask(this.run, task, this.known, send);
+		if (result.kind === 'transient' && clock.now() - this.toldAt >= TOLD_EVERY_MS) {
+			this.toldAt = clock.now();
+			const { waiting, known } = this;
+			const open = `${waiting.size} of ${known.ids.size} tasks still open`;
+			showInBrowser(`${open}; the last status check failed: ${result.error.message}`);
+		}
+		return result;
 	}
 }
 

@@ -1,4 +1,4 @@
-/** What a Stop leaves of what was paid for, in n8n's log and list of executions. */
+/** What a person is told while a node waits, and what a Stop leaves of what was paid for. */
 import '../fast-time.mjs';
 import { createRequire } from 'node:module';
 import type { RunOptions, RunResult } from '../../../harness/engine/host.mjs';
@@ -56,6 +56,24 @@ const start = (
 
 /** The IDs of what an execution has submitted, in the order of its items. */
 const idsIn = (text: string) => text.match(/(?<=^item \d+: generation task )\S+$/gm) ?? [];
+
+test('while it waits, the browser is told why status checks fail', async () => {
+	bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
+	const said: unknown[] = [];
+	const execution = start(GENERATION, 2, { onConsole: (message) => said.push(message) });
+	await until(() => said.length >= 2);
+	// Once in ten seconds, not for each check.
+	expect(bench.gateway.count('poll')).toBeGreaterThan(2 * said.length);
+	bench.gateway.setFaults([]);
+	const { length } = said;
+	const polls = bench.gateway.count('poll');
+	await until(() => bench.gateway.count('poll') > polls + 30);
+	// A check that was on its way may still tell.
+	expect(said.length).toBeLessThanOrEqual(length + 1);
+	execution.stop();
+	await execution.promise;
+	expect(said[0]).toMatch(/^2 of 2 tasks still open; the last status check failed: .*\(503\)/);
+});
 
 test.each<[string, Settings]>([
 	['', {}],
