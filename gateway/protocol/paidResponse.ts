@@ -42,6 +42,9 @@ export interface PaidResponse {
 	refusal?: string;
 }
 
+/** More IDs than a response can mean. */
+const MOST_MENTIONED = 100;
+
 /** How the request of a response was sent. */
 interface SentRequest {
 	taskType: TaskType;
@@ -69,7 +72,8 @@ export function readPaidResponse(
 	const status = state.status === '' ? 'queued' : state.status;
 	const isOpen = group === 'unknown' && asynchronous && taskId !== undefined;
 	const previews = isOpen ? images.filter((image) => !isInline(image)).map(({ url }) => url) : [];
-	const mentioned = [...new Set([...taskIdsIn(json), ...previews])].filter((id) => id !== taskId);
+	const others = new Set([...taskIdsIn(json), ...previews].filter((id) => id !== taskId));
+	const mentioned = [...others].slice(0, MOST_MENTIONED);
 	const known = { taskType, status, submittedAt, statusUrl, mentioned };
 	const task = taskId === undefined ? undefined : { taskId, ...known };
 	if (images.length > 0 && (group === 'success' || (group === 'unknown' && !isOpen))) {

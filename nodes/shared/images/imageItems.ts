@@ -79,7 +79,7 @@ export function readTarget(item: ItemParameters): ImageTarget {
  */
 // prettier-ignore
 const NOT_COPIED = new Set([
-	'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
+	'alsoNamed', 'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
 	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
 	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'usage',
 ]);

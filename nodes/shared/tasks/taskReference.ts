@@ -20,6 +20,8 @@ export interface SubmittedTask extends TaskRef {
 	status?: string;
 	/** A date in ISO 8601. */
 	submittedAt?: string;
+	/** What else the response to the submit names (`AcceptedTask`), in items `alsoNamed`. */
+	mentioned?: string[];
 }
 
 /**
@@ -29,7 +31,8 @@ export interface SubmittedTask extends TaskRef {
  * @throws NodeOperationError if there is no ID; GatewayError if the ID is invalid
  */
 function readTaskReference(item: ItemParameters): SubmittedTask {
-	const { taskType: known, submittedAt: at, statusUrl: url, taskId: id } = item.input?.json ?? {};
+	const json = item.input?.json ?? {};
+	const { taskType: known, submittedAt: at, taskId: id } = json;
 	const taskId = item.optionalText('taskId', 'Task ID', ADVICE)?.trim();
 	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
 	// What a person pastes from an error may be several IDs. That of the item is a gateway's own.
@@ -38,11 +41,12 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	pathPart(taskId, 'task ID', { taskId });
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
-	// An item may have the address of another task than the one chosen here.
-	const statusUrl = String(id) === taskId ? nonEmptyString(url) : undefined;
-	if (chosen !== 'auto') return { taskId, taskType: chosen, statusUrl, submittedAt };
 	const isKnown = known === 'generation' || known === 'edit';
-	return { taskId, taskType: isKnown ? known : undefined, statusUrl, submittedAt };
+	const taskType = chosen === 'auto' ? (isKnown ? known : undefined) : chosen;
+	// The item may be that of another task than the one chosen here.
+	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? json : {};
+	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
+	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
 }
 
 /** In characters: more than an address can have. */
@@ -147,12 +151,13 @@ export function shownParameters(fields: JsonObject): IDataObject | undefined {
 
 /** The output item of an unfinished task, from which Image Wait and Image Task can continue. */
 export function taskItem({
-	task: { taskId, taskType, statusUrl, status, submittedAt },
+	task: { taskId, taskType, statusUrl, status, submittedAt, mentioned = [] },
 	facts,
 	target: { itemIndex, inputFields },
 }: TaskOfItem): INodeExecutionData {
 	const group = status === undefined ? undefined : statusGroup(status);
-	const json = { taskId, taskType, statusUrl, status, statusGroup: group, submittedAt, ...facts };
-	const own = withoutUndefined(json) as IDataObject;
-	return { json: { ...inputFields, ...own }, pairedItem: { item: itemIndex } };
+	const alsoNamed = mentioned.length === 0 ? undefined : [...mentioned];
+	const own = { taskId, taskType, statusUrl, status, statusGroup: group, submittedAt, alsoNamed };
+	const json = withoutUndefined({ ...own, ...facts }) as IDataObject;
+	return { json: { ...inputFields, ...json }, pairedItem: { item: itemIndex } };
 }

@@ -2,7 +2,12 @@ import type { INodeExecutionData } from 'n8n-workflow';
 import { Durations } from '../../../gateway/client/pollTimes';
 import { submitTime, forNextWait, type PollHistory } from '../../../gateway/client/pollHistory';
 import { Poller, type PollResult, type WaitEnd } from '../../../gateway/client/poller';
-import { shownResponse, isOutOfReach, taskError } from '../../../gateway/errors/taskErrors';
+import {
+	shownResponse,
+	isOutOfReach,
+	taskError,
+	withMentioned,
+} from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { isFinished, statusGroup } from '../../../gateway/protocol/status';
 import { taskName, type TaskRef, type TaskState } from '../../../gateway/protocol/task';
@@ -278,7 +283,7 @@ export async function waitForTasks(
 					return await itemsOf(wait, itemIndex);
 				} catch (error) {
 					entries[itemIndex] = isOutOfReach(error) ? {} : { wait };
-					return await Promise.reject(error);
+					return await Promise.reject(withMentioned(error, wait.task));
 				}
 			};
 		},

@@ -277,6 +277,16 @@ describe('a list in place of the object', () => {
 				.join(),
 		).toContain('1 of 2 images. The response to the submit also names task-2');
 	});
+
+	test('two tasks for one request: Submit Only names the other, and so does the error of Image Wait', async () => {
+		const tasks = [{ task_id: TASK_ID }, { task_id: 'task-2' }];
+		const gateway = await open({ isLost: true, submit: () => ({ body: { data: tasks } }) });
+		const then = [{ type: 'imageWait', parameters: { pollInterval: 2, maxWait: 10 } }];
+		const result = await run(gateway, 'generations', 'submit', { then });
+		expect(result.json(NODE)).toMatchObject([{ taskId: TASK_ID, alsoNamed: ['task-2'] }]);
+		const { description } = errorOf(result) as Error & { description?: string };
+		expect(description).toContain('also names task-2');
+	});
 });
 
 describe('gateways without tasks', () => {

@@ -129,7 +129,10 @@ describe('an image beside a status that is no success', () => {
 		reply = { id: 'task_1', status: word, data };
 		const [open] = (await run('imageGeneration', { ...PROMPT, mode: 'submit' })).json(NODE);
 		expect(open).toMatchObject({ taskId: 'task_1', status: word });
-		expect(JSON.stringify(open)).not.toContain('preview.png');
+		const { alsoNamed = [], ...others } = open!;
+		expect(JSON.stringify(others)).not.toContain('preview.png');
+		// Beside a status that nobody knows, it may be all there ever is.
+		expect(alsoNamed).toEqual(word === 'shiny' ? ['https://h/preview.png'] : []);
 		const waited = await run('imageGeneration', { ...PROMPT, mode: 'wait', download: false });
 		expect(waited.json(NODE)).toMatchObject([{ url: FULL, taskId: 'task_1' }]);
 	});

@@ -98,7 +98,12 @@ async function itemsWithDetails(node: NodeName, parameters: IDataObject): Promis
 
 /** The item of a task whose address the gateway has named. */
 async function itemsWithAddress(node: NodeName, parameters: IDataObject): Promise<IDataObject[]> {
-	const body = { id: 'task_1', status: 'queued', status_url: '/v1/tasks/task_1' };
+	const body = {
+		id: 'request_1',
+		task_id: 'task_1',
+		status: 'queued',
+		status_url: '/v1/tasks/task_1',
+	};
 	const server = await opened(
 		serve(({ method }, response) => {
 			if (method === 'POST') return sendJson(response, body);
