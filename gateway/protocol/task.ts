@@ -82,7 +82,7 @@ export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
 		created: readCreated(body),
 		model: firstText([readModelName(body)]),
 		usage: readUsage(body),
-		refusal: firstText(reasonsIn(withoutImageIn(body))),
+		refusal: images.length > 0 ? firstText(reasonsIn(withoutImageIn(body))) : undefined,
 		reason: group === 'unsuccessful' ? (reasonIn(stateIn(body)) ?? reasonIn(body)) : undefined,
 		response: body,
 	};

@@ -245,7 +245,7 @@ export class ItemParameters extends ValueReader {
 	override value(name: string, fallback: unknown = null): unknown {
 		const known = parameterReaders.get(this.context) ?? new Map();
 		parameterReaders.set(this.context, known);
-		const read = known.get(name) ?? this.readerOf(name, fallback);
+		const read = known.get(name) ?? this.parameterReader(name, fallback);
 		known.set(name, read);
 		return read(this);
 	}
@@ -272,7 +272,7 @@ export class ItemParameters extends ValueReader {
 	}
 
 	/** The function that reads a parameter, for this and every other item. */
-	private readerOf(name: string, fallback: unknown): ReadParameter {
+	private parameterReader(name: string, fallback: unknown): ReadParameter {
 		const { context, itemIndex } = this;
 		const evaluate = (item: ItemParameters): unknown =>
 			context.getNodeParameter(name, item.itemIndex, fallback);

@@ -232,9 +232,9 @@ export class PaymentLog implements PaymentRecovery {
 	}
 
 	private identityOf(itemIndex: number): Identity {
+		const known = this.identities.get(itemIndex);
 		// An item that couldn't be prepared has a place in the run only.
-		const placed = { ...this.run, itemIndex, fingerprint: '', source: '' };
-		return this.identities.get(itemIndex) ?? placed;
+		return known ?? { ...this.run, itemIndex, fingerprint: '', source: '' };
 	}
 
 	/**
