@@ -10,9 +10,10 @@ const { ModuleMocker } = require('jest-mock');
 /**
  * Runs the test files of a worker in the worker's own realm, not in one of their own, so that n8n and
  * other packages are loaded once for all of them and not for each (test/runtime.cjs). What belongs to
- * a file is still its own: the sources and helpers that jest loads, the built package, and whatever it
- * changes of the globals, the environment variables and the listeners of the process. A file that
- * replaces a module within n8n has `@jest-environment node` at its top: there jest loads everything.
+ * a file is still its own: the sources and helpers that jest loads, the built package, its spies, and
+ * whatever it changes of the globals, the environment variables and the listeners of the process. A
+ * file that replaces a module within n8n has `@jest-environment node` at its top: there jest loads
+ * everything.
  */
 module.exports = class {
 	isSharedRealm = true;
@@ -67,6 +68,7 @@ module.exports = class {
 
 	async teardown() {
 		this.fakeTimersModern.dispose();
+		this.moduleMocker.restoreAllMocks();
 		for (const [object, properties] of this.before.properties) restore(object, properties);
 		for (const name of process.eventNames()) {
 			const earlier = this.before.listeners.get(name) ?? [];

@@ -18,12 +18,14 @@ const script = `
 		added: 'added' in globalThis,
 		replaced: globalThis.setTimeout !== setTimeout || globalThis.performance !== performance,
 		limit: Error.stackTraceLimit,
+		spied: Math.random() === 7,
 		variables: [process.env.ADDED ?? '', process.env.GIVEN ?? ''],
 		listeners: process.listenerCount('unhandledRejection'),
 	});
 	void (async () => {
 		const first = start();
 		const one = load(first);
+		first.moduleMocker.spyOn(Math, 'random').mockReturnValue(7);
 		globalThis.added = true;
 		globalThis.setTimeout = () => {};
 		Object.defineProperty(globalThis, 'performance', { configurable: true, value: {} });
@@ -42,10 +44,17 @@ const script = `
 test('a test file leaves nothing to the next but loaded packages', () => {
 	const env = { ...process.env, GIVEN: 'given' };
 	const output = execFileSync(process.execPath, ['-e', script], { cwd: root, env });
-	const changed = { added: true, replaced: true, limit: 1, variables: ['yes', ''], listeners: 1 };
+	const changed = { added: true, replaced: true, limit: 1, spied: true };
 	expect(JSON.parse(String(output))).toEqual({
-		during: changed,
-		after: { added: false, replaced: false, limit: 10, variables: ['', 'given'], listeners: 0 },
+		during: { ...changed, variables: ['yes', ''], listeners: 1 },
+		after: {
+			added: false,
+			replaced: false,
+			limit: 10,
+			spied: false,
+			variables: ['', 'given'],
+			listeners: 0,
+		},
 		same: { built: false, installed: true },
 	});
 });
