@@ -31,7 +31,7 @@ export function readCredential(fields: JsonObject): Credential {
 	const rows = isJsonObject(headers) && 'values' in headers ? headers.values : headers;
 	return {
 		baseUrl,
-		mediaUrl: normalizeUrl(nonEmptyString(fields.mediaUrl) ?? baseUrl) ?? '',
+		mediaUrl: normalizeUrl(nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ?? '',
 		key: cleanApiKey(fields.apiKey),
 		messageAuth: textOf(fields.messageAuth),
 		version: { name, value },

@@ -39,11 +39,12 @@ async function payForItem(
 	const { run, checker, paymentLog } = batch;
 	const { tally } = run;
 	const { itemIndex } = item;
+	const add = reused ? addReused : addCost;
 	try {
 		const paid = paymentLog.reuse(itemIndex) ?? (await sendRequest(batch, item));
 		const { facts = item.facts, items, task } = paid;
-		if (reused) addReused(tally, facts.estimatedCost);
-		else addCost(tally, facts.estimatedCost);
+		add(tally, facts.estimatedCost);
+		if (reused) tally.reusedItems += 1;
 		// Images of a task, and images with an address, are added to the tally when they are returned.
 		if (items !== undefined) addImages(tally, facts, items.length);
 		if (task === undefined) return paid;
@@ -55,7 +56,7 @@ async function payForItem(
 			// The unknown request may be an earlier try's, with other parameters.
 			const facts = paymentLog.factsOf(itemIndex) ?? item.facts;
 			paymentLog.update(itemIndex, { facts });
-			addCost(tally, facts.estimatedCost);
+			add(tally, facts.estimatedCost);
 		}
 		return await Promise.reject(await checker.explain(error, item.facts.model ?? ''));
 	}

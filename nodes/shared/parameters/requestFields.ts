@@ -25,11 +25,10 @@ export function forbiddenField(
 	fields: JsonObject,
 	forbidden: Forbidden,
 ): NodeOperationError | undefined {
-	const isSet = (own: string): boolean =>
-		Object.hasOwn(fields, own) && !(own === 'stream' && isOff(fields.stream));
-	const [name, advice] = Object.entries(forbidden).find(([own]) => isSet(own)) ?? [];
-	if (advice === undefined) return undefined;
-	return item.refusal(`'${source}' must not set '${name}'`, advice);
+	const isSet = (name: string): boolean =>
+		Object.hasOwn(fields, name) && !(name === 'stream' && isOff(fields.stream));
+	const found = Object.entries(forbidden).find(([name]) => isSet(name));
+	return found && item.refusal(`'${source}' must not set '${found[0]}'`, found[1]);
 }
 
 /**

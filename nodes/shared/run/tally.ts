@@ -17,7 +17,10 @@ export interface Tally {
 	rateLimitedRequests: number;
 	/** Items whose request was paid for by an earlier try. */
 	reusedItems: number;
-	/** The estimated cost of these items, which is part of `estimatedCost`. */
+	/**
+	 * The estimated cost of these items, and of requests of earlier tries whose outcome is unknown; it
+	 * is part of `estimatedCost`.
+	 */
 	reusedCost?: number;
 }
 
@@ -27,10 +30,9 @@ export function addCost(tally: Tally, cost: number | undefined): void {
 	tally.estimatedCost = rounded((tally.estimatedCost ?? 0) + cost);
 }
 
-/** Adds a request that an earlier try paid for. */
+/** Adds the estimated cost of a request of an earlier try. */
 export function addReused(tally: Tally, cost: number | undefined): void {
 	addCost(tally, cost);
-	tally.reusedItems += 1;
 	tally.reusedCost = rounded((tally.reusedCost ?? 0) + (cost ?? 0));
 }
 
@@ -65,6 +67,7 @@ export function addReusedItems(tally: Tally, items: INodeExecutionData[]): void 
 	const costs = items.flatMap(({ json }) => finiteNumber(json.estimatedCost) ?? []);
 	const sum = costs.reduce((total, cost) => total + cost, 0);
 	addReused(tally, costs.length === 0 ? undefined : rounded(sum));
+	tally.reusedItems += 1;
 	tally.images += items.length;
 	if (items[0]?.json.taskId !== undefined) tally.tasks += 1;
 }

@@ -112,6 +112,8 @@ test('what was refused is given back, and an unknown outcome is not', async () =
 	const names = ['late', 'refused', 'unknown'];
 	const enough = await edit(0.12, names);
 	expect(promptOrError(enough)).toEqual(['late', 'refused', expect.stringMatching(/unknown/)]);
+	// Each try looks up the unknown outcome again, but only the first one has paid for it.
+	expect(spentIn(enough)).toBe(0.12);
 	bench.gateway.reset();
 	bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter', match: 'unknown', times: 1 }]);
 	const tight = await edit(0.04, ['late', 'unknown']);

@@ -46,6 +46,11 @@ describe('the address of a gateway', () => {
 		expect(normalizeUrl(meant)).toBe(meant);
 	});
 
+	test('its model list is at the same address', () => {
+		const { baseUrl, mediaUrl } = readCredential({ baseUrl: 'https://h.example/v1/v1/messages' });
+		expect([baseUrl, mediaUrl]).toEqual(['https://h.example/v1', 'https://h.example/v1']);
+	});
+
 	test.each([
 		'',
 		'gateway.example',
