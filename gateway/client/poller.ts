@@ -102,6 +102,9 @@ export class Poller<T = TaskRef> {
 
 	private waiting = 0;
 
+	/** Sleeps by the time of their end. Thousands of timers would take memory. */
+	private readonly sleeps = new Map<number, Promise<void>>();
+
 	/** The number of tasks whose wait has ended. */
 	private ended = 0;
 
@@ -158,7 +161,7 @@ export class Poller<T = TaskRef> {
 			};
 			this.waiting += 1;
 			this.schedule(entry, now + first, () => void this.poll(entry));
-			this.schedule(entry, entry.deadline, () => this.becomeLate(entry));
+			this.schedule(entry, together(entry.deadline), () => this.becomeLate(entry));
 		});
 	}
 
@@ -170,13 +173,22 @@ export class Poller<T = TaskRef> {
 	/** Calls a function at a time, unless the wait for the task has ended. */
 	private schedule(entry: Entry<T>, at: number, callback: () => void): void {
 		const { clock } = this.options;
-		clock.sleep(Math.min(LONGEST_SLEEP_MS, at - clock.now())).then(
+		this.sleepUntil(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS))).then(
 			() => {
 				if (entry.isOpen && clock.now() < at) this.schedule(entry, at, callback);
 				else if (entry.isOpen) callback();
 			},
 			(reason) => this.abort(entry, reason),
 		);
+	}
+
+	/** Sleeps until a time, in one sleep for all tasks that have the same. */
+	private sleepUntil(at: number): Promise<void> {
+		const { clock } = this.options;
+		const known = this.sleeps.get(at);
+		const sleep = known ?? clock.sleep(at - clock.now()).finally(() => this.sleeps.delete(at));
+		this.sleeps.set(at, sleep);
+		return sleep;
 	}
 
 	/**

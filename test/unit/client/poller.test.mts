@@ -42,6 +42,18 @@ function pollerFor(ask: Ask, intervalMs = 3000, expected?: number) {
 	return { clock, poller, polls, pausesMs };
 }
 
+test('a thousand tasks wait in a few sleeps, and Stop ends them all', async () => {
+	const { clock, poller, polls } = pollerFor(async () => state('a', 'queued'));
+	const waits = Array.from({ length: 1000 }, (_, id) => poller.wait(task(`${id}`), 600_000, 0));
+	const ends = Promise.allSettled(waits);
+	expect(clock.sleeping).toBeLessThan(100);
+	await clock.pass(60_000);
+	expect(new Set(polls.map(({ taskId }) => taskId)).size).toBe(1000);
+	clock.close('stopped');
+	expect(await ends).toEqual(waits.map(() => ({ status: 'rejected', reason: 'stopped' })));
+	expect(clock.sleeping).toBe(0);
+});
+
 describe('a task', () => {
 	test.each(['completed', 'Succeeded', ' SUCCESS ', 'failed', 'cancelled'])(
 		'that is %j is settled by one poll',
