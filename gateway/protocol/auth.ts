@@ -13,7 +13,7 @@ export function credentialHeaders(url: string, credential: Credential): Record<s
 
 /** The additional headers, at every address with the gateway's origin, and at no other. */
 export function additionalHeaders(url: string, { baseUrl, headers }: Credential) {
-	const sent = isAtOriginOf(baseUrl, url) ? headers : [];
+	const sent = headers.length > 0 && isAtOriginOf(baseUrl, url) ? headers : [];
 	return Object.fromEntries(sent.map(({ name, value }) => [name, value]));
 }
 
