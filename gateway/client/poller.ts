@@ -196,9 +196,8 @@ export class Poller<T = TaskRef> {
 	 * progress.
 	 */
 	private becomeLate(entry: Entry<T>): void {
-		const now = this.options.clock.now();
 		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
-		entry.lateUntil = now + LATE_TURN_MS;
+		entry.lateUntil = entry.deadline + LATE_TURN_MS;
 		this.schedule(entry, entry.lateUntil, () => this.giveUp(entry));
 		void this.poll(entry);
 	}

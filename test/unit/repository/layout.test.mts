@@ -113,7 +113,7 @@ test('no file imports, by way of others, itself', () => {
 
 test('the package is no larger than a person has allowed', () => {
 	// Lines of code, without blank ones and comments. Only a person raises it; it should fall to 10,300.
-	const MOST_LINES = 10_662;
+	const MOST_LINES = 10_661;
 	const lines = sources
 		.filter((file) => /^(gateway|nodes)\/.*\.ts$/.test(file))
 		.flatMap((file) => readFileSync(join(root, file), 'utf8').split('\n'))
