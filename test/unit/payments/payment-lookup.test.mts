@@ -6,6 +6,7 @@ import type {
 import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import { planGeneration } from '../../../gateway/protocol/requestPlan.js';
 import { choicesOf, type PayingField } from '../../../nodes/shared/fields/choices.js';
+import { REQUEST_OPTIONS } from '../../../nodes/shared/fields/optionFields.js';
 import { PaymentLog } from '../../../nodes/shared/payments/paymentLog.js';
 import { builtNodes } from '../repository/built-nodes.mjs';
 import type { Run } from '../../../nodes/shared/run/runContext.js';
@@ -181,12 +182,13 @@ test.each([
 
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
 const SHAPING = {
-	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'n', 'parametersByName'],
+	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'parametersByName'],
 	ImageEdit: ['extraFiles', 'imageBinaryProperty', 'imageFieldName', 'imageSource', 'imageUrl'],
 	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'imageFields', 'input'],
 };
-SHAPING.ImageGeneration.push('responseFormat');
 SHAPING.ImageEdit.push('mask', ...SHAPING.ImageGeneration);
+SHAPING.ImageGeneration.push(...REQUEST_OPTIONS.generation.map(({ name }) => name));
+SHAPING.ImageEdit.push(...REQUEST_OPTIONS.edit.map(({ name }) => name));
 SHAPING.Message.push('maxTokens', 'messages', 'messagesJson', 'model', 'prompt', 'system');
 SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
 
