@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INode } from 'n8n-workflow';
-import { UnknownOutcomeError } from '../../gateway/util/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
 import type { JsonObject } from '../../gateway/util/json';
 import type { Payment, PaymentResult } from '../shared/payments/payment';
 import { openPayments } from '../shared/payments/storedPayments';
@@ -19,6 +19,9 @@ export class ChatPaymentLog {
 
 	private readonly payments: Payment[];
 
+	/** The problem of all messages, if this execution can't read the record. */
+	private readonly unknown?: Problem;
+
 	/** The payments that this try has made or used, shared by all its models. */
 	private readonly held: Set<Payment>;
 
@@ -34,10 +37,11 @@ export class ChatPaymentLog {
 		const executionId = context.getExecutionId() ?? '';
 		this.run = { executionId, runIndex: runIndexOf(context), itemIndex: 0, source };
 		// Responses of an earlier run have left the calling node and are dropped.
-		this.payments = openPayments(context, (payment) => {
+		const { payments, unknown } = openPayments(context, (payment) => {
 			const isOfUse = payment.source !== source || this.isOwn(payment) || !!payment.result.unknown;
 			return payment.executionId === executionId && isOfUse;
 		});
+		[this.payments, this.unknown] = [payments, unknown];
 		const open = openModels.get(this.payments) ?? new Set();
 		openModels.set(this.payments, open);
 		this.held = [...open].find(({ run }) => this.isOwn(run))?.held ?? new Set();
@@ -54,9 +58,9 @@ export class ChatPaymentLog {
 		const earlier =
 			same.find((one) => !one.result.unknown && this.isOwn(one) && !this.held.has(one)) ??
 			same.find((one) => one.result.unknown);
-		if (earlier === undefined) return undefined;
-		const { unknown, message } = earlier.result;
+		const { unknown = this.unknown, message } = earlier?.result ?? {};
 		if (unknown !== undefined) throw new UnknownOutcomeError(unknown);
+		if (earlier === undefined) return undefined;
 		this.held.add(earlier);
 		return message;
 	}

@@ -47,6 +47,9 @@ export class PaymentLog implements PaymentRecovery {
 
 	private readonly payments: Payment[];
 
+	/** The problem of all items without a payment, if this execution can't read the record. */
+	private readonly unknown?: Problem;
+
 	private readonly identities = new Map<number, Identity>();
 
 	/** Payments that this try has made or uses again, by item. */
@@ -71,10 +74,11 @@ export class PaymentLog implements PaymentRecovery {
 			executionId: context.getExecutionId() ?? '',
 			runIndex: runIndexOf(context),
 		};
-		this.payments = openPayments(
+		const { payments, unknown } = openPayments(
 			context,
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
+		[this.payments, this.unknown] = [payments, unknown];
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);
@@ -259,7 +263,8 @@ export class PaymentLog implements PaymentRecovery {
 				if (this.isUsable(next)) return this.use(itemIndex, next);
 			}
 		}
-		return undefined;
+		const { unknown } = this;
+		return unknown && this.identities.has(itemIndex) ? this.add(itemIndex, { unknown }) : undefined;
 	}
 
 	private isUsable(payment: Payment): boolean {

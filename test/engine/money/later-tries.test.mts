@@ -57,7 +57,9 @@ describe.each([{}, GO_ON])('a Stop in the second try, %j', (settings) => {
 		expect(description).toMatch(/^Finished images:\nitem 1: http/);
 		bench.gateway.setFaults([]);
 		expect(stopped.data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
-			mediaGatewayPaid: [{ itemIndex: 1 }, { itemIndex: 0, result: { unknown: {} } }],
+			mediaGatewayPaid: {
+				payments: [{ itemIndex: 1 }, { itemIndex: 0, result: { unknown: {} } }],
+			},
 		});
 		expect(bench.gateway.paidByPrompt['number 1.']).toBe(1);
 	});
@@ -345,10 +347,9 @@ describe('what is told of a request is what was sent, where the next try would s
 			{ ...RETRY, ...GO_ON },
 		);
 		expect(bench.gateway.count('sync')).toBe(1);
-		const [context] = Object.values(
-			result.data.executionData!.contextData[`node:${NODE}`]!.mediaGatewayPaid as IDataObject[],
-		);
-		const { facts } = context!.result as { facts: IDataObject };
+		const context = result.data.executionData!.contextData[`node:${NODE}`]!;
+		const { payments } = context.mediaGatewayPaid as { payments: IDataObject[] };
+		const { facts } = payments[0]!.result as { facts: IDataObject };
 		expect(result.json(NODE)).toMatchObject([{ details: { prompt: facts.prompt } }]);
 	});
 });

@@ -126,15 +126,20 @@ describe('a response', () => {
 	});
 });
 
-test('what is stored and no payment is passed over', () => {
-	for (const stored of [null, 'x', [], { executionId: '1' }, { executionId: '1', unknown: 7 }]) {
+test('with a record of another version no message is sent in the same execution', () => {
+	for (const stored of [null, 'x', [], { payments: [] }, { version: 2, payments: [] }]) {
+		const store = { mediaGatewayPaid: stored };
+		let executionId = '1';
 		const context = {
-			getContext: () => ({ mediaGatewayPaid: stored }),
-			getExecutionId: () => '1',
+			getContext: () => store,
+			getExecutionId: () => executionId,
 			getExecuteData: () => ({ node: { name: 'Agent' } }),
 			getWorkflowDataProxy: () => ({}),
 		};
-		const paid = new ChatPaymentLog(context as unknown as IExecuteFunctions);
-		expect(paid.take('a')).toBeUndefined();
+		const open = () => new ChatPaymentLog(context as unknown as IExecuteFunctions);
+		expect(() => open().take('a')).toThrow(UnknownOutcomeError);
+		expect(() => open().take('a')).toThrow(UnknownOutcomeError);
+		executionId = '2';
+		expect(open().take('a')).toBeUndefined();
 	}
 });

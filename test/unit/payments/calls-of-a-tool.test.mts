@@ -8,10 +8,11 @@ import type { Run } from '../../../nodes/shared/run/runContext.js';
 const KEY = 'mediaGatewayPaid';
 
 /** The calls of one tool in one execution, each of them with the same request. */
-function openTool(store: Record<string, unknown> = {}) {
+function openTool(payments: object[] = []) {
+	const store = { [KEY]: { version: 1, payments } };
 	let sent = 0;
 	return {
-		store,
+		payments,
 		sent: () => sent,
 		/** Another call, or another try of one: each has a run of its own. */
 		open: (runIndex: number) => {
@@ -57,7 +58,7 @@ test('a call that was opened while another held its image does not return that i
 	slow.end(true);
 	expect(await again.pay()).toBe(2);
 	again.end(true);
-	expect([tool.sent(), tool.store[KEY]]).toEqual([2, []]);
+	expect([tool.sent(), tool.payments]).toEqual([2, []]);
 });
 
 test('a call finds what another one leaves after it was opened', async () => {
@@ -96,7 +97,7 @@ test('in any order: each image is returned by one call, and what was not returne
 				}
 			}
 			expect(new Set(returned).size).toBe(returned.length);
-			const kept = (tool.store[KEY] as Array<{ result: { created: number } }> | undefined) ?? [];
+			const kept = tool.payments as Array<{ result: { created: number } }>;
 			const all = [...returned, ...kept.map(({ result }) => result.created)];
 			expect(all.sort((one, other) => one - other)).toEqual(
 				Array.from({ length: tool.sent() }, (_, index) => index + 1),
@@ -115,9 +116,9 @@ test('a list of any length can be opened', async () => {
 		itemIndex: 1,
 		result: { message: {} },
 	};
-	const tool = openTool({ [KEY]: Array.from({ length: 300_000 }, () => ({ ...payment })) });
+	const tool = openTool(Array.from({ length: 300_000 }, () => ({ ...payment })));
 	const call = tool.open(0);
 	expect(await call.pay()).toBe(1);
 	call.end(true);
-	expect(tool.store[KEY]).toHaveLength(300_000);
+	expect(tool.payments).toHaveLength(300_000);
 });

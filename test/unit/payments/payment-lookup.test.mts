@@ -47,7 +47,7 @@ function openWith(earlier: Earlier[]) {
 	const context = {
 		getWorkflowDataProxy: () => ({ $runIndex: 0 }),
 		getExecutionId: () => '2',
-		getContext: () => ({ mediaGatewayPaid: payments }),
+		getContext: () => ({ mediaGatewayPaid: { version: 1, payments } }),
 		getNode: () => ({ parameters: {} }),
 		getInputData: () => [],
 	} as unknown as IExecuteFunctions;
