@@ -80,6 +80,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 		"Try again later, or increase 'Timeout' in the node's options.",
 	],
 	tooSlow: ["{name} didn't send all of it in time", LATER],
+	notAnImage: ['{name} returned no image'],
 	tooLarge: ['the response is too large', 'Check that the address belongs to a media gateway.'],
 	diskFull: ['the n8n server had no disk space left', 'Free up disk space on the n8n server.'],
 	other: ['the connection failed', LATER],

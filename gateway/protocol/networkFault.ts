@@ -15,10 +15,10 @@ const NEVER_SENT = [
 ] as const;
 
 /**
- * Faults after which the request may have arrived. A source image that is `tooSlow` isn't tried
- * again.
+ * Faults after which the request may have arrived. A source image that is `tooSlow`, or
+ * `notAnImage`, isn't tried again.
  */
-type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'diskFull' | 'other';
+type MaybeSent = 'reset' | 'timeout' | 'tooSlow' | 'tooLarge' | 'notAnImage' | 'diskFull' | 'other';
 
 /** The reason why no response came. */
 export type Fault = (typeof NEVER_SENT)[number] | MaybeSent;

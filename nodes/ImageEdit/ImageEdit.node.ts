@@ -70,7 +70,7 @@ const fields = imageNodeFields(
 			required: true,
 			placeholder: 'e.g. https://example.com/photo.jpg',
 			description:
-				'Web address of the image to edit. Enter several addresses on separate lines, or use an expression that returns a list.',
+				'Web address of the image to edit, or the image itself as Base64 or a data: URL. Enter several on separate lines, or use an expression that returns a list.',
 			displayOptions: { show: { imageSource: ['url'] } },
 		},
 	],

@@ -1,16 +1,16 @@
 import type { FormFile, ImageRequest } from '../../gateway/protocol/requestPlan';
 import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
-import { downloadImage } from '../shared/images/download';
 import {
 	fileFrom,
 	fileNamedBy,
-	imagesFromFields,
 	openFile,
-	readFileRefs,
+	openImageRefs,
+	readImageRefs,
 	type FileRef,
-	type ItemFile,
+	type ImageField,
 	type Upload,
 } from '../shared/images/inputFiles';
+import type { ImageRef } from '../shared/images/imageRefs';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
@@ -30,10 +30,11 @@ export async function readFiles(
 	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
 	refuseSameNames(item, request, hasMask ? ['mask', ...parts] : parts);
-	const images = isFromUrls(item)
-		? await imagesFromUrls(item, run)
-		: imagesFromFields(item, run, ...imageField(item));
-	const masks = hasMask ? [await readMask(item, run)] : [];
+	const maxMb = item.options.number('maxDownloadMb');
+	const { label } = sourceField(item);
+	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
+	const images = await openImageRefs(item, run, sources, { label, maxMb, orOnly: true });
+	const masks = await openImageRefs(item, run, maskRefs, { label: MASK.label, maxMb });
 	const uploads: Upload[] = [
 		...images.map((image) => ({ ...image, part, imageOnly: true })),
 		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
@@ -69,69 +70,28 @@ function refuseSameNames(item: ItemParameters, request: ImageRequest, files: str
 	);
 }
 
-const isFromUrls = (item: ItemParameters): boolean =>
-	item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url';
+/** The field with the images to edit. */
+function sourceField(item: ItemParameters): ImageField & { name: string } {
+	return item.choice('imageSource', 'Image Source', ['binary', 'url']) === 'url'
+		? { name: 'imageUrl', label: 'Image URL', takes: 'addresses' }
+		: { name: 'imageBinaryProperty', label: 'Input Binary Field', takes: 'fields' };
+}
 
-const imageField = (item: ItemParameters): [given: unknown, label: string] => [
-	item.value('imageBinaryProperty'),
-	'Input Binary Field',
-];
+function readSources(item: ItemParameters): ImageRef[] {
+	const { name, ...field } = sourceField(item);
+	return readImageRefs(item, item.value(name), field);
+}
 
 /** The number of images to edit. @throws NodeOperationError if there are none */
-export function countImages(item: ItemParameters): number {
-	return (isFromUrls(item) ? readUrls(item) : readFileRefs(item, ...imageField(item))).length;
-}
+export const countImages = (item: ItemParameters): number => readSources(item).length;
 
-const isWebAddress = (value: unknown): value is string =>
-	typeof value === 'string' && /^(https?:\/\/|data:image\/)/i.test(value);
+const MASK: ImageField = { label: 'Mask', takes: 'both' };
 
-/** More than any model accepts. All of them are downloaded before the request is sent. */
-const MOST_URLS = 100;
-
-function readUrls(item: ItemParameters): string[] {
-	const given = item.value('imageUrl');
-	const advice = 'Enter the web address of the image to edit.';
-	const entries: unknown[] = Array.isArray(given)
-		? given
-		: [item.text('imageUrl', 'Image URL', advice)];
-	const urls = entries.flatMap((entry) => nonEmptyString(entry)?.trim().split(/\s+/) ?? [entry]);
-	if (urls.length > MOST_URLS) {
-		throw item.refusal(
-			`'Image URL' has ${urls.length} addresses`,
-			`At most ${MOST_URLS} are possible.`,
-		);
-	}
-	if (urls.length > 0 && urls.every(isWebAddress)) return urls;
-	const wrong = urls.find((url) => !isWebAddress(url));
-	throw item.invalid('Image URL', 'a web address', wrong, 'Begin it with https:// or http://.');
-}
-
-async function imagesFromUrls(item: ItemParameters, run: Run): Promise<ItemFile[]> {
-	return await Promise.all(
-		readUrls(item).map(async (url) => await imageFromUrl(item, run, url, 'Image URL')),
-	);
-}
-
-async function imageFromUrl(
-	item: ItemParameters,
-	run: Run,
-	url: string,
-	parameter: string,
-): Promise<ItemFile> {
-	const maxMb = item.options.number('maxDownloadMb');
-	return {
-		binary: await downloadImage(run, { url, maxMb, name: { fallback: 'image' }, isInput: true }),
-		label: `The image at '${parameter}'`,
-	};
-}
-
-/** The option "Mask": a binary field of the item, or a web address. */
-async function readMask(item: ItemParameters, run: Run): Promise<ItemFile> {
-	const given = item.options.value('mask');
-	const advice = 'Enter the name of the input binary field containing the mask.';
-	const mask = isJsonObject(given) ? given : item.options.text('mask', 'Mask', advice).trim();
-	if (isWebAddress(mask)) return await imageFromUrl(item, run, mask, 'Mask');
-	return fileFrom(item, mask, 'Mask');
+/** The option "Mask". @throws NodeOperationError unless it is one image */
+function readMask(item: ItemParameters): ImageRef[] {
+	const refs = readImageRefs(item, item.options.value('mask'), MASK);
+	if (refs.length === 1) return refs;
+	throw item.refusal(`'Mask' names ${refs.length} images`, 'A request has one mask.');
 }
 
 /** The option "Additional Files": the form field and the binary field of each file. */

@@ -1,7 +1,7 @@
 import type { FormFile } from '../../gateway/protocol/requestPlan';
 import type { JsonObject } from '../../gateway/util/json';
 import { MB } from '../../gateway/util/megabyte';
-import { imagesFromFields, openFile } from '../shared/images/inputFiles';
+import { openFile, openImageRefs, readImageRefs } from '../shared/images/inputFiles';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
@@ -15,7 +15,10 @@ const MOST_MB = 20;
  */
 export async function readImageBlocks(item: ItemParameters, run: Run): Promise<JsonObject[]> {
 	if (!item.options.has('imageFields')) return [];
-	const images = imagesFromFields(item, run, item.options.value('imageFields'), 'Image Fields');
+	const given = item.options.value('imageFields');
+	const label = 'Image Fields';
+	const refs = readImageRefs(item, given, { label, takes: 'both' });
+	const images = await openImageRefs(item, run, refs, { label, maxMb: MOST_MB, orOnly: true });
 	const uploads = images.map((image) => ({ ...image, part: '', imageOnly: true }));
 	const files = await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
 	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / MB;

@@ -16,6 +16,7 @@ export const FAULTS = Object.keys({
 	reset: 0,
 	timeout: 0,
 	tooSlow: 0,
+	notAnImage: 0,
 	tooLarge: 0,
 	diskFull: 0,
 	other: 0,

@@ -166,7 +166,7 @@ const OPTIONS = {
 		default: 'mask',
 		placeholder: 'e.g. mask',
 		description:
-			'The name of the input binary field containing the mask, or its web address. The mask marks the part of the image to edit, usually by transparent pixels.',
+			'The name of the input binary field containing the mask, its web address, or the mask itself as Base64. It marks the part of the image to edit, usually by transparent pixels.',
 	},
 	maxDownloadMb: {
 		displayName: 'Max Download Size (MB)',

@@ -3,7 +3,7 @@ import { readDataUrl, type DataUrl } from '../../../gateway/util/dataUrl';
 import { MB } from '../../../gateway/util/megabyte';
 import { quote } from '../../../gateway/util/text';
 import { imageFileName, imageTypeOf } from '../../../gateway/protocol/imageType';
-import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
+import { isGood, type HttpResponse, type Outcome } from '../../../gateway/protocol/outcome';
 import type { Fault } from '../../../gateway/protocol/networkFault';
 import { absoluteAddress } from '../../../gateway/protocol/url';
 import { planDownload } from '../../../gateway/protocol/requestPlan';
@@ -31,6 +31,19 @@ export interface ImageSource {
 
 /** The longest download of a source image: all items wait for it before anything is sent. */
 const LONGEST_SOURCE_MS = 60_000;
+
+/**
+ * Downloads the source image of an edit, once for all items of the run with the same address.
+ *
+ * @throws GatewayError also for the other items, if it fails
+ */
+export async function downloadSource(run: Run, url: string, maxMb: number): Promise<IBinaryData> {
+	const key = `${maxMb} ${url}`;
+	const image = { url, maxMb, name: { fallback: 'image' }, isInput: true };
+	const download = run.sources.get(key) ?? downloadImage(run, image);
+	run.sources.set(key, download);
+	return await download;
+}
 
 /**
  * Downloads an image into n8n's binary data store, as a stream and without the key: its address may
@@ -81,12 +94,12 @@ function whatHappened(outcome: Outcome, maxMb: number): string {
 	if (outcome.kind === 'fault') {
 		if (outcome.fault === 'tooLarge') return `it is larger than ${maxMb} MB`;
 		if (outcome.fault === 'tooSlow') return `its server took longer than ${outcome.detail}`;
+		if (outcome.fault === 'notAnImage') return `its address returned ${outcome.detail} instead`;
 		return faultTexts(outcome, HOST).happened;
 	}
 	const { httpCode, text } = outcome;
 	if (httpCode < 200 || httpCode >= 300) return `its server responded with ${httpCode}`;
-	const [, found] = NO_IMAGE.find(([pattern]) => pattern.test(text)) ?? [];
-	return `its address returned ${found ?? "a file that isn't an image"} instead`;
+	return `its address returned ${foundIn(text)} instead`;
 }
 
 /** What a response contains in place of an image, by its first characters. */
@@ -95,6 +108,9 @@ const NO_IMAGE: Array<[start: RegExp, found: string]> = [
 	[/^\s*</, 'a web page'],
 	[/^\s*[{[]/, 'JSON'],
 ];
+
+const foundIn = (text: string): string =>
+	NO_IMAGE.find(([pattern]) => pattern.test(text))?.[1] ?? "a file that isn't an image";
 
 /** Advice for some of the faults. */
 const ADVICE: Partial<Record<Fault, string>> = {
@@ -115,11 +131,22 @@ function createDownloader(run: Run, image: ImageSource): SendOnce {
 	return async (plan, timeoutMs = longestMs) => {
 		if (slowHosts.has(host)) return tooSlow;
 		const outcome = await sendOnce(plan, timeoutMs);
+		if (isAnotherFile(outcome)) {
+			return { kind: 'fault', fault: 'notAnImage', detail: foundIn(outcome.text) };
+		}
 		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
 		slowHosts.add(host);
 		return tooSlow;
 	};
 }
+
+/** Whether a response has a body that is no image: another attempt would bring the same. */
+const isAnotherFile = (outcome: Outcome): outcome is HttpResponse =>
+	outcome.kind === 'response' &&
+	outcome.httpCode >= 200 &&
+	outcome.httpCode < 300 &&
+	!isGood(outcome) &&
+	outcome.text !== '';
 
 /** Bytes that show what kind of image it is; every image is longer. */
 const FEWEST_BYTES = 64;

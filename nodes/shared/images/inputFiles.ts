@@ -9,10 +9,12 @@ import type { FormFile } from '../../../gateway/protocol/requestPlan';
 import { safeFileStem } from '../../../gateway/util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
-import { isEmpty, textIn, type ItemParameters } from '../parameters/itemParameters';
+import { textIn, type ItemParameters } from '../parameters/itemParameters';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { ByteStream } from '../transport/responseBody';
+import { downloadSource } from './download';
+import { imageRefsIn, type ImageRef } from './imageRefs';
 
 /** A file of an item. */
 export interface ItemFile {
@@ -33,47 +35,111 @@ export interface Upload extends ItemFile {
 /** A file in a parameter: the name of a binary field, or binary data from an expression. */
 export type FileRef = string | JsonObject;
 
-/**
- * Reads the files in a parameter: one, several separated by commas, or a list.
- *
- * @throws NodeOperationError if there is none
- */
-export function readFileRefs(item: ItemParameters, given: unknown, label: string): FileRef[] {
-	const files = [given].flat().flatMap((entry): FileRef[] => {
-		if (isEmpty(entry)) return [];
-		const file = fileNamedBy(entry);
-		if (file === undefined) throw item.invalid(label, A_FILE, entry, FILE_ADVICE);
-		if (typeof file !== 'string') return [file];
-		const fields = file.split(',').map((field) => field.trim());
-		return fields.filter((field) => field !== '');
-	});
-	// An expression may leave nothing but commas.
-	if (files.length === 0) throw item.refusal(`'${label}' is empty`, FILE_ADVICE);
-	return files;
-}
-
 const A_FILE = 'the name of a binary field, or a file';
 const FILE_ADVICE =
 	'Enter the name of an input binary field, usually "data", or an expression that returns the file itself, e.g. {{ $binary.data }}.';
+const ADDRESS_ADVICE = 'Begin it with https:// or http://, or give the image itself in Base64.';
 
-/** The images in a parameter. If its only field doesn't exist, the item's only image is used. */
-export function imagesFromFields(
+/** What a parameter for images takes, and what its errors say about it. */
+const TAKES = {
+	fields: { kinds: ['field', 'file'], expected: A_FILE, advice: FILE_ADVICE },
+	addresses: { kinds: ['address', 'inline'], expected: 'a web address', advice: ADDRESS_ADVICE },
+	both: {
+		kinds: ['field', 'file', 'address', 'inline'],
+		expected: 'the name of a binary field, or a web address',
+		advice: `${FILE_ADVICE} ${ADDRESS_ADVICE}`,
+	},
+};
+
+/** A parameter for images. */
+export interface ImageField {
+	label: string;
+	takes: keyof typeof TAKES;
+}
+
+/** More than any model accepts. All of them are read before the request is sent. */
+const MOST_IMAGES = 100;
+
+/**
+ * Reads the images that a parameter names (`imageRefsIn`), without opening them.
+ *
+ * @throws NodeOperationError if there is none, or another kind than the parameter takes
+ */
+export function readImageRefs(
 	item: ItemParameters,
-	{ hints }: Run,
 	given: unknown,
-	label: string,
-): ItemFile[] {
-	const named = readFileRefs(item, given, label);
-	const only = named.length === 1 ? onlyImage(item) : undefined;
-	return named.map((file) => {
-		const isThere = typeof file !== 'string' || Object.hasOwn(item.input?.binary ?? {}, file);
-		const chosen = isThere ? file : (only ?? file);
-		if (chosen !== file) {
-			const missing = `There is no binary field "${String(file).slice(0, 100)}"`;
-			hints.add(`${missing}. The item's only image was used: "${String(chosen).slice(0, 100)}".`);
-		}
-		return fileFrom(item, chosen, label);
-	});
+	{ label, takes }: ImageField,
+): ImageRef[] {
+	const { kinds, expected, advice } = TAKES[takes];
+	const refs = imageRefsIn(given, Object.keys(item.input?.binary ?? {}));
+	// An expression may leave nothing but commas.
+	if (refs.length === 0) throw item.refusal(`'${label}' is empty`, advice);
+	if (refs.length > MOST_IMAGES) {
+		const allowed = `At most ${MOST_IMAGES} are possible.`;
+		throw item.refusal(`'${label}' names ${refs.length} images`, allowed);
+	}
+	const wrong = refs.find(({ kind }) => !kinds.includes(kind));
+	if (wrong !== undefined) throw item.invalid(label, expected, shownRef(wrong), advice);
+	return refs;
+}
+
+/** What a reference to an image is made of, for an error. */
+function shownRef(ref: ImageRef): unknown {
+	switch (ref.kind) {
+		case 'field':
+			return ref.field;
+		case 'file':
+			return ref.file;
+		case 'address':
+			return ref.url;
+		case 'inline':
+			return 'an image in Base64';
+		case 'none':
+			return ref.value;
+	}
+}
+
+/**
+ * The images that a parameter names. An image at an address is downloaded.
+ *
+ * @param opening `maxMb`: the size limit of a download; `orOnly`: whether the item's only image is
+ *   used if the only field doesn't exist
+ * @throws NodeOperationError if one is missing; GatewayError if a download fails
+ */
+export async function openImageRefs(
+	item: ItemParameters,
+	run: Run,
+	refs: ImageRef[],
+	opening: { label: string; maxMb: number; orOnly?: boolean },
+): Promise<ItemFile[]> {
+	const { label, maxMb, orOnly = false } = opening;
+	const fieldOf = (field: string): string =>
+		orOnly && refs.length === 1 ? fieldOrOnlyImage(item, run, field) : field;
+	return await Promise.all(
+		refs.map(async (ref): Promise<ItemFile> => {
+			if (ref.kind === 'address') {
+				return {
+					binary: await downloadSource(run, ref.url, maxMb),
+					label: `The image at '${label}'`,
+				};
+			}
+			if (ref.kind === 'inline') {
+				const { mimeType, base64: data } = ref;
+				return { binary: { data, mimeType }, label: `The image in '${label}'` };
+			}
+			if (ref.kind === 'file') return fileFrom(item, ref.file, label);
+			return fileFrom(item, fieldOf(ref.kind === 'field' ? ref.field : ''), label);
+		}),
+	);
+}
+
+/** The binary field of an item; if it doesn't exist, that of the item's only image, with a hint. */
+function fieldOrOnlyImage(item: ItemParameters, { hints }: Run, field: string): string {
+	const only = Object.hasOwn(item.input?.binary ?? {}, field) ? undefined : onlyImage(item);
+	if (only === undefined) return field;
+	const missing = `There is no binary field "${field.slice(0, 100)}"`;
+	hints.add(`${missing}. The item's only image was used: "${only.slice(0, 100)}".`);
+	return only;
 }
 
 const isImage = (file: unknown): boolean =>

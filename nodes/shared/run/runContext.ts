@@ -1,4 +1,9 @@
-import type { ICredentialDataDecryptedObject, IExecuteFunctions, INode } from 'n8n-workflow';
+import type {
+	IBinaryData,
+	ICredentialDataDecryptedObject,
+	IExecuteFunctions,
+	INode,
+} from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { Client, type SendOnce } from '../../../gateway/client/client';
 import { mergeRateStates, RateLimiter, type RateState } from '../../../gateway/client/rateLimiter';
@@ -43,6 +48,8 @@ export interface Run {
 	fileReads: Semaphore;
 	/** Hosts that didn't send a source image in time, and get no more requests. */
 	slowHosts: Set<string>;
+	/** Downloads of source images by size limit and address; items with the same one share it. */
+	sources: Map<string, Promise<IBinaryData>>;
 	tally: Tally;
 	hints: Set<string>;
 	/** Prevents further requests and waits; requests in progress may finish. */
@@ -207,6 +214,7 @@ export async function openRun(
 		}),
 		fileReads: new Semaphore(limits.concurrency),
 		slowHosts: new Set(),
+		sources: new Map(),
 		tally,
 		hints: new Set(),
 	};

@@ -1,4 +1,5 @@
 import '../fast-time.mjs';
+import { createHash } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import net from 'node:net';
 import type { Host } from '../../../harness/engine/host.mjs';
@@ -342,14 +343,15 @@ describe('an image from an address', () => {
 		expect(received().at(-1)!.files).toHaveLength(count);
 	});
 
-	test.each([['={{ [] }}'], ['={{ [1, {}] }}'], ['={{ ["file:///etc/passwd"] }}']])(
-		'a list without web addresses is refused: %s',
-		async (imageUrl) => {
-			const error = errorOf(await from(imageUrl));
-			expect(error.message).toMatch(/^'Image URL' must be a web address$/);
-			expect(received()).toEqual([]);
-		},
-	);
+	test.each([
+		['={{ [] }}', 'is empty'],
+		['={{ [1, {}] }}', 'must be a web address'],
+		['={{ ["file:///etc/passwd"] }}', 'must be a web address'],
+	])('a list without web addresses is refused: %s', async (imageUrl, problem) => {
+		const error = errorOf(await from(imageUrl));
+		expect(error.message).toBe(`'Image URL' ${problem}`);
+		expect(received()).toEqual([]);
+	});
 
 	test('the mask comes from an address too, or from a field beside an address', async () => {
 		const image = await publishedImage();
@@ -366,9 +368,76 @@ describe('an image from an address', () => {
 		}
 	});
 
+	const png = picture('inline');
+	const base64 = png.toString('base64');
+	const lines = base64.replace(/(.{76})/g, '$1\n');
+	test.each<[string, string, number]>([
+		['a data URL', `data:image/png;base64,${base64}`, 1],
+		['a data URL without an image type', `data:;base64,${base64}`, 1],
+		['a data URL in lines', `data:image/png;base64,${lines}`, 1],
+		['Base64', base64, 1],
+		['Base64 in lines', `  ${lines}\n`, 1],
+		['Base64 in the alphabet of addresses', base64.replaceAll('+', '-').replaceAll('/', '_'), 1],
+		['two, separated by a comma', `${base64}, data:image/png;base64,${base64}`, 2],
+		['a list', `={{ ["${base64}", "data:image/png;base64,${base64}"] }}`, 2],
+	])('the image itself is taken, and as the mask too: %s', async (_, imageUrl, count) => {
+		const result = await from(imageUrl, count === 1 ? { mask: imageUrl } : {});
+		expect(result.error).toBeUndefined();
+		const [{ files } = { files: [] }] = received();
+		expect(files.map(({ field }) => field)).toEqual(['image', count === 1 ? 'mask' : 'image']);
+		for (const { sha256, filename, mimeType } of files) {
+			expect({ sha256, filename, mimeType }).toEqual({
+				sha256: createHash('sha256').update(png).digest('hex'),
+				filename: 'image.png',
+				mimeType: 'image/png',
+			});
+		}
+	});
+
+	test.each([
+		[`data:image/png;base64,${Buffer.from('no picture').toString('base64')}`, 'is not an image'],
+		['data:image/png;base64,', 'is an empty file'],
+		[`data:image/svg+xml;utf8,<svg xmlns="http://www.w3.org/2000/svg"></svg>`, 'is not an image'],
+		[Buffer.from('%PDF-1.4'.repeat(40)).toString('base64'), 'must be a web address'],
+	])('what is no image is refused: %.40s', async (imageUrl, problem) => {
+		const error = errorOf(await from(imageUrl));
+		expect(error.message).toContain(problem);
+		expect(error.description).toContain('Nothing was sent');
+		expect(gateway.count('any')).toBe(0);
+	});
+
+	test('one source of many items is fetched once, and so is one that fails', async () => {
+		const other = await serve(({ url }, response) => {
+			const isPage = url === '/page';
+			response.writeHead(200, { 'content-type': isPage ? 'text/html' : 'image/png' });
+			response.end(isPage ? '<html>Sign in</html>' : picture('shared'));
+		});
+		try {
+			const result = await edit(
+				host,
+				Array.from({ length: 12 }, () => ({})),
+				{
+					imageSource: 'url',
+					imageUrl: `=${other.url}/{{ $itemIndex % 3 === 1 ? "page" : "fox.png" }}`,
+					prompt: '={{ "edit " + $itemIndex }}',
+				},
+				{ onError: 'continueRegularOutput' },
+			);
+			expect(other.requests.map(({ url }) => url)).toEqual(['/fox.png', '/page']);
+			expect(received()).toHaveLength(8);
+			expect(new Set(received().map(({ files }) => files[0]!.sha256)).size).toBe(1);
+			const failed = result.json(NODE).flatMap(({ error }) => error ?? []);
+			expect(failed).toEqual(
+				Array(4).fill("The image couldn't be downloaded: its address returned a web page instead"),
+			);
+		} finally {
+			await other.close();
+		}
+	});
+
 	test('more addresses than any model takes are not downloaded', async () => {
 		const error = errorOf(await from(`${await publishedImage()}\n`.repeat(101)));
-		expect(error.message).toBe("'Image URL' has 101 addresses");
+		expect(error.message).toBe("'Image URL' names 101 images");
 		expect(gateway.requests.filter(({ call }) => call === 'download')).toEqual([]);
 	});
 
@@ -535,10 +604,10 @@ describe('before anything is sent', () => {
 			/^'Mask' is empty$/,
 		],
 		[
-			'a mask that is a list',
+			'a mask that is two images',
 			one,
-			{ options: { mask: '={{ $itemIndex === 2 ? ["data"] : "data" }}' } },
-			/^'Mask' must be text$/,
+			{ options: { mask: '={{ $itemIndex === 2 ? ["data", "data"] : ["data"] }}' } },
+			/^'Mask' names 2 images$/,
 		],
 		[
 			'a field that every object has',
@@ -779,7 +848,7 @@ describe('by Retry On Fail, where the source cannot be fetched again', () => {
 			{
 				mode: 'submit',
 				imageSource: 'url',
-				imageUrl,
+				imageUrl: `=${imageUrl}?of={{ $itemIndex }}`,
 				prompt: '={{ "edit " + $itemIndex }}',
 				options: { budget: 0.05, n: '={{ 2 - $itemIndex }}' },
 			},
