@@ -25,7 +25,11 @@ const OTHER_OUTPUT = {
 		'details.status': 'string',
 		'details.taskId': 'string',
 		'details.taskType': 'string',
+		'details.text': 'string',
 		'details.url': 'string',
+	},
+	'option outputJson': {
+		json: 'any',
 	},
 	'option addSummary': {
 		summary: 'object',

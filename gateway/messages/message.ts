@@ -125,3 +125,13 @@ function isBlank(content: string | unknown[]): boolean {
 			isJsonObject(block) && block.type === 'text' && nonEmptyString(block.text) === undefined,
 	);
 }
+
+/** The text of the user's last turn; undefined without text. */
+export function promptOf(turns: Turn[]): string | undefined {
+	const { content = '' } = turns.findLast(({ role }) => role === 'user') ?? {};
+	if (typeof content === 'string') return nonEmptyString(content);
+	const texts = content.map((block) =>
+		isJsonObject(block) && block.type === 'text' ? nonEmptyString(block.text) : undefined,
+	);
+	return nonEmptyString(texts.filter((text) => text !== undefined).join('\n'));
+}

@@ -39,6 +39,10 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 	return isImage(start) ?? isImage(fromRoot(start));
 }
 
+/** The MIME type of a PDF document by its first bytes; undefined for other files. */
+export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
+	Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-' ? 'application/pdf' : undefined;
+
 /**
  * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
  * archives.

@@ -15,6 +15,8 @@ export interface Problem {
 	url?: string;
 	/** The beginning of a response that may contain the ID of a paid task or its image. */
 	response?: string;
+	/** The text of a response that was paid for, but can't be returned as it was asked for. */
+	text?: string;
 }
 
 /** An error of the gateway or the connection. The nodes convert it into an error of n8n. */

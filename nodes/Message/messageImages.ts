@@ -1,37 +1,61 @@
-import type { FormFile } from '../../gateway/protocol/requestPlan';
+import { addressBlock, bytesBlock } from '../../gateway/messages/messageFiles';
 import type { JsonObject } from '../../gateway/util/json';
 import { MB } from '../../gateway/util/megabyte';
+import type { ImageRef } from '../shared/images/imageRefs';
 import { openFile, openImageRefs, readImageRefs } from '../shared/images/inputFiles';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 import type { Run } from '../shared/run/runContext';
 
-/** The limit for all images of a message, which are in memory, a third larger as Base64. */
+/** An image or a document of a message. */
+export interface MessageFile {
+	block: JsonObject;
+	/** The name of a file whose bytes are in the message. */
+	name?: string;
+	/** The number of these bytes. */
+	size: number;
+}
+
+/** The limit for all files of a message, which are in memory, a third larger as Base64. */
 const MOST_MB = 20;
 
+const LABEL = 'Images';
+
 /**
- * The images of the option "Image Fields" in order, as blocks of a message.
+ * The files in the field "Images" in order: binary fields of the item, and web addresses, which the
+ * gateway loads.
  *
- * @throws NodeOperationError if one is missing, empty or not an image, or if they are too large
+ * @throws NodeOperationError if one is missing, empty, or neither an image nor a PDF document, or if
+ *   they are too large
  */
-export async function readImageBlocks(item: ItemParameters, run: Run): Promise<JsonObject[]> {
-	if (!item.options.has('imageFields')) return [];
-	const given = item.options.value('imageFields');
-	const label = 'Image Fields';
-	const refs = readImageRefs(item, given, { label, takes: 'both' });
-	const images = await openImageRefs(item, run, refs, { label, maxMb: MOST_MB, orOnly: true });
-	const uploads = images.map((image) => ({ ...image, part: '', imageOnly: true }));
-	const files = await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
+export async function readMessageFiles(item: ItemParameters, run: Run): Promise<MessageFile[]> {
+	const refs = readImageRefs(item, item.value('images'), { label: LABEL, takes: 'both' });
+	const orOnly = refs.length === 1;
+	const files = await Promise.all(
+		refs.map(async (ref): Promise<MessageFile> => {
+			if (ref.kind === 'address') return { block: addressBlock(ref.url), size: 0 };
+			return await readFile(item, run, ref, orOnly);
+		}),
+	);
 	const sizeMb = files.reduce((sum, { size }) => sum + size, 0) / MB;
-	if (sizeMb <= MOST_MB) return await Promise.all(files.map(blockOf));
+	if (sizeMb <= MOST_MB) return files;
 	throw item.refusal(
-		`The images in 'Image Fields' have ${sizeMb.toFixed(1)} MB; allowed: at most ${MOST_MB} MB`,
-		'Use smaller or fewer images.',
+		`The images in 'Images' have ${sizeMb.toFixed(1)} MB; allowed: at most ${MOST_MB} MB`,
+		'Use smaller or fewer images, or their web addresses.',
 	);
 }
 
-async function blockOf({ mimeType, open }: FormFile): Promise<JsonObject> {
+async function readFile(
+	item: ItemParameters,
+	run: Run,
+	ref: ImageRef,
+	orOnly: boolean,
+): Promise<MessageFile> {
+	const opening = { label: LABEL, maxMb: MOST_MB, orOnly };
+	const [image = { binary: {}, label: LABEL }] = await openImageRefs(item, run, [ref], opening);
+	const upload = { ...image, part: '', imageOnly: true, orPdf: true };
+	const { mimeType, fileName, size, open } = await openFile(item, run, upload);
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of open()) chunks.push(chunk);
 	const data = Buffer.concat(chunks).toString('base64');
-	return { type: 'image', source: { type: 'base64', media_type: mimeType, data } };
+	return { block: bytesBlock(mimeType, data), name: fileName, size };
 }

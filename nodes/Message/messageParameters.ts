@@ -21,8 +21,31 @@ export const messageFields: PayingField[] = [
 		options: [
 			{ name: 'JSON', value: 'json', description: "A list of messages in the gateway's format" },
 			{ name: 'Messages', value: 'messages', description: 'One field for each message' },
-			{ name: 'Prompt', value: 'prompt', description: 'A single user message' },
+			{
+				name: 'Prompt',
+				value: 'prompt',
+				action: 'Message a model',
+				description: 'A single user message',
+			},
+			{
+				name: 'Prompt with Images',
+				value: 'image',
+				action: 'Analyze image',
+				description: 'A single user message about images or PDF documents',
+			},
 		],
+	},
+	{
+		displayName: 'Images',
+		name: 'images',
+		shapesRequest: true,
+		type: 'string',
+		default: 'data',
+		required: true,
+		placeholder: 'e.g. data',
+		description:
+			'Names of input binary fields or web addresses of images or PDF documents, separated by commas. The model gets them before the prompt. The gateway loads web addresses itself.',
+		displayOptions: { show: { input: ['image'] } },
 	},
 	{
 		displayName: 'Prompt',
@@ -35,6 +58,17 @@ export const messageFields: PayingField[] = [
 		placeholder: 'e.g. Describe this product in two sentences',
 		description: 'Message to send to the model',
 		displayOptions: { show: { input: ['prompt'] } },
+	},
+	{
+		displayName: 'Prompt',
+		name: 'prompt',
+		shapesRequest: true,
+		type: 'string',
+		typeOptions: { rows: 4 },
+		default: '',
+		placeholder: "e.g. What's in this image?",
+		description: 'Message to send with the images. It may be empty.',
+		displayOptions: { show: { input: ['image'] } },
 	},
 	{
 		displayName: 'Messages',
@@ -105,14 +139,20 @@ export const messageFields: PayingField[] = [
 					'The conversation so far: the output "messages" of an earlier Message node. Thinking blocks are sent back unchanged.',
 			},
 			{
-				displayName: 'Image Fields',
-				name: 'imageFields',
-				shapesRequest: true,
-				type: 'string',
-				default: 'data',
-				placeholder: 'e.g. data, photo',
+				displayName: 'Keep Images in Messages',
+				name: 'keepImages',
+				type: 'boolean',
+				default: true,
 				description:
-					'Names of input binary fields with images for the model, separated by commas. The images stay in the output "messages" and are charged again with each message that continues the conversation.',
+					'Whether the output "messages" contains the images themselves, for further messages about them. n8n stores them with the execution, a third larger, shows no execution above 100 MB, and each further message sends and pays for them again. Otherwise a short text names each image.',
+			},
+			{
+				displayName: 'Output Content as JSON',
+				name: 'outputJson',
+				type: 'boolean',
+				default: true,
+				description:
+					'Whether to return the JSON in the response in a field of its own, also from a code fence. Ask for JSON in the prompt: a response without JSON is charged too, and is an error with its text.',
 			},
 			{
 				displayName: 'System Prompt',
@@ -128,51 +168,56 @@ export const messageFields: PayingField[] = [
 	),
 ];
 
+const INPUTS = ['prompt', 'image', 'messages', 'json'] as const;
+
+/** How the conversation of an item is entered. */
+export const readInputKind = (item: ItemParameters): (typeof INPUTS)[number] =>
+	item.choice('input', 'Input', INPUTS);
+
 /**
- * Reads the request of an item from its parameters.
+ * Reads the request of an item from its parameters, without the files of `Prompt with Images`.
  *
- * @param images blocks for the user's last message
  * @throws NodeOperationError that names the parameter to correct
  */
-export function readMessageRequest(item: ItemParameters, images: JsonObject[]): MessageRequest {
+export function readMessageRequest(item: ItemParameters): MessageRequest {
 	const extraFields = readExtraFields(item);
 	const history = item.options.value('history');
-	const input = item.choice('input', 'Input', ['prompt', 'messages', 'json']);
-	if (images.length > 0 && (input === 'json' || Object.hasOwn(extraFields, 'messages'))) {
+	const setsMessages = Object.hasOwn(extraFields, 'messages');
+	if (setsMessages && readInputKind(item) === 'image') {
 		throw item.refusal(
-			"'Image Fields' can't be added to messages that are given as JSON",
-			'Put the image into the JSON: { "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "…" } }.',
+			"'Extra Fields' must not set 'messages' beside 'Images'",
+			"The images wouldn't be sent. Set 'Input' to 'JSON' and put all into 'Messages (JSON)'.",
 		);
 	}
 	return {
 		...readMessageSettings(item, extraFields),
-		messages: Object.hasOwn(extraFields, 'messages')
+		messages: setsMessages
 			? readConversation(item, 'messages in Extra Fields', extraFields.messages, true)
 			: [
 					...(isEmpty(history) ? [] : readConversation(item, 'History', history)),
-					...withImages(readInput(item, input), images),
+					...readInput(item),
 				],
 		system: item.options.optionalText('system', 'System Prompt'),
 		extraFields: withoutFields(extraFields, ['model', 'messages']),
 	};
 }
 
-/** The turns with the images before the text of the user's last one, or in a turn of their own. */
-function withImages(turns: Turn[], images: JsonObject[]): Turn[] {
-	if (images.length === 0) return turns;
-	const place = turns.findLastIndex(({ role }) => role === 'user');
-	const { content = [] } = turns[place] ?? {};
-	const text = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-	const turn = { role: 'user', content: [...images, ...text] };
-	return place < 0 ? [...turns, turn] : turns.with(place, turn);
+/** The request with files before the text of its last turn. */
+export function withFileBlocks(request: MessageRequest, blocks: JsonObject[]): MessageRequest {
+	const { role = 'user', content = '' } = request.messages.at(-1) ?? {};
+	const text = content === '' ? [] : [{ type: 'text', text: content }];
+	const turn = { role, content: [...blocks, ...text] };
+	return { ...request, messages: [...request.messages.slice(0, -1), turn] };
 }
 
-function readInput(item: ItemParameters, input: 'prompt' | 'messages' | 'json'): Turn[] {
-	switch (input) {
+function readInput(item: ItemParameters): Turn[] {
+	switch (readInputKind(item)) {
 		case 'prompt': {
 			const content = item.text('prompt', 'Prompt', 'Enter a message for the model.');
 			return [{ role: 'user', content }];
 		}
+		case 'image':
+			return [{ role: 'user', content: item.optionalText('prompt', 'Prompt') ?? '' }];
 		case 'json':
 			return readConversation(item, 'Messages (JSON)', item.value('messagesJson', '[]'), true);
 		case 'messages': {

@@ -329,9 +329,9 @@ const EVERYDAY = [
 	'budget',
 	'maxWait',
 	'includeInputFields',
-	'imageFields',
 	'system',
 	'history',
+	'outputJson',
 	'onTimeout',
 ];
 

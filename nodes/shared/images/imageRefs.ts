@@ -1,6 +1,6 @@
 import { detectImageType } from '../../../gateway/protocol/imageType';
 import { readDataUrl } from '../../../gateway/util/dataUrl';
-import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import { textIn } from '../parameters/itemParameters';
 
 /** An image that a parameter names. */
@@ -25,12 +25,18 @@ export type ImageRef =
  */
 export function imageRefsIn(given: unknown, fields: string[]): ImageRef[] {
 	return [given].flat().flatMap((entry): ImageRef[] => {
-		if (isJsonObject(entry)) return [{ kind: 'file', file: entry }];
+		if (isJsonObject(entry)) return [refInObject(entry)];
 		const text = textIn(entry ?? '')?.trim();
 		if (text === undefined) return [{ kind: 'none', value: entry }];
 		if (fields.includes(text)) return [{ kind: 'field', field: text }];
 		return text.split(BEFORE_ADDRESS).flatMap((part) => refsInPart(part, fields));
 	});
+}
+
+/** An image as the image nodes return it, with its address, or a file. */
+function refInObject(entry: JsonObject): ImageRef {
+	const url = nonEmptyString(entry.url)?.trim() ?? '';
+	return /^https?:\/\//i.test(url) ? { kind: 'address', url } : { kind: 'file', file: entry };
 }
 
 /** The places in a text at which an address begins. */

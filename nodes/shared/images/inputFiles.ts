@@ -1,11 +1,13 @@
 import { createHash } from 'crypto';
 import {
 	detectImageType,
+	detectPdf,
 	extensionFor,
 	FIRST_BYTES,
 	safeMimeType,
 } from '../../../gateway/protocol/imageType';
 import type { FormFile } from '../../../gateway/protocol/requestPlan';
+import { parseUrl } from '../../../gateway/protocol/url';
 import { safeFileStem } from '../../../gateway/util/fileName';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
@@ -30,6 +32,8 @@ export interface Upload extends ItemFile {
 	part: string;
 	/** Whether it must be an image. */
 	imageOnly: boolean;
+	/** Whether it may be a PDF document instead. */
+	orPdf?: boolean;
 }
 
 /** A file in a parameter: the name of a binary field, or binary data from an expression. */
@@ -71,17 +75,28 @@ export function readImageRefs(
 	{ label, takes }: ImageField,
 ): ImageRef[] {
 	const { kinds, expected, advice } = TAKES[takes];
-	const refs = imageRefsIn(given, Object.keys(item.input?.binary ?? {}));
+	const fields = Object.keys(item.input?.binary ?? {});
+	const refs = imageRefsIn(given, fields);
 	// An expression may leave nothing but commas.
 	if (refs.length === 0) throw item.refusal(`'${label}' is empty`, advice);
 	if (refs.length > MOST_IMAGES) {
 		const allowed = `At most ${MOST_IMAGES} are possible.`;
 		throw item.refusal(`'${label}' names ${refs.length} images`, allowed);
 	}
-	const wrong = refs.find(({ kind }) => !kinds.includes(kind));
+	const isNoAddress = (ref: ImageRef): boolean =>
+		ref.kind === 'address'
+			? parseUrl(ref.url) === undefined
+			: ref.kind === 'field' &&
+				takes !== 'fields' &&
+				!fields.includes(ref.field) &&
+				LIKE_ADDRESS.test(ref.field);
+	const wrong = refs.find((ref) => !kinds.includes(ref.kind) || isNoAddress(ref));
 	if (wrong !== undefined) throw item.invalid(label, expected, shownRef(wrong), advice);
 	return refs;
 }
+
+/** A path, or an address of another kind: nobody gives a binary field such a name. */
+const LIKE_ADDRESS = /^([a-z]+:\/)?\/|^www\./i;
 
 /** What a reference to an image is made of, for an error. */
 function shownRef(ref: ImageRef): unknown {
@@ -193,7 +208,7 @@ export function fileFrom(item: ItemParameters, file: FileRef, parameter: string)
 export async function openFile(
 	item: ItemParameters,
 	run: Run,
-	{ binary, label, part, imageOnly }: Upload,
+	{ binary, label, part, imageOnly, orPdf = false }: Upload,
 ): Promise<FormFile> {
 	const { helpers } = run;
 	const known = isJsonObject(binary) ? binary : {};
@@ -210,7 +225,7 @@ export async function openFile(
 		yield* stream as unknown as ByteStream;
 	};
 	const { size, start, digest } = await inspect(run, open);
-	const detected = detectImageType(start);
+	const detected = detectImageType(start) ?? (orPdf ? detectPdf(start) : undefined);
 	if (size === 0) {
 		throw item.refusal(`${label} is an empty file`, 'Check the node that creates the file.');
 	}
@@ -219,7 +234,7 @@ export async function openFile(
 	if (imageOnly && detected === undefined) {
 		throw item.refusal(
 			`${label} is not an image`,
-			`It is "${givenName ?? 'a file'}" ${whatIsIn(start, mimeType)}. Use an image, such as PNG, JPEG or WebP.`,
+			`It is "${givenName ?? 'a file'}" ${whatIsIn(start, mimeType)}. Use an image, such as PNG, JPEG or WebP${orPdf ? ', or a PDF document' : ''}.`,
 		);
 	}
 	const fileName = fileNameFor(givenName ?? '', mimeType);

@@ -1,6 +1,6 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { readMessage } from '../../../gateway/messages/message';
+import { readMessage, type Turn } from '../../../gateway/messages/message';
 import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
@@ -27,6 +27,8 @@ export interface PaymentResult extends PaidResponse {
 	requested?: number;
 	/** The response to a message. */
 	message?: JsonObject;
+	/** The conversation that was sent with it, as the output shows it. */
+	turns?: Turn[];
 	/**
 	 * The facts of the request; in a later try, an expression may create another one from the same
 	 * item.
@@ -60,13 +62,13 @@ export interface Payment {
 
 /**
  * The output items of a payment whose result has no address that an error could name: images from
- * inside a response, or a message. The message is simplified and without its conversation, as the
- * item's parameters may no longer be readable.
+ * inside a response, or a message. The message is simplified, as the item's parameters may no longer
+ * be readable.
  *
  * @returns copies, linked to the input item; undefined for other payments
  */
 export function itemsWithoutAddress(
-	{ items, message }: PaymentResult,
+	{ items, message, turns }: PaymentResult,
 	itemIndex: number,
 ): INodeExecutionData[] | undefined {
 	if (items !== undefined) {
@@ -78,7 +80,9 @@ export function itemsWithoutAddress(
 	}
 	const response = message && readMessage(message);
 	if (response === undefined) return undefined;
-	const json = deepCopy(withoutUndefined({ ...response, content: undefined })) as IDataObject;
+	const { content, ...facts } = response;
+	const messages = turns && [...turns, { role: 'assistant', content }];
+	const json = deepCopy(withoutUndefined({ ...facts, messages })) as IDataObject;
 	return [{ json, pairedItem: { item: itemIndex } }];
 }
 

@@ -1,4 +1,4 @@
-/** The option "Image Fields" of the Message node. */
+/** Prompts with images in the Message node, and the images in its conversation. */
 import '../fast-time.mjs';
 import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
 import { errorOf, filesNode, openTap, runChain, type Given } from '../one-node.mjs';
@@ -28,15 +28,9 @@ type Mode = 'memory' | 'filesystem';
 const hostWith = async (binaryMode: Mode = 'filesystem', baseUrl = gateway.url) =>
 	await hostFor({ baseUrl }, { binaryMode, extraNodeTypes: filesNode });
 
-async function ask(
-	items: Given[],
-	imageFields: unknown,
-	more: object = {},
-	settings: Settings = {},
-) {
-	const { options, ...parameters } = more as { options?: object };
-	const all = { ...basics, ...parameters, options: { imageFields, ...options } };
-	return await runChain(await hostWith(), items, [{ type: 'message', parameters: all, settings }]);
+async function ask(items: Given[], images: unknown, more: object = {}, settings: Settings = {}) {
+	const parameters = { ...basics, input: 'image', images, ...more };
+	return await runChain(await hostWith(), items, [{ type: 'message', parameters, settings }]);
 }
 
 const sent = () => gateway.requests.map(({ body }) => (body as { messages: unknown }).messages);
@@ -45,7 +39,7 @@ test.each(['memory', 'filesystem'] as const)(
 	'one image goes before the prompt, %s',
 	async (mode) => {
 		const large = Buffer.concat([PNG, Buffer.alloc(300_000, 'l')]);
-		const parameters = { ...basics, options: { imageFields: 'data' } };
+		const parameters = { ...basics, input: 'image' };
 		const tap = await openTap(gateway.url);
 		try {
 			const items = [{ files: { data: { bytes: large } } }];
@@ -60,62 +54,124 @@ test.each(['memory', 'filesystem'] as const)(
 	},
 );
 
-test('several go to the last message of the user', async () => {
-	const message = [user('Hello'), { role: 'assistant', content: 'Yes?' }, user('Compare')];
-	const assistant = { role: 'assistant', content: 'They' };
-	const messages = { message: [...message, assistant] };
-	await ask([photos], 'photo, data', { input: 'messages', messages });
-	const compare = user([jpeg, png, text('Compare')]);
-	expect(sent()).toEqual([[...message.slice(0, 2), compare, assistant]]);
+const text64 = Buffer.from('no picture').toString('base64');
+const dataUrl = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`;
+const at = (url: string) => ({ type: 'image', source: { type: 'url', url } });
+const pdf = Buffer.from('%PDF-1.7 a document');
+const PAGES = 'https://files.example/a.pdf?page=2';
+const CDN = 'https://cdn.example/w_200,h_300/a.png';
+const several: Given = {
+	json: { url: 'https://a.example/b.png', list: [{ url: 'https://a.example/c.png' }] },
+	files: { 'left, right': { bytes: PNG }, photo: { bytes: JPEG }, letter: { bytes: pdf } },
+};
+
+test.each<[string, unknown, unknown[]]>([
+	['fields in their order', 'photo, left, right', [jpeg, png]],
+	['a field whose name holds a comma', 'left, right', [png]],
+	['a file by expression', '={{ $binary.photo }}', [jpeg]],
+	['a web address', '={{ $json.url }}', [at('https://a.example/b.png')]],
+	['addresses and fields', ` ${CDN}, photo,${CDN}\nphoto, `, [at(CDN), jpeg, at(CDN), jpeg]],
+	['an upper-case address', 'HTTPS://A.example/1.PNG', [at('HTTPS://A.example/1.PNG')]],
+	['a data: address, whatever type it names', dataUrl(JPEG), [jpeg]],
+	['data: addresses', `${dataUrl(PNG)},${dataUrl(JPEG)},photo`, [png, jpeg, jpeg]],
+	['a list', '={{ [$json.url, "photo", ""] }}', [at('https://a.example/b.png'), jpeg]],
+	['the images of an image node', '={{ $json.list }}', [at('https://a.example/c.png')]],
+	['a document at an address', PAGES, [{ type: 'document', source: { type: 'url', url: PAGES } }]],
+	['a document', 'letter', [{ ...block('application/pdf', pdf), type: 'document' }]],
+])('%s: sent in order before the prompt', async (_, images, blocks) => {
+	const result = await ask([several], images);
+	expect(result.error).toBeUndefined();
+	expect(sent()).toEqual([[user([...blocks, text('Describe this')])]]);
 });
 
-test('where there is no message of the user, they are one', async () => {
-	const message = [{ role: 'assistant', content: 'Show me' }];
-	await ask([photos], 'data', { input: 'messages', messages: { message } });
-	expect(sent()).toEqual([[...message, user([png])]]);
+test.each(['', '  ', '={{ undefined }}'])('the prompt may be empty: %j', async (prompt) => {
+	expect((await ask([photos], 'data', { prompt })).error).toBeUndefined();
+	expect(sent()).toEqual([[user([png])]]);
 });
 
-test.each(['', '  ', ',', '={{ "" }}', '={{ undefined }}', '={{ [] }}'])(
-	'an option that names no field (%p) is refused: the message would be paid for without its image',
-	async (fields) => {
-		expect(errorOf(await ask([photos], fields)).message).toBe("'Image Fields' is empty");
+test("the item's only image is used for a field that doesn't exist, with a hint", async () => {
+	const result = await ask([{ files: { photo: { bytes: JPEG, mimeType: 'image/jpeg' } } }], 'data');
+	expect(sent()).toEqual([[user([jpeg, text('Describe this')])]]);
+	expect(result.hints(NODE)[0]!.message).toContain('only image was used: "photo"');
+});
+
+test.each(['  ', ',', '={{ "" }}', '={{ undefined }}', '={{ [] }}', '={{ [null, " , "] }}'])(
+	'a field that names no image (%p) is refused: the message would be paid for without it',
+	async (images) => {
+		expect(errorOf(await ask([photos], images)).message).toBe("'Images' is empty");
 		expect(sent()).toEqual([]);
 	},
 );
 
-test('without the option, the message is a text', async () => {
-	await ask([photos], undefined);
-	expect(sent()).toEqual([[user('Describe this')]]);
+test.each(['prompt', 'messages', 'json'])('with the input %s, no image is read', async (input) => {
+	const messages = { message: [user('Hello')] };
+	const messagesJson = [user('Hello')];
+	await ask([{}], 'data', { input, prompt: 'Hello', messages, messagesJson });
+	expect(sent()).toEqual([[user('Hello')]]);
 });
 
-test.each<[string, Given, object, RegExp]>([
+const large = Buffer.concat([PNG, Buffer.alloc(20 * 1024 * 1024)]);
+test.each<[string, unknown, Given, object, RegExp]>([
 	[
 		'a text',
+		'data',
 		{ files: { data: TEXT } },
 		{},
-		/^The binary field "data" is not an image\nIt is "fake.png" and contains text. .* Nothing was sent.$/,
+		/^The binary field "data" is not an image\nIt is "fake.png" and contains text. .*, or a PDF document. Nothing was sent.$/,
 	],
-	['a missing field', {}, {}, /^The item has no binary field 'data'\n.* Nothing was sent.$/],
+	[
+		'a missing field',
+		'data',
+		{},
+		{},
+		/^The item has no binary field 'data'\n.* Nothing was sent.$/,
+	],
 	[
 		'more than 20 MB',
-		{ files: { data: { bytes: Buffer.concat([PNG, Buffer.alloc(20 * 1024 * 1024)]) } } },
+		'data',
+		{ files: { data: { bytes: large } } },
 		{},
-		/^The images in 'Image Fields' have 20.0 MB; allowed: at most 20 MB\n/,
+		/^The images in 'Images' have 20.0 MB; allowed: at most 20 MB\n.*web addresses/,
 	],
 	[
-		'JSON',
-		photos,
-		{ input: 'json', messagesJson: [user('Hello')] },
-		/can't be added to messages that are given as JSON\nPut the image into the JSON/,
+		'more than 20 MB beside an address',
+		`={{ "https://a.example/b.png, data" }}`,
+		{ files: { data: { bytes: large } } },
+		{},
+		/have 20.0 MB/,
 	],
+	[
+		'an address of another kind',
+		'ftp://a/b.png',
+		{},
+		{},
+		/must be the name .*web address\nIt is ftp:/,
+	],
+	['an address without its beginning', 'www.a.example/b.png', {}, {}, /^'Images' must be the name/],
+	['a path', '/home/node/a.png', {}, {}, /^'Images' must be the name/],
+	['an address without a host', 'https://', {}, {}, /^'Images' must be the name/],
+	[
+		'a text in a data: address',
+		`data:image/png;base64,${text64}`,
+		{},
+		{},
+		/in 'Images' is not an image/,
+	],
+	['an empty data: address', 'data:image/png;base64,', {}, {}, /is an empty file/],
+	['a number in a list', '={{ [true] }}', {}, {}, /^'Images' must be the name.*\nIt is true/],
 	[
 		'messages in Extra Fields',
+		'data',
 		photos,
 		{ options: { extraFields: { messages: [user('Hello')] } } },
-		/given as JSON/,
+		/must not set 'messages' beside 'Images'/,
 	],
-])('%s in item 2 is refused, and nothing is sent', async (_, faulty, more, words) => {
-	const { message, description, itemIndex } = errorOf(await ask([photos, faulty], 'data', more));
+])('%s in item 2 is refused, and nothing is sent', async (_, images, faulty, more, words) => {
+	const first = { files: { data: { bytes: PNG } } };
+	const field = `={{ $itemIndex === 0 ? "data" : ${JSON.stringify(images)
+		.replace(/^"={{(.*)}}"$/, '$1')
+		.replaceAll('\\"', '"')} }}`;
+	const { message, description, itemIndex } = errorOf(await ask([first, faulty], field, more));
 	expect(`${message}\n${description}`).toMatch(words);
 	if (faulty !== photos) expect(itemIndex).toBe(1);
 	expect(gateway.count('any')).toBe(0);
@@ -130,15 +186,76 @@ test('a retry after a failure pays for each image once', async () => {
 	expect([gateway.count('message'), gateway.paid]).toEqual([3, 2]);
 });
 
-test('the image stays in the history of the next message', async () => {
-	const history = '={{ $json.messages }}';
-	const steps = [{ imageFields: 'data' }, { history }].map((options) => ({
-		type: 'message',
-		parameters: { ...basics, options },
-	}));
-	const result = await runChain(await hostWith(), [photos], steps);
-	expect(result.error).toBeUndefined();
-	const first = user([png, text('Describe this')]);
+describe('the conversation', () => {
 	const reply = { role: 'assistant', content: expect.any(Array) };
-	expect(sent()[1]).toEqual([first, reply, user('Describe this')]);
+	const named = '[Image left out of this conversation: image.png, image/png, 1 kB]';
+	const converse = async (first: object, items: Given[] = [photos]) => {
+		const steps = [
+			{ type: 'message', parameters: { ...basics, input: 'image', ...first } },
+			{ type: 'message', parameters: { ...basics, options: { history: '={{ $json.messages }}' } } },
+		];
+		return await runChain(await hostWith(), items, steps);
+	};
+
+	test('names an image in place of its bytes, and says so where it goes on', async () => {
+		const result = await converse({});
+		expect(result.error).toBeUndefined();
+		const [{ messages }] = result.json(NODE) as [{ messages: unknown }];
+		expect(messages).toEqual([user([text(named), text('Describe this')]), reply]);
+		expect(sent()).toEqual([
+			[user([png, text('Describe this')])],
+			[user([text(named), text('Describe this')]), reply, user('Describe this')],
+		]);
+		const [hint] = result.hints(`${NODE} 1`).filter(({ type }) => type === 'warning');
+		expect(hint!.message).toMatch(/images that were left out.*'Keep Images in Messages'/);
+	});
+
+	test('keeps the images with an option', async () => {
+		const result = await converse({ options: { keepImages: true } });
+		const first = user([png, text('Describe this')]);
+		expect(result.json(NODE)[0]!.messages).toEqual([first, reply]);
+		expect(sent()[1]).toEqual([first, reply, user('Describe this')]);
+		expect(result.hints(`${NODE} 1`).filter(({ type }) => type === 'warning')).toEqual([]);
+	});
+
+	test.each<[string, object, Given, string]>([
+		['an address', { images: CDN }, {}, `Image left out of this conversation: ${CDN}`],
+		[
+			'a document',
+			{ images: 'letter' },
+			{ files: { letter: { bytes: pdf, fileName: 'my letter.pdf' } } },
+			'Document left out of this conversation: my letter.pdf, application/pdf, 1 kB',
+		],
+		[
+			'3 MB',
+			{ images: 'photo' },
+			{ files: { photo: { bytes: Buffer.concat([JPEG, Buffer.alloc(3 * 1024 * 1024)]) } } },
+			'Image left out of this conversation: image.jpg, image/jpeg, 3.0 MB',
+		],
+		[
+			'an image in JSON',
+			{ input: 'json', messagesJson: [user([png])] },
+			{},
+			'Image left out of this conversation: image/png, 1 kB',
+		],
+		[
+			'an image in the result of a tool',
+			{
+				input: 'json',
+				messagesJson: [
+					user('Look'),
+					{ role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+					user([{ type: 'tool_result', tool_use_id: 't1', content: [png] }]),
+				],
+			},
+			{},
+			'Image left out of this conversation: image/png, 1 kB',
+		],
+	])('names %s', async (_, parameters, item, name) => {
+		const result = await ask([item], '', parameters);
+		expect(result.error).toBeUndefined();
+		const messages = JSON.stringify(result.json(NODE)[0]!.messages);
+		expect(messages).toContain(`{"type":"text","text":"[${name}]"}`);
+		expect(messages).not.toContain('base64');
+	});
 });

@@ -578,6 +578,8 @@ describe('money', () => {
 		expect(failed!.json).toEqual({
 			error: expect.stringMatching(/^The outcome is unknown/),
 			details: {
+				model: 'reason-large',
+				prompt: 'item 1.',
 				charged: 'maybe',
 				httpCode: 500,
 				outcome: 'unknown',

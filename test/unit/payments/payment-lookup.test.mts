@@ -184,7 +184,7 @@ test.each([
 const SHAPING = {
 	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'parametersByName'],
 	ImageEdit: ['extraFiles', 'imageBinaryProperty', 'imageFieldName', 'imageSource', 'imageUrl'],
-	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'imageFields', 'input'],
+	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'images', 'input'],
 };
 SHAPING.ImageEdit.push('mask', ...SHAPING.ImageGeneration);
 SHAPING.ImageGeneration.push(...REQUEST_OPTIONS.generation.map(({ name }) => name));
@@ -198,7 +198,10 @@ const OTHER = {
 		...['download', 'dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
 		...['parkAfter', 'pollInterval', 'requestsPerSecond', 'surviveRestarts', 'timeout'],
 	],
-	Message: ['concurrency', 'promptCaching', 'requestsPerSecond', 'simplify', 'timeout'],
+	Message: [
+		...['concurrency', 'keepImages', 'outputJson', 'promptCaching', 'requestsPerSecond'],
+		...['simplify', 'timeout'],
+	],
 };
 
 test.each(['ImageGeneration', 'ImageEdit', 'Message'] as const)(
@@ -206,7 +209,9 @@ test.each(['ImageGeneration', 'ImageEdit', 'Message'] as const)(
 	(className) => {
 		const node = builtNodes().find((one) => one.className === className)!;
 		const fields = node.description.properties as PayingField[];
-		const names = [...node.parameters, ...node.options].filter((name) => name !== 'options');
+		const all = [...node.parameters, ...node.options].filter((name) => name !== 'options');
+		// Two fields may have one name, each shown where the other is not.
+		const names = [...new Set(all)];
 		const setTo = (name: string, value: string) =>
 			JSON.stringify(
 				choicesOf(

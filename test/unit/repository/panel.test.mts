@@ -34,6 +34,8 @@ describe("the nodes panel's search", () => {
 		['wait', 'ImageWait'],
 		['model price', 'MediaModels'],
 		['generate text', 'Message'],
+		['analyze image', 'Message'],
+		['vision', 'Message'],
 		['chat model', 'LmChatMediaGateway'],
 	])('lists for "%s" %s first', (text, className) => expect(found(text)[0]).toBe(className));
 });
@@ -45,7 +47,7 @@ describe('the options', () => {
 			['Number of Images', 'File Name', 'Budget', 'Max Wait (Seconds)', 'Include Input Fields'],
 		],
 		['ImageWait', ['File Name', 'Include Input Fields', 'On Timeout']],
-		['Message', ['Image Fields', 'System Prompt', 'History']],
+		['Message', ['System Prompt', 'History', 'Output Content as JSON']],
 	])('of %s begin with the everyday ones', (className, everyday) => {
 		const { optionNames } = node(className);
 		expect(optionNames.slice(0, everyday.length)).toEqual(everyday);

@@ -25,6 +25,10 @@ test.each<[unknown, object[]]>([
 	[7, [field('7')]],
 	[true, [{ kind: 'none', value: true }]],
 	[{ id: 'x' }, [{ kind: 'file', file: { id: 'x' } }]],
+	[
+		[{ url: one }, { url: ' ' }],
+		[address(one), { kind: 'file', file: { url: ' ' } }],
+	],
 	// A comma belongs to a name where the item has such a field.
 	['a,b', [field('a,b')]],
 	['a,b, a,photo', [field('a,b'), field('a'), field('photo')]],

@@ -1,0 +1,57 @@
+import { GatewayError, type Problem } from '../util/gatewayError';
+import { parseJson } from '../util/json';
+import { quote } from '../util/text';
+import type { MessageResponse } from './message';
+
+/** A code fence and what is in it. Some models forget its end. */
+const FENCE = /```\w*([^]*?)(?:```|$)/g;
+
+/**
+ * The JSON in the text of a response: the whole text, the first code fence with JSON, or an object
+ * or a list of objects with text around it. Undefined if there is none.
+ */
+export function jsonInText(text: string): unknown {
+	const whole = parseJson(text);
+	if (whole !== undefined) return whole;
+	for (const [, inside = ''] of text.matchAll(FENCE)) {
+		const value = parseJson(inside);
+		if (value !== undefined) return value;
+	}
+	// Brackets around a word or a number are no JSON: "[1]" may be a footnote.
+	const start = text.search(/\{|\[\s*\{/);
+	if (start < 0) return undefined;
+	const end = text.lastIndexOf(text[start] === '{' ? '}' : ']');
+	return end < start ? undefined : parseJson(text.slice(start, end + 1));
+}
+
+/**
+ * The JSON that a message was sent for.
+ *
+ * @throws GatewayError with the text of the response, which was paid for
+ */
+export function readJsonOf({ text, stopReason }: MessageResponse): unknown {
+	const value = jsonInText(text);
+	if (value !== undefined) return value;
+	throw new GatewayError({ ...problemOf(text, stopReason), text });
+}
+
+/** The text stays in the details, and the payment in the record: no retry sends the message again. */
+const PAID =
+	"The message was charged, and a retry doesn't send it again. To get its text, turn off 'Output Content as JSON' and retry this execution.";
+
+function problemOf(text: string, stopReason: string | undefined): Problem {
+	const start = quote(text.slice(0, 200));
+	if (start === '') {
+		return { message: 'The response has no text, so there is no JSON', description: PAID };
+	}
+	const isCutOff = stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded';
+	const advice = isCutOff
+		? "Increase 'Max Tokens', or ask for a shorter response."
+		: 'Ask for nothing but JSON in the prompt.';
+	return {
+		message: isCutOff
+			? "The response was cut off at 'Max Tokens', so its JSON is incomplete"
+			: 'The response is not JSON',
+		description: `${advice} ${PAID} The text begins with: ${start}`,
+	};
+}

@@ -1,0 +1,53 @@
+import { withoutUndefined, type JsonObject } from '../../gateway/util/json';
+import { withoutInlineImages } from '../../gateway/util/inlineImages';
+import { readJsonOf } from '../../gateway/messages/jsonResponse';
+import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
+import type { ItemParameters } from '../shared/parameters/itemParameters';
+
+/** How an item wants the response to its message. */
+export interface MessageTarget {
+	simplify: boolean;
+	outputJson: boolean;
+	keepImages: boolean;
+}
+
+/** @throws NodeOperationError if one of the switches is neither on nor off */
+export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
+	simplify: item.switch('simplify', 'Simplify', true),
+	outputJson: item.options.switch('outputJson', 'Output Content as JSON', false),
+	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
+});
+
+/**
+ * The output of a message.
+ *
+ * @param turns the conversation that was sent, as the output shows it
+ * @throws GatewayError if the response isn't the JSON that it must be
+ */
+export function messageOutput(
+	message: JsonObject,
+	turns: Turn[],
+	{ simplify, outputJson }: MessageTarget,
+	forTool: boolean,
+): JsonObject {
+	const response = readMessage(message);
+	if (response === undefined) return message;
+	const json = outputJson ? readJsonOf(response) : undefined;
+	const output = simplify
+		? simplified(response, json, turns, forTool)
+		: withoutUndefined({ ...message, json });
+	return forTool ? (withoutInlineImages(output) as JsonObject) : output;
+}
+
+/** The simplified response, with the conversation so far for the next turn. */
+function simplified(
+	{ content, text, ...facts }: MessageResponse,
+	json: unknown,
+	turns: Turn[],
+	forTool: boolean,
+): JsonObject {
+	const output = { text, json, ...facts };
+	// An agent keeps the conversation itself, and pays for every word it reads.
+	if (forTool) return withoutUndefined({ ...output, thinking: facts.thinking || undefined });
+	return withoutUndefined({ ...output, messages: [...turns, { role: 'assistant', content }] });
+}

@@ -1,0 +1,115 @@
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { deepCopy } from 'n8n-workflow';
+import { messageHints } from '../../gateway/errors/messageAdvice';
+import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
+import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
+import type { RequestPlan } from '../../gateway/protocol/requestPlan';
+import { UnknownOutcomeError } from '../../gateway/util/gatewayError';
+import { ItemParameters } from '../shared/parameters/itemParameters';
+import { readLimits } from '../shared/parameters/optionValues';
+import type { PaymentResult } from '../shared/payments/payment';
+import type { PaymentLog } from '../shared/payments/paymentLog';
+import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
+import { failedItems, type FailedRequest } from '../shared/run/nodeErrors';
+import { addHints, openRun, type Run } from '../shared/run/runContext';
+import { readMessageFiles } from './messageImages';
+import { messageOutput, readMessageTarget } from './messageOutput';
+import { readInputKind, readMessageRequest, withFileBlocks } from './messageParameters';
+
+/** The messages of a run. */
+interface MessageBatch {
+	run: Run;
+	paymentLog: PaymentLog;
+	/** By item, what is known of its request, for its error. */
+	knownFacts: FailedRequest[];
+}
+
+const LEFT_OUT =
+	"The conversation names images that were left out of it, which the model doesn't see. To ask more about them, turn on 'Keep Images in Messages' in the Message node that sends them.";
+
+/** What an item sends. */
+interface PreparedMessage {
+	plan: RequestPlan;
+	/** The conversation as the output shows it. */
+	turns: Turn[];
+}
+
+/** Sends a message for each item, unless an earlier try has paid for it, and returns the responses. */
+export async function sendMessages(
+	context: IExecuteFunctions,
+	paymentLog: PaymentLog,
+): Promise<INodeExecutionData[][]> {
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
+	const batch: MessageBatch = { run, paymentLog, knownFacts: [] };
+	try {
+		const items = await runItems(run, context.getInputData().length, {
+			payments: paymentLog,
+			recover: (error, itemIndex) => ({
+				facts: batch.knownFacts[itemIndex],
+				...paymentLog.recover(error, itemIndex),
+			}),
+			prepare: async (itemIndex) => {
+				const isPaid = paymentLog.claim(itemIndex, run.address.account);
+				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
+				return await prepared.catch(async (error: unknown) => {
+					const { items } = paymentLog.recover(error, itemIndex);
+					return isPaid && items !== undefined ? async () => items : await Promise.reject(error);
+				});
+			},
+		});
+		addHints(context, run.hints);
+		paymentLog.markReturned(failedItems(items));
+		return [items.flat()];
+	} finally {
+		run.end();
+	}
+}
+
+/** Reads the message of an item. @returns sends it, unless an earlier try has paid for it */
+async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<ExecuteItem> {
+	const { run, paymentLog, knownFacts } = batch;
+	const { itemIndex } = item;
+	const draft = readMessageRequest(item);
+	const { model, messages } = draft;
+	knownFacts[itemIndex] = { model, prompt: promptOf(messages) };
+	const target = readMessageTarget(item);
+	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
+	const blocks = files.map(({ block }) => block);
+	const request = files.length === 0 ? draft : withFileBlocks(draft, blocks);
+	const plan = planMessage(request);
+	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
+	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
+	paymentLog.expect(itemIndex, plan, run.address.account);
+	const names = new Map(files.map(({ block, name }) => [block, name] as const));
+	const turns = target.keepImages ? request.messages : withoutFiles(request.messages, names);
+	return async () => {
+		const paid = await payForMessage(batch, itemIndex, { plan, turns });
+		// As recorded with the payment: the conversation of this try may differ.
+		const { message = {}, turns: sent = turns } = paid;
+		const json = messageOutput(message, sent, target, run.isTool);
+		// A copy, because the turns belong to the input and the response to the record of payments.
+		return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
+	};
+}
+
+async function payForMessage(
+	{ run, paymentLog, knownFacts }: MessageBatch,
+	itemIndex: number,
+	{ plan, turns }: PreparedMessage,
+): Promise<PaymentResult> {
+	const facts = knownFacts[itemIndex];
+	try {
+		return (
+			paymentLog.reuse(itemIndex) ??
+			(await paymentLog.pay(itemIndex, plan, run, ({ json }) =>
+				readMessage(json) === undefined ? undefined : { message: json, turns, facts },
+			))
+		);
+	} catch (error) {
+		if (error instanceof UnknownOutcomeError) {
+			// The unknown request may be an earlier try's, with another prompt.
+			paymentLog.update(itemIndex, { facts: paymentLog.factsOf(itemIndex) ?? facts });
+		}
+		return await Promise.reject(error);
+	}
+}
