@@ -63,7 +63,7 @@ const rangeText = ({ lowest = -Infinity, highest = Infinity, isWhole }: Range): 
  */
 export class ValueReader {
 	constructor(
-		private readonly node: INode,
+		protected readonly node: INode,
 		readonly itemIndex: number,
 		private readonly values: JsonObject = {},
 	) {}
@@ -229,11 +229,16 @@ export class ItemParameters extends ValueReader {
 		return this.context.getTimezone();
 	}
 
-	/** The parameter "Options". @throws NodeOperationError if it is no object */
+	/**
+	 * The parameter "Options". Each option is evaluated when it is read: the expression of one that
+	 * fails for this item must not keep the run from reading another one, which is for all items.
+	 *
+	 * @throws NodeOperationError if it is no object
+	 */
 	get options(): ValueReader {
-		const options = this.value('options') ?? {};
-		if (!isJsonObject(options)) throw this.invalid('Options', 'a JSON object', options);
-		this.collection ??= this.within(options);
+		const raw = this.raw('options') ?? {};
+		if (!isJsonObject(raw)) throw this.invalid('Options', 'a JSON object', raw);
+		this.collection ??= new OptionReader(this.node, this, raw);
 		return this.collection;
 	}
 
@@ -271,12 +276,17 @@ export class ItemParameters extends ValueReader {
 		throw this.refusal(`The item has no binary field '${name}'`, `'${label}' names it. ${found}`);
 	}
 
+	/** A parameter with its expressions. */
+	private raw(name: string): unknown {
+		return this.context.getNodeParameter(name, this.itemIndex, null, { rawExpressions: true });
+	}
+
 	/** The function that reads a parameter, for this and every other item. */
 	private parameterReader(name: string, fallback: unknown): ReadParameter {
-		const { context, itemIndex } = this;
+		const { context } = this;
 		const evaluate = (item: ItemParameters): unknown =>
 			context.getNodeParameter(name, item.itemIndex, fallback);
-		const raw = context.getNodeParameter(name, itemIndex, null, { rawExpressions: true });
+		const raw = this.raw(name);
 		// An expression is a text that begins with an equals sign, at any depth.
 		if (!/"=/.test(JSON.stringify(raw) ?? '')) {
 			const value = evaluate(this);
@@ -292,5 +302,21 @@ export class ItemParameters extends ValueReader {
 			// Evaluated, so that the caller doesn't get the input item's own object.
 			return json === undefined || typeof value === 'object' ? evaluate(item) : value;
 		};
+	}
+}
+
+/** Reads the options of an item, one at a time. */
+class OptionReader extends ValueReader {
+	/** @param raw the options with their expressions */
+	constructor(
+		node: INode,
+		private readonly item: ItemParameters,
+		raw: JsonObject,
+	) {
+		super(node, item.itemIndex, raw);
+	}
+
+	override value(name: string, fallback?: unknown): unknown {
+		return this.has(name) ? this.item.value(`options.${name}`) : fallback;
 	}
 }

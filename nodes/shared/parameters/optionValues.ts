@@ -1,4 +1,5 @@
 import { MB } from '../../../gateway/util/megabyte';
+import { optionOf } from '../fields/optionFields';
 import type { RunLimits } from '../transport/runLimits';
 import { numberIn, type ItemParameters, type ValueReader } from './itemParameters';
 
@@ -13,13 +14,25 @@ const atLeastSlow = (perSecond: number): number | undefined =>
 const largestResponse = (maxDownloadMb: number): number =>
 	Math.min(500, Math.max(64, 4 * maxDownloadMb)) * MB;
 
+/**
+ * The size limit of the first item's downloads. One that can't be read fails that item alone, when
+ * it is prepared.
+ */
+function downloadLimit(options: ValueReader): number {
+	try {
+		return options.number('maxDownloadMb');
+	} catch {
+		return Number(optionOf('maxDownloadMb').default);
+	}
+}
+
 /** The limits of the whole run. @param item the first item */
 export function readLimits({ options }: ItemParameters): RunLimits {
 	return {
 		concurrency: Math.floor(options.number('concurrency')),
 		requestsPerSecond: atLeastSlow(options.number('requestsPerSecond')),
 		timeoutMs: options.milliseconds('timeout'),
-		maxResponseBytes: largestResponse(options.number('maxDownloadMb')),
+		maxResponseBytes: largestResponse(downloadLimit(options)),
 	};
 }
 

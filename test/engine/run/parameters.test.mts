@@ -98,6 +98,68 @@ test('a parameter without an expression is worked out as often for fifty items a
 	}
 });
 
+describe('an option whose expression n8n can’t evaluate', () => {
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	/** For one of the items, it names a node that isn't there. */
+	const failsFor = (item: number, otherwise: string) =>
+		`={{ $itemIndex === ${item} ? $("Nobody").item.json.name : ${otherwise} }}`;
+	const failedOf = (items: N8n.IDataObject[]) =>
+		items.flatMap(({ error }, index) => (error === undefined ? [] : index));
+
+	test.each([
+		['fileName', '"a"'],
+		['n', '1'],
+		['extraFields', '({})'],
+		['dryRun', 'false'],
+		['includeInputFields', 'true'],
+		['maxDownloadMb', '5'],
+		['maxWait', '60'],
+		['checkLimits', 'true'],
+	])('%s: only its own item fails, whichever it is', async (name, otherwise) => {
+		for (const item of [0, 2]) {
+			const before = bench.gateway.paid;
+			const options = { [name]: failsFor(item, otherwise), concurrency: 2 };
+			const images = { prompt: 'a fox', download: false, options };
+			const result = await bench.run('imageGeneration', images, [{}, {}, {}], goOn);
+			expect(result.error).toBeUndefined();
+			expect(failedOf(result.json(NODE))).toEqual([item]);
+			expect(result.json(NODE)[item]).toMatchObject({ details: { charged: 'no' } });
+			expect(bench.gateway.paid - before).toBe(2);
+		}
+	});
+
+	test('in Image Wait and Models it is the same', async () => {
+		const taskId = `={{ ${JSON.stringify(await bench.submit('one', 'two'))}[$itemIndex] }}`;
+		const waiting = { taskId, download: false, options: { fileName: failsFor(0, '"a"') } };
+		const waited = await bench.run('imageWait', waiting, [{}, {}], goOn);
+		expect(failedOf(waited.json(NODE))).toEqual([0]);
+		const listing = {
+			operation: 'get',
+			model: MODEL,
+			simplify: false,
+			options: { format: failsFor(0, '"json"') },
+		};
+		const listed = await bench.run('mediaModels', listing, [{}, {}], goOn);
+		expect(failedOf(listed.json(NODE))).toEqual([0]);
+	});
+
+	test.each(['concurrency', 'budget', 'addSummary'])(
+		'%s is for the whole run, so the first item decides, and without it nothing is sent',
+		async (name) => {
+			const before = bench.gateway.paid;
+			const run = async (item: number) => {
+				const options = { [name]: failsFor(item, '1') };
+				const images = { prompt: 'a fox', download: false, options };
+				return await bench.run('imageGeneration', images, [{}, {}], goOn);
+			};
+			expect(failedOf((await run(0)).json(NODE))).toEqual([0, 1]);
+			expect(bench.gateway.paid).toBe(before);
+			// Nobody reads it for another item.
+			expect(failedOf((await run(1)).json(NODE))).toEqual([]);
+		},
+	);
+});
+
 describe('the number of images, which has several places', () => {
 	const form = (n: unknown) => ({ mappingMode: 'defineBelow', value: { n } });
 	const byName = (value: unknown) => ({ parameter: [{ name: 'n', value }] });
