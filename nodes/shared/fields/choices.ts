@@ -49,7 +49,8 @@ function choicesIn(field: PayingField, value: unknown): Choice[] {
 
 /**
  * What a stored value means: n8n's editor stores numbers and switches as text as well, and a fixed
- * text as an expression without braces.
+ * text as an expression without braces. Written in another way (`7.0`, `TRUE`), it may be a text that
+ * is sent as it is, such as a prompt.
  */
 function normalized(value: unknown): unknown {
 	if (typeof value !== 'string') return value;
@@ -58,8 +59,7 @@ function normalized(value: unknown): unknown {
 	}
 	const text = value.replace(/^=/, '').trim();
 	const typed = readTypedValue(text);
-	// Quotes belong to a text.
-	return typeof typed === 'string' ? text : typed;
+	return String(typed) === text ? typed : text;
 }
 
 /** By type of field, the choices in its stored value; a name is empty if it is the field's own. */

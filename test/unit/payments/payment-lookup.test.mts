@@ -275,6 +275,9 @@ describe('what the editor stores about a value, and does not send, is no choice'
 			form({ seed: 1 }),
 			rows({ name: 'seed', value: '1' }),
 		],
+		['a switch that is stored as text', form({ hd: 'true' }), form({ hd: true })],
+		['a number that is stored as text', { options: { n: '2' } }, { options: { n: 2 } }],
+		['a fixed text as an expression', { prompt: '=7.0' }, { prompt: '7.0' }],
 		['the spaces in JSON', extra('{"a":{"b":1,"c":2}}'), extra('{ "a": { "c": 2, "b": 1 } }')],
 		['an empty option', extra('{}'), {}],
 		['an option that waits', { options: { maxWait: 5 } }, { mode: 'sync' }],
@@ -293,6 +296,11 @@ describe('what the editor stores about a value, and does not send, is no choice'
 		['another field', form({ a: 1 }), form({ b: 1 })],
 		['another value inside JSON', extra('{"a":[1,2]}'), extra('{"a":[2,1]}')],
 		['another expression', { prompt: '={{ $json.a }}' }, { prompt: '={{ $json.b }}' }],
+		['a prompt that is a number in other digits', { prompt: '7' }, { prompt: '7.0' }],
+		['a prompt in upper case', { prompt: 'TRUE' }, { prompt: 'true' }],
+		['a prompt in quotes', { prompt: '"7"' }, { prompt: '7' }],
+		['a text of the form', form({ style: '1e3' }), form({ style: '1000' })],
+		['a text in JSON', extra('{"prompt":"No"}'), extra('{"prompt":"NO"}')],
 		['the number of images', { options: { n: 1 } }, { options: { n: 2 } }],
 	])('but this is: %s', (_, one, other) => expect(chosen(one)).not.toBe(chosen(other)));
 });
