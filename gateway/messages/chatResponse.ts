@@ -142,7 +142,8 @@ const callPart = (call: JsonObject, toolCallId?: string): ChatPart => ({
 	input: JSON.stringify(inputOf(call)),
 });
 
-function readUsage(given: JsonObject, thinkingTokens: number | undefined) {
+/** The tokens of a response, cached ones included, in the terms of the SDK. */
+export function readUsage(given: JsonObject, thinkingTokens: number | undefined) {
 	// A copy, because n8n may change it.
 	const usage = structuredClone(given);
 	const count = (name: string): number => Math.max(0, finiteNumber(usage[name]) ?? 0);

@@ -12,8 +12,10 @@ import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
 import { failedItems, type FailedRequest } from '../shared/run/nodeErrors';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
+import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { readMessageFiles } from './messageImages';
 import { messageOutput, readMessageTarget } from './messageOutput';
+import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
 import { readInputKind, readMessageRequest, withFileBlocks } from './messageParameters';
 
 /** The messages of a run. */
@@ -22,6 +24,7 @@ interface MessageBatch {
 	paymentLog: PaymentLog;
 	/** By item, what is known of its request, for its error. */
 	knownFacts: FailedRequest[];
+	tally: MessageTally;
 }
 
 const LEFT_OUT =
@@ -40,7 +43,7 @@ export async function sendMessages(
 	paymentLog: PaymentLog,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	const batch: MessageBatch = { run, paymentLog, knownFacts: [] };
+	const batch: MessageBatch = { run, paymentLog, knownFacts: [], tally: newTally() };
 	try {
 		const items = await runItems(run, context.getInputData().length, {
 			payments: paymentLog,
@@ -53,11 +56,15 @@ export async function sendMessages(
 				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
 				return await prepared.catch(async (error: unknown) => {
 					const { items } = paymentLog.recover(error, itemIndex);
-					return isPaid && items !== undefined ? async () => items : await Promise.reject(error);
+					if (!isPaid || items === undefined) return await Promise.reject(error);
+					run.tally.reusedItems += 1;
+					return async () => items;
 				});
 			},
 		});
 		addHints(context, run.hints);
+		const done = [...describeMessages(batch.tally), ...describeItems(items, run.tally)];
+		tellUser(context, lineOf(done), 'info');
 		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
 	} finally {
@@ -93,18 +100,22 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 }
 
 async function payForMessage(
-	{ run, paymentLog, knownFacts }: MessageBatch,
+	{ run, paymentLog, knownFacts, tally }: MessageBatch,
 	itemIndex: number,
 	{ plan, turns }: PreparedMessage,
 ): Promise<PaymentResult> {
 	const facts = knownFacts[itemIndex];
 	try {
-		return (
-			paymentLog.reuse(itemIndex) ??
-			(await paymentLog.pay(itemIndex, plan, run, ({ json }) =>
-				readMessage(json) === undefined ? undefined : { message: json, turns, facts },
-			))
-		);
+		const earlier = paymentLog.reuse(itemIndex);
+		if (earlier !== undefined) {
+			run.tally.reusedItems += 1;
+			return earlier;
+		}
+		return await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
+			if (readMessage(json) === undefined) return undefined;
+			addMessage(tally, json);
+			return { message: json, turns, facts };
+		});
 	} catch (error) {
 		if (error instanceof UnknownOutcomeError) {
 			// The unknown request may be an earlier try's, with another prompt.

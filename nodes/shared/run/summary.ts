@@ -46,9 +46,29 @@ function bytesInside(items: INodeExecutionData[][]): number {
 }
 
 /**
+ * Shows a hint about a run. It is a line in n8n's log where n8n shows no hints: for an agent's tool,
+ * in a sub-execution, and in old versions.
+ *
+ * @param subExecutionOf the name of the user's node, if this is a sub-execution
+ */
+export function tellUser(
+	context: IExecuteFunctions,
+	message: string,
+	type: 'info' | 'warning',
+	subExecutionOf?: string,
+): void {
+	const isShown = subExecutionOf === undefined && !isTool(context);
+	if (isShown && context.addExecutionHints !== undefined) {
+		addHints(context, [message], type);
+		return;
+	}
+	const name = subExecutionOf ?? context.getNode().name;
+	context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
+}
+
+/**
  * Finishes a run: file names become unique, and the user gets a hint with what the run did and
- * cost. It is a line in n8n's log where n8n shows no hints: for an agent's tool, in a
- * sub-execution, and in old versions.
+ * cost.
  *
  * @param subExecutionOf the name of the user's node, if this is a sub-execution
  */
@@ -61,15 +81,8 @@ export function finishRun(
 	const items = withUniqueFileNames(result.items);
 	const summary: IDataObject = { ...result.tally, failedItems: failedItems(items).size };
 	delete summary.reusedCost;
-	const isShown = subExecutionOf === undefined && !isTool(context);
-	const tell = (message: string, type: 'info' | 'warning'): void => {
-		if (isShown && context.addExecutionHints !== undefined) {
-			addHints(context, [message], type);
-		} else {
-			const name = subExecutionOf ?? context.getNode().name;
-			context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
-		}
-	};
+	const tell = (message: string, type: 'info' | 'warning'): void =>
+		tellUser(context, message, type, subExecutionOf);
 	// After a dry run all counts are 0.
 	const isWorthIt = Object.values(summary).some((count) => Number(count) > 0);
 	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
@@ -102,29 +115,49 @@ function withSummary(result: RunResult, summary: IDataObject): RunResult {
 	return { ...result, items: items.map((list) => list.map(add)), open: open.map(add) };
 }
 
+const counted = (count: number, noun: string, what = ''): string =>
+	count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
+
 /**
  * What a run has done, in one line; what this try of it has cost comes first.
  *
  * @param items the output items of each input item
  */
 export function describeRun(items: INodeExecutionData[][], tally: Tally): string {
-	const { images, tasks, estimatedCost, rateLimitedRequests, reusedItems, reusedCost = 0 } = tally;
-	const counted = (count: number, noun: string, what = ''): string =>
-		count > 0 ? `${count} ${count === 1 ? noun : `${noun}s`}${what}` : '';
-	const failed = items.flat().filter(isFailed);
-	const [reason, ...others] = new Set(failed.map(({ json }) => String(json.error).slice(0, 200)));
-	// Only if it is the same for all.
-	const why = reason === undefined || others.length > 0 ? '' : `: ${reason}`;
+	const { images, tasks, estimatedCost, reusedCost = 0 } = tally;
 	const total = reusedCost > 0 ? ` (estimated cost ${estimatedCost} in all)` : '';
-	const parts = [
+	return lineOf([
 		images + tasks > 0 ? counted(images, 'image') : '0 images',
 		counted(tasks, 'task'),
 		estimatedCost === undefined
 			? ''
 			: `estimated cost ${rounded(Math.max(0, estimatedCost - reusedCost))}`,
+		...describeItems(items, tally, total),
+	]);
+}
+
+/**
+ * How the items of a run have fared.
+ *
+ * @param items the output items of each input item
+ * @param total an addition to what an earlier try paid for
+ */
+export function describeItems(
+	items: INodeExecutionData[][],
+	{ rateLimitedRequests, reusedItems }: Tally,
+	total = '',
+): string[] {
+	const failed = items.flat().filter(isFailed);
+	const [reason, ...others] = new Set(failed.map(({ json }) => String(json.error).slice(0, 200)));
+	// Only if it is the same for all.
+	const why = reason === undefined || others.length > 0 ? '' : `: ${reason}`;
+	return [
 		counted(rateLimitedRequests, 'request', ' retried after a rate limit'),
 		counted(failedItems(items).size, 'item', ` failed${why}`),
 		counted(reusedItems, 'item', ` paid for by an earlier try${total}`),
 	];
-	return `${parts.filter((part) => part !== '').join('; ')}.`;
 }
+
+/** The parts of a line that aren't empty, as a sentence. */
+export const lineOf = (parts: string[]): string =>
+	`${parts.filter((part) => part !== '').join('; ')}.`;

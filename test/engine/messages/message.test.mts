@@ -1,7 +1,7 @@
 import '../fast-time.mjs';
 import type { Fault, Gateway } from '../../../simulator/gateway.mjs';
 import { startGateway } from '../../../simulator/gateway.mjs';
-import type { Host } from '../../../harness/engine/host.mjs';
+import type { Host, RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, openTap, runChain } from '../one-node.mjs';
 import { hostFor, NODE, sendJson, serve, type Settings } from '../workbench.mjs';
 
@@ -311,11 +311,12 @@ describe('a conversation over five turns', () => {
 });
 
 describe('switching thinking', () => {
+	const warnings = (result: RunResult) =>
+		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
+
 	test('the legacy form is pointed out where it works', async () => {
 		const result = await ask({ thinking: 'enabled', budgetTokens: 99 });
-		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
-			expect.stringContaining('newer models reject'),
-		]);
+		expect(warnings(result)).toEqual([expect.stringContaining('newer models reject')]);
 	});
 
 	test('and in the error where it does not', async () => {
@@ -338,7 +339,7 @@ describe('switching thinking', () => {
 		const result = await ask({ model, thinking });
 		expect(bodies()[0]!.model).toBe(model);
 		expect(result.json(NODE)[0]!.thinking !== '').toBe(thinks);
-		const remarks = result.hints(NODE).map(({ message }) => message);
+		const remarks = warnings(result);
 		expect(remarks).toHaveLength(hints);
 		if (hints > 0) expect(remarks[0]).toContain(`The model name ends in`);
 	});

@@ -1,0 +1,293 @@
+/** What comes out of the Message node: JSON, the conversation that was sent, the hint about the run. */
+import '../fast-time.mjs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Host, RunResult } from '../../../harness/engine/host.mjs';
+import { errorOf } from '../one-node.mjs';
+import { hostFor, NODE, sendJson, workflowOf, type Settings } from '../workbench.mjs';
+
+type Body = { messages: Array<{ role: string; content: unknown }> };
+type Parameters = Record<string, unknown>;
+
+/** A gateway that responds with what the test says, or with a failure where it is a number. */
+let respond: (body: Body, count: number) => object | number;
+let bodies: Body[];
+let server: Server;
+let url: string;
+let host: Host;
+
+beforeAll(async () => {
+	server = createServer((request, response) => {
+		let text = '';
+		request.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+		request.once('end', () => {
+			const count = bodies.push(JSON.parse(text) as Body);
+			const answer = respond(bodies.at(-1)!, count);
+			if (typeof answer !== 'number') return sendJson(response, answer);
+			sendJson(response, { error: { message: 'refused' } }, answer);
+		});
+	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	host = await hostFor({ baseUrl: url });
+});
+beforeEach(() => void (bodies = []));
+afterAll(async () => await new Promise((resolve) => server.close(resolve)));
+
+const reply = (content: unknown, more: object = {}) => ({
+	id: 'msg_1',
+	type: 'message',
+	role: 'assistant',
+	model: 'm',
+	content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+	stop_reason: 'end_turn',
+	usage: { input_tokens: 10, output_tokens: 20 },
+	...more,
+});
+
+const basics = { model: 'm', prompt: 'Say it', maxTokens: 500 };
+const retry = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
+
+async function ask(
+	parameters: Parameters = {},
+	settings: Settings = {},
+	items: object[] = [{}],
+): Promise<RunResult> {
+	const workflow = workflowOf('message', { ...basics, ...parameters }, settings);
+	return await host.run(workflow, { input: items.map((json) => ({ json: json as never })) });
+}
+
+describe('Output Content as JSON', () => {
+	const options = { outputJson: true };
+
+	test.each<[string, string, unknown]>([
+		['an object', '{"a": [1, "x"]}', { a: [1, 'x'] }],
+		['a list', ' [1, 2] ', [1, 2]],
+		['null', 'null', null],
+		['a code fence', '```json\n{"a": 1}\n```', { a: 1 }],
+		[
+			'a fence with text around it',
+			'Here you are:\n\n```JSON\n{"a": 1}\n```\nAnything else?',
+			{ a: 1 },
+		],
+		['a fence without a language, in one line', 'So: ```{"a": 1}``` Done.', { a: 1 }],
+		['the fence that has JSON', '```\nnpm i\n```\nand\n```json\n[{"a": 1}]\n```', [{ a: 1 }]],
+		['a fence without an end', '```json\n{"a": 1}\n', { a: 1 }],
+		[
+			'a fence inside of the JSON',
+			'```json\n{"code": "```js\\n1\\n```"}\n```',
+			{ code: '```js\n1\n```' },
+		],
+		['text around it', 'Sure! {"a": {"b": "}"}} Enjoy.', { a: { b: '}' } }],
+		['text around a list of objects', 'Found: [ {"a": 1}, {"a": 2} ].', [{ a: 1 }, { a: 2 }]],
+		[
+			'a number too long for JavaScript',
+			'{"id": 1234567890123456789}',
+			{ id: '1234567890123456789' },
+		],
+	])('%s', async (_, text, json) => {
+		respond = () => reply(text);
+		const [item] = (await ask({ options })).json(NODE);
+		expect(item).toMatchObject({ text, json });
+		expect(Object.keys(item!).slice(0, 2)).toEqual(['text', 'json']);
+	});
+
+	test('without the option there is no such field', async () => {
+		respond = () => reply('{"a": 1}');
+		expect((await ask()).json(NODE)[0]).not.toHaveProperty('json');
+		expect((await ask({ options: { outputJson: false } })).json(NODE)[0]).not.toHaveProperty(
+			'json',
+		);
+	});
+
+	test("stands beside the gateway's own fields with 'Simplify' off", async () => {
+		respond = () => reply('{"a": 1}');
+		const [item] = (await ask({ options, simplify: false })).json(NODE);
+		expect(item).toEqual({ ...reply('{"a": 1}'), json: { a: 1 } });
+	});
+
+	const long = `I can't do that. ${'No. '.repeat(2000)}`;
+	test.each<[string, object, string, RegExp]>([
+		[
+			'text',
+			reply(long),
+			long,
+			/^The response is not JSON\n[^]*Ask for nothing but JSON .*I can't do/,
+		],
+		['a footnote', reply('See [1] and {x}'), 'See [1] and {x}', /^The response is not JSON/],
+		['an empty text', reply([]), '', /^The response has no text, so there is no JSON\n/],
+		[
+			'JSON that was cut off',
+			reply('```json\n{"a": [1, 2', { stop_reason: 'max_tokens' }),
+			'```json\n{"a": [1, 2',
+			/^The response was cut off at 'Max Tokens', so its JSON is incomplete\n[^]*Increase 'Max Tokens'/,
+		],
+	])(
+		'%s is an error with the text, which no retry pays for again',
+		async (_, body, text, words) => {
+			respond = () => body;
+			const stopped = await ask({ options }, retry);
+			const { message, description } = errorOf(stopped);
+			expect(`${message}\n${description}`).toMatch(words);
+			expect(description).toContain('The message was charged');
+			expect(bodies).toHaveLength(1);
+			const { context } = stopped.error as unknown as { context: { details: object } };
+			expect(context.details).toMatchObject({
+				text,
+				paid: [{ item: 0, note: expect.any(String) }],
+			});
+
+			const going = await ask({ options }, { ...retry, onError: 'continueRegularOutput' });
+			expect(bodies).toHaveLength(2);
+			const [failed] = going.output(NODE);
+			expect(failed!.json).toEqual({
+				error: message,
+				details: expect.objectContaining({ charged: 'yes', text, model: 'm', prompt: 'Say it' }),
+			});
+			expect(going.hints(NODE).at(-1)!.message).toContain(`1 item failed: ${message}`);
+		},
+	);
+
+	test('after a failure, a retry of the execution without the option returns the text', async () => {
+		respond = () => reply('no JSON');
+		const failed = await host.run(workflowOf('message', { ...basics, options }));
+		expect(errorOf(failed).message).toBe('The response is not JSON');
+		const again = await host.retry(failed, workflowOf('message', basics));
+		expect(again.json(NODE)[0]!.text).toBe('no JSON');
+		expect(bodies).toHaveLength(1);
+	});
+});
+
+describe('what an earlier try paid for', () => {
+	const user = (content: unknown) => ({ role: 'user', content });
+	const random = {
+		prompt: '={{ $json.name + " " + Math.random() }}',
+		options: { history: '={{ [{ role: "user", content: "Before " + Math.random() }] }}' },
+	};
+	/** The second item fails at first. */
+	const failsOnce = () => {
+		const names: string[] = [];
+		respond = ({ messages }) => {
+			const name = String(messages.at(-1)!.content).split(' ')[0]!;
+			names.push(name);
+			return name === 'two' && names.filter((one) => one === name).length === 1 ? 400 : reply(name);
+		};
+	};
+	const items = [{ name: 'one' }, { name: 'two' }];
+
+	test.each<[string, Parameters, (workflow: Parameters) => Promise<RunResult>]>([
+		['Retry On Fail', random, async (parameters) => await ask(parameters, retry, items)],
+		[
+			"n8n's Retry",
+			random,
+			async (parameters) => {
+				const workflow = workflowOf('message', { ...basics, ...parameters });
+				return await host.retry(
+					await host.run(workflow, { input: items.map((json) => ({ json })) }),
+				);
+			},
+		],
+	])('%s: the conversation that comes out is the one that was sent', async (_, more, run) => {
+		failsOnce();
+		const result = await run(more);
+		expect(result.error).toBeUndefined();
+		expect(bodies).toHaveLength(3);
+		const [first, , second] = bodies;
+		const turn = (text: string) => ({ role: 'assistant', content: reply(text).content });
+		expect(result.json(NODE).map(({ messages }) => messages)).toEqual([
+			[...first!.messages, turn('one')],
+			[...second!.messages, turn('two')],
+		]);
+		expect(first!.messages).toEqual([user(expect.stringContaining('Before')), expect.anything()]);
+	});
+
+	test('comes out with its conversation although the item is unreadable now', async () => {
+		failsOnce();
+		const parameters = { ...basics, prompt: '={{ $json.name }}' };
+		const failed = await host.run(workflowOf('message', parameters), {
+			input: items.map((json) => ({ json })),
+		});
+		const edited = { ...parameters, options: { keepImages: 'perhaps' } };
+		const onError = { onError: 'continueRegularOutput' } as const;
+		const [one, two] = (await host.retry(failed, workflowOf('message', edited, onError))).json(
+			NODE,
+		);
+		expect(one).toMatchObject({ text: 'one', messages: [user('one'), { role: 'assistant' }] });
+		expect(two).toMatchObject({
+			error: "'Keep Images in Messages' must be true or false",
+			details: { charged: 'no', model: 'm', prompt: 'two' },
+		});
+		expect(bodies).toHaveLength(2);
+	});
+
+	test("a failed item names the prompt that was paid for, and not this try's", async () => {
+		respond = () => 500;
+		const result = await ask(
+			{ prompt: '={{ "Say " + Math.random() }}' },
+			{
+				...retry,
+				onError: 'continueRegularOutput',
+			},
+		);
+		expect(bodies).toHaveLength(1);
+		const prompt = bodies[0]!.messages[0]!.content;
+		expect(result.json(NODE)[0]!.details).toMatchObject({ charged: 'maybe', model: 'm', prompt });
+	});
+});
+
+describe('the hint about the run', () => {
+	const hintOf = (result: RunResult) => result.hints(NODE).at(-1);
+
+	test.each<[string, object | number, string]>([
+		['tokens', reply('x'), '1 message; 10 input and 20 output tokens.'],
+		['nothing that is not known', reply('x', { usage: undefined }), '1 message.'],
+		[
+			'thinking, cached tokens and the cost that the gateway tells',
+			reply('x', {
+				usage: {
+					input_tokens: 1,
+					cache_read_input_tokens: 2,
+					cache_creation_input_tokens: 4,
+					output_tokens: 20,
+					output_tokens_details: { thinking_tokens: 15 },
+					cost: 0.1,
+				},
+			}),
+			'1 message; 7 input and 20 output tokens (15 for thinking); cost 0.1.',
+		],
+		[
+			'no tokens that are no numbers',
+			reply('x', { usage: { input_tokens: 'many', output_tokens: -3, cost: '1' } }),
+			'1 message; 0 input and 0 output tokens.',
+		],
+	])('tells %s', async (_, body, message) => {
+		respond = () => body;
+		expect(hintOf(await ask())).toMatchObject({ message, type: 'info' });
+	});
+
+	test('sums up the items, and tells what has failed', async () => {
+		const usage = { input_tokens: 1, output_tokens: 2, cost: 0.1 };
+		respond = ({ messages }) => (messages[0]!.content === '3' ? 400 : reply('x', { usage }));
+		const items = ['0', '1', '2', '3'].map((name) => ({ name }));
+		const result = await ask(
+			{ prompt: '={{ $json.name }}' },
+			{ onError: 'continueRegularOutput' },
+			items,
+		);
+		expect(hintOf(result)!.message).toMatch(
+			/^3 messages; 3 input and 6 output tokens; cost 0.3; 1 item failed: .*refused/,
+		);
+	});
+
+	test('counts what an earlier try has paid for apart', async () => {
+		respond = (_, count) => (count === 1 ? reply('x') : count === 2 ? 400 : reply('y'));
+		const options = { requestsPerSecond: 0, concurrency: 1 };
+		const result = await ask({ prompt: '={{ $json.name }}', options }, retry, [
+			{ name: 'a' },
+			{ name: 'b' },
+		]);
+		expect(hintOf(result)!.message).toBe(
+			'1 message; 10 input and 20 output tokens; 1 item paid for by an earlier try.',
+		);
+	});
+});
