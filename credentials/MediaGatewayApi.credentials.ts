@@ -20,11 +20,15 @@ import {
 	type Credential,
 } from '../gateway/protocol/credential';
 
+/** The fields that most people never touch: n8n neither stores nor uses them with the switch off. */
+const displayOptions = { show: { gatewaySettings: [true] } };
+
 /**
  * Outside of the list below, because the linter reads "auth" in its name and would mask it, but a
  * masked boolean can't be seen.
  */
 const allowUnauthorizedCerts: INodeProperties = {
+	displayOptions,
 	displayName: 'Allow Self-Signed Certificates',
 	name: 'allowUnauthorizedCerts',
 	type: 'boolean',
@@ -73,6 +77,15 @@ export class MediaGatewayApi implements ICredentialType {
 				'The key from the gateway\'s console, usually on a page called API Keys. A pasted "Bearer" and spaces around the key are removed.',
 		},
 		{
+			displayName: 'Gateway Settings',
+			name: 'gatewaySettings',
+			type: 'boolean',
+			default: false,
+			description:
+				'Whether to show and use the settings that only some gateways need. While this is off, none of them is used, and saving the credential deletes them.',
+		},
+		{
+			displayOptions,
 			displayName: 'Media URL',
 			name: 'mediaUrl',
 			type: 'string',
@@ -83,6 +96,7 @@ export class MediaGatewayApi implements ICredentialType {
 		},
 		allowUnauthorizedCerts,
 		{
+			displayOptions,
 			displayName: 'Additional Headers',
 			name: 'headers',
 			type: 'fixedCollection',
@@ -117,19 +131,50 @@ export class MediaGatewayApi implements ICredentialType {
 			],
 		},
 		{
+			displayOptions,
+			displayName: 'Asynchronous Flag',
+			name: 'asyncFlag',
+			type: 'options',
+			options: [
+				{ name: 'URL Parameter', value: 'query' },
+				{ name: 'X-Async Header', value: 'header' },
+				{ name: 'Body Field', value: 'body' },
+				{
+					name: 'URL Path',
+					value: 'path',
+					description: 'Submits at /v1/images/generations/async or /v1/images/edits/async',
+				},
+			],
+			default: 'query',
+			description:
+				"Only if the gateway ignores or rejects tasks. How 'Submit and Wait' and 'Submit Only' request a task.",
+		},
+		{
+			displayOptions,
+			displayName: 'Image Field Name',
+			name: 'imageFieldName',
+			type: 'string',
+			default: 'image',
+			placeholder: 'e.g. image[]',
+			description:
+				'Only if edits fail because the image is missing. Name of the field of an edit that contains the image.',
+		},
+		{
+			displayOptions,
 			displayName: 'Message Authentication',
 			name: 'messageAuth',
 			type: 'options',
 			options: [
+				{ name: 'X-Api-Key Header', value: 'xApiKey' },
 				{ name: 'Authorization: Bearer', value: 'bearer' },
 				{ name: 'Authorization: Key Alone', value: 'authorization' },
-				{ name: 'X-Api-Key Header', value: 'xApiKey' },
 			],
-			default: 'authorization',
+			default: 'xApiKey',
 			description:
 				'Only if messages fail with 401 although images work. How the message endpoint expects the key. The image endpoints always get "Bearer".',
 		},
 		{
+			displayOptions,
 			displayName: 'Version Header Name',
 			name: 'versionHeaderName',
 			type: 'string',
@@ -139,6 +184,7 @@ export class MediaGatewayApi implements ICredentialType {
 				"Only if your gateway's message endpoint uses another name for the version header",
 		},
 		{
+			displayOptions,
 			displayName: 'Version Header Value',
 			name: 'versionHeaderValue',
 			type: 'string',

@@ -42,9 +42,8 @@ export function authHeaders(url: string, credential: Credential): Record<string,
 	if (path === undefined || /^\/v1\/media(\/|$)/.test(path)) return {};
 	const bearer = { Authorization: `Bearer ${key}` };
 	if (!/^\/v1\/messages(\/|$)/.test(path)) return bearer;
-	const form = messageAuth === 'bearer' ? bearer : { Authorization: key };
-	const sent = messageAuth === 'xApiKey' ? { 'x-api-key': key } : form;
-	return { ...sent, [version.name]: version.value };
+	const ways = { xApiKey: { 'x-api-key': key }, bearer, authorization: { Authorization: key } };
+	return { ...ways[messageAuth], [version.name]: version.value };
 }
 
 /**

@@ -11,14 +11,30 @@ export interface Credential {
 	mediaUrl: string;
 	/** The key without what copying adds to it. */
 	key: string;
-	/** How the message endpoint gets the key: `authorization`, `bearer` or `xApiKey`. */
-	messageAuth: string;
+	/** How the message endpoint gets the key. */
+	messageAuth: MessageAuth;
 	/** The version header of the message endpoint. */
 	version: Header;
 	/** The additional headers, without empty rows. */
 	headers: Header[];
 	allowUnauthorizedCerts: boolean;
+	/** How a task is requested. */
+	asyncFlag: AsyncFlag;
+	/** The name of the field of an edit that contains the image. */
+	imageFieldName: string;
 }
+
+/** The values of the fields that have a choice, the default first. */
+const CHOICES = {
+	messageAuth: ['xApiKey', 'bearer', 'authorization'],
+	asyncFlag: ['query', 'header', 'body', 'path'],
+} as const;
+
+type ChoiceField = keyof typeof CHOICES;
+type MessageAuth = (typeof CHOICES.messageAuth)[number];
+
+/** The ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
+export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];
 
 export type Header = Record<'name' | 'value', string>;
 
@@ -33,11 +49,22 @@ export function readCredential(fields: JsonObject): Credential {
 		baseUrl,
 		mediaUrl: normalizeUrl(nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ?? '',
 		key: cleanApiKey(fields.apiKey),
-		messageAuth: textOf(fields.messageAuth),
+		messageAuth: choiceIn(fields, 'messageAuth'),
 		version: { name, value },
 		headers: [rows].flat().flatMap(headersIn),
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
+		asyncFlag: choiceIn(fields, 'asyncFlag'),
+		imageFieldName: textOf(fields.imageFieldName) || 'image',
 	};
+}
+
+/** The choice in a field; `choiceProblem` refuses any other text. */
+function choiceIn<Field extends ChoiceField>(
+	fields: JsonObject,
+	field: Field,
+): (typeof CHOICES)[Field][number] {
+	const [usual] = CHOICES[field];
+	return (nonEmptyString(fields[field])?.trim() ?? usual) as (typeof CHOICES)[Field][number];
 }
 
 /** The header in a row; none in an empty one. What is no row has no name, which is a problem. */
@@ -62,8 +89,31 @@ export function credentialProblem(credential: Credential, needsKey = true): Prob
 		(needsKey ? apiKeyProblem(credential.key) : undefined) ??
 		addressProblem('Base URL', credential.baseUrl) ??
 		addressProblem('Media URL', credential.mediaUrl) ??
-		headersProblem(credential)
+		headersProblem(credential) ??
+		choiceProblem('Message Authentication', credential.messageAuth, CHOICES.messageAuth) ??
+		choiceProblem('Asynchronous Flag', credential.asyncFlag, CHOICES.asyncFlag) ??
+		imageFieldProblem(credential.imageFieldName)
 	);
+}
+
+function choiceProblem(
+	label: string,
+	value: string,
+	values: readonly string[],
+): Problem | undefined {
+	if (values.includes(value)) return undefined;
+	return {
+		message: `'${label}' in the Media Gateway credential has an unknown value`,
+		description: `It must be one of ${values.join(', ')}.`,
+	};
+}
+
+function imageFieldProblem(name: string): Problem | undefined {
+	if (!/[\p{Cc}\p{Cs}"]/u.test(name) && name.length <= LONGEST_NAME) return undefined;
+	return {
+		message: "'Image Field Name' in the Media Gateway credential isn't the name of a field",
+		description: `Enter up to ${LONGEST_NAME} characters without quotes or line breaks, such as image[].`,
+	};
 }
 
 function addressProblem(label: string, address: string): Problem | undefined {

@@ -1,5 +1,6 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
+import type { AsyncFlag } from './credential';
 
 /** The purpose of a request, which the error texts depend on. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names' | 'message';
@@ -8,9 +9,6 @@ export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names'
  * The two kinds of image task. Each is queried at its own endpoint (docs/protocol.md, "Endpoints").
  */
 export type TaskType = 'generation' | 'edit';
-
-/** The ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
-export type AsyncFlag = 'query' | 'header' | 'body' | 'path';
 
 /** A request as a value, before it is sent. */
 export interface RequestPlan {
@@ -62,7 +60,7 @@ export interface ImageRequest {
 	modelParameters?: JsonObject;
 	/** Fields that override all others. */
 	extraFields?: JsonObject;
-	/** The files of an edit: the images to edit, and others such as a mask. */
+	/** The files of an edit: the images to edit, called `IMAGE_FIELD`, and others such as a mask. */
 	files?: FormFile[];
 	/** The number of images to edit. */
 	imageCount?: number;
@@ -116,15 +114,26 @@ export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): Re
  * Plans `POST /v1/images/edits` (docs/protocol.md, "Edit" and "Endpoints").
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
+ * @param imageFieldName the field of the images to edit, where the gateway has another one
  */
-export function planEdit(request: ImageRequest, asyncFlag?: AsyncFlag): RequestPlan {
+export function planEdit(
+	request: ImageRequest,
+	asyncFlag?: AsyncFlag,
+	imageFieldName = IMAGE_FIELD,
+): RequestPlan {
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
 		const text = fieldText(value);
 		if (text !== undefined) fields.push([name, text]);
 	}
-	return { ...planImages('edit', asyncFlag), form: { fields, files: request.files ?? [] } };
+	const files = (request.files ?? []).map((file) =>
+		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
+	);
+	return { ...planImages('edit', asyncFlag), form: { fields, files } };
 }
+
+/** The field of the images to edit (docs/protocol.md, "Edit"). */
+export const IMAGE_FIELD = 'image';
 
 /**
  * The text of a form field; undefined for null and for values without JSON (undefined, a function,

@@ -53,16 +53,7 @@ export class HostCredentials extends n8nWorkflow.ICredentialsHelper {
 	): Promise<N8n.ICredentialDataDecryptedObject> {
 		const values = this.values[type];
 		if (!values) throw new Error(`The host was given no credential of the type "${type}".`);
-		// As n8n does: fields that are not stored have their default.
-		const filled = n8nWorkflow.NodeHelpers.getNodeParameters(
-			this.getCredentialsProperties(type),
-			values as N8n.INodeParameters,
-			true,
-			true,
-			null,
-			null,
-		);
-		const decrypted = { ...values, ...filled } as N8n.ICredentialDataDecryptedObject;
+		const decrypted = this.filled(type, values);
 		if (expressions === undefined) return decrypted;
 		const { workflow, runExecutionData, runIndex, itemIndex, node, connectionInputData } =
 			expressions;
@@ -76,6 +67,18 @@ export class HostCredentials extends n8nWorkflow.ICredentialsHelper {
 			mode,
 			{},
 			executeData,
+		) as N8n.ICredentialDataDecryptedObject;
+	}
+
+	/** As n8n does: a field that isn't stored has its default, and one that isn't shown isn't there. */
+	filled(type: string, values: Record<string, unknown>): N8n.ICredentialDataDecryptedObject {
+		return n8nWorkflow.NodeHelpers.getNodeParameters(
+			this.getCredentialsProperties(type),
+			values as N8n.INodeParameters,
+			true,
+			false,
+			null,
+			null,
 		) as N8n.ICredentialDataDecryptedObject;
 	}
 

@@ -1,4 +1,4 @@
-import type { FormFile, ImageRequest } from '../../gateway/protocol/requestPlan';
+import { IMAGE_FIELD, type FormFile, type ImageRequest } from '../../gateway/protocol/requestPlan';
 import { isJsonObject, nonEmptyString } from '../../gateway/util/json';
 import {
 	fileFrom,
@@ -25,18 +25,18 @@ export async function readFiles(
 	run: Run,
 	request: ImageRequest,
 ): Promise<FormFile[]> {
-	const part = item.options.choice('imageFieldName', 'Image Field Name', ['image', 'image[]']);
 	const additional = readAdditionalFiles(item);
 	const hasMask = item.options.has('mask');
 	const parts = additional.map((file) => file.part);
-	refuseSameNames(item, request, hasMask ? ['mask', ...parts] : parts);
+	const ofImage = new Set([IMAGE_FIELD, 'image[]', run.address.imageFieldName]);
+	refuseSameNames(item, request, [...ofImage], hasMask ? ['mask', ...parts] : parts);
 	const maxMb = item.options.number('maxDownloadMb');
 	const { label } = sourceField(item);
 	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
 	const images = await openImageRefs(item, run, sources, { label, maxMb, orOnly: true });
 	const masks = await openImageRefs(item, run, maskRefs, { label: MASK.label, maxMb });
 	const uploads: Upload[] = [
-		...images.map((image) => ({ ...image, part, imageOnly: true })),
+		...images.map((image) => ({ ...image, part: IMAGE_FIELD, imageOnly: true })),
 		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
 		...additional.map(({ part: own, file }) => ({
 			...fileFrom(item, file, 'Additional Files'),
@@ -51,16 +51,23 @@ export async function readFiles(
  * Refuses two form fields with the same name, of which a gateway reads only one: a parameter called
  * like the image, a second mask, or an additional file called like a parameter or the image.
  *
+ * @param ofImage the names that are kept for the image
+ * @param files the names of the mask and the additional files
  * @throws NodeOperationError that names the field
  */
-function refuseSameNames(item: ItemParameters, request: ImageRequest, files: string[]): void {
+function refuseSameNames(
+	item: ItemParameters,
+	request: ImageRequest,
+	ofImage: string[],
+	files: string[],
+): void {
 	const { fields, modelParameters, extraFields } = request;
 	// An option that isn't set has its name reserved all the same.
 	const texts = { ...modelParameters, ...fields, ...extraFields };
-	const names = ['image', 'image[]', ...files];
+	const names = [...ofImage, ...files];
 	const twice = names.find((name, index) => {
 		const isText = ['model', 'prompt', 'async'].includes(name) || Object.hasOwn(texts, name);
-		const isOne = ['image', 'image[]', 'mask'].includes(name);
+		const isOne = [...ofImage, 'mask'].includes(name);
 		return isText || (isOne && names.indexOf(name) < index);
 	});
 	if (twice === undefined) return;

@@ -114,13 +114,17 @@ export async function openBench({
 	};
 }
 
-/** A host whose credential has the first account's key, unless told otherwise. */
+/**
+ * A host whose credential has the first account's key and uses all its fields, unless told
+ * otherwise.
+ */
 export async function hostFor(
 	credential: Record<string, unknown>,
 	options: HostOptions = {},
 ): Promise<Host> {
+	const usual = { apiKey: 'sk-embedded-gateway-one', gatewaySettings: true };
 	return await createHost({
-		credentials: { mediaGatewayApi: { apiKey: 'sk-embedded-gateway-one', ...credential } },
+		credentials: { mediaGatewayApi: { ...usual, ...credential } },
 		...options,
 	});
 }

@@ -1,9 +1,5 @@
-import type {
-	AsyncFlag,
-	ImageRequest,
-	RequestPlan,
-	TaskType,
-} from '../../../gateway/protocol/requestPlan';
+import type { AsyncFlag } from '../../../gateway/protocol/credential';
+import type { ImageRequest, RequestPlan, TaskType } from '../../../gateway/protocol/requestPlan';
 import type { ImageTarget } from '../images/imageItems';
 import type { Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -22,8 +18,11 @@ export interface RequestBuilder {
 	read: (item: ItemParameters) => ImageRequest;
 	/** Adds the files to upload; may download them, and sends nothing that is charged. */
 	load?: (request: ImageRequest, item: ItemParameters, run: Run) => Promise<ImageRequest>;
-	/** The request as a plan; synchronous if `asyncFlag` is undefined. */
-	plan: (request: ImageRequest, asyncFlag?: AsyncFlag) => RequestPlan;
+	/**
+	 * The request as a plan; synchronous if `asyncFlag` is undefined. @param imageFieldName the
+	 * protocol's own by default
+	 */
+	plan: (request: ImageRequest, asyncFlag?: AsyncFlag, imageFieldName?: string) => RequestPlan;
 }
 
 /** What all items of an execution share. */

@@ -1,6 +1,5 @@
 import {
 	planUrl,
-	type AsyncFlag,
 	type ImageRequest,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan';
@@ -13,8 +12,6 @@ import { shownParameters } from '../tasks/taskReference';
 import { MODES, type Batch, type PreparedItem } from './imageBatch';
 import { dryRunItem } from './dryRun';
 import { executeItem } from './executeItem';
-
-const ASYNC_FLAGS: [AsyncFlag, ...AsyncFlag[]] = ['query', 'header', 'body', 'path'];
 
 type ItemSettings = Omit<PreparedItem, 'facts' | 'plan'>;
 
@@ -57,8 +54,8 @@ async function prepareRequest(
 	dryRun: boolean,
 ): Promise<PreparedRequest> {
 	const { options } = item;
+	const { asyncFlag, imageFieldName } = run.address;
 	const chosenMode = item.choice('mode', 'Mode', MODES);
-	const chosenFlag = options.choice('asyncFlag', 'Asynchronous Flag', ASYNC_FLAGS);
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
@@ -80,7 +77,8 @@ async function prepareRequest(
 	if (draft.imageCount !== undefined) await check(draft);
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
-	return { given, checked, plan: builder.plan(checked.request, isSync ? undefined : chosenFlag) };
+	const flag = isSync ? undefined : asyncFlag;
+	return { given, checked, plan: builder.plan(checked.request, flag, imageFieldName) };
 }
 
 function executeDryRun(
@@ -106,8 +104,8 @@ function executeRequest(
 	const { run, builder, budget, paymentLog } = batch;
 	const { itemIndex } = settings;
 	const { request, estimatedCost, pricePerImage } = checked;
-	// The identity of a payment depends neither on the mode nor on types that the model list
-	// corrects.
+	// The identity of a payment depends neither on the mode, nor on what the credential says about the
+	// gateway, nor on types that the model list corrects.
 	paymentLog.expect(itemIndex, builder.plan(given), run.address.account);
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));

@@ -42,23 +42,6 @@ const OPTIONS = {
 		description:
 			'Whether to add a summary of the run to the last item, as "summary": images, tasks, estimated cost, requests retried after a rate limit, failed items, and items paid for by an earlier try. If all items have failed, it is in the "details" of the last one.',
 	},
-	asyncFlag: {
-		displayName: 'Asynchronous Flag',
-		type: 'options',
-		default: 'query',
-		description:
-			"How to request a task from the gateway. Only for 'Submit and Wait' and 'Submit Only'.",
-		options: [
-			{ name: 'Body Field', value: 'body' },
-			{ name: 'X-Async Header', value: 'header' },
-			{ name: 'URL Parameter', value: 'query' },
-			{
-				name: 'URL Path',
-				value: 'path',
-				description: 'Submits at /v1/images/generations/async or /v1/images/edits/async',
-			},
-		],
-	},
 	budget: {
 		displayName: 'Budget',
 		type: 'number',
@@ -137,19 +120,6 @@ const OPTIONS = {
 		description:
 			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
 		displayOptions: { hide: NOT_IN_TOOLS },
-	},
-	imageFieldName: {
-		shapesRequest: true,
-		only: 'edit',
-		displayName: 'Image Field Name',
-		type: 'options',
-		default: 'image',
-		description:
-			'Name of the form field that contains the image. Some gateways require brackets if there are several images.',
-		options: [
-			{ name: 'Image', value: 'image' },
-			{ name: 'Image[]', value: 'image[]' },
-		],
 	},
 	includeInputFields: {
 		displayName: 'Include Input Fields',

@@ -81,7 +81,7 @@ describe('a choice in another case, or none', () => {
 		},
 	);
 
-	test('Image Source and Image Field Name', async () => {
+	test('Image Source', async () => {
 		respond = ({ url }, response) =>
 			url === '/v1/images/edits'
 				? sendJson(response, { data: [{ url: `${server.url}/1.png` }] })

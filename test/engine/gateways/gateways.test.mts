@@ -41,14 +41,14 @@ async function run(
 ): Promise<RunResult> {
 	const headers = { values: [{ name: 'x-tenant', value: SECRET }] };
 	const host = await hostFor(
-		{ baseUrl: gateway.url, apiKey: KEY, headers },
+		{ baseUrl: gateway.url, apiKey: KEY, headers, asyncFlag },
 		{ extraNodeTypes: filesNode, binaryMode: 'memory' },
 	);
 	const parameters = {
 		model: byName('image-model'),
 		prompt: 'a fox',
 		mode,
-		options: { checkLimits: false, asyncFlag, pollInterval: 2, maxWait: 30, ...options },
+		options: { checkLimits: false, pollInterval: 2, maxWait: 30, ...options },
 	};
 	const type = kind === 'edits' ? 'imageEdit' : 'imageGeneration';
 	const settings = { onError: onError as 'stopWorkflow' };

@@ -49,8 +49,11 @@ beforeAll(async () => {
 beforeEach(() => gateway.reset());
 afterAll(() => gateway.close());
 
-const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'filesystem') =>
-	await hostFor({ baseUrl }, { binaryMode, extraNodeTypes: filesNode });
+const hostAt = async (
+	baseUrl: string,
+	binaryMode: 'memory' | 'filesystem' = 'filesystem',
+	settings: object = {},
+) => await hostFor({ baseUrl, ...settings }, { binaryMode, extraNodeTypes: filesNode });
 
 async function edit(
 	to: Host,
@@ -140,7 +143,7 @@ describe.each(['memory', 'filesystem'] as const)('with binary data in the %s mod
 	});
 
 	test('a gateway that wants brackets gets them', async () => {
-		await edit(host, [one], { options: { imageFieldName: 'image[]' } });
+		await edit(await hostAt(tap.url, mode, { imageFieldName: 'image[]' }), [one]);
 		expect((await sent()).map(([name]) => name)).toEqual(['model', 'prompt', 'image[]']);
 	});
 
@@ -203,16 +206,14 @@ describe.each(['memory', 'filesystem'] as const)('with binary data in the %s mod
 });
 
 describe('the three forms of asking for a task', () => {
-	beforeAll(async () => {
-		host = await hostAt(gateway.url);
-	});
+	const asking = async (asyncFlag: string) => await hostAt(gateway.url, undefined, { asyncFlag });
 
 	test.each([
 		['query', { async: 'true' }, undefined, []],
 		['header', {}, 'true', []],
 		['body', {}, undefined, [['async', 'true']]],
 	])('%s', async (asyncFlag, query, header, field) => {
-		const result = await edit(host, [one], { mode: 'submit', options: { asyncFlag } });
+		const result = await edit(await asking(asyncFlag), [one], { mode: 'submit' });
 		expect(result.json(NODE)).toEqual([
 			{
 				taskId: expect.stringMatching(/./),
@@ -231,7 +232,7 @@ describe('the three forms of asking for a task', () => {
 	});
 
 	test('none of them is there in a synchronous edit', async () => {
-		await edit(host, [one], { options: { asyncFlag: 'body' } });
+		await edit(await asking('body'), [one]);
 		expect(gateway.requests[0]).toMatchObject({ call: 'sync', query: {} });
 		expect(gateway.requests[0]!.headers).not.toHaveProperty('x-async');
 		expect(received()[0]!.fields.map(([name]) => name)).toEqual(['model', 'prompt']);

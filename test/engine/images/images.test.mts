@@ -144,11 +144,9 @@ describe('modes', () => {
 		['header', { query: false, header: true, body: false }],
 		['body', { query: false, header: false, body: true }],
 	])('asynchronous by the %s alone', async (asyncFlag, wanted) => {
-		const result = await bench.run('imageGeneration', {
-			prompt: 'a fox',
-			mode: 'wait',
-			options: { asyncFlag, pollInterval: 1 },
-		});
+		const host = await hostFor({ baseUrl: bench.gateway.url, asyncFlag });
+		const parameters = { prompt: 'a fox', mode: 'wait', options: { pollInterval: 1 } };
+		const result = await host.run(workflowOf('imageGeneration', parameters));
 		expect(result.json(NODE)).toEqual([
 			expect.objectContaining({ taskType: 'generation', status: 'completed', prompt: 'a fox' }),
 		]);

@@ -278,7 +278,7 @@ describe('a limit for the images of an edit', () => {
 			'the second of two',
 			'strict',
 			{ data: png(), b: jpeg },
-			{ imageBinaryProperty: 'data,b', options: { imageFieldName: 'image[]' } },
+			{ imageBinaryProperty: 'data,b' },
 			'The format of fox.jpg is image/jpeg; allowed: PNG',
 		],
 		[
@@ -708,16 +708,16 @@ describe('a dry run', () => {
 	const dry = (options: object = {}) => ({ options: { dryRun: true, ...options } });
 
 	test.each([
-		['sync', 'sync', {}, undefined],
-		['a model without tasks', 'wait', {}, undefined],
-		['by the address', 'wait', {}, 'async'],
-		['by a header', 'submit', { asyncFlag: 'header' }, 'async'],
-		['by the body', 'submit', { asyncFlag: 'body' }, 'async'],
-	])('shows the request that then goes out: %s', async (_, mode, more, asynchronous) => {
+		['sync', 'sync', 'query', undefined],
+		['a model without tasks', 'wait', 'query', undefined],
+		['by the address', 'wait', 'query', 'async'],
+		['by a header', 'submit', 'header', 'async'],
+		['by the body', 'submit', 'body', 'async'],
+	])('shows the request that then goes out: %s', async (_, mode, asyncFlag, asynchronous) => {
 		const tap = await opened(openTap(gateway.url));
-		const to = await hostAt(tap.url, { mediaUrl: gateway.url });
+		const to = await hostAt(tap.url, { mediaUrl: gateway.url, asyncFlag });
 		const model = asynchronous === undefined ? SLASH : 'bare';
-		const extra = { n: 2, extraFields: { note: 'ä "quoted"' }, pollInterval: 1, ...more };
+		const extra = { n: 2, extraFields: { note: 'ä "quoted"' }, pollInterval: 1 };
 		const parameters = { mode, ...form({ steps: '20', size: '512x512' }) };
 		const shown = await make(model, { ...parameters, ...dry(extra) }, [{}], {}, to);
 		expect([tap.posts, gateway.paid]).toEqual([[], 0]);

@@ -125,7 +125,6 @@ describe('an expression that gives another prompt and number in each try', () =>
 		['Add Summary', { options: { n: random.options.n } }],
 		['File Name', { options: { ...random.options, fileName: 'another' } }],
 		['Concurrency and Timeout', { options: { ...random.options, concurrency: 3, timeout: 60 } }],
-		['Asynchronous Flag', { options: { ...random.options, asyncFlag: 'header' } }],
 		['Download', { download: true }],
 		['Mode', { mode: 'wait' }],
 	])('n8n’s Retry with another %s pays only for what is missing', async (_, change) => {

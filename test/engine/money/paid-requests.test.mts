@@ -318,7 +318,6 @@ describe("n8n's Retry of a failed execution", () => {
 		['submit', WAIT, { mode: 'sync' }],
 		['submit', WAIT, { mode: 'submit' }],
 		['submit', { mode: 'submit' }, WAIT],
-		['submit', { mode: 'submit', options: { asyncFlag: 'header' } }, { mode: 'sync' }],
 	])('in another mode: what was paid for comes out (%s, %j, %j)', async (call, parameters, to) => {
 		const failed = await failing(call, { kind: 'status', status: 400 }, parameters);
 		const result = await bench.host.retry(

@@ -95,13 +95,13 @@ describe('an edit', () => {
 	const fields = { size: '1024x1024', model: MODEL, prompt: 'Nächtlich “so”', n: 2 };
 	const png = { type: 'image/png' };
 
-	async function byNode(asyncFlag?: string): Promise<void> {
+	async function byNode(mode: string, to = host): Promise<void> {
 		const files = {
 			data: { bytes: fox, fileName: 'füchse.png' },
 			mask: { bytes: mask, fileName: 'mask.png' },
 		};
 		const result = await runChain(
-			host,
+			to,
 			[{ files }],
 			[
 				{
@@ -109,12 +109,11 @@ describe('an edit', () => {
 					parameters: {
 						model: byName(MODEL),
 						prompt: fields.prompt,
-						mode: asyncFlag === undefined ? 'sync' : 'submit',
+						mode,
 						modelParameters: { mappingMode: 'defineBelow', value: { size: fields.size } },
 						download: false,
 						options: {
 							...options,
-							asyncFlag,
 							n: 2,
 							responseFormat: 'url',
 							extraFiles: { file: [{ field: 'mask', binaryProperty: 'mask' }] },
@@ -149,7 +148,7 @@ describe('an edit', () => {
 	}
 
 	test('is understood as the same, and is the same byte for byte but for the boundary', async () => {
-		await byNode();
+		await byNode('sync');
 		await byOpenai();
 		await byAxios();
 		expectAllEqual(understood());
@@ -173,7 +172,7 @@ describe('an edit', () => {
 	});
 
 	test('as a task, by the parameter of the address', async () => {
-		await byNode('query');
+		await byNode('submit');
 		await byOpenai({ query: { async: 'true' } });
 		await byAxios({ params: { async: 'true' } });
 		expectAllEqual(understood());
@@ -183,7 +182,8 @@ describe('an edit', () => {
 	});
 
 	test('as a task, by the header', async () => {
-		await byNode('header');
+		const asking = { baseUrl: tap.url, asyncFlag: 'header' };
+		await byNode('submit', await hostFor(asking, { extraNodeTypes: filesNode }));
 		await byOpenai({ headers: { 'X-Async': 'true' } });
 		const headers = { authorization: authorization(), accept: 'application/json' };
 		await byAxios({ headers: { ...headers, 'X-Async': 'true' } });
@@ -215,7 +215,7 @@ describe('a generation', () => {
 		response_format: 'url' as const,
 	};
 
-	async function byNode(mode: string, asyncFlag?: string): Promise<void> {
+	async function byNode(mode: string): Promise<void> {
 		const { size, quality, prompt } = body;
 		const result = await runChain(
 			host,
@@ -229,7 +229,7 @@ describe('a generation', () => {
 						mode,
 						modelParameters: { mappingMode: 'defineBelow', value: { size, quality } },
 						download: false,
-						options: { ...options, n: 2, responseFormat: 'url', asyncFlag },
+						options: { ...options, n: 2, responseFormat: 'url' },
 					},
 				},
 			],
@@ -258,7 +258,7 @@ describe('a generation', () => {
 	});
 
 	test('as a task', async () => {
-		await byNode('submit', 'query');
+		await byNode('submit');
 		await openai.images.generate(body, { query: { async: 'true' } });
 		await byAxios({ async: 'true' });
 		expectAllEqual(understood());

@@ -301,7 +301,8 @@ describe.each(nodes)('%s', (_, node) => {
 
 	test('a header that the user has set for the key is replaced, the others stay', async () => {
 		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		await request({ baseUrl: own.url }, `${own.url}/v1/messages`, {
+		const credential = { baseUrl: own.url, messageAuth: 'authorization' };
+		await request(credential, `${own.url}/v1/messages`, {
 			sendHeaders: true,
 			specifyHeaders: 'keypair',
 			headerParameters: {

@@ -118,7 +118,7 @@ describe('an edit has no two form fields of one name', () => {
 		['model', {}],
 		['prompt', {}],
 		['n', {}],
-		['image', { options: { imageFieldName: 'image[]' } }],
+		['image', {}],
 		['image[]', {}],
 		['mask', { options: { extraFields: { mask: 'none' } } }],
 		['style', form({ style: 'ink' })],

@@ -210,7 +210,6 @@ describe('switches and choices that an expression gives', () => {
 	test.each([
 		['mode', 'later', /'Mode' must be one of wait, sync, submit/],
 		['mode', 7, /'Mode'/],
-		['options', { asyncFlag: 'cookie' }, /'Asynchronous Flag' must be one of/],
 		['options', { extraFields: '{"stream":true}' }, /must not set 'stream'/],
 		['options', { extraFields: '{"stream":"1"}' }, /must not set 'stream'/],
 		['modelParameters', { value: { stream: true } }, /must not set 'stream'/],

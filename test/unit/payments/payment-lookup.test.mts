@@ -183,7 +183,7 @@ test.each([
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
 const SHAPING = {
 	ImageGeneration: ['model', 'modelParameters', 'prompt', 'extraFields', 'parametersByName'],
-	ImageEdit: ['extraFiles', 'imageBinaryProperty', 'imageFieldName', 'imageSource', 'imageUrl'],
+	ImageEdit: ['extraFiles', 'imageBinaryProperty', 'imageSource', 'imageUrl'],
 	Message: ['budgetTokens', 'display', 'effort', 'extraFields', 'history', 'images', 'input'],
 };
 SHAPING.ImageEdit.push('mask', ...SHAPING.ImageGeneration);
@@ -194,7 +194,7 @@ SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
 
 const OTHER = {
 	ImageGeneration: [
-		...['addSummary', 'asyncFlag', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency'],
+		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency'],
 		...['download', 'dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
 		...['parkAfter', 'pollInterval', 'requestsPerSecond', 'surviveRestarts', 'timeout'],
 	],

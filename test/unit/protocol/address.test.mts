@@ -221,17 +221,17 @@ describe('who gets the key', () => {
 		expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
 	});
 
-	test('messages with the bare key and the version', () => {
-		expect(authHeaders(`${home}/v1/messages`, settings)).toEqual({
+	test('messages with the bare key, where the user says so', () => {
+		const other = { ...settings, messageAuth: 'authorization' as const };
+		expect(authHeaders(`${home}/v1/messages`, other)).toEqual({
 			Authorization: 'sk-abc',
 			'anthropic-version': '2023-06-01',
 		});
 	});
 
-	test('messages with x-api-key and another version header, where the user says so', () => {
+	test('messages with x-api-key, and another version header where the user says so', () => {
 		const other = {
 			...settings,
-			messageAuth: 'xApiKey' as const,
 			versionHeaderName: ' vendor-version ',
 			versionHeaderValue: ' 2030-01-01 ',
 		};
@@ -292,7 +292,7 @@ describe('who gets the key', () => {
 		const below = { ...settings, baseUrl: 'https://host.example/gateway/v1' };
 		const headers = (path: string) => authHeaders(`https://host.example${path}`, below);
 		expect(headers('/gateway/v1/images/edits')).toEqual({ Authorization: 'Bearer sk-abc' });
-		expect(headers('/gateway/v1/messages')).toHaveProperty('Authorization', 'sk-abc');
+		expect(headers('/gateway/v1/messages')).toHaveProperty('x-api-key', 'sk-abc');
 		expect(headers('/v1/images/edits')).toEqual({});
 		expect(headers('/gateway/../v1/images/edits')).toEqual({});
 		expect(headers('/gateway/v1/images/%2e%2e/%2e%2e/%2e%2e/v1/images/x')).toEqual({});

@@ -135,7 +135,7 @@ describe('a header that cannot be sent is named, without its value', () => {
 			'Ocp-Subscription-Key',
 			'constructor',
 			'Cookie',
-			'Authorization',
+			'x-api-key',
 			'anthropic-version',
 		]);
 	});
@@ -211,6 +211,7 @@ test.each<[string, unknown]>([
 	['a circle', Object.assign(Object.create(null), {})],
 ])('%s in every field is an empty field', (_name, value) => {
 	const names = ['messageAuth', 'versionHeaderName', 'versionHeaderValue', 'mediaUrl'];
+	names.push('asyncFlag', 'imageFieldName');
 	const given = {
 		...fields(undefined),
 		...Object.fromEntries(names.map((name) => [name, value])),
@@ -229,6 +230,13 @@ test.each([
 	[{ apiKey: 'Bearer ' }, /^The API key is empty\. Enter the key/],
 	[{ apiKey: '${KEY}' }, /^The API key is still a placeholder\. .*replace it/],
 	[{ apiKey: 'sk-a b' }, /^The API key contains a space .*\. Copy it again/],
+	[{ messageAuth: 'basic' }, /^'Message Authentication' .*\. It must be one of xApiKey, bearer/],
+	[
+		{ asyncFlag: 'cookie' },
+		/^'Asynchronous Flag' .* unknown value\. It must be one of query, header/,
+	],
+	[{ imageFieldName: 'image\r\nx: y' }, /^'Image Field Name' .* isn't the name of a field\. Enter/],
+	[{ imageFieldName: 'a'.repeat(101) }, /^'Image Field Name'.* up to 100 characters/],
 ])('the problem of %j is told with what to do', (field, words) => {
 	expect(asText(credentialProblem(readCredential(fields(undefined, field)))!)).toMatch(words);
 });

@@ -1,3 +1,4 @@
+import type { AsyncFlag } from '../../../gateway/protocol/credential.js';
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import {
 	planDownload,
@@ -6,7 +7,6 @@ import {
 	planTaskQuery,
 	planUrl,
 	requestedImages,
-	type AsyncFlag,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
 import type { GatewayError } from '../../../gateway/util/gatewayError.js';

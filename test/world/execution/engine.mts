@@ -29,9 +29,7 @@ async function load(packageFolder?: string): Promise<Engine> {
 	const tries: Engine['tries'] = {};
 	const host = await createHost({
 		packageFolder,
-		credentials: {
-			mediaGatewayApi: credential,
-		},
+		credentials: { mediaGatewayApi: credential },
 		binaryMode: 'memory',
 		extraNodeTypes: worldNodes,
 		onResume: (suspended) => subExecutions.onResume?.(suspended),

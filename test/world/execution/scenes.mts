@@ -32,7 +32,8 @@ export function openScene(world: World, engine: Engine, number: number): Scene {
 	for (const name of Object.keys(credential)) delete credential[name];
 	const origin = wire.origin(number);
 	const service = new Service(world.service, seeded(seed + 1), origin, wire.foreignOrigin);
-	credential.baseUrl = flow.trouble === 'noAddress' ? '' : origin;
+	const baseUrl = flow.trouble === 'noAddress' ? '' : origin;
+	Object.assign(credential, flow.options, { baseUrl, gatewaySettings: true });
 	if (flow.isListedApart) credential.mediaUrl = wire.foreignOrigin;
 	const input = inputFor(world, service, wire.foreignOrigin);
 	return { world, engine, service, input, flow, steps: [], id: `workflow-${number}`, credential };

@@ -33,7 +33,7 @@ export interface Flow {
 	onError: 'stopWorkflow' | 'continueRegularOutput' | 'continueErrorOutput';
 	/** Tries of Retry On Fail; 1: off. */
 	tries: number;
-	options: Record<string, unknown>;
+	options: Record<string, unknown>; // of its nodes and its credential
 	/** Which of `EXTRA_FIELDS`; undefined: none. */
 	extra?: number;
 	/** Nothing is sent, only shown. */
