@@ -141,17 +141,6 @@ function fileBlock({
 /** Whether a block of a message is a call of a tool. */
 export const isToolCall = ({ type }: JsonObject): boolean => type === 'tool_use';
 
-/** Joins consecutive turns of a role, because not every gateway accepts them. */
-export function joinTurns(turns: ChatTurn[]): ChatTurn[] {
-	const joined: ChatTurn[] = [];
-	for (const { role, content } of turns) {
-		const last = joined.at(-1);
-		if (last?.role !== role) joined.push({ role, content: [...content] });
-		else for (const block of content) last.content.push(block);
-	}
-	return joined;
-}
-
 /**
  * The tools that the model may call, as the endpoint takes them; undefined if there are none.
  *

@@ -3,6 +3,7 @@ import { digestOf } from '../protocol/fingerprint';
 import { finiteNumber, isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { reasonIn } from '../protocol/errorBody';
 import { readMessage } from './message';
+import { missingTextHint } from './missingText';
 import { UnknownOutcomeError, type Problem } from '../util/gatewayError';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'other';
@@ -19,6 +20,8 @@ export interface ChatResponse {
 	content: JsonObject[];
 	/** The agent's IDs of the tool calls among them, in order. */
 	callIds: string[];
+	/** What the user should know of a response without text. */
+	hint?: string;
 }
 
 /**
@@ -60,6 +63,7 @@ export function readChatResponse(body: JsonObject, seed = ''): ChatResponse {
 			return { ...block, id, input: inputOf(block) };
 		}),
 		callIds,
+		hint: missingTextHint(body),
 	};
 }
 
@@ -86,6 +90,7 @@ const STOP_REASONS = new Map<string | undefined, [reason: FinishReason, isUnfini
 	['max_tokens', ['length', true]],
 	['model_context_window_exceeded', ['length', true]],
 	['refusal', ['content-filter', true]],
+	['content_filter', ['content-filter', true]],
 	['pause_turn', ['other', true]],
 	[undefined, ['other', true]],
 ]);

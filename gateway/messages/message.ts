@@ -7,6 +7,7 @@ import {
 } from '../util/json';
 import { type RequestPlan } from '../protocol/requestPlan';
 import { GatewayError } from '../util/gatewayError';
+import { isBlankText } from './blockKinds';
 
 /** One turn of a conversation. The content of an assistant's turn is kept unchanged. */
 export interface Turn {
@@ -69,14 +70,13 @@ export type MessageResponse = NonNullable<ReturnType<typeof readMessage>>;
 
 /** Reads the response to a message; undefined without content. */
 export function readMessage(body: JsonObject) {
-	// Some gateways send only the text.
-	const alone = nonEmptyString(body.content);
-	const content = alone === undefined ? body.content : [{ type: 'text', text: alone }];
-	if (!Array.isArray(content)) return undefined;
+	const content = contentOf(body);
+	if (content === undefined) return undefined;
 	const joined = (type: string): string =>
 		content
-			.filter((block) => isJsonObject(block) && block.type === type)
-			.map((block: JsonObject) => (typeof block[type] === 'string' ? block[type] : ''))
+			.filter(isJsonObject)
+			.filter((block) => block.type === type)
+			.map((block) => (typeof block[type] === 'string' ? block[type] : ''))
 			.join('');
 	const usage = isJsonObject(body.usage) ? body.usage : undefined;
 	const details = usage?.output_tokens_details;
@@ -89,8 +89,16 @@ export function readMessage(body: JsonObject) {
 		usage,
 		thinkingTokens: isJsonObject(details) ? finiteNumber(details.thinking_tokens) : undefined,
 		// The assistant's blocks, unchanged.
-		content: content as unknown[],
+		content,
 	};
+}
+
+/** The blocks of a response: some gateways send only the text, or null for none. */
+function contentOf({ content, stop_reason: stopReason }: JsonObject): unknown[] | undefined {
+	if (Array.isArray(content)) return content;
+	if (typeof content === 'string')
+		return content.trim() === '' ? [] : [{ type: 'text', text: content }];
+	return content === null && nonEmptyString(stopReason) !== undefined ? [] : undefined;
 }
 
 /**
@@ -120,10 +128,7 @@ export function readTurns(value: unknown, areNew = false): Turn[] | string {
 
 function isBlank(content: string | unknown[]): boolean {
 	if (typeof content === 'string') return content.trim() === '';
-	return content.every(
-		(block) =>
-			isJsonObject(block) && block.type === 'text' && nonEmptyString(block.text) === undefined,
-	);
+	return content.every(isBlankText);
 }
 
 /** The text of the user's last turn; undefined without text. */

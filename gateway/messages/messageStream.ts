@@ -106,7 +106,7 @@ export class MessageStream {
 	}
 
 	private update({ delta, usage }: JsonObject): void {
-		for (const name of ['stop_reason', 'stop_sequence']) {
+		for (const name of ['stop_reason', 'stop_sequence', 'stop_details']) {
 			const value = isJsonObject(delta) ? delta[name] : undefined;
 			if (value !== undefined) this.message[name] = value ?? this.message[name] ?? null;
 		}

@@ -1,6 +1,8 @@
-import { isToolCall, joinTurns, type ChatTurn } from './chat';
+import { isToolCall, type ChatTurn } from './chat';
 import { digestOf } from '../protocol/fingerprint';
 import type { JsonObject } from '../util/json';
+import { isThinking } from './blockKinds';
+import { joinTurns, withoutBlanks, withoutBlankTexts } from './sentTurns';
 
 /**
  * An assistant's turn as the gateway sent it, with its identity in the conversation of an agent.
@@ -51,7 +53,7 @@ export function keepTurn(
  */
 export function restoreTurns(stored: StoredTurn[], turns: ChatTurn[], model: string): ChatTurn[] {
 	const own = stored.filter((turn) => turn.model === model);
-	const joined = inPairs(joinTurns(restoreToolTurns(own, turns)));
+	const joined = inPairs(joinTurns(withoutBlanks(restoreToolTurns(own, turns))));
 	const histories = historiesOf(joined);
 	const byPlace = new Map(
 		own.filter(({ ids }) => ids.length === 0).map(({ place, blocks }) => [place, blocks] as const),
@@ -59,7 +61,7 @@ export function restoreTurns(stored: StoredTurn[], turns: ChatTurn[], model: str
 	return joined.map(({ role, content }, index) => {
 		const isText = role === 'assistant' && !content.some(isToolCall);
 		const blocks = isText ? byPlace.get(placeOf(histories[index - 1], content)) : undefined;
-		return { role, content: blocks ?? content };
+		return { role, content: withoutBlankTexts(blocks ?? content) };
 	});
 }
 
@@ -122,9 +124,6 @@ function inPairs(turns: ChatTurn[]): ChatTurn[] {
 }
 
 const isResult = ({ type }: JsonObject): boolean => type === 'tool_result';
-
-const isThinking = ({ type }: JsonObject): boolean =>
-	typeof type === 'string' && type.endsWith('thinking');
 
 /** The text in the agent's form, without blank pieces. */
 function textOf(blocks: JsonObject[]): string {

@@ -57,6 +57,7 @@ export class Messenger {
 				this.addHint("A response was cut off at 'Max Tokens' of the chat model.");
 			}
 			const { withoutKeyInContent } = this.run.address;
+			if (response.hint !== undefined) this.addHint(withoutKeyInContent(response.hint));
 			// From the whole text, because a key may be split across several blocks.
 			const parts = response.parts.map((part) =>
 				'text' in part ? { ...part, text: withoutKeyInContent(part.text) } : part,

@@ -5,13 +5,9 @@
 import { normalizeUrl, pathBelow } from '../../../gateway/protocol/url.js';
 import { credentialHeaders } from '../../../gateway/protocol/auth.js';
 import { credentialProblem, readCredential } from '../../../gateway/protocol/credential.js';
-import {
-	jsonObjectIn,
-	joinTurns,
-	toConversation,
-	type ChatTurn,
-} from '../../../gateway/messages/chat.js';
+import { jsonObjectIn, toConversation, type ChatTurn } from '../../../gateway/messages/chat.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
+import { joinTurns } from '../../../gateway/messages/sentTurns.js';
 import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits.js';
 import { readDataUrl } from '../../../gateway/util/dataUrl.js';
 import { errorFor, gatewayMessage } from '../../../gateway/errors/errorMessages.js';

@@ -1,0 +1,36 @@
+import { afterColon } from '../protocol/errorBody';
+import { isJsonObject, type JsonObject } from '../util/json';
+import { firstText } from '../util/text';
+import { isBlankText, isThinking } from './blockKinds';
+import { readMessage } from './message';
+
+/**
+ * A hint about a response that was charged and doesn't have what was asked for: the model refused,
+ * or sent neither text nor a tool call. Undefined for any other response, and at Max Tokens, which
+ * has a hint of its own.
+ *
+ * @param body of the response
+ */
+export function missingTextHint(body: JsonObject): string | undefined {
+	const response = readMessage(body);
+	if (response === undefined) return undefined;
+	const { content, stopReason = '' } = response;
+	if (REFUSALS.has(stopReason)) {
+		const said = refusalReason(body, content)?.replace(/\.$/, '');
+		return `The model refused to respond${afterColon(said)}. You may have been charged. Change the prompt, or use another model.`;
+	}
+	const isEmpty = content.every((block) => isThinking(block) || isBlankText(block));
+	if (!isEmpty || stopReason === 'max_tokens') return undefined;
+	return content.some(isThinking)
+		? "The model has only thought: its response has no text. You may have been charged. Run the workflow again, or set 'Thinking' to 'Disabled'."
+		: 'The response of the model is empty. You may have been charged. Run the workflow again, or change the prompt.';
+}
+
+const REFUSALS = new Set(['refusal', 'content_filter']);
+
+/** The gateway's words about a refusal, fit to be shown. */
+function refusalReason({ stop_details: details }: JsonObject, content: unknown[]) {
+	const { explanation, message, reason, category } = isJsonObject(details) ? details : {};
+	const refusals = content.filter(isJsonObject).map(({ refusal }) => refusal);
+	return firstText([explanation, message, reason, ...refusals, details, category]);
+}
