@@ -3,8 +3,8 @@ import { errorFor } from '../errors/errorMessages';
 import { isGood, withLocationOnly, type GoodResponse, type Outcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
 import { isQuotaRefusal } from '../protocol/quota';
-import { addressOf, KnownAddresses } from './knownAddresses';
-import { CanceledInQueue, NotSent, type RateLimiter, type StartedRequest } from './rateLimiter';
+import { KnownAddresses } from './knownAddresses';
+import type { RateLimiter, StartedRequest } from './rateLimiter';
 import { decideRetry, isRateLimited, retryAfter } from './retryPolicy';
 
 /** One attempt to send a plan. It never throws, except when the run is stopped. */
@@ -14,13 +14,6 @@ export interface ClientOptions {
 	/** Sends a plan once, unless a request brings a sender of its own. */
 	sendOnce: SendOnce;
 	limiter: RateLimiter;
-	/**
-	 * The rate limiter of a foreign image host, whose refusals say nothing about the gateway;
-	 * undefined for the gateway's own address.
-	 *
-	 * @param origin of the image's address
-	 */
-	hostLimiter?: (origin: string) => RateLimiter | undefined;
 	clock: Clock;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
 	wallClock: () => number;
@@ -52,15 +45,6 @@ export interface RequestOptions {
 export class Client {
 	private readonly addresses: KnownAddresses;
 
-	/** The last refusal for the rate limit. */
-	private lastRefusal?: Outcome;
-
-	/**
-	 * A refusal of a paid request with a long `Retry-After`: until then no other paid request is
-	 * sent.
-	 */
-	private longRefusal?: { outcome: Outcome; until: number };
-
 	constructor(private readonly options: ClientOptions) {
 		this.addresses = new KnownAddresses(options.wallClock);
 	}
@@ -90,14 +74,14 @@ export class Client {
 				outcome,
 				attempts,
 				quotaRefusals,
+				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : limiter.pausesInARow),
 				random: clock.random(),
 				nowMs: wallClock(),
 				nothingForMs: this.addresses.nothingForMs(plan, outcome, isForPaid),
 			});
-			const { circuitOpen } = this.hostLimiter(plan) ?? limiter;
-			if (!decision.again || (decision.rateLimited && circuitOpen)) return { outcome, attempts };
-			if (decision.rateLimited && plan.call !== 'poll') onRepeat?.();
-			// After a rate limit refusal, the rate limiter makes the pause.
+			if (!decision.again) return { outcome, attempts };
+			if (isRateLimited(outcome) && plan.call !== 'poll') onRepeat?.();
+			// After a rate limit refusal by the gateway, the rate limiter makes the pause.
 			if (!decision.rateLimited) await clock.sleep(decision.afterMs);
 		}
 	}
@@ -114,93 +98,37 @@ export class Client {
 		throw errorFor(plan, outcome, attempts);
 	}
 
-	/**
-	 * One attempt through the rate limiter. Instead of being sent, a request can get the refusal that
-	 * another request got.
-	 */
+	/** One attempt through the rate limiter. */
 	private async attemptInTurn(
 		plan: RequestPlan,
 		sendOnce: SendOnce,
 		timeLeftMs?: () => number,
 	): Promise<Outcome> {
-		const { limiter } = this.options;
-		const host = this.hostLimiter(plan);
 		let timeoutMs: number | undefined;
-		const isWanted = (): boolean => {
-			timeoutMs = timeLeftMs?.();
-			return timeoutMs !== 0 && this.longRefusalOf(plan) === undefined;
-		};
-		const send = async (started: StartedRequest): Promise<Outcome> => {
+		const isWanted = (): boolean => (timeoutMs = timeLeftMs?.()) !== 0;
+		return await this.options.limiter.run(async (started) => {
 			const outcome = await sendOnce(plan, timeoutMs);
 			this.note(plan, outcome, started);
 			return outcome;
-		};
-		try {
-			if (host === undefined) return await limiter.run(send, isWanted);
-			return await this.sendInBothTurns(host, send);
-		} catch (reason) {
-			let known: Outcome | undefined;
-			if (reason instanceof NotSent) known = this.lastRefusal;
-			if (reason instanceof CanceledInQueue) known = this.longRefusalOf(plan);
-			return known ?? (await Promise.reject(reason));
-		}
+		}, isWanted);
 	}
 
-	/**
-	 * Sends to a foreign host through two rate limiters: the host's own and that of the run, whose
-	 * limits apply to all requests.
-	 */
-	private async sendInBothTurns(
-		host: RateLimiter,
-		send: (started: StartedRequest) => Promise<Outcome>,
-	): Promise<Outcome> {
-		const { limiter } = this.options;
-		for (;;) {
-			try {
-				return await host.run(async (started) => {
-					// The host may ask for a pause while this request waits for the run's turn.
-					return await limiter.run(
-						async () => await send(started),
-						() => !host.isPaused,
-					);
-				});
-			} catch (reason) {
-				if (!(reason instanceof CanceledInQueue)) return await Promise.reject(reason);
-			}
-		}
-	}
-
-	/**
-	 * Records what an outcome says about the address, the rate limit, and the requests that follow.
-	 */
+	/** Records what an outcome says about the address and the gateway's rate limit. */
 	private note(plan: RequestPlan, outcome: Outcome, started: StartedRequest): void {
 		const { limiter, onRepeat, wallClock } = this.options;
-		const target = this.hostLimiter(plan) ?? limiter;
 		this.addresses.note(plan, outcome);
+		// An image may be on any host, whose responses say nothing about the gateway.
+		if (plan.call === 'download') return;
 		if (outcome.kind !== 'response' || outcome.httpCode >= 500) return;
 		if (!isRateLimited(outcome)) {
 			// An error response also counts as accepted by the rate limit.
-			if (outcome.httpCode !== 429) target.accepted();
+			if (outcome.httpCode !== 429) limiter.accepted();
 			return;
 		}
-		this.lastRefusal = outcome;
 		// Polls count here and not in `request`, because the poller sends its polls by `attempt`.
 		if (plan.call === 'poll') onRepeat?.();
-		const now = wallClock();
-		const { pauseMs, isTooLong } = retryAfter(outcome, now);
-		// This request and all other paid ones fail instead of waiting.
-		if (isTooLong && plan.paid) this.longRefusal = { outcome, until: now + pauseMs };
-		target.refused(started, isTooLong ? 0 : pauseMs);
-	}
-
-	private longRefusalOf(plan: RequestPlan): Outcome | undefined {
-		const { longRefusal } = this;
-		if (!plan.paid || longRefusal === undefined) return undefined;
-		return this.options.wallClock() < longRefusal.until ? longRefusal.outcome : undefined;
-	}
-
-	/** The rate limiter of the foreign image host that a plan leads to; undefined for other plans. */
-	private hostLimiter(plan: RequestPlan): RateLimiter | undefined {
-		return plan.call === 'download' ? this.options.hostLimiter?.(addressOf(plan)) : undefined;
+		const { pauseMs, isTooLong } = retryAfter(outcome, wallClock());
+		// A pause that is too long to be waited for is that of this request alone.
+		if (!isTooLong) limiter.refused(started, pauseMs);
 	}
 }

@@ -53,11 +53,6 @@ const LATE_TIMER_MS = 10;
 const FIRST_PAUSE_MS = 400;
 /** The longest pause. */
 const LONGEST_PAUSE_MS = 30_000;
-/** The duration of nothing but refusals after which the circuit opens. */
-const OPEN_AFTER_MS = 300_000;
-
-/** The error of a queued request when the circuit is open. */
-export class NotSent extends Error {}
 
 /**
  * The error of a request that wasn't sent because, when its turn came, its caller didn't want it to be
@@ -86,7 +81,7 @@ interface QueuedRequest {
  * pauses the whole run; other requests wait in a queue.
  *
  * A pause is a circuit breaker (M. Nygard, "Release It!"): one request at a time tries, after pauses
- * that double, until one is accepted; after minutes of refusals the circuit opens.
+ * that double, until one is accepted.
  */
 export class RateLimiter {
 	private readonly sendRate: SendRate;
@@ -120,13 +115,8 @@ export class RateLimiter {
 	/** The request whose refusal caused the last pause, if it showed a limit. */
 	private lastLimit?: StartedRequest;
 
-	/** The number of pauses since a request was accepted; `pausingSince` is the time of the first. */
-	private pausesInARow = 0;
-
-	private pausingSince = 0;
-
-	/** Whether the gateway has refused everything for minutes, so that requests fail at once. */
-	circuitOpen = false;
+	/** The number of pauses since a request was accepted. */
+	pausesInARow = 0;
 
 	constructor(private readonly options: RateLimiterOptions) {
 		const { clock, requestsPerSecond, rateState } = options;
@@ -134,11 +124,6 @@ export class RateLimiter {
 		const known = isKnown ? rateState : undefined;
 		this.sendRate = new SendRate(requestsPerSecond, known?.limit);
 		this.pauseEndsAt = this.retryAfterEndsAt = known?.retryAfterEndsAt ?? 0;
-	}
-
-	/** Whether no request may start now. */
-	get isPaused(): boolean {
-		return this.pauseEndsAt > this.options.clock.now();
 	}
 
 	/** The state for the next limiter of the same gateway and account. */
@@ -154,7 +139,7 @@ export class RateLimiter {
 	 *
 	 * @param send gets what `refused` takes
 	 * @param isWanted whether the caller still wants it to be sent when it may start
-	 * @throws NotSent if the gateway has refused everything for minutes; CanceledInQueue
+	 * @throws CanceledInQueue
 	 */
 	async run<T>(send: (request: StartedRequest) => Promise<T>, isWanted = () => true): Promise<T> {
 		const request = await new Promise<StartedRequest>((start, reject) => {
@@ -173,13 +158,12 @@ export class RateLimiter {
 	/** Rejects all queued and future requests with `reason`. */
 	close(reason: unknown): void {
 		this.closed ??= { reason };
-		this.rejectQueue(reason);
+		this.queue.splice(0).forEach(({ reject }) => reject(reason));
 	}
 
 	/** Records that the gateway accepted a request: the rate may rise. */
 	accepted(): void {
 		this.pausesInARow = 0;
-		this.circuitOpen = false;
 		this.sendRate.accepted(this.options.clock.now(), this.queue.length > 0);
 	}
 
@@ -194,10 +178,6 @@ export class RateLimiter {
 		this.retryAfterEndsAt = Math.max(this.retryAfterEndsAt, now + retryAfterMs);
 		this.pauseUntil(this.retryAfterEndsAt);
 		this.pauseFor(request, now);
-		// With other requests in flight, their number may be the reason, and that passes.
-		const isLasting = this.pausesInARow > 0 && now - this.pausingSince > OPEN_AFTER_MS;
-		this.circuitOpen ||= isLasting && this.inFlight.size <= 1;
-		if (this.circuitOpen) this.rejectQueue(new NotSent('The gateway refuses everything'));
 	}
 
 	/** Pauses the run after a refusal, unless it's sporadic. */
@@ -214,7 +194,6 @@ export class RateLimiter {
 		const cause = sendRate.refused(now, this.acceptedUpTo(request), this.queue.length > 0);
 		if (cause === 'sporadic') return;
 		this.lastLimit = cause === 'limit' ? request : undefined;
-		if (this.pausesInARow === 0) this.pausingSince = now;
 		const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.pausesInARow);
 		this.pausesInARow += 1;
 		this.lastPauseAt = now;
@@ -228,10 +207,6 @@ export class RateLimiter {
 	private acceptedUpTo({ startedAt, sentRate }: StartedRequest): number {
 		const isOfSecond = (at: number): boolean => at > startedAt - 1000 && at <= startedAt;
 		return sentRate - this.refusedStarts.filter(isOfSecond).length;
-	}
-
-	private rejectQueue(reason: unknown): void {
-		this.queue.splice(0).forEach(({ reject }) => reject(reason));
 	}
 
 	private pauseUntil(at: number): void {

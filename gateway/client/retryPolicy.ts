@@ -16,7 +16,7 @@ const LONGEST_RETRY_AFTER_MS = 300_000;
 
 export type Decision =
 	| { again: false }
-	/** `rateLimited`: the pause applies to the whole run, not only to this request. */
+	/** `rateLimited`: the rate limiter makes the pause, for all requests to the gateway. */
 	| { again: true; afterMs: number; rateLimited: boolean };
 
 /** Whether an outcome is a 429 for the rate limit, not for quota. */
@@ -43,8 +43,8 @@ interface RetryRule {
 	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome) => boolean;
 	/** The counter that is compared with the maximum, if not all attempts count. */
-	counted?: 'quotaRefusals';
-	/** Whether the pause applies to the whole run. */
+	counted?: 'quotaRefusals' | 'refusalsInARow';
+	/** Whether the pause applies to all requests to the gateway. */
 	rateLimited?: true;
 }
 
@@ -58,7 +58,7 @@ const RETRY_RULES: readonly RetryRule[] = [
 	{ paid: 0,  free: 0,  after: isGood },
 	{ paid: 2,  free: 2,  after: isQuotaRefusal, counted: 'quotaRefusals' },
 	// The send rate adapts, so more attempts help.
-	{ paid: 15, free: 15, after: isRateLimited, rateLimited: true },
+	{ paid: 15, free: 15, after: isRateLimited, counted: 'refusalsInARow', rateLimited: true },
 	{ paid: 6,  free: 6,  after: isFault('refused', 'notFound', 'unconnected') },
 	// It was never sent either, but six whole timeouts may be half an hour.
 	{ paid: 0,  free: 6,  after: isFault('connectTimeout') },
@@ -101,13 +101,18 @@ export function retryAfter(
 
 /** The facts that decide about a retry. */
 export interface Attempted {
-	plan: Pick<RequestPlan, 'paid'>;
+	plan: Pick<RequestPlan, 'paid' | 'call'>;
 	/** The outcome of the last attempt. */
 	outcome: Outcome;
 	/** The number of attempts. */
 	attempts: number;
 	/** The number of attempts refused for quota. */
 	quotaRefusals: number;
+	/**
+	 * The number of attempts, or of the pauses of the run in which the gateway has accepted nothing,
+	 * if there were more: hundreds of requests don't each try for minutes.
+	 */
+	refusalsInARow: number;
 	/** A random number from 0 to below 1, for the pause. */
 	random: number;
 	/** Milliseconds since 1970, for `Retry-After` with a date. */
@@ -137,10 +142,13 @@ export function isLikelyWrongAddress(outcome: Outcome): boolean {
  */
 export function decideRetry(attempted: Attempted): Decision {
 	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;
-	const { paid, free, counted = 'attempts', rateLimited = false } = ruleFor(outcome);
-	if (attempted[counted] >= (plan.paid ? paid : free)) return { again: false };
+	const rule = ruleFor(outcome);
+	const counted = attempted[rule.counted ?? 'attempts'];
+	if (counted >= (plan.paid ? rule.paid : rule.free)) return { again: false };
 	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
 	if (isTooLong) return { again: false };
+	// An image may be on any host, so the pause is that of its download alone.
+	const rateLimited = rule.rateLimited === true && plan.call !== 'download';
 	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
 	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
 	const afterMs = Math.max(pauseMs, backoffMs(attempts, random, firstMs));

@@ -99,14 +99,6 @@ function openLimiter(
 	return { limiter, keepFindings };
 }
 
-/** Rate limiters by the host of an image: its 429 says nothing about the gateway's limit. */
-function hostLimiters(home: string, concurrency: number, clock: Clock) {
-	const hosts = new LruMap<string, RateLimiter>(1000);
-	// At this rate nothing waits until the host responds with 429.
-	const open = () => new RateLimiter({ concurrency, requestsPerSecond: 1000, clock });
-	return (origin: string) => (origin === home ? undefined : hosts.getOrAdd(origin, open));
-}
-
 /** The number of items whose credential is read at once. */
 const READ_AT_ONCE = 25;
 
@@ -207,7 +199,6 @@ export async function openRun(
 		client: new Client({
 			sendOnce,
 			limiter: limiting.limiter,
-			hostLimiter: hostLimiters(new URL(address.baseUrl).origin, limits.concurrency, clock),
 			clock,
 			wallClock: () => Date.now(),
 			onRepeat: () => void (tally.rateLimitedRequests += 1),

@@ -191,40 +191,14 @@ describe('Retry-After', () => {
 		expect(sent[1].at).toBeGreaterThanOrEqual(ms);
 	});
 
-	describe('of an hour', () => {
+	test.each([paid, free])('of an hour is that of its request alone: $call', async (plan) => {
 		const refusal = response(429, TOO_OFTEN, { 'retry-after': '3600' });
-
-		test('ends the other paid requests as well: what was said to the first is said to them', async () => {
-			const { clock, client, sent } = clientFor([refusal, accepted], 1);
-			const codes = Array.from({ length: 50 }, async () =>
-				client.send(paid).catch((error: GatewayError) => error.problem.httpCode),
-			);
-			await expect(clock.run(Promise.all(codes))).resolves.toEqual(codes.map(() => 429));
-			expect(sent).toHaveLength(1);
-			expect(clock.now()).toBeLessThan(2000);
-		});
-
-		test('does not hold back what was paid for, and is over after that hour', async () => {
-			const { clock, client, sent } = clientFor([refusal, accepted], 1);
-			const refused = client.send(paid).catch((error: GatewayError) => error.problem.httpCode);
-			const ends = await clock.run(Promise.all([refused, client.send(free)]));
-			expect(ends).toMatchObject([429, { json: { id: 't1', status: 'queued' } }]);
-			expect(clock.now()).toBeLessThan(5000);
-			await clock.pass(3_600_000);
-			await expect(clock.run(client.send(paid))).resolves.toMatchObject({ json: { id: 't1' } });
-			expect(sent).toHaveLength(3);
-		});
-
-		test('ends with its last millisecond', async () => {
-			const { clock, client, sent } = clientFor([refusal, accepted]);
-			await failure(clock, client.send(paid));
-			await clock.pass(3_599_999);
-			await failure(clock, client.send(paid));
-			expect(sent).toHaveLength(1);
-			await clock.pass(1);
-			await clock.run(client.send(paid));
-			expect(sent).toHaveLength(2);
-		});
+		const { clock, client, sent } = clientFor([refusal, refusal, accepted], 1);
+		const all = [plan, plan, paid, free].map(async (one) => await client.request(one));
+		const ends = await clock.run(Promise.all(all));
+		expect(ends.map(({ outcome }) => outcome)).toEqual([refusal, refusal, accepted, accepted]);
+		expect(sent).toHaveLength(4);
+		expect(clock.now()).toBeLessThan(1000);
 	});
 });
 
@@ -314,15 +288,22 @@ test('when the run is stopped, waiting requests are not sent', async () => {
 	expect(sent.length).toBeLessThanOrEqual(2);
 });
 
-test('requests that waited through minutes of refusals fail without being sent', async () => {
-	const { clock, client, sent } = clientFor([response(429, TOO_OFTEN)], 5);
-	const ends = Array.from({ length: 100 }, async () => await client.send(paid));
-	const results = await clock.run(Promise.allSettled(ends));
-	const errors = results.map((end) => (end as PromiseRejectedResult).reason as GatewayError);
-	expect(errors.every((error) => /Rate limit exceeded \(429\)/.test(error.message))).toBe(true);
-	expect(errors.some((error) => error instanceof UnknownOutcomeError)).toBe(false);
-	expect(sent.length).toBeLessThan(50);
-	expect(clock.now()).toBeLessThan(400_000);
+test('fifteen refusals in a row end each request that is refused then, whichever they were of', async () => {
+	const refusals = Array.from({ length: 100 }, () => response(429, TOO_OFTEN));
+	const { clock, client, sent } = clientFor([...refusals, accepted], 5);
+	const failedAt: number[] = [];
+	const ends = Array.from({ length: 100 }, async () => {
+		await client.send(paid).catch((error: GatewayError) => {
+			expect(error.message).toMatch(/Rate limit exceeded \(429\)/);
+			expect(error).not.toBeInstanceOf(UnknownOutcomeError);
+			failedAt.push(clock.now());
+		});
+	});
+	await clock.run(Promise.all(ends));
+	// The five that were sent together are one refusal.
+	expect([failedAt.length, sent.length]).toEqual([82, 118]);
+	expect(failedAt[0]).toBeGreaterThan(200_000);
+	expect(failedAt[0]).toBeLessThan(360_000);
 });
 
 describe('an address from which nothing of use has come in this run', () => {

@@ -1,4 +1,4 @@
-import { RateLimiter, NotSent, CanceledInQueue } from '../../../gateway/client/rateLimiter.js';
+import { RateLimiter, CanceledInQueue } from '../../../gateway/client/rateLimiter.js';
 import { FakeClock } from '../fake-clock.mjs';
 
 /** Sends so many requests at once, each of which takes `takesMs`; tells when each was started. */
@@ -161,11 +161,8 @@ describe('a 429', () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		await startTimes(clock, limiter, 20, 5);
-		// The circuit opens after minutes of refusals, not of use.
-		await clock.pass(600_000);
 		const refusedAt = clock.now();
 		await refuseOne(clock, limiter);
-		expect(limiter.circuitOpen).toBe(false);
 		const starts = await startTimes(clock, limiter, 5, 1);
 		expect(starts).toEqual(starts.map(() => refusedAt));
 	});
@@ -267,26 +264,20 @@ describe('a 429', () => {
 		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(21);
 	});
 
-	test('while a slow request is in flight opens no circuit: their number may be the reason', async () => {
+	test('counts in a row until a request is accepted', async () => {
 		const clock = new FakeClock();
 		const limiter = new RateLimiter({ concurrency: 10, clock });
 		const slow = limiter.run(async () => await clock.sleep(3_600_000));
 		await clock.pass(10);
-		while (clock.now() < 400_000) await refuseOne(clock, limiter);
-		expect(limiter.circuitOpen).toBe(false);
+		for (let times = 1; times <= 20; times += 1) {
+			await refuseOne(clock, limiter);
+			expect(limiter.pausesInARow).toBe(times);
+		}
 		// The slow request was sent before the pause and doesn't hold others back.
-		expect(clock.now()).toBeLessThan(500_000);
+		expect(clock.now()).toBeLessThan(600_000);
 		await clock.run(slow);
-		await refuseOne(clock, limiter);
-		expect(limiter.circuitOpen).toBe(true);
-	});
-
-	test('after minutes of use opens no circuit', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
-		await clock.pass(600_000);
-		for (let times = 0; times < 3; times += 1) await refuseOne(clock, limiter);
-		expect(limiter.circuitOpen).toBe(false);
+		limiter.accepted();
+		expect(limiter.pausesInARow).toBe(0);
 	});
 
 	test('while nothing waits shows no limit', async () => {
@@ -295,20 +286,6 @@ describe('a 429', () => {
 		await startTimes(clock, limiter, 20, 5);
 		for (let times = 0; times < 4; times += 1) await refuseOne(clock, limiter);
 		expect(limiter.rateState()!.limit).toBeUndefined();
-	});
-
-	test('that goes on for minutes fails all queued requests', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
-		const ends = Array.from({ length: 50 }, async () => {
-			while (!limiter.circuitOpen) await limiter.run(async (request) => limiter.refused(request));
-		});
-		const results = await clock.run(Promise.allSettled(ends), 400_000);
-		const reasons = results.map((end) => (end.status === 'rejected' ? end.reason : 'asked'));
-		expect(reasons.filter((reason) => reason instanceof NotSent)).toHaveLength(49);
-		expect(clock.now()).toBeGreaterThan(300_000);
-		limiter.accepted();
-		expect(limiter.circuitOpen).toBe(false);
 	});
 });
 

@@ -15,10 +15,11 @@ const QUOTA = { error: { message: 'Insufficient quota', type: 'insufficient_quot
 
 const decide = (outcome: Outcome, paid: boolean, attempt = 1, quotaRefusals = 0) =>
 	decideRetry({
-		plan: { paid },
+		plan: { paid, call: paid ? 'sync' : 'poll' },
 		outcome,
 		attempts: attempt,
 		quotaRefusals,
+		refusalsInARow: attempt,
 		random: 0.5,
 		nowMs: NOW,
 	});
@@ -140,6 +141,17 @@ describe('a 429', () => {
 		);
 		expect(again.filter((decision) => decision.again)).toHaveLength(14);
 	});
+
+	test('of a download makes a pause of its own', () => {
+		const plan = { paid: false, call: 'download' } as const;
+		const facts = { plan, attempts: 2, quotaRefusals: 0, refusalsInARow: 2, nowMs: NOW, random: 1 };
+		const decided = (headers: Record<string, string>) =>
+			decideRetry({ ...facts, outcome: response(429, TOO_OFTEN, headers) });
+		const own = { again: true, rateLimited: false };
+		expect(decided({})).toEqual({ ...own, afterMs: 2000 });
+		expect(decided({ 'retry-after': '7' })).toEqual({ ...own, afterMs: 7000 });
+		expect(decided({ 'retry-after': '301' })).toEqual({ again: false });
+	});
 });
 
 describe('the pause before the next attempt', () => {
@@ -182,7 +194,8 @@ describe('the pause before the next attempt', () => {
 		'at a wrong address ends within 4.8 s without a response, or is not made: after %d ms',
 		(nothingForMs, decision) => {
 			// The third attempt's pause is 600 ms at most.
-			const tried = { plan: { paid: false }, attempts: 3, quotaRefusals: 0, nowMs: NOW };
+			const plan = { paid: false, call: 'listing' } as const;
+			const tried = { plan, attempts: 3, quotaRefusals: 0, refusalsInARow: 0, nowMs: NOW };
 			const decided = decideRetry({ ...tried, outcome: fault('refused'), random: 1, nothingForMs });
 			expect(decided).toEqual(decision);
 		},

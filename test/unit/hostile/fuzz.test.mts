@@ -247,9 +247,9 @@ check(
 		fc.nat(5),
 		fc.double({ min: 0, max: 1, noNaN: true }),
 		(result, paid, attempts, quotaRefusals, random) => {
-			const plan = { paid };
-			const tried = { plan, outcome: result, attempts, quotaRefusals, random, nowMs: 1e12 };
-			const decision = decideRetry(tried);
+			const tries = { attempts, quotaRefusals, refusalsInARow: attempts, random };
+			const plan = { paid, call: paid ? 'sync' : 'download' } as const;
+			const decision = decideRetry({ ...tries, plan, outcome: result, nowMs: 1e12 });
 			if (!decision.again) return;
 			if (paid) expect(wasNotAccepted(result)).toBe(true);
 			expect(isGood(result)).toBe(false);

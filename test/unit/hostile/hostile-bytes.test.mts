@@ -222,6 +222,7 @@ describe('64 kB of text', () => {
 					outcome: response(429, text),
 					attempts: 1,
 					quotaRefusals: 0,
+					refusalsInARow: 1,
 					random: 0,
 					nowMs: 0,
 				}),

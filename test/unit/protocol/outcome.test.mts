@@ -80,6 +80,7 @@ describe('what fails before the first byte is sent', () => {
 			outcome: fault(kind),
 			attempts: 1,
 			quotaRefusals: 0,
+			refusalsInARow: 1,
 			random: 0,
 			nowMs: 0,
 		};
