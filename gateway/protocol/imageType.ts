@@ -16,7 +16,8 @@ const FORMATS: Array<[mimeType: string, start: RegExp]> = [
 	['image/heic', /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/],
 	['image/bmp', /^BM[^]{4}\0{4}/],
 	['image/tiff', /^(II\*\0|MM\0\*)/],
-	['image/svg+xml', /^<svg[\s>/]/],
+	['image/jxl', /^(\xff\x0a|\0\0\0\x0cJXL \r\n\x87\n)/],
+	['image/svg+xml', /^<([\w.-]{1,100}:)?svg[\s>/]/],
 ];
 
 /** One item before the first element of an XML file; a DOCTYPE can contain declarations. */
@@ -43,19 +44,37 @@ export function detectImageType(bytes: Uint8Array): string | undefined {
 export const detectPdf = (bytes: Uint8Array): 'application/pdf' | undefined =>
 	Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-' ? 'application/pdf' : undefined;
 
+/** A file in gzip, which is an image only if it is a compressed SVG. */
+const GZIP = '\x1f\x8b';
+
 /**
  * The first bytes of files that are no images, whatever their type says: films, sounds, documents,
  * archives.
  */
 // prettier-ignore
 const NO_IMAGE = [
-	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', '\x1f\x8b',
+	'\x1aE\xdf\xa3', '\0\0\x01\xb3', '\0\0\x01\xba', 'OggS', 'FLV', 'ID3', '%PDF', 'PK\x03', GZIP,
 ];
 /** Films and sounds whose name comes later. */
 const NO_IMAGE_LATER = /^[^]{4}(ftyp|[^]{4}(AVI |WAVE))/;
 
 const isNoImage = (start: string): boolean =>
 	NO_IMAGE.some((bytes) => start.startsWith(bytes)) || NO_IMAGE_LATER.test(start);
+
+const SVG = 'image/svg+xml';
+/** The name of compressed SVG on Linux desktops; it has none that is registered. */
+const SVGZ = 'image/svg+xml-compressed';
+
+/**
+ * The type of an SVG that its first bytes don't show: it is compressed, or begins with a long
+ * comment, such as a license. A web page has a root of its own.
+ */
+function svgTypeOf(start: string, claimed: string | undefined): string | undefined {
+	if (claimed !== SVG && claimed !== SVGZ) return undefined;
+	if (start.startsWith(GZIP)) return SVGZ;
+	const isCut = start.length >= FIRST_BYTES && /^<(!--|!doctype|\?)/i.test(fromRoot(start));
+	return isCut ? SVG : undefined;
+}
 
 /** The control characters of text: tabs, line breaks and escape. */
 const OF_TEXT = [9, 10, 11, 12, 13, 27];
@@ -77,14 +96,16 @@ export function imageTypeOf(bytes: Uint8Array, claimed?: string): string | undef
 	const detected = detectImageType(bytes);
 	if (detected !== undefined) return detected;
 	const start = bytes.subarray(0, FIRST_BYTES);
-	if (isText(start) || isNoImage(Buffer.from(start).toString('latin1'))) return undefined;
+	const text = Buffer.from(start).toString('latin1');
 	const type = safeMimeType(claimed)?.toLowerCase();
+	if (isText(start) || isNoImage(text)) return svgTypeOf(text, type);
 	return type?.startsWith('image/') === true ? type : undefined;
 }
 
 /** The file extension of an image's MIME type, without a dot; `bin` for unknown types. */
 export function extensionFor(mimeType: string): string {
 	if (mimeType === 'image/jpeg') return 'jpg';
+	if (mimeType === SVGZ) return 'svgz';
 	return /^image\/([a-z0-9]{2,8})(\+xml)?$/.exec(mimeType)?.[1] ?? 'bin';
 }
 

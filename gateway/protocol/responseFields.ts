@@ -2,8 +2,22 @@ import { INLINE_FIELDS } from '../util/inlineImages';
 import { decoded } from '../util/dataUrl';
 import { finiteNumber, isJsonObject, nonEmptyString, parseJson } from '../util/json';
 import type { JsonObject } from '../util/json';
-import { detectImageType } from './imageType';
+import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup } from './status';
+
+/** A name as it is written in snake case, camel case and Pascal case. */
+function spellingsOf(name: string): string[] {
+	const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+	return [name, camel, camel.charAt(0).toUpperCase() + camel.slice(1)];
+}
+
+const inAllSpellings = <T extends Record<string, readonly string[]>>(table: T): T =>
+	Object.fromEntries(
+		Object.entries(table).map(([field, names]) => [
+			field,
+			[...new Set(names.flatMap(spellingsOf))],
+		]),
+	) as unknown as T;
 
 /**
  * Where a response has what: one table for the responses to submits and to polls. Each list is read
@@ -11,40 +25,50 @@ import { statusGroup } from './status';
  * gateways (docs/gateways.md).
  */
 // prettier-ignore
-const FIELDS = {
+const FIELDS = inAllSpellings({
 	/** A task's own ID, which decides against any `id`: that may be the ID of the request. */
-	taskId: ['task_id', 'taskId', 'taskID'],
+	taskId: ['task_id', 'taskID'],
 	id: ['id'],
 	/** The address of a task, as text. */
-	address: ['poll_url', 'polling_url', 'status_url', 'statusUrl', 'task_url', 'query_url'],
+	address: ['poll_url', 'polling_url', 'status_url', 'task_url', 'query_url'],
+	/** The address of the result of a task that has succeeded, as text. */
+	resultAddress: ['response_url', 'result_url'],
+	/** Objects with the addresses of a task by their purpose, and that of the task itself. */
+	links: ['urls', 'links', '_links'],
+	ownLink: ['get', 'self', 'href'],
 	/** The status, as text: a number or `true` is about the request. */
-	status: ['status', 'task_status', 'taskStatus', 'state'],
+	status: ['status', 'task_status', 'state'],
 	/** The time of creation, in Unix seconds, milliseconds or ISO 8601. */
-	created: ['created', 'created_at', 'createdAt'],
+	created: ['created', 'created_at'],
 	model: ['model'],
 	/** What the request used up, as the gateway counts it: usually tokens. */
 	usage: ['usage'],
 	/** Lists of images, single images, and objects that contain them. */
 	images: [
-		'data', 'images', 'result_urls', 'resultUrls', 'image_urls', 'results', 'result', 'task_result', 'output', 'outputs',
-		'response', 'task', 'tasks', 'job', 'resultJson', 'result_json',
+		'data', 'images', 'result_urls', 'image_urls', 'output_images', 'image_result', 'artifacts', 'results', 'result',
+		'task_result', 'output', 'outputs', 'response', 'task', 'tasks', 'job', 'result_json',
 	],
-	/** The address of an image in its object; some gateways have a list there. */
-	imageUrl: ['url', 'image_url', 'imageUrl'],
+	/** The same in a chat, where texts are for people to read. */
+	chat: ['choices', 'message', 'content'],
+	/** The address of an image in its object; some gateways have a list or another object there. */
+	imageUrl: ['url', 'image_url', 'image'],
+	/** An image in Base64 in its object. */
+	inline: INLINE_FIELDS,
 	/**
 	 * The prompt as the model rewrote it, and what was delivered, which may differ from the request.
 	 */
-	revisedPrompt: ['revised_prompt', 'revisedPrompt'],
+	revisedPrompt: ['revised_prompt'],
 	size: ['size'],
 	quality: ['quality'],
-	outputFormat: ['output_format', 'outputFormat'],
+	outputFormat: ['output_format'],
 	/** Why something failed. */
 	reason: [
-		'error', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason', 'error_message',
-		'error_msg', 'task_status_msg', 'fail_msg', 'msg', 'failReason', 'failureReason', 'errorMessage', 'failMsg',
-		'errors', 'code',
+		'error_description', 'error', 'errors', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason',
+		'error_message', 'error_msg', 'task_status_msg', 'fail_msg', 'msg', 'errmsg', 'status_msg', 'base_resp', 'title', 'code',
 	],
-} as const;
+	/** The parameter that an error is about, or the way to it. */
+	parameter: ['loc', 'param', 'field'],
+});
 
 /** In characters: a longer address isn't read. */
 export const LONGEST_ADDRESS = 2000;
@@ -64,8 +88,10 @@ export const isData = (name: string, text: string): boolean =>
 const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 /** Objects around a task; those around its result can also be around a task. */
-const AROUND_TASK = ['data', 'task', 'tasks', 'job'];
-const AROUND = [...AROUND_TASK, 'result', 'output', 'response', 'task_result'];
+const { AROUND_TASK, AROUND } = inAllSpellings({
+	AROUND_TASK: ['data', 'task', 'tasks', 'job'],
+	AROUND: ['data', 'task', 'tasks', 'job', 'result', 'output', 'response', 'task_result'],
+});
 
 /** The deepest level of a response that is read; lists count as levels. */
 const DEEPEST = 8;
@@ -177,10 +203,23 @@ export function idIn(text: string): string | undefined {
  * @param headers with lower-case names
  */
 export function readTaskAddress(body: JsonObject, headers: JsonObject = {}): string | undefined {
-	const inBody = firstIn(body, FIELDS.address, nonEmptyString) ?? textAt(body.urls, ['get']);
-	const address = (inBody ?? textAt(headers, ADDRESS_HEADERS))?.trim() ?? '';
+	const inBody =
+		firstIn(body, FIELDS.address, nonEmptyString) ?? firstIn(body, FIELDS.links, ownLink);
+	return asAddress(inBody ?? textAt(headers, ADDRESS_HEADERS));
+}
+
+/** The address of a task in an object of links, of which each may be an object with its address. */
+const ownLink = (links: unknown): string | undefined =>
+	firstOf(valuesAt(links, FIELDS.ownLink), (link) => nonEmptyString(link) ?? ownLink(link));
+
+function asAddress(text = ''): string | undefined {
+	const address = text.trim();
 	return address === '' || address.length > LONGEST_ADDRESS ? undefined : address;
 }
+
+/** The address of a task's result, as the gateway wrote it; undefined if there is none. */
+export const readResultAddress = (body: JsonObject): string | undefined =>
+	asAddress(firstIn(body, FIELDS.resultAddress, nonEmptyString));
 
 /**
  * The ID at the end of a task's address, also before a word for its state; undefined if it has
@@ -216,6 +255,8 @@ export const readStatus = (body: JsonObject): string | undefined => statusOf(sta
 /** One image of a result (docs/protocol.md, "Image result"). */
 export interface ImageResult {
 	url: string;
+	/** Its address where `url` has its bytes. */
+	address?: string;
 	/** The prompt as the model rewrote it. */
 	revisedPrompt?: string;
 	/** What was delivered, in the gateway's words. */
@@ -224,7 +265,7 @@ export interface ImageResult {
 	outputFormat?: string;
 }
 
-type ImageDetails = Omit<ImageResult, 'url'>;
+type ImageDetails = Omit<ImageResult, 'url' | 'address'>;
 const DETAILS = ['revisedPrompt', 'size', 'quality', 'outputFormat'] as const;
 
 /**
@@ -240,42 +281,40 @@ function imagesInside(object: JsonObject, around: ImageDetails, depth: number): 
 	// One of several images may be unfinished, or have failed.
 	const group = statusGroup(depth === 0 ? undefined : statusOf(object));
 	if (group !== 'success' && group !== 'unknown') return [];
-	const urls = depth === 0 ? [] : urlsOf(object);
-	if (urls.length > 0) return urls.map((url) => ({ ...details, url }));
-	const images = firstOf(valuesAt(object, FIELDS.images), (value) =>
-		unlessEmpty(imagesAt(value, details, depth + 1)),
+	const lists = [...valuesAt(object, FIELDS.images), ...valuesAt(object, FIELDS.chat)];
+	const listed = firstOf(lists, (value) => unlessEmpty(imagesAt(value, details, depth + 1)));
+	// An address beside a list may be that of an edit's source, or of the task.
+	if (listed !== undefined || lists.some(Array.isArray)) return listed ?? [];
+	const named = firstOf(valuesAt(object, FIELDS.imageUrl), (value) =>
+		unlessEmpty(imagesAt(value, details, depth, 'named')),
 	);
-	return images ?? [];
+	const bytes = bytesUrl(textAt(object, FIELDS.inline));
+	const [{ url: address } = { url: undefined }] = named ?? [];
+	// The address may not work; bytes that are an image do.
+	if (bytes !== undefined && (address === undefined || isImageData(bytes))) {
+		return [{ ...details, url: bytes, ...(address?.startsWith('data:') === false && { address }) }];
+	}
+	// At the top, that of the task itself as well.
+	const isResult = depth > 0 || statusGroup(statusOf(object)) === 'success';
+	return (named ?? []).filter(({ url }) => isResult || isImageData(url));
 }
 
-function imagesAt(given: unknown, around: ImageDetails, depth = 1): ImageResult[] {
+function imagesAt(
+	given: unknown,
+	around: ImageDetails,
+	depth = 1,
+	place: Place = 'alone',
+): ImageResult[] {
 	if (depth > DEEPEST) return [];
 	// Some gateways have JSON as a text there.
 	const value = typeof given === 'string' && /^\s*[[{]/.test(given) ? parseJson(given) : given;
-	if (Array.isArray(value)) return value.flatMap((entry) => imagesAt(entry, around, depth + 1));
-	if (isJsonObject(value)) return imagesInside(value, around, depth);
-	// Any other text in place of an image may be an ID.
-	const url = typeof value === 'string' ? imageUrl(value) : '';
-	return /^(https?:\/\/|data:(image\/|;))/i.test(url) ? [{ ...around, url }] : [];
-}
-
-function urlsOf(entry: JsonObject): string[] {
-	const urls = firstOf(valuesAt(entry, FIELDS.imageUrl), (value) =>
-		unlessEmpty([value].flat().flatMap((text) => nonEmptyString(text) ?? [])),
-	);
-	// Some gateways send a whole `data:` URL there.
-	const inline = textAt(entry, INLINE_FIELDS)?.replace(/^(?!\s*data:)/i, 'data:;base64,');
-	return (urls ?? [inline].flatMap((url) => url ?? [])).map(imageUrl);
-}
-
-/** The address of an image, of a text that is an address or, from some gateways, Base64. */
-function imageUrl(text: string): string {
-	const url = text.trim();
-	const isBytes = url.length >= 100 && /^[\w+/=-]{64}/.test(url);
-	if (isBytes && detectImageType(Buffer.from(url.slice(0, 64), 'base64')) !== undefined) {
-		return `data:;base64,${url}`;
+	if (Array.isArray(value)) {
+		const inList = place === 'named' ? place : 'listed';
+		return value.flatMap((entry) => imagesAt(entry, around, depth + 1, inList));
 	}
-	return url.replace(/^data:/i, 'data:');
+	if (isJsonObject(value)) return imagesInside(value, around, Math.max(1, depth));
+	const url = typeof value === 'string' ? imageUrl(value, place) : undefined;
+	return url === undefined ? [] : [{ ...around, url }];
 }
 
 /** Later than any time in seconds (the year 5138), and earlier than any in milliseconds. */

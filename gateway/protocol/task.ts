@@ -35,8 +35,10 @@ export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:
 /** The same images with full addresses, which items and errors name. */
 export const withFullAddresses = (images: ImageResult[], baseUrl: string): ImageResult[] =>
 	images.map((image) => {
-		const url = isInline(image) ? image.url : absoluteAddress(image.url, baseUrl);
-		return { ...image, url: url ?? image.url };
+		const full = (url: string) => absoluteAddress(url, baseUrl) ?? url;
+		const { url, address } = image;
+		if (!isInline(image)) return { ...image, url: full(url) };
+		return address === undefined ? image : { ...image, address: full(address) };
 	});
 
 /** The result of a task query (docs/protocol.md, "Image result", "Task" and "Task states"). */

@@ -1,7 +1,7 @@
 import { planGet, TASK_PATHS, taskIdPart, type RequestPlan, type TaskType } from './requestPlan';
 import { LONGEST_ADDRESS } from './responseFields';
 import type { TaskRef } from './task';
-import { parseUrl, pathBelow } from './url';
+import { fromGateway, pathBelow } from './url';
 
 /**
  * The paths of tasks of both kinds at other gateways (docs/protocol.md, "Where a task is polled").
@@ -58,8 +58,7 @@ export function planTaskQueries(
  */
 export function pathAtGateway(address: string | undefined, home: string): string | undefined {
 	if (address === undefined || address.length > LONGEST_ADDRESS) return undefined;
-	// The protocol's paths lie below the gateway's address, which may have a path itself.
-	const url = parseUrl(address.startsWith('/v1/') ? home + address : address, `${home}/`);
+	const url = fromGateway(address, home);
 	const path = url && pathBelow(url.href, home);
 	return path === undefined || path === '' ? undefined : path + url?.search;
 }

@@ -9,9 +9,13 @@ const ENDPOINT =
 export const parseUrl = (address: string, base?: string): URL | undefined =>
 	URL.canParse(address, base) ? new URL(address, base) : undefined;
 
+/** An address of a response, which may be relative; the protocol's paths lie below the gateway's. */
+export const fromGateway = (address: string, baseUrl: string): URL | undefined =>
+	parseUrl(address.startsWith('/v1/') ? baseUrl + address : address, `${baseUrl}/`);
+
 /** The full http(s) address of an image, which may be relative to the gateway's own. */
 export function absoluteAddress(address: string, baseUrl: string): string | undefined {
-	const url = parseUrl(address, `${baseUrl}/`);
+	const url = fromGateway(address, baseUrl);
 	return url !== undefined && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 

@@ -10,6 +10,9 @@ const SHORTEST_BASE64 = 1000;
 const IMAGE_IN_BASE64 = /^\s*(iVBOR|\/9j\/|R0lGOD|UklGR|AAAA|Qk|SUkq|TU0A|PHN2Zy|PD94bW|GkXf)/;
 /** The fields of an image inside a response, the usual one first. */
 export const INLINE_FIELDS = ['b64_json', 'b64', 'base64', 'image_base64'];
+const INLINE_NAMES = new Set(INLINE_FIELDS.map((name) => name.replaceAll('_', '')));
+const isInlineField = (name: string): boolean =>
+	INLINE_NAMES.has(name.toLowerCase().replaceAll('_', ''));
 /** The deepest level of a response that is searched. */
 const DEEPEST = 50;
 
@@ -27,7 +30,7 @@ export function withoutInlineImages(value: unknown, depth = 0): unknown {
 	return Object.fromEntries(
 		Object.entries(value).map(([name, field]) => [
 			name,
-			typeof field === 'string' && INLINE_FIELDS.includes(name.toLowerCase())
+			typeof field === 'string' && isInlineField(name)
 				? removed(field)
 				: withoutInlineImages(field, depth + 1),
 		]),

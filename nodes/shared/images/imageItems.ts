@@ -194,8 +194,10 @@ export async function imageItems(
  */
 export function shownImage(image: ImageResult): Partial<ImageResult> & { note?: string } {
 	if (!isInline(image)) return image;
+	const { address, ...shown } = image;
+	if (address !== undefined) return { ...shown, url: address };
 	return {
-		...image,
+		...shown,
 		url: undefined,
 		note: "The response contained the image itself. Set 'Response Format' to 'URL' to get an address.",
 	};

@@ -28,6 +28,10 @@ describe('the first bytes', () => {
 		['\xef\xbb\xbf<svg>', 'image/svg+xml'],
 		['\n\t <svg\n', 'image/svg+xml'],
 		['<svg/>', 'image/svg+xml'],
+		['<svg:svg xmlns:svg="http://www.w3.org/2000/svg">', 'image/svg+xml'],
+		['<?xml version="1.0"?>\n<ns0:SVG\n', 'image/svg+xml'],
+		['\xff\x0a\xfa\x7f', 'image/jxl'],
+		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl'],
 		['<!---->'.repeat(30) + '<svg>', 'image/svg+xml'],
 		['<!-- <html> --><?xml-stylesheet href="a.css"?><svg >', 'image/svg+xml'],
 		[
@@ -69,6 +73,7 @@ describe('the first bytes', () => {
 
 describe('the type of an image', () => {
 	const OF_NEW = '\x00new\x01ftyp';
+	const LICENSE = `<?xml version="1.0"?>\n<!-- ${'license '.repeat(700)}`;
 
 	test.each<[string, string | undefined, string | undefined]>([
 		['\x89PNG\r\n\x1a\n', 'text/html', 'image/png'],
@@ -93,6 +98,14 @@ describe('the type of an image', () => {
 		['%PDF-1.7\x00', 'image/png', undefined],
 		['PK\x03\x04', 'image/png', undefined],
 		['\x1f\x8b\x08', 'image/png', undefined],
+		['\x1f\x8b\x08', 'application/octet-stream', undefined],
+		['\x1f\x8b\x08', 'image/svg+xml; charset=utf-8', 'image/svg+xml-compressed'],
+		['\x1f\x8b\x08', 'image/svg+xml-compressed', 'image/svg+xml-compressed'],
+		[LICENSE, 'image/svg+xml', 'image/svg+xml'],
+		[LICENSE, 'text/html', undefined],
+		[`${LICENSE}-->`, 'image/svg+xml', 'image/svg+xml'],
+		['<!-- short --><html><svg>', 'image/svg+xml', undefined],
+		[`${'<!-- short -->'.repeat(200)}<html>${' '.repeat(4000)}`, 'image/svg+xml', undefined],
 		['\x00\x00\x01\x00\x01\x00', 'image/x-icon', 'image/x-icon'],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl', 'image/jxl'],
 	])('%j, labelled %j, is %j', (start, claimed, mimeType) => {
@@ -104,6 +117,7 @@ test.each([
 	['image/png', 'png'],
 	['image/jpeg', 'jpg'],
 	['image/svg+xml', 'svg'],
+	['image/svg+xml-compressed', 'svgz'],
 	['image/jxl', 'jxl'],
 	['image/x-../../evil', 'bin'],
 	['image/png/../../evil', 'bin'],

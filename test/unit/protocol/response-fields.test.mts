@@ -126,6 +126,10 @@ describe('the address of a task', () => {
 		['query_url', { data: { query_url: '/v1/tasks/t1' } }, {}],
 		['status_url inside', { data: { status_url: ' /v1/tasks/t1 ' } }, {}],
 		['urls.get', { urls: { get: '/v1/tasks/t1', cancel: '/v1/tasks/t1/cancel' } }, {}],
+		['urls.get inside', { data: { urls: { get: '/v1/tasks/t1' } } }, {}],
+		['links.self inside', { data: { task: { id: 't1', links: { self: '/v1/tasks/t1' } } } }, {}],
+		['_links.self.href', { _links: { self: { href: '/v1/tasks/t1' } } }, {}],
+		['StatusUrl', { Data: { StatusUrl: '/v1/tasks/t1' } }, {}],
 		['task_url, as long as any', { task_url: `/v1/tasks/t1${' '.repeat(9000)}` }, {}],
 		['Location', {}, { location: '/v1/tasks/t1' }],
 		['Operation-Location', { status: 'accepted' }, { 'operation-location': '/v1/tasks/t1' }],
@@ -187,6 +191,34 @@ describe('images', () => {
 		['output', { output: [URL, LATER] }],
 		['output.results', { output: { results: [{ url: URL }, { url: LATER }] } }],
 		['image_url', { data: [{ image_url: URL }, { imageUrl: LATER }] }],
+		['output_images', { output_images: [URL, LATER] }],
+		['OutputImages', { Response: { OutputImages: [URL, LATER] } }],
+		['image_result', { image_result: [{ url: URL }, { url: LATER }] }],
+		['image in objects', { images: [{ image: URL }, { image: { url: LATER } }] }],
+		['image_url in objects', { data: [{ image_url: { url: URL } }, { image_url: [LATER] }] }],
+		['an image of its output', { output: { image: [URL, { image_url: { url: LATER } }] } }],
+		['content of an output', { output: { content: [{ image: URL }, { image_url: LATER }] } }],
+		[
+			'the content of choices',
+			{ output: { choices: [URL, LATER].map((image) => ({ message: { content: [{ image }] } })) } },
+		],
+		[
+			'the images of a message',
+			{
+				choices: [
+					{
+						message: {
+							content: 'Two foxes',
+							images: [URL, LATER].map((url) => ({ type: 'image_url', image_url: { url } })),
+						},
+					},
+				],
+			},
+		],
+		['the top, beside a status', { id: 't1', status: 'SUCCESS', url: [URL, LATER] }],
+		['an image beside a status', { state: 'done', image: [{ url: URL }, { url: LATER }] }],
+		['a list, and not in what is beside it', { image_url: '/source.png', images: [URL, LATER] }],
+		['a list below', { data: { url: '/v1/tasks/t1', result: { images: [URL, LATER] } } }],
 		['several tasks in a list', { data: [{ result: { images: [URL] } }, { images: [LATER] }] }],
 		['a list of finished ones', { data: [{ url: URL, status: 'succeeded' }, { url: LATER }] }],
 		['a response of a failed task', { status: 'failed', data: [{ url: URL }, { url: LATER }] }],
@@ -198,16 +230,51 @@ describe('images', () => {
 		['the source of an edit', { input: { images: [{ url: URL }] } }],
 		['the address of a task', { poll_url: URL, urls: { get: URL } }],
 		['the address of the response', { id: 't1', url: URL }],
-		['a relative path in place of an object', { data: ['/1.png'] }],
 		['a sentence in place of an object', { data: [`see ${URL}`] }],
+		['the address of the response, in capitals', { Id: 't1', Url: URL }],
+		['the source of an edit, beside an empty list', { data: { image_url: URL, images: [] } }],
+		['what a chat says', { choices: [{ message: { content: `see ${URL}` } }] }],
+		['an ID in place of an address', { data: ['img_123', 'img/123'], output: 'img_123' }],
+		['a sentence in place of Base64', { data: [{ b64_json: 'quota exceeded, please top up' }] }],
+		['words in place of Base64', { data: [{ b64_json: 'quota exceeded' }] }],
+		['a text of another type', { output: 'data:text/plain;base64,cXVvdGE=' }],
 		['one that is still in the making', { data: [{ url: URL, status: 'processing' }] }],
 		['one that has failed', { data: [{ url: URL, status: 'failed' }] }],
 	])('are not: %s', (_, body) => {
 		expect(readImages({ ...body })).toEqual([]);
 	});
 
-	test('as an address without TLS, in place of an object', () => {
-		expect(readImages({ images: ['http://a/1.png'] })).toEqual([{ url: 'http://a/1.png' }]);
+	test.each([
+		['http://a/1.png'],
+		['/v1/files/f1'],
+		['/1.png'],
+		['out/1.webp?sig=a.b'],
+		[`data:application/octet-stream;base64,${BYTES}`],
+		[`data:,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg"/>')}`],
+	])('as %.40j, in place of an object', (url) => {
+		expect(readImages({ images: [url] })).toEqual([{ url }]);
+	});
+
+	test.each<[string, object, object]>([
+		['an address that may not work', { url: URL, b64_json: BYTES }, { address: URL }],
+		['a word', { url: 'pending', b64Json: BYTES }, { address: 'pending' }],
+		['the same bytes', { url: `data:;base64,${BYTES}`, base64: BYTES }, {}],
+		['a list of addresses', { url: [URL], b64: BYTES }, { address: URL }],
+	])('as bytes beside %s', (_, entry, known) => {
+		const image = { url: `data:;base64,${BYTES}`, ...known };
+		expect(readImages({ data: [entry] })).toEqual([image]);
+		expect(readImages({ ...entry })).toEqual([image]);
+	});
+
+	test('as an address beside Base64 that is no image', () => {
+		expect(readImages({ data: [{ url: URL, b64_json: 'AAAA' }] })).toEqual([{ url: URL }]);
+	});
+
+	test('as bytes at the top, without any status', () => {
+		const image = [{ url: `data:;base64,${BYTES}` }];
+		expect(readImages({ image: BYTES, seed: 7 })).toEqual(image);
+		expect(readImages({ b64_json: BYTES })).toEqual(image);
+		expect(readImages({ artifacts: [{ base64: BYTES, finishReason: 'SUCCESS' }] })).toEqual(image);
 	});
 
 	test('have the details also under names in camel case', () => {
@@ -219,6 +286,10 @@ describe('images', () => {
 		const body = { data: [{ b64_json: '\n\nData:image/png;base64,iVBOR' }, { b64_json: 'iVBOR' }] };
 		const urls = ['data:image/png;base64,iVBOR', 'data:;base64,iVBOR'];
 		expect(readImages(body).map(({ url }) => url)).toEqual(urls);
+		const twice = 'data:image/png;base64,Data:image/png;base64,iVBOR';
+		for (const name of ['url', 'b64_json']) {
+			expect(readImages({ data: [{ [name]: twice }] })).toEqual([{ url: urls[0] }]);
+		}
 	});
 
 	test.each([

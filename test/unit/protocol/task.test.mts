@@ -59,6 +59,19 @@ test('images have full addresses, except those that came inline or lead nowhere'
 	expect(full.map((image, index) => ({ ...image, url: images[index].url }))).toEqual(images);
 });
 
+test("the protocol's paths lie below the path of the gateway's address", () => {
+	const urls = ['/v1/files/1.png', '/files/2.png', '3.png'].map((url) => ({ url }));
+	expect(withFullAddresses(urls, 'https://gateway.example/api').map(({ url }) => url)).toEqual([
+		'https://gateway.example/api/v1/files/1.png',
+		'https://gateway.example/files/2.png',
+		'https://gateway.example/api/3.png',
+	]);
+	const inline = { url: 'data:;base64,AAAA', address: '/v1/files/1.png' };
+	expect(withFullAddresses([inline], 'https://gateway.example')).toEqual([
+		{ ...inline, address: 'https://gateway.example/v1/files/1.png' },
+	]);
+});
+
 describe('the response to a poll', () => {
 	test('is read with everything that it says', () => {
 		const response = {
