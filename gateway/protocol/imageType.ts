@@ -16,7 +16,7 @@ const FORMATS: Array<[mimeType: string, start: RegExp]> = [
 	['image/heic', /^[^]{4}ftyp(he[iv][cmsx]|mif1|msf1)/],
 	['image/bmp', /^BM[^]{4}\0{4}/],
 	['image/tiff', /^(II\*\0|MM\0\*)/],
-	['image/jxl', /^(\xff\x0a|\0\0\0\x0cJXL \r\n\x87\n)/],
+	['image/jxl', /^(\xff\n|\0\0\0\fJXL \r\n\x87\n)/],
 	['image/svg+xml', /^<([\w.-]{1,100}:)?svg[\s>/]/],
 ];
 

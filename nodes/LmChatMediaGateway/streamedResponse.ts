@@ -2,8 +2,8 @@ import type { IN8nHttpFullResponse } from 'n8n-workflow';
 import { MessageStream } from '../../gateway/messages/messageStream';
 import { readServerEvents } from '../../gateway/messages/serverSentEvents';
 import type { KeyFilter } from '../../gateway/util/keyFilter';
-import { isByteStream, TooLargeError } from '../shared/transport/responseBody';
-import { LARGEST_RESPONSE_BYTES, readJson, type ResponseBody } from '../shared/transport/http';
+import { isByteStream, TooLargeError, type ResponseBody } from '../shared/transport/responseBody';
+import { LARGEST_RESPONSE_BYTES, readJson } from '../shared/transport/http';
 
 export interface StreamOptions {
 	/** Called with the text as soon as it arrives. */

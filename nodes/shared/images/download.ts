@@ -11,8 +11,15 @@ import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
 import type { Run } from '../run/runContext';
-import { plainHeaders, type ResponseBody } from '../transport/http';
-import { bound, peek, readBody, TooLargeError, type ByteStream } from '../transport/responseBody';
+import { plainHeaders } from '../transport/http';
+import {
+	bound,
+	peek,
+	readBody,
+	TooLargeError,
+	type ByteStream,
+	type ResponseBody,
+} from '../transport/responseBody';
 
 /** An image to download. */
 export interface ImageSource {
@@ -124,16 +131,14 @@ function createDownloader(run: Run, image: ImageSource): SendOnce {
 	const sendOnce = run.createSendOnce({
 		read: async (response) => await readImage(run, response, image),
 	});
-	if (image.isInput !== true) return sendOnce;
+	if (image.isInput !== true) return async (...request) => withoutRetry(await sendOnce(...request));
 	const longestMs = Math.min(limits.timeoutMs, LONGEST_SOURCE_MS);
 	const tooSlow = { kind: 'fault', fault: 'tooSlow', detail: `${longestMs / 1000} s` } as const;
 	const { host } = new URL(image.url);
 	return async (plan, timeoutMs = longestMs) => {
 		if (slowHosts.has(host)) return tooSlow;
 		const outcome = await sendOnce(plan, timeoutMs);
-		if (isAnotherFile(outcome)) {
-			return { kind: 'fault', fault: 'notAnImage', detail: foundIn(outcome.text) };
-		}
+		if (isAnotherFile(outcome)) return notAnImage(outcome);
 		if (outcome.kind !== 'fault' || outcome.fault !== 'timeout') return outcome;
 		slowHosts.add(host);
 		return tooSlow;
@@ -147,6 +152,16 @@ const isAnotherFile = (outcome: Outcome): outcome is HttpResponse =>
 	outcome.httpCode < 300 &&
 	!isGood(outcome) &&
 	outcome.text !== '';
+
+const notAnImage = ({ text }: HttpResponse): Outcome => ({
+	kind: 'fault',
+	fault: 'notAnImage',
+	detail: foundIn(text),
+});
+
+/** A finished image may be there a moment later in place of a text, but not of a film or an archive. */
+const withoutRetry = (outcome: Outcome): Outcome =>
+	isAnotherFile(outcome) && /[^\P{Cc}\s]/u.test(outcome.text) ? notAnImage(outcome) : outcome;
 
 /** Bytes that show what kind of image it is; every image is longer. */
 const FEWEST_BYTES = 64;
@@ -175,7 +190,8 @@ async function readImage(
 	if (start.length > 0 && start.length < FEWEST_BYTES) {
 		source = start = await readBody(stream, maxBytes);
 	}
-	const mimeType = imageTypeOf(start, type);
+	const isSvgz = /\.svgz([?#]|$)/i.test(url);
+	const mimeType = imageTypeOf(start, isSvgz ? 'image/svg+xml' : type);
 	if (mimeType === undefined || start.length === 0) {
 		stream.destroy();
 		return { text: Buffer.from(start.subarray(0, 100)).toString('utf8'), json: undefined };

@@ -5,7 +5,7 @@ import type {
 	IN8nHttpFullResponse,
 } from 'n8n-workflow';
 import { additionalHeaders, skipsCertificate } from '../../../gateway/protocol/auth';
-import { isJsonObject, jsonText, parseJson } from '../../../gateway/util/json';
+import { isJsonObject, jsonText } from '../../../gateway/util/json';
 import { MB } from '../../../gateway/util/megabyte';
 import { eraseInJson } from '../../../gateway/util/keyEraser';
 import { faultOf, type Connection } from '../../../gateway/protocol/networkFault';
@@ -20,9 +20,10 @@ import { isData } from '../../../gateway/protocol/responseFields';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
+import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress } from './gatewayAddress';
-import { beginningOf, readBody, TooLargeError } from './responseBody';
+import { beginningOf, readBody, TooLargeError, type ResponseBody } from './responseBody';
 import type { RunLimits } from './runLimits';
 
 /** The longest response without inline images: JSON, and much less than this. */
@@ -42,14 +43,12 @@ export interface TransportOptions {
 	address: GatewayAddress;
 	limits: RunLimits;
 	requests: Requests;
-	/** Reads the body of a response; by default as one JSON document. */
+	/** Reads the body of a response; by default as JSON, or as images where it may have some. */
 	read?: typeof readJson;
 }
 
 /** Transport options that some requests have in place of the run's. */
 export type TransportOverrides = Partial<Pick<TransportOptions, 'requests' | 'read'>>;
-
-export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
 
 /**
  * The transport: it sends a plan once, by n8n's HTTP helper. Every fault becomes an outcome.
@@ -91,9 +90,7 @@ export async function readJson(
 	chunks?: Uint8Array[],
 	limit = LARGEST_RESPONSE_BYTES,
 ): Promise<ResponseBody> {
-	const text = (await readBody(body, limit, chunks)).toString('utf8');
-	const json = parseJson(text);
-	return { text, json: Array.isArray(json) ? { data: json } : json };
+	return jsonBody((await readBody(body, limit, chunks)).toString());
 }
 
 /** A request of a plan to one address: redirects may lead to others. */
@@ -113,7 +110,9 @@ async function requestAndRead(
 	const { plan } = request;
 	const { withoutKey, withoutCutKey } = options.address;
 	const { arriving } = options.requests;
-	const limit = WITH_IMAGES.includes(plan.call) ? options.limits.maxResponseBytes : undefined;
+	const hasImages = WITH_IMAGES.includes(plan.call);
+	const read = options.read ?? (hasImages ? readImageResponse : readJson);
+	const limit = hasImages ? options.limits.maxResponseBytes : undefined;
 	const form = plan.form && (await multipart(plan.form));
 	try {
 		const body = form?.body ?? plan.body;
@@ -124,7 +123,7 @@ async function requestAndRead(
 			withoutCutKey(withoutKey(beginningOf(chunks))).slice(0, LONGEST_RECEIVED);
 		if (!isRefusal(httpCode)) arriving.set(plan, received);
 		try {
-			const { text, json } = await (options.read ?? readJson)(response, chunks, limit);
+			const { text, json } = await read(response, chunks, limit);
 			// A whole response, which may contain images, would stay in memory as long as the plan.
 			arriving.delete(plan);
 			return { kind: 'response', httpCode, headers: plainHeaders(response.headers), text, json };

@@ -1,3 +1,8 @@
+import type { HttpResponse } from '../../../gateway/protocol/outcome';
+
+/** The body of a response: its text, and the JSON in it. */
+export type ResponseBody = Pick<HttpResponse, 'text' | 'json'>;
+
 /** The part of Node.js's Readable that is used here; a community node can't import the type. */
 export interface ByteStream
 	extends AsyncIterable<Uint8Array>,

@@ -18,6 +18,10 @@ export interface Reply {
 	status?: number;
 	headers?: Record<string, string>;
 	body?: unknown;
+	/** A body that isn't JSON, in place of the other. */
+	raw?: string | Buffer;
+	/** The response breaks off after the body. */
+	isCut?: true;
 }
 
 /** What a task is at: a gateway spells it in its own words. */
@@ -380,6 +384,36 @@ export const SHAPES: Shape[] = [
 			...reasonOf(reason),
 		}),
 	},
+];
+
+/** A finished result that isn't in the places of the protocol, and what is beside it. */
+export const PLACES: Array<[name: string, body: (image: string, other: string) => object]> = [
+	['a list of texts with its own name', (image) => ({ output_images: [image] })],
+	['a list of objects with its own name', (image) => ({ image_result: [{ url: image }] })],
+	['an image in each object', (image) => ({ images: [{ image }] })],
+	['an object as the address', (image) => ({ data: [{ image_url: { url: image } }] })],
+	['an image of the output', (image) => ({ output: { image } })],
+	['an object as the image', (image) => ({ output: { image: { url: image } } })],
+	['content of the output', (image) => ({ data: { content: { image_url: image } } })],
+	[
+		'a chat that draws',
+		(image) => ({
+			output: { choices: [{ message: { role: 'assistant', content: [{ image }] } }] },
+		}),
+	],
+	[
+		'a message with images',
+		(image) => ({
+			choices: [{ message: { content: 'A fox', images: [{ image_url: { url: image } }] } }],
+		}),
+	],
+	['a list beside the source of an edit', (image, image_url) => ({ image_url, images: [image] })],
+	[
+		'a list below the source of an edit',
+		(image, url) => ({ data: { url, image_url: url, result_urls: [image] } }),
+	],
+	['names in Pascal case', (Url) => ({ Response: { OutputImages: [{ Url }] } })],
+	['JSON as a text', (image) => ({ resultJson: JSON.stringify({ images: [{ image }] }) })],
 ];
 
 /** Other spellings of the unsuccessful group. */

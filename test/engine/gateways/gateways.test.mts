@@ -13,6 +13,7 @@ import {
 	type ShapedOptions,
 } from './shaped-gateway.mjs';
 import {
+	PLACES,
 	SHAPES,
 	STILL_OPEN,
 	SUCCESSFUL,
@@ -234,6 +235,155 @@ describe('what a submit is answered while the task is open', () => {
 		expect(`${message} ${description}`).not.toMatch(/nothing was sent/i);
 		expect(gateway.posts()).toHaveLength(1);
 	});
+});
+
+const EVERY_WAY = [
+	['generations', 'sync'],
+	['generations', 'wait'],
+	['generations', 'submit'],
+	['edits', 'sync'],
+	['edits', 'wait'],
+] as const;
+
+describe.each(EVERY_WAY)('a finished image in another place: %s, %s', (kind, mode) => {
+	test.each(PLACES)('%s', async (_, body) => {
+		const gateway = await open({
+			submit: ({ elsewhere }) => ({
+				body: body(`${elsewhere}/finished.png`, `${elsewhere}/source.png`),
+			}),
+		});
+		const result = await run(gateway, kind, mode);
+		expect(errorOf(result).message).toBe('');
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image }]);
+		expect(gateway.posts()).toHaveLength(1);
+		keptSecrets(gateway);
+	});
+});
+
+test.each(PLACES)('the image of a task in another place: %s', async (_, body) => {
+	const shape: Shape = {
+		...PROTOCOL,
+		state: ({ id, elsewhere }, status) => ({
+			id,
+			status,
+			...body(`${elsewhere}/finished.png`, `${elsewhere}/source.png`),
+		}),
+	};
+	const gateway = await shapedGateway(shape);
+	const then = [{ type: 'imageWait', parameters: { pollInterval: 2, maxWait: 30 } }];
+	const result = await run(gateway, 'edits', 'submit', { then });
+	expect(result.json(`${NODE} 1`)).toMatchObject([{ url: gateway.image, taskId: TASK_ID }]);
+});
+
+describe('the response itself', () => {
+	const event = (name: string, data: unknown) =>
+		`event: ${name}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+	const b64_json = TINY_PNG.toString('base64');
+	const preview = event('image_generation.partial_image', { b64_json: 'AAAA' });
+	const usage = { total_tokens: 7 };
+	const completed = event('image_generation.completed', {
+		type: 'image_generation.completed',
+		b64_json,
+		usage,
+	});
+	const png = { 'content-type': 'image/png' };
+	const events = { 'content-type': 'text/event-stream' };
+
+	const WITH_BYTES: Array<[string, Reply]> = [
+		['the image', { headers: png, raw: TINY_PNG }],
+		['the image without its type', { headers: {}, raw: TINY_PNG }],
+		['events', { headers: events, raw: `: hello\n\n${preview}${completed}data: [DONE]\n\n` }],
+		['events without their type', { raw: `\n${preview}${completed}` }],
+		['events after which the connection breaks', { headers: events, raw: completed, isCut: true }],
+		['an error behind the image', { raw: completed + event('error', { message: 'too late' }) }],
+		['invalid JSON behind the image', { raw: `${completed}data: {"b64_json": "AA\n\n` }],
+		['an event in a list', { raw: event('result', { data: [{ b64_json }] }) }],
+	];
+
+	describe.each(EVERY_WAY)('%s, %s', (kind, mode) => {
+		test.each(WITH_BYTES)('is %s', async (_, reply) => {
+			const gateway = await open({ submit: () => reply });
+			const result = await run(gateway, kind, mode);
+			expect(errorOf(result).message).toBe('');
+			const [item, ...others] = result.output(NODE);
+			expect(item?.binary?.data).toMatchObject({ mimeType: 'image/png', bytes: TINY_PNG.length });
+			expect(others).toEqual([]);
+			expect(gateway.posts()).toHaveLength(1);
+		});
+	});
+
+	test('is events with addresses: that of the last one, and what was used up', async () => {
+		const gateway = await open({
+			submit: ({ elsewhere }) => ({
+				raw:
+					event('image', { url: `${elsewhere}/preview.png` }) +
+					event('image', { url: `${elsewhere}/finished.png`, usage }),
+			}),
+		});
+		const result = await run(gateway, 'generations', 'sync');
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image, usage }]);
+		keptSecrets(gateway);
+	});
+
+	test.each([
+		['as JSON', event('error', { error: { message: REASON, type: 'upstream' } })],
+		['as a message', event('error', { message: REASON })],
+		['as a text', event('error', REASON)],
+		[
+			'without a name',
+			`data: ${JSON.stringify({ type: 'error', error: { message: REASON } })}\n\n`,
+		],
+	])('is an error event %s: its words are told, and it is sent once', async (_, raw) => {
+		for (const mode of ['sync', 'wait'] as const) {
+			const gateway = await open({ submit: () => ({ headers: events, raw: preview + raw }) });
+			const { message } = errorOf(await run(gateway, 'generations', mode));
+			expect(message).toContain(REASON);
+			expect(gateway.posts()).toHaveLength(1);
+		}
+	});
+
+	test('is a preview alone: no image', async () => {
+		const gateway = await open({ submit: () => ({ headers: events, raw: preview }) });
+		const { message } = errorOf(await run(gateway, 'generations', 'sync'));
+		expect(message).toMatch(/contains no image/);
+		expect(gateway.posts()).toHaveLength(1);
+	});
+
+	test('to a poll is the image, or events', async () => {
+		for (const raw of [TINY_PNG, preview + completed]) {
+			const gateway = await shapedGateway(PROTOCOL, { polled: { raw } });
+			const result = await run(gateway, 'generations', 'wait');
+			expect(errorOf(result).message).toBe('');
+			expect(result.output(NODE)[0]?.binary?.data).toMatchObject({ mimeType: 'image/png' });
+		}
+	});
+});
+
+test('relative addresses lie below the Base URL, also with a path', async () => {
+	const gateway = await open({ submit: () => ({ body: { images: ['/v1/files/finished.png'] } }) });
+	const result = await run(gateway, 'generations', 'sync');
+	expect(result.json(NODE)).toMatchObject([{ url: `${gateway.url}/v1/files/finished.png` }]);
+	expect(result.output(NODE)[0]?.binary?.data).toMatchObject({ mimeType: 'image/png' });
+});
+
+test('bytes beside an address that does not work are the image, and the address is told', async () => {
+	const url = 'http://127.0.0.1:9/gone.png';
+	const b64_json = TINY_PNG.toString('base64');
+	const gateway = await open({ submit: () => ({ body: { data: [{ url, b64_json }] } }) });
+	for (const mode of ['sync', 'wait'] as const) {
+		const result = await run(gateway, 'generations', mode);
+		expect(errorOf(result).message).toBe('');
+		expect(result.json(NODE)).toMatchObject([{ url, index: 0 }]);
+		expect(result.output(NODE)[0]?.binary?.data).toMatchObject({ bytes: TINY_PNG.length });
+	}
+});
+
+test('a sentence in place of Base64 is no image: it is told', async () => {
+	const b64_json = 'quota exceeded, please top up';
+	const gateway = await open({ submit: () => ({ body: { data: [{ b64_json }] } }) });
+	const { message } = errorOf(await run(gateway, 'generations', 'sync'));
+	expect(message).toMatch(/contains no image/);
+	expect(gateway.posts()).toHaveLength(1);
 });
 
 describe('a list in place of the object', () => {

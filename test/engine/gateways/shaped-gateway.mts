@@ -27,6 +27,8 @@ export interface ShapedOptions {
 	stages?: Stage[];
 	/** The task is unknown everywhere. */
 	isLost?: boolean;
+	/** The response to each poll in place of the shape's. */
+	polled?: Reply;
 	/** The response to each submit in place of the shape's. */
 	submit?: (task: Task) => Reply;
 }
@@ -36,9 +38,15 @@ const SUBMIT = /^\/v1\/images\/(generations|edits)(\/async)?(\?|$)/;
 /** Starts a gateway of a shape, and a host for its images. */
 export async function shapedGateway(
 	shape: Shape,
-	{ stages = ['working', 'success'], isLost = false, submit = shape.submit }: ShapedOptions = {},
+	{
+		stages = ['working', 'success'],
+		isLost = false,
+		submit = shape.submit,
+		polled: polledWith,
+	}: ShapedOptions = {},
 ): Promise<ShapedGateway> {
 	const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
+	const files = /^\/v1\/files\//;
 	const image = `${images.url}/finished.png`;
 	const preview = `${images.url}/preview.png`;
 	let task: Task | undefined;
@@ -51,6 +59,7 @@ export async function shapedGateway(
 	}
 
 	function onPoll(known: Task): Reply {
+		if (polledWith !== undefined) return polledWith;
 		const stage = stages[Math.min(polled++, stages.length - 1)] as Stage;
 		const urls = { waiting: [], working: [preview], success: [image], failure: [] }[stage];
 		const isOpen = stage === 'waiting' || stage === 'working';
@@ -65,13 +74,16 @@ export async function shapedGateway(
 		response: ServerResponse,
 		url: string,
 	) {
+		if (method === 'GET' && files.test(path)) return void response.end(TINY_PNG);
 		const submitted = method === 'POST' ? SUBMIT.exec(path) : null;
 		let reply = submitted === null ? undefined : onSubmit(url, submitted);
 		const knows = task !== undefined && !isLost && shape.polledAt(task).includes(path);
 		if (method === 'GET' && knows && task !== undefined) reply = onPoll(task);
 		if (reply === undefined) return notFound(response, shape);
-		const { status = 200, headers = {}, body } = reply;
+		const { status = 200, headers = {}, body, raw, isCut } = reply;
 		for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+		if (isCut) return void response.write(raw, () => response.destroy());
+		if (raw !== undefined) return void response.writeHead(status).end(raw);
 		if (body === undefined) return void response.writeHead(status).end();
 		return sendJson(response, body, status);
 	}

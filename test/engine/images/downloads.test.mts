@@ -172,6 +172,22 @@ describe('the image as binary data', () => {
 				says: 'image/heic',
 				is: 'image/avif',
 			},
+			jxl: {
+				bytes: Buffer.from('ff0afa7f', 'hex'),
+				says: 'application/octet-stream',
+				is: 'image/jxl',
+			},
+			prefixed: { bytes: Buffer.from('<svg:svg/>'), says: 'image/svg+xml', is: 'image/svg+xml' },
+			licensed: {
+				bytes: Buffer.from(`<?xml version="1.0"?><!-- ${'license '.repeat(900)}--><svg/>`),
+				says: 'image/svg+xml',
+				is: 'image/svg+xml',
+			},
+			svgz: {
+				bytes: Buffer.from('1f8b0800', 'hex'),
+				says: 'image/svg+xml',
+				is: 'image/svg+xml-compressed',
+			},
 		};
 		const own = await gatewayWith(
 			(url) => Object.keys(files).map((name) => `${url}/${name}.html`),
@@ -206,15 +222,15 @@ describe('the image as binary data', () => {
 		},
 	);
 
-	test.each<[string, string, RegExp]>([
+	test.each<[string, string, RegExp, attempts?: number]>([
 		['a web page', '<!doctype html><title>Sign in</title>', /a web page/],
 		['XML', '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', /a web page/],
 		['JSON', '{"error":{"message":"expired"}}', /JSON/],
 		['text', 'The link has expired. '.repeat(300), /a file that isn't an image/],
 		['text that begins like a bitmap', 'BM is no image', /a file that isn't an image/],
-		['a film', '\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41', /a file that isn't an image/],
-		['a document', '%PDF-1.7\n%\x80\x81\n\0', /a file that isn't an image/],
-	])('%s that is labelled as an image', async (_, text, found) => {
+		['a film', '\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41', /a file that isn't an image/, 1],
+		['a document', '%PDF-1.7\n%\x80\x81\n\0', /a file that isn't an image/, 1],
+	])('%s that is labelled as an image', async (_, text, found, attempts = 6) => {
 		const own = await gatewayWith(
 			(url) => [`${url}/one.png`],
 			(_request, response) => {
@@ -226,6 +242,7 @@ describe('the image as binary data', () => {
 		expect(messageOf(result)).toMatch(found);
 		expect(result.error?.description).toContain(`${own.url}/one.png`);
 		expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+		expect(own.requests.filter(({ url }) => url === '/one.png')).toHaveLength(attempts);
 	});
 
 	test.each(['file:///etc/passwd', 'javascript:alert(1)', 'ftp://example.com/a.png', 'http://'])(

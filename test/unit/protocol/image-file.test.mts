@@ -29,7 +29,7 @@ describe('the first bytes', () => {
 		['\n\t <svg\n', 'image/svg+xml'],
 		['<svg/>', 'image/svg+xml'],
 		['<svg:svg xmlns:svg="http://www.w3.org/2000/svg">', 'image/svg+xml'],
-		['<?xml version="1.0"?>\n<ns0:SVG\n', 'image/svg+xml'],
+		['<?xml version="1.0"?>\n<ns0:svg\n', 'image/svg+xml'],
 		['\xff\x0a\xfa\x7f', 'image/jxl'],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl'],
 		['<!---->'.repeat(30) + '<svg>', 'image/svg+xml'],
