@@ -27,6 +27,7 @@ const OTHER_OUTPUT = {
 		'details.taskType': 'string',
 		'details.text': 'string',
 		'details.url': 'string',
+		'details.urls': 'array',
 	},
 	'option outputJson': {
 		json: 'any',
@@ -47,6 +48,16 @@ const OTHER_OUTPUT = {
 		'checks.passed': 'boolean',
 		'checks.violations': 'array',
 		estimatedCost: 'number',
+	},
+	'option oneItemPerRequest': {
+		urls: 'array',
+		images: 'array',
+		'images[].error': 'string',
+		'images[].outputFormat': 'string',
+		'images[].quality': 'string',
+		'images[].revisedPrompt': 'string',
+		'images[].size': 'string',
+		'images[].url': 'string',
 	},
 };
 

@@ -122,7 +122,7 @@ export const safeMimeType = (foreign: unknown): string | undefined =>
  * The file name of a downloaded image: the last part of its address, else `fallback`, with the
  * extension of its real type.
  *
- * @param chosen the user's name, already safe; undefined or empty for none
+ * @param chosen a name that comes first, already safe; undefined or empty for none
  */
 export function imageFileName(
 	url: string,

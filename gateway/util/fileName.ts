@@ -60,6 +60,19 @@ export function fillFileName(template: string, values: FileNameValues): string {
 	return portableStem(filled);
 }
 
+/**
+ * The name of an image that nobody has named, without extension: the first words of its prompt, else
+ * its model and its task. Empty if neither is known.
+ */
+export function defaultFileStem({
+	prompt = '',
+	model = '',
+	taskId = '',
+}: Pick<FileNameValues, 'prompt' | 'model' | 'taskId'>): string {
+	const ids = [model, taskId].map(safeFileStem).filter((part) => part !== '');
+	return portableStem(firstWords(prompt).toLowerCase()) || portableStem(ids.join('-'));
+}
+
 /** Whole words with up to 40 characters, or the beginning of a longer word. */
 const FIRST_WORDS = /^.{1,40}(?=-|$)|^.{1,40}/u;
 

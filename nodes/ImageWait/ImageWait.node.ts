@@ -59,6 +59,7 @@ export class ImageWait implements INodeType {
 					'fileName',
 					'includeInputFields',
 					'maxDownloadMb',
+					'oneItemPerRequest',
 					'parkAfter',
 					'requestsPerSecond',
 					'surviveRestarts',

@@ -13,10 +13,21 @@ import { heldNodes, saveByMoving, visitNodes } from '../../harness/server/held-w
 import { repositoryRoot } from '../../harness/install/folders.mjs';
 import { serverVersions, type PackedPackage } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
+import { defaultModels, type MediaModel } from '../../simulator/models/default-models.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 /** Texts of the editor settle a moment after what they show has arrived. */
 const SETTLE_MS = 1_500;
+/** A model with a parameter that is true or false. */
+const SWITCHED = 'switched-image';
+const MODELS: MediaModel[] = [
+	...defaultModels,
+	{
+		model: SWITCHED,
+		media_type: 'image',
+		parameters: { size: ['512x512', '1024x1024'], transparent: [true, false] },
+	},
+];
 const SUBMIT = 'Submit prompts';
 const WAIT = 'Wait for the images';
 
@@ -30,7 +41,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 	let credentials: Credentials;
 
 	beforeAll(async () => {
-		real = await openRealServer(version, { taskSeconds: 1 });
+		real = await openRealServer(version, { taskSeconds: 1, models: MODELS });
 		({ packed, server, credentials } = real);
 		editor = await openEditor(server);
 	});
@@ -60,6 +71,13 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		return workflow.nodes.find((node) => node.name === name).parameters;
 	}
 
+	/** The row of a parameter in the model's form. */
+	const formRow = (name: string) =>
+		editor
+			.byTestId('resource-mapper-container')
+			.locator('[class*="parameterItem"]')
+			.filter({ has: editor.page.getByText(name, { exact: true }) });
+
 	/** Names and values of the model's form, as they are seen. */
 	async function form(): Promise<Record<string, string>> {
 		const container = editor.byTestId('resource-mapper-container');
@@ -81,15 +99,8 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 	}
 
 	async function setParameter(name: string, value: string) {
-		const { page } = editor;
-		// A menu in n8n 2, a drop-down in n8n 1.
-		const add = editor.byTestId('add-fields-select');
-		await add.locator('button, input').first().click();
-		await page.getByText(name, { exact: true }).last().click();
-		await settle();
-		const fields = editor.byTestId('resource-mapper-container').locator('[class*="parameterItem"]');
-		await fields.last().locator('input').first().click();
-		await page.getByRole('option', { name: value }).last().click();
+		await formRow(name).locator('input').first().click();
+		await editor.page.getByRole('option', { name: value }).last().click();
 	}
 
 	/** What the editor saves without being asked. */
@@ -275,6 +286,7 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 			expect.stringMatching(/^aurora-studio .*0\.12 per request/),
 			'plain-image',
 			expect.stringMatching(/^atelier\/Schöne Farben 2 .*1\.5/),
+			SWITCHED,
 		]);
 		await editor.byTestId('rlc-search').fill('studio');
 		await settle();
@@ -293,6 +305,11 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await editor.openNode(SUBMIT);
 		await settle();
 		await chooseModel('aurora-image-1');
+		const unset = { size: 'Model Default', quality: 'Model Default' };
+		expect(await form()).toEqual(unset);
+		await setParameter('size', '1024x1024');
+		await setParameter('size', 'Model Default');
+		expect(await form()).toEqual(unset);
 		await setParameter('size', '1024x1024');
 		await setParameter('quality', 'high');
 		const set = { size: '1024x1024', quality: 'high' };
@@ -344,12 +361,51 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 			await editor.closeNode();
 			return;
 		}
-		expect(await form()).toEqual({});
+		expect(await form()).toEqual({ ratio: 'Model Default', resolution: 'Model Default' });
 		await setParameter('ratio', '16:9');
-		expect(await form()).toEqual({ ratio: '16:9' });
+		expect(await form()).toEqual({ ratio: '16:9', resolution: 'Model Default' });
 		await shoot('form-of-another-model');
 		await editor.closeNode();
 	});
+
+	(version === '2' ? it : it.skip).each([
+		['no form', undefined, {}, {}],
+		['hidden fields', true, {}, {}],
+		['fields that nobody has set', false, {}, {}],
+		['a switch that is on', false, { transparent: true }, { transparent: true }],
+		['a switch that is off', false, { transparent: false }, { transparent: false }],
+		['an emptied field', false, { size: '' }, {}],
+	])(
+		'opening a node that was stored with %s changes no request',
+		async (_, removed, value, sent) => {
+			const stored = (id: string, type: string) => ({ id, displayName: id, display: true, type });
+			const schema = [stored('size', 'options'), stored('transparent', 'boolean')].map((field) => ({
+				...field,
+				required: false,
+				defaultMatch: false,
+				removed,
+				...(field.type === 'options' && { options: [{ name: '512x512', value: '512x512' }] }),
+			}));
+			const workflow = readExample('first-image', credentials);
+			Object.assign(parametersOf(workflow, SUBMIT), {
+				prompt: 'A fox',
+				model: { __rl: true, mode: 'list', value: SWITCHED },
+				modelParameters:
+					removed === undefined
+						? { mappingMode: 'defineBelow', value: null }
+						: { mappingMode: 'defineBelow', value, matchingColumns: [], schema },
+			});
+			const { id } = await server.createWorkflow(workflow);
+			await editor.openWorkflow(id);
+			await editor.openNode(SUBMIT);
+			await form();
+			await editor.closeNode();
+			const saved = await saveByMoving(editor, server, workflow, id);
+			const { modelParameters } = saved.find(({ name }) => name === SUBMIT)!.parameters;
+			const filled = Object.entries(modelParameters.value).filter(([, set]) => set !== '');
+			expect(Object.fromEntries(filled)).toEqual(sent);
+		},
+	);
 
 	it('runs by its button, and the image is seen', async () => {
 		await open();

@@ -9,7 +9,7 @@ import {
 import { afterColon } from '../../../gateway/protocol/errorBody';
 import { isInline } from '../../../gateway/protocol/task';
 import { withoutUndefined } from '../../../gateway/util/json';
-import { imageItems, withTarget } from '../images/imageItems';
+import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
 import { addImages, addReusedImages, costOf } from '../run/tally';
@@ -51,8 +51,8 @@ export async function collectImages(
 	}
 	const known = { ...facts, ...task, created, usage: isFirst ? usage : undefined };
 	if (!images.some(isInline)) return await imageItems(run, images, known, target);
-	// Recorded as it came: a later try may have other input fields and file names.
-	const items = await imageItems(run, images, known, { ...target, inputFields: undefined });
+	const items = await itemPerImage(run, images, known, target);
+	// Recorded as they came: a later try may have other input fields and file names.
 	if (!items.some(isFailed)) paymentLog.update(itemIndex, { items, images: undefined });
 	return withTarget(items, facts, target);
 }

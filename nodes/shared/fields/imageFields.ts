@@ -89,7 +89,7 @@ const modelParametersField: PayingField = {
 			mode: 'add',
 			valuesLabel: 'Model Parameters',
 			fieldWords: { singular: 'parameter', plural: 'parameters' },
-			addAllFields: false,
+			addAllFields: true,
 			multiKeyMatch: false,
 			supportAutoMap: false,
 			noFieldsError: 'The gateway publishes no parameters for this model',

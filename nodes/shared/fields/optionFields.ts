@@ -46,7 +46,7 @@ const OPTIONS = {
 		displayName: 'Budget',
 		type: 'number',
 		typeOptions: { minValue: 0 },
-		default: 0,
+		default: 1,
 		description:
 			"Maximum estimated cost of this node in one execution, in the gateway's own unit. If the estimate is higher, nothing is sent. Requires a model with a published fixed price.",
 	},
@@ -118,7 +118,7 @@ const OPTIONS = {
 		default: '',
 		placeholder: 'e.g. {date}-{item:3}-{prompt}',
 		description:
-			'Name of each downloaded image, without the extension. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
+			'Name of each downloaded image, without the extension; by default the first words of the prompt. Placeholders: {item} and {index} (position of the input item, and of the image in it, from 1; {item:3} has three digits), {model}, {taskId}, {prompt} (its first words), {date}, {time}. Equal names get a number. For a field of the input item, use an expression, such as {{ $json.sku }}.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	includeInputFields: {
@@ -164,6 +164,14 @@ const OPTIONS = {
 		default: 1,
 		description:
 			'Number of images that each request generates. Each one is charged. The maximum depends on the model.',
+	},
+	oneItemPerRequest: {
+		displayName: 'One Item per Request',
+		type: 'boolean',
+		default: true,
+		description:
+			'Whether to return one item for each input item, with the addresses in "urls", what is known of each image in "images", and its files in "data", "data_1", and so on. Without it, each image is an item.',
+		displayOptions: { hide: { '/mode': ['submit'] } },
 	},
 	parametersByName: {
 		displayName: 'Parameters by Name',
@@ -291,31 +299,30 @@ export const REQUEST_OPTIONS: Record<TaskType, RequestOption[]> = {
 	edit: requestOptionsOf('edit'),
 };
 
-/** The options that most workflows set, in this order at the top of the editor's list. */
-const EVERYDAY = [
-	'n',
-	'mask',
-	'fileName',
-	'budget',
-	'maxWait',
-	'includeInputFields',
-	'system',
-	'history',
-	'outputJson',
-	'onTimeout',
+/**
+ * All options in the order in which the editor offers them: those that most workflows set first,
+ * those that few people ever need last. The editor doesn't sort them.
+ */
+export const BY_USE = [
+	...['system', 'history', 'outputJson', 'effort', 'temperature'],
+	...['n', 'mask', 'fileName', 'budget', 'dryRun', 'maxWait', 'onTimeout'],
+	...['includeInputFields', 'oneItemPerRequest', 'addSummary', 'surviveRestarts', 'parkAfter'],
+	...['parametersByName', 'extraFields', 'extraFiles', 'responseFormat', 'timeout', 'checkLimits'],
+	...['display', 'keepImages', 'promptCaching', 'topK', 'topP', 'format'],
+	...['concurrency', 'requestsPerSecond', 'pollInterval', 'maxDownloadMb'],
 ];
 
 /**
- * The `options` of a node: the everyday ones first, the others by the names that are shown.
+ * The `options` of a node.
  *
  * @param names of `OPTIONS`, in any order
  * @param own options of this node alone
  */
 export function optionsField(names: OptionName[], own: PayingField[] = []): INodeProperties {
 	const rankOf = ({ name }: PayingField): number =>
-		EVERYDAY.includes(name) ? EVERYDAY.indexOf(name) : EVERYDAY.length;
+		BY_USE.includes(name) ? BY_USE.indexOf(name) : BY_USE.length;
 	const options = [...names.map(optionAsField), ...own].sort(
-		(one, other) => rankOf(one) - rankOf(other) || one.displayName.localeCompare(other.displayName),
+		(one, other) => rankOf(one) - rankOf(other),
 	);
 	return {
 		displayName: 'Options',

@@ -28,8 +28,8 @@ export interface ImageSource {
 	/** The size limit, in MB. */
 	maxMb: number;
 	/**
-	 * The name of its file, without extension: that which the user chose, already safe; `fallback` is
-	 * used if its address suggests none either.
+	 * The name of its file, without extension: `chosen` is already safe; where it is empty, that of the
+	 * address follows, then `fallback`.
 	 */
 	name: { fallback: string; chosen?: string };
 	/** Whether it is the source of an edit; otherwise it is a finished image, which was paid for. */

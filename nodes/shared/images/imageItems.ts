@@ -7,13 +7,14 @@ import type {
 } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { imageFileName } from '../../../gateway/protocol/imageType';
-import { fillFileName } from '../../../gateway/util/fileName';
+import { defaultFileStem, fillFileName } from '../../../gateway/util/fileName';
 import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { ImageResult } from '../../../gateway/protocol/responseFields';
 import { isInline, type TaskRef } from '../../../gateway/protocol/task';
 import { downloadImage } from './download';
 import { failedItem, isFailed } from '../run/nodeErrors';
+import { fieldOf, joinImages } from './joinImages';
 import type { RequestFacts } from '../run/requestFacts';
 import { costOf } from '../run/tally';
 import { ItemParameters } from '../parameters/itemParameters';
@@ -48,7 +49,9 @@ export interface ImageTarget {
 	maxMb: number;
 	/** Fields of the input item that are copied to each output item. */
 	inputFields?: IDataObject;
-	/** The option 'File Name'; undefined: names follow from the addresses. */
+	/** The option 'One Item per Request'; undefined: an item for each image. */
+	isOneItem?: boolean;
+	/** The option 'File Name'; undefined: names follow from the prompts. */
 	naming?: FileNaming;
 }
 
@@ -69,6 +72,7 @@ export function readTarget(item: ItemParameters): ImageTarget {
 			item.optionalText('binaryPropertyName', 'Put Output File in Field')?.trim() ?? 'data',
 		maxMb: item.options.number('maxDownloadMb'),
 		inputFields: readInputFields(item),
+		isOneItem: item.options.switch('oneItemPerRequest', 'One Item per Request', false) || undefined,
 		naming: readFileNaming(item),
 	};
 }
@@ -81,7 +85,7 @@ export function readTarget(item: ItemParameters): ImageTarget {
 const NOT_COPIED = new Set([
 	'alsoNamed', 'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
 	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
-	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'usage',
+	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage',
 ]);
 
 /** The option 'Include Input Fields'. */
@@ -140,10 +144,31 @@ function readFileNaming(item: ItemParameters): FileNaming | undefined {
 }
 
 /**
- * Creates an item for each image, in the gateway's order. If On Error is set to continue, an image
- * that can't be downloaded becomes a failed item, and the others are kept.
+ * The output items of an item's images, in the gateway's order: one for each image, or one for all.
+ * If On Error is set to continue, an image that can't be downloaded becomes a failed item, and the
+ * others are kept.
  */
 export async function imageItems(
+	run: Run,
+	images: ImageResult[],
+	facts: ImageFacts,
+	target: ImageTarget,
+): Promise<INodeExecutionData[]> {
+	const items = await itemPerImage(run, images, facts, target);
+	const failed = items.filter(isFailed).length;
+	if (target.isOneItem && failed > 0 && failed < items.length) {
+		run.hints.add(
+			`Item ${target.itemIndex}: ${failed} of ${items.length} images couldn't be downloaded. "images" has their addresses and errors.`,
+		);
+	}
+	return arranged(items, facts, target);
+}
+
+/**
+ * An item for each image, without the fields of the input: what is recorded of inline images, for
+ * tries with other settings.
+ */
+export async function itemPerImage(
 	run: Run,
 	images: ImageResult[],
 	facts: ImageFacts,
@@ -158,24 +183,21 @@ export async function imageItems(
 			const file = await fileOf(image, index);
 			const { note, ...shown } = shownImage(image);
 			return {
-				json: {
-					...(target.inputFields && deepCopy(target.inputFields)),
-					...(withoutUndefined({
-						prompt,
-						model,
-						parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
-						estimatedCost: costShare(cost, index, images.length),
-						// Only once for a request, so that sums are right.
-						usage: isTool || index > 0 ? undefined : facts.usage,
-						status,
-						taskId,
-						taskType,
-						created,
-						...shown,
-						note: isTool ? note : undefined,
-						index,
-					}) as IDataObject),
-				},
+				json: withoutUndefined({
+					prompt,
+					model,
+					parameters: isTool ? undefined : facts.parameters && deepCopy(facts.parameters),
+					estimatedCost: costShare(cost, index, images.length),
+					// Only once for a request, so that sums are right.
+					usage: isTool || index > 0 ? undefined : facts.usage,
+					status,
+					taskId,
+					taskType,
+					created,
+					...shown,
+					note: isTool ? note : undefined,
+					index,
+				}) as IDataObject,
 				...(file === undefined ? {} : { binary: { [target.binaryPropertyName]: file } }),
 				pairedItem: { item: target.itemIndex },
 			};
@@ -187,6 +209,21 @@ export async function imageItems(
 		}
 	};
 	return await Promise.all(images.map(itemOf));
+}
+
+/** The items of an item's images, arranged as its settings say. */
+function arranged(
+	items: INodeExecutionData[],
+	facts: RequestFacts,
+	target: ImageTarget,
+): INodeExecutionData[] {
+	const { inputFields, binaryPropertyName, isOneItem } = target;
+	const cost = costOf(facts, items.length);
+	const list = isOneItem ? [joinImages(items, binaryPropertyName, cost)] : items;
+	if (inputFields === undefined) return list;
+	return list.map((item) =>
+		isFailed(item) ? item : { ...item, json: { ...deepCopy(inputFields), ...item.json } },
+	);
 }
 
 /**
@@ -228,31 +265,32 @@ function nameOf(
 ): { fallback: string; chosen?: string } {
 	const values = { item: item + 1, index: index + 1, model, taskId, prompt };
 	const chosen = naming && fillFileName(naming.template, { ...naming, ...values });
-	return { fallback: `${taskId ?? model ?? 'image'}-${index}`, chosen };
+	return { fallback: `image-${index}`, chosen: chosen || defaultFileStem(values) };
 }
 
 /**
- * Copies of recorded output items of inline images, with the input fields, the binary field and the
- * file names of this try.
+ * The output items of recorded inline images, with the input fields, the binary field and the file
+ * names of this try.
  */
 export function withTarget(
 	items: INodeExecutionData[],
 	facts: ImageFacts,
 	target: ImageTarget,
 ): INodeExecutionData[] {
-	const { inputFields, binaryPropertyName, itemIndex } = target;
-	return items.map((item, index) => {
+	const { binaryPropertyName, itemIndex } = target;
+	const copies = items.map((item, index) => {
 		if (isFailed(item)) return item;
 		const [file] = Object.values(item.binary ?? {});
 		const taskId = nonEmptyString(item.json.taskId);
 		const { fallback, chosen } = nameOf({ ...facts, taskId }, target, index);
 		const fileName = imageFileName('', file?.mimeType ?? '', fallback, chosen);
 		return {
-			json: deepCopy({ ...inputFields, ...item.json }),
+			json: deepCopy(item.json),
 			...(file && { binary: { [binaryPropertyName]: { ...file, fileName } } }),
 			pairedItem: { item: itemIndex },
 		};
 	});
+	return arranged(copies, facts, target);
 }
 
 /**
@@ -268,7 +306,7 @@ export async function imageBinaries(
 	const { binaryPropertyName: name } = target;
 	const files = await Promise.all(images.map(fileGetter(run, facts, target)));
 	const found = files.flatMap((file, index) =>
-		file === undefined ? [] : [[index === 0 ? name : `${name}_${index}`, file] as const],
+		file === undefined ? [] : [[fieldOf(name, index), file] as const],
 	);
 	return found.length === 0 ? undefined : Object.fromEntries(found);
 }

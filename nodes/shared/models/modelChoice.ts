@@ -127,10 +127,13 @@ function asField(name: string, values: AllowedValue[]): ResourceMapperField {
 	const names = { id: name, displayName: name };
 	const field = { ...names, required: false, defaultMatch: false, display: true };
 	if (values.length === 0) return { ...field, type: 'string' };
-	if (values.every((value) => typeof value === 'boolean')) return { ...field, type: 'boolean' };
+	// Also true and false: the editor would send `false` for a switch that nobody has touched.
 	const options = values.map((value) => ({ name: valueName(value), value }));
-	return { ...field, type: 'options', options };
+	return { ...field, type: 'options', options: [NOT_SENT, ...options] };
 }
+
+/** The empty value of a list, which the editor doesn't store. */
+const NOT_SENT = { name: 'Model Default', value: '', description: "Isn't sent" };
 
 /** The largest number in a ratio that is shown: 455:256, say, isn't helpful. */
 const LARGEST_OF_RATIO = 21;

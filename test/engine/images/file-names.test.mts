@@ -1,4 +1,4 @@
-/** The option "File Name", through the nodes. */
+/** The names of files, by default and by the option "File Name", through the nodes. */
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
 import { MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
@@ -30,6 +30,28 @@ test.each(['sync', 'wait'])('%s: as the template says, with the real extension',
 		`003-2-${MODEL}-a-RED-fox.png`,
 	]);
 });
+
+test.each(['sync', 'wait'])(
+	'%s: without a template, the first words of the prompt',
+	async (mode) => {
+		const prompts = ['A red fox, asleep', 'a RED fox asleep', '霧の中の狐', 'x/'.repeat(100), '🦊'];
+		const result = await bench.run(
+			'imageGeneration',
+			{ prompt: PROMPT, mode, options: { n: 2 } },
+			prompts.map((prompt) => ({ prompt })),
+		);
+		expect(result.error).toBeUndefined();
+		const taskId = result.json(NODE).at(-1)!.taskId;
+		const last = [MODEL, taskId].filter(Boolean).join('-');
+		expect(names(result)).toEqual([
+			...['a-red-fox-asleep.png', 'a-red-fox-asleep-2.png'],
+			...['a-red-fox-asleep-3.png', 'a-red-fox-asleep-4.png'],
+			...['霧の中の狐.png', '霧の中の狐-2.png'],
+			...[`${'x-'.repeat(19)}x.png`, `${'x-'.repeat(19)}x-2.png`],
+			...[`${last}.png`, `${last}-2.png`],
+		]);
+	},
+);
 
 test('equal names get a number by position, also where they differ only in case', async () => {
 	// The first one arrives last.

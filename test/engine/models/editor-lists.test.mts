@@ -30,6 +30,7 @@ const MODELS = [
 		generation_modes: ['constructor'],
 	},
 	{ model: 'bare', media_type: 'image', generation_modes: [] },
+	{ model: 'switches', media_type: 'image', parameters: { watermark: [true, false] } },
 	{
 		model: 'sizes',
 		media_type: 'image',
@@ -65,6 +66,7 @@ test('the list says what a model costs and does', async () => {
 		'quick',
 		'odd (also tostring)',
 		'bare',
+		'switches',
 		'sizes',
 	]);
 	expect(results.map(({ value }) => value)).toEqual(MODELS.map(({ model }) => model));
@@ -88,10 +90,26 @@ describe('the form of a model', () => {
 		]);
 	});
 
+	test('offers true and false in a list that stays empty, as the editor sends an untouched switch', async () => {
+		const { fields } = await (await panel({ model: byName('switches') })).form();
+		expect(fields.map(({ id, type, options }) => [id, type, options])).toEqual([
+			[
+				'watermark',
+				'options',
+				[
+					{ name: 'Model Default', value: '', description: "Isn't sent" },
+					{ name: 'true', value: true },
+					{ name: 'false', value: false },
+				],
+			],
+		]);
+	});
+
 	test('says the shape of a size in pixels; the value stays', async () => {
 		const { fields } = await (await panel({ model: byName('sizes') })).form();
 		const options = fields[0]!.options as Array<{ name: string; value: unknown }>;
 		expect(options.map(({ name }) => name)).toEqual([
+			'Model Default',
 			'1024x1024 (1:1, square)',
 			'1024x1536 (2:3, portrait)',
 			'1536×1024 (3:2, landscape)',
@@ -99,7 +117,7 @@ describe('the form of a model', () => {
 			...['0x0', '16:9', 'auto', 'ax1x1', '1024'],
 		]);
 		const published = MODELS.at(-1)!.parameters as { size: unknown[] };
-		expect(options.map(({ value }) => value)).toEqual(published.size);
+		expect(options.map(({ value }) => value)).toEqual(['', ...published.size]);
 	});
 
 	test('of a listed model is the one of the listing, whatever the node holds', async () => {

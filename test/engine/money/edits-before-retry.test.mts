@@ -283,13 +283,16 @@ test('inline images that were paid for get the file name and the input fields of
 	expect(named.map(({ json }) => json.kept)).toEqual([undefined, undefined]);
 	const plain = await change({ ...options, includeInputFields: true });
 	expect(plain.map(({ binary }) => binary?.data?.fileName)).toEqual([
-		`${MODEL}-0.png`,
-		`${MODEL}-1.png`,
+		expect.stringMatching(/^number-0-0-\d+\.png$/),
+		expect.stringMatching(/^number-0-0-\d+-2\.png$/),
 	]);
 	expect(plain.map(({ json }) => json.kept)).toEqual([1, 1]);
 	expect(
 		plain.every(({ json }) => String((json as IDataObject).prompt).startsWith('number 0.')),
 	).toBe(true);
+	const [joined, other] = await change({ ...options, oneItemPerRequest: true });
+	expect(Object.keys(joined!.binary!)).toEqual(['data', 'data_1']);
+	expect([joined!.json.images, other!.pairedItem]).toEqual([[{}, {}], { item: 1 }]);
 });
 
 describe('a record of payments that another version of the package wrote', () => {

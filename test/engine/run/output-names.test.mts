@@ -185,6 +185,7 @@ test('a failed item', async () => {
 	]);
 	const continues = { onError: 'continueRegularOutput' } as const;
 	const prompts = ['a hare', 'an owl', 'a crow', 'a mole [fail]'];
+	const joined = { oneItemPerRequest: true, n: 2 };
 	const items = await itemsOf([
 		[
 			'imageGeneration',
@@ -192,7 +193,14 @@ test('a failed item', async () => {
 			prompts.map((prompt) => ({ prompt })),
 			continues,
 		],
+		['imageGeneration', { prompt: 'a crow', options: joined }, [{}], continues],
 		['imageGeneration', { prompt: 'a newt' }, [{}], continues],
+		[
+			'message',
+			{ model: 'reason-large', prompt: 'Hello', options: { outputJson: true } },
+			[{}],
+			continues,
+		],
 	]);
 	const declared = shared['failed item']!;
 	expect(namesIn(items, declared)).toEqual(declared);
@@ -204,6 +212,18 @@ test('Add Summary', async () => {
 		['imageGeneration', { prompt: 'a fox', options: { addSummary: true } }],
 	]);
 	expect(namesIn([{ summary: item!.summary }], declared)).toEqual(declared);
+});
+
+test('One Item per Request', async () => {
+	const declared = shared['option oneItemPerRequest']!;
+	const options = { oneItemPerRequest: true, checkLimits: false, n: 2 };
+	const items = await itemsWithDetails('imageGeneration', { ...BY_NAME, options });
+	bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
+	const continues = { onError: 'continueRegularOutput' } as const;
+	const parameters = { prompt: 'a fox', options };
+	items.push(...(await itemsOf([['imageGeneration', parameters, [{}], continues]])));
+	const own = items.map(({ urls, images }) => ({ urls, images }) as IDataObject);
+	expect(namesIn(own, declared)).toEqual(declared);
 });
 
 test('Dry Run', async () => {

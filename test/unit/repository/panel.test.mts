@@ -2,6 +2,7 @@
 import { sublimeSearch } from '@n8n/utils/search/sublime-search';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BY_USE } from '../../../nodes/shared/fields/optionFields.js';
 import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
@@ -44,14 +45,19 @@ describe('the options', () => {
 	test.each([
 		[
 			'ImageGeneration',
-			['Number of Images', 'File Name', 'Budget', 'Max Wait (Seconds)', 'Include Input Fields'],
+			['Number of Images', 'File Name', 'Budget', 'Dry Run', 'Max Wait (Seconds)'],
 		],
-		['ImageWait', ['File Name', 'Include Input Fields', 'On Timeout']],
+		['ImageWait', ['File Name', 'On Timeout', 'Include Input Fields']],
 		['Message', ['System Prompt', 'History', 'Output Content as JSON']],
 	])('of %s begin with the everyday ones', (className, everyday) => {
-		const { optionNames } = node(className);
-		expect(optionNames.slice(0, everyday.length)).toEqual(everyday);
-		const others = optionNames.slice(everyday.length);
-		expect(others).toEqual([...others].sort((one, other) => one.localeCompare(other)));
+		expect(node(className).optionNames.slice(0, everyday.length)).toEqual(everyday);
 	});
+
+	test.each(nodes.map((one) => [one.className, one] as const))(
+		'of %s each have a place in the order of use',
+		(_, { options }) => {
+			expect(options.filter((name) => !BY_USE.includes(name))).toEqual([]);
+			expect([...options].sort((a, b) => BY_USE.indexOf(a) - BY_USE.indexOf(b))).toEqual(options);
+		},
+	);
 });

@@ -1,6 +1,11 @@
-/** File names that the user makes of a template: safe on every file system, and no two alike. */
+/** File names, of a template or by default: safe on every file system, and no two alike. */
 import fc from 'fast-check';
-import { fillFileName, portableStem, UniqueNames } from '../../../gateway/util/fileName.js';
+import {
+	defaultFileStem,
+	fillFileName,
+	portableStem,
+	UniqueNames,
+} from '../../../gateway/util/fileName.js';
 
 const VALUES = {
 	item: 7,
@@ -50,6 +55,31 @@ describe('the template', () => {
 		expect(of(' …!?\n')).toBe('');
 		expect(of('霧の中の狐、水彩')).toBe('霧の中の狐-水彩');
 		expect(of('cafe\u0301')).toBe('café');
+	});
+});
+
+describe('the name of an image that nobody has named', () => {
+	test.each([
+		['A red fox, asleep', 'a-red-fox-asleep'],
+		['A fox in the morning mist, watercolor, soft light', 'a-fox-in-the-morning-mist-watercolor'],
+		['../../etc/passwd', 'etc-passwd'],
+		['霧の中の狐、水彩', '霧の中の狐-水彩'],
+		['{"scene": "a fox"}', 'scene-a-fox'],
+		['x'.repeat(5000), 'x'.repeat(40)],
+		['CON', 'con_'],
+	])('has the first words of its prompt %j: %s', (prompt, stem) => {
+		expect(defaultFileStem({ prompt, model: 'aurora', taskId: 'task_1' })).toBe(stem);
+	});
+
+	test.each([
+		['', 'vendor/aurora image:1', 'task_0a1b', 'vendor-aurora image-1-task_0a1b'],
+		['🦊 …!?', 'aurora', undefined, 'aurora'],
+		[undefined, undefined, 'task_0a1b', 'task_0a1b'],
+		[undefined, undefined, undefined, ''],
+		['', 'm'.repeat(300), 'task_1', `${'m'.repeat(80)}-task_1`],
+		['', '..', '/', ''],
+	])('has model and task where the prompt %j names nothing', (prompt, model, taskId, stem) => {
+		expect(defaultFileStem({ prompt, model, taskId })).toBe(stem);
 	});
 });
 

@@ -1,0 +1,65 @@
+import type { IBinaryData, IDataObject, INodeExecutionData } from 'n8n-workflow';
+import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
+import { isFailed } from '../run/nodeErrors';
+
+/** Fields that each image has of its own; the others are those of the request. */
+const OF_IMAGE = ['url', 'revisedPrompt', 'size', 'quality', 'outputFormat', 'note', 'index'];
+
+/** The binary field of an image by its position: the first has the chosen name, others a number. */
+export const fieldOf = (name: string, index: number): string =>
+	index === 0 ? name : `${name}_${index}`;
+
+/**
+ * The items of a request's images as one, like that of Image Task. An image that couldn't be
+ * downloaded has an `error` among the images, so that the item stays one of the regular output.
+ *
+ * @param items in the order of the images, one at least
+ * @param binaryPropertyName the binary field of the first image
+ * @param cost the estimated cost of the request
+ * @returns the failed item of the first image, with the addresses of all, if none was downloaded
+ */
+export function joinImages(
+	items: INodeExecutionData[],
+	binaryPropertyName: string,
+	estimatedCost: number | undefined,
+): INodeExecutionData {
+	const images = items.map(imageOf);
+	const urls = images.flatMap(({ url }) => (typeof url === 'string' ? [url] : []));
+	const finished = items.filter((item) => !isFailed(item));
+	const [first] = finished;
+	if (first === undefined) return withUrls(items[0] ?? { json: {} }, urls);
+	const files = items.flatMap(({ binary = {} }, index) =>
+		Object.values(binary).map((file): [string, IBinaryData] => [
+			fieldOf(binaryPropertyName, index),
+			file,
+		]),
+	);
+	// The first image's fields win, which alone has the usage.
+	const shared = Object.assign({}, ...finished.map(({ json }) => json).reverse()) as IDataObject;
+	for (const name of OF_IMAGE) delete shared[name];
+	return {
+		json: { ...shared, ...withoutUndefined({ estimatedCost }), urls, images },
+		pairedItem: first.pairedItem,
+		...(files.length === 0 ? {} : { binary: Object.fromEntries(files) }),
+	};
+}
+
+/** An image as `images` lists it. */
+function imageOf(item: INodeExecutionData): IDataObject {
+	const { json } = item;
+	const { url, error } = isFailed(item) ? { url: detailsOf(item)?.url, error: json.error } : json;
+	const { revisedPrompt, size, quality, outputFormat, note } = json;
+	const own = { url, revisedPrompt, size, quality, outputFormat, note, error };
+	return withoutUndefined(own) as IDataObject;
+}
+
+/** The details of a failed item, under either of their names. */
+const detailsOf = ({ json }: INodeExecutionData): IDataObject | undefined =>
+	[json.details, json.message].find(isJsonObject) as IDataObject | undefined;
+
+/** A failed item whose details name the addresses of all images, if there are several. */
+function withUrls(item: INodeExecutionData, urls: string[]): INodeExecutionData {
+	if (urls.length < 2) return item;
+	const key = isJsonObject(item.json.details) ? 'details' : 'message';
+	return { ...item, json: { ...item.json, [key]: { ...detailsOf(item), urls } } };
+}

@@ -1,0 +1,159 @@
+/** The option "One Item per Request": as many items as there are rows, whatever a request returns. */
+import '../fast-time.mjs';
+import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { opened } from '../opened.mjs';
+import {
+	hostFor,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+} from '../workbench.mjs';
+
+let bench: Bench;
+beforeAll(async () => {
+	bench = await opened(openBench({ imageSize: 16 }));
+});
+beforeEach(() => bench.gateway.reset());
+
+const ROWS = [
+	{ sku: 'A', prompt: 'a fox', urls: 'of the row', images: 7, note: 'mine' },
+	{ sku: 'B', prompt: 'an owl' },
+];
+const PROMPT = { prompt: '={{ $json.prompt }}' };
+const JOINED = { oneItemPerRequest: true, includeInputFields: true, n: 2 };
+
+test.each(['sync', 'wait'])(
+	'%s: an item for each row, with its fields, the addresses and the files of its images',
+	async (mode) => {
+		const parameters = { ...PROMPT, mode, binaryPropertyName: 'photo', options: JOINED };
+		const result = await bench.run('imageGeneration', parameters, ROWS);
+		expect(result.error).toBeUndefined();
+		const items = result.output(NODE);
+		expect(items.map(({ pairedItem }) => pairedItem)).toEqual([{ item: 0 }, { item: 1 }]);
+		expect(items.map(({ binary }) => Object.keys(binary!))).toEqual(
+			ROWS.map(() => ['photo', 'photo_1']),
+		);
+		expect(items[1]!.binary!.photo_1!.fileName).toBe('an-owl-2.png');
+		expect(items[0]!.json).toMatchObject({ sku: 'A', note: 'mine', prompt: 'a fox' });
+		for (const [index, { json }] of items.entries()) {
+			const urls = json.urls as string[];
+			expect(urls).toHaveLength(2);
+			expect((json.images as IDataObject[]).map(({ url }) => url)).toEqual(urls);
+			expect(json).toMatchObject({ sku: ROWS[index]!.sku, estimatedCost: 0.08 });
+			expect(json).not.toHaveProperty('url');
+			expect(json).not.toHaveProperty('index');
+		}
+	},
+);
+
+test('Image Wait does the same for each task', async () => {
+	const submitted = await bench.run(
+		'imageGeneration',
+		{ ...PROMPT, mode: 'submit', options: JOINED },
+		ROWS,
+	);
+	expect(submitted.output(NODE)).toHaveLength(2);
+	const result = await bench.host.run(
+		workflowOf('imageWait', { options: { oneItemPerRequest: true } }),
+		{ input: submitted.output(NODE) },
+	);
+	expect(result.output(NODE).map(({ binary }) => Object.keys(binary!))).toEqual([
+		['data', 'data_1'],
+		['data', 'data_1'],
+	]);
+	expect(result.json(NODE).map(({ urls }) => (urls as string[]).length)).toEqual([2, 2]);
+});
+
+test('images inside the response are files without an address', async () => {
+	const data = [TINY_PNG, TINY_PNG].map((bytes) => ({ b64_json: bytes.toString('base64') }));
+	const server = await opened(
+		serve((_, response) => sendJson(response, { created: 1, usage: { total: 3 }, data })),
+	);
+	const host = await hostFor({ baseUrl: server.url });
+	const options = { ...JOINED, checkLimits: false };
+	const result = await host.run(workflowOf('imageGeneration', { ...PROMPT, options }), {
+		input: ROWS.map((json) => ({ json })),
+	});
+	const [item, ...others] = result.output(NODE);
+	expect(others).toHaveLength(1);
+	expect(Object.keys(item!.binary!)).toEqual(['data', 'data_1']);
+	expect(item!.json).toMatchObject({ sku: 'A', urls: [], images: [{}, {}], usage: { total: 3 } });
+});
+
+describe('where images cannot be downloaded', () => {
+	const GONE = /gone/;
+	/** A gateway that returns these images for every request. */
+	const run = async (paths: string[], onError = 'continueRegularOutput', options = {}) => {
+		const server = await opened(
+			serve(({ method, url }, response, base) => {
+				if (method === 'POST') {
+					const data = paths.map((path) => ({ url: `${base}/${path}`, quality: 'high' }));
+					return sendJson(response, { created: 1, usage: { total: 3 }, data });
+				}
+				response.writeHead(GONE.test(url!) ? 404 : 200).end(TINY_PNG);
+			}),
+		);
+		const host = await hostFor({ baseUrl: server.url });
+		const all = { oneItemPerRequest: true, checkLimits: false, ...options };
+		const result = await host.run(
+			workflowOf('imageGeneration', { prompt: 'a fox', options: all }, { onError } as never),
+		);
+		return { result, url: server.url };
+	};
+
+	test.each([
+		['the second', ['1.png', 'gone.png'], ['data']],
+		['the first', ['gone.png', '1.png'], ['data_1']],
+	])(
+		'%s: the item has the other file in its own field, both addresses, and the error',
+		async (_, paths, fields) => {
+			const { result, url } = await run(paths);
+			const [item, ...others] = result.output(NODE);
+			expect(others).toEqual([]);
+			expect(Object.keys(item!.binary!)).toEqual(fields);
+			expect(item!.json).toMatchObject({ prompt: 'a fox', created: 1 });
+			expect(item!.json.urls).toEqual(paths.map((path) => `${url}/${path}`));
+			expect(item!.json.images).toEqual(
+				paths.map((path) =>
+					GONE.test(path)
+						? { url: `${url}/${path}`, error: expect.stringContaining('404') }
+						: { url: `${url}/${path}`, quality: 'high' },
+				),
+			);
+			expect(result.hints(NODE).map(({ message }) => message)).toContainEqual(
+				expect.stringMatching(/^Item 0: 1 of 2 images couldn't be downloaded/),
+			);
+		},
+	);
+
+	test('all: one failed item, whose details name every address', async () => {
+		const { result, url } = await run(['gone1.png', 'gone2.png']);
+		expect(result.json(NODE)).toEqual([
+			{
+				error: expect.stringContaining('404'),
+				details: expect.objectContaining({
+					charged: 'yes',
+					url: `${url}/gone1.png`,
+					urls: [`${url}/gone1.png`, `${url}/gone2.png`],
+				}),
+			},
+		]);
+	});
+
+	test('the node stops with the address if it is not to go on', async () => {
+		const { result, url } = await run(['1.png', 'gone.png'], 'stopWorkflow');
+		expect(result.error?.message).toContain("The image couldn't be downloaded");
+		expect(JSON.stringify(result.error?.context)).toContain(`${url}/gone.png`);
+	});
+});
+
+test.each(['', 'perhaps'])('"%s" is no switch: nothing is sent', async (value) => {
+	const options = { oneItemPerRequest: `={{ "${value}" }}` };
+	const result = await bench.run('imageGeneration', { prompt: 'a fox', options });
+	expect(result.error?.message).toBe("'One Item per Request' must be true or false");
+	expect(bench.gateway.paid).toBe(0);
+});
