@@ -73,19 +73,21 @@ const FIELDS = inAllSpellings({
 /** In characters: a longer address isn't read. */
 export const LONGEST_ADDRESS = 2000;
 
-/**
- * Fields with data: texts in them are passed on or sent back unchanged, unless they are sentences.
- */
-const DATA = new Set<string>(
-	[FIELDS.taskId, FIELDS.id, FIELDS.address, FIELDS.imageUrl, FIELDS.images, FIELDS.model].flat(),
-);
-
-/** Whether a text is data (an ID, an address, a name) and not for people to read. */
-export const isData = (name: string, text: string): boolean =>
-	DATA.has(name) && /^\s*[^\s]+\s*$/.test(text.slice(0, LONGEST_ADDRESS));
-
 /** Response headers with the address of a task, in lower case (RFC 9110, section 10.2.2). */
 const ADDRESS_HEADERS = ['location', 'operation-location'];
+
+const IDS = new Set<string>([FIELDS.taskId, FIELDS.id, FIELDS.model, FIELDS.images].flat());
+const ADDRESSES = new Set<string>(
+	[FIELDS.address, FIELDS.imageUrl, FIELDS.images, ADDRESS_HEADERS].flat(),
+);
+
+/** Whether the text of a field is an ID or a name, which is sent back. */
+export const isId = (field: string, text: string): boolean =>
+	IDS.has(field) && /^[\w.:~/-]+$/.test(text);
+
+/** Whether the text of a field or header is an address, which is fetched. */
+export const isAddress = (field: string, text: string): boolean =>
+	ADDRESSES.has(field) && /^(?:https?:\/)?\/\S*$/i.test(text);
 
 /** Objects around a task; those around its result can also be around a task. */
 const { AROUND_TASK, AROUND } = inAllSpellings({

@@ -7,7 +7,7 @@ import {
 } from '../../../gateway/protocol/credential';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import { nonEmptyString } from '../../../gateway/util/json';
-import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser';
+import { createKeyEraser } from '../../../gateway/util/keyEraser';
 import { createKeyFilter, type KeyFilter } from '../../../gateway/util/keyFilter';
 
 export const CREDENTIAL = 'mediaGatewayApi';
@@ -38,8 +38,6 @@ export interface GatewayAddress extends Credential {
 	 * changed thinking blocks would be rejected.
 	 */
 	withoutKeyInContent: (text: string) => string;
-	/** Removes the beginning of a secret from the end of a text that was cut off. */
-	withoutCutKey: (text: string) => string;
 	/** Creates a filter that removes the secrets from a text that arrives in pieces. */
 	createKeyFilter: () => KeyFilter;
 }
@@ -79,7 +77,6 @@ export function readAddress(
 		authentication: { credentialsDecrypted: decrypted },
 		withoutKey: secretEraser(credential),
 		withoutKeyInContent: createKeyEraser(inContent),
-		withoutCutKey: createCutKeyEraser(secrets),
 		createKeyFilter: () => createKeyFilter(inContent),
 	};
 }

@@ -7,7 +7,7 @@ import type {
 import { additionalHeaders, skipsCertificate } from '../../../gateway/protocol/auth';
 import { isJsonObject, jsonText } from '../../../gateway/util/json';
 import { MB } from '../../../gateway/util/megabyte';
-import { eraseInJson } from '../../../gateway/util/keyEraser';
+import { eraseInJson, type EraseField } from '../../../gateway/util/keyEraser';
 import { faultOf, type Connection } from '../../../gateway/protocol/networkFault';
 import {
 	isRefusal,
@@ -16,7 +16,7 @@ import {
 	type Outcome,
 } from '../../../gateway/protocol/outcome';
 import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import { isData } from '../../../gateway/protocol/responseFields';
+import { createFieldEraser } from '../../../gateway/protocol/fieldEraser';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
 import { InvalidBodyError, multipart } from './multipart';
@@ -108,7 +108,7 @@ async function requestAndRead(
 	signal: AbortSignal,
 ): Promise<HttpResponse> {
 	const { plan } = request;
-	const { withoutKey, withoutCutKey } = options.address;
+	const { withoutKey } = options.address;
 	const { arriving } = options.requests;
 	const hasImages = WITH_IMAGES.includes(plan.call);
 	const read = options.read ?? (hasImages ? readImageResponse : readJson);
@@ -119,8 +119,7 @@ async function requestAndRead(
 		const response = await callHelper(options, request, { body, abortSignal: signal });
 		const httpCode = response.statusCode;
 		const chunks: Uint8Array[] = [];
-		const received = (): string =>
-			withoutCutKey(withoutKey(beginningOf(chunks))).slice(0, LONGEST_RECEIVED);
+		const received = (): string => withoutKey(beginningOf(chunks)).slice(0, LONGEST_RECEIVED);
 		if (!isRefusal(httpCode)) arriving.set(plan, received);
 		try {
 			const { text, json } = await read(response, chunks, limit);
@@ -143,13 +142,14 @@ function withoutKeyIn(response: HttpResponse, address: GatewayAddress, call: Cal
 	const { text, json, headers, httpCode } = response;
 	const isContent = call === 'message' && httpCode < 300;
 	const withoutKey = isContent ? address.withoutKeyInContent : address.withoutKey;
+	const erase = createFieldEraser(address.baseUrl, withoutKey, address.withoutKeyInContent);
 	const erased = withoutKey(text);
 	return {
 		...response,
-		headers: plainHeaders(headers, withoutKey),
-		// A text that isn't JSON may be JSON that was cut off.
-		text: json === undefined ? address.withoutCutKey(erased) : erased,
-		json: erased === text ? json : eraseInJson(json, withoutKey, isData),
+		headers: plainHeaders(headers, erase),
+		text: erased,
+		// JSON may spell any character of the key as an escape.
+		json: erased === text && !text.includes('\\u') ? json : eraseInJson(json, erase),
 	};
 }
 
@@ -201,14 +201,11 @@ const STREAMED = {
 /** Headers with names in lower case and values as one string, without the key. */
 export function plainHeaders(
 	headers: IN8nHttpFullResponse['headers'],
-	withoutKey: GatewayAddress['withoutKey'] = (text) => text,
+	erase: EraseField = (text) => text,
 ): Record<string, string> {
 	const plain: Record<string, string> = {};
 	for (const [name, value] of Object.entries(headers ?? {})) {
-		// The path of an address is data.
-		const [, path = '', text = ''] = /^([^?#\s]*)(.*)$/s.exec(String(value)) ?? [];
-		const isAddress = /^(location|operation-location)$/i.test(name);
-		plain[name.toLowerCase()] = isAddress ? path + withoutKey(text) : withoutKey(path + text);
+		plain[name.toLowerCase()] = erase(String(value), name.toLowerCase());
 	}
 	return plain;
 }

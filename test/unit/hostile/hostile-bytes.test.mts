@@ -27,7 +27,8 @@ import {
 	restoreTurns,
 	type StoredTurn,
 } from '../../../gateway/messages/thinkingHistory.js';
-import { createCutKeyEraser, createKeyEraser } from '../../../gateway/util/keyEraser.js';
+import { createFieldEraser } from '../../../gateway/protocol/fieldEraser.js';
+import { createKeyEraser } from '../../../gateway/util/keyEraser.js';
 import { readModel, readModelList } from '../../../gateway/protocol/models.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
 import { messageHints, refusalAdvice } from '../../../gateway/errors/messageAdvice.js';
@@ -133,7 +134,6 @@ const paid = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const home = 'https://gateway.example/v1/acct';
 const settings = readCredential({ baseUrl: `${home}/v1`, apiKey: KEY });
 const erase = createKeyEraser([KEY]);
-const eraseCut = createCutKeyEraser([KEY]);
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 
 /** Half of the letters of a number, so that each entry of a list is another one. */
@@ -197,9 +197,10 @@ describe('64 kB of text', () => {
 			FRAMED,
 		],
 		['a text that may quote the key', (text) => erase(text)],
+		['a key of any text', (text) => createKeyEraser([text])(text)],
 		[
-			'a text that may end in half a key',
-			(text) => [eraseCut(text), createCutKeyEraser([text])(text)],
+			'a field that quotes the key',
+			(text) => createFieldEraser(home, erase, erase)(`/${text}${KEY}?${text}`, 'url'),
 		],
 		['a text that quotes the key', (text) => erase(text + KEY + text)],
 		['a long key that is erased', (text) => createKeyEraser([text.slice(0, 200)])(`${text}\\%`)],

@@ -20,7 +20,7 @@ describe('what has arrived of a response', () => {
 			address: {
 				...readCredential({ baseUrl: 'https://gateway.example' }),
 				withoutKey: keyed,
-				withoutCutKey: keyed,
+				withoutKeyInContent: keyed,
 			},
 			limits: { concurrency: 1, timeoutMs: 60_000 },
 			requests,

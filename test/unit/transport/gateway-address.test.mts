@@ -17,10 +17,9 @@ test('a new key or header value is the same account: what was paid for is found 
 	expect(address({ baseUrl: 'https://other.example' }).account).not.toBe(before.account);
 });
 
-test('every secret is removed from a text, whole, cut off or in pieces', () => {
-	const { withoutKey, withoutCutKey, createKeyFilter } = address(tenant('tenant-0123456789'));
+test('every secret is removed from a text, whole or in pieces', () => {
+	const { withoutKey, createKeyFilter } = address(tenant('tenant-0123456789'));
 	expect(withoutKey('for sk-one-two-three of tenant-0123456789')).toBe('for *** of ***');
-	expect(withoutCutKey('{"a":"tenant-0123')).toBe('{"a":"***');
 	const filter = createKeyFilter();
 	const pieces = ['a tenant-01', '23456789 b sk-one-', 'two-three c ten'].map(filter.add);
 	expect(pieces.join('') + filter.rest()).toBe('a *** b *** c ten');

@@ -228,8 +228,11 @@ describe('the nearest names', () => {
 		['Aurora Image 1', 'aurora-image-1'],
 		['aurora_image', 'aurora-image-1'],
 		['auroraedit', 'aurora-edit-1'],
-		['Schone Farben', 'atelier/Schöne Farben 2'],
+		['atelier/Schone Farben 2', 'atelier/Schöne Farben 2'],
 		['cinma-1', 'cinema-1'],
+		['cienma-1', 'cinema-1'],
+		['cinnema-1', 'cinema-1'],
+		['aurora-image-1-hd', 'aurora-image-1'],
 	])('%s: %s first', (wanted, first) => {
 		expect(suggested(wanted, names)[0]).toBe(first);
 	});
@@ -246,10 +249,11 @@ describe('the nearest names', () => {
 	});
 
 	test.each([
-		['no name that has less than half in common', 'gemini', ['cinema-1'], []],
-		['none beside one that is much nearer', 'aurora-imag-1', names, ['aurora-image-1']],
-		['all that are about as near', 'aurora', names, ['aurora-edit-1', 'aurora-image-1']],
-		['a name for a part of it', 'ratio', ['size', 'aspect_ratio'], ['aspect_ratio']],
+		['no name that differs in two letters', 'cinem-2', ['cinema-1'], []],
+		['no name in the middle of another', 'ratio', ['size', 'aspect_ratio'], []],
+		['one slip alone', 'aurora-imag-1', names, ['aurora-image-1']],
+		['all that begin with it', 'aurora', names, ['aurora-image-1', 'aurora-edit-1']],
+		['one slip before the same beginning', 'flux', ['flux-pro', 'flax'], ['flax', 'flux-pro']],
 	])('%s', (_, wanted, among, expected) => {
 		expect(suggested(wanted, among)).toEqual(expected);
 	});
