@@ -1,6 +1,6 @@
 import { isJsonObject } from '../util/json';
 import { needsHttps, reasonIn } from '../protocol/errorBody';
-import { readModelNames } from '../protocol/modelNames';
+import { planModelNames, readModelNames } from '../protocol/modelNames';
 import { holdsModels, planModelList } from '../protocol/models';
 import type { FaultOutcome, HttpResponse, Outcome } from '../protocol/outcome';
 import { planTaskQuery, type RequestPlan } from '../protocol/requestPlan';
@@ -14,49 +14,94 @@ export function planProbe(): RequestPlan {
 	return planTaskQuery('generation', 'media-gateway-credential-test');
 }
 
-/** The problem of the address or the key by the response to the probe, as a sentence. */
+/** How a request of the test carries the key. */
+export type ProbeKey = 'usual' | 'xApiKey' | 'none';
+
+/** What a test has shown. */
+export type Verdict = { good: string } | { problem: string };
+
+const ACCEPTED: Verdict = { good: 'The gateway accepts the API key' };
+// Some gateways list their models to anybody.
+const LISTS: Verdict = { good: 'The gateway responds and lists its models' };
+
+/**
+ * Tests the key and the address. A gateway may answer 404 before it looks at the key, so a 404 counts
+ * only where the same request without a key is refused; otherwise the names of models decide
+ * (docs/protocol.md, "Names of models").
+ *
+ * @param ask sends a free request
+ * @param address as the error names it
+ */
+export async function probeKey(
+	ask: (plan: RequestPlan, key: ProbeKey) => Promise<Outcome>,
+	address: string,
+): Promise<Verdict> {
+	const task = await ask(planProbe(), 'usual');
+	const problem = probeProblem(task);
+	if (!leavesOpen(task)) return problem === undefined ? ACCEPTED : { problem };
+	const names = await ask(planModelNames(), 'usual');
+	if (isRefused(names)) {
+		// An endpoint of messages may take the key in another form only.
+		const other = await ask(planModelNames(), 'xApiKey');
+		return listsModels(other) ? LISTS : { problem: probeProblem(names) ?? '' };
+	}
+	if (isRefused(task)) return { problem: problem ?? '' };
+	if (listsModels(names)) return LISTS;
+	if (!isMissing(task)) return { problem: problem ?? '' };
+	if (isRefused(await ask(planProbe(), 'none'))) return ACCEPTED;
+	return { problem: isMissing(names) ? noApiAt(address) : (probeProblem(names) ?? '') };
+}
+
+/** The problem of the address or the key by a response. */
 export const probeProblem = (outcome: Outcome): string | undefined =>
 	addressProblem(outcome, GATEWAY) ?? keyProblem(outcome as HttpResponse);
+
+const noApiAt = (address: string): string =>
+	`There is no such API at ${address} (404). Check 'Base URL': enter the address of the API as the gateway's documentation shows it.`;
+
+const isRefused = (outcome: Outcome): boolean =>
+	outcome.kind === 'response' && [401, 403].includes(outcome.httpCode);
+
+const isMissing = (outcome: Outcome): boolean =>
+	outcome.kind === 'response' && outcome.httpCode === 404;
+
+const listsModels = (outcome: Outcome): boolean =>
+	outcome.kind === 'response' &&
+	outcome.httpCode === 200 &&
+	readModelNames(outcome.json) !== undefined;
+
+/**
+ * Whether a response to the probe says too little, because not every gateway knows the path. Only
+ * that of a task, a redirect and a temporary error say enough.
+ */
+function leavesOpen(outcome: Outcome): boolean {
+	if (outcome.kind === 'fault') return false;
+	const { httpCode } = outcome;
+	if (httpCode < 300) return !isTaskOrError(outcome);
+	return httpCode >= 400 && httpCode < 500 && httpCode !== 429;
+}
+
+const isTaskOrError = ({ json }: HttpResponse): boolean =>
+	isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
 
 /** The problem of the model list's address by its response (docs/protocol.md, "Model list"). */
 export const listingProblem = (outcome: Outcome): string | undefined =>
 	addressProblem(outcome, LISTING) ?? listProblem(outcome as HttpResponse);
 
-function keyProblem({ httpCode, json }: HttpResponse): string | undefined {
-	const looksLikeGateway = isJsonObject(json) && (isJsonObject(json.error) || 'status' in json);
-	const isGood = httpCode === 404 || httpCode < 300;
-	if (looksLikeGateway && isGood) return undefined;
+function keyProblem(response: HttpResponse): string | undefined {
+	const { httpCode, json } = response;
+	if (httpCode < 300 && isTaskOrError(response)) return undefined;
 	if (httpCode === 401 || httpCode === 403) {
 		return `The gateway rejected the API key (${httpCode}). Copy the key again from the gateway's console into 'API Key'.`;
 	}
 	const said = isJsonObject(json) && httpCode === 400 ? reasonIn(json) : undefined;
 	if (said !== undefined) {
-		return `The server rejected the test request (400): ${said}. Check 'Additional Headers' and 'Base URL'.`;
+		return `The server rejected the test request (400): ${said}. Check 'Base URL', and 'Additional Headers' under 'Gateway Settings'.`;
 	}
 	if (httpCode === 429 || httpCode >= 500) {
 		return `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`;
 	}
 	return `A server responds at this address (${httpCode}), but it isn't a media gateway. Check 'Base URL'.`;
-}
-
-/** Statuses that say something about the key, the address or the moment. */
-const CLEAR = [301, 302, 303, 307, 308, 401, 403, 429];
-
-/**
- * Whether a response to the probe leaves open if there is a gateway, because not every gateway knows
- * the path: then its names of models decide (docs/protocol.md, "Names of models").
- */
-export function isUnclear(outcome: Outcome): boolean {
-	if (outcome.kind === 'fault' || outcome.httpCode >= 500) return false;
-	return probeProblem(outcome) !== undefined && !CLEAR.includes(outcome.httpCode);
-}
-
-/** What the names of models say in place of an unclear probe. @param unclear its problem */
-export function namesProblem(outcome: Outcome, unclear?: string): string | undefined {
-	const { httpCode } = outcome;
-	if (outcome.kind === 'fault') return unclear;
-	if (httpCode === 401 || httpCode === 403) return keyProblem(outcome);
-	return httpCode === 200 && readModelNames(outcome.json) !== undefined ? undefined : unclear;
 }
 
 function listProblem({ httpCode, json }: HttpResponse): string | undefined {

@@ -12,9 +12,15 @@ import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gateway
 import { saysFailure } from '../protocol/models';
 import { afterColon, errorIn, reasonIn } from '../protocol/errorBody';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
-import { checkAddress, faultTexts, targetOf } from './faultTexts';
+import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
+
+/** Where a request went, if there is no such endpoint: people rarely see that a path is wrong. */
+function askedAt({ httpCode, url }: HttpResponse, { field }: Target): string {
+	const isMissing = [404, 405, 501].includes(httpCode);
+	return isMissing && url !== undefined ? ` ${field} led to ${quote(url)}.` : '';
+}
 
 /** The gateway's own words in an error response: its reason, or all of a plain text. */
 export function gatewayMessage(response: HttpResponse): string | undefined {
@@ -108,6 +114,7 @@ function problemFor(plan: RequestPlan, response: HttpResponse): Problem {
 		field: target.field,
 		checkAddress: checkAddress(target),
 		location: quote(headers.location ?? 'it'),
+		asked: askedAt(response, target),
 		body: describeBody(response),
 		unexpected: describeUnexpectedBody(response),
 		wait: waitS >= 1 ? `Retry after ${waitS} s. ` : '',

@@ -22,15 +22,23 @@ const ofMessage =
 /** In characters: the part of a response that is searched for a word. */
 const LONGEST_READ = 2000;
 
+/** Statuses of an address at which there is no such endpoint. */
+const isMissing: Fits = ({ httpCode }) => [404, 405, 501].includes(httpCode);
+
 /**
  * Whether a submit was refused because it asks for a task: by its path, by the gateway's words, or
- * by the flag's name, which in an echo of the request is a field.
+ * by the flag's name, which in an echo of the request is a field or a part of the address.
  */
-const refusesTasks: Fits = ({ httpCode, text }, { call, path }, said) =>
-	call === 'submit' &&
-	(([404, 405].includes(httpCode) && path.endsWith('/async')) ||
-		/\basynchronous|异步/i.test(said) ||
-		/\basync\b(?!\\?["']?\s*:)/i.test(text.slice(0, LONGEST_READ)));
+const refusesTasks: Fits = (response, plan, said) => {
+	if (plan.call !== 'submit') return false;
+	if (/\basynchronous|异步/i.test(said)) return true;
+	if (isMissing(response, plan, said)) return plan.path.endsWith('/async');
+	return /\basync\b(?!\\?["']?\s*:)/i.test(response.text.slice(0, LONGEST_READ));
+};
+
+/** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
+const refusesEdits: Fits = (response, plan, said) =>
+	plan.form !== undefined && (isMissing(response, plan, said) || response.httpCode === 415);
 
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that
@@ -55,7 +63,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		ofMessage(401, /no token/i),
 		'The message endpoint received no API key (401)',
-		"Change 'Message Authentication' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
+		"Change 'Message Authentication' under 'Gateway Settings' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
 	],
 	[
 		ofMessage(401, /not enabled/i),
@@ -70,7 +78,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		ofMessage(401, /^/),
 		'The gateway rejected the API key (401)',
-		"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
+		"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication' under 'Gateway Settings', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
 	],
 	[
 		ofMessage(400, /incorrect model id/i),
@@ -105,7 +113,12 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		refusesTasks,
 		'The gateway rejected the asynchronous mode ({code})',
-		"Set 'Mode' to 'Synchronous', or try another 'Asynchronous Flag'. You weren't charged for this request.",
+		"Set 'Mode' to 'Synchronous', or choose another 'Asynchronous Flag' under 'Gateway Settings' in the Media Gateway credential.{asked} You weren't charged for this request.",
+	],
+	[
+		refusesEdits,
+		"The gateway doesn't take this edit ({code})",
+		"Choose another 'Edit Format' under 'Gateway Settings' in the Media Gateway credential, or a gateway that edits images.{asked} You weren't charged for this request.",
 	],
 	[
 		(response, plan) => response.httpCode === 404 && isPoll(plan) && !isGatewayError(response),
@@ -117,7 +130,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 		'Not found on the gateway (404)',
 		'The gateway no longer has the task, or another account submitted it: then use its credential.',
 	],
-	[status(404), 'Not found on the gateway (404)', '{checkAddress}'],
+	[isMissing, 'Not found on the gateway ({code})', '{checkAddress}{asked}'],
 	[
 		needsHttps,
 		'The server uses https at this address (400)',
@@ -131,7 +144,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		({ httpCode }, _, said) => httpCode === 400 && /\bheaders?\b/i.test(said),
 		'The gateway rejected the request (400)',
-		"If it needs another header, add it as 'Additional Headers' of the Media Gateway credential.",
+		"If it needs another header, add it as 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.",
 	],
 	[
 		(_, { paid }) => paid,

@@ -72,7 +72,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	],
 	certificate: [
 		"the server's certificate isn't trusted",
-		"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' in the Media Gateway credential.",
+		"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' under 'Gateway Settings' in the Media Gateway credential.",
 	],
 	reset: ['the connection was closed before the response was complete', LATER],
 	timeout: [

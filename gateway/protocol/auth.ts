@@ -1,5 +1,5 @@
 import type { Credential } from './credential';
-import { isBelow, parseUrl, pathBelow } from './url';
+import { isBelow, parseUrl, pathBelow, type ApiAddress } from './url';
 
 /**
  * The headers that the credential adds to a request: the key in the form of its path, and the
@@ -37,13 +37,30 @@ function isAtOriginOf(address: string, url: string): boolean {
  * none for the public media list, else `Bearer`. None at any other address.
  */
 export function authHeaders(url: string, credential: Credential): Record<string, string> {
-	const { baseUrl, key, messageAuth, version } = credential;
+	const { base, baseUrl, key, messageAuth } = credential;
 	const path = baseUrl === '' ? undefined : pathBelow(url, baseUrl);
-	if (path === undefined || /^\/v1\/media(\/|$)/.test(path)) return {};
+	if (path === undefined) return {};
+	const [, endpoint] = /^(\/media|\/messages)(?:\/|$)/.exec(withoutVersion(path, base)) ?? [];
+	if (endpoint === '/media') return {};
 	const bearer = { Authorization: `Bearer ${key}` };
-	if (!/^\/v1\/messages(\/|$)/.test(path)) return bearer;
-	const ways = { xApiKey: { 'x-api-key': key }, bearer, authorization: { Authorization: key } };
-	return { ...ways[messageAuth], [version.name]: version.value };
+	if (endpoint === undefined) return bearer;
+	const own = messageAuth === 'bearer' ? bearer : { Authorization: key };
+	return messageAuth === 'xApiKey'
+		? apiKeyHeaders(credential)
+		: { ...own, ...versionHeader(credential) };
+}
+
+/** The headers of the other way to send a key, with the version of messages. */
+export const apiKeyHeaders = (credential: Credential): Record<string, string> => ({
+	'x-api-key': credential.key,
+	...versionHeader(credential),
+});
+
+const versionHeader = ({ version }: Credential) => ({ [version.name]: version.value });
+
+/** The path of an endpoint without the version of the API; empty for a path of another version. */
+function withoutVersion(path: string, { version }: ApiAddress): string {
+	return path.startsWith(`${version}/`) ? path.slice(version.length) : '';
 }
 
 /**

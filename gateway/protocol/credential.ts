@@ -1,13 +1,16 @@
 import type { Problem } from '../util/gatewayError';
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { trimBy } from '../util/text';
-import { normalizeUrl } from './url';
+import { readApiAddress, type ApiAddress } from './url';
 
 /** The fields of the credential, normalized. */
 export interface Credential {
-	/** Address of the image and message endpoints, without `/v1`; empty if it is none. */
+	/** Address of the image and message endpoints; its `url` is empty if it is none. */
+	base: ApiAddress;
+	/** Address of the model list; its `url` is empty if it is none. */
+	media: ApiAddress;
+	/** The `url` of both addresses. */
 	baseUrl: string;
-	/** Address of the model list, without `/v1`; empty if it is none. */
 	mediaUrl: string;
 	/** The key without what copying adds to it. */
 	key: string;
@@ -38,16 +41,21 @@ export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];
 
 export type Header = Record<'name' | 'value', string>;
 
+const NO_ADDRESS: ApiAddress = { url: '', version: '/v1', query: '' };
+
 /** Reads a credential. An expression may give a field any type: what isn't a text counts as empty. */
 export function readCredential(fields: JsonObject): Credential {
-	const baseUrl = normalizeUrl(fields.baseUrl) ?? '';
+	const base = readApiAddress(fields.baseUrl) ?? NO_ADDRESS;
+	const media = readApiAddress(nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ?? NO_ADDRESS;
 	const name = textOf(fields.versionHeaderName) || 'anthropic-version';
 	const value = textOf(fields.versionHeaderValue) || '2023-06-01';
 	const { headers } = fields;
 	const rows = isJsonObject(headers) && 'values' in headers ? headers.values : headers;
 	return {
-		baseUrl,
-		mediaUrl: normalizeUrl(nonEmptyString(fields.mediaUrl) ?? fields.baseUrl) ?? '',
+		base,
+		media,
+		baseUrl: base.url,
+		mediaUrl: media.url,
 		key: cleanApiKey(fields.apiKey),
 		messageAuth: choiceIn(fields, 'messageAuth'),
 		version: { name, value },
@@ -158,7 +166,8 @@ function apiKeyProblem(key: string): Problem | undefined {
 	if (key === '' || /^bearer$/i.test(key)) {
 		return {
 			message: 'The API key is empty',
-			description: "Enter the key from your gateway's console in the Media Gateway credential.",
+			description:
+				"Enter the key from your gateway's console in the Media Gateway credential. For a server that needs none, any word will do.",
 		};
 	}
 	if (PLACEHOLDERS.some((placeholder) => placeholder.test(key))) {

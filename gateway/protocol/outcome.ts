@@ -12,6 +12,8 @@ export type Outcome =
 			text: string;
 			/** The body as JSON; undefined if it isn't JSON. */
 			json: unknown;
+			/** The address that responded, without secrets. */
+			url?: string;
 	  }
 	| {
 			kind: 'fault';
@@ -61,7 +63,8 @@ export function wasNotAccepted(outcome: Outcome): boolean {
 }
 
 /**
- * Whether a status means that the request wasn't accepted. After 408 (the gateway's time-out) and
+ * Whether a status means that the request wasn't accepted. With 501 the server has no such endpoint
+ * (RFC 9110, section 15.6.2). After 408 (the gateway's time-out) and
  * 499 (a proxy gave up) the gateway may have begun. 303 is the response after the work is done (RFC
  * 9110, section 15.4.4). Other redirects refuse the request, unless they lead to a task below the
  * endpoint.
@@ -69,7 +72,7 @@ export function wasNotAccepted(outcome: Outcome): boolean {
 export function isRefusal(httpCode: number, location = ''): boolean {
 	if ([303, 408, 499].includes(httpCode)) return false;
 	if (httpCode >= 300 && httpCode < 400) return !leadsToResult(location);
-	return httpCode >= 400 && httpCode < 500;
+	return httpCode === 501 || (httpCode >= 400 && httpCode < 500);
 }
 
 /** Whether a `Location` leads to a task below its endpoint, or to a message. */

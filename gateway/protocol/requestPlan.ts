@@ -1,6 +1,7 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
 import type { AsyncFlag } from './credential';
+import type { ApiAddress } from './url';
 
 /** The purpose of a request, which the error texts depend on. */
 export type Call = 'submit' | 'sync' | 'poll' | 'download' | 'listing' | 'names' | 'message';
@@ -15,8 +16,8 @@ export interface RequestPlan {
 	call: Call;
 	method: 'GET' | 'POST';
 	/**
-	 * The URL-encoded path below the gateway's address, starting with `/v1`; for a download the whole
-	 * address.
+	 * The URL-encoded path below the gateway's address, starting with `/v1`, which stands for the
+	 * version of its API; for a download the whole address.
 	 */
 	path: string;
 	query: Record<string, string>;
@@ -202,10 +203,18 @@ export function planDownload(url: string, isForeign = false): RequestPlan {
 	return { ...planGet('download', url, 'image/*,*/*;q=0.5'), isForeign };
 }
 
-/** The full address of a plan. */
-export function planUrl(plan: RequestPlan, address: string): string {
-	const query = new URLSearchParams(plan.query).toString();
-	return `${address}${plan.path}${query === '' ? '' : `?${query}`}`;
+/** The full address of a plan, with the query of the gateway's address. */
+export function planUrl({ path, query }: RequestPlan, { url, version, query: own }: ApiAddress) {
+	// The address of a task, as a gateway names it, may have a query.
+	const [place = '', named = ''] = path.split(/\?(.*)/s);
+	const below = version === '' ? place.replace(/^\/v1(?=\/)/, '') : place;
+	const usual = new URLSearchParams(own);
+	for (const name of [...new URLSearchParams(named).keys(), ...Object.keys(query)]) {
+		usual.delete(name);
+	}
+	const all = [usual.toString(), named, new URLSearchParams(query).toString()];
+	const sent = all.filter((part) => part !== '').join('&');
+	return `${url}${below}${sent === '' ? '' : `?${sent}`}`;
 }
 
 /** The number of images that a plan requests. */

@@ -1,9 +1,22 @@
+/** The address of an API. */
+export interface ApiAddress {
+	/** The address without version, trailing slash and query: the key goes nowhere else. */
+	url: string;
+	/** The `/v1` of the plans' paths; empty if the address has a version of its own. */
+	version: '/v1' | '';
+	/** The query that goes with every request, without its question mark. */
+	query: string;
+}
+
 /**
- * The endpoints below `/v1` (docs/protocol.md, "Endpoints"), which users paste in place of the
- * gateway's address, some with a task ID or model name.
+ * The endpoints (docs/protocol.md, "Endpoints"), which users paste in place of the gateway's address,
+ * some with a task ID or model name.
  */
 const ENDPOINT =
-	/\/v1(?:\/messages|\/images(?:\/(?:generations|edits)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)?$/;
+	/(\/v1)?(?:\/messages|\/images(?:\/(?:generations|edits)(?:\/[^/]*)?)?|\/media(?:\/models(?:\/[^/]*)?)?)$/;
+
+/** A part of a path that is a version, such as `/v1`, `/v3` or `/v1beta`. */
+const VERSION = /\/v\d+(\.\d+)?((alpha|beta|preview)\d*)?(?=\/|$)/i;
 
 /** An address as a URL, relative to `base` if given; undefined if it is invalid. */
 export const parseUrl = (address: string, base?: string): URL | undefined =>
@@ -20,19 +33,39 @@ export function absoluteAddress(address: string, baseUrl: string): string | unde
 }
 
 /**
- * The address of a gateway in the form of the plans: without trailing slash, `/v1` at its end
- * (docs/protocol.md, "Endpoints"), query, fragment, user name and password. An HTTP client would
- * make an `Authorization` header of the last two. Another path is kept.
+ * Reads the address of an API as a person has entered it. `/v1` at its end means the same as none.
+ * With another version anywhere, such as `/api/v3` or `/v1/openai`, it is the root of the API. The
+ * fragment, user name and password are left out: an HTTP client would make an `Authorization` header
+ * of the last two.
  *
- * @param address the user's text, for example `https://gateway.example/v1/`
- * @returns for example `https://gateway.example`; undefined if it isn't an http(s) address
+ * @param address for example `https://gateway.example/v1/`
+ * @returns undefined if it isn't an http(s) address
  */
-export function normalizeUrl(address: unknown): string | undefined {
+export function readApiAddress(address: unknown): ApiAddress | undefined {
 	const url = typeof address === 'string' ? parseUrl(address.trim()) : undefined;
 	if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
-	const own = withoutTrailingSlashes(url.pathname).replace(ENDPOINT, '');
-	return url.origin + withoutTrailingSlashes(own);
+	const entered = withoutTrailingSlashes(url.pathname);
+	const [endpoint = '', ofEndpoint = ''] = ENDPOINT.exec(entered) ?? [];
+	const hasVersion = ofEndpoint === '' && VERSION.test(entered) && !entered.endsWith('/v1');
+	// Without a version before it, the name of an endpoint may be a part of the gateway's own path.
+	const isPasted = ofEndpoint !== '' || hasVersion;
+	const root = isPasted ? entered.slice(0, entered.length - endpoint.length) : entered;
+	const own = isPasted ? root : root.replace(/\/v1$/, '');
+	return {
+		url: url.origin + withoutTrailingSlashes(own),
+		version: hasVersion ? '' : '/v1',
+		// The query of a pasted request.
+		query: withoutAsync(url.searchParams),
+	};
 }
+
+function withoutAsync(query: URLSearchParams): string {
+	query.delete('async');
+	return query.toString();
+}
+
+/** The address of an API as `readApiAddress` reads it, without version and query. */
+export const normalizeUrl = (address: unknown): string | undefined => readApiAddress(address)?.url;
 
 function withoutTrailingSlashes(path: string): string {
 	let end = path.length;

@@ -86,7 +86,7 @@ function executeDryRun(
 	{ checked, plan }: PreparedRequest,
 	target: ImageTarget,
 ): ExecuteItem {
-	const url = planUrl(plan, run.address.baseUrl);
+	const url = run.address.withoutKey(planUrl(plan, run.address.base));
 	const unpriced = budget.unpriced(checked.request.model, checked)?.message ?? [];
 	budget.expectDry(checked.estimatedCost);
 	return async () => {

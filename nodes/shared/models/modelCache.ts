@@ -52,8 +52,8 @@ async function cachedListing(
 	owner: { address: GatewayAddress },
 	send: () => Promise<Sent>,
 ): Promise<HttpResponse> {
-	const { mediaUrl, baseUrl, allowUnauthorizedCerts, accountAndKey } = owner.address;
-	const url = planUrl(plan, plan.call === 'names' ? baseUrl : mediaUrl);
+	const { media, base, allowUnauthorizedCerts, accountAndKey } = owner.address;
+	const url = planUrl(plan, plan.call === 'names' ? base : media);
 	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
 	const load = async (): Promise<Cached<HttpResponse>> => {
 		const { outcome, attempts } = await send();

@@ -4,7 +4,12 @@ import type {
 	ICredentialTestFunctions,
 	INodeCredentialTestResult,
 } from 'n8n-workflow';
-import { credentialHeaders, skipsCertificate } from '../../../gateway/protocol/auth';
+import {
+	additionalHeaders,
+	apiKeyHeaders,
+	credentialHeaders,
+	skipsCertificate,
+} from '../../../gateway/protocol/auth';
 import {
 	asText,
 	credentialProblem,
@@ -15,13 +20,7 @@ import { planModelList } from '../../../gateway/protocol/models';
 import { parseJson } from '../../../gateway/util/json';
 import type { Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
-import {
-	isUnclear,
-	listingProblem,
-	namesProblem,
-	planProbe,
-	probeProblem,
-} from '../../../gateway/client/credentialProbe';
+import { listingProblem, probeKey, type ProbeKey } from '../../../gateway/client/credentialProbe';
 import { planModelNames } from '../../../gateway/protocol/modelNames';
 import { secretEraser } from './gatewayAddress';
 import { faultFrom, plainHeaders } from './http';
@@ -29,9 +28,9 @@ import { faultFrom, plainHeaders } from './http';
 const TIMEOUT_MS = 15_000;
 
 /**
- * The test behind the credential's button. It is free: it queries a task that can't exist, or
- * requests the names of models from a gateway without tasks, and the model list if that has an address
- * of its own. Each error names the field to correct.
+ * The test behind the credential's button. It is free: it queries a task that can't exist, requests
+ * the names of models where that says too little, and the model list if that has an address of its
+ * own. Each error names the field to correct.
  *
  * It is a function, not n8n's declarative form, in which a 404 is always an error and wrong
  * addresses can't be told apart. n8n gives it a single helper, the older request function.
@@ -43,19 +42,22 @@ export async function testMediaGateway(
 	const read = readCredential(credential.data ?? {});
 	const problem = credentialProblem(read);
 	if (problem !== undefined) return asResult(asText(problem));
-	const { baseUrl, mediaUrl } = read;
-
-	const send = async (plan: RequestPlan, address: string): Promise<Outcome> =>
-		await sendProbe(this.helpers, read, plan, planUrl(plan, address));
-	const [probe, listing] = await Promise.all([
-		send(planProbe(), baseUrl),
-		mediaUrl === baseUrl ? undefined : send(planModelList(), mediaUrl).then(listingProblem),
+	const { base, media } = read;
+	const send = async (plan: RequestPlan, uri: string, key?: ProbeKey): Promise<Outcome> =>
+		await sendProbe(this.helpers, read, uri, {
+			...plan,
+			headers: { ...plan.headers, ...headersFor(uri, read, key) },
+		});
+	const [names, list] = [planUrl(planModelNames(), base), planUrl(planModelList(), media)];
+	const isApart = list !== planUrl(planModelList(), base);
+	const [verdict, listing] = await Promise.all([
+		probeKey(
+			async (plan, key) => await send(plan, planUrl(plan, base), key),
+			secretEraser(read)(names),
+		),
+		isApart ? send(planModelList(), list).then(listingProblem) : undefined,
 	]);
-	const found = probeProblem(probe);
-	if (!isUnclear(probe)) return asResult(found ?? listing, 'The gateway accepts the API key');
-	const named = namesProblem(await send(planModelNames(), baseUrl), found);
-	// Some gateways list their models to anybody.
-	return asResult(named ?? listing, 'The gateway responds and lists its models');
+	return 'problem' in verdict ? asResult(verdict.problem) : asResult(listing, verdict.good);
 }
 
 const asResult = (problem: string | undefined, good = ''): INodeCredentialTestResult => ({
@@ -63,20 +65,27 @@ const asResult = (problem: string | undefined, good = ''): INodeCredentialTestRe
 	message: problem ?? good,
 });
 
-/**
- * Sends a request once. Only the address that the key belongs to (protocol, host, path) gets it.
- */
+/** Only the address that the key belongs to (protocol, host, path) gets it. */
+function headersFor(uri: string, credential: Credential, key?: ProbeKey): Record<string, string> {
+	if (key === 'none') return additionalHeaders(uri, credential);
+	const usual = credentialHeaders(uri, credential);
+	if (key !== 'xApiKey') return usual;
+	const { Authorization: _, ...others } = usual;
+	return { ...others, ...apiKeyHeaders(credential) };
+}
+
+/** Sends a request once. */
 async function sendProbe(
 	helpers: ICredentialTestFunctions['helpers'],
 	credential: Credential,
-	{ method, headers }: RequestPlan,
 	uri: string,
+	{ method, headers }: RequestPlan,
 ): Promise<Outcome> {
 	try {
 		const response = (await helpers.request({
 			method,
 			uri,
-			headers: { ...headers, ...credentialHeaders(uri, credential) },
+			headers,
 			rejectUnauthorized: !skipsCertificate(uri, credential),
 			followRedirect: false,
 			followAllRedirects: false,

@@ -17,8 +17,8 @@ export interface GatewayAddress extends Credential {
 	/** Whether the key can be sent: a run that only lists public models needs none. */
 	hasKey: boolean;
 	/**
-	 * The paying account: a digest of the credential's ID and address. The key and the additional
-	 * headers, which are renewed, are no part of it.
+	 * The paying account: a digest of the credential's ID and address. The key, the additional
+	 * headers and the query, which may have a key, are renewed and no part of it.
 	 */
 	account: string;
 	/**
@@ -62,7 +62,7 @@ export function readAddress(
 		const { message, description } = problem;
 		throw new NodeOperationError(node, message, { description });
 	}
-	const { baseUrl, key, headers } = credential;
+	const { base, baseUrl, key, headers } = credential;
 	const { id, name } = node.credentials?.[CREDENTIAL] ?? {};
 	const known = nonEmptyString(id) ?? nonEmptyString(name);
 	const identity = known === undefined ? ['key', key] : ['credential', known];
@@ -73,7 +73,7 @@ export function readAddress(
 		...credential,
 		hasKey: credentialProblem(credential) === undefined,
 		account: digestOf([baseUrl, identity]),
-		accountAndKey: digestOf([baseUrl, identity, key, headers]),
+		accountAndKey: digestOf([baseUrl, base.query, identity, key, headers]),
 		authentication: { credentialsDecrypted: decrypted },
 		withoutKey: secretEraser(credential),
 		withoutKeyInContent: createKeyEraser(inContent),
@@ -81,10 +81,17 @@ export function readAddress(
 	};
 }
 
-const secretsOf = ({ key, headers }: Credential): string[] => [
+/** The key, the values of additional headers, and what in the query of an address may be a key. */
+const secretsOf = ({ key, headers, base, media }: Credential): string[] => [
 	key,
 	...headers.map(({ value }) => value),
+	...[base, media]
+		.flatMap(({ query }) => [...new URLSearchParams(query).values()])
+		.filter((value) => !VERSION_OR_WORD.test(value)),
 ];
+
+/** The value of a parameter such as `api-version=2025-04-01-preview`. */
+const VERSION_OR_WORD = /^v?[\d.-]{0,12}[a-z]{0,15}$/i;
 
 /** A header's value that can be a word of a text: the name of a provider or a team, say. */
 const isWord = (value: string): boolean => /^\D*$/.test(value);

@@ -60,15 +60,16 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 	const { address, limits, requests } = options;
 	return async (plan, timeoutMs = limits.timeoutMs) => {
 		const isImage = plan.call === 'download';
-		const home = plan.call === 'listing' ? address.mediaUrl : address.baseUrl;
-		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, home) };
+		const api = plan.call === 'listing' ? address.media : address.base;
+		const request: AddressedRequest = { plan, url: isImage ? plan.path : planUrl(plan, api) };
 		const mostRedirects = isImage ? MOST_REDIRECTS_OF_IMAGE : MOST_REDIRECTS;
 		const followRedirects = async (signal: AbortSignal): Promise<Outcome> => {
 			for (let redirects = 0; ; redirects += 1) {
 				const response = await requestAndRead(options, request, signal);
-				const target = redirectTarget(plan, response, request.url, home);
+				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
-					return withoutKeyIn(response, address, plan.call);
+					const url = address.withoutKey(request.url);
+					return { ...withoutKeyIn(response, address, plan.call), url };
 				}
 				request.url = target;
 			}

@@ -85,7 +85,8 @@ describe('the test behind the button', () => {
 			expect(status).toBe('OK');
 		}
 		expect(bench.gateway.paid).toBe(0);
-		expect(bench.gateway.count('poll')).toBe(bench.gateway.count('any'));
+		const { count } = bench.gateway;
+		expect(count('poll') + count('names')).toBe(count('any'));
 	});
 
 	test('a wrong key is rejected', async () => {
@@ -117,9 +118,9 @@ describe('the test behind the button', () => {
 
 	test.each([
 		['a web page', 200, '<html><body>Welcome</body></html>', /web page \(200\)/],
-		['a web page with 404', 404, '<!doctype html><title>no</title>', /web page \(404\)/],
+		['a web page with 404', 404, '<!doctype html><title>no</title>', /no such API/],
 		['JSON of something else', 200, '{"hello":"world"}', /it isn't a media gateway/],
-		['404 of something else', 404, '{"message":"Cannot GET"}', /it isn't a media gateway/],
+		['404 of something else', 404, '{"message":"Cannot GET"}', /no such API/],
 		['nothing', 200, '', /it isn't a media gateway/],
 		['an error', 503, '{"error":{"message":"busy"}}', /can't check the API key now \(503\)/],
 		['too often', 429, '{"error":{"message":"slow"}}', /can't check the API key now \(429\)/],
@@ -178,6 +179,7 @@ describe('the test behind the button', () => {
 			serve((request, response) => {
 				if (request.headers['x-tenant'] !== '7') return sendJson(response, {}, 403);
 				if (request.url!.includes('/media/')) return sendJson(response, { data: { items: [] } });
+				if (request.url === '/v1/models') return sendJson(response, { data: [] });
 				sendJson(response, { error: { message: 'no such task' } }, 404);
 			}),
 		);
@@ -213,21 +215,66 @@ describe('the test behind the button', () => {
 			return [status, message, own.requests.length, [...keys]];
 		};
 		const keys = [`Bearer ${KEY}`];
+		const all = [...keys, undefined];
 		expect(await tried(200)).toEqual(['OK', 'The gateway responds and lists its models', 2, keys]);
 		expect(await tried(200, 405)).toEqual(['OK', expect.any(String), 2, keys]);
 		expect(await tried(401)).toEqual([
 			'Error',
 			expect.stringMatching(/rejected the API key \(401\)/),
-			2,
-			keys,
+			// The third has the key as x-api-key.
+			3,
+			all,
 		]);
 		expect(await tried(404)).toEqual([
 			'Error',
-			expect.stringMatching(/\(404\), but it isn't a media gateway/),
-			2,
-			keys,
+			expect.stringMatching(/no such API at http:\S+\/v1\/models \(404\). Check 'Base URL'/),
+			3,
+			all,
 		]);
-		expect((await tried(200, 401))[2]).toBe(1);
+		expect((await tried(200, 401))[0]).toBe('Error');
+	});
+
+	/** Gateways of the one-api family: 404 for an unknown path comes before the key is looked at. */
+	const oneApi = async () =>
+		await opened(
+			serve(({ url = '', headers, method }, response) => {
+				const message = `Invalid URL (${method} ${url})`;
+				const none = { error: { message, type: 'invalid_request_error', param: '', code: '' } };
+				const wrong = { error: { message: 'Invalid token', type: 'one_api_error' } };
+				if (url.split('?')[0] !== '/v1/models') return sendJson(response, none, 404);
+				if (headers.authorization !== `Bearer ${KEY}`) return sendJson(response, wrong, 401);
+				sendJson(response, { object: 'list', data: [{ id: 'm' }], success: true });
+			}),
+		);
+
+	test.each<[string, string, string, string, RegExp]>([
+		['the right key', KEY, '', 'OK', /lists its models/],
+		['a wrong key', 'sk-wrong-wrong', '', 'Error', /rejected the API key \(401\)/],
+		['a wrong path', KEY, '/api', 'Error', /no such API at http:\S+\/api\/v1\/models \(404\)/],
+		['another version', KEY, '/v2', 'Error', /no such API at http:\S+\/v2\/models \(404\)/],
+		['a query', KEY, '/v1?key=abcdef0123456789', 'OK', /lists its models/],
+		['a wrong path and a query', KEY, '/a?key=abcdef0123456789', 'Error', /models\?key=\*\*\* \(/],
+	])('404 before the key is looked at: %s', async (_, key, path, status, message) => {
+		const own = await oneApi();
+		expect(await withKey(key, { baseUrl: own.url + path })).toEqual({
+			status,
+			message: expect.stringMatching(message),
+		});
+	});
+
+	test('an endpoint that takes its key as x-api-key only', async () => {
+		const own = await opened(
+			serve(({ url, headers }, response) => {
+				const isKnown = headers['x-api-key'] === KEY && headers.authorization === undefined;
+				if (!isKnown) return sendJson(response, { error: { message: 'x-api-key' } }, 401);
+				if (url !== '/anthropic/v1/models') return sendJson(response, { error: {} }, 404);
+				sendJson(response, { data: [{ id: 'm', type: 'model' }], has_more: false });
+			}),
+		);
+		const baseUrl = `${own.url}/anthropic`;
+		expect((await withKey(KEY, { baseUrl })).status).toBe('OK');
+		expect((await withKey('sk-wrong-wrong', { baseUrl })).message).toMatch(/rejected the API key/);
+		expect(own.requests.at(2)!.headers['anthropic-version']).toBe('2023-06-01');
 	});
 
 	test('what the gateway misses is quoted, without the values that were sent', async () => {
@@ -241,7 +288,7 @@ describe('the test behind the button', () => {
 		const { status, message } = await withKey(KEY, { baseUrl: own.url, headers });
 		expect([status, message]).toEqual([
 			'Error',
-			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'Additional Headers' and 'Base URL'.",
+			"The server rejected the test request (400): x-provider is required for *** with Bearer ***. Check 'Base URL', and 'Additional Headers' under 'Gateway Settings'.",
 		]);
 	});
 

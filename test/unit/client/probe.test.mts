@@ -1,12 +1,26 @@
 import {
-	isUnclear,
 	listingProblem,
-	namesProblem,
 	planProbe,
-	probeProblem,
+	probeKey,
+	type ProbeKey,
 } from '../../../gateway/client/credentialProbe.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { response, fault, page } from '../virtual-gateway.mjs';
+
+const AT = 'https://gateway.example/v1/models';
+
+/** What a test says where the task, the names, both in other forms of the key, get these responses. */
+async function verdict(task: Outcome, names: Outcome = task, others: [Outcome?, Outcome?] = []) {
+	const asked: string[] = [];
+	const [withApiKey = names, withoutKey = task] = others;
+	const said = await probeKey(async ({ call, paid }, key: ProbeKey) => {
+		expect(paid).toBe(false);
+		asked.push(`${call} ${key}`);
+		if (call === 'names') return key === 'xApiKey' ? withApiKey : names;
+		return key === 'none' ? withoutKey : task;
+	}, AT);
+	return { ...said, asked };
+}
 
 const GATEWAY_404 = response(404, {
 	error: { message: 'no such task', type: 'invalid_request_error' },
@@ -18,10 +32,13 @@ test('the probe costs nothing', () => {
 });
 
 test.each<[string, Outcome]>([
-	['404 of a gateway', GATEWAY_404],
 	['a task that exists after all', response(200, { id: '1', status: 'queued' })],
-])('%s means a good key', (_name, outcome) => {
-	expect(probeProblem(outcome)).toBeUndefined();
+	['an error with 200', response(200, { error: { message: 'no such task' } })],
+])('%s means a good key', async (_name, outcome) => {
+	expect(await verdict(outcome)).toEqual({
+		good: 'The gateway accepts the API key',
+		asked: ['poll usual'],
+	});
 });
 
 test.each<[string, Outcome, RegExp]>([
@@ -33,13 +50,10 @@ test.each<[string, Outcome, RegExp]>([
 	['401 without a body', page(401, ''), /rejected the API key \(401\)/],
 	['403', response(403, { error: {} }), /rejected the API key \(403\)/],
 	['a web page', page(200, '\n<!doctype html>'), /web page \(200\).*not of the console/],
-	['a web page with 404', page(404, '<html>'), /web page \(404\)/],
-	[
-		'404 of something else',
-		response(404, { detail: 'Not Found' }),
-		/\(404\), but it isn't a media gateway/,
-	],
-	['404 in plain text', page(404, 'not found'), /it isn't a media gateway/],
+	['a web page with 404', page(404, '<html>'), /no such API/],
+	['nothing but 404', response(404, { detail: 'Not Found' }), /no such API at https:\S+ \(404\)/],
+	['404 of a gateway for everything', GATEWAY_404, /no such API.*Check 'Base URL'/],
+	['404 in plain text', page(404, 'not found'), /no such API/],
 	[
 		'200 of something else',
 		response(200, { hello: 'world' }),
@@ -75,8 +89,8 @@ test.each<[string, Outcome, RegExp]>([
 		fault('invalidAddress', 'EPROTO'),
 		/"http:\/\/" in 'Base URL'[^.]*\. \(EPROTO\)$/,
 	],
-])('%s is told in a sentence of its own', (_name, outcome, expected) => {
-	const message = probeProblem(outcome);
+])('%s is told in a sentence of its own', async (_name, outcome, expected) => {
+	const { problem: message } = (await verdict(outcome)) as { problem?: string };
 	expect(message).toMatch(expected);
 	expect(message).not.toMatch(/undefined|\[object/);
 });
@@ -121,34 +135,55 @@ test.each([
 	expect(listingProblem(response(httpCode, {}))).toMatch(advice);
 });
 
-describe('a gateway that has no path for tasks', () => {
-	test.each<[string, Outcome, boolean]>([
-		['404 of something else', response(404, { detail: 'Not Found' }), true],
-		['a web page with 404', page(404, '<html>'), true],
-		['405', response(405, {}), true],
-		['200 of something else', response(200, { hello: 'world' }), true],
-		['400 with a reason', response(400, { message: 'no' }), true],
-		['404 of a gateway', GATEWAY_404, false],
-		['401', response(401, {}), false],
-		['429', response(429, {}), false],
-		['500', page(500, ''), false],
-		['a redirect', response(302, {}, { location: 'https://x/' }), false],
-		['nothing there', fault('refused'), false],
-	])('%s leaves it open: %s', (_name, outcome, expected) => {
-		expect(isUnclear(outcome)).toBe(expected);
+const OTHER_404 = response(404, { detail: 'Not Found' });
+const NAMES = response(200, { object: 'list', data: [{ id: 'm' }] });
+const REFUSED = response(401, { error: { message: 'bad key' } });
+const LISTS = 'The gateway responds and lists its models';
+
+describe('a response that says too little about the key', () => {
+	test.each<[string, Outcome]>([
+		['404 of a gateway', GATEWAY_404],
+		['404 of something else', OTHER_404],
+		['a web page with 404', page(404, '<html>')],
+		['405', response(405, {})],
+		['200 of something else', response(200, { hello: 'world' })],
+		['400 with a reason', response(400, { message: 'no' })],
+	])('%s: the names of models decide', async (_name, task) => {
+		expect(await verdict(task, NAMES)).toMatchObject({ good: LISTS });
+		const wrong = await verdict(task, REFUSED);
+		expect(wrong).toMatchObject({ problem: expect.stringMatching(/rejected the API key \(401\)/) });
 	});
 
-	test.each<[string, Outcome, string | RegExp | undefined]>([
-		['names', response(200, { object: 'list', data: [{ id: 'm' }] }), undefined],
-		['401', response(401, {}), /rejected the API key \(401\)/],
-		['403', response(403, {}), /rejected the API key \(403\)/],
-		['404', response(404, { data: [] }), 'as before'],
-		['401 that breaks off', { ...fault('reset'), httpCode: 401 }, 'as before'],
-		['JSON of another form', response(200, { data: {} }), 'as before'],
-		['nothing', fault('reset'), 'as before'],
-	])('its names of models decide: %s', (_name, outcome, expected) => {
-		const problem = namesProblem(outcome, 'as before');
-		if (expected instanceof RegExp) expect(problem).toMatch(expected);
-		else expect(problem).toBe(expected);
+	test('401: names that anybody gets say nothing', async () => {
+		const said = await verdict(REFUSED, NAMES);
+		expect(said).toMatchObject({ problem: expect.stringContaining('rejected the API key') });
+		expect(said.asked).toEqual(['poll usual', 'names usual']);
+	});
+
+	test.each([REFUSED, OTHER_404])('names that need x-api-key: the key is good', async (task) => {
+		const said = await verdict(task, REFUSED, [NAMES]);
+		expect(said).toEqual({
+			good: LISTS,
+			asked: ['poll usual', 'names usual', 'names xApiKey'],
+		});
+	});
+
+	test('404 without names: the key is good if none at all is refused', async () => {
+		expect(await verdict(GATEWAY_404, OTHER_404, [undefined, REFUSED])).toEqual({
+			good: 'The gateway accepts the API key',
+			asked: ['poll usual', 'names usual', 'poll none'],
+		});
+	});
+
+	test.each<[string, Outcome, RegExp]>([
+		['429', response(429, {}), /can't check the API key now \(429\)/],
+		['503', page(503, ''), /can't check the API key now \(503\)/],
+		['a web page', page(200, '<html>'), /web page \(200\)/],
+		['401 that breaks off', { ...fault('reset'), httpCode: 401 }, /closed/],
+		['JSON of another form', response(200, { data: {} }), /isn't a media gateway/],
+	])('404, and %s in place of names', async (_name, names, expected) => {
+		expect(await verdict(GATEWAY_404, names)).toMatchObject({
+			problem: expect.stringMatching(expected),
+		});
 	});
 });

@@ -54,7 +54,7 @@ const MATRIX: Array<[name: string, outcome: Outcome, paid: boolean, free: boolea
 		['429 without a body', page(429, ''), true, true, true],
 		['499', response(499), false, false, false],
 		['500', response(500), false, true, false],
-		['501', response(501), false, true, false],
+		['501', response(501), false, true, true],
 		['502', page(502, '<html>Bad Gateway'), false, true, false],
 		['503', response(503), false, true, false],
 		['503 with Retry-After', response(503, {}, { 'retry-after': '2' }), false, true, false],

@@ -4,6 +4,7 @@ import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome.js
 import type { Fault } from '../../../gateway/protocol/networkFault.js';
 import {
 	planDownload,
+	planEdit,
 	planGeneration,
 	planTaskQuery,
 	type RequestPlan,
@@ -30,6 +31,9 @@ const sampled: RequestPlan = { ...message, body: { ...message.body, temperature:
 
 const saying = (httpCode: number, text: string) =>
 	response(httpCode, { error: { message: text, type: 'invalid_request_error' } });
+
+const at = (url: string, outcome: Outcome): Outcome =>
+	outcome.kind === 'response' ? { ...outcome, url } : outcome;
 
 /** What a person reads. */
 const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string => {
@@ -122,6 +126,33 @@ describe('the statuses of the protocol', () => {
 			page(405, '<html>'),
 			/asynchronous mode \(405\)/,
 		],
+		[
+			'404 that echoes the address with the flag',
+			submit,
+			at(
+				'https://g.example/api/v1/images/generations?async=true',
+				saying(404, 'Invalid URL (POST /api/v1/images/generations?async=true)'),
+			),
+			/Not found .*\(404\).* \| Check 'Base URL' .*led to https:\/\/g\.example\/api\/v1\/images\/gen/,
+		],
+		[
+			'501',
+			sync,
+			page(501, 'not implemented'),
+			/Not found on the gateway \(501\): not implemented/,
+		],
+		[
+			'404 of a message',
+			message,
+			at('https://g.example/v1/messages', saying(404, 'none')),
+			/Not found .*'Base URL' led to https:\/\/g\.example\/v1\/messages\./,
+		],
+		...[404, 405, 415, 501].map((code): [string, RequestPlan, Outcome, RegExp] => [
+			`${code} of an edit`,
+			planEdit({ ...request, files: [] }, 'query'),
+			at('https://g.example/v1/images/edits', saying(code, 'no')),
+			/doesn't take this edit \(\d+\): no \| Choose another 'Edit Format' under 'Gateway Settings'/,
+		]),
 		['404 elsewhere', submit, saying(404, 'Invalid URL'), /Not found .*\(404\).*Base URL/],
 		[
 			'400 with a prompt about the flag',

@@ -288,6 +288,15 @@ describe('who gets the key', () => {
 		expect(authHeaders('https://host.example/v1/acct/v1/images/edits', below)).toEqual({});
 	});
 
+	test('an API with another version, by its own paths', () => {
+		const root = { ...settings, baseUrl: 'https://host.example/api/v3?api-version=preview' };
+		const headers = (path: string) => authHeaders(`https://host.example${path}`, root);
+		expect(headers('/api/v3/images/edits?x=1')).toEqual({ Authorization: 'Bearer sk-abc' });
+		expect(headers('/api/v3/messages?api-version=preview')).toHaveProperty('x-api-key', 'sk-abc');
+		expect(headers('/api/v3/media/models')).toEqual({});
+		expect(headers('/api/v1/messages')).toEqual({});
+	});
+
 	test('a gateway with a path of its own, and nothing beside it', () => {
 		const below = { ...settings, baseUrl: 'https://host.example/gateway/v1' };
 		const headers = (path: string) => authHeaders(`https://host.example${path}`, below);

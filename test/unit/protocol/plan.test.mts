@@ -9,6 +9,7 @@ import {
 	requestedImages,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
+import { readApiAddress } from '../../../gateway/protocol/url.js';
 import type { GatewayError } from '../../../gateway/util/gatewayError.js';
 import { planModel, planModelList } from '../../../gateway/protocol/models.js';
 
@@ -201,7 +202,7 @@ describe('addresses', () => {
 	);
 
 	test('the query follows the path', () => {
-		const home = 'https://gateway.example/api';
+		const home = readApiAddress('https://gateway.example/api')!;
 		expect(planUrl(planGeneration(request, 'query'), home)).toBe(
 			'https://gateway.example/api/v1/images/generations?async=true',
 		);
@@ -210,6 +211,43 @@ describe('addresses', () => {
 		);
 		expect(planUrl(planModelList('jsonc'), home)).toBe(
 			'https://gateway.example/api/v1/media/models?format=jsonc',
+		);
+	});
+
+	test.each([
+		['https://g.example/v2', 'https://g.example/v2/images/generations?async=true'],
+		['https://g.example/api/v3/', 'https://g.example/api/v3/images/generations?async=true'],
+		['https://g.example/v1/openai', 'https://g.example/v1/openai/images/generations?async=true'],
+		[
+			'https://g.example/v1beta/openai',
+			'https://g.example/v1beta/openai/images/generations?async=true',
+		],
+		['https://g.example/openai/v1', 'https://g.example/openai/v1/images/generations?async=true'],
+		[
+			'https://g.example/v2/openai/v1',
+			'https://g.example/v2/openai/v1/images/generations?async=true',
+		],
+		['https://g.example/v1/v1', 'https://g.example/v1/v1/images/generations?async=true'],
+		['https://g.example/V2', 'https://g.example/V2/images/generations?async=true'],
+		['https://g.example/v2ray', 'https://g.example/v2ray/v1/images/generations?async=true'],
+		['https://g.example/images', 'https://g.example/images/v1/images/generations?async=true'],
+		[
+			'https://g.example/api/v3/images/edits',
+			'https://g.example/api/v3/images/generations?async=true',
+		],
+		[
+			'https://g.example/openai/v1/?api-version=preview&async=1#x',
+			'https://g.example/openai/v1/images/generations?api-version=preview&async=true',
+		],
+	])('the address %s is the root of the API at %s', (entered, url) => {
+		expect(planUrl(planGeneration(request, 'query'), readApiAddress(entered)!)).toBe(url);
+	});
+
+	test('the address of a task keeps its own query, beside that of the gateway', () => {
+		const home = readApiAddress('https://g.example/v2?api-version=1&team=a%26b')!;
+		const plan = { ...planTaskQuery('edit', 'id'), path: '/tasks/id?sig=a+b%2F&api-version=2' };
+		expect(planUrl(plan, home)).toBe(
+			'https://g.example/v2/tasks/id?team=a%26b&sig=a+b%2F&api-version=2',
 		);
 	});
 
