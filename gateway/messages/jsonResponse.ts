@@ -1,4 +1,4 @@
-import { GatewayError, type Problem } from '../util/gatewayError';
+import { GatewayError } from '../util/gatewayError';
 import { parseJson } from '../util/json';
 import { quote } from '../util/text';
 import type { MessageResponse } from './message';
@@ -24,34 +24,34 @@ export function jsonInText(text: string): unknown {
 	return end < start ? undefined : parseJson(text.slice(start, end + 1));
 }
 
+/** The stop reasons of a response that ends before its end. */
+export const CUT_OFF = new Set(['max_tokens', 'model_context_window_exceeded']);
+
 /**
  * The JSON that a message was sent for.
  *
+ * @param hint what is known of the response: that it was cut off, or why it has no text
  * @throws GatewayError with the text of the response, which was paid for
  */
-export function readJsonOf({ text, stopReason }: MessageResponse): unknown {
+export function readJsonOf({ text, stopReason = '' }: MessageResponse, hint?: string): unknown {
 	const value = jsonInText(text);
 	if (value !== undefined) return value;
-	throw new GatewayError({ ...problemOf(text, stopReason), text });
-}
-
-/** The text stays in the details, and the payment in the record: no retry sends the message again. */
-const PAID =
-	"The message was charged, and a retry doesn't send it again. To get its text, turn off 'Output Content as JSON' and retry this execution.";
-
-function problemOf(text: string, stopReason: string | undefined): Problem {
+	const isCutOff = CUT_OFF.has(stopReason);
+	const advice = isCutOff ? "Increase 'Max Tokens', or ask for a shorter response." : hint;
 	const start = quote(text.slice(0, 200));
-	if (start === '') {
-		return { message: 'The response has no text, so there is no JSON', description: PAID };
-	}
-	const isCutOff = stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded';
-	const advice = isCutOff
-		? "Increase 'Max Tokens', or ask for a shorter response."
-		: 'Ask for nothing but JSON in the prompt.';
-	return {
+	throw new GatewayError({
 		message: isCutOff
 			? "The response was cut off at 'Max Tokens', so its JSON is incomplete"
 			: 'The response is not JSON',
-		description: `${advice} ${PAID} The text begins with: ${start}`,
-	};
+		description: [
+			advice ?? 'Ask for nothing but JSON in the prompt.',
+			start === '' ? NOT_AGAIN : `${PAID} The text begins with: ${start}`,
+		].join(' '),
+		text,
+	});
 }
+
+const NOT_AGAIN = "A retry doesn't send the message again.";
+/** The text stays in the details, and the payment in the record: no retry sends the message again. */
+const PAID =
+	"The message was charged, and a retry doesn't send it again. To get its text, turn off 'Output Content as JSON' and retry this execution.";

@@ -1,7 +1,8 @@
 import { withoutUndefined, type JsonObject } from '../../gateway/util/json';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
-import { readJsonOf } from '../../gateway/messages/jsonResponse';
+import { CUT_OFF, readJsonOf } from '../../gateway/messages/jsonResponse';
 import { readMessage, type MessageResponse, type Turn } from '../../gateway/messages/message';
+import { missingTextHint } from '../../gateway/messages/missingText';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
 
 /** How an item wants the response to its message. */
@@ -18,6 +19,14 @@ export const readMessageTarget = (item: ItemParameters): MessageTarget => ({
 	keepImages: item.options.switch('keepImages', 'Keep Images in Messages', false),
 });
 
+/** What a person should know of a response; undefined if it is as it should be. */
+export function responseHint(message: JsonObject): string | undefined {
+	const { stopReason = '' } = readMessage(message) ?? {};
+	return CUT_OFF.has(stopReason)
+		? "A response was cut off at 'Max Tokens'."
+		: missingTextHint(message);
+}
+
 /**
  * The output of a message.
  *
@@ -32,11 +41,15 @@ export function messageOutput(
 ): JsonObject {
 	const response = readMessage(message);
 	if (response === undefined) return message;
-	const json = outputJson ? readJsonOf(response) : undefined;
+	const hint = responseHint(message);
+	const json = outputJson ? readJsonOf(response, hint) : undefined;
 	const output = simplify
 		? simplified(response, json, turns, forTool)
 		: withoutUndefined({ ...message, json });
-	return forTool ? (withoutInlineImages(output) as JsonObject) : output;
+	// An agent sees no hints.
+	if (forTool)
+		return withoutInlineImages(withoutUndefined({ ...output, note: hint })) as JsonObject;
+	return output;
 }
 
 /** The simplified response, with the conversation so far for the next turn. */

@@ -1,4 +1,10 @@
-import { readTurns, type MessageRequest, type Turn } from '../../gateway/messages/message';
+import {
+	readTurns,
+	type MessageRequest,
+	type MessageSettings,
+	type Turn,
+} from '../../gateway/messages/message';
+import { joinTurns, withoutBlanks } from '../../gateway/messages/sentTurns';
 import { isJsonObject, parseJson, type JsonObject } from '../../gateway/util/json';
 import type { PayingField } from '../shared/fields/choices';
 import { lengthFields, messageModelField, modelOptions } from '../shared/fields/messageFields';
@@ -174,12 +180,21 @@ const INPUTS = ['prompt', 'image', 'messages', 'json'] as const;
 export const readInputKind = (item: ItemParameters): (typeof INPUTS)[number] =>
 	item.choice('input', 'Input', INPUTS);
 
+/** The request of an item before its files are read. */
+export interface MessageDraft {
+	settings: MessageSettings;
+	/** The conversation so far. */
+	history: Turn[];
+	/** What the item adds to it. */
+	added: Turn[];
+}
+
 /**
- * Reads the request of an item from its parameters, without the files of `Prompt with Images`.
+ * Reads the request of an item from its parameters.
  *
  * @throws NodeOperationError that names the parameter to correct
  */
-export function readMessageRequest(item: ItemParameters): MessageRequest {
+export function readMessageDraft(item: ItemParameters): MessageDraft {
 	const extraFields = readExtraFields(item);
 	const history = item.options.value('history');
 	const setsMessages = Object.hasOwn(extraFields, 'messages');
@@ -190,24 +205,38 @@ export function readMessageRequest(item: ItemParameters): MessageRequest {
 		);
 	}
 	return {
-		...readMessageSettings(item, extraFields),
-		messages: setsMessages
+		settings: {
+			...readMessageSettings(item, extraFields),
+			system: item.options.optionalText('system', 'System Prompt'),
+			extraFields: withoutFields(extraFields, ['model', 'messages']),
+		},
+		history: setsMessages || isEmpty(history) ? [] : readConversation(item, 'History', history),
+		added: setsMessages
 			? readConversation(item, 'messages in Extra Fields', extraFields.messages, true)
-			: [
-					...(isEmpty(history) ? [] : readConversation(item, 'History', history)),
-					...readInput(item),
-				],
-		system: item.options.optionalText('system', 'System Prompt'),
-		extraFields: withoutFields(extraFields, ['model', 'messages']),
+			: readInput(item),
 	};
 }
 
-/** The request with files before the text of its last turn. */
-export function withFileBlocks(request: MessageRequest, blocks: JsonObject[]): MessageRequest {
-	const { role = 'user', content = '' } = request.messages.at(-1) ?? {};
+/**
+ * The request of an item. A response without text in its history, such as a refusal, isn't sent back:
+ * the user's turns around it become one.
+ *
+ * @param blocks of the files, before the text of the last turn
+ */
+export function messageRequest(
+	{ settings, history, added }: MessageDraft,
+	blocks: JsonObject[],
+): MessageRequest {
+	const earlier = withoutBlanks(history);
+	const turns = [...earlier, ...(blocks.length === 0 ? added : withFileBlocks(added, blocks))];
+	const messages = earlier.length === history.length ? turns : joinTurns(turns);
+	return { ...settings, messages };
+}
+
+function withFileBlocks(turns: Turn[], blocks: JsonObject[]): Turn[] {
+	const { role = 'user', content = '' } = turns.at(-1) ?? {};
 	const text = content === '' ? [] : [{ type: 'text', text: content }];
-	const turn = { role, content: [...blocks, ...text] };
-	return { ...request, messages: [...request.messages.slice(0, -1), turn] };
+	return [...turns.slice(0, -1), { role, content: [...blocks, ...text] }];
 }
 
 function readInput(item: ItemParameters): Turn[] {

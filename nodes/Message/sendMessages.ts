@@ -14,9 +14,9 @@ import { failedItems, type FailedRequest } from '../shared/run/nodeErrors';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { readMessageFiles } from './messageImages';
-import { messageOutput, readMessageTarget } from './messageOutput';
+import { messageOutput, readMessageTarget, responseHint } from './messageOutput';
 import { addMessage, describeMessages, newTally, type MessageTally } from './messageTally';
-import { readInputKind, readMessageRequest, withFileBlocks } from './messageParameters';
+import { messageRequest, readInputKind, readMessageDraft } from './messageParameters';
 
 /** The messages of a run. */
 interface MessageBatch {
@@ -76,13 +76,14 @@ export async function sendMessages(
 async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<ExecuteItem> {
 	const { run, paymentLog, knownFacts } = batch;
 	const { itemIndex } = item;
-	const draft = readMessageRequest(item);
-	const { model, messages } = draft;
-	knownFacts[itemIndex] = { model, prompt: promptOf(messages) };
+	const draft = readMessageDraft(item);
+	knownFacts[itemIndex] = { model: draft.settings.model, prompt: promptOf(draft.added) };
 	const target = readMessageTarget(item);
 	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
-	const blocks = files.map(({ block }) => block);
-	const request = files.length === 0 ? draft : withFileBlocks(draft, blocks);
+	const request = messageRequest(
+		draft,
+		files.map(({ block }) => block),
+	);
 	const plan = planMessage(request);
 	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
@@ -93,6 +94,8 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 		const paid = await payForMessage(batch, itemIndex, { plan, turns });
 		// As recorded with the payment: the conversation of this try may differ.
 		const { message = {}, turns: sent = turns } = paid;
+		const hint = responseHint(message);
+		if (hint !== undefined) run.hints.add(run.address.withoutKeyInContent(hint));
 		const json = messageOutput(message, sent, target, run.isTool);
 		// A copy, because the turns belong to the input and the response to the record of payments.
 		return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];

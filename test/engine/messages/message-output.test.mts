@@ -115,7 +115,12 @@ describe('Output Content as JSON', () => {
 			/^The response is not JSON\n[^]*Ask for nothing but JSON .*I can't do/,
 		],
 		['a footnote', reply('See [1] and {x}'), 'See [1] and {x}', /^The response is not JSON/],
-		['an empty text', reply([]), '', /^The response has no text, so there is no JSON\n/],
+		[
+			'an empty text',
+			reply([]),
+			'',
+			/^The response is not JSON\n[^]*of the model is empty.*A retry doesn't/,
+		],
 		[
 			'JSON that was cut off',
 			reply('```json\n{"a": [1, 2', { stop_reason: 'max_tokens' }),
@@ -129,7 +134,7 @@ describe('Output Content as JSON', () => {
 			const stopped = await ask({ options }, retry);
 			const { message, description } = errorOf(stopped);
 			expect(`${message}\n${description}`).toMatch(words);
-			expect(description).toContain('The message was charged');
+			expect(description).toMatch(/retry doesn't send (it|the message) again/);
 			expect(bodies).toHaveLength(1);
 			const { context } = stopped.error as unknown as { context: { details: object } };
 			expect(context.details).toMatchObject({
@@ -289,5 +294,100 @@ describe('the hint about the run', () => {
 		expect(hintOf(result)!.message).toBe(
 			'1 message; 10 input and 20 output tokens; 1 item paid for by an earlier try.',
 		);
+	});
+});
+
+describe('a response without text', () => {
+	const warnings = (result: RunResult) =>
+		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
+	const thinking = { type: 'thinking', thinking: '', signature: 'sig+/==' };
+	const refusal = {
+		stop_reason: 'refusal',
+		stop_details: { type: 'refusal', category: 'cyber', explanation: 'It could enable harm.' },
+	};
+
+	test.each<[string, object, RegExp]>([
+		['a refusal', reply([], refusal), /^The model refused to respond: It could enable harm\./],
+		['a refusal in the middle', reply('Hel', refusal), /^The model refused to respond: It could/],
+		['nothing but thinking', reply([thinking]), /^The model has only thought/],
+		['nothing', reply([]), /^The response of the model is empty\./],
+		['blank text', reply('\n\n'), /^The response of the model is empty\./],
+		[
+			'the end of Max Tokens',
+			reply('Hel', { stop_reason: 'max_tokens' }),
+			/cut off at 'Max Tokens'/,
+		],
+	])('%s is a hint', async (_, body, words) => {
+		respond = () => body;
+		const result = await ask({}, {}, [{}, {}]);
+		expect(warnings(result)).toEqual([expect.stringMatching(words)]);
+		const answer = await host.runAsTool('n8n-nodes-media-gateway.message', basics);
+		expect(answer).toMatch(new RegExp(words.source.replace('^', '')));
+	});
+
+	test('a response with text is none', async () => {
+		respond = () => reply([thinking, { type: 'text', text: 'x' }]);
+		expect(warnings(await ask())).toEqual([]);
+		expect(await host.runAsTool('n8n-nodes-media-gateway.message', basics)).not.toContain('note');
+	});
+
+	test("asked for JSON, it is an error with the gateway's words", async () => {
+		respond = () => reply([], refusal);
+		const { message, description } = errorOf(await ask({ options: { outputJson: true } }));
+		expect(message).toBe('The response is not JSON');
+		expect(description).toMatch(/The model refused to respond: It could enable harm\./);
+	});
+
+	const user = (content: unknown) => ({ role: 'user', content });
+	const text = (words: string) => ({ type: 'text', text: words });
+	const assistant = (...content: unknown[]) => ({ role: 'assistant', content });
+	const call = { type: 'tool_use', id: 't', name: 'x', input: {} };
+
+	test.each<[string, unknown[], unknown[]]>([
+		[
+			'a refusal, and the turns around it are one',
+			[user('A'), assistant()],
+			[user([text('A'), text('Say it')])],
+		],
+		[
+			'thinking alone',
+			[user('A'), assistant(thinking, text(''))],
+			[user([text('A'), text('Say it')])],
+		],
+		[
+			'a blank text, and thinking stays byte for byte',
+			[user('A'), assistant(thinking, text('\n\n'), text(' B '))],
+			[user('A'), assistant(thinking, text(' B ')), user('Say it')],
+		],
+		[
+			'a blank text before a tool call',
+			[user('A'), assistant(text(''), call), user([{ type: 'tool_result', tool_use_id: 't' }])],
+			[
+				user('A'),
+				assistant(call),
+				user([{ type: 'tool_result', tool_use_id: 't' }]),
+				user('Say it'),
+			],
+		],
+		[
+			'a refusal between two questions',
+			[user('A'), assistant(), user('B'), assistant(text('C'))],
+			[user([text('A'), text('B')]), assistant(text('C')), user('Say it')],
+		],
+	])('History leaves out %s', async (_, history, sent) => {
+		respond = () => reply('x');
+		const options = { history: JSON.stringify(history) };
+		const [json] = (await ask({ options })).json(NODE);
+		expect(JSON.stringify(bodies[0]!.messages)).toBe(JSON.stringify(sent));
+		expect(json!.messages).toEqual([...sent, assistant(text('x'))]);
+	});
+
+	test('images are added to the turn that is left', async () => {
+		respond = () => reply('x');
+		const history = `={{ ${JSON.stringify([user('A'), assistant()])} }}`;
+		const images = 'https://a.example/b.png';
+		await ask({ input: 'image', images, prompt: '', options: { history } });
+		const image = { type: 'image', source: { type: 'url', url: images } };
+		expect(bodies[0]!.messages).toEqual([user([text('A'), image])]);
 	});
 });
