@@ -33,10 +33,11 @@ export function imageRefsIn(given: unknown, fields: string[]): ImageRef[] {
 	});
 }
 
-/** An image as the image nodes return it, with its address, or a file. */
+/** An image as the image nodes return it, with its address, or a file, which may have one too. */
 function refInObject(entry: JsonObject): ImageRef {
 	const url = nonEmptyString(entry.url)?.trim() ?? '';
-	return /^https?:\/\//i.test(url) ? { kind: 'address', url } : { kind: 'file', file: entry };
+	const isAddress = entry.mimeType === undefined && /^https?:\/\//i.test(url);
+	return isAddress ? { kind: 'address', url } : { kind: 'file', file: entry };
 }
 
 /** The places in a text at which an address begins. */

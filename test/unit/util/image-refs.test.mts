@@ -24,6 +24,8 @@ test.each<[unknown, object[]]>([
 	[[null, '', []], [{ kind: 'none', value: [] }]],
 	[7, [field('7')]],
 	[true, [{ kind: 'none', value: true }]],
+	// HTTP Request tells where it has a file from.
+	[{ mimeType: 'a/b', url: one }, [{ kind: 'file', file: { mimeType: 'a/b', url: one } }]],
 	[{ id: 'x' }, [{ kind: 'file', file: { id: 'x' } }]],
 	[
 		[{ url: one }, { url: ' ' }],
