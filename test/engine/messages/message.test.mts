@@ -412,17 +412,17 @@ describe('the headers', () => {
 	};
 	const key = 'sk-embedded-gateway-one';
 
-	test('the bare key, and the version', async () => {
-		expect(await headersOf({})).toEqual({ authorization: key, 'anthropic-version': '2023-06-01' });
+	test('the key, and the version', async () => {
+		expect(await headersOf({})).toEqual({ 'x-api-key': key, 'anthropic-version': '2023-06-01' });
 	});
 
 	test('a pasted Bearer does not get there', async () => {
-		expect(await headersOf({ apiKey: ` Bearer ${key} ` })).toMatchObject({ authorization: key });
+		expect(await headersOf({ apiKey: ` Bearer ${key} ` })).toMatchObject({ 'x-api-key': key });
 	});
 
-	test('x-api-key instead', async () => {
-		expect(await headersOf({ messageAuth: 'xApiKey' })).toEqual({
-			'x-api-key': key,
+	test('the bare key instead', async () => {
+		expect(await headersOf({ messageAuth: 'authorization' })).toEqual({
+			authorization: key,
 			'anthropic-version': '2023-06-01',
 		});
 	});
@@ -430,7 +430,7 @@ describe('the headers', () => {
 	test('a version header of another name', async () => {
 		const credential = { versionHeaderName: 'acme-version', versionHeaderValue: '2023-06-01' };
 		expect(await headersOf(credential)).toEqual({
-			authorization: key,
+			'x-api-key': key,
 			'acme-version': '2023-06-01',
 		});
 	});
