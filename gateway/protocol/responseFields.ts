@@ -322,10 +322,14 @@ function imagesAt(
 /** Later than any time in seconds (the year 5138), and earlier than any in milliseconds. */
 const FIRST_MS = 1e11;
 
+/** A time in a text: a number, or a date. */
+const timeIn = (text: string): number =>
+	/^\s*\d{1,20}(?:\.\d{1,20})?\s*$/.test(text) ? Number(text) : Date.parse(text);
+
 /** The time of creation in Unix seconds. */
 export const readCreated = (body: JsonObject): number | undefined =>
 	firstIn(body, FIELDS.created, (value) => {
-		const time = finiteNumber(typeof value === 'string' ? Date.parse(value) : value) ?? 0;
+		const time = finiteNumber(typeof value === 'string' ? timeIn(value) : value) ?? 0;
 		if (time <= 0) return undefined;
 		return time < FIRST_MS ? time : Math.floor(time / 1000);
 	});

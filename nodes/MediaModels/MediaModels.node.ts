@@ -28,10 +28,10 @@ export class MediaModels implements INodeType {
 		version: 1,
 		subtitle: '={{ $parameter["operation"] === "get" ? $parameter["model"] : "get many" }}',
 		description:
-			'List the image and video models of a media gateway, with parameters, limits and prices',
+			'List the models of a media gateway, with parameters, limits and prices of those for images and videos',
 		builderHint: {
 			searchHint:
-				'Not charged. Lists the image and video models of the gateway, not its message models.',
+				'Not charged. Lists the image and video models of the gateway, and the names of its message models.',
 		},
 		defaults: { name: 'List Models' },
 		usableAsTool: true,
@@ -45,7 +45,7 @@ export class MediaModels implements INodeType {
 				type: 'options',
 				noDataExpression: true,
 				default: 'getMany',
-				hint: 'The model list needs no API key. Where the gateway has none, the names of its models are requested with the key.',
+				hint: 'The model list needs no API key. The names of other models, such as message models, are requested with the key.',
 				options: [
 					{
 						name: 'Get',
@@ -93,12 +93,15 @@ export class MediaModels implements INodeType {
 				displayOptions: { show: { operation: ['getMany'] } },
 				options: [
 					{
-						displayName: 'Capability',
-						name: 'mode',
-						type: 'string',
-						default: 'text_to_image',
-						placeholder: 'e.g. image_edit',
-						description: "What the model does, in the gateway's own terms",
+						displayName: 'Generation Mode',
+						name: 'generationMode',
+						type: 'options',
+						default: 'async',
+						description: 'Type of request that the model supports',
+						options: [
+							{ name: 'Asynchronous', value: 'async' },
+							{ name: 'Synchronous', value: 'sync' },
+						],
 					},
 					{
 						displayName: 'Media Type',
@@ -112,14 +115,16 @@ export class MediaModels implements INodeType {
 						],
 					},
 					{
-						displayName: 'Request Type',
-						name: 'generationMode',
+						displayName: 'Mode',
+						name: 'mode',
 						type: 'options',
-						default: 'async',
-						description: 'Type of request that the model supports',
+						default: 'text_to_image',
+						description: 'What the model does. For a mode of another name, use an expression.',
 						options: [
-							{ name: 'Asynchronous', value: 'async' },
-							{ name: 'Synchronous', value: 'sync' },
+							{ name: 'Image Edit', value: 'image_edit' },
+							{ name: 'Image to Video', value: 'image_to_video' },
+							{ name: 'Text to Image', value: 'text_to_image' },
+							{ name: 'Text to Video', value: 'text_to_video' },
 						],
 					},
 				],
@@ -190,7 +195,7 @@ function readFilters(item: ItemParameters): ModelFilters {
 	const filters = item.within(item.json('filters', 'Filters'));
 	return {
 		mediaType: filters.optionalChoice('mediaType', 'Media Type', ['image', 'video']),
-		mode: filters.optionalText('mode', 'Capability'),
-		generationMode: filters.optionalChoice('generationMode', 'Request Type', ['async', 'sync']),
+		mode: filters.optionalText('mode', 'Mode'),
+		generationMode: filters.optionalChoice('generationMode', 'Generation Mode', ['async', 'sync']),
 	};
 }

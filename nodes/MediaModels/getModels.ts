@@ -12,7 +12,12 @@ import {
 import type { HttpResponse } from '../../gateway/protocol/outcome';
 import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
-import { NoListError, requestListing, requestRecords } from '../shared/models/modelCache';
+import {
+	NoListError,
+	requestListing,
+	requestNames,
+	requestRecords,
+} from '../shared/models/modelCache';
 import type { Run } from '../shared/run/runContext';
 
 /** The filters of "Get Many"; an empty one matches all models. */
@@ -28,8 +33,11 @@ export interface ModelOutput {
 	itemOf: (record: ModelRecord) => IDataObject;
 }
 
+const isSet = (value: unknown): boolean => value !== undefined;
+
 /**
- * The published models as items. Only their names, with a hint, where the gateway publishes no more.
+ * The published models as items, then the names of the account's other models, such as those for
+ * messages. Only names, with a hint, where the gateway publishes no more.
  *
  * @param wanted the filters and the limit
  */
@@ -39,10 +47,12 @@ export async function getModels(
 	{ format, itemOf }: ModelOutput,
 ): Promise<IDataObject[]> {
 	if (format === 'jsonc') return [textOf(await requestListing(run, planModelList(format)))];
-	return (await anyRecords(run))
-		.filter((record) => passes(record, wanted.filters))
-		.slice(0, wanted.limit)
-		.map(itemOf);
+	const { filters, limit } = wanted;
+	const listed = (await anyRecords(run)).filter((record) => passes(record, filters));
+	// Nothing is known about the others that a filter could match.
+	const isComplete = listed.length >= limit || Object.values(filters).some(isSet);
+	const all = isComplete ? listed : [...listed, ...(await otherNames(run, listed))];
+	return all.slice(0, limit).map(itemOf);
 }
 
 /**
@@ -59,10 +69,11 @@ export async function getModel(
 		const response = await requestListing(run, planModel(model, format));
 		if (format === 'jsonc') return textOf(response);
 		const { data } = response.json as { data: JsonObject };
-		return itemOf(readModel({ ...data, model }) as ModelRecord);
+		return itemOf(readModel(data) ?? (readModel({ ...data, model }) as ModelRecord));
 	} catch (error) {
 		if (!(error instanceof NoListError)) return await Promise.reject(error);
-		const records = await anyRecords(run).catch((): ModelRecord[] => []);
+		const listed = await anyRecords(run).catch((): ModelRecord[] => []);
+		const records = [...listed, ...(await otherNames(run, listed))];
 		const named = records.find((record) => record.isNameOnly && record.model === model);
 		if (named !== undefined && format === 'json') return itemOf(named);
 		const isNotFound = error.problem.httpCode === 404;
@@ -75,6 +86,24 @@ async function anyRecords(run: Run): Promise<ModelRecord[]> {
 	const records = await requestRecords(run.address, 'any', (plan) => requestListing(run, plan));
 	if (records[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
 	return records;
+}
+
+/**
+ * The names of the account's models that aren't in the model list, such as those for messages.
+ *
+ * @returns none without a key, or where the list has only names itself
+ */
+async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[]> {
+	if (!run.address.hasKey || listed[0]?.isNameOnly) return [];
+	const names = await requestNames(run).catch(async (error: unknown): Promise<ModelRecord[]> => {
+		if (!(error instanceof GatewayError)) return await Promise.reject(error);
+		const { httpCode = 0 } = error.problem;
+		const isNone = error instanceof NoListError && ![401, 403].includes(httpCode);
+		if (!isNone) run.hints.add(`Message models may be missing: ${error.message}.`);
+		return [];
+	});
+	const known = new Set(listed.map(({ model }) => model));
+	return names.filter(({ model }) => !known.has(model));
 }
 
 const NAMES_ONLY =
@@ -91,7 +120,6 @@ export const rawOf = ({ raw }: ModelRecord): IDataObject =>
  * A model as a row of a table: every row has the same columns, null where the list says nothing.
  */
 export function rowOf(record: ModelRecord): IDataObject {
-	if (record.isNameOnly) return { model: record.model };
 	const { billing = {}, referenceImages: images = {} } = record;
 	const parameters = Object.entries(record.parameters).map(
 		([name, values]) => `${name}: ${values.join(' | ')}`,
@@ -102,8 +130,8 @@ export function rowOf(record: ModelRecord): IDataObject {
 		ratio: billing.mode === 'ratio' ? billing.value : undefined,
 		priceUnit: billing.unit,
 		mediaType: record.mediaType,
-		modes: record.modes?.join(', '),
-		generationModes: record.generationModes?.join(', '),
+		modes: record.modes,
+		generationModes: record.generationModes,
 		parameters: parameters.length === 0 ? undefined : parameters.join('; '),
 		maxInputImages: images.maxCount,
 		maxInputMb: images.maxSizeMb,

@@ -3,6 +3,7 @@ import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPl
 import { isJsonObject, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
+import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
 import {
 	isEmpty,
@@ -21,13 +22,7 @@ import {
 	type Forbidden,
 } from '../parameters/requestFields';
 
-/** Fields that the node itself sends: another value elsewhere would silently be ignored. */
-const FIELDS_OF_NODE: Forbidden = {
-	async: "Remove it, and use the field 'Mode'.",
-	model: "Remove it, and use the field 'Model'.",
-	prompt: "Remove it, and use the field 'Prompt'.",
-	...NO_STREAM,
-};
+const SENT_BY_NODE: Forbidden = { ...FIELDS_OF_NODE, ...NO_STREAM };
 
 /**
  * The request of an item of Image Generation or Image Edit.
@@ -43,8 +38,8 @@ export function readRequest(
 	const form = readModelParameters(item);
 	const named = readNamedParameters(item);
 	const extraFields = readExtraFields(item);
-	refuseFields(item, 'Model Parameters', form, FIELDS_OF_NODE);
-	refuseFields(item, 'Parameters by Name', named, FIELDS_OF_NODE);
+	refuseFields(item, 'Model Parameters', form, SENT_BY_NODE);
+	refuseFields(item, 'Parameters by Name', named, SENT_BY_NODE);
 	return {
 		model: readerOf(item, extraFields, 'model')
 			.text('model', 'Model', 'Choose a model from the list, or enter its name.')

@@ -3,6 +3,16 @@ import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import type { PayingField } from './choices';
 import { imageOptions, NOT_IN_TOOLS, optionsField } from './optionFields';
 
+/**
+ * Fields of an image request that the node itself sends, and what sets them: another value elsewhere
+ * would silently be ignored.
+ */
+export const FIELDS_OF_NODE = {
+	async: "Remove it, and use the field 'Mode'.",
+	model: "Remove it, and use the field 'Model'.",
+	prompt: "Remove it, and use the field 'Prompt'.",
+};
+
 /** The model of an image node: chosen from the gateway's listing, or by name. */
 export const modelField: PayingField = {
 	displayName: 'Model',

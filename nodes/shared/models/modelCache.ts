@@ -115,13 +115,26 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
  * @throws GatewayError
  */
 export async function requestModels(run: Run): Promise<ModelRecord[]> {
+	return await requestRecords(run.address, 'media', requestQuickly(run));
+}
+
+/**
+ * Requests the names of all models of the account, in the same way: a list of models is also complete
+ * without them.
+ *
+ * @throws GatewayError
+ */
+export async function requestNames(run: Run): Promise<ModelRecord[]> {
+	return await requestRecords(run.address, 'names', requestQuickly(run));
+}
+
+function requestQuickly(run: Run): RequestList {
 	const timeoutMs = Math.min(RUN_TIMEOUT_MS, run.limits.timeoutMs);
-	const request = inOneAttempt(run, async (plan) => {
+	return inOneAttempt(run, async (plan) => {
 		// This rejects if the run has ended.
 		await run.clock.sleep(0);
 		return await run.sendOnce(plan, timeoutMs);
 	});
-	return await requestRecords(run.address, 'media', request);
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 import { isJsonObject } from '../../../gateway/util/json';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { describePrice } from '../../../gateway/validation/pricing';
+import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { problemOf } from '../run/nodeErrors';
 import { loadModels } from './modelCache';
 
@@ -108,12 +109,14 @@ export async function getModelParameters(
 	}
 	return {
 		fields: Object.entries(record.parameters)
-			// 'Number of Images' in the options sets it.
-			.filter(([name]) => name !== 'n')
+			.filter(([name]) => !NOT_IN_FORM.includes(name))
 			.map(([name, values]) => asField(name, values)),
 		emptyFieldsNotice: `This model publishes no parameters. Instead, ${BY_NAME}`,
 	};
 }
+
+/** Fields that are set elsewhere, `n` by an option, and those that the run refuses. */
+const NOT_IN_FORM = ['n', 'stream', ...Object.keys(FIELDS_OF_NODE)];
 
 /** The fields of the form as the node has it now. */
 function currentFields(modelParameters: unknown): ResourceMapperField[] {

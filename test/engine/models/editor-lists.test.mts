@@ -12,7 +12,10 @@ const MODELS = [
 		modes: ['text_to_image', 'image_edit'],
 		generation_modes: ['sync', 'async'],
 		billing: { unit: 'image', mode: 'price', value: 0.04 },
-		parameters: { size: ['1K', '2K'], seed: [], n: [1, 2] },
+		parameters: {
+			...{ size: ['1K', '2K'], seed: [], n: [1, 2] },
+			...{ async: [true, false], prompt: [], model: [], stream: [true] },
+		},
 	},
 	{
 		model: 'slow',

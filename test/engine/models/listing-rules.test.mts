@@ -37,7 +37,7 @@ async function open(
 		method === 'GET' ? respond(response, url ?? '') : sendJson(response, image),
 	);
 	servers.push(server);
-	const asked = () => server.requests.filter(({ method }) => method === 'GET').length;
+	const asked = () => server.requests.filter(({ url }) => url.startsWith('/v1/media/')).length;
 	return { ...server, asked };
 }
 

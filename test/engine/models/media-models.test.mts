@@ -2,7 +2,7 @@ import { defaultModels } from '../../../simulator/models/default-models.mjs';
 import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
 import type { Host } from '../../../harness/engine/host.mjs';
 import { errorOf, filesNode, runChain } from '../one-node.mjs';
-import { deadAddress, hostFor, NODE, serve, type Settings } from '../workbench.mjs';
+import { deadAddress, hostFor, NODE, sendJson, serve, type Settings } from '../workbench.mjs';
 
 let gateway: Gateway;
 let host: Host;
@@ -44,28 +44,29 @@ const namesOf = async (parameters: Parameters) => {
 	return result.json(NODE).map(({ model }) => model);
 };
 const allNames = defaultModels.map(({ model }) => model);
+/** Named by /v1/models alone. */
+const otherNames = ['reason-large', 'reason-next', 'reason-small'];
+const otherModels = otherNames.map((model) => ({ model }));
 
 describe('get many', () => {
 	test('gives the records as the gateway sent them', async () => {
 		const result = await list({ returnAll: true });
-		expect(result.json(NODE)).toEqual(defaultModels);
+		expect(result.json(NODE)).toEqual([...defaultModels, ...otherModels]);
 		expect(result.output(NODE).map(({ pairedItem }) => pairedItem)).toEqual(
-			defaultModels.map(() => ({ item: 0 })),
+			[...allNames, ...otherNames].map(() => ({ item: 0 })),
 		);
+		const headers = { accept: 'application/json' };
 		expect(gateway.requests).toMatchObject([
-			{
-				method: 'GET',
-				path: '/v1/media/models',
-				query: {},
-				headers: { accept: 'application/json' },
-			},
+			{ method: 'GET', path: '/v1/media/models', query: {}, headers },
+			{ method: 'GET', path: '/v1/models', query: {}, headers },
 		]);
 	});
 
 	test.each([
 		[{ limit: 2 }, allNames.slice(0, 2)],
-		[{ limit: 500 }, allNames],
-		[{ returnAll: true, limit: 2 }, allNames],
+		[{ limit: allNames.length }, allNames],
+		[{ limit: allNames.length + 1 }, [...allNames, 'reason-large']],
+		[{ returnAll: true, limit: 2 }, [...allNames, ...otherNames]],
 		[{ filters: { mediaType: 'video' } }, ['cinema-1']],
 		[{ filters: { mediaType: 'image' } }, allNames.filter((name) => name !== 'cinema-1')],
 		[{ filters: { mode: 'image_edit' } }, ['aurora-image-1', 'aurora-edit-1']],
@@ -90,6 +91,7 @@ describe('get many', () => {
 			expect(result.json(NODE)).toEqual([
 				{ model: 'bare', media_type: 'image' },
 				{ model: 'odd', extra: { kept: [1] } },
+				...otherModels,
 			]);
 		} finally {
 			await sparse.close();
@@ -106,8 +108,8 @@ describe('simplified', () => {
 		expect(first).toEqual({
 			model: 'aurora-image-1',
 			mediaType: 'image',
-			modes: 'text_to_image, image_edit',
-			generationModes: 'sync, async',
+			modes: ['text_to_image', 'image_edit'],
+			generationModes: ['sync', 'async'],
 			price: 0.04,
 			ratio: null,
 			priceUnit: 'image',
@@ -118,10 +120,12 @@ describe('simplified', () => {
 		});
 		for (const row of rows) {
 			expect(Object.keys(row)).toEqual(Object.keys(first!));
-			expect(Object.values(row).some((value) => typeof value === 'object' && value !== null)).toBe(
-				false,
-			);
+			const objects = Object.values(row).filter((value) => typeof value === 'object' && value);
+			expect(objects.every(Array.isArray)).toBe(true);
 		}
+		expect(rows.map(({ model }) => model)).toEqual([...allNames, ...otherNames]);
+		const { model, ...unknown } = rows.at(-1)!;
+		expect([model, new Set(Object.values(unknown))]).toEqual(['reason-small', new Set([null])]);
 		expect(rows.filter(({ ratio }) => ratio !== null).map(({ price }) => price)).toContain(null);
 		const one = await list({ simplify, operation: 'get', model: 'aurora-image-1' });
 		expect(one.json(NODE)).toEqual([first]);
@@ -145,8 +149,8 @@ describe('simplified', () => {
 
 	test.each([
 		[{ mediaType: '={{ "sound" }}' }, "'Media Type' must be one of image, video"],
-		[{ generationMode: '={{ ({}) }}' }, "'Request Type' must be one of async, sync"],
-		[{ mode: '={{ ["image_edit"] }}' }, "'Capability' must be text"],
+		[{ generationMode: '={{ ({}) }}' }, "'Generation Mode' must be one of async, sync"],
+		[{ mode: '={{ ["image_edit"] }}' }, "'Mode' must be text"],
 	])('the filter %j is refused: it would list all models', async (filters, message) => {
 		expect(errorOf(await list({ simplify, filters })).message).toBe(message);
 	});
@@ -178,6 +182,33 @@ describe('get', () => {
 		},
 	);
 
+	test('the name is the record’s own, where the gateway finds it by another one', async () => {
+		const record = { model: 'acme/paint-2', media_type: 'image' };
+		const lenient = await serve((_, response) =>
+			sendJson(response, { success: true, data: record }),
+		);
+		try {
+			for (const [simplify, expected] of [
+				[false, record],
+				[true, expect.objectContaining({ model: 'acme/paint-2' })],
+			]) {
+				const get = { operation: 'get', model: 'Paint-2', simplify };
+				const result = await list(get, {}, 1, await hostAt(lenient.url));
+				expect(result.json(NODE)).toEqual([expected]);
+			}
+		} finally {
+			await lenient.close();
+		}
+	});
+
+	test('a message model has a name, and nothing else is known', async () => {
+		const get = { operation: 'get', model: 'reason-large' };
+		expect((await list(get)).json(NODE)).toEqual([{ model: 'reason-large' }]);
+		expect((await list({ ...get, simplify: true })).json(NODE)).toMatchObject([
+			{ model: 'reason-large', price: null, modes: null },
+		]);
+	});
+
 	test('each item gets its own model', async () => {
 		const model = `={{ ${JSON.stringify(allNames)}[$itemIndex] }}`;
 		const result = await list({ operation: 'get', model }, {}, allNames.length);
@@ -197,7 +228,7 @@ describe('get', () => {
 		expect(error.message).toBe(`The gateway has no model '${model}' (404)`);
 		expect(error.description).toContain('It may be disabled, or its name misspelled');
 		expect(error.description).toContain(advice);
-		expect(gateway.requests.map(({ status }) => status)).toEqual([404, 200]);
+		expect(gateway.requests.map(({ status }) => status)).toEqual([404, 200, 200]);
 	});
 
 	test('with On Error set to continue, an unlisted model is a failed item', async () => {
@@ -221,7 +252,7 @@ describe('the key', () => {
 		['none', ''],
 		['a placeholder', '<API_KEY>'],
 		['a wrong one', 'sk-of-someone-else'],
-	])('%s in the credential: none arrives', async (_, apiKey) => {
+	])('%s in the credential: none arrives with the model list', async (_, apiKey) => {
 		for (const messageAuth of ['authorization', 'xApiKey']) {
 			now += 100_000;
 			const to = await hostAt(gateway.url, { apiKey, messageAuth });
@@ -231,7 +262,7 @@ describe('the key', () => {
 			}
 		}
 		expect(gateway.count('listing')).toBe(4);
-		for (const { headers } of gateway.requests) {
+		for (const { headers } of gateway.requests.filter(({ call }) => call === 'listing')) {
 			expect(Object.keys(headers).sort()).toEqual(
 				['accept', 'accept-encoding', 'connection', 'host', 'user-agent'].filter(
 					(name) => name in headers,
@@ -241,13 +272,37 @@ describe('the key', () => {
 		}
 	});
 
+	test('a key that names no models is told, and the model list is there all the same', async () => {
+		const to = await hostAt(gateway.url, { apiKey: 'sk-of-someone-else' });
+		const result = await list({ returnAll: true }, {}, 1, to);
+		expect(result.json(NODE)).toEqual(defaultModels);
+		expect(result.hints(NODE)).toMatchObject([
+			{ message: expect.stringMatching(/^Message models may be missing: .*401/) },
+		]);
+	});
+
+	test('a gateway without names is no reason for a hint', async () => {
+		gateway.setFaults([{ call: 'names', kind: 'status', status: 404 }]);
+		const result = await list({ returnAll: true });
+		expect(result.json(NODE)).toEqual(defaultModels);
+		expect(result.hints(NODE)).toEqual([]);
+	});
+
+	test.each([{ filters: { mediaType: 'image' } }, { limit: allNames.length }])(
+		'names are not requested where none would come out: %j',
+		async (parameters) => {
+			await list(parameters);
+			expect(gateway.count('names')).toBe(0);
+		},
+	);
+
 	test('the listing may live at another address', async () => {
 		const home = await serve((_, response) => response.writeHead(500).end());
 		try {
 			const to = await hostAt(home.url, { mediaUrl: `${gateway.url}/v1/` });
 			const result = await list({ returnAll: true }, {}, 1, to);
 			expect(result.json(NODE)).toEqual(defaultModels);
-			expect(home.requests).toEqual([]);
+			expect(home.requests.map(({ url }) => url)).toEqual(['/v1/models']);
 			expect(JSON.stringify(gateway.requests)).not.toContain(gateway.keys[0]);
 		} finally {
 			await home.close();
@@ -299,7 +354,7 @@ describe('JSONC', () => {
 		}));
 		const result = await runChain(host, [{}], steps);
 		expect(result.output(NODE)).toHaveLength(1);
-		expect(result.output(`${NODE} 1`)).toHaveLength(defaultModels.length);
+		expect(result.output(`${NODE} 1`)).toHaveLength(allNames.length + otherNames.length);
 		expect(gateway.count('listing')).toBe(2);
 	});
 });
@@ -320,10 +375,10 @@ describe('the response is cached', () => {
 		await list();
 		now += 59_999;
 		await list();
-		expect(gateway.count('any')).toBe(1);
+		expect(gateway.count('listing')).toBe(1);
 		now += 1;
 		await list();
-		expect(gateway.count('any')).toBe(2);
+		expect(gateway.count('listing')).toBe(2);
 	});
 
 	test('by address', async () => {
@@ -331,7 +386,7 @@ describe('the response is cached', () => {
 		try {
 			await list();
 			const result = await list({}, {}, 1, await hostAt(other.url));
-			expect(result.json(NODE)).toEqual([{ model: 'other', media_type: 'image' }]);
+			expect(result.json(NODE)).toEqual([{ model: 'other', media_type: 'image' }, ...otherModels]);
 		} finally {
 			await other.close();
 		}
@@ -389,7 +444,8 @@ describe('a listing that is down', () => {
 
 	test('a fault that passes is not noticed', async () => {
 		gateway.setFaults([{ call: 'listing', kind: 'status', status: 503, times: 2 }]);
-		expect((await list({ returnAll: true })).json(NODE)).toEqual(defaultModels);
+		const result = await list({ returnAll: true });
+		expect(result.json(NODE)).toEqual([...defaultModels, ...otherModels]);
 		expect(gateway.count('listing')).toBe(3);
 	});
 });

@@ -71,7 +71,7 @@ const search = async (node: string, credential: Record<string, unknown>, filter?
 	const panel = await openPanel(
 		`n8n-nodes-media-gateway.${node}`,
 		{},
-		{ mediaGatewayApi: { apiKey: KEY, ...credential } },
+		{ mediaGatewayApi: { apiKey: KEY, gatewaySettings: true, ...credential } },
 	);
 	return (await panel.search(filter)).results;
 };
@@ -231,10 +231,17 @@ describe('Models', () => {
 		return await host.run(workflowOf('mediaModels', parameters));
 	};
 
+	/** The columns of every row, of which only the name is known. */
+	const rowOfName = (model: string) => ({
+		...{ model, price: null, ratio: null, priceUnit: null, mediaType: null, modes: null },
+		...{ generationModes: null, parameters: null, maxInputImages: null, maxInputMb: null },
+		note: null,
+	});
+
 	test('lists names, and a hint says that no more is known', async () => {
 		const gateway = await gatewayWith(json(404, {}));
 		const result = await run(gateway, { limit: 2 });
-		expect(result.json(NODE)).toEqual(SORTED.slice(0, 2).map((model) => ({ model })));
+		expect(result.json(NODE)).toEqual(SORTED.slice(0, 2).map(rowOfName));
 		expect(result.hints(NODE).map(({ message }) => message)).toEqual([
 			expect.stringMatching(/only the names of its models.*limits, prices/),
 		]);
@@ -250,7 +257,7 @@ describe('Models', () => {
 	test('gets one by its name, also with a slash', async () => {
 		const gateway = await gatewayWith(json(404, {}));
 		const result = await run(gateway, { operation: 'get', model: byName('acme/paint-2') });
-		expect(result.json(NODE)).toEqual([{ model: 'acme/paint-2' }]);
+		expect(result.json(NODE)).toEqual([rowOfName('acme/paint-2')]);
 		expect(gateway.requests[0]!.url).toBe('/v1/media/models/acme%2Fpaint-2');
 		const { error } = await run(gateway, { operation: 'get', model: byName('acme/paint-3') });
 		expect(error?.message).toBe("The gateway has no model 'acme/paint-3' (404)");
