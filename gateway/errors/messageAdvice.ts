@@ -25,8 +25,8 @@ export function messageHints({ model, thinking }: JsonObject): string[] {
 }
 
 /**
- * Advice after a 400 to a message: the hints about it, sampling fields, and changed thinking blocks
- * (docs/protocol.md, "Messages").
+ * Advice after a 400 to a message: the hints about it, sampling fields, a forced tool call, and
+ * changed thinking blocks (docs/protocol.md, "Messages").
  *
  * @param said the gateway's reason, or an empty text
  */
@@ -37,6 +37,11 @@ export function refusalAdvice(body: JsonObject, said: string): string[] {
 	if (sampling.length > 0 && aboutSampling) {
 		advice.push(
 			`Newer models don't accept sampling parameters. Remove ${sampling.join(', ')} from the options and try again.`,
+		);
+	}
+	if (/tool_choice|forces? tool/i.test(said) && isJsonObject(body.tool_choice)) {
+		advice.push(
+			"Turn off 'Force Tool Call on First Iteration' in the agent, or set 'Thinking' to 'Disabled'.",
 		);
 	}
 	const blocks = [body.messages].flat().flatMap((turn) => (isJsonObject(turn) ? turn.content : []));

@@ -1,5 +1,3 @@
-import { readDataUrl } from '../util/dataUrl';
-import { detectImageType } from '../protocol/imageType';
 import {
 	isJsonObject,
 	nonEmptyString,
@@ -9,6 +7,8 @@ import {
 } from '../util/json';
 import type { Turn } from './message';
 import { GatewayError } from '../util/gatewayError';
+import { quote } from '../util/text';
+import { contentBlocks, isContentPart } from './partBlocks';
 
 /** A part of a message in the terms of the AI Node SDK. */
 export type ChatPart =
@@ -25,7 +25,9 @@ export type ChatPart =
 	| { type: 'tool-result'; toolCallId: string; result: unknown; isError?: boolean }
 	/** For display only: the gateway gets its thinking blocks back from `thinkingHistory`. */
 	| { type: 'reasoning'; text: string }
-	| { type: 'invalid-tool-call' | 'citation' | 'provider' };
+	/** A part in the terms of its agent, chain or provider. */
+	| { type: 'provider'; value?: unknown }
+	| { type: 'invalid-tool-call' | 'citation' };
 
 export interface ChatMessage {
 	role: string;
@@ -44,19 +46,19 @@ export type Conversation = { system?: string; messages: ChatTurn[] };
  * Converts a chat for the message endpoint: system messages come first, tool results belong to the
  * user, and consecutive messages of a role become one turn.
  *
- * @throws GatewayError if there is nothing to respond to, or a file that no model takes
+ * @throws GatewayError if there is nothing to respond to, or a part that can't be sent
  */
 export function toConversation(messages: ChatMessage[]): Conversation {
 	const system = messages
 		.filter(({ role }) => role === 'system')
-		.map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+		.map(systemText)
 		.filter((text) => text.trim() !== '')
 		.join('\n\n');
 	const turns = messages
 		.filter(({ role }) => role !== 'system')
 		.map(({ role, content }) => ({
 			role: role === 'assistant' ? 'assistant' : 'user',
-			content: content.flatMap(blockOf),
+			content: content.flatMap((part) => blocksOf(part, role)),
 		}))
 		.filter(({ content }) => content.length > 0);
 	if (turns.length === 0) {
@@ -68,98 +70,63 @@ export function toConversation(messages: ChatMessage[]): Conversation {
 	return { system: nonEmptyString(system), messages: turns };
 }
 
-function blockOf(part: ChatPart): JsonObject[] {
-	switch (part.type) {
-		case 'text':
-			// The endpoint rejects blank texts.
-			return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }];
-		case 'file':
-			return [fileBlock(part)];
-		case 'tool-call':
-			return [
-				{
-					type: 'tool_use',
-					id: part.toolCallId,
-					name: part.toolName,
-					input: jsonObjectIn(part.input) ?? {},
-				},
-			];
-		case 'tool-result':
-			return [
-				withoutUndefined({
-					type: 'tool_result',
-					tool_use_id: part.toolCallId,
-					content: resultContent(part.result),
-					is_error: part.isError === true ? true : undefined,
-				}),
-			];
-		default:
-			return [];
-	}
+function systemText({ content }: ChatMessage): string {
+	const blocks = content.flatMap((part) => blocksOf(part, 'system'));
+	const other = blocks.find(({ type }) => type !== 'text');
+	if (other === undefined) return blocks.map(({ text }) => String(text)).join('');
+	throw new GatewayError({
+		message: `The system message contains a part of the kind "${quote(String(other.type))}"`,
+		description: 'It can only be text. Move files to the user message. Nothing was sent.',
+	});
 }
+
+/**
+ * Parts of the assistant's turns that don't go back: its thinking, which `thinkingHistory` restores,
+ * what is about its text, and second copies of its tool calls.
+ */
+const NOT_SENT_BACK =
+	/^(reasoning|(redacted_)?thinking|citation|tool_use|tool_call(_chunk)?|input_json_delta|invalid.tool.call|function_?call)$/i;
+
+function blocksOf(given: ChatPart, role: string): JsonObject[] {
+	const part = unwrapped(given);
+	const { type } = isJsonObject(part) ? part : {};
+	if (isCall(part)) {
+		const input = jsonObjectIn(part.input) ?? {};
+		return [{ type: 'tool_use', id: part.toolCallId, name: part.toolName, input }];
+	}
+	if (isResult(part)) {
+		return [
+			withoutUndefined({
+				type: 'tool_result',
+				tool_use_id: part.toolCallId,
+				content: resultContent(part.result),
+				is_error: part.isError === true ? true : undefined,
+			}),
+		];
+	}
+	return role === 'assistant' && NOT_SENT_BACK.test(String(type)) ? [] : contentBlocks(part);
+}
+
+const isCall = (part: unknown): part is Extract<ChatPart, { type: 'tool-call' }> =>
+	isJsonObject(part) && part.type === 'tool-call';
+
+const isResult = (part: unknown): part is Extract<ChatPart, { type: 'tool-result' }> =>
+	isJsonObject(part) && part.type === 'tool-result';
+
+/** The part of an agent or chain, which n8n's adapter passes on unread as a provider's. */
+const unwrapped = (part: unknown): unknown =>
+	isJsonObject(part) && part.type === 'provider' ? part.value : part;
 
 /** A tool's result as text, or as blocks if it consists of texts and files. */
 function resultContent(result: unknown): string | JsonObject[] {
 	if (typeof result === 'string') return result;
-	const isPart = (part: unknown): part is ChatPart =>
-		isJsonObject(part) &&
-		(part.type === 'text' ? typeof part.text === 'string' : part.type === 'file');
-	if (Array.isArray(result) && result.length > 0 && result.every(isPart)) {
-		return result.flatMap(blockOf);
-	}
-	return JSON.stringify(result) ?? '';
-}
-
-function fileBlock({
-	data,
-	mediaType,
-	providerMetadata,
-}: Extract<ChatPart, { type: 'file' }>): JsonObject {
-	const url = nonEmptyString(providerMetadata?.url) ?? '';
-	const given = typeof data === 'string' ? data : data && Buffer.from(data).toString('base64');
-	const inline = readDataUrl(given ?? url);
-	const base64 = inline?.base64 ?? nonEmptyString(given) ?? '';
-	if (base64 === '' && /^https?:/i.test(url)) {
-		// The name is the only hint at the type of a file at an address; most are images.
-		const isPdf = mediaType === 'application/pdf' || /\.pdf([?#]|$)/i.test(url);
-		return { type: isPdf ? 'document' : 'image', source: { type: 'url', url } };
-	}
-	const named = nonEmptyString(inline?.mimeType) ?? nonEmptyString(mediaType) ?? 'unknown';
-	const type = detectImageType(Buffer.from(base64.slice(0, 400), 'base64')) ?? named.toLowerCase();
-	const source = { type: 'base64', media_type: type, data: base64 };
-	if (type === 'application/pdf') return { type: 'document', source };
-	if (type.startsWith('image/')) return { type: 'image', source };
-	if (type.startsWith('text/')) {
-		return { type: 'text', text: Buffer.from(base64, 'base64').toString('utf8') };
-	}
-	throw new GatewayError({
-		message: `Files of the type "${type}" can't be sent to the model`,
-		description: 'Use images, PDF documents or text files. Nothing was sent.',
-	});
+	const parts = Array.isArray(result) ? result.map(unwrapped) : result;
+	const isContent = Array.isArray(parts) && parts.length > 0 && parts.every(isContentPart);
+	return isContent ? parts.flatMap(contentBlocks) : (JSON.stringify(parts) ?? '');
 }
 
 /** Whether a block of a message is a call of a tool. */
 export const isToolCall = ({ type }: JsonObject): boolean => type === 'tool_use';
-
-/**
- * The tools that the model may call, as the endpoint takes them; undefined if there are none.
- *
- * @param tools `inputSchema` is the JSON schema of a tool's input
- */
-export function toolFields(
-	tools: Array<{ name: string; description?: string; inputSchema: unknown }>,
-): JsonObject[] | undefined {
-	// An agent may bind its tools twice, and the endpoint rejects two with the same name.
-	const named = new Map(tools.map((tool) => [tool.name, tool]));
-	const fields = [...named.values()].map(({ name, description, inputSchema }) =>
-		withoutUndefined({
-			name,
-			description: nonEmptyString(description),
-			input_schema: { type: 'object', ...(isJsonObject(inputSchema) ? inputSchema : {}) },
-		}),
-	);
-	return fields.length === 0 ? undefined : fields;
-}
 
 /** The JSON object in a text, or undefined if there is none. */
 export function jsonObjectIn(text: string): JsonObject | undefined {

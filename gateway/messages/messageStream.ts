@@ -24,6 +24,9 @@ export class MessageStream {
 	/** By number, the latest block. */
 	private readonly numbered = new Map<unknown, Block>();
 
+	/** The latest thinking. */
+	private thinking?: Block;
+
 	private started = false;
 
 	private ended = false;
@@ -114,7 +117,9 @@ export class MessageStream {
 		this.message.usage = total;
 		// Changed in place, because many events may follow one with many fields.
 		for (const [name, value] of Object.entries(isJsonObject(usage) ? usage : {})) {
-			if (name !== '__proto__') total[name] = value;
+			// Some gateways repeat a count of the beginning as null or 0.
+			const isMissing = value === null || (value === 0 && typeof total[name] === 'number');
+			if (name !== '__proto__' && !(isMissing && Object.hasOwn(total, name))) total[name] = value;
 		}
 	}
 
@@ -122,6 +127,7 @@ export class MessageStream {
 		const block = { fields, inputJson: '' };
 		this.blocks.push(block);
 		this.numbered.set(index, block);
+		if (fields.type === 'thinking') this.thinking = block;
 		return block;
 	}
 
@@ -129,8 +135,13 @@ export class MessageStream {
 		const name = DELTA_FIELDS.get(delta.type);
 		// A gateway may omit the number.
 		let block = this.numbered.get(index) ?? this.blocks.at(-1);
-		// A block without beginning is charged like any other.
-		if (name === 'text' || name === 'thinking') block ??= this.addBlock(index, { type: name });
+		// A block without beginning is charged like any other, and never part of one of another kind.
+		if ((name === 'text' || name === 'thinking') && block?.fields.type !== name) {
+			block = this.addBlock(index, { type: name });
+		}
+		if (name === 'signature' && block?.fields.type !== 'thinking') {
+			block = this.thinking;
+		}
 		if (block === undefined) return '';
 		const { fields } = block;
 		if (delta.type === 'input_json_delta') block.inputJson += asText(delta.partial_json);

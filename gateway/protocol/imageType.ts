@@ -82,7 +82,7 @@ const OF_TEXT = [9, 10, 11, 12, 13, 27];
 /**
  * Whether bytes are text, such as a web page: unknown image formats have other control characters.
  */
-const isText = (bytes: Uint8Array): boolean =>
+export const isText = (bytes: Uint8Array): boolean =>
 	bytes.every((byte) => byte >= 32 || OF_TEXT.includes(byte));
 
 /**

@@ -21,6 +21,7 @@ import { readLimits } from '../shared/parameters/optionValues';
 import { forbiddenField, withoutFields, type Forbidden } from '../shared/parameters/requestFields';
 import { addHints, openRun } from '../shared/run/runContext';
 import { Messenger } from './messenger';
+import { withCompleteMessages, type AdaptedModel } from './completeMessages';
 import { GatewayChatModel } from './gatewayChatModel';
 import { ChatPaymentLog } from './chatPaymentLog';
 
@@ -81,7 +82,8 @@ export class LmChatMediaGateway implements INodeType {
 			await messenger.close();
 			run.end();
 		};
-		return { ...sdk.supplyModel(owner, model), closeFunction };
+		const { response } = sdk.supplyModel(owner, model);
+		return { response: withCompleteMessages(response as AdaptedModel), closeFunction };
 	}
 }
 

@@ -8,9 +8,10 @@ import type {
 	Tool,
 } from '@n8n/ai-node-sdk';
 import { NodeOperationError } from 'n8n-workflow';
-import { toConversation, toolFields, type ChatPart } from '../../gateway/messages/chat';
+import { toConversation, type ChatPart } from '../../gateway/messages/chat';
 import type { ChatResponse } from '../../gateway/messages/chatResponse';
 import type { MessageSettings } from '../../gateway/messages/message';
+import { toolChoiceField, toolFields } from '../../gateway/messages/toolFields';
 import { nodeError } from '../shared/run/nodeErrors';
 import { RunEnded } from '../shared/transport/inFlight';
 import type { Run } from '../shared/run/runContext';
@@ -29,7 +30,11 @@ export interface Session {
 type FunctionTool = Extract<Tool, { type: 'function' }>;
 
 /** The settings from n8n's adapter: LangChain's names beside the SDK's own. */
-type CallConfig = ChatModelConfig & { signal?: AbortSignal; stop?: string[] };
+type CallConfig = ChatModelConfig & {
+	signal?: AbortSignal;
+	stop?: string[];
+	tool_choice?: unknown;
+};
 
 /** The message endpoint as a chat model of the AI Node SDK. */
 export class GatewayChatModel implements ChatModel {
@@ -135,7 +140,8 @@ export class GatewayChatModel implements ChatModel {
 		const { settings, schemaOf } = this.session;
 		const stopSequences = config.stopSequences ?? config.stop ?? [];
 		// Tools that a provider runs itself don't go to the gateway.
-		const tools = this.tools.filter((tool) => tool.type === 'function');
+		const functions = this.tools.filter((tool) => tool.type === 'function');
+		const tools = toolFields(functions.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) })));
 		return {
 			...settings,
 			...toConversation(messages),
@@ -143,7 +149,8 @@ export class GatewayChatModel implements ChatModel {
 			temperature: config.temperature ?? settings.temperature,
 			top_p: config.topP ?? settings.top_p,
 			top_k: config.topK ?? settings.top_k,
-			tools: toolFields(tools.map((tool) => ({ ...tool, inputSchema: schemaOf(tool) }))),
+			tools,
+			tool_choice: tools && toolChoiceField(config.tool_choice),
 			stop_sequences: stopSequences.length === 0 ? undefined : stopSequences,
 			stream: streamed ? true : undefined,
 		};

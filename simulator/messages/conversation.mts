@@ -1,4 +1,5 @@
 import { messageRefusal } from '../http/gateway-response.mjs';
+import { checkAttachment } from './attachments.mjs';
 import { verify } from './signatures.mjs';
 
 export type Block = { type: string; [field: string]: unknown };
@@ -58,13 +59,17 @@ function readTurn(message: unknown, index: number): Turn {
 
 function checkBlock(block: unknown, role: string, at: string): void {
 	if (typeof block !== 'object' || block === null) throw bad(at, 'must be an object');
-	const { type, text, thinking, signature } = block as Record<string, unknown>;
+	const { type, text, thinking, signature, content } = block as Record<string, unknown>;
 	const known = role === 'user' ? userBlocks : assistantBlocks;
 	if (typeof type !== 'string' || !known.includes(type)) {
 		throw bad(`${at}.type`, `${String(type)} is none of ${known.join(', ')}`);
 	}
-	if (type === 'text' && (typeof text !== 'string' || text === '')) {
-		throw bad(`${at}.text`, 'must be a text that is not empty');
+	if (type === 'text' && (typeof text !== 'string' || text.trim() === '')) {
+		throw bad(at, 'text content blocks must be non-empty');
+	}
+	if (type === 'image' || type === 'document') checkAttachment(block as Block, at);
+	if (type === 'tool_result' && Array.isArray(content)) {
+		content.forEach((part, index) => checkBlock(part, role, `${at}.content.${index}`));
 	}
 	if (type !== 'thinking') return;
 	if (typeof signature !== 'string')

@@ -6,6 +6,7 @@ import { json, messageRefusal, type GatewayResponse } from '../http/gateway-resp
 import { compose } from './reply.mjs';
 import { readConversation, type Turn } from './conversation.mjs';
 import { events } from './stream-events.mjs';
+import { checkTools } from './tool-calls.mjs';
 import type { ParsedRequest, ServerContext } from '../http/server-context.mjs';
 import { small } from '../http/request-log.mjs';
 import type { ReceivedRequest } from '../gateway-options.mjs';
@@ -30,6 +31,7 @@ export function message(
 			throw messageRefusal(400, 'max_tokens: a whole number of at least 1 is required');
 		}
 		const reasoning = readReasoning(body, maxTokens);
+		checkTools(body, reasoning.display !== undefined);
 		const turns = readConversation(body.messages, reasoning.display !== undefined);
 		const reply = compose(turns, body, reasoning, maxTokens);
 		context.log.charge(record, prompt);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { seen } from './attachments.mjs';
 import { textOf, thoughtful, type Block, type Turn } from './conversation.mjs';
 import type { Effort, Reasoning } from './reasoning.mjs';
 import { sign } from './signatures.mjs';
@@ -135,8 +136,7 @@ function answerText(
 		`This is turn ${asked.length} of our conversation.`,
 	];
 	if (asked.length > 1) sentences.push(`It began with: "${excerpt(textOf(asked[0]!))}".`);
-	const images = asked.at(-1)?.content.filter(({ type }) => type === 'image').length ?? 0;
-	if (images > 0) sentences.push(`I see ${images} picture(s).`);
+	sentences.push(...seen(asked.at(-1)?.content ?? []));
 	if (system !== undefined) sentences.push('I keep to the instructions I was given.');
 	if (effort !== 'low') sentences.push('Ask on if you would like to know more.');
 	return sentences.join(' ');

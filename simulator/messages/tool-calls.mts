@@ -1,3 +1,4 @@
+import { messageRefusal } from '../http/gateway-response.mjs';
 import { resultText, textOf, type Turn } from './conversation.mjs';
 
 export interface Tool {
@@ -28,6 +29,30 @@ export interface ToolRequest {
 	results: { text: string; failed: boolean }[];
 	/** The last web address of the conversation before. */
 	earlier?: string;
+}
+
+/** Checks the tools of a request; throws a 400 in the endpoint's own words. */
+export function checkTools(
+	{ tools, tool_choice: choice }: Record<string, unknown>,
+	thinking: boolean,
+) {
+	const listed = Array.isArray(tools) ? (tools as (Tool | null)[]) : [];
+	for (const [index, tool] of listed.entries()) {
+		const schema = tool?.input_schema as Record<string, unknown> | undefined;
+		const at = `tools.${index}.custom.input_schema`;
+		if (schema?.type !== 'object')
+			throw messageRefusal(400, `${at}.type: Input should be 'object'`);
+		if (!['oneOf', 'allOf', 'anyOf'].some((keyword) => keyword in schema)) continue;
+		const reason = 'input_schema does not support oneOf, allOf, or anyOf at the top level';
+		throw messageRefusal(400, `${at}: ${reason}`);
+	}
+	const { type } = (choice ?? {}) as { type?: string };
+	if (choice !== undefined && !['auto', 'any', 'tool', 'none'].includes(String(type))) {
+		throw messageRefusal(400, 'tool_choice.type: Input should be auto, any, tool or none');
+	}
+	if (thinking && (type === 'any' || type === 'tool')) {
+		throw messageRefusal(400, 'Thinking may not be enabled when tool_choice forces tool use.');
+	}
 }
 
 /** Finds the last turn that a person wrote and the tool results after it. */

@@ -267,6 +267,11 @@ describe('the listing', () => {
 	});
 });
 
+const pictureOf = (data: string) => ({
+	type: 'image',
+	source: { type: 'base64', media_type: 'image/png', data },
+});
+
 describe('messages', () => {
 	const question = { role: 'user', content: 'Why is the sky blue?' };
 	const send = (more = {}, headers: Record<string, string> = {}) => {
@@ -301,6 +306,11 @@ describe('messages', () => {
 		[{ model: 'reason-next', temperature: 1 }, 'temperature'],
 		[{ model: 'reason-next', thinking: { type: 'enabled', budget_tokens: 100 } }, 'enabled'],
 		[{ model: 'reason-small', output_config: { effort: 'xhigh' } }, 'xhigh'],
+		[{ messages: [{ role: 'user', content: [{ type: 'text', text: '\n' }] }] }, 'non-empty'],
+		[{ messages: [{ role: 'user', content: [pictureOf('AAAA')] }] }, 'appears to be'],
+		[{ tools: [{ name: 'a', input_schema: { type: 'object', oneOf: [] } }] }, 'at the top level'],
+		[{ tools: [{ name: 'a', input_schema: { anyOf: [] } }] }, "should be 'object'"],
+		[{ thinking: { type: 'adaptive' }, tool_choice: { type: 'any' } }, 'forces tool use'],
 	])('refuse %j', async (more, message) => {
 		const { status, json } = await send(more);
 		expect([status, json.error.message]).toEqual([400, expect.stringContaining(message)]);
@@ -323,6 +333,16 @@ describe('messages', () => {
 		const { json } = await send(more);
 		expect(json.content[0].thinking).toEqual(thinking);
 		expect(json.usage.output_tokens_details !== undefined).toBe(thinking !== undefined);
+	});
+
+	test('tell of each picture its type and its size', async () => {
+		const png = Buffer.alloc(24);
+		png.write('\x89PNG\r\n\x1a\n', 'latin1');
+		png.writeUInt32BE(640, 16);
+		png.writeUInt32BE(480, 20);
+		const content = [pictureOf(png.toString('base64')), { type: 'text', text: 'What is it?' }];
+		const { json } = await send({ messages: [{ role: 'user', content }] });
+		expect(json.content[0].text).toContain('image/png of 640 × 480 pixels, 24 bytes');
 	});
 
 	test.each(['summarized', 'omitted'])('want %s thinking back unchanged', async (display) => {

@@ -105,20 +105,20 @@ describe('one response', () => {
 			},
 		]);
 		const { headers } = gateway.requests[0]!;
-		expect(headers).toMatchObject({ authorization: KEY, 'anthropic-version': '2023-06-01' });
-		expect(headers).not.toHaveProperty('x-api-key');
+		expect(headers).toMatchObject({ 'x-api-key': KEY, 'anthropic-version': '2023-06-01' });
+		expect(headers).not.toHaveProperty('authorization');
 	});
 
 	test('leaves out what is not set, and takes the key where the gateway wants it', async () => {
 		const own = await ChatBench.at(gateway.url, {
-			messageAuth: 'xApiKey',
+			messageAuth: 'authorization',
 			versionHeaderName: 'vendor-version',
 		});
 		await own.with({}, async (supply) => await (await supply()).invoke(hello));
 		expect(Object.keys(bodies()[0]!)).toEqual(['model', 'max_tokens', 'messages']);
 		const { headers } = gateway.requests[0]!;
-		expect(headers).toMatchObject({ 'x-api-key': KEY, 'vendor-version': '2023-06-01' });
-		expect(headers).not.toHaveProperty('authorization');
+		expect(headers).toMatchObject({ authorization: KEY, 'vendor-version': '2023-06-01' });
+		expect(headers).not.toHaveProperty('x-api-key');
 	});
 
 	test('goes through a chain that wants a text', async () => {

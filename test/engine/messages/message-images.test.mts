@@ -47,7 +47,7 @@ test.each(['memory', 'filesystem'] as const)(
 			const result = await runChain(host, items, [{ type: 'message', parameters }]);
 			const { messages } = JSON.parse(tap.posts[0]!.body.toString()) as { messages: unknown };
 			expect(messages).toEqual([user([block('image/png', large), text('Describe this')])]);
-			expect(result.json(NODE)[0]!.text).toContain('I see 1 picture(s).');
+			expect(result.json(NODE)[0]!.text).toContain('I see 1 picture(s): image/png');
 		} finally {
 			await tap.close();
 		}

@@ -273,6 +273,57 @@ describe('a hostile stream', () => {
 		expect(pieces).toEqual(['Hi']);
 	});
 
+	test('text after thinking belongs to the text, and a signature to the thinking', () => {
+		const { assembly, pieces } = assembled(
+			start,
+			open(0, { type: 'thinking', thinking: '', signature: '' }),
+			grow(0, 'thinking_delta', { thinking: 'Hm.' }),
+			grow(1, 'text_delta', { text: 'Hello' }),
+			grow(0, 'signature_delta', { signature: 's' }),
+			grow(1, 'text_delta', { text: ' you' }),
+			end('end_turn'),
+		);
+		expect(assembly.body.content).toEqual([
+			{ type: 'thinking', thinking: 'Hm.', signature: 's' },
+			{ type: 'text', text: 'Hello you' },
+		]);
+		expect(pieces.join('')).toBe('Hello you');
+	});
+
+	test('also where nothing is numbered, and nothing begins', () => {
+		const { assembly } = assembled(
+			start,
+			...[
+				grow(0, 'thinking_delta', { thinking: 'Hm.' }),
+				grow(0, 'text_delta', { text: 'Hello' }),
+				grow(0, 'signature_delta', { signature: 's' }),
+				grow(0, 'text_delta', { text: ' you' }),
+			].map((event) => ({ ...event, index: undefined })),
+			end('end_turn'),
+		);
+		expect(assembly.body.content).toEqual([
+			{ type: 'thinking', thinking: 'Hm.', signature: 's' },
+			{ type: 'text', text: 'Hello you' },
+		]);
+	});
+
+	test.each([null, 0])('a count of %j at the end is none; a new one counts', (input_tokens) => {
+		const usage = { input_tokens, output_tokens: 30, cache_read_input_tokens: 0 };
+		const { assembly } = assembled(start, { type: 'message_delta', delta: {}, usage });
+		expect(assembly.body.usage).toEqual({
+			input_tokens: 9,
+			output_tokens: 30,
+			cache_read_input_tokens: 0,
+		});
+	});
+
+	test('a refusal is told with its details', () => {
+		const stop_details = { type: 'refusal', explanation: 'No.' };
+		const delta = { stop_reason: 'refusal', stop_details };
+		const { assembly } = assembled(start, { type: 'message_delta', delta }, stop);
+		expect(assembly.body).toMatchObject({ content: [], stop_reason: 'refusal', stop_details });
+	});
+
 	test('may begin twice, and open a block twice', () => {
 		const { assembly } = assembled(
 			start,

@@ -1,10 +1,10 @@
 import {
 	toConversation,
-	toolFields,
 	type ChatMessage,
 	type ChatPart,
 	type ChatTurn,
 } from '../../../gateway/messages/chat.js';
+import { toolFields } from '../../../gateway/messages/toolFields.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
@@ -148,6 +148,150 @@ describe('a file', () => {
 		expect(() => user({ type: 'file', mediaType: 'audio/mpeg', data: 'AAAA' })).toThrow(
 			'audio/mpeg',
 		);
+	});
+});
+
+describe('a part of an agent, chain or tool', () => {
+	const pdf = Buffer.from('%PDF-1.7\n').toString('base64');
+	const note = Buffer.from('grüß dich').toString('base64');
+	const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
+	const atAddress = { type: 'image', source: { type: 'url', url: 'https://example.com/a' } };
+	const document = {
+		type: 'document',
+		source: { type: 'base64', media_type: 'application/pdf', data: pdf },
+	};
+	const words = { type: 'text', text: 'grüß dich' };
+	const dataUrl = `data:image/png;base64,${PNG}`;
+	const given = (value: unknown): ChatPart => ({ type: 'provider', value });
+
+	test.each<[string, unknown, unknown]>([
+		['a text', { type: 'text', text: 'grüß dich', id: 1 }, words],
+		['a text by itself', 'grüß dich', words],
+		['a text of another protocol', { type: 'input_text', text: 'grüß dich' }, words],
+		['an image', { type: 'image_url', image_url: { url: dataUrl, detail: 'low' } }, image],
+		['an image as a text', { type: 'image_url', image_url: dataUrl }, image],
+		['its address', { type: 'image_url', image_url: { url: 'https://example.com/a' } }, atAddress],
+		['its address as a text', { type: 'image_url', image_url: 'https://example.com/a' }, atAddress],
+		[
+			'an image of a wrong type',
+			{ type: 'image_url', image_url: { url: `data:image/gif;base64,${PNG}` } },
+			image,
+		],
+		['an image of another protocol', { type: 'input_image', image_url: dataUrl }, image],
+		["the gateway's own image", { ...image, cache_control: {} }, { ...image, cache_control: {} }],
+		["a tool's image", { type: 'image', data: PNG, mimeType: 'image/png' }, image],
+		[
+			'an image of the first standard',
+			{ type: 'image', source_type: 'base64', mime_type: 'image/png', data: PNG },
+			image,
+		],
+		[
+			'its address there',
+			{ type: 'image', source_type: 'url', url: 'https://example.com/a' },
+			atAddress,
+		],
+		['media', { type: 'media', mimeType: 'image/png', data: PNG }, image],
+		[
+			'a PDF',
+			{
+				type: 'file',
+				source_type: 'base64',
+				mime_type: 'application/pdf',
+				data: pdf,
+				metadata: { filename: 'a.pdf' },
+			},
+			document,
+		],
+		[
+			'a PDF called an image',
+			{ type: 'image_url', image_url: { url: `data:image/png;base64,${pdf}` } },
+			document,
+		],
+		[
+			'a PDF of another protocol',
+			{ type: 'input_file', file_data: `data:application/pdf;base64,${pdf}`, filename: 'a' },
+			document,
+		],
+		[
+			'a PDF of a third',
+			{ type: 'file', file: { file_data: `data:application/pdf;base64,${pdf}` } },
+			document,
+		],
+		['a text file', { type: 'file', mime_type: 'application/json', data: note }, words],
+		[
+			'the text of a file',
+			{ type: 'text-plain', text: 'grüß dich', mimeType: 'text/plain' },
+			words,
+		],
+		['a resource', { type: 'resource', resource: { uri: 'file:///a', text: 'grüß dich' } }, words],
+		['a resource of bytes', { type: 'resource', resource: { uri: 'file:///a', blob: PNG } }, image],
+	])('is sent, by the user and in a result: %s', (_, value, block) => {
+		expect(user(given(value))[0]?.content).toEqual([block]);
+		const result: ChatPart = {
+			type: 'tool-result',
+			toolCallId: 'c',
+			result: [given(value), given({ type: 'text', text: 'made' })],
+		};
+		const [turn] = toConversation([said('tool', result)]).messages;
+		const content =
+			typeof value === 'string'
+				? JSON.stringify([value, { type: 'text', text: 'made' }])
+				: [block, { type: 'text', text: 'made' }];
+		expect(turn?.content[0]).toMatchObject({ content });
+	});
+
+	test.each<[string, unknown, string]>([
+		[
+			'a sound',
+			{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+			'a file of the type "input_audio"',
+		],
+		['a sound with a type', { type: 'audio', data: note, mimeType: 'audio/mpeg' }, '"audio/mpeg"'],
+		['a film', { type: 'video', url: 'data:video/mp4;base64,AAAA' }, '"video/mp4"'],
+		[
+			'an archive',
+			{ type: 'file', mime_type: 'application/zip', data: 'UEsDBAA=' },
+			'"application/zip"',
+		],
+		['a file without bytes', { type: 'file', fileId: 'file-1' }, 'a file without content'],
+		['an empty image', { type: 'image_url', image_url: { url: '' } }, 'a file without content'],
+		[
+			'an address that is none',
+			{ type: 'image_url', image_url: { url: 'my cat' } },
+			'a file at "my cat"',
+		],
+		['a storage of its own', { type: 'media', fileUri: 'gs://a/b' }, 'a file at "gs://a/b"'],
+		['an unknown kind', { type: 'hologram', data: PNG }, 'a part of the kind "hologram"'],
+		['no kind', { data: PNG }, 'a part of the kind "undefined"'],
+		['no part', null, 'a part of the kind "object"'],
+	])('is refused before anything is sent: %s', (_, value, message) => {
+		expect(() => user(text('What is it?'), given(value))).toThrow(message);
+		expect(() => user(text('What is it?'), given(value))).toThrow(/can't be sent to the model$/);
+	});
+
+	test('of the system is text alone', () => {
+		expect(
+			toConversation([
+				said('system', given({ type: 'text', text: 'Be brief.' })),
+				said('user', text('Hi')),
+			]).system,
+		).toBe('Be brief.');
+		expect(() => toConversation([said('system', given(image)), said('user', text('Hi'))])).toThrow(
+			'The system message contains a part of the kind "image"',
+		);
+	});
+
+	test('that belongs to the turn of a model does not go back, whatever model it was', () => {
+		const parts = [
+			{ type: 'thinking', thinking: 'Hm.', signature: 's' },
+			{ type: 'reasoning', reasoning: 'Hm.' },
+			{ type: 'text', text: 'Gladly.' },
+			{ type: 'tool_use', id: 'c', name: 'draw', input: '' },
+			{ type: 'functionCall', functionCall: {} },
+		];
+		const [turn] = toConversation([said('assistant', ...parts.map(given))]).messages;
+		expect(turn?.content).toEqual([text('Gladly.')]);
+		expect(() => toConversation([said('user', given(parts[0]))])).toThrow('"thinking"');
 	});
 });
 

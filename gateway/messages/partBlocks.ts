@@ -1,0 +1,118 @@
+import { detectImageType, detectPdf, FIRST_BYTES, isText } from '../protocol/imageType';
+import { readDataUrl } from '../util/dataUrl';
+import { GatewayError } from '../util/gatewayError';
+import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { quote } from '../util/text';
+import { addressBlock, bytesBlock } from './messageFiles';
+
+/**
+ * The kinds of parts of a message that are sent. Agents, chains, tools and the SDK each have their
+ * own names.
+ */
+const KINDS = new Map<unknown, (part: JsonObject) => JsonObject[]>([
+	...['text', 'input_text', 'output_text'].map((kind) => [kind, textBlock] as const),
+	['refusal', ({ refusal }) => textBlock({ text: refusal })],
+	['resource', ({ resource }) => resourceBlock(resource)],
+	// A tool names a document that it doesn't send.
+	['resource_link', (part) => textBlock({ text: JSON.stringify(part) })],
+	...[
+		'audio',
+		'document',
+		'file',
+		'image',
+		'image_url',
+		'input_audio',
+		'input_file',
+		'input_image',
+		'media',
+		'text-plain',
+		'video',
+	].map((kind) => [kind, fileBlock] as const),
+]);
+
+/** Whether a part is of a kind that `contentBlocks` knows. */
+export const isContentPart = (part: unknown): part is JsonObject =>
+	isJsonObject(part) && KINDS.has(part.type);
+
+/**
+ * The blocks of the request for a text, image or other file of a message.
+ *
+ * @throws GatewayError if the part can't be sent: it must not be left out, because the model would
+ *   respond, and charge, without having seen it
+ */
+export function contentBlocks(part: unknown): JsonObject[] {
+	if (typeof part === 'string') return textBlock({ text: part });
+	const kind = isJsonObject(part) ? part.type : typeof part;
+	const read = KINDS.get(kind);
+	if (read === undefined || !isJsonObject(part))
+		throw notSent(`a part of the kind "${nameOf(kind)}"`);
+	return read(part);
+}
+
+/** The endpoint rejects blank texts. */
+function textBlock({ text }: JsonObject): JsonObject[] {
+	return nonEmptyString(text) === undefined ? [] : [{ type: 'text', text }];
+}
+
+function fileBlock(part: JsonObject): JsonObject[] {
+	// In the gateway's own form already.
+	if (isJsonObject(part.source)) return [part];
+	const { data, url, text, mimeType = String(part.type) } = readFile(part);
+	const inline = readDataUrl(data ?? url ?? '');
+	const base64 = inline?.base64 ?? data ?? '';
+	if (base64 !== '') return [fileOfBytes(base64, nonEmptyString(inline?.mimeType) ?? mimeType)];
+	if (url === undefined && text !== undefined) return textBlock({ text });
+	if (url === undefined) throw notSent('a file without content');
+	if (!/^https?:/i.test(url)) throw notSent(`a file at "${quote(url)}", which is no web address`);
+	if (mimeType === 'application/pdf') return [{ ...addressBlock(url), type: 'document' }];
+	return [addressBlock(url)];
+}
+
+/** The blocks of a file that a tool returns, whose `uri` is a name and not always an address. */
+function resourceBlock(resource: unknown): JsonObject[] {
+	const { text, blob, mimeType, uri } = isJsonObject(resource) ? resource : {};
+	if (nonEmptyString(text) !== undefined) return textBlock({ text });
+	return fileBlock({
+		type: 'file',
+		data: blob,
+		mimeType,
+		url: blob === undefined ? uri : undefined,
+	});
+}
+
+/** The facts of a file, each with the names that it has. */
+function readFile(part: JsonObject) {
+	const inner = part[String(part.type)];
+	const places = [part, inner, part.file, part.providerMetadata].filter(isJsonObject);
+	const find = (...names: string[]): unknown =>
+		places
+			.flatMap((place) => names.map((name) => place[name]))
+			.find((value) => nonEmptyString(value) !== undefined || value instanceof Uint8Array);
+	const textOf = (value: unknown): string | undefined =>
+		value instanceof Uint8Array ? Buffer.from(value).toString('base64') : nonEmptyString(value);
+	return {
+		data: textOf(find('data', 'file_data')),
+		url: textOf(find('url', 'image_url', 'file_url', 'fileUri', 'uri')),
+		mimeType: textOf(find('mimeType', 'mime_type', 'mediaType', 'media_type'))?.toLowerCase(),
+		text: textOf(find('text')),
+	};
+}
+
+/** The block of a file by its bytes; their claimed type counts where they don't tell. */
+function fileOfBytes(base64: string, claimed: string): JsonObject {
+	const start = Buffer.from(base64.slice(0, 2 * FIRST_BYTES), 'base64');
+	const type = detectImageType(start) ?? detectPdf(start) ?? claimed.toLowerCase();
+	if (type.startsWith('image/') || type === 'application/pdf') return bytesBlock(type, base64);
+	const bytes = Buffer.from(base64, 'base64');
+	if (/audio|video/.test(type) || !isText(bytes))
+		throw notSent(`a file of the type "${quote(type)}"`);
+	return { type: 'text', text: bytes.toString('utf8') };
+}
+
+const nameOf = (kind: unknown): string => quote(String(kind));
+
+const notSent = (what: string): GatewayError =>
+	new GatewayError({
+		message: `The message contains ${what}, which can't be sent to the model`,
+		description: 'Use text, images, PDF documents or text files. Nothing was sent.',
+	});

@@ -1,0 +1,310 @@
+/**
+ * What agents and chains put into messages, through the classes of LangChain that they use: it
+ * reaches the gateway, or it is refused before anything is paid.
+ *
+ * @jest-environment node
+ */
+import '../fast-time.mjs';
+import { createToolCallingAgent } from '@langchain/classic/agents';
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
+import { ChatPromptTemplate } from '@langchain/core/prompts';
+import { DynamicStructuredTool } from '@langchain/core/tools';
+import { z } from 'zod';
+import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
+import { opened } from '../opened.mjs';
+import { sendJson, serve, TINY_PNG } from '../workbench.mjs';
+import { ask, ChatBench, KEY, toolNamed, type Model } from './chat-bench.mjs';
+
+const PNG = TINY_PNG.toString('base64');
+const PDF = Buffer.from('%PDF-1.7\n%%EOF\n').toString('base64');
+const ADDRESS = 'https://example.com/a.png';
+
+/** As the AI Agent of n8n passes on binary files, and as the Basic LLM Chain gives images. */
+const photo = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } };
+const manual = {
+	type: 'file',
+	source_type: 'base64',
+	mime_type: 'application/pdf',
+	data: PDF,
+	metadata: { filename: 'manual.pdf' },
+};
+const linked = { type: 'image_url', image_url: { url: ADDRESS, detail: undefined } };
+const attached = [
+	{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } },
+	{
+		type: 'document',
+		source: { type: 'base64', media_type: 'application/pdf', data: PDF },
+	},
+	{ type: 'image', source: { type: 'url', url: ADDRESS } },
+];
+
+let gateway: Gateway;
+let bench: ChatBench;
+
+beforeAll(async () => {
+	gateway = await opened(startGateway());
+	bench = await ChatBench.at(gateway.url);
+});
+beforeEach(() => gateway.reset());
+
+const bodies = () => gateway.requests.map(({ body }) => body as Record<string, unknown>);
+const lastContent = () =>
+	(bodies().at(-1)?.messages as Array<{ content: unknown[] }>).at(-1)?.content;
+
+const question = [
+	new HumanMessage('What is it?'),
+	new HumanMessage({ content: [photo, manual, linked] as never }),
+];
+
+/** Every way in which a root node can call its model. */
+const WAYS: Array<[string, (model: Model) => Promise<unknown>]> = [
+	['in one piece', async (model) => await ask(model, 'invoke', question)],
+	['as a stream', async (model) => await ask(model, 'stream', question)],
+	[
+		'with tools',
+		async (model) => await ask(model.bindTools([toolNamed('look_up')]), 'invoke', question),
+	],
+	[
+		'with tools, as a stream',
+		async (model) => await ask(model.bindTools([toolNamed('look_up')]), 'stream', question),
+	],
+	[
+		'with tools twice',
+		async (model) =>
+			await ask(model.bindTools([toolNamed('a')]).bindTools([toolNamed('b')]), 'invoke', question),
+	],
+	[
+		'with a configuration',
+		async (model) => await (model as any).withConfig({ tags: ['a'] }).invoke(question),
+	],
+	['in a batch', async (model) => await (model as any).batch([question])],
+	[
+		'in a chain with a fallback',
+		async (model) => await (model as any).withFallbacks([model]).invoke(question),
+	],
+	[
+		'by its events',
+		async (model) => {
+			const events = (model as any).streamEvents(question, { version: 'v2' });
+			for await (const _ of events);
+		},
+	],
+];
+
+test.each(WAYS)('images and documents reach the gateway: %s', async (_, use) => {
+	await bench.with({}, async (supply) => await use(await supply()));
+	expect(lastContent()).toEqual(
+		expect.arrayContaining([{ type: 'text', text: 'What is it?' }, ...attached]),
+	);
+	expect(question[1]?.content).toEqual([photo, manual, linked]);
+});
+
+test.each(['invoke', 'stream'] as const)(
+	'a part that can not be sent is refused before anything is paid, by %s',
+	async (way) => {
+		const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+		const { error } = await bench.run({}, async (supply) => {
+			await ask(await supply(), way, [new HumanMessage({ content: [sound] as never })]);
+		});
+		expect(error).toMatchObject({
+			message: expect.stringContaining('a file of the type "input_audio", which can\'t be sent'),
+			description: expect.stringContaining('Nothing was sent'),
+		});
+		expect(gateway.count('any')).toBe(0);
+	},
+);
+
+describe("LangChain's own agent with tools", () => {
+	const prompt = ChatPromptTemplate.fromMessages([
+		['system', 'Be brief.'],
+		['placeholder', '{chat_history}'],
+		['human', '{input}'],
+		new HumanMessage({ content: [photo] as never }),
+		['placeholder', '{agent_scratchpad}'],
+	]);
+	const shape = new DynamicStructuredTool({
+		name: 'measure',
+		description: 'Measures a shape',
+		schema: {
+			oneOf: [
+				{ type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
+				{ type: 'object', properties: { url: { type: 'string' } }, required: ['url'] },
+			],
+		} as never,
+		func: async () => 'never called here',
+	});
+	const union = new DynamicStructuredTool({
+		name: 'weigh',
+		description: 'Weighs a shape',
+		schema: z.union([z.object({ query: z.string() }), z.object({ text: z.string() })]) as never,
+		func: async () => 'never called here',
+	});
+	const both = new DynamicStructuredTool({
+		name: 'paint',
+		description: 'Paints a shape',
+		schema: z.object({ query: z.string() }).and(z.object({ color: z.string() })) as never,
+		func: async () => 'never called here',
+	});
+	const agentOf = (llm: unknown, tools: unknown[]): any =>
+		createToolCallingAgent({ llm, tools, prompt, streamRunnable: false } as never);
+
+	test('gets a photo through, tools with a union, and a blank text back', async () => {
+		// Some gateways write an empty text before a tool call.
+		const upstream = await opened(
+			serveChanged(({ content, ...rest }) => ({
+				...rest,
+				content: content.flatMap((block: { type: string }) =>
+					block.type === 'tool_use' ? [{ type: 'text', text: '' }, block] : [block],
+				),
+			})),
+		);
+		const own = await ChatBench.at(upstream.url);
+		const tools = [shape, union, both];
+		const output = await own.with({ thinking: 'adaptive' }, async (supply) => {
+			const input = 'Use measure, then weigh, then paint';
+			const steps: Array<{ action: any; observation: string }> = [];
+			for (let round = 0; round < 4; round += 1) {
+				const taken: any = await agentOf(await supply(), tools).invoke({ input, steps });
+				if (!Array.isArray(taken)) return taken.returnValues.output;
+				steps.push(...taken.map((action) => ({ action, observation: `done ${round}` })));
+			}
+			throw new Error('The agent does not end');
+		});
+		expect(JSON.stringify(output)).toContain('Done after 3 tool call(s)');
+		expect(gateway.requests.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+		const sent = bodies()[0]?.tools as Array<{ name: string; input_schema: object }>;
+		expect(sent.map(({ input_schema: schema }) => schema)).toMatchObject([
+			{ type: 'object', properties: { query: {}, url: {} }, required: [] },
+			{ type: 'object', properties: { query: {}, text: {} }, required: [] },
+			{ type: 'object', properties: { query: {}, color: {} }, required: ['query', 'color'] },
+		]);
+		const blocks = (bodies().at(-1)?.messages as Array<{ content: any[] }>).flatMap(
+			({ content }) => content,
+		);
+		expect(blocks).toContainEqual(attached[0]);
+		expect(blocks.filter(({ type }) => type === 'thinking')).toHaveLength(3);
+	});
+
+	test('may force a tool call, and the tools are bound a second time', async () => {
+		const taken = await bench.with({}, async (supply) => {
+			const llm = ((await supply()) as any).bindTools([toolNamed('a')], { tool_choice: 'any' });
+			return await agentOf(llm, [toolNamed('a')]).invoke({ input: 'Hello', steps: [] });
+		});
+		expect(taken).toMatchObject([{ tool: 'a' }]);
+		expect(bodies()).toMatchObject([{ tool_choice: { type: 'any' }, tools: [{ name: 'a' }] }]);
+	});
+
+	test.each<[string, (model: any) => any, unknown]>([
+		[
+			'a tool by its name',
+			(model) => model.bindTools([toolNamed('a')], { tool_choice: 'a' }),
+			{ type: 'tool', name: 'a' },
+		],
+		[
+			'a choice of the call',
+			(model) => model.bindTools([toolNamed('a')]).withConfig({ tool_choice: 'required' }),
+			{ type: 'any' },
+		],
+		['no choice', (model) => model.bindTools([toolNamed('a')]), undefined],
+		['a choice without tools', (model) => model.withConfig({ tool_choice: 'any' }), undefined],
+	])('may have %s', async (_, bind, choice) => {
+		await bench.with({}, async (supply) => await bind(await supply()).invoke('Hello'));
+		expect(bodies()[0]?.tool_choice).toEqual(choice);
+	});
+
+	test('a forced tool call beside thinking is refused with what to change', async () => {
+		const { error } = await bench.run({ thinking: 'adaptive' }, async (supply) => {
+			const model = (await supply()) as any;
+			await model.bindTools([toolNamed('a')], { tool_choice: 'any' }).invoke('Hello');
+		});
+		expect(error).toMatchObject({
+			description: expect.stringContaining('Force Tool Call on First Iteration'),
+		});
+		expect(gateway.paid).toBe(0);
+	});
+});
+
+test('the images that a tool returns are seen', async () => {
+	const call = { id: 'c', name: 'a', args: {}, type: 'tool_call' as const };
+	const content = [
+		{ type: 'text', text: 'made' },
+		{ type: 'image', data: PNG, mimeType: 'image/png' },
+	];
+	await bench.with({}, async (supply) => {
+		const messages: BaseMessage[] = [
+			new HumanMessage('Make one'),
+			new AIMessage({ content: '', tool_calls: [call] }),
+			new ToolMessage({ content: content as never, tool_call_id: 'c' }),
+		];
+		await ask((await supply()).bindTools([toolNamed('a')]), 'invoke', messages);
+	});
+	expect(lastContent()).toMatchObject([
+		{ type: 'tool_result', content: [{ type: 'text', text: 'made' }, attached[0]] },
+	]);
+});
+
+describe('a response without text has a hint on the chat model', () => {
+	const explanation = `This is about ${KEY}.`;
+
+	test.each<['invoke' | 'stream', object, string]>([
+		[
+			'invoke',
+			{ content: [], stop_reason: 'refusal', stop_details: { type: 'refusal', explanation } },
+			'The model refused to respond: This is about',
+		],
+		[
+			'stream',
+			{ content: [], stop_reason: 'refusal', stop_details: { type: 'refusal', explanation } },
+			'The model refused to respond: This is about',
+		],
+		[
+			'stream',
+			{ content: [{ type: 'thinking', thinking: 'Hm.', signature: 's' }], stop_reason: 'end_turn' },
+			'only thought',
+		],
+		['invoke', { content: [], stop_reason: 'end_turn' }, 'is empty'],
+	])('by %s: %j', async (way, message, hint) => {
+		const upstream = await opened(
+			serve((_, response) =>
+				sendJson(response, { id: 'm', type: 'message', role: 'assistant', ...message }),
+			),
+		);
+		const own = await ChatBench.at(upstream.url);
+		const result = await own.run({}, async (supply) => {
+			const model = await supply();
+			const answer = await ask(model, way, question);
+			expect(answer.text).toBe('');
+			await ask(model, way, [...question, answer, new HumanMessage('Please')]);
+		});
+		expect(result.error).toBeUndefined();
+		const hints = new Set(result.hints('Model').map(({ message }) => message));
+		expect([...hints]).toEqual([expect.stringContaining(hint)]);
+		expect([...hints].join()).not.toContain(KEY);
+	});
+});
+
+/** The embedded gateway behind one that changes its responses. */
+async function serveChanged(change: (message: any) => object) {
+	const { createServer } = await import('node:http');
+	const server = createServer(async (request, response) => {
+		const chunks: Buffer[] = [];
+		for await (const chunk of request) chunks.push(chunk as Buffer);
+		const { host: _, 'content-length': __, connection: ___, ...headers } = request.headers;
+		const answer = await fetch(`${gateway.url}${request.url}`, {
+			method: request.method,
+			headers: headers as Record<string, string>,
+			body: Buffer.concat(chunks),
+		});
+		const body: any = await answer.json();
+		sendJson(response, answer.ok ? change(body) : body, answer.status);
+	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const { port } = server.address() as { port: number };
+	return {
+		url: `http://127.0.0.1:${port}`,
+		close: async () => {
+			server.closeAllConnections();
+			await new Promise((resolve) => server.close(resolve));
+		},
+	};
+}

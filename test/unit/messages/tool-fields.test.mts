@@ -1,0 +1,160 @@
+import { toolChoiceField, toolFields } from '../../../gateway/messages/toolFields.js';
+import { objectSchema } from '../../../gateway/messages/toolSchema.js';
+
+const text = { type: 'string' };
+const count = { type: 'number' };
+const object = (properties: object, ...required: string[]) => ({
+	type: 'object',
+	properties,
+	required,
+});
+
+describe('the input of a tool', () => {
+	test.each<[string, unknown, unknown]>([
+		['an object', { ...object({ a: text }, 'a'), additionalProperties: false }, 'same'],
+		[
+			'an object without a type',
+			{ properties: { a: text } },
+			{ type: 'object', properties: { a: text } },
+		],
+		['an object or null', { type: ['object', 'null'] }, { type: 'object' }],
+		['anything', true, { type: 'object' }],
+		['nothing', undefined, { type: 'object' }],
+	])('is sent: %s', (_, schema, sent) => {
+		expect(objectSchema(schema)).toEqual(sent === 'same' ? schema : sent);
+	});
+
+	test.each<[string, object, object]>([
+		[
+			'one of two, told apart by a constant',
+			{
+				description: 'A shape',
+				oneOf: [
+					object({ kind: { const: 'circle' }, radius: count }, 'kind', 'radius'),
+					object({ kind: { const: 'square' }, edge: count }, 'kind', 'edge'),
+				],
+			},
+			{
+				description: 'A shape',
+				...object(
+					{
+						kind: { anyOf: [{ const: 'circle' }, { const: 'square' }] },
+						radius: count,
+						edge: count,
+					},
+					'kind',
+				),
+			},
+		],
+		[
+			'all of two',
+			{ allOf: [object({ a: text }, 'a'), object({ b: count, a: text }, 'b')] },
+			object({ a: text, b: count }, 'a', 'b'),
+		],
+		[
+			'all of two that differ',
+			{ allOf: [object({ a: text }), object({ a: { maxLength: 3 } })] },
+			object({ a: { allOf: [text, { maxLength: 3 }] } }),
+		],
+		[
+			'an object and one of two that only require something',
+			{
+				...object({ a: text, b: text, c: text }, 'c'),
+				additionalProperties: false,
+				anyOf: [{ required: ['a'] }, { required: ['b'] }],
+			},
+			object({ a: text, b: text, c: text }, 'c'),
+		],
+		[
+			'alternatives inside alternatives, and null',
+			{
+				anyOf: [
+					{ oneOf: [object({ a: text }, 'a', 'x'), object({ b: text }, 'x')] },
+					object({ c: text }, 'x'),
+					{ type: 'null' },
+				],
+			},
+			object({ a: text, b: text, c: text }, 'x'),
+		],
+		[
+			'references',
+			{
+				anyOf: [
+					{ $ref: '#/$defs/one' },
+					{ $ref: '#/$defs/unknown' },
+					{ $ref: 'https://a.example' },
+				],
+				$defs: { one: object({ a: { $ref: '#/$defs/two' } }, 'a'), two: text },
+			},
+			{
+				...object({ a: { $ref: '#/$defs/two' } }),
+				$defs: { one: object({ a: { $ref: '#/$defs/two' } }, 'a'), two: text },
+			},
+		],
+		[
+			'odd parts',
+			{ anyOf: [true, null, 7, { properties: [], required: 'a' }], allOf: {}, oneOf: [] },
+			object({}),
+		],
+		[
+			'a property of an odd name',
+			{ allOf: [JSON.parse('{"properties":{"__proto__":{}}}')] },
+			object(JSON.parse('{"__proto__":{}}')),
+		],
+	])('is an object without alternatives at the top: %s', (_, schema, sent) => {
+		expect(objectSchema(schema)).toEqual(sent);
+	});
+
+	test.each<[string, object]>([
+		['a text', { type: 'string' }],
+		['one of two texts', { anyOf: [text, { type: ['string', 'null'] }] }],
+		['a reference to a list', { $ref: '#/$defs/a', $defs: { a: { type: 'array' } } }],
+	])('that is no object is refused before anything is sent: %s', (_, inputSchema) => {
+		expect(() => toolFields([{ name: 'draw', inputSchema }])).toThrow(
+			'The input of the tool "draw" is not an object',
+		);
+	});
+
+	test('may refer to itself, or multiply by references, and is read in time', () => {
+		const $defs: Record<string, object> = { loop: { anyOf: [{ $ref: '#/$defs/loop' }] } };
+		for (let index = 0; index < 40; index += 1) {
+			const next = { $ref: `#/$defs/${index + 1}` };
+			$defs[index] = {
+				properties: { [index]: text },
+				anyOf: [next, next, { $ref: '#/$defs/loop' }],
+			};
+		}
+		const sent = objectSchema({ $ref: '#/$defs/0', $defs });
+		expect(sent).toMatchObject({ type: 'object', properties: { 0: text, 1: text } });
+		const many = Array.from({ length: 100_000 }, (_, index) => object({ [index]: text }, 'a'));
+		expect(objectSchema({ oneOf: many })).toMatchObject({ required: [] });
+	});
+});
+
+describe('the choice of a tool', () => {
+	const named = { type: 'tool', name: 'draw' };
+
+	test.each<[unknown, unknown]>([
+		[undefined, undefined],
+		[null, undefined],
+		['auto', { type: 'auto' }],
+		['none', { type: 'none' }],
+		['any', { type: 'any' }],
+		['required', { type: 'any' }],
+		[true, { type: 'any' }],
+		['draw', named],
+		[named, named],
+		[
+			{ type: 'any', disable_parallel_tool_use: true },
+			{ type: 'any', disable_parallel_tool_use: true },
+		],
+		[{ type: 'function', function: { name: 'draw' } }, named],
+		[{ type: 'function', name: 'draw' }, named],
+	])('%j is sent as %j', (choice, sent) => {
+		expect(toolChoiceField(choice)).toEqual(sent);
+	});
+
+	test.each([{}, [], 7, { type: 'allowed_tools', tools: [] }])('%j is refused', (choice) => {
+		expect(() => toolChoiceField(choice)).toThrow("The agent's choice of a tool can't be sent");
+	});
+});
