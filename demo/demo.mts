@@ -110,7 +110,8 @@ async function main(): Promise<void> {
 		if (images.length === 0) throw new Error('The workflow ended without an image.');
 		const page = join(output, 'index.html');
 		await writeFile(page, renderPage(images));
-		console.log(`${images.length} images:`);
+		const drawn = process.env.MEDIA_GATEWAY_URL ? '' : ', drawn by a program and not by a model';
+		console.log(`${images.length} images${drawn}:`);
 		for (const { file, prompt } of images) {
 			console.log(`  ${relative(process.cwd(), join(output, file))}  (${prompt})`);
 		}

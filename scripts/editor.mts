@@ -2,10 +2,13 @@
  * A real n8n to look around in: with this package packed and installed, a gateway, a credential and
  * the examples. It runs until Ctrl-C; what was made in it is gone then.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Progress } from '../demo/demo-progress.mjs';
 import { openTarget } from '../demo/target.mjs';
+import { giveTable } from '../harness/server/data-table.mjs';
 import { exampleNames, readExample } from '../harness/server/example-workflows.mjs';
 import { ensureServer, type ServerVersion } from '../harness/install/install.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
@@ -18,6 +21,7 @@ const help = `Starts n8n with this package, a gateway, a credential and the exam
 
   --n8n 1|2     which n8n: 2 is the newest (default), 1 the oldest that is supported
   --port N      port of the editor (default 5678, or a free one if it is taken)
+  --files PATH  folder that n8n may write to, which stays (default: files, in this folder)
   --help        this text
 
 The first start installs n8n into a cache folder: some minutes and two gigabytes.
@@ -47,18 +51,25 @@ async function choosePort(wanted: string | undefined): Promise<number> {
 }
 
 /** The newest n8n that this computer can run, unless one was asked for. */
-async function chooseVersion(wanted: string | undefined): Promise<ServerVersion> {
+async function chooseVersion(
+	wanted: string | undefined,
+	progress: Progress,
+): Promise<ServerVersion> {
 	if (wanted !== undefined && wanted !== '1' && wanted !== '2') {
 		throw new Error(`--n8n takes 1 or 2, not ${wanted}`);
 	}
 	const version = wanted ?? '2';
+	const say = (line: string) => {
+		progress.note(line);
+		progress.update('Installing, which takes some minutes');
+	};
 	try {
-		await ensureServer(version, console.log);
+		await ensureServer(version, say);
 		return version;
 	} catch (error) {
 		if (wanted !== undefined) throw error;
-		console.log(`${(error as Error).message}\nTrying n8n 1.x instead.`);
-		await ensureServer('1', console.log);
+		progress.note(`${(error as Error).message}\nTrying n8n 1.x instead.`);
+		await ensureServer('1', say);
 		return '1';
 	}
 }
@@ -68,6 +79,7 @@ async function main(): Promise<void> {
 		options: {
 			n8n: { type: 'string' },
 			port: { type: 'string' },
+			files: { type: 'string' },
 			help: { type: 'boolean' },
 		},
 	});
@@ -78,33 +90,11 @@ async function main(): Promise<void> {
 	const ended = new Promise<void>((resolve) => {
 		for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
 	});
-	const port = await choosePort(values.port);
-	const version = await chooseVersion(values.n8n);
-	const packed = await packPackage();
-	const target = await openTarget();
-	console.log('Starting n8n …');
-	const server = await startServer({ version, package: packed.tarball, port });
+	const progress = new Progress();
+	const started = await start(values, progress).finally(() => progress.end());
+	const { server, target } = started;
 	try {
-		const { id, name } = await server.createCredential({
-			type: 'mediaGatewayApi',
-			name: 'Media Gateway account',
-			data: { baseUrl: target.url, apiKey: target.key },
-		});
-		const lines = [
-			`n8n ${server.install.n8nVersion} with ${packed.name} ${packed.version} is ready.`,
-			'',
-			`  Address    ${server.url}`,
-			`  Sign in    ${server.owner.email}, password ${server.owner.password}`,
-			// Another gateway's key is its owner's: whoever set it has it.
-			`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : `, key ${target.key}`}`,
-			`  Credential ${name}`,
-		];
-		for (const example of exampleNames()) {
-			const workflow = readExample(example, { mediaGatewayApi: { id, name } });
-			if (target.model) useModel(workflow.nodes, target.model);
-			const stored = await server.createWorkflow(workflow);
-			lines.push(`  Example    ${stored.name}: ${server.url}/workflow/${stored.id}`);
-		}
+		const lines = await furnish(started);
 		console.log([...lines, '', 'Press Ctrl-C to end it; what you made is gone then.'].join('\n'));
 		await ended;
 		console.log('\nStopping n8n …');
@@ -113,6 +103,53 @@ async function main(): Promise<void> {
 		await target.close();
 	}
 	if (existsSync(server.userFolder)) console.log(`Kept: ${server.userFolder}`);
+}
+
+interface Settings {
+	n8n?: string;
+	port?: string;
+	files?: string;
+}
+
+/** Starts n8n and a gateway, and shows on the way what takes its time. */
+async function start(settings: Settings, progress: Progress) {
+	const port = await choosePort(settings.port);
+	const version = await chooseVersion(settings.n8n, progress);
+	progress.update('Packing the package');
+	const packed = await packPackage();
+	const target = await openTarget();
+	const filesFolder = resolve(settings.files ?? 'files');
+	mkdirSync(filesFolder, { recursive: true });
+	progress.update('Starting n8n');
+	const server = await startServer({ version, package: packed.tarball, port, filesFolder });
+	return { server, target, packed, filesFolder };
+}
+
+/** Stores the credential and the examples. @returns the lines that say where everything is */
+async function furnish({ server, target, packed, filesFolder }: Awaited<ReturnType<typeof start>>) {
+	const { id, name } = await server.createCredential({
+		type: 'mediaGatewayApi',
+		name: 'Media Gateway account',
+		data: { baseUrl: target.url, apiKey: target.key },
+	});
+	const lines = [
+		`n8n ${server.install.n8nVersion} with ${packed.name} ${packed.version} is ready.`,
+		'',
+		`  Address    ${server.url}`,
+		`  Sign in    ${server.owner.email}, password ${server.owner.password}`,
+		// Another gateway's key is its owner's: whoever set it has it.
+		`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : `, key ${target.key}`}`,
+		`  Credential ${name}`,
+		`  Files      write to ${filesFolder} (create subfolders first)`,
+	];
+	for (const example of exampleNames()) {
+		const workflow = readExample(example, { mediaGatewayApi: { id, name } });
+		if (target.model) useModel(workflow.nodes, target.model);
+		await giveTable(server, workflow);
+		const stored = await server.createWorkflow(workflow);
+		lines.push(`  Example    ${stored.name}: ${server.url}/workflow/${stored.id}`);
+	}
+	return lines;
 }
 
 /** The examples name models of the embedded gateway; another gateway has its own. */

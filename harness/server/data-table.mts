@@ -37,6 +37,27 @@ export async function createDataTable(
 	};
 }
 
+/** What a table of a new workflow holds, where its columns have the same names. */
+const FIRST_ROWS = [
+	{ sku: 'A-1', prompt: 'A red fox asleep in fresh snow', state: 'new' },
+	{ sku: 'A-2', prompt: 'A lighthouse on a cliff at dawn', state: 'new' },
+];
+
+/** Makes the table that an example needs, by the columns that it writes, and selects it. */
+export async function giveTable(server: RestClient, workflow: Workflow): Promise<void> {
+	const columns: Record<string, string> = {};
+	for (const { parameters } of workflow.nodes) {
+		if (!parameters.dataTableId) continue;
+		for (const { id, type } of parameters.columns?.schema ?? []) columns[id] = type;
+	}
+	const names = Object.keys(columns);
+	if (names.length === 0) return;
+	const table = await createDataTable(server, workflow.name, columns);
+	selectTable(workflow, table);
+	const rows = FIRST_ROWS.filter((row) => Object.keys(row).every((name) => names.includes(name)));
+	if (rows.length > 0) await table.insert(rows);
+}
+
 /** Selects a table in all nodes of a workflow that need one. */
 export function selectTable({ nodes }: Workflow, { id }: DataTable): void {
 	for (const { parameters } of nodes) {

@@ -45,6 +45,8 @@ setInterval(() => {
 export interface ProcessOptions {
 	/** Environment on top of the quiet one; `undefined` removes a variable. */
 	env?: Record<string, string | undefined>;
+	/** A folder that nodes may read and write besides n8n's own one. */
+	filesFolder?: string;
 	/** A folder to stand first in the server's PATH, such as one with an `npm` of the tests. */
 	pathFirst?: string;
 	/** n8n's command. Default `start`; `worker` has no REST, so no owner is set up. */
@@ -170,11 +172,21 @@ export class ServerProcess {
 			N8N_USER_FOLDER: this.userFolder,
 			N8N_VERSION_NOTIFICATIONS_ENABLED: 'false',
 			QUEUE_HEALTH_CHECK_PORT: String(this.ports.main),
+			N8N_RESTRICT_FILE_ACCESS_TO: this.filesFolders(),
 			...ENVIRONMENT_BY_VERSION[this.install.version],
 			...this.options.env,
 		};
 		for (const name of Object.keys(env)) if (env[name] === undefined) delete env[name];
 		return env;
+	}
+
+	/** The folders that nodes may use: naming one replaces n8n's own. */
+	private filesFolders(): string | undefined {
+		const { filesFolder } = this.options;
+		if (filesFolder === undefined) return undefined;
+		const own = path.join(this.userFolder, '.n8n-files');
+		fs.mkdirSync(own, { recursive: true });
+		return [own, filesFolder].join(';');
 	}
 }
 

@@ -13,18 +13,31 @@ import { draw } from './subjects.mjs';
  * index and size give the same picture, another index another view.
  */
 export function paint(prompt: string, index: number, width: number, height: number): Canvas {
+	const canvas = new Canvas(width, height);
+	compose(prompt, index, canvas, canvas);
+	return canvas;
+}
+
+/** What a prompt speaks of, as `paint` paints it in the same place, with nothing behind it. */
+export function cutOut(prompt: string, index: number, width: number, height: number): Canvas {
+	const front = new Canvas(width, height);
+	compose(prompt, index, new Canvas(width, height), front);
+	return front;
+}
+
+/** Paints a picture, and what it speaks of on another canvas than what is behind it, if wanted. */
+function compose(prompt: string, index: number, canvas: Canvas, front: Canvas): void {
+	const { width, height } = canvas;
 	const random = seeded(hash(`${prompt}\n${index}`));
 	const scene = readScene(prompt, random);
-	const canvas = new Canvas(width, height);
 	const low = scene.hour === 'day' || scene.hour === 'night' ? 0.12 : 0.34;
 	const sun: Point = [width * (0.15 + random() * 0.7), height * (low + random() * 0.16)];
 	const context: DrawingContext = { canvas, scene, random, unit: Math.min(width, height), sun };
 
 	paintSky(context);
 	const ground = scene.land === 'sea' ? paintSea(context) : paintLand(context);
-	paintSubject(context, ground);
+	paintSubject({ ...context, canvas: front }, ground);
 	if (scene.snow) paintSnowfall(canvas, random);
-	return canvas;
 }
 
 function paintSubject({ canvas, scene, random, unit, sun }: DrawingContext, ground: number): void {

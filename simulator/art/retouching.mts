@@ -7,6 +7,12 @@ import { paintMoon, paintSnowfall, paintStars } from './sky.mjs';
 
 const biggestEdge = 2048;
 
+/** What asks for a picture without its background. */
+const NO_BACKGROUND =
+	/\b(remove|delete|erase|drop|without|transparent|cut ?out)\b.{0,40}\bbackground\b|\bbackground (removal|removed)\b/i;
+
+export const removesBackground = (prompt: string): boolean => NO_BACKGROUND.test(prompt);
+
 /** How light and dark of a picture are mapped to colors, and how much of it shows. */
 interface Tone {
 	dark: Color;

@@ -99,6 +99,10 @@ function order(
 		const directives = promptDirectives(prompt);
 		if (directives.quota)
 			throw refusal(429, 'quota insufficient: top up the account', 'insufficient_quota');
+		if (directives.refuse) {
+			const message = 'the prompt was rejected by the content policy';
+			throw refusal(400, message, 'content_policy_violation');
+		}
 		if (!asynchronous && outcome(directives.final ?? '') !== 'open') {
 			throw refusal(400, `the picture could not be made: ${directives.final}`);
 		}

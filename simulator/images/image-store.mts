@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { refusal, type GatewayResponse } from '../http/gateway-response.mjs';
 import type { Order } from './request-checks.mjs';
 import type { GatewayOptions } from '../gateway-options.mjs';
 import { padded, paddingOf } from './padding.mjs';
 import { caption } from '../art/caption.mjs';
-import { paint } from '../art/painting.mjs';
-import { retouch } from '../art/retouching.mjs';
+import { cutOut, paint } from '../art/painting.mjs';
+import { removesBackground, retouch } from '../art/retouching.mjs';
 
 /** What a picture is drawn from; nothing is drawn before someone downloads it. */
 interface Recipe {
@@ -27,6 +27,8 @@ const biggestEdge = 2048;
 export class ImageStore {
 	private readonly recipes = new Map<string, Recipe>();
 	private readonly drawn = new Recent(keptDrawnBytes);
+	/** By sha256, what a downloaded picture was painted from. */
+	private readonly painted = new Map<string, Recipe>();
 	private readonly sources = new Recent(keptSourceBytes);
 
 	constructor(private readonly options: GatewayOptions) {}
@@ -70,14 +72,29 @@ export class ImageStore {
 
 	reset(): void {
 		this.recipes.clear();
+		this.painted.clear();
 	}
 
-	private async draw({ prompt, index, width, height, source }: Recipe): Promise<Buffer> {
+	private async draw(recipe: Recipe): Promise<Buffer> {
+		const { prompt, index, width, height, source } = recipe;
+		const scene = source === undefined ? undefined : this.painted.get(source);
+		if (scene !== undefined && removesBackground(prompt)) {
+			return cutOut(scene.prompt, scene.index, scene.width, scene.height).png();
+		}
 		const original = source === undefined ? undefined : this.sources.get(source);
 		const changed = original && (await retouch(original, prompt, index));
 		const canvas = changed ?? paint(prompt, index, width, height);
 		caption(canvas, prompt);
-		return canvas.png();
+		const png = canvas.png();
+		if (changed === undefined) this.remember(recipe, png);
+		return png;
+	}
+
+	private remember(recipe: Recipe, png: Buffer): void {
+		this.painted.set(createHash('sha256').update(png).digest('hex'), recipe);
+		if (this.painted.size > keptRecipes) {
+			this.painted.delete(this.painted.keys().next().value!);
+		}
 	}
 
 	/** Pixels of width and height, by `size` (`1536x1024`) or `ratio` (`16:9`). */

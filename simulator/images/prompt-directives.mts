@@ -3,16 +3,19 @@ export interface PromptDirectives {
 	seconds?: number;
 	empty: boolean;
 	quota: boolean;
+	refuse: boolean;
 }
 
 /**
  * What a prompt asks the gateway to do, for demonstrations: `[fail]`, `[cancel]`, `[empty]`,
- * `[slow N]` (seconds), `[status WORD]` (an unknown status for ever), `[quota]`.
+ * `[slow N]` (seconds), `[status WORD]` (an unknown status for ever), `[quota]`,
+ * `[refuse]` (by a content policy).
  */
 export function promptDirectives(prompt: string): PromptDirectives {
 	const directives: PromptDirectives = {
 		empty: /\[empty\]/i.test(prompt),
 		quota: /\[quota\]/i.test(prompt),
+		refuse: /\[refuse\]/i.test(prompt),
 	};
 	const seconds = /\[slow +([\d.]+)\]/i.exec(prompt)?.[1];
 	if (seconds !== undefined) directives.seconds = Number(seconds);

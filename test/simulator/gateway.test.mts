@@ -1,3 +1,4 @@
+import { createCanvas, loadImage } from '@napi-rs/canvas';
 import { disabledKey, startGateway } from '../../simulator/gateway.mjs';
 import type { Fault, Gateway, GatewayOptions } from '../../simulator/gateway.mjs';
 import { until } from '../until.mjs';
@@ -164,6 +165,16 @@ describe('refusals', () => {
 		expect(gateway.paid).toBe(0);
 	});
 
+	test.each(['', '?async=true'])(
+		'a prompt with [refuse], by a content policy: "%s"',
+		async (query) => {
+			const body = order('a fox [refuse]');
+			const { status, json } = await ask(`/v1/images/generations${query}`, { body });
+			expect([status, json.error.type]).toEqual([400, 'content_policy_violation']);
+			expect(gateway.paid).toBe(0);
+		},
+	);
+
 	test('edits of what is no picture', async () => {
 		const image = await draw('a fox');
 		const bodies = {
@@ -222,6 +233,23 @@ describe('pictures', () => {
 		expect([edited.readUInt32BE(16), edited.readUInt32BE(20)]).toEqual([64, 64]);
 		expect(edited.equals(original)).toBe(false);
 		expect(edited.equals(await draw('make it night'))).toBe(false);
+	});
+
+	test.each([
+		['Remove the background', true],
+		['Put it on a transparent background', true],
+		['Paint the background red', false],
+	])('"%s": only what the picture shows: %s', async (prompt, isCutOut) => {
+		const original = await draw('a fox at noon');
+		const form = editForm(original, 'image/png', { prompt });
+		const { json } = await ask('/v1/images/edits', { body: form });
+		const image = await loadImage(await download(json.data[0].url));
+		const context = createCanvas(image.width, image.height).getContext('2d');
+		context.drawImage(image, 0, 0);
+		const { data } = context.getImageData(0, 0, image.width, image.height);
+		const alphas = data.filter((_, at) => at % 4 === 3);
+		expect(alphas.some((alpha) => alpha === 255)).toBe(true);
+		expect(alphas.filter((alpha) => alpha === 0).length > alphas.length / 2).toBe(isCutOut);
 	});
 
 	test('need no key', async () => {
