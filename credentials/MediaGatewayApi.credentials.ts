@@ -63,7 +63,7 @@ export class MediaGatewayApi implements ICredentialType {
 			required: true,
 			placeholder: 'e.g. https://gateway.example.com',
 			description:
-				'Address of the image and message endpoints, with or without a trailing slash or "/v1". The documentation has an embedded gateway to try the nodes without an account.',
+				'Address of the image and message endpoints, as the gateway shows it. "/v1" at its end may be left out; with another version in it, such as "/api/v3", nothing is appended. The documentation has an embedded gateway to try the nodes without an account.',
 		},
 		{
 			displayName: 'API Key',
@@ -148,6 +148,32 @@ export class MediaGatewayApi implements ICredentialType {
 			default: 'query',
 			description:
 				"Only if the gateway ignores or rejects tasks. How 'Submit and Wait' and 'Submit Only' request a task.",
+		},
+		{
+			displayOptions,
+			displayName: 'Edit Format',
+			name: 'editFormat',
+			type: 'options',
+			options: [
+				{
+					name: 'Form',
+					value: 'form',
+					description: 'Files in a form at /v1/images/edits, as nearly all gateways expect them',
+				},
+				{
+					name: 'JSON',
+					value: 'json',
+					description: 'JSON at /v1/images/edits, with the image as a web address or Base64',
+				},
+				{
+					name: 'JSON of a Generation',
+					value: 'generations',
+					description: 'The same in the request of a generation, at /v1/images/generations',
+				},
+			],
+			default: 'form',
+			description:
+				'Only if edits fail with 404, 405 or 415 although images can be generated. How an edit is sent.',
 		},
 		{
 			displayOptions,

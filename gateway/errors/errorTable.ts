@@ -38,7 +38,8 @@ const refusesTasks: Fits = (response, plan, said) => {
 
 /** Whether an edit was refused in a way that says nothing about its contents. Only edits have files. */
 const refusesEdits: Fits = (response, plan, said) =>
-	plan.form !== undefined && (isMissing(response, plan, said) || response.httpCode === 415);
+	(plan.form ?? plan.inline) !== undefined &&
+	(isMissing(response, plan, said) || response.httpCode === 415);
 
 /**
  * What happened and what to do, by the response (docs/protocol.md, "Errors"); the first entry that

@@ -23,6 +23,8 @@ export interface Credential {
 	allowUnauthorizedCerts: boolean;
 	/** How a task is requested. */
 	asyncFlag: AsyncFlag;
+	/** How an edit is sent. */
+	editFormat: EditFormat;
 	/** The name of the field of an edit that contains the image. */
 	imageFieldName: string;
 }
@@ -31,6 +33,7 @@ export interface Credential {
 const CHOICES = {
 	messageAuth: ['xApiKey', 'bearer', 'authorization'],
 	asyncFlag: ['query', 'header', 'body', 'path'],
+	editFormat: ['form', 'json', 'generations'],
 } as const;
 
 type ChoiceField = keyof typeof CHOICES;
@@ -38,6 +41,12 @@ type MessageAuth = (typeof CHOICES.messageAuth)[number];
 
 /** The ways to request asynchronous mode (docs/protocol.md, "Asynchronous mode"). */
 export type AsyncFlag = (typeof CHOICES.asyncFlag)[number];
+
+/**
+ * The ways to send an edit: as a form, as JSON, and in the JSON of a generation (docs/protocol.md,
+ * "Edit").
+ */
+export type EditFormat = (typeof CHOICES.editFormat)[number];
 
 export type Header = Record<'name' | 'value', string>;
 
@@ -62,6 +71,7 @@ export function readCredential(fields: JsonObject): Credential {
 		headers: [rows].flat().flatMap(headersIn),
 		allowUnauthorizedCerts: fields.allowUnauthorizedCerts === true,
 		asyncFlag: choiceIn(fields, 'asyncFlag'),
+		editFormat: choiceIn(fields, 'editFormat'),
 		imageFieldName: textOf(fields.imageFieldName) || 'image',
 	};
 }
@@ -100,6 +110,7 @@ export function credentialProblem(credential: Credential, needsKey = true): Prob
 		headersProblem(credential) ??
 		choiceProblem('Message Authentication', credential.messageAuth, CHOICES.messageAuth) ??
 		choiceProblem('Asynchronous Flag', credential.asyncFlag, CHOICES.asyncFlag) ??
+		choiceProblem('Edit Format', credential.editFormat, CHOICES.editFormat) ??
 		imageFieldProblem(credential.imageFieldName)
 	);
 }

@@ -1,6 +1,6 @@
 import { jsonText, withoutUndefined, type JsonObject } from '../util/json';
 import { GatewayError, type Problem } from '../util/gatewayError';
-import type { AsyncFlag } from './credential';
+import type { AsyncFlag, Credential } from './credential';
 import type { ApiAddress } from './url';
 
 /** The purpose of a request, which the error texts depend on. */
@@ -26,6 +26,8 @@ export interface RequestPlan {
 	body?: JsonObject;
 	/** The multipart/form-data body; the transport adds the boundary and Content-Type. */
 	form?: FormBody;
+	/** The files in the JSON body, which the transport adds as `data:` URLs. */
+	inline?: InlineFiles;
 	/** Whether the gateway charges the request once it has accepted it. */
 	paid: boolean;
 	/** Whether the address comes from the input: then it gets no headers of the credential. */
@@ -38,6 +40,14 @@ export interface FormBody {
 	files: FormFile[];
 }
 
+/** The files of an edit in JSON. */
+export interface InlineFiles {
+	/** Those with the same name become a list. */
+	files: FormFile[];
+	/** Whether each is an object with the address, and not the address alone. */
+	asObjects: boolean;
+}
+
 /** A file to upload, which is opened again for each attempt. */
 export interface FormFile {
 	/** The name of the form field. */
@@ -48,6 +58,8 @@ export interface FormFile {
 	size: number;
 	/** The digest of its contents, in hexadecimal digits. */
 	digest: string;
+	/** Its web address, if that is sent in its place. */
+	url?: string;
 	open: () => AsyncIterable<Uint8Array>;
 }
 
@@ -112,29 +124,43 @@ export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): Re
 }
 
 /**
- * Plans `POST /v1/images/edits` (docs/protocol.md, "Edit" and "Endpoints").
+ * Plans an edit (docs/protocol.md, "Edit" and "Endpoints"), usually `POST /v1/images/edits`.
  *
  * @param asyncFlag how to ask for asynchronous mode; undefined means synchronous
- * @param imageFieldName the field of the images to edit, where the gateway has another one
+ * @param style how the gateway takes edits
  */
 export function planEdit(
 	request: ImageRequest,
 	asyncFlag?: AsyncFlag,
-	imageFieldName = IMAGE_FIELD,
+	{ editFormat, imageFieldName }: EditStyle = USUAL_STYLE,
 ): RequestPlan {
+	const files = (request.files ?? []).map((file) =>
+		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
+	);
+	if (editFormat !== 'form') {
+		const plan = planGeneration(request, asyncFlag);
+		const { path } = planImages(editFormat === 'json' ? 'edit' : 'generation', asyncFlag);
+		return { ...plan, path, inline: { files, asObjects: editFormat === 'json' } };
+	}
 	const fields: FormBody['fields'] = [];
 	for (const [name, value] of Object.entries(bodyOf(request, asyncFlag))) {
 		const text = fieldText(value);
 		if (text !== undefined) fields.push([name, text]);
 	}
-	const files = (request.files ?? []).map((file) =>
-		file.name === IMAGE_FIELD ? { ...file, name: imageFieldName } : file,
-	);
 	return { ...planImages('edit', asyncFlag), form: { fields, files } };
 }
 
 /** The field of the images to edit (docs/protocol.md, "Edit"). */
 export const IMAGE_FIELD = 'image';
+
+/** What the credential says about the gateway's edits. */
+export type EditStyle = Pick<Credential, 'editFormat' | 'imageFieldName'>;
+
+const USUAL_STYLE: EditStyle = { editFormat: 'form', imageFieldName: IMAGE_FIELD };
+
+/** The kind of the task that a request creates: an edit may be sent as a generation. */
+export const taskTypeOf = ({ path }: RequestPlan): TaskType =>
+	path.startsWith(TASK_PATHS.edit) ? 'edit' : 'generation';
 
 /**
  * The text of a form field; undefined for null and for values without JSON (undefined, a function,

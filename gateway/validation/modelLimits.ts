@@ -88,9 +88,12 @@ function checkImages(
 			violations.push(violation(`The format of ${fileName}`, mimeType, listed(formats)));
 		}
 	}
-	// An edit uploads files (docs/protocol.md, "Edit"), which a model that takes only addresses
-	// doesn't accept.
-	if (sourceTypes.length > 0 && sourceTypes.every((type) => /^\s*url\s*$/i.test(type))) {
+	// A model that takes only addresses doesn't accept files (docs/protocol.md, "Edit").
+	if (
+		images.length > 0 &&
+		sourceTypes.length > 0 &&
+		sourceTypes.every((type) => /^\s*url\s*$/i.test(type))
+	) {
 		violations.push(violation('The source of the image', 'a file', listed(sourceTypes)));
 	}
 	return violations;

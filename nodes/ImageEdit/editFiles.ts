@@ -8,7 +8,6 @@ import {
 	readImageRefs,
 	type FileRef,
 	type ImageField,
-	type Upload,
 } from '../shared/images/inputFiles';
 import type { ImageRef } from '../shared/images/imageRefs';
 import type { ItemParameters } from '../shared/parameters/itemParameters';
@@ -33,19 +32,45 @@ export async function readFiles(
 	const maxMb = item.options.number('maxDownloadMb');
 	const { label } = sourceField(item);
 	const [sources, maskRefs] = [readSources(item), hasMask ? readMask(item) : []];
-	const images = await openImageRefs(item, run, sources, { label, maxMb, orOnly: true });
-	const masks = await openImageRefs(item, run, maskRefs, { label: MASK.label, maxMb });
-	const uploads: Upload[] = [
-		...images.map((image) => ({ ...image, part: IMAGE_FIELD, imageOnly: true })),
-		...masks.map((mask) => ({ ...mask, part: 'mask', imageOnly: true })),
-		...additional.map(({ part: own, file }) => ({
-			...fileFrom(item, file, 'Additional Files'),
-			part: own,
-			imageOnly: false,
-		})),
-	];
-	return await Promise.all(uploads.map(async (upload) => await openFile(item, run, upload)));
+	const imageField = { part: IMAGE_FIELD, label, maxMb, orOnly: true };
+	const images = await openImages(item, run, sources, imageField);
+	const masks = await openImages(item, run, maskRefs, { part: 'mask', label: MASK.label, maxMb });
+	const others = additional.map(async ({ part, file }) => {
+		const upload = { ...fileFrom(item, file, 'Additional Files'), part, imageOnly: false };
+		return await openFile(item, run, upload);
+	});
+	return [...images, ...masks, ...(await Promise.all(others))];
 }
+
+/** Opens images; one at an address is downloaded for a form, and named by its address in JSON. */
+async function openImages(
+	item: ItemParameters,
+	run: Run,
+	refs: ImageRef[],
+	{ part, ...opening }: { part: string; label: string; maxMb: number; orOnly?: boolean },
+): Promise<FormFile[]> {
+	const isSentAsIs = (ref: ImageRef) => ref.kind === 'address' && run.address.editFormat !== 'form';
+	const toOpen = refs.filter((ref) => !isSentAsIs(ref));
+	const images = await openImageRefs(item, run, toOpen, opening);
+	const opened = await Promise.all(
+		images.map(async (image) => await openFile(item, run, { ...image, part, imageOnly: true })),
+	);
+	return refs.flatMap((ref) =>
+		ref.kind === 'address' && isSentAsIs(ref) ? addressOnly(part, ref.url) : opened.splice(0, 1),
+	);
+}
+
+const addressOnly = (name: string, url: string): FormFile => ({
+	name,
+	url,
+	fileName: '',
+	mimeType: '',
+	size: 0,
+	digest: url,
+	open: async function* () {
+		yield new Uint8Array();
+	},
+});
 
 /**
  * Refuses two form fields with the same name, of which a gateway reads only one: a parameter called

@@ -8,23 +8,21 @@ import type { ImageTarget } from '../images/imageItems';
  * The output item of a dry run: the exact request without the key, its checks and estimated cost.
  */
 export function dryRunItem(
-	{ method, headers, body, form }: RequestPlan,
+	{ method, headers, body, form, inline }: RequestPlan,
 	url: string,
 	{ violations, estimatedCost }: { violations: string[]; estimatedCost?: number },
 	{ itemIndex, inputFields }: ImageTarget,
 ): INodeExecutionData {
-	const files = form?.files.map(({ name, fileName, mimeType, size }) => ({
-		name,
-		fileName,
-		mimeType,
-		size,
-	}));
+	const files = (form ?? inline)?.files.map(({ name, fileName, mimeType, size, url: address }) =>
+		address === undefined ? { name, fileName, mimeType, size } : { name, url: address },
+	);
 	const request = {
 		method,
 		url,
 		headers: { ...headers, Authorization: 'Bearer ***' },
 		body,
 		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
+		files: inline && files,
 	};
 	const checks = { passed: violations.length === 0, violations };
 	const own = { dryRun: true, request: withoutInlineImages(withoutUndefined(request)), checks };

@@ -1,6 +1,6 @@
 import type { INodeExecutionData } from 'n8n-workflow';
 import { readPaidResponse } from '../../../gateway/protocol/paidResponse';
-import { requestedImages } from '../../../gateway/protocol/requestPlan';
+import { requestedImages, taskTypeOf } from '../../../gateway/protocol/requestPlan';
 import { withFullAddresses } from '../../../gateway/protocol/task';
 import { UnknownOutcomeError } from '../../../gateway/util/gatewayError';
 import { quote } from '../../../gateway/util/text';
@@ -64,7 +64,7 @@ async function payForItem(
 
 /** Sends the request of an item that no payment was found for. */
 async function sendRequest(
-	{ run, builder, paymentLog }: Batch,
+	{ run, paymentLog }: Batch,
 	{ itemIndex, plan, facts }: PreparedItem,
 ): Promise<PaymentResult> {
 	// Doesn't happen: an item without a plan has a claimed payment, which no other item gets.
@@ -72,7 +72,7 @@ async function sendRequest(
 	const requested = requestedImages(plan);
 	return await paymentLog.pay(itemIndex, plan, run, (response) => {
 		const found = readPaidResponse(response, {
-			taskType: builder.taskType,
+			taskType: taskTypeOf(plan),
 			asynchronous: plan.call === 'submit',
 			submittedAt: new Date().toISOString(),
 		});

@@ -1,5 +1,10 @@
 import type { AsyncFlag } from '../../../gateway/protocol/credential';
-import type { ImageRequest, RequestPlan, TaskType } from '../../../gateway/protocol/requestPlan';
+import type {
+	EditStyle,
+	ImageRequest,
+	RequestPlan,
+	TaskType,
+} from '../../../gateway/protocol/requestPlan';
 import type { ImageTarget } from '../images/imageItems';
 import type { Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
@@ -19,10 +24,10 @@ export interface RequestBuilder {
 	/** Adds the files to upload; may download them, and sends nothing that is charged. */
 	load?: (request: ImageRequest, item: ItemParameters, run: Run) => Promise<ImageRequest>;
 	/**
-	 * The request as a plan; synchronous if `asyncFlag` is undefined. @param imageFieldName the
-	 * protocol's own by default
+	 * The request as a plan; synchronous if `asyncFlag` is undefined. @param style the protocol's own
+	 * by default
 	 */
-	plan: (request: ImageRequest, asyncFlag?: AsyncFlag, imageFieldName?: string) => RequestPlan;
+	plan: (request: ImageRequest, asyncFlag?: AsyncFlag, style?: EditStyle) => RequestPlan;
 }
 
 /** What all items of an execution share. */

@@ -54,7 +54,6 @@ async function prepareRequest(
 	dryRun: boolean,
 ): Promise<PreparedRequest> {
 	const { options } = item;
-	const { asyncFlag, imageFieldName } = run.address;
 	const chosenMode = item.choice('mode', 'Mode', MODES);
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
@@ -77,8 +76,8 @@ async function prepareRequest(
 	if (draft.imageCount !== undefined) await check(draft);
 	const given = (await builder.load?.(draft, item, run)) ?? draft;
 	const checked = await check(given);
-	const flag = isSync ? undefined : asyncFlag;
-	return { given, checked, plan: builder.plan(checked.request, flag, imageFieldName) };
+	const flag = isSync ? undefined : run.address.asyncFlag;
+	return { given, checked, plan: builder.plan(checked.request, flag, run.address) };
 }
 
 function executeDryRun(

@@ -1,7 +1,11 @@
 import { checkRequest, withPublishedTypes } from '../../../gateway/validation/modelLimits';
 import { estimateCost, pricePerImage } from '../../../gateway/validation/pricing';
 import { makesVideos, MODE_OF, suits, type ModelRecord } from '../../../gateway/protocol/models';
-import type { ImageRequest, TaskType } from '../../../gateway/protocol/requestPlan';
+import {
+	IMAGE_FIELD,
+	type ImageRequest,
+	type TaskType,
+} from '../../../gateway/protocol/requestPlan';
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { withoutUndefined } from '../../../gateway/util/json';
@@ -88,7 +92,9 @@ export class Checker {
 		const modelParameters = withPublishedTypes(record, given);
 		const fields = withoutUndefined(request.fields ?? {});
 		const parameters = { ...modelParameters, ...fields, ...request.extraFields };
-		const images = request.files?.filter(({ name }) => name === 'image' || name === 'image[]');
+		const images = request.files?.filter(
+			({ name, url }) => name === IMAGE_FIELD && url === undefined,
+		);
 		const { taskType } = this;
 		const { imageCount } = request;
 		const facts = { taskType, asynchronous, parameters, images, imageCount };

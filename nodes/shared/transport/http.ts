@@ -19,7 +19,7 @@ import { planUrl, type Call, type RequestPlan } from '../../../gateway/protocol/
 import { createFieldEraser } from '../../../gateway/protocol/fieldEraser';
 import { redirectTarget } from '../../../gateway/protocol/redirect';
 import type { SendOnce } from '../../../gateway/client/client';
-import { InvalidBodyError, multipart } from './multipart';
+import { InvalidBodyError, jsonWithFiles, multipart } from './multipart';
 import { jsonBody, readImageResponse } from './imageResponse';
 import type { Requests } from './inFlight';
 import { CREDENTIAL, type GatewayAddress } from './gatewayAddress';
@@ -114,9 +114,9 @@ async function requestAndRead(
 	const hasImages = WITH_IMAGES.includes(plan.call);
 	const read = options.read ?? (hasImages ? readImageResponse : readJson);
 	const limit = hasImages ? options.limits.maxResponseBytes : undefined;
-	const form = plan.form && (await multipart(plan.form));
+	const files = await openFiles(plan);
 	try {
-		const body = form?.body ?? plan.body;
+		const body = (files?.body ?? plan.body) as IHttpRequestOptions['body'];
 		const response = await callHelper(options, request, { body, abortSignal: signal });
 		const httpCode = response.statusCode;
 		const chunks: Uint8Array[] = [];
@@ -134,8 +134,14 @@ async function requestAndRead(
 			return await Promise.reject(error);
 		}
 	} finally {
-		form?.close();
+		files?.close();
 	}
+}
+
+/** The body of a request with files, opened for one attempt; undefined for any other request. */
+async function openFiles({ form, inline, body = {} }: RequestPlan) {
+	if (form !== undefined) return await multipart(form);
+	return inline && (await jsonWithFiles(body, inline));
 }
 
 /** The same response without the key: some gateways quote the key that they refuse. */

@@ -205,6 +205,84 @@ describe.each(['memory', 'filesystem'] as const)('with binary data in the %s mod
 	});
 });
 
+describe('an edit as JSON', () => {
+	const data = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`;
+	const [photo, other, mask] = [picture('a'), picture('bb', 200_000), picture('the mask')];
+	const png = (bytes: Buffer) => ({ bytes, fileName: 'x.png' });
+	const files = { data: png(photo), other: png(other), mask: png(mask) };
+	const URL = 'https://host.example/a.png';
+	const object = (url: string) => ({ type: 'image_url', url });
+	const [EDITS, GENERATIONS] = ['/v1/images/edits', '/v1/images/generations'];
+
+	test.each<[string, string, object, string, object]>([
+		['json', 'image', {}, EDITS, { image: object(data(photo)) }],
+		[
+			'json',
+			'image',
+			{ imageBinaryProperty: 'data, other', options: { mask: 'mask' } },
+			EDITS,
+			{ image: [object(data(photo)), object(data(other))], mask: object(data(mask)) },
+		],
+		['json', 'images', { imageSource: 'url', imageUrl: URL }, EDITS, { images: object(URL) }],
+		['generations', 'image', {}, GENERATIONS, { image: data(photo) }],
+		[
+			'generations',
+			'image_urls',
+			{ imageSource: 'url', imageUrl: [URL, data(photo)], options: { mask: `${URL}?mask` } },
+			GENERATIONS,
+			{ image_urls: [URL, data(photo)], mask: `${URL}?mask` },
+		],
+	])('%s, the image as %s, %j', async (editFormat, imageFieldName, more, path, sent) => {
+		const tap = await openTap();
+		try {
+			const to = await hostAt(tap.url, undefined, { editFormat, imageFieldName });
+			const { options, ...others } = more as { options?: object };
+			const parameters = { ...others, options: { n: 2, ...options } };
+			const result = await edit(to, [{ files }], parameters);
+			expect(result.error).toBeUndefined();
+			const [request] = tap.posts;
+			expect(tap.posts).toHaveLength(1);
+			expect(request!.path).toBe(path);
+			expect(JSON.parse(request!.body.toString())).toEqual({
+				...{ model: MODEL, prompt: 'make it night', n: 2 },
+				...sent,
+			});
+			expect(request!.headers).toMatchObject({
+				'content-type': 'application/json',
+				'content-length': String(request!.body.length),
+			});
+			const shown = await edit(to, [{ files }], {
+				...parameters,
+				options: { ...parameters.options, dryRun: true },
+			});
+			expect(JSON.stringify(shown.data).length).toBeLessThan(20_000);
+			expect(tap.posts).toHaveLength(1);
+		} finally {
+			await tap.close();
+		}
+	});
+
+	test('a task of a generation is polled as one', async () => {
+		const own = await serve(({ method, url }, response) => {
+			const isTask = url === '/v1/images/generations/task-1';
+			if (method === 'POST') return sendJson(response, { id: 'task-1', status: 'queued' });
+			if (!isTask) return sendJson(response, { error: { message: 'none' } }, 404);
+			sendJson(response, { status: 'completed', data: [{ url: `${own.url}/a.png` }] });
+		});
+		try {
+			const to = await hostAt(own.url, undefined, { editFormat: 'generations' });
+			const result = await edit(to, [one], { mode: 'wait' });
+			expect(result.json(NODE)).toMatchObject([{ taskId: 'task-1', taskType: 'generation' }]);
+			expect(own.requests.map(({ url }) => url)).toEqual([
+				'/v1/images/generations?async=true',
+				'/v1/images/generations/task-1',
+			]);
+		} finally {
+			await own.close();
+		}
+	});
+});
+
 describe('the three forms of asking for a task', () => {
 	const asking = async (asyncFlag: string) => await hostAt(gateway.url, undefined, { asyncFlag });
 

@@ -235,6 +235,7 @@ test.each([
 		{ asyncFlag: 'cookie' },
 		/^'Asynchronous Flag' .* unknown value\. It must be one of query, header/,
 	],
+	[{ editFormat: 'xml' }, /^'Edit Format' .* It must be one of form, json, generations/],
 	[{ imageFieldName: 'image\r\nx: y' }, /^'Image Field Name' .* isn't the name of a field\. Enter/],
 	[{ imageFieldName: 'a'.repeat(101) }, /^'Image Field Name'.* up to 100 characters/],
 ])('the problem of %j is told with what to do', (field, words) => {
