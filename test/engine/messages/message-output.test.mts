@@ -70,6 +70,8 @@ describe('Output Content as JSON', () => {
 			'Here you are:\n\n```JSON\n{"a": 1}\n```\nAnything else?',
 			{ a: 1 },
 		],
+		['a fence behind braces', 'For {x}:\n```json\n{"a": 1}\n```', { a: 1 }],
+		['a fence with a list of texts', 'So:\n```\n["a", "b"]\n```', ['a', 'b']],
 		['a fence without a language, in one line', 'So: ```{"a": 1}``` Done.', { a: 1 }],
 		['the fence that has JSON', '```\nnpm i\n```\nand\n```json\n[{"a": 1}]\n```', [{ a: 1 }]],
 		['a fence without an end', '```json\n{"a": 1}\n', { a: 1 }],
