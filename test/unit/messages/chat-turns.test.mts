@@ -74,6 +74,14 @@ describe('a turn with tool calls', () => {
 		]);
 	});
 
+	test('goes back without the blank texts that a gateway wrote', () => {
+		const own: StoredTurn[] = [];
+		keep(own, [question], [thinking(''), text(''), call('one'), text('\n\n')]);
+		expect(restore(own, [question, ...takenApart([call('one')])])[1]).toEqual(
+			turn('assistant', thinking(''), call('one')),
+		);
+	});
+
 	test('also where it came back whole', () => {
 		const whole = turn('assistant', call('one'), call('two'));
 		const results = turn('user', result('one'), result('two'));
