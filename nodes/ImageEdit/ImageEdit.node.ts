@@ -8,7 +8,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { planEdit } from '../../gateway/protocol/requestPlan';
 import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
-import { readRequest } from '../shared/create/imageRequest';
+import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
@@ -111,6 +111,7 @@ export class ImageEdit implements INodeType {
 			this,
 			fields,
 			async (paymentLog) => await createImages(this, builder, paymentLog),
+			readRequestFacts,
 		);
 	}
 }

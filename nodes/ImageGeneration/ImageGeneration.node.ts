@@ -8,7 +8,7 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { planGeneration } from '../../gateway/protocol/requestPlan';
 import type { RequestBuilder } from '../shared/create/imageBatch';
 import { createImages } from '../shared/create/createImages';
-import { readRequest } from '../shared/create/imageRequest';
+import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
@@ -58,6 +58,7 @@ export class ImageGeneration implements INodeType {
 			this,
 			fields,
 			async (paymentLog) => await createImages(this, builder, paymentLog),
+			readRequestFacts,
 		);
 	}
 }

@@ -9,7 +9,8 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { withoutUndefined } from '../../gateway/util/json';
 import { withoutInlineImages } from '../../gateway/util/inlineImages';
 import { isFinished } from '../../gateway/protocol/status';
-import { type TaskState } from '../../gateway/protocol/task';
+import { isInline, type TaskState } from '../../gateway/protocol/task';
+import { GatewayError, withDetails } from '../../gateway/util/gatewayError';
 import { taskError } from '../../gateway/errors/taskErrors';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
@@ -20,6 +21,8 @@ import {
 	withInputFields,
 	type ImageTarget,
 } from '../shared/images/imageItems';
+import type { KnownItems } from '../shared/run/itemFacts';
+import { failedItem } from '../shared/run/nodeErrors';
 import { runItems, runNode } from '../shared/run/itemRunner';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -29,7 +32,7 @@ import { costOf } from '../shared/run/tally';
 import { withUniqueFileNames } from '../shared/run/summary';
 import { queryTask } from '../shared/tasks/pollTask';
 import { KnownTasks } from '../shared/tasks/knownTasks';
-import { readTask, taskKey } from '../shared/tasks/taskReference';
+import { knownTaskItems, readTask, taskKey } from '../shared/tasks/taskReference';
 
 export class ImageTask implements INodeType {
 	description: INodeTypeDescription = {
@@ -71,29 +74,31 @@ export class ImageTask implements INodeType {
 	methods = { credentialTest: { testMediaGateway } };
 
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-		return await runNode(this, async () => await queryTasks(this));
+		const items = knownTaskItems(this);
+		return await runNode(this, async () => await queryTasks(this, items), items);
 	}
 }
 
-async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+async function queryTasks(
+	context: IExecuteFunctions,
+	knownItems: KnownItems,
+): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const run = await openRun(context, readLimits(first));
 	try {
-		const factsOf: RequestFacts[] = [];
 		/** States by task: several items may have the same task, which is queried once. */
 		const states = new Map<string, Promise<TaskState>>();
 		const known = new KnownTasks(run.clock);
 		const items = await runItems(run, context.getInputData().length, {
-			recover: (error, itemIndex) => ({ error, facts: factsOf[itemIndex] }),
+			known: knownItems,
 			prepare: (itemIndex) => {
 				const item = new ItemParameters(context, itemIndex);
 				const { task, facts, target } = readTask(item);
-				factsOf[itemIndex] = facts;
 				known.add(task);
 				return async () => {
 					const state = states.get(taskKey(task)) ?? queryTask(run, task, known);
 					states.set(taskKey(task), state);
-					return [await stateItem(run, await state, facts, target)];
+					return await stateItems(run, await state, facts, target);
 				};
 			},
 		});
@@ -106,19 +111,34 @@ async function queryTasks(context: IExecuteFunctions): Promise<INodeExecutionDat
 	}
 }
 
-async function stateItem(
+/**
+ * The item of a task. If On Error is set to continue, each image that can't be downloaded becomes a
+ * failed item beside it.
+ */
+async function stateItems(
 	run: Run,
 	state: TaskState,
 	known: RequestFacts,
 	target: ImageTarget,
-): Promise<INodeExecutionData> {
+): Promise<INodeExecutionData[]> {
 	const error = taskError(state);
 	// A failed task is a result; a completed one without an image is an error.
 	if (error !== undefined && state.group === 'success') throw error;
 	const { taskId, taskType, statusUrl, status, group, images, usage, response } = state;
 	const shown = group === 'success' ? images : [];
-	const binary = await imageBinaries(run, shown, { ...known, taskId }, target);
-	return {
+	const estimatedCost = costOf(known, shown.length);
+	const { binary, errors } = await imageBinaries(run, shown, { ...known, taskId }, target);
+	const isNone = errors.length > 0 && errors.length === shown.length;
+	const failed = errors.map((reason, index) => {
+		const about = withOthers(reason, state);
+		if (!run.continuesOnFail) throw about;
+		// Only once for a task, so that sums are right.
+		const cost = isNone && index === 0 ? estimatedCost : undefined;
+		const facts = { ...known, charged: 'yes', estimatedCost: cost } as const;
+		return failedItem(run.node, about, target.itemIndex, facts);
+	});
+	if (isNone) return failed;
+	const item: INodeExecutionData = {
 		json: {
 			...target.inputFields,
 			...(withoutUndefined({
@@ -128,7 +148,7 @@ async function stateItem(
 				status,
 				statusGroup: group,
 				...known,
-				estimatedCost: costOf(known, shown.length),
+				estimatedCost,
 				finished: isFinished(group),
 				succeeded: group === 'success',
 				images: shown.map((image) => withoutUndefined({ ...shownImage(image) })),
@@ -141,4 +161,15 @@ async function stateItem(
 		...(binary === undefined ? {} : { binary }),
 		pairedItem: { item: target.itemIndex },
 	};
+	return [item, ...failed];
+}
+
+/** The error of an image that can't be downloaded, with its task and the task's other images. */
+function withOthers(error: unknown, { taskId, taskType, status, images }: TaskState): unknown {
+	if (!(error instanceof GatewayError)) return error;
+	const { description, url } = error.problem;
+	const others = images.filter((image) => !isInline(image) && image.url !== url);
+	const listed = others.map((image) => image.url).join(' ');
+	const more = others.length === 0 ? '' : ` The task's other images: ${listed}`;
+	return withDetails(error, { taskId, taskType, status, description: description + more });
 }

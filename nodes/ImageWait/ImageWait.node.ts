@@ -11,6 +11,7 @@ import { optionAsField, optionsField } from '../shared/fields/optionFields';
 import { withInputFields } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
+import type { KnownItems } from '../shared/run/itemFacts';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { addCost } from '../shared/run/tally';
@@ -18,7 +19,7 @@ import { runNode } from '../shared/run/itemRunner';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readSuspendAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
-import { readFinishedImage } from '../shared/tasks/taskReference';
+import { knownTaskItems, readFinishedImage } from '../shared/tasks/taskReference';
 import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
 
 export class ImageWait implements INodeType {
@@ -103,11 +104,15 @@ export class ImageWait implements INodeType {
 	async execute(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
 		const step = stepOf(this.getNodeParameter('step', 0, 'wait'));
 		if (step !== undefined) return await step(this);
-		return await runNode(this, async () => await waitForImages(this));
+		const known = knownTaskItems(this);
+		return await runNode(this, async () => await waitForImages(this, known), known);
 	}
 }
 
-async function waitForImages(context: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+async function waitForImages(
+	context: IExecuteFunctions,
+	known: KnownItems,
+): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
 	const suspendAfterMs = readSuspendAfter(context, first);
 	const addSummary = readAddSummary(first);
@@ -116,27 +121,27 @@ async function waitForImages(context: IExecuteFunctions): Promise<INodeExecution
 	const run = await openRun(context, readLimits(first));
 	const { tally } = run;
 	/** By task ID, the types that its items name. */
-	const known = new Map<string, Set<string | undefined>>();
+	const typesOf = new Map<string, Set<string | undefined>>();
 	const read = (itemIndex: number) => {
 		const item = new ItemParameters(context, itemIndex);
 		const image = readFinishedImage(item);
 		if (image !== undefined) return { image };
 		const wait = readWait(item);
 		const { taskId, taskType } = wait.task;
-		const types = known.get(taskId) ?? new Set();
+		const types = typesOf.get(taskId) ?? new Set();
 		// Several items may have the same task, which was paid for once; without a type it is any one.
 		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
 		if (!isAny && !types.has(taskType)) {
 			tally.tasks += 1;
 			addCost(tally, wait.facts.estimatedCost);
 		}
-		known.set(taskId, types.add(taskType));
+		typesOf.set(taskId, types.add(taskType));
 		return { wait };
 	};
 	try {
 		const forMs = () => suspendAfterMs ?? Infinity;
 		const count = context.getInputData().length;
-		const entries = await waitForTasks(run, count, read, { intervalMs, toOutput, forMs });
+		const entries = await waitForTasks(run, count, read, { intervalMs, toOutput, forMs, known });
 		addHints(context, run.hints);
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, tally);

@@ -132,7 +132,7 @@ export class GatewayChatModel implements ChatModel {
 					itemIndex,
 				});
 			}
-			throw nodeError(run.node, error, itemIndex);
+			throw nodeError(run.node, error, { itemIndex });
 		}
 	}
 

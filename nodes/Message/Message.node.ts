@@ -9,7 +9,7 @@ import { searchModelsFor } from '../shared/models/modelChoice';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { messageFields } from './messageParameters';
-import { sendMessages } from './sendMessages';
+import { readMessageFacts, sendMessages } from './sendMessages';
 
 export class Message implements INodeType {
 	description: INodeTypeDescription = {
@@ -45,6 +45,7 @@ export class Message implements INodeType {
 			this,
 			messageFields,
 			async (paymentLog) => await sendMessages(this, paymentLog),
+			readMessageFacts,
 		);
 	}
 }

@@ -5,12 +5,14 @@ import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/mes
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { UnknownOutcomeError } from '../../gateway/util/gatewayError';
+import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import type { PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
-import { failedItems, type FailedRequest } from '../shared/run/nodeErrors';
+import { failedItems } from '../shared/run/nodeErrors';
+import type { RequestFacts } from '../shared/run/requestFacts';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
 import { describeItems, lineOf, tellUser } from '../shared/run/summary';
 import { readMessageFiles } from './messageImages';
@@ -22,8 +24,6 @@ import { messageRequest, readInputKind, readMessageDraft } from './messageParame
 interface MessageBatch {
 	run: Run;
 	paymentLog: PaymentLog;
-	/** By item, what is known of its request, for its error. */
-	knownFacts: FailedRequest[];
 	tally: MessageTally;
 }
 
@@ -35,6 +35,18 @@ interface PreparedMessage {
 	plan: RequestPlan;
 	/** The conversation as the output shows it. */
 	turns: Turn[];
+	facts: RequestFacts;
+}
+
+/** What an item would send, as far as it can be read, for its error. */
+export function readMessageFacts(item: ItemParameters): RequestFacts {
+	const draft = attempt(() => readMessageDraft(item));
+	if (draft !== undefined) {
+		return { model: draft.settings.model, prompt: promptOf(draft.added) };
+	}
+	const read = (name: string): string | undefined =>
+		attempt(() => item.optionalText(name, name)?.trim());
+	return { model: read('model'), prompt: read('prompt') };
 }
 
 /** Sends a message for each item, unless an earlier try has paid for it, and returns the responses. */
@@ -43,14 +55,10 @@ export async function sendMessages(
 	paymentLog: PaymentLog,
 ): Promise<INodeExecutionData[][]> {
 	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	const batch: MessageBatch = { run, paymentLog, knownFacts: [], tally: newTally() };
+	const batch: MessageBatch = { run, paymentLog, tally: newTally() };
 	try {
 		const items = await runItems(run, context.getInputData().length, {
-			payments: paymentLog,
-			recover: (error, itemIndex) => ({
-				facts: batch.knownFacts[itemIndex],
-				...paymentLog.recover(error, itemIndex),
-			}),
+			known: paymentLog,
 			prepare: async (itemIndex) => {
 				const isPaid = paymentLog.claim(itemIndex, run.address.account);
 				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
@@ -74,10 +82,11 @@ export async function sendMessages(
 
 /** Reads the message of an item. @returns sends it, unless an earlier try has paid for it */
 async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<ExecuteItem> {
-	const { run, paymentLog, knownFacts } = batch;
+	const { run, paymentLog } = batch;
 	const { itemIndex } = item;
 	const draft = readMessageDraft(item);
-	knownFacts[itemIndex] = { model: draft.settings.model, prompt: promptOf(draft.added) };
+	const facts = { model: draft.settings.model, prompt: promptOf(draft.added) };
+	paymentLog.note(itemIndex, facts);
 	const target = readMessageTarget(item);
 	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
 	const request = messageRequest(
@@ -91,7 +100,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const names = new Map(files.map(({ block, name }) => [block, name] as const));
 	const turns = target.keepImages ? request.messages : withoutFiles(request.messages, names);
 	return async () => {
-		const paid = await payForMessage(batch, itemIndex, { plan, turns });
+		const paid = await payForMessage(batch, itemIndex, { plan, turns, facts });
 		// As recorded with the payment: the conversation of this try may differ.
 		const { message = {}, turns: sent = turns } = paid;
 		const hint = responseHint(message);
@@ -103,11 +112,10 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 }
 
 async function payForMessage(
-	{ run, paymentLog, knownFacts, tally }: MessageBatch,
+	{ run, paymentLog, tally }: MessageBatch,
 	itemIndex: number,
-	{ plan, turns }: PreparedMessage,
+	{ plan, turns, facts }: PreparedMessage,
 ): Promise<PaymentResult> {
-	const facts = knownFacts[itemIndex];
 	try {
 		const earlier = paymentLog.reuse(itemIndex);
 		if (earlier !== undefined) {

@@ -114,5 +114,5 @@ const waitOf = (
 	{ facts, target, maxWaitMs }: PreparedItem,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;
-	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt };
+	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt, charged: 'yes' };
 };

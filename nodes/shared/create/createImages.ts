@@ -25,7 +25,7 @@ export async function createImages(
 	const count = context.getInputData().length;
 	const addSummary = readAddSummary(first);
 	const batch = await openBatch(context, builder, paymentLog);
-	const { run, budget, progress, waits, knownFacts } = batch;
+	const { run, budget, progress, waits } = batch;
 	let safe = false;
 	try {
 		const done = await runItems(run, count, {
@@ -33,11 +33,7 @@ export async function createImages(
 				await prepareItem(batch, new ItemParameters(context, itemIndex)),
 			// The budget is not needed for items that an earlier try has paid for.
 			checkAll: () => budget.reserve((itemIndex) => paymentLog.has(itemIndex)),
-			payments: paymentLog,
-			recover: (error, itemIndex) => ({
-				facts: knownFacts[itemIndex],
-				...paymentLog.recover(error, itemIndex),
-			}),
+			known: paymentLog,
 		});
 		const items = withInputFields(context, done);
 		addHints(context, run.hints);
@@ -49,7 +45,7 @@ export async function createImages(
 		});
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
-			? await suspend(context, entries, run.tally, () => paymentLog.listUnreturned())
+			? await suspend(context, entries, run.tally, paymentLog)
 			: [finishRun(context, { items, open: [], tally: run.tally }, addSummary).items.flat()];
 		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
@@ -88,7 +84,6 @@ async function openBatch(
 		waiter: new TaskWaiter(run, options.milliseconds('pollInterval'), count),
 		suspendAfterMs,
 		progress,
-		knownFacts: [],
 		itemOfTask: new Map(),
 		waits: [],
 	};

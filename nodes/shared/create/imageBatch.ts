@@ -10,7 +10,6 @@ import type { Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import type { PaymentLog } from '../payments/paymentLog';
 import type { RequestFacts } from '../run/requestFacts';
-import type { FailedRequest } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
 import type { TaskWait, TaskWaiter } from '../tasks/taskWaiter';
@@ -41,8 +40,6 @@ export interface Batch {
 	/** With Survive Restarts: how long to wait in memory, and where accepted tasks are stored. */
 	suspendAfterMs?: number;
 	progress?: Progress;
-	/** What the error of each item says about its request. */
-	knownFacts: FailedRequest[];
 	/** By task ID, the first item that the gateway gave it to. */
 	itemOfTask: Map<string, number>;
 	/** By item, the wait for a task that is still open when the execution is suspended. */

@@ -5,6 +5,8 @@ import { quote } from '../../../gateway/util/text';
 import { readTypedValue } from '../../../gateway/util/typedValue';
 import { FIELDS_OF_NODE } from '../fields/imageFields';
 import { REQUEST_OPTIONS, type RequestOption } from '../fields/optionFields';
+import type { RequestFacts } from '../run/requestFacts';
+import { attempt } from '../parameters/attempt';
 import {
 	isEmpty,
 	textIn,
@@ -50,6 +52,14 @@ export function readRequest(
 		modelParameters: { ...named, ...form },
 		extraFields: withoutFields(extraFields, ['model', 'prompt']),
 	};
+}
+
+/** The model and the prompt of an item, as far as they can be read, for its error. */
+export function readRequestFacts(item: ItemParameters): RequestFacts {
+	const extraFields = attempt(() => readExtraFields(item)) ?? {};
+	const read = (name: string): string | undefined =>
+		attempt(() => readerOf(item, extraFields, name).optionalText(name, name)?.trim());
+	return { model: read('model'), prompt: read('prompt') };
 }
 
 /**

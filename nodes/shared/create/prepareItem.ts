@@ -49,7 +49,7 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<E
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
 async function prepareRequest(
-	{ run, builder, budget, checker, knownFacts }: Batch,
+	{ run, builder, budget, checker, paymentLog }: Batch,
 	item: ItemParameters,
 	dryRun: boolean,
 ): Promise<PreparedRequest> {
@@ -58,7 +58,7 @@ async function prepareRequest(
 	const checkLimits = options.switch('checkLimits', 'Check Limits Before Sending', true);
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
-	knownFacts[item.itemIndex] = { model, prompt };
+	paymentLog.note(item.itemIndex, { model, prompt });
 	const isWaiting = chosenMode === 'wait' && checkLimits;
 	const isSync = isWaiting ? await checker.isOnlySync(model) : chosenMode === 'sync';
 

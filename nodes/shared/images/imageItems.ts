@@ -8,11 +8,13 @@ import type {
 import { deepCopy } from 'n8n-workflow';
 import { imageFileName } from '../../../gateway/protocol/imageType';
 import { defaultFileStem, fillFileName } from '../../../gateway/util/fileName';
+import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
 import { nonEmptyString, withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { ImageResult } from '../../../gateway/protocol/responseFields';
 import { isInline, type TaskRef } from '../../../gateway/protocol/task';
 import { downloadImage } from './download';
+import { copiedFields } from '../run/copiedFields';
 import { failedItem, isFailed } from '../run/nodeErrors';
 import { fieldOf, joinImages } from './joinImages';
 import type { RequestFacts } from '../run/requestFacts';
@@ -77,23 +79,10 @@ export function readTarget(item: ItemParameters): ImageTarget {
 	};
 }
 
-/**
- * Fields of an input item that aren't copied: those that the image nodes return, which would seem to
- * be about this node's request. A test compares them with docs/names.json.
- */
-// prettier-ignore
-const NOT_COPIED = new Set([
-	'alsoNamed', 'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
-	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
-	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage',
-]);
-
 /** The option 'Include Input Fields'. */
 function readInputFields(item: ItemParameters): IDataObject | undefined {
 	if (!item.options.switch('includeInputFields', 'Include Input Fields', false)) return undefined;
-	const fields = Object.entries(item.input?.json ?? {});
-	const wanted = fields.filter(([name]) => !NOT_COPIED.has(name));
-	return withoutUndefined(deepCopy(Object.fromEntries(wanted))) as IDataObject;
+	return copiedFields(item.input?.json ?? {});
 }
 
 /**
@@ -202,10 +191,12 @@ export async function itemPerImage(
 				pairedItem: { item: target.itemIndex },
 			};
 		} catch (error) {
-			if (!run.continuesOnFail) return await Promise.reject(error);
+			const task = { taskId, taskType, status };
+			const about = error instanceof GatewayError ? withDetails(error, task) : error;
+			if (!run.continuesOnFail) return await Promise.reject(about);
 			const estimatedCost = costShare(cost, index, images.length);
-			const request = { model, prompt, estimatedCost, isAccepted: true };
-			return failedItem(run.node, error, target.itemIndex, request);
+			const known = { charged: 'yes', model, prompt, estimatedCost, ...task } as const;
+			return failedItem(run.node, about, target.itemIndex, known);
 		}
 	};
 	return await Promise.all(images.map(itemOf));
@@ -293,20 +284,30 @@ export function withTarget(
 	return arranged(copies, facts, target);
 }
 
-/**
- * All images of an item as its binary data: the first in the chosen field, the others with a
- * number.
- */
+/** The files of an item with several images. */
+interface ImageFiles {
+	/** The first image in the chosen field, the others with a number. */
+	binary?: IBinaryKeyData;
+	/** The errors of images that couldn't be downloaded. */
+	errors: unknown[];
+}
+
+/** All images of an item as its binary data. One that can't be downloaded doesn't hide the others. */
 export async function imageBinaries(
 	run: Run,
 	images: ImageResult[],
 	facts: ImageFacts,
 	target: ImageTarget,
-): Promise<IBinaryKeyData | undefined> {
+): Promise<ImageFiles> {
 	const { binaryPropertyName: name } = target;
-	const files = await Promise.all(images.map(fileGetter(run, facts, target)));
-	const found = files.flatMap((file, index) =>
-		file === undefined ? [] : [[fieldOf(name, index), file] as const],
+	const files = await Promise.allSettled(images.map(fileGetter(run, facts, target)));
+	const errors = files.flatMap((file) =>
+		file.status === 'rejected' ? [file.reason as unknown] : [],
 	);
-	return found.length === 0 ? undefined : Object.fromEntries(found);
+	const found = files.flatMap((file, index) =>
+		file.status === 'rejected' || file.value === undefined
+			? []
+			: [[fieldOf(name, index), file.value] as const],
+	);
+	return { binary: found.length === 0 ? undefined : Object.fromEntries(found), errors };
 }

@@ -13,7 +13,8 @@ import {
 } from '../../../gateway/util/gatewayError';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
-import { describeUnreturned, problemOf, type UnreturnedPayment } from '../run/nodeErrors';
+import type { Charged, UnreturnedPayment } from '../run/itemFacts';
+import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 
 /** The result of a paid request so far. */
@@ -88,11 +89,15 @@ export function itemsWithoutAddress(
 
 /** The steps for a person after a batch has failed. */
 export const RESCUE =
-	"To get the other items without paying for them again, set 'On Error' to 'Continue (using error output)' in this node's settings, and save. Then open Executions, select this execution, and choose 'Retry with currently saved workflow': submitted tasks are fetched, and only requests that failed are sent again. One whose outcome is unknown may then be charged twice. 'Execute step' pays for all items again.";
+	"To get the rest without paying twice, set 'On Error' to 'Continue (using error output)', save, and choose 'Retry with currently saved workflow' in Executions; 'Execute step' pays for all items again.";
 
 /** The same for a batch of one item. */
 export const RESCUE_OF_ONE =
-	"To get the result without paying for it again, open Executions, select this execution, and choose 'Retry with currently saved workflow'. 'Execute step' pays again.";
+	"To get it without paying twice, choose 'Retry with currently saved workflow' in Executions; 'Execute step' pays again.";
+
+/** Whether a payment was charged: a failed task may have been paid back. */
+export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
+	unknown !== undefined || failed === true ? 'maybe' : 'yes';
 
 /** What was paid for and not returned. */
 export const listPayments = (

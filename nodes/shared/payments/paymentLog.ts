@@ -3,14 +3,22 @@ import type { SendOnce } from '../../../gateway/client/client';
 import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerprint';
 import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { isInline } from '../../../gateway/protocol/task';
 import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
-import type { PaymentRecovery, Recovered } from '../run/itemRunner';
-import type { UnreturnedPayment } from '../run/nodeErrors';
+import {
+	mostCharged,
+	type Charged,
+	type ItemFacts,
+	type KnownItems,
+	type Recovered,
+	type UnreturnedPayment,
+} from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
+	chargeOf,
 	itemsWithoutAddress,
 	listPayments,
 	stoppedProblem,
@@ -40,7 +48,7 @@ const inUse = new WeakSet<Payment>();
  * the request is sent again. The payment of a tool call that succeeded is removed: the next call is
  * meant to create another image.
  */
-export class PaymentLog implements PaymentRecovery {
+export class PaymentLog implements KnownItems {
 	private readonly isTool: boolean;
 
 	private readonly run: Pick<Payment, 'executionId' | 'runIndex'>;
@@ -64,10 +72,17 @@ export class PaymentLog implements PaymentRecovery {
 	/** Earlier payments by each of their keys (`keysOf`), the first of them last. */
 	private byKey?: Map<string, Payment[]>;
 
-	/** @param choices what the person chose for the node's requests */
+	/** What this try sends or would have sent, by item. */
+	private readonly requests = new Map<number, RequestFacts>();
+
+	/**
+	 * @param choices what the person chose for the node's requests
+	 * @param readFacts reads what an item would send, as far as that can be read; never throws
+	 */
 	constructor(
 		private readonly context: IExecuteFunctions,
 		private readonly choices: unknown,
+		private readonly readFacts: (itemIndex: number) => RequestFacts = () => ({}),
 	) {
 		this.isTool = isTool(context);
 		this.run = {
@@ -172,20 +187,52 @@ export class PaymentLog implements PaymentRecovery {
 		if (payment !== undefined) payment.result = { ...payment.result, ...result };
 	}
 
-	/** @see PaymentRecovery */
-	recover(error: unknown, itemIndex: number): Recovered {
-		const payment = this.find(itemIndex);
-		if (payment === undefined) return { error };
-		const { result } = payment;
-		const { model, prompt, estimatedCost } = result.facts ?? {};
-		const facts = { model, prompt, isAccepted: result.unknown === undefined };
-		// Its cost is in the sum of this try.
-		if (this.started.has(itemIndex)) return { error, facts: { ...facts, estimatedCost } };
-		const items = itemsWithoutAddress(result, itemIndex);
-		return { error: withPayment(error, payment), items, facts };
+	/** Sets the facts of an item's request once they are read. */
+	note(itemIndex: number, facts: RequestFacts): void {
+		this.requests.set(itemIndex, facts);
 	}
 
-	/** @see PaymentRecovery */
+	/** @see KnownItems */
+	get count(): number {
+		return this.context.getInputData().length;
+	}
+
+	/** @see KnownItems */
+	chargeOf(itemIndex: number): Charged {
+		const payments = this.paymentsOf(itemIndex);
+		// A record that can't be read may contain any request.
+		const unreadable = this.unknown === undefined ? [] : (['maybe'] as const);
+		return mostCharged([...payments.map(({ result }) => chargeOf(result)), ...unreadable]);
+	}
+
+	/** @see KnownItems */
+	itemFacts(itemIndex: number): ItemFacts {
+		const paid = this.used.get(itemIndex)?.result;
+		const { task, unknown, images = [] } = paid ?? this.paymentsOf(itemIndex).at(-1)?.result ?? {};
+		const request = paid?.facts ?? this.requests.get(itemIndex) ?? this.readFacts(itemIndex);
+		const { model, prompt, estimatedCost } = request;
+		return {
+			charged: this.chargeOf(itemIndex),
+			taskId: task?.taskId ?? unknown?.taskId,
+			taskType: task?.taskType,
+			status: task?.status,
+			model,
+			prompt,
+			// The cost of a payment that this try hasn't looked up isn't in its sum.
+			estimatedCost: this.started.has(itemIndex) ? estimatedCost : undefined,
+			url: images.find((image) => !isInline(image))?.url,
+		};
+	}
+
+	/** @see KnownItems */
+	recover(error: unknown, itemIndex: number): Recovered {
+		const payment = this.find(itemIndex) ?? this.findUnclaimed(itemIndex);
+		if (payment === undefined || this.started.has(itemIndex)) return { error };
+		const items = itemsWithoutAddress(payment.result, itemIndex);
+		return { error: withPayment(error, payment), items };
+	}
+
+	/** @see KnownItems */
 	get rescue(): string {
 		const isThere = this.payments.some(
 			({ result }) =>
@@ -195,8 +242,9 @@ export class PaymentLog implements PaymentRecovery {
 		return this.context.getInputData().length === 1 ? RESCUE_OF_ONE : RESCUE;
 	}
 
-	/** @see PaymentRecovery */
+	/** @see KnownItems */
 	listUnreturned(): UnreturnedPayment[] {
+		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) this.findUnclaimed(itemIndex);
 		const used = new Set(this.used.values());
 		// Another call of the tool returns the payments that it uses.
 		const open = this.payments.filter(
@@ -265,6 +313,35 @@ export class PaymentLog implements PaymentRecovery {
 		}
 		const { unknown } = this;
 		return unknown && this.identities.has(itemIndex) ? this.add(itemIndex, { unknown }) : undefined;
+	}
+
+	/**
+	 * The payment of an item that failed before it could be claimed, such as by the credential. In n8n's
+	 * Retry, an item has the index and the input of the execution that has paid.
+	 */
+	private findUnclaimed(itemIndex: number): Payment | undefined {
+		if (this.isTool || this.identities.has(itemIndex)) return undefined;
+		const payment = this.paymentsOf(itemIndex).find((one) => this.isUsable(one));
+		return payment && this.use(itemIndex, payment);
+	}
+
+	/**
+	 * All payments of an item: that of this try, and earlier ones, also those that aren't used again.
+	 */
+	private paymentsOf(itemIndex: number): Payment[] {
+		const used = this.used.get(itemIndex);
+		const identity = this.identities.get(itemIndex);
+		const { source, fingerprint } = this.identityOf(itemIndex);
+		const isSame = (payment: Payment): boolean =>
+			payment.fingerprint === fingerprint && fingerprint !== '';
+		const isOwn = (payment: Payment): boolean => {
+			if (payment === used) return true;
+			if (payment.itemIndex !== itemIndex || inUse.has(payment)) return false;
+			// All calls of a tool are one item.
+			if (this.isTool) return isSame(payment);
+			return identity === undefined || payment.source === source || isSame(payment);
+		};
+		return this.payments.filter(isOwn);
 	}
 
 	private isUsable(payment: Payment): boolean {

@@ -1,31 +1,23 @@
-import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import type { IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
+import { FREE_ITEMS, type KnownItems } from './itemFacts';
+import { describeFailure, withAdvice, withFailures } from './failedOutput';
 import {
 	describeUnreturned,
 	failedItem,
 	finalError,
+	isFailed,
 	nodeError,
 	problemOf,
-	type FailedRequest,
-	type UnreturnedPayments,
 } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
-import type { Run } from './runContext';
+import { addHints, isTool, type Run } from './runContext';
 import { addReusedItems } from './tally';
 import { reportStopped } from './stoppedRun';
 
 /** Executes a prepared item. */
 export type ExecuteItem = () => Promise<INodeExecutionData[]>;
-
-/** What is known of an item that fails. */
-export interface Recovered {
-	/** The error, which also names what an earlier try has paid for. */
-	error: unknown;
-	/** Recorded output items to return in place of the error, as no address or ID leads to them. */
-	items?: INodeExecutionData[];
-	facts?: FailedRequest;
-}
 
 /** The steps of a node for all of its items. */
 export interface BatchSteps {
@@ -35,9 +27,8 @@ export interface BatchSteps {
 	 * Checks the batch as a whole once all items are prepared. @returns why some can't be executed
 	 */
 	checkAll?: () => Failure[];
-	recover?: (error: unknown, itemIndex: number) => Recovered;
-	/** What was paid for the items, for the error that ends the run. */
-	payments?: UnreturnedPayments;
+	/** What is known of the items, for their errors; by default, that nothing is charged. */
+	known?: KnownItems;
 }
 
 /** The number of items started before n8n's process handles other events. */
@@ -67,7 +58,7 @@ export async function runItems(
 	steps: BatchSteps,
 ): Promise<INodeExecutionData[][]> {
 	const { node, stopped } = run;
-	const { payments } = steps;
+	const { known = FREE_ITEMS } = steps;
 	const runner = new ItemRunner(run, count, steps);
 	const stop = stopped.catch(() => {
 		runner.isStopped = true;
@@ -75,7 +66,7 @@ export async function runItems(
 	await Promise.race([runner.runAll(), stop]);
 	if (runner.isStopped) {
 		// The engine recognizes a stopped execution by the word "canceled".
-		const paid = payments?.listUnreturned() ?? [];
+		const paid = known.listUnreturned?.() ?? [];
 		const error = new NodeOperationError(node, 'The execution was canceled', {
 			description: describeUnreturned(paid),
 		});
@@ -83,8 +74,8 @@ export async function runItems(
 		throw error;
 	}
 	if (runner.failures.length > 0) {
-		const { error, itemIndex } = summary(runner.failures, runner.isPrepared);
-		throw nodeError(node, error, itemIndex, payments);
+		const { error, ...source } = summary(runner.failures, runner.isPrepared);
+		throw nodeError(node, error, { ...source, known });
 	}
 	return Array.from({ length: count }, (_, itemIndex) => runner.results[itemIndex] ?? []);
 }
@@ -149,10 +140,21 @@ class ItemRunner {
 			if (!(error instanceof RunEnded)) this.failures.push({ error, itemIndex });
 			return;
 		}
-		const { items, ...known }: Recovered = this.steps.recover?.(error, itemIndex) ?? { error };
-		if (items !== undefined) addReusedItems(tally, items);
-		this.results[itemIndex] = items ?? [failedItem(node, known.error, itemIndex, known.facts)];
+		const { known = FREE_ITEMS } = this.steps;
+		const result = resultOfFailure(node, { error, itemIndex }, known);
+		if (!result.some(isFailed)) addReusedItems(tally, result);
+		this.results[itemIndex] = result;
 	}
+}
+
+/** The output of an item that has failed: its recorded result, or a failed item. */
+function resultOfFailure(
+	node: INode,
+	{ error, itemIndex }: Failure,
+	known: KnownItems,
+): INodeExecutionData[] {
+	const { items, error: told } = known.recover?.(error, itemIndex) ?? { error };
+	return items ?? [failedItem(node, told, itemIndex, known.itemFacts(itemIndex))];
 }
 
 /** The most lines in an error of several items. */
@@ -162,24 +164,24 @@ const MOST_LINES = 100;
  * Several failures as one error, with a line for each item. If the items were already running and
  * all failed with the same message, it is the error of the first one: they have a single cause.
  */
-function summary(failures: Failure[], prepared: boolean): Failure {
+function summary(failures: Failure[], prepared: boolean): Failure & { lines?: string[] } {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
 	const [first] = failures as [Failure, ...Failure[]];
 	const problem = problemOf(first.error);
 	const problems = failures.map(({ error }) => problemOf(error));
 	const isOne = problems.every(({ message }) => message === problem.message);
 	if (failures.length === 1 || (prepared && isOne)) return first;
-	// Advice that is the same for all items comes before the lines.
+	// Advice is shown if it is the same for all items.
 	const { description: advice } = problem;
 	const isOneAdvice = isOne && problems.every(({ description }) => description === advice);
 	const lines = problems.map(({ message }, at) => `Item ${failures[at]?.itemIndex}: ${message}`);
-	const shown = lines.slice(0, MOST_LINES);
 	return {
 		itemIndex: first.itemIndex,
+		lines: lines.slice(0, MOST_LINES),
 		error: new GatewayError({
 			...problem,
 			message: `${failures.length} items failed. ${lines[0]}`,
-			description: (isOneAdvice && advice !== '' ? [advice, ...shown] : shown).join('\n'),
+			description: isOneAdvice ? advice : '',
 		}),
 	};
 }
@@ -190,46 +192,34 @@ function summary(failures: Failure[], prepared: boolean): Failure {
  * thrown, the engine would pass on the input as a success. What earlier tries of Retry On Fail paid
  * for is kept.
  *
- * @param payments of a node that pays
+ * @param known what is known of the items before anything is read
  * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it
  */
 export async function runNode(
 	context: IExecuteFunctions,
 	execute: () => Promise<INodeExecutionData[][]>,
-	payments?: PaymentRecovery,
+	known: KnownItems = FREE_ITEMS,
 ): Promise<INodeExecutionData[][]> {
 	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
 	const wasStopped = isStopped();
 	try {
-		return await execute();
+		return withFailures(context, await execute());
 	} catch (error) {
 		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped()) {
-			if (!wasStopped) await reportStopped(context, error);
+			if (!wasStopped) await reportStopped(context, error, known);
 			return await Promise.reject(error);
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			throw finalError(node, error, payments);
+			throw withAdvice(context, finalError(node, error, known));
 		}
-		const items = context.getInputData().map((_, itemIndex) => {
-			const known: Recovered = payments?.recover(error, itemIndex) ?? { error };
-			return known.items ?? [failedItem(node, known.error, itemIndex, known.facts)];
-		});
-		payments?.markReturned(new Set(items.keys()));
-		return [items.flat()];
+		const results = context
+			.getInputData()
+			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, known));
+		known.markReturned?.(new Set(results.keys()));
+		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
+		return withFailures(context, [results.flat()]);
 	}
-}
-
-/** The payments of a node, for items that fail and runs that end early. */
-export interface PaymentRecovery extends UnreturnedPayments {
-	/** @param error of an item, which may have failed before this try has looked up its payment */
-	recover(error: unknown, itemIndex: number): Recovered;
-	/**
-	 * The node returns its items.
-	 *
-	 * @param failed indexes of the input items that failed
-	 */
-	markReturned(failed: Set<number>): void;
 }

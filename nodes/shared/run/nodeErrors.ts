@@ -1,6 +1,5 @@
 import type { IDataObject, INode, INodeExecutionData, JsonObject } from 'n8n-workflow';
 import { NodeApiError, NodeOperationError, WAIT_FOR_SUB_EXECUTION } from 'n8n-workflow';
-import type { TaskType } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
 import { withoutDataUrls } from '../../../gateway/util/inlineImages';
 import { isJsonObject, withoutUndefined } from '../../../gateway/util/json';
@@ -10,7 +9,14 @@ import {
 	UnknownOutcomeError,
 	type Problem,
 } from '../../../gateway/util/gatewayError';
-import type { RequestFacts } from './requestFacts';
+import {
+	FREE_ITEMS,
+	mostCharged,
+	type Charged,
+	type ItemFacts,
+	type KnownItems,
+	type UnreturnedPayment,
+} from './itemFacts';
 
 /** The longest response in an error, in characters: enough for an ID, and never megabytes. */
 const LONGEST_RESPONSE = 2048;
@@ -40,22 +46,34 @@ export function problemOf(error: unknown): Problem {
 	};
 }
 
-/** What is known of the request of an item that failed. */
-export interface FailedRequest extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost'> {
-	/** Whether the gateway has accepted it. */
-	isAccepted?: boolean;
+/**
+ * What an error itself tells about the charge: a request of unknown outcome and a failed task may
+ * have been charged, a task with another status was accepted.
+ */
+function chargedBy(error: unknown): Charged {
+	const { status } = problemOf(error);
+	if (error instanceof UnknownOutcomeError || statusGroup(status) === 'unsuccessful')
+		return 'maybe';
+	return status === undefined ? 'no' : 'yes';
 }
 
-/**
- * Whether a failed item was charged: a request of unknown outcome and a failed task may have been,
- * an accepted request was.
- */
-function wasCharged(error: unknown, isAccepted = false): 'yes' | 'maybe' | 'no' {
-	const { status, taskId } = problemOf(error);
-	const hasFailed = statusGroup(status) === 'unsuccessful';
-	if (error instanceof UnknownOutcomeError || hasFailed) return 'maybe';
-	if (isAccepted || status !== undefined) return 'yes';
-	return taskId === undefined ? 'no' : 'maybe';
+/** The details of an error: what it says itself, and what is known of its item. */
+function detailsFor(error: unknown, facts: ItemFacts): JsonObject {
+	const own = { ...problemOf(error), message: undefined, description: undefined };
+	const { taskId, taskType, status, model, prompt, estimatedCost, url } = facts;
+	const charged = mostCharged([facts.charged, chargedBy(error)]);
+	return withoutUndefined({
+		charged,
+		taskId,
+		taskType,
+		status,
+		model,
+		prompt,
+		estimatedCost: charged === 'no' ? undefined : estimatedCost,
+		url,
+		...withoutUndefined(own),
+		outcome: outcomeOf(error),
+	}) as JsonObject;
 }
 
 /**
@@ -66,21 +84,13 @@ export function failedItem(
 	node: INode,
 	error: unknown,
 	itemIndex: number,
-	{ model, prompt, estimatedCost, isAccepted }: FailedRequest = {},
+	facts: ItemFacts,
 ): INodeExecutionData {
-	const { message, description, ...details } = problemOf(error);
-	const charged = wasCharged(error, isAccepted);
-	const more = withoutUndefined({
-		model,
-		prompt,
-		charged,
-		estimatedCost: charged === 'no' ? undefined : estimatedCost,
-		...details,
-		outcome: outcomeOf(error),
-		description: description === '' ? undefined : description,
-	}) as IDataObject;
+	const { message, description } = problemOf(error);
+	const advice = description === '' ? {} : { description };
+	const details = { ...detailsFor(error, facts), ...advice } as IDataObject;
 	return {
-		json: { error: message, [keyOfDetails(node)]: more },
+		json: { error: message, [keyOfDetails(node)]: details },
 		pairedItem: { item: itemIndex },
 	};
 }
@@ -103,31 +113,6 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 
 const outcomeOf = (error: unknown): 'unknown' | undefined =>
 	error instanceof UnknownOutcomeError ? 'unknown' : undefined;
-
-/**
- * A payment whose result hasn't been returned: a task, an image, or a request of unknown outcome.
- */
-export type UnreturnedPayment = {
-	/** The index of the input item. */
-	item: number;
-	taskId?: string;
-	taskType?: TaskType;
-	/** The task's address, if the gateway named one. */
-	statusUrl?: string;
-	/** The address of a finished image. */
-	url?: string;
-	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
-	note?: string;
-	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
-	outcome?: 'unknown';
-};
-
-/** The payments whose results haven't been returned, for the error that ends a run. */
-export interface UnreturnedPayments {
-	listUnreturned(): UnreturnedPayment[];
-	/** How a person gets these results without paying again. */
-	readonly rescue?: string;
-}
 
 const TASKS = 'Image tasks that have finished or are still running. Image Wait gets their images:';
 const IMAGES = 'Finished images:';
@@ -161,42 +146,77 @@ export function describeUnreturned(payments: UnreturnedPayment[]): string {
 		.join('\n');
 }
 
+/** A payment as a short line, for a person who reads many. */
+const shortLine = (payment: UnreturnedPayment): string =>
+	`Item ${payment.item}: ${lineOf(payment)[1]}`;
+
+/** What was paid for and not returned, in a sentence or two; the IDs are in the error's lines. */
+function describePaid(paid: UnreturnedPayment[], rescue: string): string {
+	if (paid.length === 0) return '';
+	const unclear = paid.filter(({ outcome }) => outcome === 'unknown').length;
+	const safe = paid.length - unclear;
+	const counted = (count: number, noun: string): string =>
+		`${count} ${count === 1 ? noun : `${noun}s`}`;
+	const texts = [
+		safe === 0
+			? ''
+			: `${counted(safe, 'paid result')} ${safe === 1 ? 'is' : 'are'} safe. ${rescue}`,
+		unclear === 0
+			? ''
+			: `${counted(unclear, 'request')} may have been charged, and a retry sends ${unclear === 1 ? 'it' : 'them'} again: check the usage log in the gateway's console first.`,
+		"'Error details' below lists them.",
+	];
+	return texts
+		.map((text) => text.trim())
+		.filter((text) => text !== '')
+		.join(' ');
+}
+
 /**
  * The error that ends the node. An error that was already made for the user stays as it is, apart
  * from the word that the engine takes for a Stop.
  *
- * @param payments what earlier tries paid for
+ * @param known what is known of the items
  */
 export function finalError(
 	node: INode,
 	error: unknown,
-	payments?: UnreturnedPayments,
+	known: KnownItems = FREE_ITEMS,
 ): NodeApiError | NodeOperationError {
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
 	// Only errors made by `nodeError` have details, and list what was paid for.
-	const isUntold = isMade && error.context.details === undefined && payments !== undefined;
-	if (!isMade || (isUntold && payments.listUnreturned().length > 0)) {
-		return nodeError(node, error, undefined, payments);
-	}
+	if (!isMade || error.context.details === undefined) return nodeError(node, error, { known });
 	error.message = shown(error.message);
 	return error;
 }
 
+/** Where an error comes from. */
+export interface ErrorSource {
+	/** Undefined if it is about the whole run. */
+	itemIndex?: number;
+	known?: KnownItems;
+	/** A line for each item that has failed, if there are several. */
+	lines?: string[];
+}
+
+/** The most lines of failed items below the error's text; all are in its details. */
+const MOST_SHOWN = 5;
+
 /**
- * The error of an item that ends the node. The steps for the user come first. The list of what was
- * paid for comes last, as it may have hundreds of lines; an error workflow reads it as data, in
- * `context.details.paid`.
+ * The error that ends the node. The reason is its title; below it the advice and, in a sentence or
+ * two, what was paid for. The editor shows the list of that, which may have hundreds of lines, under
+ * 'Error details'; an error workflow reads it as data, in `context.details.paid`.
  */
 export function nodeError(
 	node: INode,
 	error: unknown,
-	itemIndex: number | undefined,
-	payments?: UnreturnedPayments,
+	{ itemIndex, known, lines = [] }: ErrorSource = {},
 ): NodeApiError | NodeOperationError {
 	const { message, description, httpCode, ...details } = problemOf(error);
-	const paid = payments?.listUnreturned() ?? [];
-	const rescue = paid.length === 0 ? '' : (payments?.rescue ?? '');
-	const texts = [rescue, description, describeUnreturned(paid)];
+	const paid = known?.listUnreturned?.() ?? [];
+	const some = lines.slice(0, MOST_SHOWN);
+	const more = lines.length > some.length ? ["'Error details' below lists the others."] : [];
+	const texts = [description, ...some, ...more, describePaid(paid, known?.rescue ?? '')];
 	const advice = texts.filter((text) => text !== '').join('\n');
 	// The editor renders the description as HTML, in which a line break is a space, and part of an
 	// address may be read as a character. Logs and workflows get the plain text.
@@ -210,15 +230,22 @@ export function nodeError(
 	// n8n replaces texts that contain an error code, or belong to a status code, with its own.
 	made.message = message;
 	made.description = advice;
+	made.messages = [...lines, ...paid.map(shortLine)];
+	const own =
+		known === undefined
+			? { ...details, httpCode, outcome: outcomeOf(error) }
+			: detailsFor(error, factsOfRun(known, itemIndex));
 	Object.assign(made.context, {
-		details: withoutUndefined({
-			outcome: outcomeOf(error),
-			paid: paid.length === 0 ? undefined : paid,
-			// An error that was stored while the execution was suspended has both already.
-			...details,
-			httpCode,
-		}),
+		details: withoutUndefined({ ...own, paid: paid.length === 0 ? undefined : paid }),
 		...(html === advice ? {} : { descriptionTemplate: html }),
 	});
 	return made;
+}
+
+/** The facts of the item that ends a run, with the charge of all items. */
+function factsOfRun(known: KnownItems, itemIndex?: number): ItemFacts {
+	const only = known.count === 1 ? 0 : undefined;
+	const own = itemIndex ?? only;
+	const charges = Array.from({ length: known.count }, (_, index) => known.chargeOf(index));
+	return { ...(own === undefined ? {} : known.itemFacts(own)), charged: mostCharged(charges) };
 }

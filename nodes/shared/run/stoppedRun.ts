@@ -1,17 +1,25 @@
 import type { IDataObject, IExecuteFunctions } from 'n8n-workflow';
 import type { Problem } from '../../../gateway/util/gatewayError';
+import { withoutUndefined } from '../../../gateway/util/json';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
-import { problemOf, type UnreturnedPayment } from './nodeErrors';
+import { copiedFields } from './copiedFields';
+import type { KnownItems, UnreturnedPayment } from './itemFacts';
+import { problemOf } from './nodeErrors';
 
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';
 
 /**
  * Reports the tasks and payments of a stopped run: in n8n's log, and as the output of a
- * sub-execution, because n8n stores nothing of a node that was stopped. Image Wait takes that
- * output. The sub-execution sends nothing.
+ * sub-execution, because n8n stores nothing of a node that was stopped. Each of its items has the
+ * fields of its input item, with the model and the prompt, and Image Wait takes them as they are.
+ * The sub-execution sends nothing.
  */
-export async function reportStopped(context: IExecuteFunctions, error: unknown): Promise<void> {
+export async function reportStopped(
+	context: IExecuteFunctions,
+	error: unknown,
+	known: KnownItems,
+): Promise<void> {
 	// The error of a stopped run has what was paid for (itemRunner.ts).
 	const stopped: Problem & { paid?: UnreturnedPayment[] } = problemOf(error);
 	const { description, paid = [] } = stopped;
@@ -21,7 +29,12 @@ export async function reportStopped(context: IExecuteFunctions, error: unknown):
 	const settings = { executionOrder: 'v1', saveDataSuccessExecution: 'all' } as const;
 	const name = `${workflowName(context)} (stopped)`;
 	const workflow = subWorkflow(name, [subNode(LIST, 'n8n-nodes-base.noOp')], {}, settings);
-	const items = paid.map((payment) => ({ json: payment as IDataObject }));
+	const input = context.getInputData();
+	const items = paid.map((payment) => {
+		const { model, prompt } = known.itemFacts(payment.item);
+		const fields = copiedFields(input[payment.item]?.json ?? {});
+		return { json: withoutUndefined({ ...fields, model, prompt, ...payment }) as IDataObject };
+	});
 	// The log has the list too, and an unsaved workflow has no sub-executions.
 	await startSubWorkflow(context, workflow, items, false).catch(() => undefined);
 }

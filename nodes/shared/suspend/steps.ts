@@ -5,7 +5,7 @@ import { ItemParameters } from '../parameters/itemParameters';
 import { readLimits } from '../parameters/optionValues';
 import { nodeError } from '../run/nodeErrors';
 import { openRun } from '../run/runContext';
-import { waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
+import { knownWaits, waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
 import { inPlace, linked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
 import { reportProgress } from './progress';
@@ -40,7 +40,9 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 function fail(context: IExecuteFunctions): never {
 	const { failure } = fromItems(context.getInputData()) ?? {};
 	const problem = failure ?? { message: 'The image tasks failed', description: '' };
-	throw nodeError(context.getNode(), new GatewayError(problem), undefined);
+	const error = nodeError(context.getNode(), new GatewayError(problem));
+	error.messages = failure?.messages ?? [];
+	throw error;
 }
 
 /* The supervisor. */
@@ -204,6 +206,7 @@ async function pollOnce(
 		return await waitForTasks(run, entries.length, (itemIndex) => entries[itemIndex] ?? {}, {
 			intervalMs: CHECK_MS,
 			toOutput: plan.toOutput,
+			known: knownWaits(entries),
 			forMs: (itemIndex) => (isDue(itemIndex) ? CHECK_MS : 0),
 			keepsOpen: ({ wait, polled }, itemIndex) => {
 				if (polled || !isDue(itemIndex)) return false;

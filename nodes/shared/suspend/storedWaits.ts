@@ -1,11 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { GatewayError, type Problem } from '../../../gateway/util/gatewayError';
+import type { Problem } from '../../../gateway/util/gatewayError';
 import { isJsonObject } from '../../../gateway/util/json';
 import type { RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
-import { listTasks, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
+import { knownWaits, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
 
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {
@@ -31,14 +31,17 @@ export interface StoredWaits {
 	plan: WaitPlan;
 	/** One for each input item. */
 	entries: WaitEntry[];
-	failure?: Problem;
+	failure?: Failure;
 }
+
+/** The failure that ends a run, with the lines that list its items. */
+type Failure = Problem & { messages?: string[] };
 
 /** The key of stored waits in an item's JSON, which no item of a user has. */
 const KEY = 'mediaGatewayWaits';
 
 /** The content of the first item: everything except the results. */
-type Head = { plan: WaitPlan; waits: Array<TaskWait | null>; failure?: Problem };
+type Head = { plan: WaitPlan; waits: Array<TaskWait | null>; failure?: Failure };
 
 /**
  * The content of a further item: an output item. It is an item because n8n stores the files of
@@ -111,9 +114,8 @@ export function withFailure(
 	error: unknown,
 ): StoredWaits {
 	if (plan.continuesOnFail) return { plan, entries: failOpen(context, entries, error) };
-	const listUnreturned = () => listTasks(entries);
-	const failure = problemOf(finalError(context.getNode(), error, { listUnreturned }));
-	return { plan, entries: [], failure };
+	const ended = finalError(context.getNode(), error, knownWaits(entries));
+	return { plan, entries: [], failure: { ...problemOf(ended), messages: ended.messages } };
 }
 
 /** The same entries with a failed item for each open task. */
@@ -122,10 +124,10 @@ export function failOpen(
 	entries: WaitEntry[],
 	error: unknown,
 ): WaitEntry[] {
+	const known = knownWaits(entries);
 	return entries.map(({ wait, done }, itemIndex) => {
 		if (done !== undefined || wait === undefined) return { done };
-		const { taskId, taskType, status } = wait.task;
-		const problem = new GatewayError({ ...problemOf(error), taskId, taskType, status });
-		return { done: { items: [failedItem(context.getNode(), problem, itemIndex, wait.facts)] } };
+		const item = failedItem(context.getNode(), error, itemIndex, known.itemFacts(itemIndex));
+		return { done: { items: [item] } };
 	});
 }

@@ -3,10 +3,10 @@ import { NodeOperationError } from 'n8n-workflow';
 import { describeRun, finishRun } from '../run/summary';
 import { ItemParameters } from '../parameters/itemParameters';
 import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
-import { finalError, type UnreturnedPayment } from '../run/nodeErrors';
+import { finalError } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
-import { listTasks, type WaitEntry } from '../tasks/taskWaiter';
+import { knownWaits, type WaitEntry } from '../tasks/taskWaiter';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from '../run/n8nEngine';
 import { supervisorWorkflow } from './subWorkflows';
@@ -70,7 +70,7 @@ function assertCanSuspend(context: IExecuteFunctions, toOutput: boolean): void {
  *
  * @param entries one for each input item
  * @param tally the run's counts and costs so far
- * @param listUnreturned the tasks and payments to name if the execution can't be suspended
+ * @param known what is known of the items, if the execution can't be suspended
  * @returns the node's output, which n8n shows while the execution is suspended; if it can't be
  *   suspended and On Error is set to continue, a failed item for each open task
  * @throws NodeApiError or NodeOperationError that names all tasks, if the node stops
@@ -79,7 +79,7 @@ export async function suspend(
 	context: IExecuteFunctions,
 	entries: WaitEntry[],
 	tally: Tally,
-	listUnreturned = (): UnreturnedPayment[] => listTasks(entries),
+	known = knownWaits(entries),
 ): Promise<INodeExecutionData[][]> {
 	const plan = planOf(context, tally);
 	const { toOutput } = plan;
@@ -90,7 +90,7 @@ export async function suspend(
 	} catch (error) {
 		const isStopped = context.getExecutionCancelSignal()?.aborted === true;
 		if (isStopped || !context.continueOnFail()) {
-			throw finalError(context.getNode(), error, { listUnreturned });
+			throw finalError(context.getNode(), error, known);
 		}
 		const failed = resultOf(failOpen(context, entries, error), tally);
 		const { items, open } = finishRun(context, failed, plan.addSummary);

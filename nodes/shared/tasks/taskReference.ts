@@ -1,4 +1,4 @@
-import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { pathPart } from '../../../gateway/protocol/requestPlan';
 import { statusGroup } from '../../../gateway/protocol/status';
@@ -11,7 +11,15 @@ import {
 	type JsonObject,
 } from '../../../gateway/util/json';
 import { readTarget, type ImageTarget } from '../images/imageItems';
-import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
+import { attempt } from '../parameters/attempt';
+import { isEmpty, ItemParameters } from '../parameters/itemParameters';
+import {
+	chargedIn,
+	detailsOf,
+	type Charged,
+	type ItemFacts,
+	type KnownItems,
+} from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 
 /** A task that was submitted earlier. */
@@ -33,12 +41,7 @@ export interface SubmittedTask extends TaskRef {
 function readTaskReference(item: ItemParameters): SubmittedTask {
 	const json = item.input?.json ?? {};
 	const { taskType: known, submittedAt: at, taskId: id } = json;
-	const taskId = item.optionalText('taskId', 'Task ID', ADVICE)?.trim();
-	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
-	// What a person pastes from an error may be several IDs. That of the item is a gateway's own.
-	const isOne = taskId.length <= LONGEST_ID && (String(id) === taskId || !/[\s,;]/.test(taskId));
-	if (!isOne) throw item.invalid('Task ID', 'the ID of one task', taskId, ADVICE);
-	pathPart(taskId, 'task ID', { taskId });
+	const taskId = readTaskId(item);
 	const submittedAt = typeof at === 'string' ? at : undefined;
 	const chosen = item.choice('taskType', 'Task Type', ['auto', 'generation', 'edit']);
 	const isKnown = known === 'generation' || known === 'edit';
@@ -47,6 +50,17 @@ function readTaskReference(item: ItemParameters): SubmittedTask {
 	const { statusUrl, alsoNamed }: JsonObject = String(id) === taskId ? json : {};
 	const mentioned = [alsoNamed].flat().flatMap((text) => nonEmptyString(text) ?? []);
 	return { taskId, taskType, statusUrl: nonEmptyString(statusUrl), submittedAt, mentioned };
+}
+
+function readTaskId(item: ItemParameters): string {
+	const id = item.input?.json.taskId;
+	const taskId = item.optionalText('taskId', 'Task ID', ADVICE)?.trim();
+	if (taskId === undefined) throw item.error("'Task ID' is empty", adviceWithoutId(item));
+	// What a person pastes from an error may be several IDs. That of the item is a gateway's own.
+	const isOne = taskId.length <= LONGEST_ID && (String(id) === taskId || !/[\s,;]/.test(taskId));
+	if (!isOne) throw item.invalid('Task ID', 'the ID of one task', taskId, ADVICE);
+	pathPart(taskId, 'task ID', { taskId });
+	return taskId;
 }
 
 /** In characters: more than an address can have. */
@@ -77,6 +91,47 @@ function knownFacts({ input }: ItemParameters): RequestFacts {
 		estimatedCost: amount(json.estimatedCost),
 		pricePerImage: amount(json.pricePerImage),
 	};
+}
+
+/**
+ * What is known of an item of Image Wait or Image Task before its task is polled: also where its
+ * parameters can't be read, and where it comes from an error output.
+ */
+function inputFacts(item: ItemParameters): ItemFacts {
+	const { json = {} } = item.input ?? {};
+	const fields: JsonObject = { ...detailsOf(json), ...json };
+	const id = nonEmptyString(fields.taskId);
+	const taskId = attempt(() => readTaskId(item)) ?? id;
+	const { taskType } = fields;
+	const isKnown = taskType === 'generation' || taskType === 'edit';
+	return {
+		charged: chargeOfInput(json),
+		taskId,
+		taskType: isKnown ? taskType : undefined,
+		// The item may be that of another task than the one chosen.
+		status: taskId === id ? nonEmptyString(fields.status) : undefined,
+		model: nonEmptyString(fields.model),
+		prompt: nonEmptyString(fields.prompt),
+		estimatedCost: amount(fields.estimatedCost),
+		url: taskId === undefined ? nonEmptyString(fields.url) : undefined,
+	};
+}
+
+/** Whether the request of an input item was charged: a task may have been, whatever becomes of it. */
+export function chargeOfInput(json: IDataObject): Charged {
+	const stated = json.dryRun === true ? 'no' : detailsOf(json)?.charged;
+	return chargedIn(stated) ?? 'maybe';
+}
+
+/** The items of a node that gets tasks which were submitted earlier. */
+export function knownTaskItems(context: IExecuteFunctions): KnownItems {
+	const input = context.getInputData();
+	const chargeOf = (itemIndex: number): Charged => chargeOfInput(input[itemIndex]?.json ?? {});
+	const itemFacts = (itemIndex: number): ItemFacts =>
+		attempt(() => inputFacts(new ItemParameters(context, itemIndex))) ?? {
+			charged: chargeOf(itemIndex),
+		};
+	return { count: input.length, chargeOf, itemFacts };
 }
 
 /** A task of an input item. */

@@ -16,13 +16,14 @@ import { LruMap } from '../../../gateway/util/lruMap';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { runItems } from '../run/itemRunner';
-import type { RequestFacts } from '../run/requestFacts';
+import type { Charged, ItemFacts, KnownItems } from '../run/itemFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
 import { KnownTasks } from './knownTasks';
 import {
 	ageOf,
+	chargeOfInput,
 	readTask,
 	taskItem,
 	taskKey,
@@ -36,6 +37,8 @@ export interface TaskWait extends TaskOfItem {
 	maxWaitMs: number;
 	/** Milliseconds since 1970, as the wait may outlive the process. */
 	deadlineAt: number;
+	/** Whether the task was charged: certainly where the node that waits has submitted it. */
+	charged: Charged;
 	/** What earlier polls have shown, in a wait that is continued; in milliseconds since 1970. */
 	history?: PollHistory;
 }
@@ -222,7 +225,8 @@ export interface WaitEntry {
 /** Reads the wait of an item from its parameters. @throws NodeOperationError */
 export function readWait(item: ItemParameters): TaskWait {
 	const maxWaitMs = item.milliseconds('maxWait');
-	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs };
+	const charged = chargeOfInput(item.input?.json ?? {});
+	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
 }
 
 /** Options of the wait for all tasks of a run. */
@@ -239,7 +243,12 @@ export interface WaitOptions {
 	 * Called for each open task: whether its wait is continued later although its deadline is over.
 	 */
 	keepsOpen?: (open: OpenTask, itemIndex: number) => boolean;
+	/** What is known of the items. */
+	known: KnownItems;
 }
+
+/** How a person gets the images of tasks. */
+const RESCUE = 'Run the node again, or give the IDs to Image Wait or Image Task.';
 
 /**
  * Waits for all tasks of a batch, in this process.
@@ -252,16 +261,20 @@ export async function waitForTasks(
 	run: Run,
 	count: number,
 	read: (itemIndex: number) => WaitEntry & { image?: ImageOfItem },
-	{ intervalMs, toOutput, forMs, keepsOpen }: WaitOptions,
+	{ intervalMs, toOutput, forMs, keepsOpen, known }: WaitOptions,
 ): Promise<WaitEntry[]> {
 	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
-	const facts: Array<RequestFacts | undefined> = [];
 	let waiter: TaskWaiter | undefined;
 
 	const itemsOf = async (wait: TaskWait, itemIndex: number): Promise<INodeExecutionData[]> => {
 		// Created once all items are prepared: the number of tasks affects the pauses.
 		waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), listTasks(entries));
-		const result = await waiter.wait(wait, forMs(itemIndex));
+		const waiting = waiter.wait(wait, forMs(itemIndex));
+		const result = await waiting.catch(async (error: unknown) => {
+			// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
+			if (isOutOfReach(error)) entries[itemIndex] = {};
+			return await Promise.reject(withMentioned(error, wait.task));
+		});
 		if (result.kind === 'finished') return await finishedItems(run, wait, result.state);
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
@@ -275,20 +288,13 @@ export async function waitForTasks(
 		prepare: (itemIndex) => {
 			const { image, ...entry } = read(itemIndex);
 			const { wait, done } = (entries[itemIndex] = entry);
-			facts[itemIndex] = wait?.facts;
 			return async () => {
 				if (image !== undefined) return await finishedImage(run, image);
 				if (done !== undefined || wait === undefined) return [];
-				try {
-					return await itemsOf(wait, itemIndex);
-				} catch (error) {
-					entries[itemIndex] = isOutOfReach(error) ? {} : { wait };
-					return await Promise.reject(withMentioned(error, wait.task));
-				}
+				return await itemsOf(wait, itemIndex);
 			};
 		},
-		payments: { listUnreturned: () => listTasks(entries) },
-		recover: (error, itemIndex) => ({ error, facts: facts[itemIndex] }),
+		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
 	});
 	return entries.map(({ wait, done }, itemIndex) => {
 		const items = output[itemIndex] ?? [];
@@ -296,6 +302,23 @@ export async function waitForTasks(
 		const isOpen = wait !== undefined && items.length === 0;
 		return done !== undefined || isOpen ? { wait, done } : { wait, done: { items } };
 	});
+}
+
+/** What the waits of items tell about them, where the executions that continue them fail. */
+export function knownWaits(entries: WaitEntry[]): KnownItems {
+	const itemFacts = (itemIndex: number): ItemFacts => {
+		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
+		const { model, prompt, estimatedCost } = facts ?? {};
+		const { taskId, taskType, status } = task ?? {};
+		return { charged, taskId, taskType, status, model, prompt, estimatedCost };
+	};
+	return {
+		count: entries.length,
+		chargeOf: (itemIndex) => itemFacts(itemIndex).charged,
+		itemFacts,
+		listUnreturned: () => listTasks(entries),
+		rescue: RESCUE,
+	};
 }
 
 /** The output items of a finished task. */

@@ -3,6 +3,8 @@
  * a column for each call, both shared where nothing differs, and each text once. A cell names its text by its number; what differs from
  * row to row and from column to column (status, words of the gateway, what was being done) is filled in.
  */
+import { PLACES, type Place } from './failure-places.mjs';
+import type { NodeName } from '../workbench.mjs';
 import {
 	CALLS,
 	FAULTS,
@@ -90,6 +92,30 @@ ${CALLS.filter((call) => !['model', 'check'].includes(call) && DOING[call] !== u
 Where a request is sent again, "(tried … times)" is added.
 `;
 
+const FACTS_INTRODUCTION = `## Facts of a failed item
+
+What a failed item has in \`details\`, besides its \`model\` and \`prompt\`, by where it fails; the same for each
+setting of *On Error* (\`context.details\` of the error if the node stops). A workflow decides by
+\`charged\`: only \`no\` is safe to send again.
+`;
+
+const NODES: Partial<Record<NodeName, string>> = {
+	imageGeneration: 'Image Generation',
+	imageEdit: 'Image Edit',
+	imageWait: 'Image Wait',
+	imageTask: 'Image Task',
+	message: 'Message',
+};
+
+function rowOf({ where, nodes, facts: { charged, taskId, status, url } }: Place): string[] {
+	const others = [
+		...(taskId ? ['`taskId`', '`taskType`'] : []),
+		...(status === undefined ? [] : [`\`status\` (${status})`]),
+		...(url ? ['`url`'] : []),
+	];
+	return [where, nodes.map((node) => NODES[node]).join(', '), charged, others.join(', ')];
+}
+
 /** What a cell says beside the number of its text. */
 interface Marks {
 	unknown: boolean;
@@ -111,6 +137,8 @@ export function faultPage(cells: readonly Cell[]): string {
 			['Text', 'What you read'],
 			texts.map((text, index) => [String(index + 1), text.replaceAll('|', '\\|')]),
 		),
+		FACTS_INTRODUCTION,
+		table(['Where it fails', 'Node', '`charged`', 'Other facts'], PLACES.map(rowOf)),
 	].join('\n');
 }
 

@@ -175,8 +175,8 @@ describe('what was paid for is returned although the item can no longer be prepa
 		expect(bench.gateway.paid).toBe(change === 'gone' ? 1 : 2);
 		if (change === 'gone' && settings !== GO_ON) {
 			// The other item can't be sent: the error names what was paid for this one.
-			const { description } = result.error as { description?: string };
-			expect(description).toMatch(/Finished images:\nitem 0: http/);
+			const { messages } = result.error as unknown as { messages: string[] };
+			expect(messages).toEqual([expect.stringMatching(/^Item 0: http/)]);
 			// And a further retry returns it, at no cost.
 			const last = await bench.host.retry(result, workflowOf('imageEdit', edit(server.url), GO_ON));
 			expect(last.json(NODE)[0]).toMatchObject({ url: expect.stringMatching(/^http/) });

@@ -223,14 +223,16 @@ describe('a second try that ends before its first item keeps what the first has 
 			expect(bench.gateway.paid).toBe(1);
 			if (settings.onError === undefined) {
 				expect(errorOf(result).message).toMatch(/placeholder/);
-				expect(errorOf(result).description).toMatch(words);
+				const { messages } = result.error as unknown as { messages: string[] };
+				expect(messages).toEqual([expect.stringMatching(words)]);
 				return;
 			}
 			const [first, second] = result.json(NODE) as [IDataObject, IDataObject];
 			expect(first.error).toMatch(/placeholder/);
-			expect(first.details).not.toHaveProperty('prompt');
+			expect(first.details).toMatchObject({ charged: 'no', prompt: 'number 0.' });
 			const description = expect.stringMatching(words);
-			expect(second.details).toMatchObject({ prompt: 'number 1.', description });
+			const paid = { charged: 'yes', prompt: 'number 1.', description };
+			expect(second.details).toMatchObject(paid);
 		});
 	});
 

@@ -110,9 +110,13 @@ describe('Stop Workflow', () => {
 			asItems(numbered(20)),
 		);
 		expect(result.status).toBe('error');
-		const { message, description } = result.error as { message: string; description?: string };
+		const { message, messages } = result.error as unknown as {
+			message: string;
+			messages: string[];
+		};
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
-		const listed = [...(description ?? '').matchAll(/^item (\d+): generation task (\S+)$/gm)];
+		const line = /^Item (\d+): generation task (\S+)$/;
+		const listed = messages.flatMap((text) => [line.exec(text) ?? []]);
 		expect(listed.length).toBeGreaterThan(0);
 		expect(listed).toHaveLength(bench.gateway.paid);
 		for (const [, index, taskId] of listed) {
@@ -126,9 +130,8 @@ describe('Stop Workflow', () => {
 			{ call: 'download', kind: 'status', status: 404, match: 'number 2.' },
 		]);
 		const result = await bench.run('imageGeneration', { prompt: PROMPT }, asItems(numbered(3)));
-		const lines = (result.error as { description?: string }).description!.match(
-			/^item \d: http.*png$/gm,
-		);
+		const { messages } = result.error as unknown as { messages: string[] };
+		const lines = messages.filter((text) => /^Item \d: http.*png$/.test(text));
 		expect(lines).toHaveLength(bench.gateway.paid);
 	});
 

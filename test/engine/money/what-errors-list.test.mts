@@ -75,7 +75,8 @@ test('a failed batch of messages lists the responses that a retry returns', asyn
 		{ item: 2, note: 'the response to a message' },
 	]);
 	expect(error?.description).toContain('Retry with currently saved workflow');
-	expect(error?.description).toContain('Results that a retry of this execution returns:');
+	const { messages } = error as unknown as { messages: string[] };
+	expect(messages).toEqual([0, 2].map((item) => `Item ${item}: the response to a message`));
 });
 
 describe('rows and sums agree', () => {

@@ -5,6 +5,7 @@ import { budgets } from './budgets.mjs';
 import type { Breach } from './evidence.mjs';
 import { money } from './money.mjs';
 import { afterwards, secrets } from './order.mjs';
+import { toldCharges } from './told-charges.mjs';
 import { output } from './output.mjs';
 import { waiting } from './waiting.mjs';
 
@@ -13,6 +14,7 @@ export type { Breach } from './evidence.mjs';
 export function breachesOf(played: Played): Breach[] {
 	return [
 		...money(played),
+		...toldCharges(played),
 		...output(played),
 		...waiting(played),
 		...accounting(played),

@@ -14,7 +14,9 @@ interface Details {
 /** What a failed item says of its prompt. */
 export function ofFailure({ json }: Item, given: Item, node: string, step: Step): string[] {
 	const { prompt, taskId } = (json.details ?? {}) as Details;
-	const own = `${String(given.json.prompt)}${node === MAKE ? step.edited : ''}`;
+	// A failed item of the node before has it in its details.
+	const { prompt: asked = (given.json.details as Details | undefined)?.prompt } = given.json;
+	const own = `${String(asked)}${node === MAKE ? step.edited : ''}`;
 	// Whoever knows its task knows what it was about, but where it can't be prepared any more.
 	const isFirst = node !== MAKE || (step.flow.tries === 1 && !isRetry(step));
 	if (prompt === undefined && taskId !== undefined && isFirst)

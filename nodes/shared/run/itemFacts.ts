@@ -1,0 +1,109 @@
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { TaskType } from '../../../gateway/protocol/requestPlan';
+import { isJsonObject } from '../../../gateway/util/json';
+import type { RequestFacts } from './requestFacts';
+
+/** Whether the request of an item was charged. */
+export type Charged = 'no' | 'maybe' | 'yes';
+
+const CHARGES: Charged[] = ['no', 'maybe', 'yes'];
+
+/** What several findings about the same item or run mean together. */
+export const mostCharged = (found: Charged[]): Charged =>
+	CHARGES.findLast((charged) => found.includes(charged)) ?? 'no';
+
+/** Reads a `charged` of an item's JSON. */
+export const chargedIn = (value: unknown): Charged | undefined =>
+	CHARGES.find((charged) => charged === value);
+
+/** What is known of an item from its input and its payment, before and apart from its error. */
+export interface ItemFacts extends Pick<RequestFacts, 'model' | 'prompt' | 'estimatedCost'> {
+	charged: Charged;
+	taskId?: string;
+	taskType?: TaskType;
+	/** The task's last known status, in the gateway's spelling. */
+	status?: string;
+	/** The address of a finished image. */
+	url?: string;
+}
+
+/**
+ * A payment whose result hasn't been returned: a task, an image, or a request of unknown outcome.
+ */
+export type UnreturnedPayment = {
+	/** The index of the input item. */
+	item: number;
+	taskId?: string;
+	taskType?: TaskType;
+	/** The task's address, if the gateway named one. */
+	statusUrl?: string;
+	/** The address of a finished image. */
+	url?: string;
+	/** What was paid for, if no address leads to it: a retry of the execution returns it. */
+	note?: string;
+	/** Set for a request that may have been charged; then `taskId` is an ID in its response. */
+	outcome?: 'unknown';
+};
+
+/** An item's error together with its recorded result. */
+export interface Recovered {
+	/** The error, which also names what an earlier try has paid for. */
+	error: unknown;
+	/** Recorded output items to return in place of the error, as no address or ID leads to them. */
+	items?: INodeExecutionData[];
+}
+
+/**
+ * The items of a node, as they are known from before the credential and the parameters are read. All
+ * that fails takes its facts from here, wherever it fails.
+ */
+export interface KnownItems {
+	/** The number of input items. */
+	readonly count: number;
+	/** Whether an item was charged, as in its facts. */
+	chargeOf(itemIndex: number): Charged;
+	/** Never throws. */
+	itemFacts(itemIndex: number): ItemFacts;
+	/** The payments whose results haven't been returned, for the error that ends a run. */
+	listUnreturned?(): UnreturnedPayment[];
+	/** How a person gets these results without paying again. */
+	readonly rescue?: string;
+	/** @param error of an item, which may have failed before this try has looked up its payment */
+	recover?(error: unknown, itemIndex: number): Recovered;
+	/**
+	 * The node returns its items.
+	 *
+	 * @param failed indexes of the input items that failed
+	 */
+	markReturned?(failed: Set<number>): void;
+}
+
+/** The items of a node whose requests are never charged. */
+export const FREE_ITEMS: KnownItems = {
+	count: 0,
+	chargeOf: () => 'no',
+	itemFacts: () => ({ charged: 'no' }),
+};
+
+/**
+ * What an agent reads before the error of its tool. It may know nothing else of it, and calls a tool
+ * that has failed again.
+ */
+const FOR_AGENT: Record<Charged, string> = {
+	no: 'This call was not charged, and may be repeated once its cause is removed.',
+	maybe: 'This call may have been charged: do not repeat it.',
+	yes: 'This call was charged: do not repeat it.',
+};
+
+/** The error of a tool as one text, because newer agents read nothing else of it. */
+export function agentText(charged: Charged, message: string, description = ''): string {
+	const end = description === '' || /[.!?]$/.test(message) ? '' : '.';
+	return `${FOR_AGENT[charged]} ${message}${end} ${description}`.trim();
+}
+
+/** The details of a failed item, which n8n 1.x has under `message`. */
+export function detailsOf({ error, details, message }: IDataObject): IDataObject | undefined {
+	if (error === undefined) return undefined;
+	const found = [details, message].find(isJsonObject);
+	return found as IDataObject | undefined;
+}
