@@ -12,6 +12,7 @@ import { readRequest, readRequestFacts } from '../shared/create/imageRequest';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { IMAGE_NODES_HINT, imageNodeFields } from '../shared/fields/imageFields';
 import { getModelParameters, searchModelsFor } from '../shared/models/modelChoice';
+import { tolerant } from '../shared/parameters/attempt';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { countImages, readFiles } from './editFiles';
@@ -111,7 +112,7 @@ export class ImageEdit implements INodeType {
 			this,
 			fields,
 			async (paymentLog) => await createImages(this, builder, paymentLog),
-			readRequestFacts,
+			tolerant(this, readRequestFacts),
 		);
 	}
 }

@@ -6,6 +6,7 @@ import type {
 } from 'n8n-workflow';
 import { NodeConnectionTypes } from 'n8n-workflow';
 import { searchModelsFor } from '../shared/models/modelChoice';
+import { tolerant } from '../shared/parameters/attempt';
 import { runPayingNode } from '../shared/payments/payingNode';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { messageFields } from './messageParameters';
@@ -45,7 +46,7 @@ export class Message implements INodeType {
 			this,
 			messageFields,
 			async (paymentLog) => await sendMessages(this, paymentLog),
-			readMessageFacts,
+			tolerant(this, readMessageFacts),
 		);
 	}
 }

@@ -1,7 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { choicesOf, type PayingField } from '../fields/choices';
-import { attempt } from '../parameters/attempt';
-import { ItemParameters } from '../parameters/itemParameters';
 import { runNode } from '../run/itemRunner';
 import type { RequestFacts } from '../run/requestFacts';
 import { PaymentLog } from './paymentLog';
@@ -10,19 +8,17 @@ import { PaymentLog } from './paymentLog';
  * Runs the `execute` of a node that pays, with the log of its payments.
  *
  * @param fields of the node, which say what shapes its requests
- * @param readFacts reads what an item would send, for the error of one that can't be read as a whole
+ * @param readFacts reads what an item would send, as far as it can be read; never throws
  * @throws as `runNode`
  */
 export async function runPayingNode(
 	context: IExecuteFunctions,
 	fields: PayingField[],
 	execute: (paymentLog: PaymentLog) => Promise<INodeExecutionData[][]>,
-	readFacts: (item: ItemParameters) => RequestFacts,
+	readFacts: (itemIndex: number) => RequestFacts,
 ): Promise<INodeExecutionData[][]> {
 	const choices = choicesOf(fields, context.getNode().parameters);
-	const factsOf = (itemIndex: number): RequestFacts =>
-		attempt(() => readFacts(new ItemParameters(context, itemIndex))) ?? {};
-	const paymentLog = new PaymentLog(context, choices, factsOf);
+	const paymentLog = new PaymentLog(context, choices, readFacts);
 	try {
 		return await runNode(context, async () => await execute(paymentLog), paymentLog);
 	} finally {

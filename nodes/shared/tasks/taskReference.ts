@@ -11,8 +11,8 @@ import {
 	type JsonObject,
 } from '../../../gateway/util/json';
 import { readTarget, type ImageTarget } from '../images/imageItems';
-import { attempt } from '../parameters/attempt';
-import { isEmpty, ItemParameters } from '../parameters/itemParameters';
+import { attempt, tolerant } from '../parameters/attempt';
+import { isEmpty, type ItemParameters } from '../parameters/itemParameters';
 import {
 	chargedIn,
 	detailsOf,
@@ -127,10 +127,11 @@ export function chargeOfInput(json: IDataObject): Charged {
 export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 	const input = context.getInputData();
 	const chargeOf = (itemIndex: number): Charged => chargeOfInput(input[itemIndex]?.json ?? {});
-	const itemFacts = (itemIndex: number): ItemFacts =>
-		attempt(() => inputFacts(new ItemParameters(context, itemIndex))) ?? {
-			charged: chargeOf(itemIndex),
-		};
+	const read = tolerant(context, inputFacts);
+	const itemFacts = (itemIndex: number): ItemFacts => ({
+		charged: chargeOf(itemIndex),
+		...read(itemIndex),
+	});
 	return { count: input.length, chargeOf, itemFacts };
 }
 
