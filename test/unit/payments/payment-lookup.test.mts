@@ -195,7 +195,16 @@ SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
 const OTHER = {
 	ImageGeneration: [
 		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency'],
-		...['download', 'dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
+		...[
+			'download',
+			'dryRun',
+			'fileName',
+			'includeInputFields',
+			'maxDownloadMb',
+			'maxWait',
+			'mode',
+			'oneItemPerRequest',
+		],
 		...['parkAfter', 'pollInterval', 'requestsPerSecond', 'surviveRestarts', 'timeout'],
 	],
 	Message: [

@@ -111,11 +111,11 @@ test('no file imports, by way of others, itself', () => {
 	expect(circles).toEqual([]);
 });
 
-test('the worlds have at most 5,000 lines', () => {
+test('the worlds have at most 5,100 lines', () => {
 	const lines = files
 		.filter((file) => file.startsWith('test/world/'))
 		.flatMap((file) => readFileSync(join(root, file), 'utf8').trimEnd().split('\n'));
-	expect(lines.length).toBeLessThanOrEqual(5_000);
+	expect(lines.length).toBeLessThanOrEqual(5_100);
 });
 
 describe('the length of functions', () => {
