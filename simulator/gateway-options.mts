@@ -60,6 +60,10 @@ export interface GatewayOptions {
 	host?: string;
 	/** Default 0: any free port. */
 	port?: number;
+	/** The path of the API in place of `/v1`, such as `/api/v3`. */
+	root?: string;
+	/** How edits are taken, default `form`; `json` at their path, or `generations` at that path. */
+	edits?: 'form' | 'json' | 'generations';
 	/** Seconds until a task settles, default 3; a range is drawn from, seeded. */
 	taskSeconds?: number | [number, number];
 	/** The spellings an open task walks through, evenly spread over its lifetime. */

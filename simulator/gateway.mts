@@ -33,7 +33,6 @@ type Understand = (
 ) => ParsedRequest | Promise<ParsedRequest>;
 
 const admin = '/__admin';
-const listingPath = '/v1/media/models/';
 const bodyLimit = 64 * 1024 * 1024;
 
 /**
@@ -143,6 +142,8 @@ function record(app: FastifyInstance, context: ServerContext): void {
 function routes(app: FastifyInstance, context: ServerContext): void {
 	const limit = context.options.requestsPerSecond;
 	const rate = limit === undefined ? undefined : new RequestRate(limit);
+	const root = rootOf(context);
+	const { edits = 'form' } = context.options;
 	const serve =
 		(understand: Understand) => async (request: FastifyRequest, reply: FastifyReply) => {
 			const parsed = await understand(request, request.record!);
@@ -154,35 +155,37 @@ function routes(app: FastifyInstance, context: ServerContext): void {
 		};
 
 	app.post(
-		'/v1/images/generations',
+		`${root}/images/generations`,
 		serve((request, to) => generate(context, request, to)),
 	);
-	app.post(
-		'/v1/images/edits',
-		serve((request, to) => edit(context, request, to)),
-	);
+	if (edits !== 'generations') {
+		app.post(
+			`${root}/images/edits`,
+			serve((request, to) => edit(context, request, to)),
+		);
+	}
 	app.get(
-		'/v1/images/generations/:id',
+		`${root}/images/generations/:id`,
 		serve((request, to) => query(context, request, to, 'generation')),
 	);
 	app.get(
-		'/v1/images/edits/:id',
+		`${root}/images/edits/:id`,
 		serve((request, to) => query(context, request, to, 'edit')),
 	);
 	app.post(
-		'/v1/messages',
+		`${root}/messages`,
 		serve((request, to) => message(context, request, to)),
 	);
 	app.get(
-		'/v1/models',
+		`${root}/models`,
 		serve((request) => names(context, request)),
 	);
 	app.get(
-		'/v1/media/models',
+		`${root}/media/models`,
 		serve((request) => listing(context, request)),
 	);
 	app.get(
-		`${listingPath}*`,
+		`${root}/media/models/*`,
 		serve((request) => listing(context, request)),
 	);
 	app.get(
@@ -196,8 +199,11 @@ function tooFrequent(): Refusal {
 	return new Refusal(429, body, { 'retry-after': '1' });
 }
 
+const rootOf = ({ options }: ServerContext): string => options.root ?? '/v1';
+
 function listing(context: ServerContext, request: FastifyRequest): ParsedRequest {
 	const [path = ''] = request.url.split('?');
+	const listingPath = `${rootOf(context)}/media/models/`;
 	const name = path.startsWith(listingPath) ? path.slice(listingPath.length) : undefined;
 	const jsonc = wantsJsonc(request.query as Record<string, unknown>, request.headers);
 	const etag = request.headers['if-none-match'];

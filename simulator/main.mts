@@ -7,6 +7,8 @@ const help = `Starts the embedded gateway: the whole protocol on this computer, 
 
   --port N                  port to listen on (default 8787; 0: any free one)
   --host ADDRESS            address to listen on (default 127.0.0.1)
+  --root PATH               path of the API in place of /v1, such as /api/v3
+  --edits FORMAT            how edits are taken: form (default), json, generations
   --task-seconds N or N,M   how long a task takes, or a range (default 3)
   --sync-ms N               how long a synchronous request takes (default 0)
   --requests-per-second N   rate limit: more get status 429
@@ -21,6 +23,8 @@ const text = { type: 'string' } as const;
 const optionNames = {
 	port: text,
 	host: text,
+	root: text,
+	edits: text,
 	'task-seconds': text,
 	'sync-ms': text,
 	'requests-per-second': text,
@@ -46,7 +50,7 @@ function commandLine() {
 
 async function run(options: GatewayOptions): Promise<void> {
 	const gateway = await startGateway(options);
-	process.stdout.write(greeting(gateway.url, gateway.keys));
+	process.stdout.write(greeting(gateway.url, options.root ?? '/v1', gateway.keys));
 	for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 		process.once(signal, () => void gateway.close());
 	}
@@ -56,6 +60,8 @@ function optionsFrom(values: Values): GatewayOptions {
 	const number = (name: NumberOption) => numberOf(values, name);
 	const options: GatewayOptions = { port: number('port') ?? 8787 };
 	if (values.host !== undefined) options.host = values.host;
+	if (values.root !== undefined) options.root = rootOf(values.root);
+	if (values.edits !== undefined) options.edits = editsOf(values.edits);
 	const seconds = values['task-seconds']?.split(',').map(Number);
 	if (seconds?.some(Number.isNaN)) throw new Error('--task-seconds takes N or N,M');
 	if (seconds?.length === 1) options.taskSeconds = seconds[0]!;
@@ -72,6 +78,17 @@ function optionsFrom(values: Values): GatewayOptions {
 	return options;
 }
 
+function rootOf(path: string): string {
+	if (!/^(\/[\w.-]+)+$/.test(path))
+		throw new Error(`--root takes a path such as /api/v3, not ${path}`);
+	return path;
+}
+
+function editsOf(format: string): 'form' | 'json' | 'generations' {
+	if (format === 'form' || format === 'json' || format === 'generations') return format;
+	throw new Error(`--edits takes form, json or generations, not ${format}`);
+}
+
 type NumberOption = 'port' | 'sync-ms' | 'requests-per-second' | 'image-size' | 'image-bytes';
 
 function numberOf(values: Values, name: NumberOption): number | undefined {
@@ -81,17 +98,17 @@ function numberOf(values: Values, name: NumberOption): number | undefined {
 	return Number(value);
 }
 
-function greeting(url: string, [one, two]: [string, string]): string {
-	return `Embedded media gateway at ${url}
+function greeting(url: string, root: string, [one, two]: [string, string]): string {
+	return `Embedded media gateway at ${url}${root === '/v1' ? '' : root}
 
   keys    ${one}   (first account)
           ${two}   (second account)
-  models  ${url}/v1/media/models
+  models  ${url}${root}/media/models
   counts  ${url}/__admin/stats
 
 Generate an image:
 
-  curl ${url}/v1/images/generations \\
+  curl ${url}${root}/images/generations \\
     -H 'Authorization: Bearer ${one}' -H 'Content-Type: application/json' \\
     -d '{"model":"aurora-image-1","prompt":"a red fox in the snow"}'
 

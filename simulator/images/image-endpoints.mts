@@ -8,7 +8,7 @@ import { small } from '../http/request-log.mjs';
 import type { ReceivedRequest } from '../gateway-options.mjs';
 import { promptDirectives } from './prompt-directives.mjs';
 import { outcome, type Task, type TaskKind } from './task-store.mjs';
-import { readForm, recorded, type Form } from './upload-form.mjs';
+import { filesIn, readForm, recorded, type Form } from './upload-form.mjs';
 
 /** `POST /v1/images/generations` (docs/protocol.md, "Endpoints"). */
 export function generate(
@@ -19,15 +19,35 @@ export function generate(
 	record.body = small(request.body);
 	const fields = isRecord(request.body) ? request.body : {};
 	const asynchronous = asksAsync(request, fields.async === true);
-	return order(context, request, record, 'generation', asynchronous, fields, () => undefined);
+	return order(context, request, record, 'generation', asynchronous, fields, ({ model }) => {
+		const isEdit = context.options.edits === 'generations' && fields.image !== undefined;
+		return isEdit ? checkUploads(filesIn(fields), model)[0] : undefined;
+	});
 }
 
-/** `POST /v1/images/edits` (docs/protocol.md, "Endpoints"): a form with one or more pictures. */
+/**
+ * `POST /v1/images/edits` (docs/protocol.md, "Endpoints"): a form with one or more pictures, or JSON
+ * where the gateway was started so.
+ */
 export async function edit(
 	context: ServerContext,
 	request: FastifyRequest,
 	record: ReceivedRequest,
 ): Promise<ParsedRequest> {
+	if (context.options.edits === 'json') {
+		if (request.isMultipart()) throw refusal(415, 'the body must be application/json');
+		const sent = isRecord(request.body) ? request.body : {};
+		record.body = small(request.body);
+		return order(
+			context,
+			request,
+			record,
+			'edit',
+			asksAsync(request, sent.async === true),
+			sent,
+			({ model }) => checkUploads(filesIn(sent), model)[0],
+		);
+	}
 	const form: Form = await readForm(request);
 	record.body = recorded(form);
 	const fields: Record<string, unknown> = Object.fromEntries(form.fields);

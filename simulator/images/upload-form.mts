@@ -54,6 +54,36 @@ export async function readForm(request: FastifyRequest): Promise<Form> {
 	return form;
 }
 
+/**
+ * The images in a JSON body: `data:` URLs, alone or in objects. Of an address, which isn't fetched,
+ * only a hash is known.
+ */
+export function filesIn(body: Record<string, unknown>): Upload[] {
+	return ['image', 'mask'].flatMap((field) => {
+		const values = [body[field] ?? []].flat() as unknown[];
+		return values.map((value) => uploadOf(field, value));
+	});
+}
+
+function uploadOf(field: string, value: unknown): Upload {
+	const url = typeof value === 'string' ? value : (value as { url?: unknown } | null)?.url;
+	const data = /^data:([\w/+.-]+);base64,/.exec(String(url));
+	if (data === null && !/^https?:/.test(String(url))) throw refusal(400, `${field} has no image`);
+	const mimeType = data?.[1] ?? 'image/png';
+	const bytes = data && Buffer.from(String(url).slice(data[0].length), 'base64');
+	return {
+		field,
+		filename: field,
+		mimeType,
+		size: bytes?.length ?? 0,
+		sha256: createHash('sha256')
+			.update(bytes ?? String(url))
+			.digest('hex'),
+		format: bytes ? formatOf(bytes.subarray(0, 16)) : 'png',
+		bytes: bytes ?? undefined,
+	};
+}
+
 /** The form as it is recorded: without the bytes. */
 export function recorded(form: Form): { fields: [string, string][]; files: ReceivedFile[] } {
 	const files = form.files.map(({ field, filename, mimeType, size, sha256 }) => {
