@@ -262,6 +262,39 @@ describe('an edit as JSON', () => {
 		}
 	});
 
+	test.each(['json', 'generations'] as const)(
+		'a gateway with another version that takes edits as %s, in every mode',
+		async (edits) => {
+			const own = await startGateway({ root: '/api/v3', edits, taskSeconds: 0, imageSize: 32 });
+			try {
+				const baseUrl = `${own.url}/api/v3?api-version=preview`;
+				const to = await hostAt(baseUrl, undefined, { editFormat: edits });
+				for (const mode of ['sync', 'wait']) {
+					const result = await edit(to, [one], { mode });
+					expect(result.json(NODE)).toMatchObject([{ url: expect.stringMatching(/^http/) }]);
+				}
+				const sent = own.requests.filter(({ call }) => call !== 'download');
+				for (const { path, query } of sent) {
+					expect(path).toMatch(/^\/api\/v3\//);
+					expect(query['api-version']).toBe('preview');
+				}
+				const wrong = await edit(await hostAt(baseUrl), [one]);
+				expect(errorOf(wrong)).toMatchObject({
+					message: expect.stringMatching(/doesn't take this edit \((404|415)\)/),
+					// Where the address may be wrong, it is named.
+					description: expect.stringMatching(
+						edits === 'json'
+							? /'Edit Format' under 'Gateway Settings'/
+							: /'Edit Format' .*led to http:\S+\/api\/v3\/images\/edits/,
+					),
+				});
+				expect(own.paid).toBe(2);
+			} finally {
+				await own.close();
+			}
+		},
+	);
+
 	test('a task of a generation is polled as one', async () => {
 		const own = await serve(({ method, url }, response) => {
 			const isTask = url === '/v1/images/generations/task-1';
