@@ -12,6 +12,7 @@ import { GatewayError, UnknownOutcomeError, type Problem } from '../util/gateway
 import { saysFailure } from '../protocol/models';
 import { afterColon, errorIn, reasonIn } from '../protocol/errorBody';
 import { idOfAddress, readTaskId } from '../protocol/responseFields';
+import { isErrorWord } from '../protocol/status';
 import { checkAddress, faultTexts, targetOf, type Target } from './faultTexts';
 import { ERRORS } from './errorTable';
 import { refusalAdvice } from './messageAdvice';
@@ -90,7 +91,8 @@ function whatHappened(plan: RequestPlan, outcome: Outcome): string {
 function describeUnexpectedBody(response: HttpResponse): string {
 	const { json } = response;
 	if (!isJsonObject(json)) return describeBody(response);
-	const isError = json.error !== undefined && json.error !== null;
+	const hasError = json.error !== undefined && json.error !== null;
+	const isError = hasError || isErrorWord(String(json.status));
 	return `${isError ? 'an error' : describeBody(response)}${afterColon(errorIn(json))}`;
 }
 

@@ -1,7 +1,8 @@
 import { GatewayError, withDetails } from '../util/gatewayError';
 import { withoutInlineImages } from '../util/inlineImages';
+import { namedAddresses } from '../util/httpAddresses';
 import { afterColon } from '../protocol/errorBody';
-import { isFinished, statusGroup } from '../protocol/status';
+import { isFinished, isUnknownWord, statusGroup } from '../protocol/status';
 import { taskName, type KnownTask, type TaskState } from '../protocol/task';
 
 /**
@@ -25,7 +26,20 @@ export function taskError(state: TaskState): GatewayError | undefined {
 	return new GatewayError({
 		...known,
 		message: `${ended} but without an image`,
-		description: "Ask the gateway's operator about this task. You may have been charged.",
+		description: `Ask the gateway's operator about this task. You may have been charged.${namedAddresses(state.response)}`,
+		response: shownResponse(state),
+	});
+}
+
+/** The error of a task that the gateway doesn't know, by its own word for the status. */
+export function lostTaskError(state: TaskState): GatewayError {
+	const { taskId, taskType, status } = state;
+	return new GatewayError({
+		message: `The gateway doesn't know the ${taskName(state)}: its status is "${status}"`,
+		description: `Gateways forget tasks after hours or days, and another account's task is unknown to this one. If you submitted it lately, ask the gateway's operator about it: you may have been charged.${namedAddresses(state.response)}`,
+		taskId,
+		taskType,
+		status,
 		response: shownResponse(state),
 	});
 }
@@ -76,6 +90,6 @@ export function hasFailed(error: unknown): boolean {
  */
 export function isOutOfReach(error: unknown): boolean {
 	if (!(error instanceof GatewayError)) return false;
-	const { status, httpCode } = error.problem;
-	return isFinished(statusGroup(status)) || httpCode === 404;
+	const { status = '', httpCode } = error.problem;
+	return isFinished(statusGroup(status)) || isUnknownWord(status) || httpCode === 404;
 }

@@ -1,7 +1,8 @@
 import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
-import { isErrorCode, reasonsIn } from './responseFields';
+import { reasonsIn } from './reasons';
+import { isErrorCode } from './responseFields';
 
 /**
  * The reason of a failed request or task in the gateway's own words, from `error` and similar fields

@@ -4,7 +4,7 @@ import type { HttpResponse, Outcome } from './outcome';
 /** In characters: only the beginning of a message is read. */
 const LONGEST_MESSAGE = 2000;
 
-/** Types and codes of rate limit errors, which decide whatever the message says. */
+/** Types and codes of rate limit errors, which decide before the message. */
 const RATE_LIMIT_CODE =
 	/rate.?limit|too.?many|throttl|slow.?down|concurren|overload|frequen|^(requests?|tokens?|rate|rpm|tpm|qps)$/i;
 
@@ -12,7 +12,7 @@ const RATE_LIMIT_CODE =
  * Words about the request rate, which take precedence: time spans, retry times, too many requests.
  */
 const RATE =
-	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour|day)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
+	/\b(per|this|calls?|requests?|tokens?) (second|sec|minute|min|hour)\b|\b(rpm|tpm|rps|qps|qpm|rpd|tpd)\b|\b(retry|again|resets?|wait) ((in|after|for) )?#|\bconcurren|\brate limit|\b(requests?|calls?|rate) quota\b|\bor (insufficient|quota)\b|\btoo (frequent|often|fast)|\btoo many requests ([a-z]{1,20} ){0,3}quota|\bslow down|\bthrottl|\bcapacity\b|频|限流|限速|并发/;
 
 /** Words about missing quota or money. */
 const MONEY = [
@@ -39,8 +39,9 @@ export function speaksOfMoney(message: string): boolean {
 	return MONEY.some((pattern) => pattern.test(words)) && !RATE.test(words);
 }
 
-/** The type of an error about money whose message names neither quota nor balance. */
-const QUOTA_CODE = /budget.?exceeded/i;
+/** Types and codes of errors about money, which decide before all others. */
+const QUOTA_CODE =
+	/budget.?exceeded|insufficient.?([a-z]{1,10}.)?(quota|balance|credits?|funds)|usage.?limit.?reached/i;
 
 /**
  * Whether a response says that quota or money is missing, whatever its status: some gateways send 402
@@ -53,18 +54,20 @@ export function isOutOfQuota(response: HttpResponse): boolean {
 
 /**
  * Whether a 429 is about quota and not about the rate; both have this status (docs/protocol.md,
- * "Errors"). Only the gateway's `error.message` counts, and a type or code of a rate limit takes
- * precedence. In doubt it is the rate, which costs only time.
+ * "Errors"). A type or code decides, about money before one about the rate, then the gateway's
+ * `error.message`; the day's quota is one of money, as no wait is that long. In doubt it is the rate, which costs only time.
  */
 export function isQuotaRefusal(outcome: Outcome): boolean {
 	return outcome.kind === 'response' && outcome.httpCode === 429 && saysQuota(outcome.json);
 }
 
 function saysQuota(json: unknown): boolean {
-	const error = isJsonObject(json) ? json.error : undefined;
-	if (!isJsonObject(error)) return false;
-	const codes = [error.type, error.code].filter((code) => typeof code === 'string');
-	if (codes.some((code) => RATE_LIMIT_CODE.test(code.slice(0, 200)))) return false;
-	if (codes.some((code) => QUOTA_CODE.test(code.slice(0, 200)))) return true;
+	if (!isJsonObject(json)) return false;
+	const error = isJsonObject(json.error) ? json.error : {};
+	const codes = [error.type, error.code, json.type, json.code]
+		.filter((code) => typeof code === 'string')
+		.map((code) => code.slice(0, 200));
+	if (codes.some((code) => QUOTA_CODE.test(code))) return true;
+	if (codes.some((code) => RATE_LIMIT_CODE.test(code))) return false;
 	return speaksOfMoney(nonEmptyString(error.message) ?? '');
 }

@@ -11,7 +11,7 @@ function spellingsOf(name: string): string[] {
 	return [name, camel, camel.charAt(0).toUpperCase() + camel.slice(1)];
 }
 
-const inAllSpellings = <T extends Record<string, readonly string[]>>(table: T): T =>
+export const inAllSpellings = <T extends Record<string, readonly string[]>>(table: T): T =>
 	Object.fromEntries(
 		Object.entries(table).map(([field, names]) => [
 			field,
@@ -61,13 +61,6 @@ const FIELDS = inAllSpellings({
 	size: ['size'],
 	quality: ['quality'],
 	outputFormat: ['output_format'],
-	/** Why something failed. */
-	reason: [
-		'error_description', 'error', 'errors', 'message', 'detail', 'reason', 'fail_reason', 'failure_reason', 'failed_reason',
-		'error_message', 'error_msg', 'task_status_msg', 'fail_msg', 'msg', 'errmsg', 'status_msg', 'base_resp', 'title', 'code',
-	],
-	/** The parameter that an error is about, or the way to it. */
-	parameter: ['loc', 'param', 'field'],
 });
 
 /** In characters: a longer address isn't read. */
@@ -78,7 +71,7 @@ const ADDRESS_HEADERS = ['location', 'operation-location'];
 
 const IDS = new Set<string>([FIELDS.taskId, FIELDS.id, FIELDS.model, FIELDS.images].flat());
 const ADDRESSES = new Set<string>(
-	[FIELDS.address, FIELDS.imageUrl, FIELDS.images, ADDRESS_HEADERS].flat(),
+	[FIELDS.address, FIELDS.resultAddress, FIELDS.imageUrl, FIELDS.images, ADDRESS_HEADERS].flat(),
 );
 
 /** Whether the text of a field is an ID or a name, which is sent back. */
@@ -90,16 +83,16 @@ export const isAddress = (field: string, text: string): boolean =>
 	ADDRESSES.has(field) && /^(?:https?:\/)?\/\S*$/i.test(text);
 
 /** Objects around a task; those around its result can also be around a task. */
-const { AROUND_TASK, AROUND } = inAllSpellings({
+export const { AROUND_TASK, AROUND } = inAllSpellings({
 	AROUND_TASK: ['data', 'task', 'tasks', 'job'],
 	AROUND: ['data', 'task', 'tasks', 'job', 'result', 'output', 'response', 'task_result'],
 });
 
 /** The deepest level of a response that is read; lists count as levels. */
-const DEEPEST = 8;
+export const DEEPEST = 8;
 
 /** The values that an object has under these names. */
-function valuesAt(object: unknown, names: readonly string[]): unknown[] {
+export function valuesAt(object: unknown, names: readonly string[]): unknown[] {
 	const values: unknown[] = [];
 	if (!isJsonObject(object)) return values;
 	for (const name of names) if (object[name] !== undefined) values.push(object[name]);
@@ -107,8 +100,10 @@ function valuesAt(object: unknown, names: readonly string[]): unknown[] {
 }
 
 /** The first of some values that can be read. */
-const firstOf = <T>(values: unknown[], read: (value: unknown) => T | undefined): T | undefined =>
-	values.map(read).find((value) => value !== undefined);
+export const firstOf = <T>(
+	values: unknown[],
+	read: (value: unknown) => T | undefined,
+): T | undefined => values.map(read).find((value) => value !== undefined);
 
 const unlessEmpty = <T>(list: T[]): T[] | undefined => (list.length > 0 ? list : undefined);
 
@@ -168,9 +163,10 @@ const BARE_ID = /^[^\s/]{1,400}$/;
 export const isErrorCode = (code: unknown): boolean => Number(code) >= 400 && Number(code) < 600;
 
 /** Whether a response with a status of success says that there is no result. */
-export function saysRefusal({ error, success, code }: JsonObject): boolean {
+export function saysRefusal({ error, success, code, base_resp }: JsonObject): boolean {
+	const isBase = isJsonObject(base_resp) && Number(base_resp.status_code) > 0;
 	const isCode = isErrorCode(code) || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
-	return Boolean(error) || success === false || isCode;
+	return Boolean(error) || success === false || isCode || isBase;
 }
 
 /**
@@ -349,17 +345,7 @@ export const readUsage = (body: JsonObject): JsonObject | undefined =>
 		return isShown ? (JSON.parse(text) as JsonObject) : undefined;
 	});
 
-/** The values that can be a reason, the likeliest first; of lists, those of all entries. */
-export function reasonsIn(value: unknown, depth = 0): unknown[] {
-	if (typeof value === 'string') return statusGroup(value) === 'success' ? [] : [value];
-	if (depth > DEEPEST) return [];
-	if (Array.isArray(value)) return value.flatMap((entry) => reasonsIn(entry, depth + 1));
-	const own = valuesAt(value, FIELDS.reason).flatMap((field) => reasonsIn(field, depth + 1));
-	const around = valuesAt(value, AROUND).flatMap((field) => [field].flat().filter(isJsonObject));
-	return [...own, ...around.flatMap((inner) => reasonsIn(inner, depth + 1))];
-}
-
-/** The objects in a response's lists of images that have no image: one may have been refused. */
+/** The objects without an image in a response's lists of images: one may have been refused. */
 export const withoutImageIn = (body: JsonObject): JsonObject[] =>
 	layersOf(body)
 		.flatMap((object) => valuesAt(object, FIELDS.images))

@@ -24,19 +24,32 @@ export type StatusGroup = keyof typeof STATUS_GROUPS | 'unknown';
 
 const groupBySpelling = new Map(
 	[...Object.entries(STATUS_GROUPS), ...Object.entries(OTHER_SPELLINGS)].flatMap(
-		([group, spellings]) => spellings.map((spelling) => [spelling, group as StatusGroup] as const),
+		([group, spellings]) =>
+			spellings.map((spelling) => [wordOf(spelling), group as StatusGroup] as const),
 	),
 );
 
-/**
- * The group of a status as a gateway spells it, whatever its case and surrounding spaces, and with
- * spaces or hyphens in place of `_`. An unknown status is neither a success nor a failure.
- */
-export function statusGroup(status: unknown): StatusGroup {
-	if (typeof status !== 'string') return 'unknown';
-	const spelling = status.trim().toLowerCase().replace(/[ -]/g, '_');
-	return groupBySpelling.get(spelling) ?? 'unknown';
+/** A status without its case, spaces, hyphens and `_`, and without a prefix of some gateways. */
+function wordOf(status: string): string {
+	const word = status
+		.trim()
+		.toLowerCase()
+		.replace(/(?<=\S)[ _-](?=\S)/g, '');
+	return word.replace(/^taskstatus/, '');
 }
+
+/** Whether a gateway says that it doesn't know the task, which may be too old. */
+export const isUnknownWord = (status: string): boolean => wordOf(status) === 'unknown';
+
+/** Whether a status is the word that is also used for a request that has failed. */
+export const isErrorWord = (status: string): boolean => wordOf(status) === 'error';
+
+/**
+ * The group of a status as a gateway spells it, whatever its case and separators. An unknown status is
+ * neither a success nor a failure.
+ */
+export const statusGroup = (status: unknown): StatusGroup =>
+	(typeof status === 'string' ? groupBySpelling.get(wordOf(status)) : undefined) ?? 'unknown';
 
 /** Whether a task of this group is final. */
 export function isFinished(group: StatusGroup): boolean {

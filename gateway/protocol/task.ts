@@ -1,6 +1,7 @@
 import type { JsonObject } from '../util/json';
 import { firstText, quote } from '../util/text';
 import { reasonIn } from './errorBody';
+import { reasonsIn } from './reasons';
 import type { TaskType } from './requestPlan';
 import {
 	readCreated,
@@ -8,7 +9,6 @@ import {
 	readModelName,
 	readStatus,
 	readUsage,
-	reasonsIn,
 	stateIn,
 	taskIdsIn,
 	withoutImageIn,

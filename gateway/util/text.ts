@@ -15,9 +15,13 @@ export function firstText(candidates: unknown[]): string | undefined {
 	const text = candidates.map(nonEmptyString).find((candidate) => candidate !== undefined);
 	if (text === undefined) return undefined;
 	const read = text.slice(0, LONGEST_READ);
-	const shown = quote(read.replace(KEY, '…').replace(BEARER, '$1…'));
+	const shown = quote(withoutSecrets(read));
 	return shown === '' ? undefined : shown;
 }
+
+/** A text without what looks like a key. */
+export const withoutSecrets = (text: string): string =>
+	text.replace(KEY, '…').replace(BEARER, '$1…');
 
 /** A foreign text for a sentence: without markup and invisible characters, and shortened. */
 export function quote(text: string): string {

@@ -44,9 +44,11 @@ export async function collectImages(
 	// Items with the same task share its images, which are added to the tally once.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
 	if (reused && isFirst) addReusedImages(run.tally, facts, images.length);
-	if (images.length < requested) {
+	// Not every request says how many images it is for.
+	if (images.length < requested || refusal !== undefined) {
+		const count = images.length < requested ? `${images.length} of ${requested}` : 'not all';
 		run.hints.add(
-			`Item ${itemIndex}: the gateway returned ${images.length} of ${requested} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
+			`Item ${itemIndex}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
 	const known = { ...facts, ...task, created, usage: isFirst ? usage : undefined };

@@ -11,6 +11,7 @@ import {
 	UnknownOutcomeError,
 	type Problem,
 } from '../../../gateway/util/gatewayError';
+import { namedAddresses } from '../../../gateway/util/httpAddresses';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import type { Charged, UnreturnedPayment } from '../run/itemFacts';
@@ -164,8 +165,7 @@ export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
 export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
 	return {
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
-		description:
-			"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
+		description: `You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.${call === 'message' ? '' : namedAddresses(body)}`,
 		response: JSON.stringify(withoutInlineImages(body)),
 		taskId: call === 'message' ? undefined : readTaskId(body),
 	};

@@ -1,5 +1,5 @@
 import { errorFor } from '../../../gateway/errors/errorMessages';
-import { taskError } from '../../../gateway/errors/taskErrors';
+import { lostTaskError, taskError } from '../../../gateway/errors/taskErrors';
 import type { PollResult } from '../../../gateway/client/poller';
 import {
 	submitTime,
@@ -8,10 +8,12 @@ import {
 	type PollHistory,
 } from '../../../gateway/client/pollHistory';
 import { backoffMs, isRateLimited, isTransient } from '../../../gateway/client/retryPolicy';
-import { isGatewayError, isUnknownTask } from '../../../gateway/protocol/errorBody';
+import { isGatewayError, isUnknownTask, reasonIn } from '../../../gateway/protocol/errorBody';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome';
 import { requestedPauseMs } from '../../../gateway/protocol/retryAfter';
-import { TASK_PATHS, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { planGet, TASK_PATHS, type RequestPlan } from '../../../gateway/protocol/requestPlan';
+import { readResultAddress, stateIn, taskIdsIn } from '../../../gateway/protocol/responseFields';
+import { isErrorWord, isUnknownWord } from '../../../gateway/protocol/status';
 import {
 	otherTaskId,
 	readTaskState,
@@ -22,10 +24,12 @@ import {
 import {
 	folderOf,
 	kindAt,
+	pathAtGateway,
 	planTaskQueries,
 	type TaskQuery,
 } from '../../../gateway/protocol/taskQueries';
 import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
+import type { JsonObject } from '../../../gateway/util/json';
 import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
 import type { KnownTasks } from './knownTasks';
@@ -69,8 +73,9 @@ export async function pollTask(
 			const result = readResult(query.plan, outcome, task, known.ids);
 			if (result.kind === 'state' && isAboutTask(query, result.state)) {
 				known.note(task, folderOf(query.plan));
-				const images = withFullAddresses(result.state.images, address.baseUrl);
-				return noted(task, { ...result, state: { ...result.state, images } }, sentAt);
+				const state = await withResult(result.state, query.plan, address.baseUrl, send);
+				const images = withFullAddresses(state.images, address.baseUrl);
+				return noted(task, { ...result, state: { ...state, images } }, sentAt);
 			}
 			if (!triesNext(query, outcome)) return result;
 			missed.push({ ...query, outcome });
@@ -79,15 +84,54 @@ export async function pollTask(
 	});
 }
 
-/** The codes of HTTP that end a poll or lead on also where a gateway has them in the body of a 200. */
-const INNER_CODES = [401, 403, 404];
+/**
+ * The state of a task whose images are in a response of their own, to which the task's leads once it
+ * has succeeded. It is requested at the gateway only, because it gets the key.
+ */
+async function withResult(
+	state: TaskState,
+	{ path }: RequestPlan,
+	home: string,
+	send: SendQuery,
+): Promise<TaskState> {
+	const isEmpty = state.group === 'success' && state.images.length === 0;
+	const place = isEmpty ? pathAtGateway(readResultAddress(state.response), home) : undefined;
+	if (place === undefined || place === path) return state;
+	const outcome = await send(planGet('poll', place));
+	if (!isGood(outcome)) return state;
+	const { images, created, usage, refusal, response } = readTaskState(state, outcome.json);
+	return {
+		...state,
+		images,
+		created: created ?? state.created,
+		usage: usage ?? state.usage,
+		refusal,
+		response,
+	};
+}
+
+/** Whether a code in the body of a 200 is that of HTTP, which ends a poll, leads on, or may pass. */
+const isInnerCode = (code: number): boolean =>
+	[401, 403, 404, 408, 425, 429].includes(code) || (code >= 500 && code < 600);
 
 function withInnerCode(outcome: Outcome): Outcome {
 	// Nearly every response of a poll ends here: reading it for this alone would be reading it twice.
-	if (!isGood(outcome) || !INNER_CODES.includes(Number(outcome.json.code))) return outcome;
-	const { status } = readTaskState({ taskId: '' }, outcome.json);
-	return status === '' ? { ...outcome, httpCode: Number(outcome.json.code) } : outcome;
+	if (!isGood(outcome) || !isInnerCode(Number(outcome.json.code))) return outcome;
+	const { status, images } = readTaskState({ taskId: '' }, outcome.json);
+	const isOfRequest = status === '' || (images.length === 0 && isAtTop(outcome.json, status));
+	return isOfRequest ? { ...outcome, httpCode: Number(outcome.json.code) } : outcome;
 }
+
+/** Whether a status is the word for a request that has failed, and not inside, where a task is. */
+const isAtTop = (json: JsonObject, status: string): boolean =>
+	isErrorWord(status) && stateIn(json) === json;
+
+/** Whether a response says that the request has failed, and not its task, which it doesn't name. */
+const saysRequestFailed = (json: JsonObject, { status, images }: TaskState): boolean =>
+	isAtTop(json, status) &&
+	images.length === 0 &&
+	taskIdsIn(json).length === 0 &&
+	reasonIn(json) !== undefined;
 
 /** At another address, an unknown status may be that of something other than a task. */
 const isAboutTask = ({ place }: TaskQuery, { group }: TaskState): boolean =>
@@ -120,11 +164,25 @@ function noted(
 	now: number,
 ): PollResult {
 	const { state, pauseMs } = result;
+	if (isUnknownWord(state.status) && state.images.length === 0) return lost(task, result, now);
 	const { taskType, statusUrl } = state;
 	const found = { taskType, statusUrl, seen: true, notFoundSince: undefined, notFoundCount: 0 };
 	Object.assign(task, found);
 	const error = state.group === 'success' ? taskError(state) : undefined;
+	// Without an image only in a row: one that is processed again may take its time.
+	if (error === undefined) task.noImageSince = undefined;
 	if (error === undefined || noteNoImage(task, now)) return result;
+	return { kind: 'transient', error, pauseMs, soon: true };
+}
+
+/** A task that the gateway says it doesn't know: as after a 404, it may become visible a moment later. */
+function lost(
+	task: PolledTask,
+	{ state, pauseMs }: Extract<PollResult, { kind: 'state' }>,
+	now: number,
+): PollResult {
+	const error = lostTaskError(state);
+	if (noteNotFound(task, now)) return { kind: 'final', error };
 	return { kind: 'transient', error, pauseMs, soon: true };
 }
 
@@ -140,7 +198,8 @@ function readResult(
 		const otherId = otherTaskId(task.taskId, outcome.json);
 		if (otherId !== undefined && ids.has(otherId)) return wrongTask(task.taskId, otherId, outcome);
 		const state = readTaskState(foundAt(plan, task), outcome.json);
-		if (state.status !== '') return { kind: 'state', state, pauseMs };
+		const isState = state.status !== '' && !saysRequestFailed(outcome.json, state);
+		if (isState) return { kind: 'state', state, pauseMs };
 	}
 	const error = errorOf(plan, outcome, task);
 	if (!isTransient(outcome) && !isGood(outcome)) return { kind: 'final', error };

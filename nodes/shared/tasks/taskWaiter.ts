@@ -9,6 +9,7 @@ import {
 	withMentioned,
 } from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
+import { afterColon } from '../../../gateway/protocol/errorBody';
 import { isFinished, statusGroup } from '../../../gateway/protocol/status';
 import { taskName, type TaskRef, type TaskState } from '../../../gateway/protocol/task';
 import { GatewayError } from '../../../gateway/util/gatewayError';
@@ -327,7 +328,10 @@ async function finishedItems(
 	{ facts, target }: TaskWait,
 	state: TaskState,
 ): Promise<INodeExecutionData[]> {
-	const { model, created, usage, taskId, taskType, status, images } = state;
+	const { model, created, usage, taskId, taskType, status, images, refusal } = state;
+	if (refusal !== undefined) {
+		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
+	}
 	const known = { ...facts, created, usage, taskId, taskType, status };
 	return await imageItems(run, images, { ...known, model: known.model ?? model }, target);
 }

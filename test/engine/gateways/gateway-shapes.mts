@@ -38,6 +38,8 @@ export interface Shape {
 	words: Words;
 	/** The response to a poll. */
 	state(task: Task, status: string, urls: string[], reason?: string): unknown;
+	/** The path of the result, which the task's state doesn't contain. */
+	resultAt?(task: Task): string;
 	/** The HTTP status of the response to a poll while the task is open. */
 	openCode?: number;
 	/** The 404 of other paths is a text and not the JSON error of the protocol. */
@@ -370,6 +372,65 @@ export const SHAPES: Shape[] = [
 		words: PROTOCOL,
 		state: ({ id }, status, urls, reason) => ({
 			job: { id, status, output: urls, ...reasonOf(reason) },
+		}),
+	},
+	{
+		name: 'words with a prefix, and the address to poll in links inside',
+		submit: ({ id }) => ({
+			body: {
+				data: { task: { status: 'TASK_STATUS_QUEUED', urls: { get: `/v1/async/jobs/${id}` } } },
+			},
+		}),
+		polledAt: jobsPath,
+		words: {
+			waiting: 'TASK_STATUS_QUEUED',
+			working: 'TASK_STATUS_PROCESSING',
+			success: 'TASK_STATUS_SUCCEED',
+			failure: 'TASK_STATUS_FAILED',
+		},
+		state: ({ id }, status, urls, reason) => ({
+			task: { task_id: id, status, reason },
+			images: urls.map((image_url) => ({ image_url })),
+		}),
+	},
+	{
+		name: 'names in Pascal case, and a link to the task itself',
+		submit: ({ id, gateway }) => ({
+			body: {
+				RequestId: REQUEST_ID,
+				Data: { TaskId: id, Links: { Self: `${gateway}/v1/async/jobs/${id}` } },
+			},
+		}),
+		polledAt: jobsPath,
+		words: { waiting: 'Waiting', working: 'InProgress', success: 'Done', failure: 'Failed' },
+		state: ({ id }, TaskStatus, urls, Message) => ({
+			RequestId: REQUEST_ID,
+			Data: { TaskId: id, TaskStatus, Message, Result: { ResultUrls: urls } },
+		}),
+	},
+	{
+		name: 'the result at an address of its own, once the task has succeeded',
+		submit: ({ id, gateway }) => ({
+			body: {
+				request_id: id,
+				status: 'IN_QUEUE',
+				status_url: `${gateway}/v1/async/jobs/${id}/status`,
+				response_url: `${gateway}/v1/async/jobs/${id}`,
+			},
+		}),
+		polledAt: ({ id }) => [`/v1/async/jobs/${id}/status`],
+		resultAt: ({ id }) => `/v1/async/jobs/${id}`,
+		words: {
+			waiting: 'IN_QUEUE',
+			working: 'IN_PROGRESS',
+			success: 'COMPLETED',
+			failure: 'FAILED',
+		},
+		state: ({ id, gateway }, status, _, error) => ({
+			request_id: id,
+			status,
+			error,
+			response_url: `${gateway}/v1/async/jobs/${id}`,
 		}),
 	},
 	{

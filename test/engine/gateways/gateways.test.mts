@@ -351,12 +351,155 @@ describe('the response itself', () => {
 
 	test('to a poll is the image, or events', async () => {
 		for (const raw of [TINY_PNG, preview + completed]) {
-			const gateway = await shapedGateway(PROTOCOL, { polled: { raw } });
+			const gateway = await shapedGateway(PROTOCOL, { polled: () => ({ raw }) });
 			const result = await run(gateway, 'generations', 'wait');
 			expect(errorOf(result).message).toBe('');
 			expect(result.output(NODE)[0]?.binary?.data).toMatchObject({ mimeType: 'image/png' });
 		}
 	});
+});
+
+describe('what a poll is answered', () => {
+	test.each([
+		[{ code: 503, status: 'error', message: 'busy' }],
+		[{ code: '429', status: 'error', message: 'too many requests' }],
+		[{ code: 429, status: 'ERROR', message: 'Insufficient balance', data: null }],
+		[{ code: 500, msg: 'Server exception' }],
+		[{ code: 502, status: 'error', task_id: TASK_ID, message: 'busy' }],
+		[{ status: 'error', message: 'busy' }],
+		[{ status: 'error', error: { message: 'busy' }, data: {} }],
+	])('%j is an error that passes, and not the failure of the task', async (body) => {
+		const polled = (_: Task, count: number) => (count < 3 ? { body } : undefined);
+		const gateway = await shapedGateway(PROTOCOL, { polled });
+		const then = [{ type: 'imageWait', parameters: { pollInterval: 2, maxWait: 60 } }];
+		const result = await run(gateway, 'generations', 'submit', { then });
+		expect(errorOf(result).message).toBe('');
+		expect(result.json(`${NODE} 1`)).toMatchObject([{ url: gateway.image, taskId: TASK_ID }]);
+		expect(gateway.posts()).toHaveLength(1);
+	});
+
+	test.each([
+		[{ id: TASK_ID, status: 'error', message: REASON }],
+		[{ code: 500, data: { task_id: TASK_ID, status: 'failed', fail_reason: REASON } }],
+		[{ code: 400, status: 'error', data: { task_id: TASK_ID }, message: REASON }],
+		[{ data: { task_id: TASK_ID, status: 'error', message: REASON } }],
+	])('%j is the failure of the task', async (body) => {
+		const gateway = await shapedGateway(PROTOCOL, { polled: () => ({ body }) });
+		const { message } = errorOf(await run(gateway, 'generations', 'wait'));
+		expect(message).toContain(REASON);
+		expect(gateway.polls()).toHaveLength(1);
+	});
+
+	test('its own words are told while such an error lasts', async () => {
+		const body = { code: 503, status: 'error', message: 'busy with others' };
+		const gateway = await shapedGateway(PROTOCOL, { polled: () => ({ body }) });
+		const { message, description } = errorOf(await run(gateway, 'generations', 'wait'));
+		expect(message).toMatch(/still open after 30 s.*busy with others/);
+		expect(`${message} ${description}`).toContain(TASK_ID);
+		expect(gateway.posts()).toHaveLength(1);
+	});
+
+	test.each(['UNKNOWN', 'TASK_STATUS_UNKNOWN'])(
+		'%s ends the wait with what it means',
+		async (status) => {
+			const gateway = await shapedGateway(PROTOCOL, {
+				polled: ({ id }) => ({ body: { id, status } }),
+			});
+			const options = { maxWait: 600 };
+			const { message, description } = errorOf(await run(gateway, 'edits', 'wait', { options }));
+			expect(message).toMatch(/doesn't know the edit task/);
+			expect(`${message} ${description}`).toContain(TASK_ID);
+			expect(gateway.polls().length).toBeLessThan(40);
+			expect(gateway.posts()).toHaveLength(1);
+		},
+	);
+
+	test('UNKNOWN of a task that has just been submitted passes', async () => {
+		const gateway = await shapedGateway(PROTOCOL, {
+			polled: ({ id }, count) => (count < 3 ? { body: { id, status: 'UNKNOWN' } } : undefined),
+		});
+		const result = await run(gateway, 'generations', 'wait');
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image }]);
+	});
+
+	test('completed without an image, and processing again: it may list the image later', async () => {
+		const gateway = await shapedGateway(PROTOCOL, {
+			polled: ({ id }, count) => {
+				if (count > 6) return undefined;
+				const isOpen = count > 0 && count < 6;
+				return { body: { id, status: isOpen ? 'processing' : 'completed' } };
+			},
+			stages: ['success'],
+		});
+		const options = { maxWait: 100 };
+		const result = await run(gateway, 'generations', 'wait', { options });
+		expect(result.json(NODE)).toMatchObject([{ url: gateway.image }]);
+	});
+
+	test('completed without an image that is read: the addresses in it are told, without the key', async () => {
+		const picture = { href: 'https://images.example/paid.png?sig=1', page: `https://a/?k=${KEY}` };
+		for (const mode of ['wait', 'sync'] as const) {
+			const gateway = await open({
+				submit: ({ id }) => ({ body: mode === 'sync' ? { picture } : { id, status: 'queued' } }),
+				polled: ({ id }) => ({ body: { id, status: 'completed', picture } }),
+			});
+			const { message, description } = errorOf(await run(gateway, 'generations', mode));
+			expect(`${message} ${description}`).toContain(picture.href);
+			expect(`${message} ${description}`).not.toContain(KEY);
+			expect(gateway.posts()).toHaveLength(1);
+		}
+	});
+
+	test('a result at another host is not requested', async () => {
+		const gateway = await shapedGateway(PROTOCOL, {
+			polled: ({ id, elsewhere }) => ({
+				body: { id, status: 'completed', response_url: `${elsewhere}/v1/${TASK_ID}` },
+			}),
+		});
+		const { message, description } = errorOf(await run(gateway, 'generations', 'wait'));
+		expect(message).toMatch(/without an image/);
+		expect(description).toContain(`${gateway.images.url}/v1/${TASK_ID}`);
+		expect(gateway.images.requests).toEqual([]);
+	});
+
+	test('a result that leads to itself, or to nothing, ends', async () => {
+		for (const response_url of [`/v1/images/generations/${TASK_ID}`, '/v1/nothing']) {
+			const gateway = await shapedGateway(PROTOCOL, {
+				polled: ({ id }) => ({ body: { id, status: 'completed', response_url } }),
+			});
+			const { message } = errorOf(await run(gateway, 'generations', 'wait'));
+			expect(message).toMatch(/without an image/);
+			expect(gateway.polls().length).toBeLessThan(20);
+		}
+	});
+});
+
+test('one of several images that was refused is told, also where no n announced it', async () => {
+	const refused = { error: { message: REASON } };
+	const gateway = await open({
+		submit: ({ elsewhere }) => ({
+			body: { data: [{ url: `${elsewhere}/finished.png` }, refused] },
+		}),
+		polled: ({ id, elsewhere }) => ({
+			body: { id, status: 'completed', data: [{ url: `${elsewhere}/finished.png` }, refused] },
+		}),
+	});
+	const hintsOf = (result: RunResult, node: string) =>
+		result
+			.hints(node)
+			.map(({ message }) => message)
+			.join();
+	const options = { extraFields: '{"num_images": 2}' };
+	const atOnce = await run(gateway, 'generations', 'sync', { options });
+	expect(hintsOf(atOnce, NODE)).toContain(`not all images: ${REASON}`);
+
+	const later = await open({
+		polled: ({ id, elsewhere }) => ({
+			body: { id, status: 'completed', data: [{ url: `${elsewhere}/finished.png` }, refused] },
+		}),
+	});
+	const waited = await run(later, 'generations', 'submit', { then: [{ type: 'imageWait' }] });
+	expect(hintsOf(waited, `${NODE} 1`)).toContain(REASON);
 });
 
 test('relative addresses lie below the Base URL, also with a path', async () => {

@@ -27,8 +27,8 @@ export interface ShapedOptions {
 	stages?: Stage[];
 	/** The task is unknown everywhere. */
 	isLost?: boolean;
-	/** The response to each poll in place of the shape's. */
-	polled?: Reply;
+	/** The response to a poll in place of the shape's. @param count how many came before */
+	polled?: (task: Task, count: number) => Reply | undefined;
 	/** The response to each submit in place of the shape's. */
 	submit?: (task: Task) => Reply;
 }
@@ -51,6 +51,7 @@ export async function shapedGateway(
 	const preview = `${images.url}/preview.png`;
 	let task: Task | undefined;
 	let polled = 0;
+	let polls = 0;
 
 	function onSubmit(url: string, [, kind, suffix = '']: RegExpExecArray): Reply | undefined {
 		if (suffix !== (shape.submittedAt ?? '')) return undefined;
@@ -59,7 +60,8 @@ export async function shapedGateway(
 	}
 
 	function onPoll(known: Task): Reply {
-		if (polledWith !== undefined) return polledWith;
+		const own = polledWith?.(known, polls++);
+		if (own !== undefined) return own;
 		const stage = stages[Math.min(polled++, stages.length - 1)] as Stage;
 		const urls = { waiting: [], working: [preview], success: [image], failure: [] }[stage];
 		const isOpen = stage === 'waiting' || stage === 'working';
@@ -79,6 +81,8 @@ export async function shapedGateway(
 		let reply = submitted === null ? undefined : onSubmit(url, submitted);
 		const knows = task !== undefined && !isLost && shape.polledAt(task).includes(path);
 		if (method === 'GET' && knows && task !== undefined) reply = onPoll(task);
+		const isResult = method === 'GET' && polled > 0 && task && shape.resultAt?.(task) === path;
+		if (isResult === true) reply = { body: { images: [{ url: image }] } };
 		if (reply === undefined) return notFound(response, shape);
 		const { status = 200, headers = {}, body, raw, isCut } = reply;
 		for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

@@ -34,6 +34,8 @@ const MONEY = [
 	'Credit exhausted',
 	'All your credits have been used up',
 	'Quota exceeded',
+	'Insufficient quota: 1 token/day',
+	'You have exceeded your quota of 100 images per day',
 	'Quota has been exhausted for this API key',
 	'You have exceeded your monthly quota',
 	'You have exceeded your quota',
@@ -63,7 +65,6 @@ const HASTE = [
 	'Insufficient quota: 60 requests/minute',
 	'Insufficient quota: 1 request/minute',
 	'Insufficient quota: 1 call/second',
-	'Insufficient quota: 1 token/day',
 	'Request quota exceeded',
 	'API call quota exceeded',
 	'Too many requests',
@@ -136,7 +137,6 @@ test.each([
 });
 
 test.each([
-	{ type: 'insufficient_quota', code: 'insufficient_quota' },
 	{ type: 'invalid_request_error' },
 	{ type: 'request_error', code: 'bad_request' },
 	{ code: 429 },
@@ -162,6 +162,26 @@ test('only the beginning of a message and of a code is read', () => {
 	expect(isQuotaRefusal(refused({ message, code: late('throttling', 200) }))).toBe(true);
 	expect(isQuotaRefusal(refused({ message: '', code: late('budget_exceeded', 100) }))).toBe(true);
 	expect(isQuotaRefusal(refused({ message: '', code: late('budget_exceeded', 200) }))).toBe(false);
+});
+
+test.each<[object, boolean]>([
+	[{ error: { message: 'Too many requests', code: 'insufficient_quota' } }, true],
+	[{ error: { message: 'Retry in 20 s', type: 'insufficient_quota' } }, true],
+	[{ error: { message: 'Retry in 20 s', type: 'usage_limit_reached' } }, true],
+	[{ error: { message: 'x', type: 'rate_limit_error', code: 'insufficient_quota' } }, true],
+	[{ error: { message: 'x', code: 'insufficient_user_quota' } }, true],
+	[{ error: { message: 'x', code: 'InsufficientBalance' } }, true],
+	[{ code: 'insufficient_quota', message: 'Too many requests' }, true],
+	[
+		{ error: { message: 'Limit of 100 images per day reached', code: 'usage_limit_reached' } },
+		true,
+	],
+	[{ error: { message: 'Limit of 100 requests per day', code: 'rate_limit_exceeded' } }, false],
+	[{ error: { message: 'insufficient_quota is not in this code', code: 429 } }, true],
+	[{ error: { message: 'x', code: 429 } }, false],
+	[{ code: 'rate_limit', error: { message: 'Insufficient balance' } }, false],
+])('a 429 with %j is about money: %j', (body, isMoney) => {
+	expect(isQuotaRefusal(response(429, body))).toBe(isMoney);
 });
 
 test.each<[number, object, boolean]>([

@@ -1,3 +1,4 @@
+import { reasonsIn } from '../../../gateway/protocol/reasons.js';
 import {
 	idIn,
 	idOfAddress,
@@ -8,7 +9,6 @@ import {
 	readTaskAddress,
 	readTaskId,
 	readUsage,
-	reasonsIn,
 	withoutImageIn,
 } from '../../../gateway/protocol/responseFields.js';
 
@@ -49,6 +49,7 @@ describe("the ID of a response's task", () => {
 		['a text of a failure', { success: false, data: 'refused' }],
 		['a code in words', { code: 'FAIL', data: 'refused' }],
 		['a negative code', { code: -1, data: 'refused' }],
+		['a code in an object of its own', { base_resp: { status_code: 1008 }, data: 'refused' }],
 		['a sentence', { data: 'try again later' }],
 		['an address', { data: URL }],
 		['image data', { data: 'data:image/png;base64,AAAA' }],
@@ -358,6 +359,59 @@ test.each([
 	expect(reasonsIn({ data: { task_id: 't1', status: 'failed', [name]: 'blocked' } })).toEqual([
 		'blocked',
 	]);
+});
+
+test.each<[object, string]>([
+	[
+		{ detail: [{ loc: ['body', 'size'], msg: 'Field required', type: 'missing' }] },
+		'size: Field required',
+	],
+	[
+		{
+			detail: [
+				{ loc: ['body', 'images', 0, 'url'], msg: 'Not an address' },
+				{ loc: ['query', 'async'], msg: 'Not a boolean' },
+			],
+		},
+		'images.0.url: Not an address; query.async: Not a boolean',
+	],
+	[{ detail: { loc: ['body', 'size'], msg: 'Field required' } }, 'Field required'],
+	[{ detail: 'no such size', title: 'Bad Request', status: 400 }, 'no such size'],
+	[{ title: 'Bad Request', status: 400 }, 'Bad Request'],
+	[{ errcode: 7, errmsg: 'no such size' }, 'no such size'],
+	[{ ErrMsg: 'no such size' }, 'no such size'],
+	[{ error: 'invalid_token', error_description: 'It has expired' }, 'It has expired'],
+	[{ base_resp: { status_code: 1004, status_msg: 'no such size' } }, 'no such size'],
+	[{ data: { BaseResp: { StatusMsg: 'no such size' } } }, 'no such size'],
+	[
+		{
+			message: 'The data was invalid.',
+			errors: { size: ['Too large', 'No square'], n: 'Too many' },
+		},
+		'size: Too large; No square; n: Too many',
+	],
+	[{ error: { errors: { size: ['Too large'] } } }, 'size: Too large'],
+	[{ errors: [{ field: 'size', message: 'Too large' }, 'Too many'] }, 'size: Too large; Too many'],
+	[{ message: 'no such size', errors: [] }, 'no such size'],
+	[{ message: 'no such size', errors: {} }, 'no such size'],
+	[{ errors: { message: 'no such size' } }, 'no such size'],
+])('the reason in %j is %j', (body, reason) => {
+	expect(reasonsIn(body)[0]).toBe(reason);
+});
+
+test('of many errors, the first ten are told, each once', () => {
+	const errors = Array.from({ length: 2000 }, (_, index) => `Error ${index >> 1}`);
+	expect(reasonsIn({ errors })).toEqual([
+		errors
+			.filter((_, index) => index % 2 === 0)
+			.slice(0, 10)
+			.join('; '),
+	]);
+});
+
+test('errors in errors take no longer than their text', () => {
+	const deep = `${'{"errors":'.repeat(120)}{"size":"x"}${'}'.repeat(120)}`;
+	expect(reasonsIn(JSON.parse(deep))).toEqual([]);
 });
 
 test('the reason of a failure is not the word for success beside it', () => {

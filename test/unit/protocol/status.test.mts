@@ -1,4 +1,4 @@
-import { isFinished, statusGroup } from '../../../gateway/protocol/status.js';
+import { isFinished, isUnknownWord, statusGroup } from '../../../gateway/protocol/status.js';
 
 const SPELLINGS = {
 	queued: 'waiting',
@@ -32,6 +32,9 @@ describe.each(Object.entries(OTHER_SPELLINGS))(
 			expect(statusGroup(` ${word.toUpperCase()}\n`)).toBe(group);
 			expect(statusGroup(word.replaceAll('_', ' '))).toBe(group);
 			expect(statusGroup(word.replaceAll('_', '-'))).toBe(group);
+			expect(statusGroup(word.replaceAll('_', ''))).toBe(group);
+			expect(statusGroup(`TASK_STATUS_${word.toUpperCase()}`)).toBe(group);
+			expect(statusGroup(`task-status-${word}`)).toBe(group);
 		});
 	},
 );
@@ -63,6 +66,17 @@ test.each([
 	{},
 	['completed'],
 ])('%j is neither success nor failure', (status) => {
+	expect(statusGroup(status)).toBe('unknown');
+});
+
+test.each([
+	['UNKNOWN', true],
+	[' unknown ', true],
+	['TASK_STATUS_UNKNOWN', true],
+	['unknown_error', false],
+	['', false],
+])('%j says that the gateway does not know the task: %j', (status, says) => {
+	expect(isUnknownWord(status)).toBe(says);
 	expect(statusGroup(status)).toBe('unknown');
 });
 
