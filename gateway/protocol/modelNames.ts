@@ -7,18 +7,31 @@ export const planModelNames = (): RequestPlan => planGet('names', '/v1/models');
 
 /**
  * Reads the response of `GET /v1/models`: records in which only the name is known, in alphabetical
- * order.
+ * order. Some gateways list plain texts, or objects by their names.
  *
  * @returns undefined if it has no list
  */
 export function readModelNames(body: unknown): ModelRecord[] | undefined {
-	const data = isJsonObject(body) ? body.data : undefined;
-	if (!Array.isArray(data)) return undefined;
-	const ids = data.filter(isJsonObject).flatMap(({ id }) => nonEmptyString(id)?.trim() ?? []);
-	return [...new Set(ids)].sort().map((model) => ({
+	const names = isJsonObject(body) ? (namesIn(body.data) ?? namesIn(body.models)) : undefined;
+	if (names === undefined) return undefined;
+	return [...new Set(names)].sort().map((model) => ({
 		model,
 		parameters: {},
 		raw: { model },
 		isNameOnly: true,
 	}));
+}
+
+function namesIn(list: unknown): string[] | undefined {
+	if (Array.isArray(list)) return list.flatMap((entry) => nameOf(entry) ?? []);
+	if (!isJsonObject(list)) return undefined;
+	const inside = [list.items, list.models, list.data].find(Array.isArray);
+	if (inside !== undefined) return namesIn(inside);
+	const isByName = Object.values(list).every(isJsonObject) && list.error === undefined;
+	return isByName && Object.keys(list).length > 0 ? Object.keys(list) : undefined;
+}
+
+function nameOf(entry: unknown): string | undefined {
+	const { id, model, name } = isJsonObject(entry) ? entry : { id: entry };
+	return [id, model, name].map(nonEmptyString).find(Boolean)?.trim();
 }

@@ -132,19 +132,29 @@ export function saysFailure(body: unknown): boolean {
 const dataIn = (body: unknown): JsonObject | undefined =>
 	isJsonObject(body) && isJsonObject(body.data) ? body.data : undefined;
 
+/** The records of a list; some gateways list plain texts, or objects by their names. */
+function recordsIn(body: unknown): unknown[] | undefined {
+	const items = dataIn(body)?.items;
+	if (Array.isArray(items)) {
+		return items.map((item: unknown) => (typeof item === 'string' ? { model: item } : item));
+	}
+	if (!isJsonObject(items) || !Object.values(items).every(isJsonObject)) return undefined;
+	return Object.entries(items).map(([model, item]) => ({ model, ...(item as JsonObject) }));
+}
+
 /**
  * Whether a response contains what its plan requests: a list of models, or one model
  * (docs/protocol.md, "Model list").
  */
 export function holdsModels({ path }: RequestPlan, body: unknown): boolean {
 	const data = dataIn(body);
-	return data !== undefined && (path !== LIST_PATH || Array.isArray(data.items));
+	const isList = path.split('?')[0] === LIST_PATH;
+	return data !== undefined && (!isList || recordsIn(body) !== undefined);
 }
 
 /** Reads the response of `GET /v1/media/models`, without records that have no model name. */
 export function readModelList(body: unknown): ModelRecord[] {
-	const items = dataIn(body)?.items;
-	return Array.isArray(items) ? items.flatMap((item) => readModel(item) ?? []) : [];
+	return (recordsIn(body) ?? []).flatMap((item) => readModel(item) ?? []);
 }
 
 /** The mode in which a model creates images, by the type of their tasks. */

@@ -13,6 +13,7 @@ import type { HttpResponse } from '../../gateway/protocol/outcome';
 import { didYouMean } from '../../gateway/util/closestMatch';
 import { GatewayError } from '../../gateway/util/gatewayError';
 import {
+	LIST_IS_CUT,
 	NoListError,
 	requestListing,
 	requestNames,
@@ -83,9 +84,10 @@ export async function getModel(
 
 /** All models, or their names. */
 async function anyRecords(run: Run): Promise<ModelRecord[]> {
-	const records = await requestRecords(run.address, 'any', (plan) => requestListing(run, plan));
-	if (records[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
-	return records;
+	const list = await requestRecords(run.address, 'any', (plan) => requestListing(run, plan));
+	if (list.models[0]?.isNameOnly) run.hints.add(NAMES_ONLY);
+	if (list.isCut) run.hints.add(LIST_IS_CUT);
+	return list.models;
 }
 
 /**

@@ -2,9 +2,12 @@ import type { ILoadOptionsFunctions } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { TtlCache, ttlMsOf, type Cached } from '../../../gateway/util/ttlCache';
 import { errorFor } from '../../../gateway/errors/errorMessages';
+import { countOf, MOST_PAGES, planNextPage, totalOf } from '../../../gateway/protocol/listPages';
 import {
 	holdsModels,
+	planModel,
 	planModelList,
+	readModel,
 	readModelList,
 	saysFailure,
 	type ModelRecord,
@@ -13,6 +16,7 @@ import { planModelNames, readModelNames } from '../../../gateway/protocol/modelN
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/util/gatewayError';
+import type { JsonObject } from '../../../gateway/util/json';
 import type { SendOnce, Sent } from '../../../gateway/client/client';
 import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
@@ -114,7 +118,7 @@ export async function requestListing(run: Run, plan: RequestPlan): Promise<HttpR
  *
  * @throws GatewayError
  */
-export async function requestModels(run: Run): Promise<ModelRecord[]> {
+export async function requestModels(run: Run): Promise<ModelList> {
 	return await requestRecords(run.address, 'media', requestQuickly(run));
 }
 
@@ -125,7 +129,22 @@ export async function requestModels(run: Run): Promise<ModelRecord[]> {
  * @throws GatewayError
  */
 export async function requestNames(run: Run): Promise<ModelRecord[]> {
-	return await requestRecords(run.address, 'names', requestQuickly(run));
+	return (await requestRecords(run.address, 'names', requestQuickly(run))).models;
+}
+
+/**
+ * Requests one model of a media list that is cut off.
+ *
+ * @returns undefined if the gateway doesn't have it, or doesn't say
+ */
+export async function requestModel(run: Run, model: string): Promise<ModelRecord | undefined> {
+	try {
+		const { json } = await requestQuickly(run)(planModel(model));
+		const { data } = json as { data: JsonObject };
+		return readModel({ ...data, model });
+	} catch (error) {
+		return error instanceof GatewayError ? undefined : await Promise.reject(error);
+	}
 }
 
 function requestQuickly(run: Run): RequestList {
@@ -144,14 +163,15 @@ function requestQuickly(run: Run): RequestList {
  * @throws GatewayError
  */
 export async function requestRecords(
-	{ hasKey }: GatewayAddress,
+	{ hasKey, baseUrl, mediaUrl }: GatewayAddress,
 	list: 'media' | 'names' | 'any',
 	request: RequestList,
-): Promise<ModelRecord[]> {
-	const names = async () => readModelNames((await request(planModelNames())).json) ?? [];
+): Promise<ModelList> {
+	const readNames = (json: unknown) => readModelNames(json) ?? [];
+	const names = async () => await requestPages(planModelNames(), baseUrl, request, readNames);
 	if (list === 'names') return await names();
 	try {
-		return readModelList((await request(planModelList())).json);
+		return await requestPages(planModelList(), mediaUrl, request, readModelList);
 	} catch (error) {
 		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
 		if (!mayAsk) return await Promise.reject(error);
@@ -161,6 +181,47 @@ export async function requestRecords(
 			return await Promise.reject(isNone ? error : other);
 		});
 	}
+}
+
+/** The models of a gateway, and whether the list ended before it had all that it says it has. */
+export interface ModelList {
+	models: ModelRecord[];
+	isCut: boolean;
+}
+
+/** The hint about a list that is cut off. */
+export const LIST_IS_CUT =
+	"The gateway's list of models has more pages than could be read, so models are missing here. 'Get' and the image nodes find them by their exact names.";
+
+/**
+ * Requests all pages of a list, up to a limit. A page that brings no other models is the last one.
+ *
+ * @throws GatewayError if there is no first page
+ */
+async function requestPages(
+	plan: RequestPlan,
+	home: string,
+	request: RequestList,
+	read: (json: unknown) => ModelRecord[],
+): Promise<ModelList> {
+	const first = await request(plan);
+	const models = read(first.json);
+	const known = new Set(models.map(({ model }) => model));
+	let count = countOf(first.json);
+	let next = planNextPage(plan, first, home, { pages: 1, count });
+	for (let pages = 2; next !== undefined && pages <= MOST_PAGES; pages += 1) {
+		const response = await request(next).catch(async (error: unknown) =>
+			error instanceof GatewayError ? undefined : await Promise.reject(error),
+		);
+		if (response === undefined) break;
+		const others = read(response.json).filter(({ model }) => !known.has(model));
+		if (others.length === 0) return { models, isCut: totalOf(first.json) > count };
+		for (const other of others) known.add(other.model);
+		models.push(...others);
+		count += countOf(response.json);
+		next = planNextPage(plan, response, home, { pages, count });
+	}
+	return { models, isCut: next !== undefined };
 }
 
 /**
@@ -177,11 +238,12 @@ export async function loadModels(
 	const limits = { concurrency: 1, timeoutMs: EDITOR_TIMEOUT_MS };
 	const sendOnce = createSendOnce({ context, address, limits, requests: new Requests() });
 	const request = inOneAttempt({ address }, sendOnce);
-	return await requestRecords(address, list, request).catch((error: unknown) => {
+	const { models } = await requestRecords(address, list, request).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		throw new NodeOperationError(context.getNode(), message, {
 			description:
 				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});
 	});
+	return models;
 }

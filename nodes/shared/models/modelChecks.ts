@@ -9,7 +9,7 @@ import {
 import { didYouMean } from '../../../gateway/util/closestMatch';
 import { GatewayError, UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError';
 import { withoutUndefined } from '../../../gateway/util/json';
-import { NoListError, requestModels } from './modelCache';
+import { NoListError, requestModel, requestModels, type ModelList } from './modelCache';
 import type { Run } from '../run/runContext';
 
 /** The estimated cost of a request, or why it is unknown. */
@@ -42,7 +42,7 @@ interface Listed {
  * the model isn't in it, the request is sent unchecked, with a hint.
  */
 export class Checker {
-	private listing?: Promise<ModelRecord[] | undefined>;
+	private listing?: Promise<ModelList | undefined>;
 
 	private noListing = "The gateway doesn't list this model.";
 
@@ -121,7 +121,7 @@ export class Checker {
 	async explain(error: unknown, model: string): Promise<unknown> {
 		if (!(error instanceof GatewayError) || error instanceof UnknownOutcomeError) return error;
 		const { httpCode = 0, description } = error.problem;
-		const models = await this.listing?.catch(() => undefined);
+		const { models } = (await this.listing?.catch(() => undefined)) ?? {};
 		if (models === undefined || ![400, 404, 422].includes(httpCode)) return error;
 		const { record, suggestion } = this.find(models, model);
 		if (record !== undefined) return error;
@@ -131,7 +131,7 @@ export class Checker {
 		});
 	}
 
-	private async load(): Promise<ModelRecord[] | undefined> {
+	private async load(): Promise<ModelList | undefined> {
 		try {
 			return await requestModels(this.run);
 		} catch (error) {
@@ -150,8 +150,16 @@ export class Checker {
 	/** @returns undefined without a list */
 	private async lookUp(name: string): Promise<Listed | undefined> {
 		this.listing ??= this.load();
-		const models = await this.listing;
-		return models && this.find(models, name);
+		const list = await this.listing;
+		if (list === undefined) return undefined;
+		const isNew = !this.listed.has(name);
+		const found = this.find(list.models, name);
+		// A model that a cut list doesn't show may be there all the same.
+		const mayAsk = isNew && list.isCut && this.listed.size <= MOST_SUGGESTIONS;
+		if (found.record === undefined && mayAsk) {
+			found.record = await requestModel(this.run, name);
+		}
+		return found;
 	}
 
 	private find(models: ModelRecord[], name: string): Listed {

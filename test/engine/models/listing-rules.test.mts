@@ -188,3 +188,82 @@ describe('the listing', () => {
 		expect(server.asked()).toBe(2);
 	});
 });
+
+describe('a list in pages', () => {
+	const records = (from: number, to: number) =>
+		Array.from({ length: to - from }, (_, index) => ({ ...RECORD, model: `m${from + index}` }));
+	const numberIn = (path: string) => Number(/[?&]page=(\d+)/.exec(path)?.[1] ?? 1);
+
+	/** A media list of 25 models, ten a page, of which the gateway gives some pages. */
+	const inPages = (most = 3) =>
+		open((response, path) => {
+			const [, model] = /\/models\/(\w+)/.exec(path) ?? [];
+			if (model === 'm24') return sendJson(response, { success: true, data: { ...RECORD, model } });
+			if (model !== undefined) return sendJson(response, { success: false, message: 'no' }, 404);
+			const page = Math.min(numberIn(path), most);
+			const items = records(10 * (page - 1), Math.min(25, 10 * page));
+			return sendJson(response, { success: true, data: { items, total: 25 } });
+		});
+
+	test('Get Many returns all of them', async () => {
+		const server = await inPages();
+		const { items, result } = await run(server.url, 'mediaModels', { returnAll: true });
+		expect(items.map(({ model }) => model)).toEqual(records(0, 25).map(({ model }) => model));
+		expect(result.hints(NODE)).toEqual([]);
+		expect(server.asked()).toBe(3);
+	});
+
+	test('that is cut: a hint says so, and Budget asks for the single model', async () => {
+		const server = await inPages(2);
+		const { items, result } = await run(server.url, 'mediaModels', { returnAll: true });
+		expect(items).toHaveLength(20);
+		expect(
+			result
+				.hints(NODE)
+				.map(({ message }) => message)
+				.join(),
+		).toMatch(/models are missing/);
+
+		const paint = async (model: string) =>
+			await run(server.url, 'imageGeneration', {
+				model: byName(model),
+				prompt: 'x',
+				download: false,
+				options: { budget: 3, extraFields: { size: '1K' } },
+			});
+		expect((await paint('m24')).items).toMatchObject([{ estimatedCost: 2 }]);
+		expect((await paint('m23')).failed[0]?.error).toMatch(/price of the model 'm23' is unknown/);
+		expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+	});
+
+	test.each<[string, (path: string) => object, Record<string, string>]>([
+		['its own last page', () => ({ data: [{ id: 'a' }], has_more: true, last_id: 'a' }), {}],
+		['itself in a link', () => ({ data: [{ id: 'a' }] }), { link: '</v1/models?p=1>; rel="next"' }],
+	])('that names %s as the next ends', async (_, body, headers) => {
+		const server = await open((response, path) => {
+			if (path.startsWith('/v1/media')) return sendJson(response, {}, 404);
+			for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+			return sendJson(response, body(path));
+		});
+		const { items } = await run(server.url, 'mediaModels', { returnAll: true });
+		expect(items).toEqual([{ model: 'a' }]);
+		expect(server.asked()).toBeLessThanOrEqual(4);
+	});
+
+	test('that never ends is read to a limit', async () => {
+		const server = await open((response, path) => {
+			if (path.startsWith('/v1/media')) return sendJson(response, {}, 404);
+			const after = Number(new URL(path, 'http://a').searchParams.get('after') ?? 0);
+			const last_id = String(after + 1);
+			return sendJson(response, { data: [{ id: last_id }], has_more: true, last_id });
+		});
+		const { items, result } = await run(server.url, 'mediaModels', { returnAll: true });
+		expect(items).toHaveLength(20);
+		expect(
+			result
+				.hints(NODE)
+				.map(({ message }) => message)
+				.join(),
+		).toMatch(/models are missing/);
+	});
+});

@@ -8,6 +8,7 @@ import {
 	saysFailure,
 	suits,
 } from '../../../gateway/protocol/models.js';
+import { planNextPage } from '../../../gateway/protocol/listPages.js';
 import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames.js';
 import { describePrice } from '../../../gateway/validation/pricing.js';
 
@@ -187,4 +188,64 @@ test.each([
 	[undefined, undefined],
 ])('%j costs %j', (billing, words) => {
 	expect(describePrice(billing)).toBe(words);
+});
+
+test.each<[string, object, string[] | undefined]>([
+	['plain texts', { data: ['b', ' a '] }, ['a', 'b']],
+	['plain texts under another name', { models: ['a'] }, ['a']],
+	['objects by name', { data: { a: { owned_by: 'x' }, b: {} } }, ['a', 'b']],
+	[
+		'objects with a name',
+		{ models: [{ name: 'a' }, { model: 'b' }, { id: 'c' }, {}] },
+		['a', 'b', 'c'],
+	],
+	['items inside', { data: { items: [{ id: 'a' }], total: 1 } }, ['a']],
+	['an empty list', { data: [] }, []],
+	['an error', { data: { error: {} } }, undefined],
+	['an empty object', { data: {} }, undefined],
+	['a text', { data: 'a' }, undefined],
+])('names of models as %s', (_, body, names) => {
+	expect(readModelNames(body)?.map(({ model }) => model)).toEqual(names);
+});
+
+test.each<[string, object, string[]]>([
+	['plain texts', { items: ['a', 'b'] }, ['a', 'b']],
+	['objects by name', { items: { a: { media_type: 'image' }, b: {} } }, ['a', 'b']],
+])('the media list as %s', (_, data, names) => {
+	expect(holdsModels(planModelList(), { data })).toBe(true);
+	expect(readModelList({ data }).map(({ model }) => model)).toEqual(names);
+});
+
+describe('the next page of a list', () => {
+	const HOME = 'https://gateway.example/api';
+	const page = (json: unknown, link = '', so = { pages: 1, count: 2 }) => {
+		const headers: Record<string, string> = link === '' ? {} : { link };
+		const next = planNextPage(planModelNames(), { json, headers }, HOME, so);
+		return (
+			next &&
+			[next.path, new URLSearchParams(next.query)].filter((part) => `${part}` !== '').join('?')
+		);
+	};
+
+	test.each<[string, unknown, string, string | undefined]>([
+		['none', { data: ['a', 'b'] }, '', undefined],
+		['after the last ID', { has_more: true, last_id: 'b' }, '', '/v1/models?after=b&after_id=b'],
+		[
+			'after a cursor',
+			{ data: { has_more: true, after: 'x y' } },
+			'',
+			'/v1/models?after=x+y&after_id=x+y',
+		],
+		['none after the last ID', { has_more: false, last_id: 'b' }, '', undefined],
+		['more without saying where', { has_more: true }, '', undefined],
+		['by a total', { data: { items: ['a', 'b'], total: 3 } }, '', '/v1/models?page=2&offset=2'],
+		['none by a total', { data: { items: ['a', 'b'], total: 2 } }, '', undefined],
+		['a link', {}, `<${HOME}/v1/models?page=2>; rel="next"`, '/v1/models?page=2'],
+		['one of several links', {}, '</v1/a>; rel=prev, </v1/models?p=2>; rel=next', '/v1/models?p=2'],
+		['a link to another host', {}, '<https://other.example/v1/models?p=2>; rel="next"', undefined],
+		['a link out of the gateway', {}, '<https://gateway.example/v1/models>; rel="next"', undefined],
+		['no JSON', 'text', '<', undefined],
+	])('%s', (_, json, link, path) => {
+		expect(page(json, link)).toBe(path);
+	});
 });
