@@ -138,8 +138,9 @@ function recordsIn(body: unknown): unknown[] | undefined {
 	if (Array.isArray(items)) {
 		return items.map((item: unknown) => (typeof item === 'string' ? { model: item } : item));
 	}
-	if (!isJsonObject(items) || !Object.values(items).every(isJsonObject)) return undefined;
-	return Object.entries(items).map(([model, item]) => ({ model, ...(item as JsonObject) }));
+	const byName = Object.entries(isJsonObject(items) ? items : {});
+	if (byName.length === 0 || !byName.every(([, item]) => isJsonObject(item))) return undefined;
+	return byName.map(([model, item]) => ({ model, ...(item as JsonObject) }));
 }
 
 /**

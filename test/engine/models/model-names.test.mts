@@ -175,7 +175,7 @@ describe('the list in the editor', () => {
 		[
 			'entries of other types',
 			{ data: [null, 7, 'x', {}, { id: 8 }, { id: ' ' }, { id: 'a' }] },
-			['a'],
+			['a', 'x'],
 		],
 		['the same name twice', { data: [{ id: 'b' }, { id: 'a' }, { id: ' b ' }] }, ['a', 'b']],
 		['no models', { object: 'list', data: [] }, []],

@@ -131,6 +131,7 @@ test('of names alone, each is listed once, in alphabetical order', () => {
 	const data = [{ id: ' painter' }, { id: 'b' }, { id: 'painter' }, null, 'c', { id: 7 }];
 	expect(readModelNames({ data })).toEqual([
 		{ model: 'b', parameters: {}, raw: { model: 'b' }, isNameOnly: true },
+		{ model: 'c', parameters: {}, raw: { model: 'c' }, isNameOnly: true },
 		{ model: 'painter', parameters: {}, raw: { model: 'painter' }, isNameOnly: true },
 	]);
 });
