@@ -52,6 +52,9 @@ const isEvents = (bytes: Uint8Array = new Uint8Array()): boolean =>
 		Buffer.from(bytes.subarray(0, LONGEST_START)).toString(),
 	);
 
+/** More events than any image has. */
+const MOST_EVENTS = 10_000;
+
 /**
  * The event that says most, as JSON: the last one with an image that is no preview, an error, or the
  * last one.
@@ -63,7 +66,9 @@ async function jsonOfEvents(chunks: Uint8Array[]): Promise<JsonObject> {
 	const bytes = async function* () {
 		yield* chunks;
 	};
+	let count = 0;
 	for await (const event of readServerEvents(bytes())) {
+		if (++count > MOST_EVENTS) break;
 		const json = jsonOfEvent(event);
 		const isPreview = /partial/i.test(`${event.event} ${json?.type}`);
 		if (json === undefined || isPreview) continue;
