@@ -25,7 +25,7 @@ export function readModelNames(body: unknown): ModelRecord[] | undefined {
 function namesIn(list: unknown): string[] | undefined {
 	if (Array.isArray(list)) return list.flatMap((entry) => nameOf(entry) ?? []);
 	if (!isJsonObject(list)) return undefined;
-	const inside = [list.items, list.models, list.data].find(Array.isArray);
+	const inside = [list.items, list.models, list.data].find((value) => value !== undefined);
 	if (inside !== undefined) return namesIn(inside);
 	const isByName = Object.values(list).every(isJsonObject) && list.error === undefined;
 	return isByName && Object.keys(list).length > 0 ? Object.keys(list) : undefined;

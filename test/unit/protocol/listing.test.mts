@@ -204,6 +204,7 @@ test.each<[string, object, string[] | undefined]>([
 	['an empty list', { data: [] }, []],
 	['an error', { data: { error: {} } }, undefined],
 	['an empty object', { data: {} }, undefined],
+	['items that are none', { data: { items: {} } }, undefined],
 	['a text', { data: 'a' }, undefined],
 ])('names of models as %s', (_, body, names) => {
 	expect(readModelNames(body)?.map(({ model }) => model)).toEqual(names);
