@@ -246,7 +246,7 @@ describe('a list in pages', () => {
 			return sendJson(response, body(path));
 		});
 		const { items } = await run(server.url, 'mediaModels', { returnAll: true });
-		expect(items).toEqual([{ model: 'a' }]);
+		expect(items.map(({ model }) => model)).toEqual(['a']);
 		expect(server.asked()).toBeLessThanOrEqual(4);
 	});
 
