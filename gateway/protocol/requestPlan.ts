@@ -66,12 +66,13 @@ export interface FormFile {
 /** The image request of an item (docs/protocol.md, "Generation" and "Edit"). */
 export interface ImageRequest {
 	model: string;
-	prompt: string;
+	/** Undefined for a model that takes none. */
+	prompt?: string;
 	/** The options of the node that are sent, by their names in the request; undefined isn't sent. */
 	fields?: JsonObject;
 	/** The model's own parameters, under their own names. */
 	modelParameters?: JsonObject;
-	/** Fields that override all others. */
+	/** Fields that override all others; one that is null is left out of the request. */
 	extraFields?: JsonObject;
 	/** The files of an edit: the images to edit, called `IMAGE_FIELD`, and others such as a mask. */
 	files?: FormFile[];
@@ -101,7 +102,7 @@ const JSON_ONLY = { Accept: 'application/json' };
 
 function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonObject {
 	const { model, prompt, fields = {} } = request;
-	return {
+	const body = {
 		...request.modelParameters,
 		model,
 		prompt,
@@ -110,6 +111,7 @@ function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonOb
 		...request.extraFields,
 		...(asyncFlag === 'body' ? { async: true } : {}),
 	};
+	return Object.fromEntries(Object.entries(body).filter(([, value]) => (value ?? null) !== null));
 }
 
 /**

@@ -50,6 +50,9 @@ export function trimBy(text: string, start: RegExp, end = start): string {
 	return text.slice(from, to);
 }
 
+/** A text as one line of a log: a line break in a foreign name would begin a line of its own. */
+export const oneLine = (text: string): string => text.replace(/[\s\p{Cc}]+/gu, ' ');
+
 /** A text for HTML, in which its markup is shown and not rendered. */
 export function escapeHtml(text: string): string {
 	return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

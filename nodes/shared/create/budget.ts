@@ -59,19 +59,21 @@ export class Budget {
 	/**
 	 * The total of a dry run for its hint, and the violation of the budget that each item shows.
 	 *
+	 * @param failed the number of items that can't be sent at all
 	 * @returns undefined if the items already say as much
 	 */
-	describeDry(): { summary: string; violations: string[] } | undefined {
+	describeDry(failed = 0): { summary: string; violations: string[] } | undefined {
 		const { requests, priced, cost } = this.dry;
-		if (requests === 0 || (requests === 1 && !this.isSet)) return undefined;
+		if (requests === 0 || (requests + failed === 1 && !this.isSet)) return undefined;
 		const overrun = this.overrun(cost, requests);
 		const count = requests === 1 ? '1 request' : `${requests} requests`;
 		const unknown = priced === requests ? '' : `; ${requests - priced} without a known price`;
 		const budget = this.isSet ? `; budget ${this.amount}` : '';
+		const failures = failed === 0 ? '' : `; ${failed} ${failed === 1 ? 'item' : 'items'} failed`;
 		const isRefused = overrun !== undefined || (this.isSet && priced < requests);
 		const end = isRefused ? ': would be refused' : '';
 		return {
-			summary: `Dry run: ${count}; estimated cost ${cost}${unknown}${budget}${end}.`,
+			summary: `Dry run: ${count}; estimated cost ${cost}${unknown}${failures}${budget}${end}.`,
 			violations: overrun === undefined ? [] : [overrun.message],
 		};
 	}

@@ -37,7 +37,7 @@ export async function createImages(
 		});
 		const items = withInputFields(context, done);
 		addHints(context, run.hints);
-		const dryRun = budget.describeDry();
+		const dryRun = budget.describeDry(failedItems(items).size);
 		if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
 		const entries = items.map((own, itemIndex) => {
 			const wait = waits[itemIndex];
@@ -46,7 +46,13 @@ export async function createImages(
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
 			? await suspend(context, entries, run.tally, paymentLog)
-			: [finishRun(context, { items, open: [], tally: run.tally }, addSummary).items.flat()];
+			: [
+					finishRun(
+						context,
+						{ items, open: [], tally: run.tally, isDry: dryRun !== undefined },
+						addSummary,
+					).items.flat(),
+				];
 		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
 		paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));

@@ -1,8 +1,19 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
-import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { withoutUndefined } from '../../../gateway/util/json';
 import type { ImageTarget } from '../images/imageItems';
+
+/** A request that was checked, and isn't sent. */
+interface DryRun {
+	request: ImageRequest;
+	violations: string[];
+	estimatedCost?: number;
+}
+
+/** The result of the checks in words. */
+const verdictOf = (violations: string[]): string =>
+	violations.length === 0 ? 'Passed' : `Would be refused: ${violations.join('; ')}`;
 
 /**
  * The output item of a dry run: the exact request without the key, its checks and estimated cost.
@@ -10,7 +21,7 @@ import type { ImageTarget } from '../images/imageItems';
 export function dryRunItem(
 	{ method, headers, body, form, inline }: RequestPlan,
 	url: string,
-	{ violations, estimatedCost }: { violations: string[]; estimatedCost?: number },
+	{ request: sent, violations, estimatedCost }: DryRun,
 	{ itemIndex, inputFields }: ImageTarget,
 ): INodeExecutionData {
 	const files = (form ?? inline)?.files.map(({ name, fileName, mimeType, size, url: address }) =>
@@ -24,10 +35,14 @@ export function dryRunItem(
 		form: form === undefined ? undefined : { fields: Object.fromEntries(form.fields), files },
 		files: inline && files,
 	};
-	const checks = { passed: violations.length === 0, violations };
-	const own = { dryRun: true, request: withoutInlineImages(withoutUndefined(request)), checks };
-	return {
-		json: { ...inputFields, ...(withoutUndefined({ ...own, estimatedCost }) as IDataObject) },
-		pairedItem: { item: itemIndex },
+	// In the order of a table's columns; without a known cost, the column stays.
+	const json = {
+		estimatedCost: estimatedCost ?? null,
+		...{ model: sent.model, prompt: sent.prompt, verdict: verdictOf(violations) },
+		...inputFields,
+		dryRun: true,
+		checks: { passed: violations.length === 0, violations },
+		request: withoutInlineImages(withoutUndefined(request)),
 	};
+	return { json: json as IDataObject, pairedItem: { item: itemIndex } };
 }

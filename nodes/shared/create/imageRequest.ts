@@ -46,7 +46,7 @@ export function readRequest(
 		model: readerOf(item, extraFields, 'model')
 			.text('model', 'Model', 'Choose a model from the list, or enter its name.')
 			.trim(),
-		prompt: readerOf(item, extraFields, 'prompt').text('prompt', 'Prompt', promptAdvice),
+		prompt: readPrompt(item, extraFields, promptAdvice),
 		fields: readRequestOptions(item.options, taskType, { form, named, extraFields }),
 		// The form of the model overrides the parameters by name.
 		modelParameters: { ...named, ...form },
@@ -60,6 +60,16 @@ export function readRequestFacts(item: ItemParameters): RequestFacts {
 	const read = (name: string): string | undefined =>
 		attempt(() => readerOf(item, extraFields, name).optionalText(name, name)?.trim());
 	return { model: read('model'), prompt: read('prompt') };
+}
+
+/** @returns undefined if 'Extra Fields' leave it out: models that enlarge images, say, take none */
+function readPrompt(
+	item: ItemParameters,
+	extraFields: JsonObject,
+	advice: string,
+): string | undefined {
+	if (extraFields.prompt === null) return undefined;
+	return readerOf(item, extraFields, 'prompt').text('prompt', 'Prompt', advice);
 }
 
 /**

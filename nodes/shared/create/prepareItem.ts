@@ -7,6 +7,7 @@ import { GatewayError } from '../../../gateway/util/gatewayError';
 import { readTarget, type ImageTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
+import { copiedFields } from '../run/copiedFields';
 import type { ExecuteItem } from '../run/itemRunner';
 import { shownParameters } from '../tasks/taskReference';
 import { MODES, type Batch, type PreparedItem } from './imageBatch';
@@ -43,7 +44,10 @@ export async function prepareItem(batch: Batch, item: ItemParameters): Promise<E
 	if (isPaid) return async () => await executeItem(batch, { ...settings, facts: {} });
 	const request = await prepareRequest(batch, item, dryRun);
 	return dryRun
-		? executeDryRun(batch, request, settings.target)
+		? executeDryRun(batch, request, {
+				...settings.target,
+				inputFields: copiedFields(item.input?.json ?? {}),
+			})
 		: executeRequest(batch, request, settings);
 }
 

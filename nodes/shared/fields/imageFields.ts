@@ -171,7 +171,6 @@ export const imageNodeFields = (
 		type: 'string',
 		typeOptions: { rows: 3 },
 		default: '',
-		required: true,
 		placeholder,
 		description,
 	},

@@ -76,7 +76,8 @@ const OPTIONS = {
 		type: 'json',
 		default: '{}',
 		placeholder: 'e.g. { "seed": 42 }',
-		description: 'JSON object to merge into the request. It overrides all other settings.',
+		description:
+			'JSON object to merge into the request. It overrides all other settings. A field set to null is left out of an image request.',
 	},
 	extraFiles: {
 		shapesRequest: true,
@@ -144,7 +145,7 @@ const OPTIONS = {
 		typeOptions: { minValue: 0.001, maxValue: 2048 },
 		default: 100,
 		description:
-			"Maximum size of an image to download. A larger image isn't downloaded, but its address is returned.",
+			'Maximum size of an image to download. A larger image is an error that has its address.',
 		displayOptions: { hide: NOT_IN_TOOLS },
 	},
 	maxWait: {

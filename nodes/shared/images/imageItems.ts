@@ -171,6 +171,7 @@ export async function itemPerImage(
 		try {
 			const file = await fileOf(image, index);
 			const { note, ...shown } = shownImage(image);
+			if (note !== undefined && !target.download && !isTool) run.hints.add(INLINE_HINT);
 			return {
 				json: withoutUndefined({
 					prompt,
@@ -216,6 +217,9 @@ function arranged(
 		isFailed(item) ? item : { ...item, json: { ...deepCopy(inputFields), ...item.json } },
 	);
 }
+
+const INLINE_HINT =
+	"'Download' is off, but the gateway sent the image itself: it is in the output as a file and has no address. If the gateway can, set 'Response Format' to 'URL' in the options.";
 
 /**
  * An image in JSON, with what the response says about it; a note in place of megabytes of Base64.

@@ -240,7 +240,9 @@ export async function loadModels(
 	const request = inOneAttempt({ address }, sendOnce);
 	const { models } = await requestRecords(address, list, request).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
-		throw new NodeOperationError(context.getNode(), message, {
+		// The editor's list shows the message alone.
+		const [advice = ''] = /^Check .{1,200}?\.(?=\s|$)/.exec(description) ?? [];
+		throw new NodeOperationError(context.getNode(), `${message}. ${advice}`.trim(), {
 			description:
 				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});

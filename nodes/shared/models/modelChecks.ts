@@ -91,7 +91,9 @@ export class Checker {
 		this.hintMisspelled(record, Object.keys(given));
 		const modelParameters = withPublishedTypes(record, given);
 		const fields = withoutUndefined(request.fields ?? {});
-		const parameters = { ...modelParameters, ...fields, ...request.extraFields };
+		const all = { ...modelParameters, ...fields, ...request.extraFields };
+		// A field that is null is left out of the request.
+		const parameters = Object.fromEntries(Object.entries(all).filter(([, one]) => one !== null));
 		const images = request.files?.filter(
 			({ name, url }) => name === IMAGE_FIELD && url === undefined,
 		);

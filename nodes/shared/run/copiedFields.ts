@@ -11,6 +11,7 @@ const NOT_COPIED = new Set([
 	'alsoNamed', 'checks', 'created', 'details', 'dryRun', 'error', 'estimatedCost', 'finished', 'images', 'index', 'model',
 	'outputFormat', 'parameters', 'pricePerImage', 'prompt', 'quality', 'request', 'response', 'revisedPrompt', 'size',
 	'status', 'statusGroup', 'statusUrl', 'submittedAt', 'succeeded', 'summary', 'taskId', 'taskType', 'url', 'urls', 'usage',
+	'verdict',
 ]);
 
 /** A copy of the fields of an input item that its output items may have. */

@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../gateway/util/fileName';
+import { oneLine } from '../../../gateway/util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { addHints, isTool } from './runContext';
 import { rounded } from '../../../gateway/validation/pricing';
@@ -12,6 +13,8 @@ export interface RunResult {
 	/** Items of the second output: tasks that are still open. */
 	open: INodeExecutionData[];
 	tally: Tally;
+	/** Whether the hint of a dry run tells of failed items. */
+	isDry?: boolean;
 }
 
 /**
@@ -63,7 +66,8 @@ export function tellUser(
 		return;
 	}
 	const name = subExecutionOf ?? context.getNode().name;
-	context.logger?.[type === 'info' ? 'info' : 'warn'](`Media Gateway, "${name}": ${message}`);
+	const line = oneLine(`Media Gateway, "${name}": ${message}`);
+	context.logger?.[type === 'info' ? 'info' : 'warn'](line);
 }
 
 /**
@@ -84,7 +88,10 @@ export function finishRun(
 	const tell = (message: string, type: 'info' | 'warning'): void =>
 		tellUser(context, message, type, subExecutionOf);
 	// After a dry run all counts are 0.
-	const isWorthIt = Object.values(summary).some((count) => Number(count) > 0);
+	const counts = Object.entries(summary).filter(
+		([name]) => !result.isDry || name !== 'failedItems',
+	);
+	const isWorthIt = counts.some(([, count]) => Number(count) > 0);
 	if (isWorthIt) tell(describeRun(items, result.tally), 'info');
 	const megabytes = Math.round(bytesInside(items) / 1e6);
 	if (megabytes >= MANY_MEGABYTES) {

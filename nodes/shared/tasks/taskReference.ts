@@ -164,8 +164,15 @@ export interface ImageOfItem extends Omit<TaskOfItem, 'task'> {
 export function readFinishedImage(item: ItemParameters): ImageOfItem | undefined {
 	const url = nonEmptyString(item.input?.json.url);
 	if (url === undefined || !isEmpty(item.value('taskId'))) return undefined;
+	if (!MAYBE_WEB.test(url)) {
+		const advice = "Correct the field 'url' in the node before this one.";
+		throw item.invalid('url', 'a web address', url, advice);
+	}
 	return { url, facts: knownFacts(item), target: readTarget(item) };
 }
+
+/** An address of the web, without a scheme, or with the image itself. */
+const MAYBE_WEB = /^\s*(?:(?:https?|data):|(?![a-z][\w+.-]{0,100}:))/i;
 
 function amount(value: unknown): number | undefined {
 	const number = finiteNumber(value);

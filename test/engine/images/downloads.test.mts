@@ -348,3 +348,22 @@ describe('the image as binary data', () => {
 		expect(messageOf(small)).toMatch(/the response is too large/);
 	});
 });
+
+test('an image that comes as Base64 although Download is off is a file, and a hint says so', async () => {
+	const body = { data: [{ b64_json: TINY_PNG.toString('base64') }] };
+	const own = await opened(serve((_, response) => void response.end(JSON.stringify(body))));
+	const host = await hostFor({ baseUrl: own.url });
+	const parameters = { prompt: 'a fox', download: false };
+	const result = await host.run(workflowOf('imageGeneration', parameters));
+	expect(result.error).toBeUndefined();
+	expect(result.output(NODE)[0]).toMatchObject({ binary: { data: { mimeType: 'image/png' } } });
+	const hints = result.hints(NODE).map(({ message }) => message);
+	expect(hints).toContainEqual(expect.stringMatching(/^'Download' is off, but/));
+});
+
+test('an item’s own address that is none of the web is no fault of the gateway', async () => {
+	const url = 'ftp://example.com/a.png';
+	const result = await bench.run('imageWait', {}, [{ url }]);
+	expect(result.error?.message).toBe("'url' must be a web address");
+	expect(bench.gateway.count('any')).toBe(0);
+});

@@ -1,3 +1,4 @@
+import { oneLine } from '../../../gateway/util/text.js';
 import { withoutInlineImages } from '../../../gateway/util/inlineImages.js';
 
 const REST = 'A'.repeat(1000);
@@ -34,3 +35,7 @@ test.each(['b64_json', 'B64_JSON', 'base64'])(
 		});
 	},
 );
+
+test('a line of a log stays one line, whatever a foreign name contains', () => {
+	expect(oneLine('a\r\n2026 | info | paid\u2028\u0000b\u0085c')).toBe('a 2026 | info | paid b c');
+});
