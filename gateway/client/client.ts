@@ -109,6 +109,7 @@ export class Client {
 		return await this.options.limiter.run(async (started) => {
 			const outcome = await sendOnce(plan, timeoutMs);
 			this.note(plan, outcome, started);
+			started.mayEndRun = !isGood(outcome) && !isRateLimited(outcome);
 			return outcome;
 		}, isWanted);
 	}

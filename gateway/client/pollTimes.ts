@@ -40,10 +40,12 @@ export function pauseOf(intervalMs: number, tasks: number, isFirst = false): num
 /** A waiting task that is polled by the durations of earlier ones, and recorded when it ends. */
 export type TrackedTask = ReturnType<Durations['track']>;
 
-/** The age at which a task was last seen open, and the one at which it was seen finished. */
 interface Observation {
+	/** The age at which a task was last seen open, and the one at which it was seen finished. */
 	openAt: number;
 	finishedAt: number;
+	/** Whether no other task waited: those of a batch end in the order of their durations. */
+	isAlone: boolean;
 }
 
 /**
@@ -63,6 +65,8 @@ const SHARE = 0.1;
 const TASKS_PER_PROBE = 10;
 /** Durations within this many milliseconds count as equal. */
 const EXACT_MS = 300;
+/** So many tasks in a row that were slower than at least as many before and one mean a change. */
+const SLOWER_IN_A_ROW = 3;
 /** The lead of an early poll before the expected end, in shortest pauses. */
 const LEAD = 1.1;
 /** After a longer pause, in shortest pauses, a poll comes too late to measure the duration. */
@@ -91,6 +95,7 @@ export class Durations {
 		const isTurn = this.begun % 2 === 0 && this.probing < this.waiting / TASKS_PER_PROBE;
 		const isProbe = isTurn || this.begun <= 2 * REMEMBERED;
 		const isObserved = this.observed < REMEMBERED;
+		const isAlone = this.waiting === 1;
 		this.probing += Number(isProbe);
 		this.observed += Number(isObserved);
 		let [openAt, polledAt] = [0, 0];
@@ -102,7 +107,9 @@ export class Durations {
 			/** Records the status in a poll's response. */
 			statusSeen: (group: StatusGroup) => {
 				if (!isFinished(group)) openAt = polledAt;
-				else if (isObserved) this.observe({ openAt, finishedAt: polledAt }, poller.shortest);
+				else if (isObserved) {
+					this.observe({ openAt, finishedAt: polledAt, isAlone }, poller.shortest);
+				}
 			},
 			/** Ends the wait. */
 			end: () => {
@@ -121,12 +128,9 @@ export class Durations {
 		const fastest = Math.min(...ends.slice(0, -1)) - EXACT_MS;
 		const isFaster = Math.max(task.finishedAt, ends.at(-1) ?? 0) < fastest;
 		const known = isFaster ? this.observations.slice(-1) : this.observations;
-		this.observations = [...known, task].slice(-REMEMBERED);
-		// A task that was polled sooner narrows the bounds of all tasks that may have taken as long.
-		const all = this.observations.map(({ finishedAt }) => finishedAt);
-		this.durations = this.observations
-			.map(({ openAt }) => Math.min(...all.filter((end) => end > openAt)))
-			.sort((a, b) => a - b);
+		const all = [...known, task];
+		this.observations = all.slice(isSlower(all) ? -SLOWER_IN_A_ROW : -REMEMBERED);
+		this.durations = upperBounds(this.observations).sort((a, b) => a - b);
 	}
 
 	private pauseAt(age: number, shortest: number, isProbe: boolean): number | undefined {
@@ -144,4 +148,20 @@ export class Durations {
 		// A few remembered tasks may be exceptions, so their number limits the pause.
 		return Math.max(shortest, Math.min(next - age, (1 + longer.length) * shortest));
 	}
+}
+
+/**
+ * The upper bounds of the durations of some tasks. One that was polled sooner narrows the bounds of
+ * all that may have taken as long.
+ */
+function upperBounds(tasks: Observation[]): number[] {
+	const ends = tasks.map(({ finishedAt }) => finishedAt);
+	return tasks.map(({ openAt }) => Math.min(...ends.filter((end) => end > openAt)));
+}
+
+/** Whether the last tasks, one after another, took longer than all before. */
+function isSlower(tasks: Observation[]): boolean {
+	const [last, before] = [tasks.slice(-SLOWER_IN_A_ROW), tasks.slice(0, -SLOWER_IN_A_ROW)];
+	if (before.length <= SLOWER_IN_A_ROW || !last.every(({ isAlone }) => isAlone)) return false;
+	return Math.min(...last.map(({ openAt }) => openAt)) > Math.max(...upperBounds(before));
 }

@@ -49,6 +49,12 @@ const isRecent = (state: RateState | undefined, now: number): state is RateState
 /** The largest delay of a late timer that the limiter makes up for. */
 const LATE_TIMER_MS = 10;
 
+/**
+ * A little more than a second: a request may arrive sooner after its start than an earlier one did,
+ * at a gateway that counts.
+ */
+const COUNTED_SECOND_MS = 1050;
+
 /** The pause after the first refusal; each further one in a row doubles it. */
 const FIRST_PAUSE_MS = 400;
 /** The longest pause. */
@@ -67,6 +73,8 @@ export interface StartedRequest {
 	sentRate: number;
 	/** When the first request of that second started. */
 	secondBeganAt: number;
+	/** Set when its response is an error that may end the run. */
+	mayEndRun?: boolean;
 }
 
 /** A queued request. */
@@ -105,6 +113,9 @@ export class RateLimiter {
 
 	/** The starts of the requests of the last second, the oldest first. */
 	private readonly starts: number[] = [];
+
+	/** The starts of as many requests as the user allows in a second. */
+	private readonly allowedStarts: number[] = [];
 
 	/** The starts of requests that were refused lately. */
 	private refusedStarts: number[] = [];
@@ -150,9 +161,21 @@ export class RateLimiter {
 		try {
 			return await send(request);
 		} finally {
+			this.release(request);
+		}
+	}
+
+	/**
+	 * Makes room for the next request. After an error, whatever follows from it happens first: if it
+	 * ends the run, no other paid request is sent.
+	 */
+	private release(request: StartedRequest): void {
+		const makeRoom = (): void => {
 			this.inFlight.delete(request);
 			this.startNext();
-		}
+		};
+		if (request.mayEndRun !== true) return makeRoom();
+		this.options.clock.sleep(0).then(makeRoom, (reason) => this.close(reason));
 	}
 
 	/** Rejects all queued and future requests with `reason`. */
@@ -226,6 +249,7 @@ export class RateLimiter {
 			const mayStartAt = Math.max(
 				this.pauseEndsAt,
 				this.isInInitialWindow() ? 0 : this.nextStartAt,
+				this.allowedAt(),
 			);
 			if (mayStartAt > now) {
 				this.wake(mayStartAt, now);
@@ -240,9 +264,21 @@ export class RateLimiter {
 		}
 	}
 
+	/** The earliest start of the next request by the number per second that the user has set. */
+	private allowedAt(): number {
+		const [oldest = 0] = this.allowedStarts;
+		return this.allowedStarts.length < this.mostPerSecond ? 0 : oldest + COUNTED_SECOND_MS;
+	}
+
+	private get mostPerSecond(): number {
+		return Math.max(1, Math.floor(this.options.requestsPerSecond ?? Infinity));
+	}
+
 	private started(now: number): StartedRequest {
 		const { starts } = this;
 		starts.push(now);
+		if (this.options.requestsPerSecond !== undefined) this.allowedStarts.push(now);
+		if (this.allowedStarts.length > this.mostPerSecond) this.allowedStarts.shift();
 		while (starts[0]! <= now - 1000) starts.shift();
 		const request = { startedAt: now, sentRate: starts.length, secondBeganAt: starts[0]! };
 		this.inFlight.add(request);

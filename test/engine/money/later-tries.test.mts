@@ -354,3 +354,17 @@ describe('what is told of a request is what was sent, where the next try would s
 		expect(result.json(NODE)).toMatchObject([{ details: { prompt: facts.prompt } }]);
 	});
 });
+
+test('after the failure that ends a run no other paid request is sent', async () => {
+	bench.gateway.setFaults([
+		{ call: 'sync', kind: 'status', status: 400, match: 'number 1.', times: 1 },
+	]);
+	const items = Array.from({ length: 6 }, (_, index) => ({ prompt: `number ${index}.` }));
+	const options = { concurrency: 1 };
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: '={{ $json.prompt }}', download: false, options },
+		items,
+	);
+	expect([result.status, bench.gateway.count('sync')]).toEqual(['error', 2]);
+});
