@@ -18,6 +18,8 @@ export interface Workflow {
 export type Credentials = Record<string, { id: string; name: string }>;
 
 const MANUAL = 'n8n-nodes-base.manualTrigger';
+/** Where `npm run gateway` listens. */
+const USUAL_GATEWAY = 'http://localhost:8787';
 const STICKY = 'n8n-nodes-base.stickyNote';
 
 /**
@@ -39,8 +41,22 @@ export function exampleNames(): string[] {
  * taken out, as n8n does with what it does not find
  */
 export function readExample(name: string, credentials: Credentials = {}): Workflow {
-	const file = path.join(repositoryRoot(), 'examples', `${name}.json`);
-	const workflow = JSON.parse(fs.readFileSync(file, 'utf8')) as Workflow;
+	return readWorkflow(`examples/${name}.json`, credentials);
+}
+
+/**
+ * Reads the file of a workflow.
+ * @param file its path in the repository
+ * @param credentials see `readExample`
+ * @param gatewayUrl what stands in place of the embedded gateway's usual address
+ */
+export function readWorkflow(
+	file: string,
+	credentials: Credentials = {},
+	gatewayUrl = USUAL_GATEWAY,
+): Workflow {
+	const text = fs.readFileSync(path.join(repositoryRoot(), file), 'utf8');
+	const workflow = JSON.parse(text.replaceAll(USUAL_GATEWAY, gatewayUrl)) as Workflow;
 	for (const node of workflow.nodes) {
 		if (!node.credentials) continue;
 		node.credentials = Object.fromEntries(

@@ -1,13 +1,18 @@
+import { createHash } from 'node:crypto';
+
 import type { Gateway } from '../../simulator/gateway.mjs';
 import {
 	itemsOf,
 	readExample,
+	readWorkflow,
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Json, N8nServer } from '../../harness/server/server.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
+
+const pause = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What the examples promise beyond running through: each is driven by its own trigger. */
 describe.each(serverVersions())('what the examples promise, on n8n %s', (version) => {
@@ -173,6 +178,67 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(gateway.paid).toBe(2);
 	});
 
+	it('collect-these-tasks gets the images of the list that a Stop leaves, and of IDs alone', async () => {
+		const prompts = ['a lamp [slow 6]', 'a stool [slow 6]'];
+		const batch = await store('first-image', ({ nodes }) => {
+			const { parameters } = nodes.find(({ name }) => name === 'Prompts');
+			parameters.jsonOutput = JSON.stringify({ prompts });
+		});
+		const stopped = await server.runManually(batch);
+		while (gateway.count('poll') < prompts.length) await pause(100);
+		await server.rest('POST', `/executions/${stopped}/stop`);
+		let list: Json;
+		while (!list) {
+			const all = await server.executions({ workflowId: batch });
+			list = all.find(({ id, status }) => id !== stopped && status === 'success');
+			await pause(100);
+		}
+		const left = itemsOf(await server.execution(list.id), 'Image Tasks of the Stopped Run');
+		const tasks = left.map(({ json }) => json);
+		const ids = tasks.map(({ taskId }) => taskId as string);
+		expect(ids).toHaveLength(prompts.length);
+		const collect = async (pasted: Json[]) => {
+			const id = await store('collect-these-tasks', ({ nodes }) => {
+				const { parameters } = nodes.find(({ name }) => name === 'Tasks');
+				parameters.jsonOutput = parameters.jsonOutput.replace('[]', JSON.stringify(pasted));
+			});
+			const execution = await run(id);
+			expect(execution.status).toBe('success');
+			return itemsOf(execution, 'Save the images here');
+		};
+		const unknown = { item: 7, outcome: 'unknown' };
+		const images = await collect([...tasks, unknown]);
+		expect(images.map(({ json }) => json.taskId)).toEqual([...ids, undefined]);
+		expect(images[2].json.error).toContain("'Task ID' is empty");
+		const finished = { item: 0, url: images[0].json.url };
+		for (const pasted of [tasks, ids, [...ids.slice(1), finished]]) {
+			const files = (await collect(pasted)).map(({ binary }) => binary.data.mimeType);
+			expect(files).toEqual(['image/png', 'image/png']);
+		}
+		expect(gateway.paid).toBe(prompts.length);
+	});
+
+	it('moving: after returns in one node the images of before, a loop of four', async () => {
+		const imagesOf = async (file: string, node: string) => {
+			gateway.reset();
+			const workflow = readWorkflow(`docs/moving/${file}.json`, credentials, gateway.url);
+			const execution = await run((await server.createWorkflow(workflow)).id);
+			expect(execution.status).toBe('success');
+			// A task that takes longer leaves the loop in a later round.
+			const rounds: Json[] = execution.data.resultData.runData[node];
+			const files = rounds
+				.flatMap(({ data }) => data.main[0] ?? [])
+				.map(({ binary }) => binary.data);
+			const images = await Promise.all(files.map(async (one) => await server.binary(one)));
+			const hashes = images.map((bytes) => createHash('sha256').update(bytes).digest('hex'));
+			return { images: hashes.sort(), paidByPrompt: gateway.paidByPrompt };
+		};
+		const before = await imagesOf('before', 'Download');
+		expect(new Set(before.images).size).toBe(2);
+		expect(Object.values(before.paidByPrompt)).toEqual([1, 1]);
+		expect(await imagesOf('after', 'Media Gateway Image Generation')).toEqual(before);
+	});
+
 	it('model-catalogue gives a CSV file and pays for nothing', async () => {
 		const execution = await run(await store('model-catalogue'), 'Every Monday at six');
 		const [{ binary }] = itemsOf(execution, 'Price list') as [Json];
@@ -188,12 +254,17 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 	});
 
 	it('contact-sheet holds all pictures in the order of the prompts', async () => {
-		const execution = await run(await store('contact-sheet'));
+		const id = await store('contact-sheet', ({ nodes }) => {
+			const { parameters } = nodes.find(({ name }) => name === 'Prompts');
+			parameters.jsonOutput = parameters.jsonOutput.replace('A lighthouse', () => 'A <b> & $&');
+		});
+		const execution = await run(id);
 		const [{ json }] = itemsOf(execution, 'Contact sheet') as [Json];
 		expect(json.html.match(/src="data:image\/png;base64,/g)).toHaveLength(6);
 		const prompts = itemsOf(execution, 'One item each').map((item) => item.json.prompt as string);
 		const captions = [...json.html.matchAll(/<figcaption>(.*?)<\/figcaption>/g)].map(([, c]) => c);
-		expect(captions).toEqual(prompts);
+		expect(captions[0]).toBe('A &#60;b> &#38; &#36;&#38; on a cliff at dawn');
+		expect(captions.slice(1)).toEqual(prompts.slice(1));
 		const [file] = itemsOf(execution, 'As a file') as [Json];
 		expect(file.binary.data).toMatchObject({ fileName: 'contact-sheet.html' });
 		expect((await server.binary(file.binary.data)).toString('utf8')).toBe(json.html);

@@ -114,7 +114,8 @@ function keyOfDetails({ onError }: INode): 'details' | 'message' {
 const outcomeOf = (error: unknown): 'unknown' | undefined =>
 	error instanceof UnknownOutcomeError ? 'unknown' : undefined;
 
-const TASKS = 'Image tasks that have finished or are still running. Image Wait gets their images:';
+const TASKS =
+	"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':";
 const IMAGES = 'Finished images:';
 const STORED = 'Results that a retry of this execution returns:';
 const UNCLEAR =

@@ -9,11 +9,17 @@ import { problemOf } from './nodeErrors';
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';
 
+/** What n8n shows below a node whose output is such a list. */
+export const LIST_NOTE = {
+	notes: "Paste its output into the example 'Collect these tasks'",
+	notesInFlow: true,
+};
+
 /**
  * Reports the tasks and payments of a stopped run: in n8n's log, and as the output of a
  * sub-execution, because n8n stores nothing of a node that was stopped. Each of its items has the
- * fields of its input item, with the model and the prompt, and Image Wait takes them as they are.
- * The sub-execution sends nothing.
+ * fields of its input item, with the model and the prompt, and Image Wait takes them as they are, as
+ * in the example "Collect these tasks". The sub-execution sends nothing.
  */
 export async function reportStopped(
 	context: IExecuteFunctions,
@@ -28,7 +34,8 @@ export async function reportStopped(
 	context.logger?.warn(`${where}: The execution was stopped. ${description}`);
 	const settings = { executionOrder: 'v1', saveDataSuccessExecution: 'all' } as const;
 	const name = `${workflowName(context)} (stopped)`;
-	const workflow = subWorkflow(name, [subNode(LIST, 'n8n-nodes-base.noOp')], {}, settings);
+	const list = subNode(LIST, 'n8n-nodes-base.noOp', LIST_NOTE);
+	const workflow = subWorkflow(name, [list], {}, settings);
 	const input = context.getInputData();
 	const items = paid.map((payment) => {
 		const { model, prompt } = known.itemFacts(payment.item);

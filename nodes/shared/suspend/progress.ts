@@ -76,6 +76,6 @@ export async function reportProgress(context: IExecuteFunctions): Promise<INodeE
 	if (channel.safe) return [[], []];
 	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks has ended', {
 		description:
-			'The tasks continue at the gateway. Their IDs are in the output of this node: give them to Image Wait or Image Task.',
+			"The tasks continue at the gateway. Their IDs are in the output of this node: paste it into the example 'Collect these tasks', or give the IDs to Image Wait or Image Task.",
 	});
 }

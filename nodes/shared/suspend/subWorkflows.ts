@@ -5,6 +5,7 @@ import type {
 	IWorkflowSettings,
 } from 'n8n-workflow';
 import { START, subNode, subWorkflow, workflowName, type SubNode } from '../run/n8nEngine';
+import { LIST_NOTE } from '../run/stoppedRun';
 import type { WaitPlan } from './storedWaits';
 
 /** The step that Image Wait performs in a sub-execution, in its hidden parameter "Step". */
@@ -96,7 +97,7 @@ export function checkWorkflow(context: IExecuteFunctions, plan: WaitPlan): IExec
 
 /** The storage of task IDs while a batch is submitted. n8n deletes the execution if it succeeds. */
 export function progressWorkflow(context: IExecuteFunctions): IExecuteWorkflowInfo {
-	const nodes = [stepNode(context, 'progress', SUBMITTED)];
+	const nodes = [stepNode(context, 'progress', SUBMITTED, LIST_NOTE)];
 	const title = `${workflowName(context)} (submitted image tasks)`;
 	const wires = { [SUBMITTED]: [[], [SUBMITTED]] };
 	return subWorkflow(title, nodes, wires, {

@@ -147,7 +147,7 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 		{ itemIndex: 7, result: { message: { content: [] } } },
 	];
 	expect(describeUnreturned(listPayments(payments)).split('\n')).toEqual([
-		'Image tasks that have finished or are still running. Image Wait gets their images:',
+		"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':",
 		'item 2: edit task t2',
 		'Finished images:',
 		'item 6: https://images.example/1.png?a=1&copy=2',
@@ -166,7 +166,7 @@ test('an image without an address is had by its task, which outlives the data of
 	const inside = { url: 'data:image/png;base64,AAAA' };
 	const other = { url: 'https://images.example/2.png' };
 	const heading =
-		'Image tasks that have finished or are still running. Image Wait gets their images:';
+		"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':";
 	const words = (result: PaymentResult) =>
 		describeUnreturned(listPayments([{ itemIndex: 0, result }])).split('\n');
 	const byTask = [heading, 'item 0: generation task t'];

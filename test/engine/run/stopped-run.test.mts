@@ -99,9 +99,14 @@ test('a Stop leaves the tasks as the output of an execution, which Image Task ta
 	execution.stop();
 	expect((await execution.promise).status).toBe('canceled');
 	await until(() => subExecutions.length === 1);
-	const { status, output } = subExecutions[0]!;
+	const { status, output, workflow } = subExecutions[0]!;
 	const left = output('Image Tasks of the Stopped Run').map(({ json }) => json);
 	expect([status, left.map(({ item }) => item)]).toEqual(['success', [...Array(60).keys()]]);
+	const list = workflow.nodes.find(({ name }) => name === 'Image Tasks of the Stopped Run');
+	expect(list).toMatchObject({
+		notes: expect.stringContaining('Collect these'),
+		notesInFlow: true,
+	});
 	const tasks = (await bench.run('imageTask', {}, left)).json(NODE);
 	expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(60);
 	expect(bench.gateway.paid).toBe(60);

@@ -32,6 +32,7 @@ const OTHERS: Record<string, number> = {
 	'n8n-nodes-base.convertToFile': 1.1,
 	'n8n-nodes-base.dataTable': 1,
 	'n8n-nodes-base.errorTrigger': 1,
+	'n8n-nodes-base.extractFromFile': 1.1,
 	'n8n-nodes-base.filter': 2.3,
 	'n8n-nodes-base.form': 2.3,
 	'n8n-nodes-base.formTrigger': 2.3,
@@ -47,6 +48,7 @@ const OTHERS: Record<string, number> = {
 	'n8n-nodes-base.sort': 1,
 	'n8n-nodes-base.splitInBatches': 3,
 	'n8n-nodes-base.splitOut': 1,
+	'n8n-nodes-base.summarize': 1.1,
 	'n8n-nodes-base.webhook': 2.1,
 };
 
@@ -180,8 +182,10 @@ describe.each(files)('the example %s', (file) => {
 		expect(text).not.toMatch(/sk-[\w-]{6,}|Bearer |https?:\/\//);
 	});
 
-	test.each(['README.md', 'docs/examples.md'])('is named in %s', (document) => {
+	test.each(['README.md', 'docs/examples.md'])('is listed under its name in %s', (document) => {
 		const links = readFileSync(join(root, document), 'utf8');
-		expect(links).toMatch(new RegExp(`\\((\\.\\./)?examples/${file}\\)`));
+		const name = workflow.name.replace('Media Gateway: ', '');
+		const title = name.charAt(0).toUpperCase() + name.slice(1);
+		expect(links).toMatch(new RegExp(`\\[${title}\\]\\((\\.\\./)?examples/${file}\\)`));
 	});
 });
