@@ -5,6 +5,7 @@ import type { Json } from './rest-session.mjs';
 
 export interface DataTable {
 	id: string;
+	name: string;
 	insert(rows: Json[]): Promise<void>;
 	/** All rows, in the order in which they were inserted. */
 	rows(): Promise<Json[]>;
@@ -27,6 +28,7 @@ export async function createDataTable(
 	const path = `/projects/${project}/data-tables/${id}`;
 	return {
 		id: id as string,
+		name,
 		insert: async (data) => {
 			await server.rest('POST', `${path}/insert`, { data, returnType: 'count' });
 		},
@@ -59,8 +61,9 @@ export async function giveTable(server: RestClient, workflow: Workflow): Promise
 }
 
 /** Selects a table in all nodes of a workflow that need one. */
-export function selectTable({ nodes }: Workflow, { id }: DataTable): void {
+export function selectTable({ nodes }: Workflow, { id, name }: DataTable): void {
 	for (const { parameters } of nodes) {
-		if (parameters.dataTableId) parameters.dataTableId = { __rl: true, mode: 'list', value: id };
+		if (!parameters.dataTableId) continue;
+		parameters.dataTableId = { __rl: true, mode: 'list', value: id, cachedResultName: name };
 	}
 }
