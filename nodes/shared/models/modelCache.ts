@@ -241,8 +241,8 @@ export async function loadModels(
 	const { models } = await requestRecords(address, list, request).catch((error: unknown) => {
 		const { message, description } = problemOf(error);
 		// The editor's list shows the message alone.
-		const [advice = ''] = /^Check .{1,200}?\.(?=\s|$)/.exec(description) ?? [];
-		throw new NodeOperationError(context.getNode(), `${message}. ${advice}`.trim(), {
+		const [, advice] = /^(Check .{1,200}?)\.(?=\s|$)/.exec(description) ?? [];
+		throw new NodeOperationError(context.getNode(), [message, advice ?? []].flat().join('. '), {
 			description:
 				`${description} You can run the node without the model list: enter the model 'By Name'.`.trim(),
 		});

@@ -154,7 +154,7 @@ describe('the form of a model', () => {
 		).form();
 		expect(fields).toEqual([]);
 		expect(emptyFieldsNotice).toMatch(
-			/^While loading the model list, .*[^.]\. Without the model list, use 'Parameters by Name' in the options\.$/,
+			/^While loading the model list, .*'Base URL'.*[^.]\. Without the model list, use 'Parameters by Name' in the options\.$/,
 		);
 	});
 
