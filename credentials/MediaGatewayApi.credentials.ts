@@ -7,18 +7,8 @@ import type {
 	INodeProperties,
 } from 'n8n-workflow';
 import { OperationalError } from 'n8n-workflow';
-import {
-	credentialHeaders,
-	mayFollowRedirects,
-	requestAddress,
-	skipsCertificate,
-} from '../gateway/protocol/auth';
-import {
-	asText,
-	credentialProblem,
-	readCredential,
-	type Credential,
-} from '../gateway/protocol/credential';
+import { credentialHeaders, skipsCertificate } from '../gateway/protocol/auth';
+import { asText, credentialProblem, readCredential } from '../gateway/protocol/credential';
 
 /** The fields that most people never touch: n8n neither stores nor uses them with the switch off. */
 const displayOptions = { show: { gatewaySettings: [true] } };
@@ -222,7 +212,8 @@ export class MediaGatewayApi implements ICredentialType {
 
 	/**
 	 * Adds the key and the additional headers to a request, only if it goes to the gateway
-	 * (docs/protocol.md, "Authentication"); also for the HTTP Request node.
+	 * (docs/protocol.md, "Authentication"), and forbids redirects of such a request; also for the
+	 * HTTP Request node.
 	 */
 	authenticate: IAuthenticate = async (
 		credentials: ICredentialDataDecryptedObject,
@@ -231,50 +222,34 @@ export class MediaGatewayApi implements ICredentialType {
 		const credential = readCredential(credentials);
 		const problem = credentialProblem(credential);
 		if (problem !== undefined) throw new OperationalError(asText(problem));
-		const url = requestAddress(requestOptions) ?? '';
-		const changed: IHttpRequestOptions & OlderOptions = {
+		const url = addressOf(requestOptions);
+		const added = credentialHeaders(url, credential);
+		return {
 			...requestOptions,
-			...withHeaders(requestOptions, url, credential),
-			sendCredentialsOnCrossOriginRedirect: false,
+			// The HTTP library ignores case: of two spellings of a name, the last one is sent.
+			...(Object.keys(added).length > 0
+				? { ...NO_REDIRECT, headers: { ...requestOptions.headers, ...added } }
+				: {}),
+			...(skipsCertificate(url, credential) ? ANY_CERTIFICATE : {}),
 		};
-		if (skipsCertificate(url, credential)) {
-			changed.skipSslCertificateValidation = true;
-			changed.rejectUnauthorized = false;
-		}
-		return changed;
 	};
 }
 
-/** The HTTP Request node's names for `disableFollowRedirect` and `skipSslCertificateValidation`. */
-interface OlderOptions {
-	followRedirect?: boolean;
-	followAllRedirects?: boolean;
-	rejectUnauthorized?: boolean;
-}
+/** n8n would take the headers along to wherever a redirect leads; also as older helpers call it. */
+const NO_REDIRECT = {
+	disableFollowRedirect: true,
+	followRedirect: false,
+	followAllRedirects: false,
+};
 
-/** The changes of a request that carries headers of the credential. */
-function withHeaders(
-	requestOptions: IHttpRequestOptions,
-	url: string,
-	credential: Credential,
-): Partial<IHttpRequestOptions & OlderOptions> {
-	const added = credentialHeaders(url, credential);
-	const names = Object.keys(added).map((name) => name.toLowerCase());
-	if (names.length === 0) return {};
-	const others = Object.entries(requestOptions.headers ?? {}).filter(
-		([name]) => !names.includes(name.toLowerCase()),
-	);
-	const headers = { ...Object.fromEntries(others), ...added };
-	// The user's list of allowed domains must not be replaced.
-	const isFree = !requestOptions.allowedDomains && !requestOptions.disableFollowRedirect;
-	if (isFree && mayFollowRedirects(added, credential)) {
-		return { headers, allowedDomains: new URL(url).hostname };
-	}
-	return {
-		headers,
-		disableFollowRedirect: true,
-		followRedirect: false,
-		followAllRedirects: false,
-		maxRedirects: 0,
-	};
+/** Also as older helpers call it. */
+const ANY_CERTIFICATE = { skipSslCertificateValidation: true, rejectUnauthorized: false };
+
+/**
+ * The full address of a request, which the HTTP Request node and older nodes call `uri`; empty if
+ * it isn't clear. The HTTP library prefers `url`.
+ */
+function addressOf({ url, uri, baseURL }: IHttpRequestOptions & { uri?: unknown }): string {
+	const address = baseURL === undefined ? (url ?? uri) : undefined;
+	return typeof address === 'string' ? address : '';
 }

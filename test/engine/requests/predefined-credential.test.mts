@@ -1,26 +1,17 @@
 /**
- * The credential in n8n's HTTP Request node ("Predefined Credential Type"): by a stand-in that hands
- * n8n's helper what that node does, and by the node itself where a server is installed.
+ * The credential in n8n's HTTP Request node ("Predefined Credential Type"), by a stand-in that hands
+ * n8n's helper what that node does. test/n8n/http-request.test.mts has the node itself.
  */
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import type { IExecuteFunctions } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
-import { cacheFolder } from '../../../harness/install/folders.mjs';
 import { opened } from '../opened.mjs';
-import { hostFor, NODE, openBench, sendJson, serve, TINY_PNG, type Bench } from '../workbench.mjs';
+import { hostFor, NODE, openBench, sendJson, serve, type OwnServer } from '../workbench.mjs';
 
 const KEY = 'sk-embedded-gateway-one';
 const TYPE = 'mediaGatewayApi';
 
-const file = join(
-	cacheFolder(),
-	'n8n-2.x-node24/node_modules/n8n-nodes-base/dist/nodes/HttpRequest/HttpRequest.node.js',
-);
-
-/** The requests of HTTP Request 4.2 and later, as far as a credential looks at them. */
+/** What HTTP Request 4.2 hands to n8n's helper, by default with the riskiest of its options. */
 const standIn: BuiltInNode = {
 	description: {
 		name: 'httpRequest',
@@ -31,69 +22,35 @@ const standIn: BuiltInNode = {
 		defaults: { name: 'httpRequest' },
 		inputs: ['main'],
 		outputs: ['main'],
-		properties: Object.entries({
-			url: '',
-			method: 'GET',
-			sendBody: false,
-			jsonBody: '{}',
-			options: {},
-			headerParameters: {},
-		}).map(([name, value]) => ({
-			displayName: name,
-			name,
-			type: typeof value === 'object' ? 'json' : typeof value,
-			default: value,
-		})),
+		properties: [{ displayName: 'Request', name: 'request', type: 'json', default: '{}' }],
 	} as unknown as N8n.INodeTypeDescription,
 	async execute(this: IExecuteFunctions) {
-		const read = (name: string, fallback: unknown) =>
-			this.getNodeParameter(name, 0, fallback as N8n.NodeParameterValueType);
-		const options = read('options', {}) as N8n.IDataObject;
-		const sendsBody = read('sendBody', false) as boolean;
-		const headers = (read('headerParameters', {}) as N8n.IDataObject).parameters ?? [];
 		const response = (await this.helpers.requestWithAuthentication.call(this, TYPE, {
-			headers: Object.fromEntries(
-				(headers as Array<{ name: string; value: string }>).map(({ name, value }) => [name, value]),
-			),
-			method: read('method', 'GET') as 'GET',
-			uri: read('url', '') as string,
+			method: 'GET',
+			headers: {},
 			gzip: true,
-			rejectUnauthorized: options.allowUnauthorizedCerts !== true,
+			rejectUnauthorized: true,
 			followRedirect: true,
 			followAllRedirects: true,
 			maxRedirects: undefined,
 			resolveWithFullResponse: true,
-			sendCredentialsOnCrossOriginRedirect: options.sendCredentialsOnCrossOriginRedirect ?? true,
+			sendCredentialsOnCrossOriginRedirect: true,
 			timeout: 10_000,
 			json: true,
-			...(sendsBody ? { body: JSON.parse(String(read('jsonBody', '{}'))) } : {}),
-		} as N8n.IRequestOptions)) as { body: N8n.IDataObject };
+			...(this.getNodeParameter('request', 0) as N8n.IDataObject),
+		} as unknown as N8n.IRequestOptions)) as { body: N8n.IDataObject };
 		return [[{ json: response.body, pairedItem: { item: 0 } }]];
 	},
 };
 
-const nodes: Array<[name: string, node: BuiltInNode]> = [['a stand-in', standIn]];
-if (existsSync(file)) {
-	const { HttpRequest } = createRequire(import.meta.url)(file) as {
-		HttpRequest: new () => { nodeVersions: Record<number, BuiltInNode> };
-	};
-	nodes.push(['the real node', new HttpRequest().nodeVersions[4.2]!]);
-}
-
-describe.each(nodes)('%s', (_, node) => {
-	let bench: Bench;
-	beforeAll(async () => {
-		bench = await opened(openBench());
-	});
-	beforeEach(() => bench.gateway.reset());
-
+describe('the credential in the HTTP Request node', () => {
 	async function request(
 		credential: Record<string, unknown>,
-		url: string,
-		parameters: Record<string, unknown> = {},
+		uri: string,
+		more: Record<string, unknown> = {},
 	) {
 		const host = await hostFor(credential, {
-			extraNodeTypes: { 'n8n-nodes-base.httpRequest': node },
+			extraNodeTypes: { 'n8n-nodes-base.httpRequest': standIn },
 		});
 		return await host.run({
 			nodes: [
@@ -103,25 +60,14 @@ describe.each(nodes)('%s', (_, node) => {
 					type: 'n8n-nodes-base.httpRequest',
 					typeVersion: 4.2,
 					credentials: { [TYPE]: { id: TYPE, name: TYPE } },
-					parameters: {
-						url,
-						authentication: 'predefinedCredentialType',
-						nodeCredentialType: TYPE,
-						...parameters,
-					} as N8n.INodeParameters,
+					parameters: { request: { uri, ...more } } as N8n.INodeParameters,
 				},
 			],
 			connections: { Start: { main: [[{ node: NODE, type: 'main', index: 0 }]] } },
 		});
 	}
 
-	const post = (body: unknown) => ({
-		method: 'POST',
-		sendBody: true,
-		specifyBody: 'json',
-		contentType: 'json',
-		jsonBody: JSON.stringify(body),
-	});
+	const post = (body: unknown) => ({ method: 'POST', body });
 	const image = { model: 'aurora-image-1', prompt: 'a fox' };
 	const message = {
 		model: 'reason-large',
@@ -129,204 +75,123 @@ describe.each(nodes)('%s', (_, node) => {
 		messages: [{ role: 'user', content: 'hi' }],
 	};
 
-	test.each(['', '/', '/v1'])('every endpoint, with the Base URL ending in "%s"', async (end) => {
+	test.each(['authorization', 'xApiKey'])('works at every endpoint (%s)', async (messageAuth) => {
+		const bench = await opened(openBench());
 		const { url } = bench.gateway;
-		for (const messageAuth of ['authorization', 'xApiKey']) {
-			const at = { baseUrl: url + end, messageAuth };
-			const made = await request(at, `${url}/v1/images/generations`, post(image));
-			expect(made.json(NODE)[0]!.data).toHaveLength(1);
-			const task = await request(at, `${url}/v1/images/generations?async=true`, post(image));
-			const { id } = task.json(NODE)[0]! as { id: string };
-			const state = await request(at, `${url}/v1/images/generations/${id}`);
-			expect(state.json(NODE)[0]).toMatchObject({ id, status: expect.any(String) });
-			const other = await request(at, `${url}/v1/images/edits/${id}`);
-			expect(other.error?.message).toMatch(/404|not.*found/i);
-			const said = await request(at, `${url}/v1/messages`, post(message));
-			expect(said.json(NODE)[0]!.content).toBeDefined();
-			const list = await request(at, `${url}/v1/media/models`);
-			expect(list.json(NODE)[0]!.success).toBe(true);
-		}
+		const at = { baseUrl: `${url}/v1`, messageAuth };
+		const made = await request(at, `${url}/v1/images/generations`, post(image));
+		expect(made.json(NODE)[0]!.data).toHaveLength(1);
+		const task = await request(at, `${url}/v1/images/generations?async=true`, post(image));
+		const { id } = task.json(NODE)[0]! as { id: string };
+		const state = await request(at, `${url}/v1/images/generations/${id}`);
+		expect(state.json(NODE)[0]).toMatchObject({ id, status: expect.any(String) });
+		const said = await request(at, `${url}/v1/messages`, post(message));
+		expect(said.json(NODE)[0]!.content).toBeDefined();
+		const list = await request(at, `${url}/v1/media/models`);
+		expect(list.json(NODE)[0]!.success).toBe(true);
 	});
 
-	test('the host in capitals, and the default port', async () => {
-		const { port } = new URL(bench.gateway.url);
-		const result = await request(
-			{ baseUrl: `http://localhost:${port}` },
-			`http://LOCALHOST:${port}/v1/images/generations`,
-			post(image),
-		);
-		expect(result.json(NODE)[0]!.data).toHaveLength(1);
-	});
+	const TENANT = 'tenant-0123456789';
+	const tenant = { headers: { values: [{ name: 'X-Tenant', value: TENANT }] } };
 
-	/** What a server was sent of the key: the values of all headers. */
-	const keysIn = (requests: Array<{ headers: object }>) =>
-		requests.filter(({ headers }) => JSON.stringify(headers).includes(KEY)).length;
-
-	const unsafe = { options: { sendCredentialsOnCrossOriginRedirect: true } };
-
-	test.each(['authorization', 'xApiKey'])('another host gets no key (%s)', async (messageAuth) => {
-		const other = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		const at = { baseUrl: bench.gateway.url, messageAuth };
-		for (const path of ['/v1/images/generations', '/v1/messages', '/']) {
-			await request(at, other.url + path, { ...post(image), ...unsafe });
-			// A name that begins like the gateway's, and one that looks like a log-in to another.
-			const { host } = new URL(other.url);
-			await request(at, `http://${new URL(bench.gateway.url).host}@${host}${path}`);
-		}
-		expect(other.requests.length).toBeGreaterThan(0);
-		expect(keysIn(other.requests)).toBe(0);
-	});
-
-	test.each([
-		['authorization', 301],
-		['authorization', 302],
-		['authorization', 307],
-		['authorization', 308],
-		['xApiKey', 302],
-		['xApiKey', 307],
-	])('nor by a redirect (%s, %d)', async (messageAuth, status) => {
-		const other = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		const own = await opened(
-			serve((incoming, response) => {
-				response.writeHead(status, { location: other.url + incoming.url! }).end();
-			}),
-		);
-		const at = { baseUrl: own.url, messageAuth };
-		for (const path of ['/v1/images/generations', '/v1/messages']) {
-			await request(at, own.url + path, { ...post(image), ...unsafe });
-			await request(at, own.url + path, unsafe);
-		}
-		expect(keysIn(own.requests)).toBe(own.requests.length);
-		expect(own.requests).toHaveLength(4);
-		expect(keysIn(other.requests)).toBe(0);
-	});
-
-	test('nor another host name by way of a redirect, though it is asked in the same domain', async () => {
-		const other = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		const own = await opened(
-			serve((incoming, response) => {
-				const location = `http://sub.localhost:${new URL(other.url).port}${incoming.url!}`;
-				response.writeHead(307, { location }).end();
-			}),
-		);
-		const baseUrl = own.url.replace('127.0.0.1', 'localhost');
-		const result = await request({ baseUrl }, `${baseUrl}/v1/images/generations/1`, unsafe);
-		expect(result.error).toBeDefined();
-		expect([own.requests.length, other.requests]).toEqual([1, []]);
-	});
-
-	test('a redirect within the gateway is followed with the key', async () => {
-		const own = await opened(
-			serve((incoming, response) => {
-				if (!incoming.url!.endsWith('?again')) {
-					return void response.writeHead(307, { location: `${incoming.url!}?again` }).end();
-				}
-				sendJson(response, { ok: true });
-			}),
-		);
-		const at = { baseUrl: own.url };
-		const result = await request(at, `${own.url}/v1/images/generations/1`);
-		expect(result.json(NODE)).toEqual([{ ok: true }]);
-		expect([own.requests.length, keysIn(own.requests)]).toEqual([2, 2]);
-	});
-
-	test.each(['/other', '/gateway-2', '/gateway%2f..%2fother', '/gateway/../other'])(
-		'a gateway in a folder: %s is no part of it, neither at once nor by a redirect',
-		async (elsewhere) => {
-			const own = await opened(
-				serve((incoming, response) => {
-					if (incoming.url!.startsWith('/gateway/v1')) {
-						const location = `${elsewhere}/v1/images/generations/1`;
-						return void response.writeHead(307, { location }).end();
-					}
-					sendJson(response, { ok: true });
-				}),
-			);
-			const at = { baseUrl: `${own.url}/gateway` };
-			await request(at, `${own.url}/gateway/v1/images/generations/1`);
-			await request(at, `${own.url}${elsewhere}/v1/images/generations/1`);
-			const inside = own.requests.filter(({ url }) => url.startsWith('/gateway/v1'));
-			expect([inside.length, keysIn(own.requests)]).toEqual([1, 1]);
-		},
-	);
-
-	const tenant = { headers: { values: [{ name: 'X-Tenant', value: 'tenant-0123456789' }] } };
-
-	test('additional headers go to every address of the gateway and replace those of the node', async () => {
-		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		const at = { baseUrl: `${own.url}/gateway`, ...tenant };
-		for (const path of ['/gateway/v1/images/generations/1', '/gateway/v1/media/models', '/other']) {
-			await request(at, own.url + path, {
-				sendHeaders: true,
-				specifyHeaders: 'keypair',
-				headerParameters: { parameters: [{ name: 'x-tenant', value: 'mine' }] },
-			});
-		}
-		const sent = own.requests.map(({ headers }) => [headers.authorization, headers['x-tenant']]);
-		expect(sent).toEqual([
-			[`Bearer ${KEY}`, 'tenant-0123456789'],
-			[undefined, 'tenant-0123456789'],
-			[undefined, 'tenant-0123456789'],
+	/** What arrived of the credential, and of the node's own headers. */
+	const carried = ({ requests }: OwnServer) =>
+		requests.map(({ headers }) => [
+			headers.authorization,
+			headers['x-api-key'],
+			headers['x-tenant'],
 		]);
+
+	const ok = async () => await opened(serve((_, response) => sendJson(response, { ok: true })));
+
+	test('the key goes to the gateway, additional headers to its server, nothing to another', async () => {
+		const [own, other] = [await ok(), await ok()];
+		const { host } = new URL(own.url);
+		const at = { baseUrl: `${own.url}/gateway`, ...tenant };
+		const paths: Array<[path: string, ...arrived: Array<string | undefined>]> = [
+			['/gateway/v1/images/generations/1', `Bearer ${KEY}`, undefined, TENANT],
+			['/gateway/v1/messages', undefined, KEY, TENANT],
+			['/gateway/v1/media/models', undefined, undefined, TENANT],
+			['/other/v1/images/generations/1', undefined, undefined, TENANT],
+			['/gateway-2/v1/images/generations/1', undefined, undefined, TENANT],
+			['/gateway/v1/%2e%2e%2f../other', undefined, undefined, TENANT],
+		];
+		for (const [path] of paths) {
+			await request(at, own.url + path);
+			await request(at, other.url + path);
+			await request(at, `http://${host}@${new URL(other.url).host}${path}`);
+		}
+		expect(carried(own)).toEqual(paths.map(([, ...arrived]) => arrived));
+		expect(other.requests).toHaveLength(2 * paths.length);
+		expect(JSON.stringify(other.requests)).not.toMatch(new RegExp(`${KEY}|${TENANT}`));
 	});
 
 	test.each([301, 302, 307, 308])(
-		'additional headers go to no other port of the same host, also by a redirect with %d',
+		'a request with the key or an additional header follows no redirect (%d)',
 		async (status) => {
-			const other = await opened(serve((__, response) => sendJson(response, { ok: true })));
+			const other = await ok();
+			let to = '';
 			const own = await opened(
-				serve((incoming, response) => {
-					response.writeHead(status, { location: other.url + incoming.url! }).end();
+				serve(({ url }, response) => {
+					response.writeHead(status, { location: `${to}${url}?again` }).end();
 				}),
 			);
-			for (const path of ['/v1/images/generations/1', '/v1/messages', '/v1/media/models']) {
-				await request({ baseUrl: own.url, ...tenant }, own.url + path, unsafe);
-				await request({ baseUrl: own.url, ...tenant }, other.url + path, unsafe);
+			let sent = 0;
+			for (to of [other.url, own.url, own.url.replace('127.0.0.1', 'localhost')]) {
+				for (const [path, added] of [
+					['/v1/images/generations', {}],
+					['/v1/messages', {}],
+					['/v1/media/models', tenant],
+				] as const) {
+					for (const more of [{}, post(image)]) {
+						const { error } = await request({ baseUrl: own.url, ...added }, own.url + path, more);
+						expect(error?.message).toContain(String(status));
+						sent += 1;
+					}
+				}
 			}
-			expect(own.requests.every(({ headers }) => 'x-tenant' in headers)).toBe(true);
-			expect(own.requests).toHaveLength(3);
-			expect(JSON.stringify(other.requests)).not.toContain('tenant-0123456789');
+			expect(own.requests).toHaveLength(sent);
+			expect(other.requests).toEqual([]);
 		},
 	);
 
-	test('an additional header that cannot be sent says so', async () => {
-		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		const headers = { values: [{ name: 'host', value: 'x' }] };
-		const { error } = await request({ baseUrl: own.url, headers }, `${own.url}/v1/messages`);
-		expect(JSON.stringify(error)).toMatch(
-			/'host' is already set, by the nodes themselves or by another row/,
+	test('a request without any is left to the node', async () => {
+		const other = await ok();
+		const own = await opened(
+			serve(({ url }, response) => {
+				response.writeHead(302, { location: other.url + url! }).end();
+			}),
 		);
-		expect(own.requests).toEqual([]);
+		const result = await request({ baseUrl: own.url }, `${own.url}/v1/media/models`);
+		expect(result.json(NODE)).toEqual([{ ok: true }]);
 	});
 
-	test('a header that the user has set for the key is replaced, the others stay', async () => {
-		const own = await opened(serve((__, response) => sendJson(response, { ok: true })));
-		const credential = { baseUrl: own.url, messageAuth: 'authorization' };
-		await request(credential, `${own.url}/v1/messages`, {
-			sendHeaders: true,
-			specifyHeaders: 'keypair',
-			headerParameters: {
-				parameters: [
-					{ name: 'authorization', value: 'mine' },
-					{ name: 'Anthropic-Version', value: 'old' },
-					{ name: 'x-trace', value: '7' },
-				],
-			},
-		});
-		expect(own.requests[0]!.headers).toMatchObject({
-			authorization: KEY,
-			'anthropic-version': '2023-06-01',
-			'x-trace': '7',
-		});
+	test("the credential's header replaces one of the same name, the node's others stay", async () => {
+		const own = await ok();
+		const mine = ['authorization', 'X-API-KEY', 'x-tenant', 'x-trace'];
+		for (const path of ['/v1/messages', '/v1/images/generations/1']) {
+			await request({ baseUrl: own.url, ...tenant }, own.url + path, {
+				headers: Object.fromEntries(mine.map((name) => [name, 'mine'])),
+			});
+		}
+		expect(carried(own)).toEqual([
+			['mine', KEY, TENANT],
+			[`Bearer ${KEY}`, 'mine', TENANT],
+		]);
+		expect(own.requests.map(({ headers }) => headers['x-trace'])).toEqual(['mine', 'mine']);
 	});
 
-	test('a key or an address that cannot work says so', async () => {
-		const own = await opened(serve((__, response) => void response.end(TINY_PNG)));
-		const url = `${own.url}/v1/images/generations/1`;
-		const noKey = await request({ baseUrl: own.url, apiKey: '<API_KEY>' }, url);
-		const noAddress = await request({ baseUrl: 'gateway' }, url);
-		expect(JSON.stringify(noKey.error)).toMatch(/still a placeholder/);
-		expect(JSON.stringify(noAddress.error)).toMatch(/'Base URL'.* is not a web address/);
+	test.each([
+		[{ apiKey: '<API_KEY>' }, /still a placeholder/],
+		[{ baseUrl: 'gateway' }, /'Base URL'.* is not a web address/],
+		[
+			{ headers: { values: [{ name: 'host', value: 'x' }] } },
+			/'host' is already set, by the nodes themselves or by another row/,
+		],
+	])('a credential that cannot work says so: %j', async (wrong, words) => {
+		const own = await ok();
+		const { error } = await request({ baseUrl: own.url, ...wrong }, `${own.url}/v1/messages`);
+		expect(JSON.stringify(error)).toMatch(words);
 		expect(own.requests).toEqual([]);
 	});
 });
@@ -337,7 +202,7 @@ describe('what a credential may be handed', () => {
 	async function authenticated(
 		given: Record<string, unknown>,
 		credential: Record<string, unknown> = {},
-	): Promise<N8n.IDataObject & { headers?: Record<string, string> }> {
+	): Promise<N8n.IDataObject> {
 		const host = await hostFor({ baseUrl: GATEWAY });
 		const { authenticate } = host.credentialType(TYPE);
 		if (typeof authenticate !== 'function') throw new Error('no function');
@@ -347,67 +212,33 @@ describe('what a credential may be handed', () => {
 		)) as unknown as N8n.IDataObject;
 	}
 	const TASK = `${GATEWAY}/v1/images/generations/1`;
-	const withKey = { headers: { Authorization: 'Bearer sk-abc' } };
+	const OTHER = 'https://other.example/api/v1/images/generations/1';
 
 	test.each<[string, Record<string, unknown>]>([
 		['url', { url: TASK }],
 		['uri', { uri: TASK }],
-		['both, alike', { url: TASK, uri: TASK }],
-		['one is null', { url: null, uri: TASK }],
-		['a URL object', { uri: new URL(TASK) }],
-		['a base and a path', { baseURL: GATEWAY, url: '/v1/images/generations/1' }],
-		['a base with a slash', { baseURL: `${GATEWAY}/`, uri: 'v1/images/generations/1' }],
-		['a base down to /v1', { baseURL: new URL(`${GATEWAY}/v1`), url: '/images/generations/1' }],
-		['a base that is all', { baseURL: TASK, url: '' }],
-		['a base beside a whole address', { baseURL: 'https://other.example', url: TASK }],
+		['both, as a page of results has them', { url: TASK, uri: OTHER }],
 		['query and fragment', { uri: `${TASK}?async=true#x`, qs: { async: true } }],
 		['capitals and the port', { uri: TASK.replace('gateway.example', 'GATEWAY.example:443') }],
-		['braces in it', { uri: `${GATEWAY}/v1/images/generations/{{ $json.taskId }}` }],
-		['a slash at its end', { uri: `${TASK}/` }],
 		['headers that are none', { uri: TASK, headers: undefined }],
-	])('%s: the key', async (_, given) => {
-		expect(await authenticated(given)).toMatchObject(withKey);
+	])('%s: the key, and no redirect in any helper', async (_, given) => {
+		expect(await authenticated(given)).toMatchObject({
+			headers: { Authorization: 'Bearer sk-abc' },
+			disableFollowRedirect: true,
+			followRedirect: false,
+			followAllRedirects: false,
+		});
 	});
 
 	test.each<[string, Record<string, unknown>]>([
 		['nothing', {}],
-		['two that differ', { url: TASK, uri: 'https://other.example/v1/images/generations/1' }],
-		['the other way round', { uri: TASK, url: 'https://other.example/v1/images/generations/1' }],
-		[
-			'a base that the address leaves',
-			{ baseURL: GATEWAY, url: '//other.example/api/v1/images/1' },
-		],
-		['by backslashes', { baseURL: GATEWAY, url: '\\\\other.example\\api\\v1\\images\\1' }],
-		['a list', { uri: [TASK] }],
-		['a number', { uri: 7 }],
+		['two that differ', { url: OTHER, uri: TASK }],
+		['a base that the HTTP library prepends', { baseURL: OTHER, url: TASK.replace('//', '') }],
+		['a path alone', { baseURL: GATEWAY, url: '/v1/images/generations/1' }],
 		['an object that can change its mind', { uri: { toString: () => TASK } }],
-		['an odd base', { baseURL: 7, url: TASK }],
-		['a path alone', { uri: '/v1/images/generations/1' }],
-		['http in place of https', { uri: TASK.replace('https', 'http') }],
-		['another port', { uri: TASK.replace('.example', '.example:8443') }],
-		['a longer host', { uri: TASK.replace('.example', '.example.other.test') }],
-		['a host below', { uri: TASK.replace('gateway.', 'x.gateway.') }],
-		['a log-in that looks like it', { uri: 'https://gateway.example@other.test/api/v1/images/1' }],
-		['the listing, which needs none', { uri: `${GATEWAY}/v1/media/models` }],
 		['unfinished', { uri: 'https://' }],
 	])('%s: no key', async (_, given) => {
-		const changed = await authenticated(given);
-		expect(JSON.stringify(changed)).not.toContain('sk-abc');
-	});
-
-	test('the list of domains of the user is kept, and then no redirect is followed', async () => {
-		const own = { uri: TASK.replace('/api', ''), allowedDomains: 'other.example' };
-		const free = { uri: TASK.replace('/api', '') };
-		const credential = { baseUrl: 'https://gateway.example' };
-		expect(await authenticated(own, credential)).toMatchObject({
-			allowedDomains: 'other.example',
-			maxRedirects: 0,
-			followAllRedirects: false,
-		});
-		expect(await authenticated(free, credential)).toMatchObject({
-			allowedDomains: 'gateway.example',
-			sendCredentialsOnCrossOriginRedirect: false,
-		});
+		expect(await authenticated(given)).toEqual(given);
 	});
 
 	test('an untrusted certificate is accepted at the gateway and its listing only', async () => {
