@@ -167,9 +167,8 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 					status: 'Error',
 					message: expect.stringContaining('Allow Self-Signed Certificates'),
 				});
-				expect(await test({ ...fields, allowUnauthorizedCerts: true })).toMatchObject({
-					status: 'OK',
-				});
+				const lax = { ...fields, gatewaySettings: true, allowUnauthorizedCerts: true };
+				expect(await test(lax)).toMatchObject({ status: 'OK' });
 			} finally {
 				await secure.close();
 			}

@@ -361,6 +361,57 @@ describe('a self-signed certificate', () => {
 	});
 });
 
+test.each([false, true])(
+	"the fields under 'Gateway Settings' have an effect only while it is on: %s",
+	async (gatewaySettings) => {
+		const media = await opened(serve((_, response) => sendJson(response, { data: [] })));
+		const own = await opened(
+			serve(({ method }, response) => {
+				if (method === 'GET') response.end(TINY_PNG);
+				else sendJson(response, {}, 400);
+			}),
+		);
+		const host = await hostFor({
+			baseUrl: own.url,
+			gatewaySettings,
+			mediaUrl: media.url,
+			headers: { values: [{ name: 'x-tenant', value: 'acme' }] },
+			asyncFlag: 'path',
+			editFormat: 'json',
+			messageAuth: 'bearer',
+			versionHeaderName: 'acme-version',
+		});
+		const source = { imageSource: 'url', imageUrl: `${own.url}/one.png` };
+		const image = { prompt: 'a fox', mode: 'submit', options: { checkLimits: false } };
+		await host.run(workflowOf('imageGeneration', image));
+		await host.run(workflowOf('imageEdit', { ...image, ...source }));
+		await host.run(workflowOf('message', { model: 'm', prompt: 'hello' }));
+		await host.run(workflowOf('mediaModels'));
+		const sent = own.requests
+			.filter(({ method }) => method === 'POST')
+			.map(({ url, headers }) => {
+				const [type] = String(headers['content-type']).split(';');
+				const names = Object.keys(headers).filter((name) => /^auth|^x-|version$/.test(name));
+				return [url, type, names.sort().join()];
+			});
+		const [json, form] = ['application/json', 'multipart/form-data'];
+		expect(sent).toEqual(
+			gatewaySettings
+				? [
+						['/v1/images/generations/async', json, 'authorization,x-tenant'],
+						['/v1/images/edits/async', json, 'authorization,x-tenant'],
+						['/v1/messages', json, 'acme-version,authorization,x-tenant'],
+					]
+				: [
+						['/v1/images/generations?async=true', json, 'authorization'],
+						['/v1/images/edits?async=true', form, 'authorization'],
+						['/v1/messages', json, 'anthropic-version,x-api-key'],
+					],
+		);
+		expect(media.requests).toHaveLength(gatewaySettings ? 1 : 0);
+	},
+);
+
 describe('before anything is sent', () => {
 	test.each([
 		['<API_KEY>', /still a placeholder/],
