@@ -186,7 +186,10 @@ export function finalError(
 ): NodeApiError | NodeOperationError {
 	const isMade = error instanceof NodeApiError || error instanceof NodeOperationError;
 	// Only errors made by `nodeError` have details, and list what was paid for.
-	if (!isMade || error.context.details === undefined) return nodeError(node, error, { known });
+	if (!isMade) return nodeError(node, error, { known });
+	if (error.context.details === undefined) {
+		return nodeError(node, error, { known, itemIndex: error.context.itemIndex as number });
+	}
 	error.message = shown(error.message);
 	return error;
 }

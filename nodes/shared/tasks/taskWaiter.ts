@@ -280,7 +280,7 @@ export async function waitForTasks(
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
 		if (result.error === undefined || isKept) return [];
-		if (!toOutput) throw result.error;
+		if (!toOutput) return await Promise.reject(withMentioned(result.error, wait.task));
 		entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
 		return [];
 	};

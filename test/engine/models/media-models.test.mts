@@ -221,7 +221,7 @@ describe('get', () => {
 	test.each([
 		['aurora-image-2', "Did you mean 'aurora-image-1'?"],
 		['Aurora Image 1', "'aurora-image-1'"],
-		['Schone Farben', "Did you mean 'atelier/Schöne Farben 2'?"],
+		['atelier/Schone Farben 2', "Did you mean 'atelier/Schöne Farben 2'?"],
 		['zzzz', "'Get Many' lists the available models."],
 	])('of a model that is not published: %s', async (model, advice) => {
 		const error = errorOf(await list({ operation: 'get', model }));
