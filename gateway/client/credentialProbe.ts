@@ -1,4 +1,5 @@
 import { isJsonObject } from '../util/json';
+import { underSettings } from '../protocol/credential';
 import { needsHttps, reasonIn } from '../protocol/errorBody';
 import { planModelNames, readModelNames } from '../protocol/modelNames';
 import { holdsModels, planModelList } from '../protocol/models';
@@ -96,7 +97,7 @@ function keyProblem(response: HttpResponse): string | undefined {
 	}
 	const said = isJsonObject(json) && httpCode === 400 ? reasonIn(json) : undefined;
 	if (said !== undefined) {
-		return `The server rejected the test request (400): ${said}. Check 'Base URL', and 'Additional Headers' under 'Gateway Settings'.`;
+		return `The server rejected the test request (400): ${said}. Check 'Base URL', and ${underSettings('Additional Headers')}.`;
 	}
 	if (httpCode === 429 || httpCode >= 500) {
 		return `The gateway responds, but can't check the API key now (${httpCode}). Try again in a moment.`;
@@ -109,9 +110,9 @@ function listProblem({ httpCode, json }: HttpResponse): string | undefined {
 	if (httpCode === 429 || (httpCode === 200 && holdsModels(planModelList(), json)))
 		return undefined;
 	if (httpCode >= 500) {
-		return `The model list at 'Media URL' isn't available now (${httpCode}). Try again in a moment.`;
+		return `The model list at ${LISTING.field} isn't available now (${httpCode}). Try again in a moment.`;
 	}
-	return `There is no model list at 'Media URL' (${httpCode}). Check 'Media URL', or leave it empty if the list is at 'Base URL'.`;
+	return `There is no model list at ${LISTING.field} (${httpCode}). Check the address, or leave it empty if the list is at 'Base URL'.`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { underSettings } from '../protocol/credential';
 import { isGatewayError, needsHttps } from '../protocol/errorBody';
 import { saysFailure } from '../protocol/models';
 import type { HttpResponse } from '../protocol/outcome';
@@ -64,7 +65,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		ofMessage(401, /no token/i),
 		'The message endpoint received no API key (401)',
-		"Change 'Message Authentication' under 'Gateway Settings' in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
+		`Change ${underSettings('Message Authentication')} in the Media Gateway credential, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
 	],
 	[
 		ofMessage(401, /not enabled/i),
@@ -79,7 +80,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		ofMessage(401, /^/),
 		'The gateway rejected the API key (401)',
-		"Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change 'Message Authentication' under 'Gateway Settings', usually to 'Authorization: Bearer' or 'X-Api-Key Header'.",
+		`Check the API key in the Media Gateway credential. If it works for images, this gateway may expect it in another form: change ${underSettings('Message Authentication')}, usually to 'Authorization: Bearer' or 'X-Api-Key Header'.`,
 	],
 	[
 		ofMessage(400, /incorrect model id/i),
@@ -114,12 +115,12 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		refusesTasks,
 		'The gateway rejected the asynchronous mode ({code})',
-		"Set 'Mode' to 'Synchronous', or choose another 'Asynchronous Flag' under 'Gateway Settings' in the Media Gateway credential.{asked} You weren't charged for this request.",
+		`Set 'Mode' to 'Synchronous', or choose another ${underSettings('Asynchronous Flag')} in the Media Gateway credential.{asked} You weren't charged for this request.`,
 	],
 	[
 		refusesEdits,
 		"The gateway doesn't take this edit ({code})",
-		"Choose another 'Edit Format' under 'Gateway Settings' in the Media Gateway credential, or a gateway that edits images.{asked} You weren't charged for this request.",
+		`Choose another ${underSettings('Edit Format')} in the Media Gateway credential, or a gateway that edits images.{asked} You weren't charged for this request.`,
 	],
 	[
 		(response, plan) => response.httpCode === 404 && isPoll(plan) && !isGatewayError(response),
@@ -145,7 +146,7 @@ export const ERRORS: Array<[fits: Fits, message: string, description: string]> =
 	[
 		({ httpCode }, _, said) => httpCode === 400 && /\bheaders?\b/i.test(said),
 		'The gateway rejected the request (400)',
-		"If it needs another header, add it as 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.",
+		`If it needs another header, add it as ${underSettings('Additional Headers')} in the Media Gateway credential.`,
 	],
 	[
 		(_, { paid }) => paid,

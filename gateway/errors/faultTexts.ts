@@ -1,3 +1,4 @@
+import { underSettings } from '../protocol/credential';
 import type { Fault } from '../protocol/networkFault';
 import type { FaultOutcome } from '../protocol/outcome';
 import type { RequestPlan } from '../protocol/requestPlan';
@@ -13,12 +14,12 @@ export interface Target {
 export const GATEWAY: Target = { name: 'the gateway', field: "'Base URL'" };
 
 /** The model list at an address of its own. */
-export const LISTING: Target = { name: 'the model list', field: "'Media URL'" };
+export const LISTING: Target = { name: 'the model list', field: underSettings('Media URL') };
 
 /** A plan doesn't say which of the two fields has the address of the model list. */
 const LISTING_OF_A_RUN: Target = {
 	...LISTING,
-	field: "'Media URL' (or 'Base URL' where that is empty)",
+	field: `'Base URL' (or ${underSettings('Media URL')}, if set)`,
 };
 
 /** The target of a plan. */
@@ -60,7 +61,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	connectTimeout: ['connecting to {name} timed out'],
 	invalidHeader: [
 		'a request header is invalid',
-		"Check 'API Key', 'Version Header Name' and 'Version Header Value' in the Media Gateway credential. A header name can't contain spaces, colons or special characters.",
+		`Check 'API Key', and ${underSettings('Version Header Name', 'Version Header Value')}, in the Media Gateway credential. A header name can't contain spaces, colons or special characters.`,
 	],
 	invalidBody: [
 		"the request body can't be sent",
@@ -72,7 +73,7 @@ const TEXTS: Record<Fault, [happened: string, advice?: string]> = {
 	],
 	certificate: [
 		"the server's certificate isn't trusted",
-		"If you trust the gateway's self-signed certificate, turn on 'Allow Self-Signed Certificates' under 'Gateway Settings' in the Media Gateway credential.",
+		`If you trust the gateway's self-signed certificate, turn on ${underSettings('Allow Self-Signed Certificates')} in the Media Gateway credential.`,
 	],
 	reset: ['the connection was closed before the response was complete', LATER],
 	timeout: [

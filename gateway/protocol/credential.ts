@@ -105,8 +105,8 @@ const textOf = (value: unknown): string =>
 export function credentialProblem(credential: Credential, needsKey = true): Problem | undefined {
 	return (
 		(needsKey ? apiKeyProblem(credential.key) : undefined) ??
-		addressProblem('Base URL', credential.baseUrl) ??
-		addressProblem('Media URL', credential.mediaUrl) ??
+		addressProblem("'Base URL'", credential.baseUrl) ??
+		addressProblem(underSettings('Media URL'), credential.mediaUrl) ??
 		headersProblem(credential) ??
 		choiceProblem('Message Authentication', credential.messageAuth, CHOICES.messageAuth) ??
 		choiceProblem('Asynchronous Flag', credential.asyncFlag, CHOICES.asyncFlag) ??
@@ -122,7 +122,7 @@ function choiceProblem(
 ): Problem | undefined {
 	if (values.includes(value)) return undefined;
 	return {
-		message: `'${label}' in the Media Gateway credential has an unknown value`,
+		message: `${underSettings(label)} in the Media Gateway credential has an unknown value`,
 		description: `It must be one of ${values.join(', ')}.`,
 	};
 }
@@ -130,18 +130,22 @@ function choiceProblem(
 function imageFieldProblem(name: string): Problem | undefined {
 	if (!/[\p{Cc}\p{Cs}"]/u.test(name) && name.length <= LONGEST_NAME) return undefined;
 	return {
-		message: "'Image Field Name' in the Media Gateway credential isn't the name of a field",
+		message: `${underSettings('Image Field Name')} in the Media Gateway credential isn't the name of a field`,
 		description: `Enter up to ${LONGEST_NAME} characters without quotes or line breaks, such as image[].`,
 	};
 }
 
-function addressProblem(label: string, address: string): Problem | undefined {
+function addressProblem(field: string, address: string): Problem | undefined {
 	if (address !== '') return undefined;
 	return {
-		message: `'${label}' in the Media Gateway credential is not a web address`,
+		message: `${field} in the Media Gateway credential is not a web address`,
 		description: 'It must begin with https:// or http://, for example https://gateway.example.com',
 	};
 }
+
+/** Names fields of the credential that are hidden while its switch is off. */
+export const underSettings = (...labels: string[]): string =>
+	`${labels.map((label) => `'${label}'`).join(' and ')} under 'Gateway Settings'`;
 
 /** A problem as one text, where there is no description. */
 export const asText = ({ message, description }: Problem): string => `${message}. ${description}`;
@@ -217,8 +221,8 @@ function headersProblem({ headers, version }: Credential): Problem | undefined {
 		const message = headerProblem(header, taken);
 		const field =
 			header === version
-				? "'Version Header Name' or 'Version Header Value'"
-				: "'Additional Headers'";
+				? underSettings('Version Header Name', 'Version Header Value')
+				: underSettings('Additional Headers');
 		const description = `Correct ${field} in the Media Gateway credential.`;
 		if (message !== undefined) return { message, description };
 		taken.add(header.name.toLowerCase());

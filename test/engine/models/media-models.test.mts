@@ -439,7 +439,9 @@ describe('a listing that is down', () => {
 	test('a refused connection is an error that names the address fields', async () => {
 		const error = errorOf(await list({}, {}, 1, await hostAt(await deadAddress())));
 		expect(error.message).toContain('the connection to the model list was refused');
-		expect(error.description).toMatch(/^Check 'Media URL' \(or 'Base URL' where that is empty\)/);
+		expect(error.description).toMatch(
+			/^Check 'Base URL' \(or 'Media URL' under 'Gateway Settings', if set\)/,
+		);
 	});
 
 	test('a fault that passes is not noticed', async () => {

@@ -196,7 +196,7 @@ describe('the test behind the button', () => {
 		const { status, message } = await withKey(KEY, wrong);
 		expect([status, message]).toEqual([
 			'Error',
-			"The value of the header 'X-Tenant' contains a line break or an invalid character. Correct 'Additional Headers' in the Media Gateway credential.",
+			"The value of the header 'X-Tenant' contains a line break or an invalid character. Correct 'Additional Headers' under 'Gateway Settings' in the Media Gateway credential.",
 		]);
 	});
 
@@ -323,7 +323,9 @@ test('an error of the listing names the Media URL', async () => {
 	const host = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: await deadAddress() });
 	const result = await host.run(workflowOf('mediaModels', { options: { timeout: 1 } }));
 	expect(result.error?.message).toMatch(/the connection to the model list was refused/);
-	expect(result.error?.description).toMatch(/Check 'Media URL'/);
+	expect(result.error?.description).toMatch(
+		/Check 'Base URL' \(or 'Media URL' under 'Gateway Settings', if set\)/,
+	);
 }, 60_000);
 
 describe('a self-signed certificate', () => {

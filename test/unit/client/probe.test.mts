@@ -130,7 +130,7 @@ describe('the address of the listing', () => {
 
 test.each([
 	[500, /try again in a moment/i],
-	[404, /Check 'Media URL'/],
+	[404, /'Media URL' under 'Gateway Settings' \(404\)/],
 ])('a listing with %s says what to do', (httpCode, advice) => {
 	expect(listingProblem(response(httpCode, {}))).toMatch(advice);
 });

@@ -82,7 +82,9 @@ describe('a header that cannot be sent is named, without its value', () => {
 	])('%s', (_name, name, value, message) => {
 		const problem = credentialProblem(readCredential(rows(row(name, value))));
 		expect(problem?.message).toMatch(message);
-		expect(asText(problem!)).toMatch(/'Additional Headers' in the Media Gateway credential\.$/);
+		expect(asText(problem!)).toMatch(
+			/'Additional Headers' under 'Gateway Settings' in the Media Gateway credential\.$/,
+		);
 		expect(asText(problem!)).not.toContain('hidden-value');
 	});
 
@@ -189,7 +191,9 @@ test.each([
 	'a version header that would replace the key or break the request is refused: %s %j',
 	(name, value) => {
 		const problem = credentialProblem(readCredential({ ...fields(undefined), [name]: value }));
-		expect(problem?.description).toMatch(/'Version Header Name' or 'Version Header Value'/);
+		expect(problem?.description).toMatch(
+			/'Version Header Name' and 'Version Header Value' under 'Gateway Settings'/,
+		);
 	},
 );
 

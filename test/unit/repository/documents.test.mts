@@ -1,3 +1,4 @@
+import type { ICredentialType } from 'n8n-workflow';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { OPTIONS_PAGE, optionsPage } from '../../../scripts/options-page.mjs';
@@ -10,6 +11,7 @@ const manifest = JSON.parse(read('package.json')) as {
 	version: string;
 	engines: { node: string };
 	scripts: Record<string, string>;
+	n8n: { credentials: string[] };
 };
 
 const documents = [
@@ -208,6 +210,28 @@ describe('the other papers', () => {
 			expect([...new Set(bold)].filter((word) => !known.has(word))).toEqual([]);
 		},
 	);
+
+	test('an error or row that names a hidden field of the credential names its switch', () => {
+		const { MediaGatewayApi } = require(join(root, manifest.n8n.credentials[0]!)) as {
+			MediaGatewayApi: new () => ICredentialType;
+		};
+		const labels = new MediaGatewayApi().properties
+			.filter(({ displayOptions }) => displayOptions?.show?.gatewaySettings)
+			.map(({ displayName }) => displayName);
+		expect(labels).toContain('Media URL');
+		const any = labels.join('|');
+		const texts = ['gateway', 'nodes']
+			.flatMap((folder) => sourcesIn(join(root, folder)))
+			.flatMap((path) => readFileSync(path, 'utf8').split('\n'))
+			.filter((line) => !/^\s*(\/\*)?\*|^\s*\/\//.test(line))
+			// The functions that name it.
+			.map((line) => line.replace(/(underSettings|choiceProblem)\([^)]*/g, ''));
+		expect(texts.filter((line) => new RegExp(`'(${any})'`).test(line))).toEqual([]);
+		const rows = read('docs/troubleshooting.md').match(/^\|.*$/gm) ?? [];
+		expect(
+			rows.filter((row) => new RegExp(any).test(row) && !row.includes('*Gateway Settings*')),
+		).toEqual([]);
+	});
 
 	test('docs/troubleshooting.md quotes errors as they read', () => {
 		const sources = ['gateway', 'nodes']
