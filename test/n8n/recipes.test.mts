@@ -94,7 +94,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		const { id, executionId, page, waiting } = await sendForm('Make it night [fail]');
 		expect(page).toContain('That did not work');
 		expect(page).toContain('The photo could not be edited');
-		expect(page).toContain('Please do not send the form again right away');
+		expect(page).toContain('Please do not send the form again: you may have been charged');
 		await fetch(waiting, { method: 'POST' });
 		expect((await server.settled(executionId)).status).toBe('success');
 		expect(gateway.paid).toBe(1);
@@ -248,7 +248,8 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 			.trim()
 			.split('\n');
 		expect(heading).toContain('model,price,ratio,priceUnit,mediaType,modes,generationModes');
-		expect(lines).toHaveLength(6);
+		// Six for images and videos, and three for messages.
+		expect(lines).toHaveLength(9);
 		expect(lines.find((line) => line.startsWith('aurora-image-1'))).toContain(',0.04,,image,');
 		expect(gateway.paid).toBe(0);
 	});
