@@ -25,11 +25,18 @@ interface Shape {
 	versions?: number[];
 	group?: 'trigger' | 'transform';
 	inputs?: string[];
+	outputs?: string[];
 	properties?: Array<Partial<INodeProperties> & Pick<INodeProperties, 'name'>>;
 }
 
 function node(name: string, execute: BuiltInNode['execute'], shape: Shape = {}): BuiltInNode {
-	const { versions = [1], group = 'transform', inputs, properties = [] } = shape;
+	const {
+		versions = [1],
+		group = 'transform',
+		inputs,
+		outputs = ['main'],
+		properties = [],
+	} = shape;
 	return {
 		description: {
 			name,
@@ -39,7 +46,7 @@ function node(name: string, execute: BuiltInNode['execute'], shape: Shape = {}):
 			version: versions,
 			defaults: { name },
 			inputs: inputs ?? (group === 'trigger' ? [] : ['main']),
-			outputs: ['main'],
+			outputs,
 			properties: properties.map((property) => ({
 				displayName: property.name,
 				type: 'string',
@@ -82,6 +89,19 @@ async function splitOut(this: IExecuteFunctions): Promise<INodeExecutionData[][]
 		});
 	});
 	return [items];
+}
+
+/** If, for conditions that compare texts, all of which must hold. */
+async function ifEqual(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
+	const outputs: [INodeExecutionData[], INodeExecutionData[]] = [[], []];
+	this.getInputData().forEach((given, item) => {
+		const { conditions } = this.getNodeParameter('conditions', item) as unknown as {
+			conditions: Array<{ leftValue: unknown; rightValue: unknown }>;
+		};
+		const isTrue = conditions.every(({ leftValue, rightValue }) => leftValue === rightValue);
+		outputs[isTrue ? 0 : 1].push({ ...given, pairedItem: { item } });
+	});
+	return outputs;
 }
 
 /** Gives out the items it is told to, one for each object of its list. */
@@ -154,6 +174,11 @@ export const builtInNodeTypes: Record<string, BuiltInNode> = {
 				],
 			},
 		],
+	}),
+	'n8n-nodes-base.if': node('if', ifEqual, {
+		versions: [2.2],
+		outputs: ['main', 'main'],
+		properties: [{ name: 'conditions', type: 'json', default: {} }],
 	}),
 	'test.items': node('items', giveItems, {
 		group: 'trigger',

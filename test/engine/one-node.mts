@@ -63,12 +63,13 @@ export async function runChain(
 	host: Host,
 	items: Given[],
 	steps: Step[],
-	options: RunOptions = {},
+	{ settings: ofWorkflow, ...options }: RunOptions & { settings?: N8n.IWorkflowSettings } = {},
 ): Promise<RunResult> {
 	const stock = stocks.push(items) - 1;
 	const names = steps.map(({ name }, index) => name ?? (index === 0 ? NODE : `${NODE} ${index}`));
 	return await host.run(
 		{
+			settings: ofWorkflow,
 			nodes: [
 				{ name: 'Start', type: 'test.files', parameters: { stock } },
 				...steps.map(({ type, parameters = {}, settings }, index) => ({

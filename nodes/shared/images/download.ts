@@ -10,6 +10,7 @@ import { planDownload } from '../../../gateway/protocol/requestPlan';
 import { faultTexts, type Target } from '../../../gateway/errors/faultTexts';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import type { SendOnce } from '../../../gateway/client/client';
+import { problemOf } from '../run/nodeErrors';
 import type { Run } from '../run/runContext';
 import { plainHeaders } from '../transport/http';
 import {
@@ -221,5 +222,12 @@ async function storeInline(
 	}
 	const mimeType = imageTypeOf(bytes, given) ?? 'application/octet-stream';
 	const fileName = imageFileName('', mimeType, name.fallback, name.chosen);
-	return await helpers.prepareBinaryData(bytes, fileName, mimeType);
+	try {
+		return await helpers.prepareBinaryData(bytes, fileName, mimeType);
+	} catch (error) {
+		throw new GatewayError({
+			message: `n8n couldn't store the image: ${quote(problemOf(error).message)}`,
+			description: 'The image is finished and paid for. Check where n8n stores binary data.',
+		});
+	}
 }

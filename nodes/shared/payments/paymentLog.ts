@@ -193,6 +193,9 @@ export class PaymentLog implements KnownItems {
 	}
 
 	/** @see KnownItems */
+	readonly isPaying = true;
+
+	/** @see KnownItems */
 	get count(): number {
 		return this.context.getInputData().length;
 	}

@@ -5,7 +5,7 @@ import type {
 	NodeApiError,
 	NodeOperationError,
 } from 'n8n-workflow';
-import { agentText, chargedIn, detailsOf } from './itemFacts';
+import { agentText, chargedIn, detailsOf, type Charged, type KnownItems } from './itemFacts';
 import { isFailed } from './nodeErrors';
 import { isTool } from './runContext';
 
@@ -25,19 +25,23 @@ const isError = ({ json }: INodeExecutionData): boolean =>
 export function withFailures(
 	context: IExecuteFunctions,
 	outputs: INodeExecutionData[][],
+	known: KnownItems,
 ): INodeExecutionData[][] {
 	const forAgent = isTool(context);
 	const keepsFiles = canKeepFiles(context);
 	if (!forAgent && !keepsFiles) return outputs;
 	const input = context.getInputData();
 	const shown = (item: INodeExecutionData): INodeExecutionData => {
-		if (!isError(item)) return item;
-		const { binary } = (keepsFiles && input[(item.pairedItem as IPairedItemData).item]) || {};
-		return {
-			...item,
-			...(forAgent && { json: { ...item.json, error: textOf(item) } }),
-			...(binary && { binary }),
-		};
+		const { json } = item;
+		const details = detailsOf(json);
+		// For an agent, a failed item may have the fields of its input as well.
+		if (forAgent && details !== undefined) {
+			const error = agentText(chargeOfCall(known, details.charged), String(json.error));
+			return { ...item, json: { ...json, error } };
+		}
+		if (!keepsFiles || !isError(item)) return item;
+		const { binary } = input[(item.pairedItem as IPairedItemData).item] ?? {};
+		return binary === undefined ? item : { ...item, binary };
 	};
 	return outputs.map((items) => items.map(shown));
 }
@@ -51,18 +55,20 @@ function canKeepFiles(context: IExecuteFunctions): boolean {
 	return isSeparate && context.getNode().onError === 'continueErrorOutput';
 }
 
-const textOf = ({ json }: INodeExecutionData): string =>
-	agentText(chargedIn(detailsOf(json)?.charged) ?? 'maybe', String(json.error));
+/** Whether the call of a tool was charged, by what its error says of its item. */
+const chargeOfCall = ({ isPaying }: KnownItems, charged: unknown): Charged =>
+	isPaying ? (chargedIn(charged) ?? 'maybe') : 'no';
 
 /** The error that ends a node, whose text tells an agent whether to repeat the call. */
 export function withAdvice(
 	context: IExecuteFunctions,
 	error: NodeApiError | NodeOperationError,
+	known: KnownItems,
 ): NodeApiError | NodeOperationError {
 	if (!isTool(context)) return error;
 	const { charged } = (error.context.details ?? {}) as { charged?: unknown };
 	const description = error.description ?? '';
-	error.message = agentText(chargedIn(charged) ?? 'maybe', error.message, description);
+	error.message = agentText(chargeOfCall(known, charged), error.message, description);
 	return error;
 }
 

@@ -60,6 +60,8 @@ export interface Recovered {
 export interface KnownItems {
 	/** The number of input items. */
 	readonly count: number;
+	/** Whether what the node sends is charged; to get a task isn't, whatever the task has cost. */
+	readonly isPaying: boolean;
 	/** Whether an item was charged, as in its facts. */
 	chargeOf(itemIndex: number): Charged;
 	/** Never throws. */
@@ -81,6 +83,7 @@ export interface KnownItems {
 /** The items of a node whose requests are never charged. */
 export const FREE_ITEMS: KnownItems = {
 	count: 0,
+	isPaying: false,
 	chargeOf: () => 'no',
 	itemFacts: () => ({ charged: 'no' }),
 };

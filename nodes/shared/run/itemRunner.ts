@@ -204,7 +204,7 @@ export async function runNode(
 	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
 	const wasStopped = isStopped();
 	try {
-		return withFailures(context, await execute());
+		return withFailures(context, await execute(), known);
 	} catch (error) {
 		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped()) {
@@ -213,13 +213,13 @@ export async function runNode(
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {
-			throw withAdvice(context, finalError(node, error, known));
+			throw withAdvice(context, finalError(node, error, known), known);
 		}
 		const results = context
 			.getInputData()
 			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, known));
 		known.markReturned?.(new Set(results.keys()));
 		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
-		return withFailures(context, [results.flat()]);
+		return withFailures(context, [results.flat()], known);
 	}
 }

@@ -3,7 +3,7 @@ import type { Problem } from '../../../gateway/util/gatewayError';
 import { withoutUndefined } from '../../../gateway/util/json';
 import { startSubWorkflow, subNode, subWorkflow, workflowName } from './n8nEngine';
 import { copiedFields } from './copiedFields';
-import type { KnownItems, UnreturnedPayment } from './itemFacts';
+import { mostCharged, type KnownItems, type UnreturnedPayment } from './itemFacts';
 import { problemOf } from './nodeErrors';
 
 /** The node whose output is the list of what a stopped run leaves. */
@@ -18,8 +18,8 @@ export const LIST_NOTE = {
 /**
  * Reports the tasks and payments of a stopped run: in n8n's log, and as the output of a
  * sub-execution, because n8n stores nothing of a node that was stopped. Each of its items has the
- * fields of its input item, with the model and the prompt, and Image Wait takes them as they are, as
- * in the example "Collect these tasks". The sub-execution sends nothing.
+ * fields of its input item, with the model, the prompt and the charge, and Image Wait takes them as
+ * they are, as in the example "Collect these tasks". The sub-execution sends nothing.
  */
 export async function reportStopped(
 	context: IExecuteFunctions,
@@ -38,9 +38,13 @@ export async function reportStopped(
 	const workflow = subWorkflow(name, [list], {}, settings);
 	const input = context.getInputData();
 	const items = paid.map((payment) => {
-		const { model, prompt } = known.itemFacts(payment.item);
+		const { model, prompt, charged: told } = known.itemFacts(payment.item);
+		// A request in progress isn't recorded yet.
+		const charged = mostCharged([told, payment.outcome === 'unknown' ? 'maybe' : 'no']);
 		const fields = copiedFields(input[payment.item]?.json ?? {});
-		return { json: withoutUndefined({ ...fields, model, prompt, ...payment }) as IDataObject };
+		return {
+			json: withoutUndefined({ ...fields, model, prompt, charged, ...payment }) as IDataObject,
+		};
 	});
 	// The log has the list too, and an unsaved workflow has no sub-executions.
 	await startSubWorkflow(context, workflow, items, false).catch(() => undefined);

@@ -39,9 +39,11 @@ function results(context: IExecuteFunctions): INodeExecutionData[][] {
 /** @throws NodeApiError: the failure that ends the run */
 function fail(context: IExecuteFunctions): never {
 	const { failure } = fromItems(context.getInputData()) ?? {};
-	const problem = failure ?? { message: 'The image tasks failed', description: '' };
+	const problem = failure?.problem ?? { message: 'The image tasks failed', description: '' };
 	const error = nodeError(context.getNode(), new GatewayError(problem));
 	error.messages = failure?.messages ?? [];
+	// As they were told of all items, with what was paid for.
+	error.context.details = failure?.details;
 	throw error;
 }
 

@@ -34,8 +34,12 @@ export interface StoredWaits {
 	failure?: Failure;
 }
 
-/** The failure that ends a run, with the lines that list its items. */
-type Failure = Problem & { messages?: string[] };
+/** The failure that ends a run, with the lines that list its items, and its details. */
+interface Failure {
+	problem: Problem;
+	messages: string[];
+	details: IDataObject;
+}
 
 /** The key of stored waits in an item's JSON, which no item of a user has. */
 const KEY = 'mediaGatewayWaits';
@@ -115,7 +119,9 @@ export function withFailure(
 ): StoredWaits {
 	if (plan.continuesOnFail) return { plan, entries: failOpen(context, entries, error) };
 	const ended = finalError(context.getNode(), error, knownWaits(entries));
-	return { plan, entries: [], failure: { ...problemOf(ended), messages: ended.messages } };
+	const { messages, context: told } = ended;
+	const failure = { problem: problemOf(ended), messages, details: told.details as IDataObject };
+	return { plan, entries: [], failure };
 }
 
 /** The same entries with a failed item for each open task. */

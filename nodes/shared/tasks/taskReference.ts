@@ -132,7 +132,7 @@ export function knownTaskItems(context: IExecuteFunctions): KnownItems {
 		charged: chargeOf(itemIndex),
 		...read(itemIndex),
 	});
-	return { count: input.length, chargeOf, itemFacts };
+	return { count: input.length, isPaying: false, chargeOf, itemFacts };
 }
 
 /** A task of an input item. */

@@ -3,8 +3,9 @@ import { Durations } from '../../../gateway/client/pollTimes';
 import { submitTime, forNextWait, type PollHistory } from '../../../gateway/client/pollHistory';
 import { Poller, type PollResult, type WaitEnd } from '../../../gateway/client/poller';
 import {
-	shownResponse,
+	hasFailed,
 	isOutOfReach,
+	shownResponse,
 	taskError,
 	withMentioned,
 } from '../../../gateway/errors/taskErrors';
@@ -274,6 +275,8 @@ export async function waitForTasks(
 		const result = await waiting.catch(async (error: unknown) => {
 			// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
 			if (isOutOfReach(error)) entries[itemIndex] = {};
+			// A failed task may have been paid back.
+			if (hasFailed(error)) wait.charged = 'maybe';
 			return await Promise.reject(withMentioned(error, wait.task));
 		});
 		if (result.kind === 'finished') return await finishedItems(run, wait, result.state);
@@ -315,6 +318,7 @@ export function knownWaits(entries: WaitEntry[]): KnownItems {
 	};
 	return {
 		count: entries.length,
+		isPaying: false,
 		chargeOf: (itemIndex) => itemFacts(itemIndex).charged,
 		itemFacts,
 		listUnreturned: () => listTasks(entries),

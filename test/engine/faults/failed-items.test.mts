@@ -1,6 +1,9 @@
 /** Wherever an item fails, it says what it is about and what it cost, as the gateway's records do. */
 import '../fast-time.mjs';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import type { RunResult } from '../../../harness/engine/host.mjs';
+import { Container, core } from '../../../harness/engine/n8n.mjs';
+import { until } from '../../until.mjs';
 import { opened } from '../opened.mjs';
 import {
 	byName,
@@ -8,6 +11,7 @@ import {
 	MODEL,
 	NODE,
 	openBench,
+	sendJson,
 	serve,
 	TINY_PNG,
 	workflowOf,
@@ -19,12 +23,21 @@ import { factsIn, factsOf, parametersOf, PLACES, PROMPT, type Place } from './fa
 
 let bench: Bench;
 let source: string;
+/** The items of the list that a stopped run leaves. */
+let left: N8n.IDataObject[];
 beforeAll(async () => {
-	bench = await opened(openBench());
+	const onSubExecution = (result: RunResult): void => {
+		left = result.json('Image Tasks of the Stopped Run');
+	};
+	bench = await opened(openBench({ host: { onSubExecution } }));
 	const image = (response: { end(bytes: Buffer): void }): void => response.end(TINY_PNG);
 	({ url: source } = await opened(serve((_, response) => image(response))));
 });
-beforeEach(() => bench.gateway.reset());
+beforeEach(() => {
+	bench.gateway.reset();
+	left = [];
+});
+afterEach(() => jest.restoreAllMocks());
 
 const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
 const ON_ERROR: Array<[string, Settings]> = [
@@ -41,11 +54,16 @@ async function submitted(prompt: string): Promise<N8n.IDataObject> {
 	return json(NODE)[0]!;
 }
 
-async function fail(
-	{ parameters, faults = [], prompt = PROMPT, key }: Place,
-	node: NodeName,
-	settings: Settings,
-) {
+/** Lets n8n store no file from now on, but the source image of an edit. */
+function fillStore(node: NodeName): void {
+	const store = Container.get(core.BinaryDataService);
+	const { store: storeFile } = store;
+	const full = jest.spyOn(store, 'store').mockRejectedValue(new Error('ENOSPC: disk full'));
+	if (node === 'imageEdit') full.mockImplementationOnce(storeFile.bind(store));
+}
+
+async function fail(place: Place, node: NodeName, settings: Settings) {
+	const { parameters, faults = [], prompt = PROMPT, key, stopsAt } = place;
 	const isGetting = node === 'imageWait' || node === 'imageTask';
 	const json = isGetting ? await submitted(prompt) : {};
 	bench.gateway.setFaults(faults);
@@ -54,7 +72,18 @@ async function fail(
 	const workflow = workflowOf(node, { ...own, ...file, ...parameters }, settings);
 	const credential = { baseUrl: bench.gateway.url, apiKey: key };
 	const host = key === undefined ? bench.host : await hostFor(credential);
-	const result = await host.run(workflow, { input: [{ json }] });
+	if (place.isStoreFull === true) fillStore(node);
+	const before = stopsAt === undefined ? 0 : bench.gateway.count(stopsAt);
+	const execution = host.start(workflow, { input: [{ json }] });
+	if (stopsAt !== undefined) {
+		await until(() => bench.gateway.count(stopsAt) > before);
+		execution.stop();
+	}
+	const result = await execution.promise;
+	if (stopsAt !== undefined) {
+		await until(() => left.length > 0);
+		return { items: left, details: left[0]! };
+	}
 	const items = [0, 1].flatMap((output) => result.json(NODE, output));
 	const error = result.error as { context?: { details?: N8n.IDataObject } } | undefined;
 	return { items, details: error?.context?.details ?? (items[0]?.details as N8n.IDataObject) };
@@ -80,4 +109,74 @@ test.each(rows)('%s', async (_, place, node, settings) => {
 	const { paid } = bench.gateway;
 	if (facts.charged === 'no') expect(paid).toBe(0);
 	if (facts.charged === 'yes') expect(paid).toBe(1);
+});
+
+test.each(['imageWait', 'imageTask'] as const)(
+	'%s: an image without an address that cannot be stored leaves its task',
+	async (node) => {
+		const body = {
+			id: 'task_1',
+			status: 'completed',
+			data: [{ b64_json: TINY_PNG.toString('base64') }],
+		};
+		const server = await opened(serve((_, response) => sendJson(response, body)));
+		const host = await hostFor({ baseUrl: server.url });
+		fillStore(node);
+		const onError = 'continueRegularOutput';
+		const input = [{ json: { taskId: 'task_1', taskType: 'generation' } }];
+		const [item] = (await host.run(workflowOf(node, {}, { onError }), { input })).json(NODE);
+		expect(item!.error).toBe("n8n couldn't store the image: ENOSPC: disk full");
+		const { charged, taskId, status } = item!.details as N8n.IDataObject;
+		expect([charged, taskId, status]).toEqual(['yes', 'task_1', 'completed']);
+	},
+);
+
+/** An agent's tool with fields of its input in its items, failed ones too. */
+const withInput = ({ options, ...others }: Record<string, unknown> = {}) => ({
+	...others,
+	options: { includeInputFields: true, ...(options as object) },
+});
+
+/** What an agent reads first, of a node whose calls are charged. */
+const FIRST_SENTENCE = {
+	no: 'This call was not charged, and may be repeated once its cause is removed.',
+	maybe: 'This call may have been charged: do not repeat it.',
+	yes: 'This call was charged: do not repeat it.',
+};
+
+/** The two marks by which a node knows an agent's call, and the two ways in which its errors go on. */
+const CALLS: Array<['engine' | 'subNode', Settings]> = [
+	['engine', { onError: 'continueRegularOutput' }],
+	['subNode', {}],
+];
+
+describe.each(CALLS)('an agent reads first, called by %s with %j,', (through, settings) => {
+	// A tool returns addresses and downloads nothing.
+	const isReached = ({ faults = [], parameters, isStoreFull = false, stopsAt }: Place): boolean =>
+		!isStoreFull &&
+		stopsAt === undefined &&
+		parameters?.download === undefined &&
+		!faults.some(({ call }) => call === 'download');
+	const tools = PLACES.filter(isReached).flatMap((place) =>
+		place.nodes.map((node) => [`${node}: ${place.where}`, place, node]),
+	) as Array<[string, Place, NodeName]>;
+
+	test.each(tools)('%s', async (_, place, node) => {
+		const { parameters, faults = [], prompt = PROMPT, key, facts } = place;
+		const isGetting = node === 'imageWait' || node === 'imageTask';
+		const task = isGetting ? { taskId: String((await submitted(prompt)).taskId) } : {};
+		bench.gateway.setFaults(faults);
+		const file = node === 'imageEdit' ? { imageUrl: `${source}/one.png` } : {};
+		const own = { ...parametersOf(node, prompt), ...task, ...file, ...withInput(parameters) };
+		const credential = { baseUrl: bench.gateway.url, apiKey: key };
+		const host = key === undefined ? bench.host : await hostFor(credential);
+		const tool = `n8n-nodes-media-gateway.${node}`;
+		const answer = await host
+			.runAsTool(tool, own as N8n.INodeParameters, { through, node: settings })
+			.catch(({ message }: Error) => message);
+		const [, text = answer] = /"error":"(.*)/.exec(answer) ?? [];
+		// To get a task costs nothing, whatever the task has cost.
+		const sentence = FIRST_SENTENCE[isGetting ? 'no' : facts.charged];
+		expect(text.slice(0, sentence.length)).toBe(sentence);
+	});
 });

@@ -25,6 +25,10 @@ export interface Place {
 	faults?: Fault[];
 	/** The prompt, which may contain directives for the gateway. */
 	prompt?: string;
+	/** The call during which a person stops the execution; the facts are in the list of what it leaves. */
+	stopsAt?: 'message' | 'poll';
+	/** Whether n8n can't store the image. */
+	isStoreFull?: boolean;
 	/** The key in the credential, where it isn't the right one. */
 	key?: string;
 	facts: Omit<Facts, 'model' | 'prompt'>;
@@ -163,6 +167,33 @@ export const PLACES: Place[] = [
 		parameters: { options: { maxDownloadMb: 1 } },
 		faults: [{ call: 'download', kind: 'huge', bytes: 2e6 }],
 		facts: { ...task('yes', 'completed'), url: true },
+	},
+	{
+		where: "n8n can't store the image",
+		nodes: [...MAKING, ...GETTING],
+		isStoreFull: true,
+		facts: { ...task('yes', 'completed'), url: true },
+	},
+	{
+		where: 'The execution is stopped during the request',
+		nodes: ['message'],
+		faults: [{ call: 'message', kind: 'silence' }],
+		stopsAt: 'message',
+		facts: { charged: 'maybe' },
+	},
+	{
+		where: 'The execution is stopped during the wait',
+		nodes: MAKING,
+		prompt: `${PROMPT} [slow 999]`,
+		stopsAt: 'poll',
+		facts: task('yes'),
+	},
+	{
+		where: 'The execution is stopped during the wait',
+		nodes: ['imageWait'],
+		prompt: `${PROMPT} [slow 999]`,
+		stopsAt: 'poll',
+		facts: task('maybe'),
 	},
 ];
 

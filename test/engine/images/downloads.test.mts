@@ -312,6 +312,22 @@ describe('the image as binary data', () => {
 		]);
 	});
 
+	test('Image Task: one that cannot be had does not hide the others', async () => {
+		const parameters = { prompt: 'a fox', mode: 'submit', options: { n: 3 } };
+		const tasks = (await bench.run('imageGeneration', parameters)).json(NODE);
+		bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
+		const onError = 'continueErrorOutput';
+		const result = await bench.run('imageTask', {}, tasks, { onError });
+		const [item, ...others] = result.output(NODE, 0);
+		expect([others, Object.keys(item!.binary!)]).toEqual([[], ['data_1', 'data_2']]);
+		expect(item!.json.images).toHaveLength(3);
+		const [{ url }] = item!.json.images as [{ url: string }];
+		const { taskId } = tasks[0]!;
+		expect(result.json(NODE, 1).map(({ details }) => details)).toEqual([
+			expect.objectContaining({ charged: 'yes', taskId, url }),
+		]);
+	});
+
 	test('an image that comes inside the response', async () => {
 		const own = await opened(
 			serve((_, response) =>

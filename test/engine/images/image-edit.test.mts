@@ -2,6 +2,7 @@ import '../fast-time.mjs';
 import { createHash } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import net from 'node:net';
+import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Host } from '../../../harness/engine/host.mjs';
 import { startGateway, type Gateway, type ReceivedFile } from '../../../simulator/gateway.mjs';
 import {
@@ -1001,3 +1002,44 @@ function openFiles(): string[] {
 	});
 	return targets.filter((target) => target.includes('binary_data'));
 }
+
+test.each(['memory', 'filesystem'] as const)(
+	'a failed edit keeps its file on the error output, with binary data in %s',
+	async (mode) => {
+		const to = await hostAt(gateway.url, mode);
+		gateway.setFaults([{ call: 'any', kind: 'status', status: 400 }]);
+		const onError = 'continueErrorOutput' as const;
+		const result = await edit(to, [{ ...one, json: { name: 'fox' } }], {}, { onError });
+		expect([result.output(NODE, 0), result.json(NODE, 1)]).toEqual([
+			[],
+			[expect.objectContaining({ name: 'fox', error: expect.stringContaining('400') })],
+		]);
+		const [failed] = result.output(NODE, 1);
+		const file = (one.files as Record<string, { bytes: Buffer }>).data!;
+		expect(await to.binary(failed!)).toEqual(file.bytes);
+	},
+);
+
+test('where n8n keeps files in the JSON, a failed edit is on the error output as well', async () => {
+	const to = await hostAt(gateway.url);
+	gateway.setFaults([{ call: 'any', kind: 'status', status: 400 }]);
+	const imageBinaryProperty = '={{ $json._files.data }}';
+	const parameters = { ...basics, imageBinaryProperty, options: noLimits };
+	const step = {
+		type: 'imageEdit',
+		parameters,
+		settings: { onError: 'continueErrorOutput' as const },
+	};
+	const settings = { binaryMode: 'combined' } as N8n.IWorkflowSettings;
+	const result = await runChain(to, [one], [step], { settings });
+	expect([result.output(NODE, 0), result.json(NODE, 1)]).toEqual([
+		[],
+		// The engine adds the fields of the input, and the files are among them.
+		[
+			expect.objectContaining({
+				error: expect.stringContaining('400'),
+				_files: { data: expect.objectContaining({ fileName: 'fox.png' }) },
+			}),
+		],
+	]);
+});

@@ -79,6 +79,23 @@ test('a failed batch of messages lists the responses that a retry returns', asyn
 	expect(messages).toEqual([0, 2].map((item) => `Item ${item}: the response to a message`));
 });
 
+test.each([403, 404])('Image Wait lists a paid task whose image answers %d', async (status) => {
+	const ids = await bench.submit('a fox', 'an owl [slow 99]');
+	bench.gateway.setFaults([{ call: 'download', kind: 'status', status }]);
+	const list = ids.map((taskId) => ({ taskId, taskType: 'generation' }));
+	const { error } = await bench.run('imageWait', {}, list);
+	expect(paidIn(error)).toEqual(list.map((task, item) => ({ item, ...task })));
+	const [first] = (error as unknown as { messages: string[] }).messages;
+	expect(first).toBe(`Item 0: generation task ${ids[0]}`);
+});
+
+test('a task that the gateway does not have is not in the list', async () => {
+	const [taskId] = await bench.submit('a fox [slow 999]');
+	const list = [{ taskId: 'task_none' }, { taskId }];
+	const { error } = await bench.run('imageWait', {}, list);
+	expect(paidIn(error)).toEqual([{ item: 1, taskId }]);
+});
+
 describe('rows and sums agree', () => {
 	const onError = 'continueRegularOutput';
 	const options = { addSummary: true };

@@ -92,7 +92,9 @@ test.each<[string, Settings]>([
 });
 
 test('a Stop leaves the tasks as the output of an execution, which Image Task takes', async () => {
-	const execution = start(GENERATION, 60);
+	const input = Array.from({ length: 60 }, (_, row) => ({ json: { name: `product ${row}` } }));
+	const prompt = '={{ $json.name }} [slow 99]';
+	const execution = start({ ...GENERATION, prompt }, 0, { input });
 	// Each of them has been asked for, so the node knows its ID.
 	const polled = () => bench.gateway.requests.filter(({ call }) => call === 'poll');
 	await until(() => new Set(polled().map(({ path }) => path)).size === 60);
@@ -107,6 +109,9 @@ test('a Stop leaves the tasks as the output of an execution, which Image Task ta
 		notes: expect.stringContaining('Collect these'),
 		notesInFlow: true,
 	});
+	// Which image is which product?
+	const facts = (row: number) => ({ name: `product ${row}`, prompt: `product ${row} [slow 99]` });
+	expect(left).toMatchObject(input.map((_, row) => ({ ...facts(row), model: MODEL })));
 	const tasks = (await bench.run('imageTask', {}, left)).json(NODE);
 	expect(new Set(tasks.map(({ taskId }) => taskId)).size).toBe(60);
 	expect(bench.gateway.paid).toBe(60);

@@ -215,3 +215,14 @@ test('files inside the execution are warned of when they are many megabytes', as
 	expect(await warnings('memory', 900_000)).toEqual([]);
 	expect(await warnings('filesystem', 9_000_000)).toEqual([]);
 });
+
+test('a batch that the budget refuses says so in its one hint', async () => {
+	const parameters = { prompt: PROMPT, options: { budget: 0.05 } };
+	const onError = 'continueErrorOutput';
+	const result = await bench.run('imageGeneration', parameters, prompts('a', 'b', 'c'), {
+		onError,
+	});
+	expect(result.hints(NODE).map(({ message }) => message)).toEqual([
+		'0 images; 3 items failed: The estimated cost of 0.12 exceeds the budget of 0.05.',
+	]);
+});

@@ -46,6 +46,9 @@ const workflow = (parameters: Parameters, settings: Settings = {}): WorkflowJson
 	return survivingWorkflow('imageWait', { ...parameters, options }, settings);
 };
 
+/** What an error lists of what was paid for. */
+type Listing = { messages: string[]; context: { details: IDataObject } };
+
 /** Runs to the end, over as many suspensions as it takes. */
 async function runToEnd(
 	bench: Bench,
@@ -217,6 +220,18 @@ describe('suspended', () => {
 		expect(result.status).toBe('error');
 		const { message, description } = errorOf(result);
 		for (const id of ids) expect(`${message} ${description}`).toContain(id);
+	});
+
+	test('a paid image that is gone is in what the error lists, as data and as lines', async () => {
+		const ids = await bench.submit('a fox [slow 80]', 'an owl [slow 9999]');
+		bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404 }]);
+		const items = ids.map((taskId) => ({ taskId }));
+		const result = await runToEnd(bench, workflow({ maxWait: 3600 }), items);
+		const { messages, context } = result.error as unknown as Listing;
+		expect(messages).toEqual(ids.map((id, item) => `Item ${item}: generation task ${id}`));
+		const paid = ids.map((taskId, item) => ({ item, taskId, taskType: 'generation' }));
+		expect(context.details).toMatchObject({ charged: 'yes', taskId: ids[0], paid });
+		expect(context.details).not.toHaveProperty('messages');
 	});
 
 	test('the error names also what had finished before the others were suspended', async () => {
