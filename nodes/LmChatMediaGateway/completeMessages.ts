@@ -1,3 +1,5 @@
+import { isJsonObject } from '../../gateway/util/json';
+
 /** A message of an agent or chain, of which only the content is looked at. */
 interface AgentMessage {
 	content: unknown;
@@ -7,20 +9,34 @@ interface CallOptions {
 	tool_choice?: unknown;
 }
 
+/** A response, or a piece of one. */
+interface Generation {
+	message: AgentMessage & {
+		readonly text: string;
+		tool_calls?: unknown[];
+		additional_kwargs: Record<string, unknown>;
+	};
+}
+
 /** The ways into the chat model that n8n's adapter makes of the package's one. */
 export interface AdaptedModel {
-	_generate(messages: AgentMessage[], options: CallOptions, ...more: unknown[]): Promise<unknown>;
+	_generate(
+		messages: AgentMessage[],
+		options: CallOptions,
+		...more: unknown[]
+	): Promise<{ generations: Generation[] }>;
 	_streamResponseChunks(
 		messages: AgentMessage[],
 		options: CallOptions,
 		...more: unknown[]
-	): AsyncGenerator<unknown>;
+	): AsyncGenerator<Generation>;
 	bindTools(tools: unknown[], options?: CallOptions): AdaptedModel;
 }
 
 /**
- * Makes n8n's adapter pass on messages as they are. By itself it drops every block that it doesn't
- * know, such as the images of n8n's own agents and chains, and the choice of a tool.
+ * Makes n8n's adapter pass on messages as they are, and responses in the form that n8n's own chat
+ * models give them. By itself it drops every block that it doesn't know, such as the images of n8n's
+ * own agents and chains, and the choice of a tool, and makes a block of every text.
  *
  * @param toolChoice of the tools that the model has got
  */
@@ -29,20 +45,19 @@ export function withCompleteMessages(model: AdaptedModel, toolChoice?: unknown):
 	const withChoice = (options: CallOptions): CallOptions =>
 		toolChoice === undefined ? options : { tool_choice: toolChoice, ...options };
 	return Object.assign(model, {
-		_generate: (async (messages, options, ...more) =>
-			await generate.call(
-				model,
-				messages.map(wrapped),
-				withChoice(options),
-				...more,
-			)) satisfies AdaptedModel['_generate'],
-		_streamResponseChunks: ((messages, options, ...more) =>
-			stream.call(
-				model,
-				messages.map(wrapped),
-				withChoice(options),
-				...more,
-			)) satisfies AdaptedModel['_streamResponseChunks'],
+		_generate: (async (messages, options, ...more) => {
+			const given = messages.map(wrapped);
+			const result = await generate.call(model, given, withChoice(options), ...more);
+			result.generations.forEach(giveText);
+			return result;
+		}) satisfies AdaptedModel['_generate'],
+		_streamResponseChunks: async function* (messages, options, ...more) {
+			const given = messages.map(wrapped);
+			for await (const chunk of stream.call(model, given, withChoice(options), ...more)) {
+				giveText(chunk);
+				yield chunk;
+			}
+		} satisfies AdaptedModel['_streamResponseChunks'],
 		bindTools: ((tools, options) =>
 			withCompleteMessages(
 				bindTools.call(model, tools, options),
@@ -63,4 +78,17 @@ function wrapped(message: AgentMessage): AgentMessage {
 		Object.getOwnPropertyDescriptors(message),
 	) as AgentMessage;
 	return Object.assign(copy, { content: blocks });
+}
+
+/**
+ * Makes the content of a response its text, because n8n's auto-fixing of an output reads no blocks,
+ * and its older agents put a line break between those of a stream. Thinking goes where n8n has that
+ * of other models.
+ */
+function giveText({ message }: Generation): void {
+	const { content, text, tool_calls: calls = [] } = message;
+	if (!Array.isArray(content) || calls.length > 0) return;
+	const [thinking] = content.filter(isJsonObject).map(({ reasoning }) => reasoning);
+	message.content = text;
+	if (thinking !== undefined) message.additional_kwargs.reasoning_content = thinking;
 }

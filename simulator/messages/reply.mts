@@ -67,6 +67,9 @@ export function compose(
 		name: tool.name,
 		input,
 	}));
+	// As some gateways write before a tool call.
+	if (calls.length > 0 && /\[blank\]/i.test(toolRequest.text))
+		content.unshift({ type: 'text', text: '' });
 	if (answer !== '') content.push({ type: 'text', text: answer.slice(0, room) });
 	if (thinks) {
 		const shown =
@@ -117,6 +120,8 @@ function answerText(
 	system: unknown,
 ): string {
 	const { results } = toolRequest;
+	const [, wanted] = /\[answer +(.+?)\](?:\s|$)/is.exec(toolRequest.text) ?? [];
+	if (wanted !== undefined) return wanted;
 	const failed = results.find((result) => result.failed);
 	if (failed) return `The tool could not do it: ${excerpt(failed.text)}`;
 	if (results.length > 0) {
