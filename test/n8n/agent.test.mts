@@ -6,8 +6,14 @@ import {
 	type Credentials,
 	type Workflow,
 } from '../../harness/server/example-workflows.mjs';
+import {
+	rootWorkflow,
+	type AiNode,
+	type RootOptions,
+} from '../../harness/server/root-workflow.mjs';
 import { serverVersions } from '../../harness/server/packed-package.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
+import { TINY_PNG } from '../../harness/tiny-png.mjs';
 import { openRealServer, type RealServer } from './real-server.mjs';
 
 const TRIGGER = 'When chat message received';
@@ -41,10 +47,10 @@ async function chat(workflow: Workflow, chatInput: string): Promise<Execution> {
 }
 
 /** Writes a message in the editor's chat; gives the execution's id. */
-async function startChat(workflow: Workflow, chatInput: string): Promise<string> {
+async function startChat(workflow: Workflow, chatInput: string, fields?: Json): Promise<string> {
 	const { id } = await server.createWorkflow(workflow);
 	const workflowData = await server.rest('GET', `/workflows/${id}`);
-	const json = { sessionId: 'one', action: 'sendMessage', chatInput };
+	const json = { sessionId: 'one', action: 'sendMessage', chatInput, ...fields };
 	const data = {
 		startTime: Date.now(),
 		executionTime: 0,
@@ -67,6 +73,50 @@ const runsOf = (execution: Execution, name: string): Json[] =>
 
 const messageBodies = (): Json[] =>
 	gateway.requests.filter(({ call }) => call === 'message').map(({ body }) => body);
+
+const FILE_TYPES: Record<string, [mimeType: string, bytes: Buffer]> = {
+	'photo.png': ['image/png', TINY_PNG],
+	'manual.pdf': ['application/pdf', Buffer.from('%PDF-1.7\n%%EOF\n')],
+};
+const QUESTION = '={{ $("When chat message received").item.json.chatInput }}';
+
+const agent = (typeVersion: number, options: Json = {}): AiNode => [
+	'agent',
+	typeVersion,
+	{ promptType: 'define', text: QUESTION, options },
+];
+
+/** The Basic LLM Chain. */
+const chain = (message?: Json): AiNode => {
+	const messageValues = message && [{ type: 'HumanMessagePromptTemplate', ...message }];
+	const parameters = {
+		promptType: 'define',
+		text: QUESTION,
+		hasOutputParser: message === undefined,
+	};
+	return ['chainLlm', 1.9, { ...parameters, ...(message && { messages: { messageValues } }) }];
+};
+
+const parser = (parameters: Json): AiNode => [
+	'outputParserStructured',
+	1.3,
+	{ jsonSchemaExample: '{ "city": "Rome" }', ...parameters },
+];
+
+/** Runs a root with a question and a file; what its first item says, and what it went out with. */
+async function askRoot(
+	options: Omit<RootOptions, 'credentials'>,
+	chatInput: string,
+	fileName = 'photo.png',
+) {
+	const [mimeType, bytes] = FILE_TYPES[fileName]!;
+	const file = { file: bytes.toString('base64'), fileName, mimeType };
+	const id = await startChat(rootWorkflow({ ...options, credentials }), chatInput, file);
+	const execution = await server.settled(id);
+	const { error } = execution.data.resultData;
+	const [item] = itemsOf(execution, 'Root');
+	return { error, json: item?.json as Json, said: JSON.stringify(item?.json) };
+}
 
 const newest = serverVersions().includes('2') ? describe : describe.skip;
 const oldest = serverVersions().includes('1') ? describe : describe.skip;
@@ -243,6 +293,137 @@ newest('an AI agent on n8n 2', () => {
 		const execution = await chat(workflow, 'What is 17 * 3?');
 		expect(execution.data.resultData.error).toBeUndefined();
 		expect(itemsOf(execution, 'AI Agent')[0].json.text).toMatch(/^17 \* 3 = 51/);
+	});
+
+	it.each<[string, AiNode, string, string]>([
+		['AI Agent 3.1, a photo', agent(3.1), 'photo.png', 'I see 1 picture(s): image/png of 1 × 1'],
+		['AI Agent 2.2, a photo', agent(2.2), 'photo.png', 'I see 1 picture(s): image/png of 1 × 1'],
+		['AI Agent 1.9, a photo', agent(1.9), 'photo.png', 'I see 1 picture(s): image/png of 1 × 1'],
+		[
+			'AI Agent 3.1, a PDF',
+			agent(3.1, { passthroughBinaryPdfs: true }),
+			'manual.pdf',
+			'I see 1 document(s): application/pdf',
+		],
+		[
+			'Basic LLM Chain, Image (Binary)',
+			chain({ messageType: 'imageBinary', binaryImageDataKey: 'data', imageDetail: 'low' }),
+			'photo.png',
+			'I see 1 picture(s): image/png of 1 × 1',
+		],
+		[
+			'Basic LLM Chain, Image (URL)',
+			chain({ messageType: 'imageUrl', imageUrl: 'https://example.com/a.png' }),
+			'photo.png',
+			'I see 1 picture(s): one at https://example.com/a.png',
+		],
+	])('%s: the model sees it', async (_, root, fileName, seen) => {
+		const { error, said } = await askRoot({ root }, 'What is it?', fileName);
+		expect(error).toBeUndefined();
+		expect(said).toContain(seen);
+		expect(gateway.paid).toBe(1);
+	});
+
+	it('a part that can not be sent is told before anything is paid', async () => {
+		const root = chain({ messageType: 'imageUrl', imageUrl: 'ftp://example.com/a.png' });
+		const { error } = await askRoot({ root }, 'What is it?');
+		expect(error.message).toContain("which can't be sent to the model");
+		expect(gateway.count('any')).toBe(0);
+	});
+
+	it('a tool with alternatives is called, with an empty text before the call', async () => {
+		const one = (name: string) => ({
+			type: 'object',
+			properties: { [name]: { type: 'string' } },
+			required: [name],
+		});
+		const tool: AiNode = [
+			'toolCode',
+			1.3,
+			{
+				description: 'Measures a shape',
+				jsCode: 'return JSON.stringify(query)',
+				specifyInputSchema: true,
+				schemaType: 'manual',
+				inputSchema: JSON.stringify({ anyOf: [one('query'), one('url')] }),
+			},
+		];
+		const { error, said } = await askRoot(
+			{ root: agent(3.1), below: { ai_tool: tool }, model: { thinking: 'adaptive' } },
+			'[blank] Use ai tool',
+		);
+		expect(error).toBeUndefined();
+		expect(said).toContain('Done after 1 tool call(s)');
+		expect(gateway.paid).toBe(2);
+	});
+
+	const CITY = '{"output":{"city":"Paris"}}';
+
+	it.each<[string, Omit<RootOptions, 'credentials'>, string, object]>([
+		[
+			'Information Extractor',
+			{
+				root: [
+					'informationExtractor',
+					1.2,
+					{ text: QUESTION, schemaType: 'fromJson', jsonSchemaExample: '{ "city": "Rome" }' },
+				],
+			},
+			'[answer {"city":"Paris"}]',
+			{ output: { city: 'Paris' } },
+		],
+		[
+			'Text Classifier',
+			{
+				root: [
+					'textClassifier',
+					1.1,
+					{
+						inputText: QUESTION,
+						categories: { categories: [{ category: 'a' }, { category: 'b' }] },
+					},
+				],
+			},
+			'[answer {"a":true,"b":false}]',
+			{},
+		],
+		[
+			'Structured Output Parser',
+			{ root: chain(), below: { ai_outputParser: parser({}) } },
+			`[answer ${CITY}]`,
+			{ output: { city: 'Paris' } },
+		],
+		[
+			'Structured Output Parser that fixes the format',
+			{
+				root: chain(),
+				below: {
+					ai_outputParser: parser({
+						autoFix: true,
+						customizeRetryPrompt: true,
+						prompt: `{error} [answer ${CITY.replaceAll('{', '{{').replaceAll('}', '}}')}]`,
+					}),
+				},
+				withModel: true,
+			},
+			'[answer It is Paris]',
+			{ output: { city: 'Paris' } },
+		],
+		[
+			'AI Agent that requires a format',
+			{
+				root: ['agent', 3.1, { ...agent(3.1)[2], hasOutputParser: true }],
+				below: { ai_outputParser: parser({}) },
+			},
+			'Use format final json response',
+			{ output: { city: expect.any(String) } },
+		],
+	])('%s reads the response', async (_, options, chatInput, json) => {
+		for (const thinking of ['default', 'adaptive']) {
+			const result = await askRoot({ ...options, model: { thinking } }, chatInput);
+			expect(result.error).toBeUndefined();
+			expect(result.json).toMatchObject(json);
+		}
 	});
 });
 
