@@ -174,7 +174,7 @@ async function callHelper(
 		...STREAMED,
 		method: plan.method,
 		url,
-		headers: { ...plan.headers, ...added },
+		headers: { ...(plan.method === 'POST' && KEPT_OPEN), ...plan.headers, ...added },
 		skipSslCertificateValidation: skipsCertificate(url, address),
 	};
 	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
@@ -196,6 +196,12 @@ async function callHelper(
 		return await Promise.reject(jsonText(plan.body) === false ? new InvalidBodyError() : error);
 	}
 }
+
+/**
+ * A gateway may refuse a request before it has read all of it. If it closed the connection then, as
+ * n8n's helper asks it to, writing would fail and its response be lost: the outcome would be unknown.
+ */
+const KEPT_OPEN = { connection: 'keep-alive' };
 
 /** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
 const STREAMED = {

@@ -1,6 +1,7 @@
 import '../fast-time.mjs';
 import { createHash } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
 import net from 'node:net';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Host } from '../../../harness/engine/host.mjs';
@@ -865,6 +866,26 @@ describe('sending again', () => {
 		} finally {
 			spy.mockRestore();
 			await tap.close();
+		}
+	});
+
+	test('after a refusal that comes before the image is read, as each refusal is read', async () => {
+		const statuses = [429, 413];
+		const server = createServer((_, response) => {
+			response.setHeader('retry-after', '1');
+			sendJson(response, { error: { message: 'not like this' } }, statuses.shift());
+		});
+		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+		try {
+			const url = `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`;
+			const bytes = picture('x', 20_000_000);
+			const error = errorOf(await edit(await hostAt(url), [{ files: { data: { bytes } } }]));
+			expect(error.message).toContain('(413): not like this');
+			expect(statuses).toEqual([]);
+			await filesAreClosed();
+		} finally {
+			server.closeAllConnections();
+			server.close();
 		}
 	});
 
