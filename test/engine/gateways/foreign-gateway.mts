@@ -1,14 +1,27 @@
-/** A gateway that was written elsewhere, started from its package, without a network. */
+/** Gateways that were written elsewhere, each started from its package, without a network. */
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The program of the package, which its manifest doesn't export. */
-const PROGRAM = join(
-	import.meta.dirname ?? __dirname,
-	'../../../node_modules/@portkey-ai/gateway/build/start-server.js',
-);
+const here = import.meta.dirname ?? __dirname;
+
+/** How each is started on a port. What its headers begin with is part of its protocol. */
+const GATEWAYS = {
+	portkey: (port: number) => [
+		// Its manifest doesn't export the program.
+		join(here, '../../../node_modules/@portkey-ai/gateway/build/start-server.js'),
+		'--headless',
+		`--port=${port}`,
+	],
+	llmops: (port: number) => [
+		join(here, 'serve-fetch-handler.mjs'),
+		'@llmops/gateway',
+		String(port),
+	],
+};
+
+export type GatewayName = keyof typeof GATEWAYS;
 
 export interface ForeignGateway {
 	url: string;
@@ -32,18 +45,16 @@ async function freePort(): Promise<number> {
 const START_MS = 60_000;
 
 /** Starts the gateway on a free port, and waits until it responds. */
-export async function startForeignGateway(): Promise<ForeignGateway> {
+export async function startForeignGateway(name: GatewayName): Promise<ForeignGateway> {
 	const port = await freePort();
 	const url = `http://127.0.0.1:${port}`;
-	const child = spawn(process.execPath, [PROGRAM, '--headless', `--port=${port}`], {
-		stdio: 'ignore',
-	});
+	const child = spawn(process.execPath, GATEWAYS[name](port), { stdio: 'ignore' });
 	const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
 	const until = Date.now() + START_MS;
 	while (!(await responds(url))) {
 		if (child.exitCode !== null || Date.now() > until) {
 			child.kill();
-			throw new Error('The gateway of another author did not start.');
+			throw new Error(`The gateway of another author did not start: ${name}.`);
 		}
 		await sleep(100);
 	}
@@ -51,8 +62,8 @@ export async function startForeignGateway(): Promise<ForeignGateway> {
 		url,
 		headersFor: (upstream, provider) => ({
 			values: [
-				{ name: 'x-portkey-provider', value: provider },
-				{ name: 'x-portkey-custom-host', value: `${upstream}/v1` },
+				{ name: `x-${name}-provider`, value: provider },
+				{ name: `x-${name}-custom-host`, value: `${upstream}/v1` },
 			],
 		}),
 		close: async () => {

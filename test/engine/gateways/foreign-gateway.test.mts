@@ -1,99 +1,162 @@
 /**
- * Both image nodes and Message through a gateway that was written elsewhere, whose upstream is the
- * embedded gateway. It needs headers of its own, has no tasks, and breaks the responses to edits.
+ * Both image nodes and Message through gateways that were written elsewhere, whose upstream is the
+ * embedded gateway. They need headers of their own and have no tasks; one breaks the responses to edits.
  */
 import '../fast-time.mjs';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Host, RunResult } from '../../../harness/engine/host.mjs';
-import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
+import { startGateway, type Gateway, type ReceivedFile } from '../../../simulator/gateway.mjs';
 import { errorOf, filesNode, runChain, type Given } from '../one-node.mjs';
 import { opened } from '../opened.mjs';
 import { byName, hostFor, MODEL, NODE, TINY_PNG } from '../workbench.mjs';
-import { startForeignGateway, type ForeignGateway } from './foreign-gateway.mjs';
+import { startForeignGateway, type GatewayName } from './foreign-gateway.mjs';
+
+const NAMES: GatewayName[] = ['portkey', 'llmops'];
+const MODES = ['wait', 'sync', 'submit'];
+
+/** A picture of some size, and another that may stand for the mask. */
+const PICTURES = {
+	data: { bytes: Buffer.concat([TINY_PNG, randomBytes(300_000)]), fileName: 'photo.png' },
+	other: { bytes: TINY_PNG, fileName: 'other.png' },
+} satisfies Given['files'];
+
+/** n8n with a credential for each gateway: for images, for messages, and without the headers. */
+type Hosts = Record<'images' | 'messages' | 'bare', Host>;
 
 let upstream: Gateway;
-let foreign: ForeignGateway;
-let images: Host;
-let messages: Host;
-
-const hostOf = async (provider: string): Promise<Host> =>
-	await hostFor(
-		{ baseUrl: foreign.url, headers: foreign.headersFor(upstream.url, provider) },
-		{ extraNodeTypes: filesNode },
-	);
+const hosts = new Map<GatewayName, Hosts>();
 
 beforeAll(async () => {
 	upstream = await opened(startGateway({ taskSeconds: 0, imageSize: 32 }));
-	foreign = await opened(startForeignGateway());
-	images = await hostOf('openai');
-	messages = await hostOf('anthropic');
+	await Promise.all(NAMES.map(async (name) => hosts.set(name, await hostsFor(name))));
 }, 90_000);
 beforeEach(() => upstream.reset());
 
-const PHOTO: Given = { files: { data: { bytes: TINY_PNG, fileName: 'photo.png' } } };
+async function hostsFor(name: GatewayName): Promise<Hosts> {
+	const { url: baseUrl, headersFor } = await opened(startForeignGateway(name));
+	const hostOf = async (fields: object) =>
+		await hostFor({ baseUrl, ...fields }, { extraNodeTypes: filesNode });
+	return {
+		images: await hostOf({ headers: headersFor(upstream.url, 'openai') }),
+		messages: await hostOf({ headers: headersFor(upstream.url, 'anthropic') }),
+		bare: await hostOf({}),
+	};
+}
 
-async function run(type: string, parameters: object): Promise<RunResult> {
-	const isMessage = type === 'message';
-	const host = isMessage ? messages : images;
-	const model = isMessage ? 'reason-large' : byName(MODEL);
-	const options = isMessage ? {} : { checkLimits: false };
-	return await runChain(host, [PHOTO], [{ type, parameters: { model, options, ...parameters } }]);
+async function run(
+	[name, host]: [GatewayName, keyof Hosts],
+	type: string,
+	parameters: object,
+): Promise<RunResult> {
+	const image = { model: byName(MODEL), options: { checkLimits: false } };
+	const given = type === 'message' ? { model: 'reason-large' } : image;
+	const steps = [{ type, parameters: { ...given, ...parameters } }];
+	return await runChain(hosts.get(name)![host], [{ files: PICTURES }], steps);
 }
 
 /** The requests that the upstream was paid for. */
 const paid = () => upstream.requests.filter(({ method }) => method === 'POST');
 
-test.each(['wait', 'sync', 'submit'])('an image comes, in mode %s', async (mode) => {
-	const result = await run('imageGeneration', { prompt: 'a fox', mode });
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+/** The files of the only request: field, name and contents. */
+function received(): string[][] {
+	const [request] = paid();
+	const { files } = request!.body as { files: ReceivedFile[] };
+	return files.map(({ field, filename, sha256: contents }) => [field, filename, contents]);
+}
+
+/** The upstream refuses the next request, and the one after two seconds is accepted. */
+const tooMany = () =>
+	upstream.setFaults([{ call: 'sync', kind: 'status', status: 429, retryAfter: '2', times: 1 }]);
+
+function expectOneImage(result: RunResult): void {
 	expect(errorOf(result).message).toBe('');
 	expect(result.json(NODE)).toMatchObject([{ url: expect.stringContaining(upstream.url) }]);
 	expect(result.output(NODE)[0]?.binary?.data).toMatchObject({ mimeType: 'image/png' });
-	expect(paid()).toHaveLength(1);
-});
+}
 
-test('without its headers it refuses before anything is paid for', async () => {
-	const bare = await hostFor({ baseUrl: foreign.url }, { extraNodeTypes: filesNode });
-	const parameters = { model: byName(MODEL), prompt: 'a fox', options: { checkLimits: false } };
-	const { message } = errorOf(
-		await runChain(bare, [PHOTO], [{ type: 'imageGeneration', parameters }]),
-	);
-	expect(message).toMatch(/x-portkey-config or x-portkey-provider header is required/);
-	expect(paid()).toEqual([]);
-});
-
-test('429 with Retry-After: sent again, and paid for once', async () => {
-	upstream.setFaults([{ call: 'sync', kind: 'status', status: 429, retryAfter: '2', times: 1 }]);
-	const result = await run('imageGeneration', { prompt: 'a fox', mode: 'wait' });
-	expect(errorOf(result).message).toBe('');
-	expect(result.json(NODE)).toHaveLength(1);
-	expect(paid()).toHaveLength(2);
-});
-
-test('400: its reason is told, and it is not sent again', async () => {
-	const { message } = errorOf(
-		await run('imageGeneration', { prompt: 'a fox', model: byName('none') }),
-	);
-	expect(message).toContain('unknown model: none');
-	expect(message).toContain('(400)');
-	expect(paid()).toHaveLength(1);
-});
-
-test('a message with thinking', async () => {
-	const result = await run('message', {
-		prompt: 'What is 17 * 3?',
-		maxTokens: 200,
-		thinking: 'adaptive',
+describe.each(NAMES)('through %s', (name) => {
+	test.each(MODES)('an image comes, in mode %s', async (mode) => {
+		expectOneImage(await run([name, 'images'], 'imageGeneration', { prompt: 'a fox', mode }));
+		expect(paid()).toHaveLength(1);
 	});
-	expect(errorOf(result).message).toBe('');
-	expect(result.json(NODE)).toMatchObject([
-		{ text: expect.stringMatching(/./), thinking: expect.stringMatching(/./) },
-	]);
-	expect(paid()).toHaveLength(1);
+
+	test.each(['imageGeneration', 'imageEdit'])(
+		'without its headers it refuses before anything is paid for: %s',
+		async (type) => {
+			const { message } = errorOf(await run([name, 'bare'], type, { prompt: 'a fox' }));
+			expect(message).toContain(`x-${name}-config or x-${name}-provider header is required`);
+			expect(paid()).toEqual([]);
+		},
+	);
+
+	test('429 with Retry-After: sent again, and paid for once', async () => {
+		tooMany();
+		expectOneImage(await run([name, 'images'], 'imageGeneration', { prompt: 'a fox' }));
+		expect(paid().map(({ status }) => status)).toEqual([429, 200]);
+	});
+
+	test.each(['imageGeneration', 'imageEdit'])(
+		'400: its reason is told, and it is not sent again: %s',
+		async (type) => {
+			const parameters = { prompt: 'a fox', model: byName('none') };
+			const { message } = errorOf(await run([name, 'images'], type, parameters));
+			expect(message).toContain('unknown model: none');
+			expect(message).toContain('(400)');
+			expect(paid()).toHaveLength(1);
+		},
+	);
+
+	test('a message with thinking', async () => {
+		const result = await run([name, 'messages'], 'message', {
+			prompt: 'What is 17 * 3?',
+			maxTokens: 200,
+			thinking: 'adaptive',
+		});
+		expect(errorOf(result).message).toBe('');
+		expect(result.json(NODE)).toMatchObject([
+			{ text: expect.stringMatching(/./), thinking: expect.stringMatching(/./) },
+		]);
+		expect(paid()).toHaveLength(1);
+	});
 });
 
-test.each(['wait', 'sync', 'submit'])(
-	'an edit, in mode %s, fails after it was done: unknown, and not sent again',
+describe('edits through llmops', () => {
+	const edit = async (parameters: object) =>
+		await run(['llmops', 'images'], 'imageEdit', { prompt: 'at night', ...parameters });
+
+	test.each(MODES)('an image comes, in mode %s', async (mode) => {
+		expectOneImage(await edit({ mode }));
+		expect(paid()).toMatchObject([{ status: 200 }]);
+		expect(received()).toEqual([['image', 'photo.png', sha256(PICTURES.data.bytes)]]);
+	});
+
+	test('two images and a mask arrive as they were sent', async () => {
+		expectOneImage(
+			await edit({
+				imageBinaryProperty: 'data, other',
+				options: { checkLimits: false, mask: 'other' },
+			}),
+		);
+		expect(received()).toEqual([
+			['image', 'photo.png', sha256(PICTURES.data.bytes)],
+			['image', 'other.png', sha256(PICTURES.other.bytes)],
+			['mask', 'other.png', sha256(PICTURES.other.bytes)],
+		]);
+	});
+
+	test('429 with Retry-After: sent again, and paid for once', async () => {
+		tooMany();
+		expectOneImage(await edit({}));
+		expect(paid().map(({ status }) => status)).toEqual([429, 200]);
+	});
+});
+
+test.each(MODES)(
+	'through portkey an edit, in mode %s, fails after it was done: unknown, and not sent again',
 	async (mode) => {
-		const result = await run('imageEdit', { prompt: 'at night', mode });
+		const result = await run(['portkey', 'images'], 'imageEdit', { prompt: 'at night', mode });
 		const { message, description } = errorOf(result);
 		expect(`${message} ${description}`).toMatch(/unknown/i);
 		expect(paid()).toMatchObject([{ status: 200 }]);
