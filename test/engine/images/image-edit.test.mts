@@ -1064,3 +1064,22 @@ test('where n8n keeps files in the JSON, a failed edit is on the error output as
 		],
 	]);
 });
+
+test('a Retry after n8n was set to keep files in the JSON has failed edits on the error output', async () => {
+	const to = await hostAt(gateway.url);
+	gateway.setFaults([{ call: 'any', kind: 'status', status: 400 }]);
+	const failed = await edit(to, [one]);
+	expect(failed.status).toBe('error');
+	const onError = 'continueErrorOutput' as const;
+	const { workflow } = failed;
+	const result = await to.retry(failed, {
+		...workflow,
+		nodes: workflow.nodes.map((node) => (node.name === NODE ? { ...node, onError } : node)),
+		settings: { binaryMode: 'combined' },
+	});
+	expect([result.output(NODE, 0), result.json(NODE, 1)]).toEqual([
+		[],
+		// In n8n's own words: with this setting, a name leads to a place in the JSON.
+		[expect.objectContaining({ error: expect.stringContaining("path 'data'") })],
+	]);
+});
