@@ -94,12 +94,17 @@ export async function runChain(
 export function errorOf(result: RunResult): {
 	message: string;
 	description: string;
+	/** The lines under *Error details*. */
+	messages: string[];
 	itemIndex?: unknown;
 } {
-	const error = result.error as (N8n.ExecutionError & { context: N8n.IDataObject }) | undefined;
+	const error = result.error as
+		| (N8n.ExecutionError & { context: N8n.IDataObject; messages?: string[] })
+		| undefined;
 	return {
 		message: error?.message ?? '',
 		description: String(error?.description ?? ''),
+		messages: error?.messages ?? [],
 		itemIndex: error?.context?.itemIndex,
 	};
 }

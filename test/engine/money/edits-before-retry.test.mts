@@ -240,7 +240,12 @@ describe('what was paid for is returned although the item can no longer be prepa
 			modelParameters: { mappingMode: 'defineBelow', value: { size: '1024x1024' } },
 			options: { concurrency: 1 },
 		};
-		const credential = { apiKey: 'sk-own', baseUrl: own.url, mediaUrl: own.url };
+		const credential = {
+			apiKey: 'sk-own',
+			baseUrl: own.url,
+			gatewaySettings: true,
+			mediaUrl: own.url,
+		};
 		const first = await hostFor({}, { credentials: { mediaGatewayApi: credential } });
 		const failed = await first.run(workflowOf('imageGeneration', parameters), { input: INPUT });
 		expect(failed.status).toBe('error');

@@ -188,7 +188,8 @@ describe('additional headers and the key', () => {
 	test('a model list at another address', async () => {
 		await hosts.run('mediaModels', {}, { mediaUrl: hosts.media.url });
 		expect(hosts.carried(hosts.media)).toEqual({ 'GET /v1/media/models': WITH_NOTHING });
-		expect(hosts.gateway.requests).toEqual([]);
+		// The names of message models, which the media list doesn't have.
+		expect(hosts.gateway.requests.map(({ url }) => url)).toEqual(['/v1/models']);
 	});
 
 	test('images elsewhere, and every redirect to elsewhere', async () => {
@@ -294,7 +295,7 @@ describe('a value of an additional header', () => {
 			url: `${server.url}/acme-images/one.png`,
 		});
 		const listed = await host.run(workflowOf('mediaModels'));
-		expect(listed.json(NODE)).toEqual([{ model: 'acme-images/paint-1' }]);
+		expect(listed.json(NODE)).toMatchObject([{ model: 'acme-images/paint-1' }]);
 	});
 
 	test('split over the events of a stream is not shown either', async () => {

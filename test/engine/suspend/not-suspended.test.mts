@@ -64,9 +64,9 @@ describe.each(['imageGeneration', 'imageWait'] as const)('%s', (type) => {
 		test('it ends with an error that names all tasks, and n8n’s Retry waits for them', async () => {
 			Object.assign(broken, { node, times: 3 });
 			const failed = await start(type, RETRY);
-			const { message, description } = errorOf(failed);
+			const { message, messages } = errorOf(failed);
 			expect(message).toBe('No connection to the database');
-			expect(description.match(/task_\w+/g)).toHaveLength(2);
+			expect(messages.join().match(/task_\w+/g)).toHaveLength(2);
 			const waiting = await bench.host.retry(failed);
 			expect([waiting.status, paid()]).toEqual(['waiting', 2]);
 		});

@@ -86,9 +86,9 @@ describe('killed in a check', () => {
 		crashes = ['stop'];
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
-		const { message, description } = errorOf(result);
+		const { message, messages } = errorOf(result);
 		expect(message).toBe('The execution that checked the image tasks was stopped');
-		for (const id of ids) expect(description).toContain(id);
+		for (const id of ids) expect(messages.join()).toContain(id);
 		// The same for an error workflow.
 		const { context } = result.error as unknown as { context: { details: { paid: unknown } } };
 		expect(context.details.paid).toMatchObject(ids.map((taskId, item) => ({ item, taskId })));
@@ -100,9 +100,9 @@ describe('killed in a check', () => {
 		crashes = Array.from({ length: 20 }, () => 'output' as const);
 		const result = await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
 		expect(result.status).toBe('error');
-		const { message, description } = errorOf(result);
+		const { message, messages } = errorOf(result);
 		expect(message).toBe('n8n crashed 10 times while checking the image tasks');
-		for (const id of ids) expect(description).toContain(id);
+		for (const id of ids) expect(messages.join()).toContain(id);
 		expect(checks()).toBe(11);
 	});
 
