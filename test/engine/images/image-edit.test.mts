@@ -871,9 +871,14 @@ describe('sending again', () => {
 
 	test('after a refusal that comes before the image is read, as each refusal is read', async () => {
 		const statuses = [429, 413];
-		const server = createServer((_, response) => {
+		const server = createServer({ keepAliveTimeout: 60_000 }, (_, response) => {
 			response.setHeader('retry-after', '1');
 			sendJson(response, { error: { message: 'not like this' } }, statuses.shift());
+		});
+		const open = new Set<net.Socket>();
+		server.on('connection', (socket) => {
+			open.add(socket);
+			socket.once('close', () => open.delete(socket));
 		});
 		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 		try {
@@ -883,6 +888,7 @@ describe('sending again', () => {
 			expect(error.message).toContain('(413): not like this');
 			expect(statuses).toEqual([]);
 			await filesAreClosed();
+			await until(() => open.size === 0);
 		} finally {
 			server.closeAllConnections();
 			server.close();
