@@ -577,7 +577,7 @@ describe('a list in place of the object', () => {
 		const then = [{ type: 'imageWait', parameters: { pollInterval: 2, maxWait: 10 } }];
 		const result = await run(gateway, 'generations', 'submit', { then });
 		expect(result.json(NODE)).toMatchObject([{ taskId: TASK_ID, alsoNamed: ['task-2'] }]);
-		const { description } = errorOf(result) as Error & { description?: string };
+		const { description } = errorOf(result);
 		expect(description).toContain('also names task-2');
 	});
 });
@@ -711,8 +711,8 @@ test('any response to a submit whose task is nowhere: sent once, and every ID is
 		const result = await run(gateway, 'generations', 'wait', { options: { maxWait: 10 } });
 		expect(gateway.posts()).toHaveLength(1);
 		const hasImage = result.json(NODE).some(({ url }) => url === gateway.image);
-		const { message, description, cause } = errorOf(result) as Error & { description?: string };
-		const told = hasImage ? ids.join() : everythingIn({ message, description, cause });
+		const { message, description, messages } = errorOf(result);
+		const told = hasImage ? ids.join() : everythingIn({ message, description, messages });
 		expect(ids.filter((id) => !told.includes(id))).toEqual([]);
 	});
 	await fc.assert(property, { numRuns: 25 });
