@@ -42,6 +42,9 @@ const OTHER_OUTPUT = {
 		'summary.tasks': 'integer',
 	},
 	'option dryRun': {
+		model: 'string',
+		prompt: 'string',
+		verdict: 'string',
 		dryRun: 'boolean',
 		request: 'object',
 		checks: 'object',

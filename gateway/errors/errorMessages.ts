@@ -1,4 +1,4 @@
-import { isJsonObject } from '../util/json';
+import { isJsonObject, nonEmptyString } from '../util/json';
 import { excerpt, quote } from '../util/text';
 import {
 	leadsToResult,
@@ -92,7 +92,7 @@ function describeUnexpectedBody(response: HttpResponse): string {
 	const { json } = response;
 	if (!isJsonObject(json)) return describeBody(response);
 	const hasError = json.error !== undefined && json.error !== null;
-	const isError = hasError || isErrorWord(String(json.status));
+	const isError = hasError || isErrorWord(nonEmptyString(json.status) ?? '');
 	return `${isError ? 'an error' : describeBody(response)}${afterColon(errorIn(json))}`;
 }
 

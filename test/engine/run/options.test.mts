@@ -146,6 +146,7 @@ const BESIDE: Record<string, IDataObject> = {
 	budgetTokens: { thinking: 'enabled' },
 	display: { thinking: 'adaptive' },
 	format: { simplify: false },
+	images: { input: 'image' },
 	imageBinaryProperty: { imageSource: 'binary' },
 	messagesJson: { input: 'json' },
 	parkAfter: { options: { surviveRestarts: true } },
@@ -156,6 +157,9 @@ const EDIT = {
 	imageSource: 'url',
 	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
 };
+
+/** Lists to choose from that take any other text by expression. */
+const OPEN_CHOICES = ['mediaModels.mode'];
 
 /** Every parameter and option that the nodes declare and an expression can set, each once. */
 const FIELDS = NODES.concat([['ImageEdit', 'imageEdit', EDIT, 1]])
@@ -172,7 +176,7 @@ const FIELDS = NODES.concat([['ImageEdit', 'imageEdit', EDIT, 1]])
 						place,
 						name: property.name,
 						label: property.displayName,
-						kind: property.type,
+						kind: OPEN_CHOICES.includes(`${type}.${property.name}`) ? 'string' : property.type,
 						values: (property.options ?? []).map((option) => String(Object(option).value)),
 					}),
 				);

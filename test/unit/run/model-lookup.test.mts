@@ -13,7 +13,7 @@ test('a thousand items of one unlisted model cost one search, and one hint', asy
 	} as ModelRecord;
 	const hints = new Set<string>();
 	const checker = new Checker({ hints } as unknown as Run, 'generation');
-	Object.assign(checker, { listing: Promise.resolve([record]) });
+	Object.assign(checker, { listing: Promise.resolve({ models: [record], isCut: false }) });
 	for (let item = 0; item < 1000; item += 1) {
 		await checker.check({ model: 'aurora-imag-1', prompt: `fox ${item}` }, false);
 	}

@@ -108,7 +108,7 @@ function refused(variant: number, received: Received): Delivery {
 		return deliverJson(body, 429, isDate ? { 'retry-after': dateIn(7) } : headers);
 	}
 	const key = keyIn(received.headers) ?? 'none';
-	const quotes = [key, key.replaceAll('-', '\\u002d'), escaped(key), key.replace('-', '\\u002D')];
+	const quotes = [key, encodeURIComponent(key)];
 	const reasons = [
 		...REASONS.map((reason) => JSON.stringify(reason)),
 		...quotes.map((quote) => `"the key ${quote} is refused"`),
@@ -116,12 +116,6 @@ function refused(variant: number, received: Received): Delivery {
 	const text = pick(reasons, more);
 	const pause = status === 503 && isFree ? { 'retry-after': '11' } : undefined;
 	return deliverJson(`{"error":{"message":${text},"type":"invalid_request_error"}}`, status, pause);
-}
-
-/** As JSON may write any text. */
-function escaped(text: string): string {
-	const codes = [...text].map((letter) => letter.charCodeAt(0).toString(16).padStart(4, '0'));
-	return codes.map((code) => `\\u${code}`).join('');
 }
 
 /** The answer to a request that was handled, as the fault leaves it. */
