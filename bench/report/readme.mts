@@ -1,4 +1,4 @@
-/** The three figures that README shows of the measurements, between its two marks. */
+/** The figures that README shows of the measurements, between its two marks. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Line } from './lines.mjs';
 
@@ -33,17 +33,13 @@ function readmeSection(measured: readonly Row[]): string | undefined {
 	const line = (name: string, index: number) =>
 		measured.find((row) => row.name === name)?.lines[index];
 	const late = line('hundred', 0);
-	const inAll = line('hundred', 1);
 	const refusing = line('refusing', 0);
-	const waiting = line('waiting', 1);
 	const lateOf = (text = '') => text.split(',')[0];
-	if (!late || !inAll || !refusing || !waiting) return undefined;
+	if (!late || !refusing) return undefined;
 	return [
-		'## How fast',
 		[
-			`- 100 tasks of 2 to 8 seconds, unknown model: found **${lateOf(late.package)}**, all after **${inAll.package}** (HTTP Request, Wait, If: ${lateOf(late.builtIn)}, ${inAll.builtIn}).`,
+			`- 100 tasks of 2 to 8 seconds: found **${lateOf(late.package)}** (HTTP Request, Wait, If: ${lateOf(late.builtIn)}).`,
 			`- 200 tasks of 3 seconds, 30 requests/s allowed: **${refusing.package}** (HTTP Request, Wait, If: ${refusing.builtIn}).`,
-			`- Memory for 1,000 waiting tasks: **${/^[^(]*/.exec(waiting.package)![0].trim()}**.`,
 		].join('\n'),
 		'[![Measurements: shorter bars are better](docs/images/bench-summary.svg)](docs/benchmarks.md)',
 	].join('\n\n');
