@@ -225,9 +225,10 @@ async function storeInline(
 	try {
 		return await helpers.prepareBinaryData(bytes, fileName, mimeType);
 	} catch (error) {
-		throw new GatewayError({
+		const told = new GatewayError({
 			message: `n8n couldn't store the image: ${quote(problemOf(error).message)}`,
 			description: 'The image is finished and paid for. Check where n8n stores binary data.',
 		});
+		return await Promise.reject(told);
 	}
 }

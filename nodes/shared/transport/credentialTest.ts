@@ -70,8 +70,8 @@ function headersFor(uri: string, credential: Credential, key?: ProbeKey): Record
 	if (key === 'none') return additionalHeaders(uri, credential);
 	const usual = credentialHeaders(uri, credential);
 	if (key !== 'xApiKey') return usual;
-	const { Authorization: _, ...others } = usual;
-	return { ...others, ...apiKeyHeaders(credential) };
+	const others = Object.entries(usual).filter(([name]) => name !== 'Authorization');
+	return { ...Object.fromEntries(others), ...apiKeyHeaders(credential) };
 }
 
 /** Sends a request once. */
