@@ -223,7 +223,7 @@ export class MediaGatewayApi implements ICredentialType {
 		const problem = credentialProblem(credential);
 		if (problem !== undefined) throw new OperationalError(asText(problem));
 		const url = addressOf(requestOptions);
-		const added = credentialHeaders(url, credential);
+		const added = credentialHeaders(url, credential, requestOptions.headers);
 		return {
 			...requestOptions,
 			// The HTTP library ignores case: of two spellings of a name, the last one is sent.

@@ -6,10 +6,21 @@ import { isBelow, parseUrl, pathBelow, type ApiAddress } from './url';
  * additional headers. Nothing goes to another origin, also not after a redirect.
  *
  * @param url the full address of the request
+ * @param planned the headers of the request; `KEY_IN_OWN_HEADER` takes the key out of `Authorization`
  */
-export function credentialHeaders(url: string, credential: Credential): Record<string, string> {
-	return { ...additionalHeaders(url, credential), ...authHeaders(url, credential) };
+export function credentialHeaders(
+	url: string,
+	credential: Credential,
+	planned: Record<string, unknown> = {},
+): Record<string, string> {
+	const usual = authHeaders(url, credential);
+	const isOther = planned['x-api-key'] === '' && 'Authorization' in usual;
+	const auth = isOther ? apiKeyHeaders(credential) : usual;
+	return { ...additionalHeaders(url, credential), ...auth };
 }
+
+/** Planned by a request for names of models after `Authorization` was refused. */
+export const KEY_IN_OWN_HEADER = { 'x-api-key': '' };
 
 /** The additional headers, at every address with the gateway's origin, and at no other. */
 export function additionalHeaders(url: string, { baseUrl, headers }: Credential) {
@@ -51,7 +62,7 @@ export function authHeaders(url: string, credential: Credential): Record<string,
 }
 
 /** The headers of the other way to send a key, with the version of messages. */
-export const apiKeyHeaders = (credential: Credential): Record<string, string> => ({
+const apiKeyHeaders = (credential: Credential): Record<string, string> => ({
 	'x-api-key': credential.key,
 	...versionHeader(credential),
 });

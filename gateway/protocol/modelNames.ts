@@ -2,8 +2,15 @@ import { isJsonObject, nonEmptyString } from '../util/json';
 import type { ModelRecord } from './models';
 import { planGet, type RequestPlan } from './requestPlan';
 
-/** Plans `GET /v1/models` (docs/protocol.md, "Names of models"), with the key. */
-export const planModelNames = (): RequestPlan => planGet('names', '/v1/models');
+/**
+ * Plans `GET /v1/models` (docs/protocol.md, "Names of models"), with the key.
+ *
+ * @param headers `KEY_IN_OWN_HEADER`, where `Authorization` was refused
+ */
+export function planModelNames(headers: Record<string, string> = {}): RequestPlan {
+	const plan = planGet('names', '/v1/models');
+	return { ...plan, headers: { ...plan.headers, ...headers } };
+}
 
 /**
  * Reads the response of `GET /v1/models`: records in which only the name is known, in alphabetical

@@ -12,6 +12,7 @@ import {
 	saysFailure,
 	type ModelRecord,
 } from '../../../gateway/protocol/models';
+import { KEY_IN_OWN_HEADER } from '../../../gateway/protocol/auth';
 import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames';
 import type { HttpResponse, Outcome } from '../../../gateway/protocol/outcome';
 import { planUrl, type RequestPlan } from '../../../gateway/protocol/requestPlan';
@@ -58,7 +59,7 @@ async function cachedListing(
 ): Promise<HttpResponse> {
 	const { media, base, allowUnauthorizedCerts, accountAndKey } = owner.address;
 	const url = planUrl(plan, plan.call === 'names' ? base : media);
-	const key = [url, plan.headers.Accept, allowUnauthorizedCerts, accountAndKey].join(' ');
+	const key = [url, JSON.stringify(plan.headers), allowUnauthorizedCerts, accountAndKey].join(' ');
 	const load = async (): Promise<Cached<HttpResponse>> => {
 		const { outcome, attempts } = await send();
 		if (outcome.kind === 'response' && outcome.httpCode === 200 && isListing(plan, outcome)) {
@@ -168,7 +169,14 @@ export async function requestRecords(
 	request: RequestList,
 ): Promise<ModelList> {
 	const readNames = (json: unknown) => readModelNames(json) ?? [];
-	const names = async () => await requestPages(planModelNames(), baseUrl, request, readNames);
+	const namesBy = async (headers = {}) =>
+		await requestPages(planModelNames(headers), baseUrl, request, readNames);
+	// Some gateways take the key in a header of its own alone.
+	const names = async () =>
+		await namesBy().catch(async (error: unknown) => {
+			const asked = isKeyRefused(error) ? namesBy(KEY_IN_OWN_HEADER) : undefined;
+			return (await asked?.catch(() => undefined)) ?? (await Promise.reject(error));
+		});
 	if (list === 'names') return await names();
 	try {
 		return await requestPages(planModelList(), mediaUrl, request, readModelList);
@@ -176,12 +184,14 @@ export async function requestRecords(
 		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
 		if (!mayAsk) return await Promise.reject(error);
 		return await names().catch(async (other) => {
-			const isNone =
-				other instanceof NoListError && ![401, 403].includes(other.problem.httpCode ?? 0);
+			const isNone = other instanceof NoListError && !isKeyRefused(other);
 			return await Promise.reject(isNone ? error : other);
 		});
 	}
 }
+
+const isKeyRefused = (error: unknown): boolean =>
+	error instanceof GatewayError && [401, 403].includes(error.problem.httpCode ?? 0);
 
 /** The models of a gateway, and whether the list ended before it had all that it says it has. */
 export interface ModelList {

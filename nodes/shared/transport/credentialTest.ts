@@ -6,8 +6,8 @@ import type {
 } from 'n8n-workflow';
 import {
 	additionalHeaders,
-	apiKeyHeaders,
 	credentialHeaders,
+	KEY_IN_OWN_HEADER,
 	skipsCertificate,
 } from '../../../gateway/protocol/auth';
 import {
@@ -68,10 +68,7 @@ const asResult = (problem: string | undefined, good = ''): INodeCredentialTestRe
 /** Only the address that the key belongs to (protocol, host, path) gets it. */
 function headersFor(uri: string, credential: Credential, key?: ProbeKey): Record<string, string> {
 	if (key === 'none') return additionalHeaders(uri, credential);
-	const usual = credentialHeaders(uri, credential);
-	if (key !== 'xApiKey') return usual;
-	const others = Object.entries(usual).filter(([name]) => name !== 'Authorization');
-	return { ...Object.fromEntries(others), ...apiKeyHeaders(credential) };
+	return credentialHeaders(uri, credential, key === 'xApiKey' ? KEY_IN_OWN_HEADER : {});
 }
 
 /** Sends a request once. */

@@ -138,6 +138,23 @@ describe('the list in the editor', () => {
 		expect(asked(media)).toEqual([['/v1/media/models', undefined]]);
 	});
 
+	test.each([401, 403])(
+		'the key goes into x-api-key, and not beside Authorization, where that is refused (%d)',
+		async (status) => {
+			const gateway = await opened(
+				serve((request, response) => {
+					const { authorization, 'x-api-key': own } = request.headers;
+					const isAllowed = authorization === undefined && own === KEY;
+					if (!request.url!.startsWith('/v1/models')) return sendJson(response, {}, 404);
+					sendJson(response, isAllowed ? LIST : {}, isAllowed ? 200 : status);
+				}),
+			);
+			for (const node of ['imageGeneration', 'message']) {
+				expect(await search(node, { baseUrl: gateway.url })).toHaveLength(3);
+			}
+		},
+	);
+
 	test('a redirect of the names to elsewhere gets no key', async () => {
 		const other = await gatewayWith(json(404, {}));
 		const gateway = await opened(
