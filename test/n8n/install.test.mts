@@ -98,7 +98,7 @@ describe.each(serverVersions())('the package on n8n %s', (version) => {
 
 		it('accepts a right key, however it was pasted, and costs nothing', async () => {
 			gateway.reset();
-			const ok = { status: 'OK', message: 'The gateway accepts the API key' };
+			const ok = { status: 'OK', message: 'The gateway responds and lists its models' };
 			expect(await test({})).toEqual(ok);
 			expect(await test({ apiKey: ` Bearer ${gateway.keys[0]}\n` })).toEqual(ok);
 			expect(await test({ baseUrl: `${gateway.url}/v1/` })).toEqual(ok);
