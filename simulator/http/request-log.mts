@@ -2,7 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { ReceivedRequest } from '../gateway-options.mjs';
 
 const kept = 200_000;
-const clipped = 2_000;
+/** Characters of a text that are kept: the longest answer of a tool is whole. */
+const clipped = 5_000;
 
 /** What arrived, what was charged, and how much of it at once. */
 export class RequestLog {
