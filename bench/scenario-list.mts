@@ -4,13 +4,10 @@ import { hundred } from './scenarios/hundred-tasks.mjs';
 import { limit } from './scenarios/under-limit.mjs';
 import { same } from './scenarios/same-work.mjs';
 import { refusing } from './scenarios/refusing-gateway.mjs';
-import { click, delay, known } from './scenarios/detection-delay.mjs';
+import { known } from './scenarios/known-model.mjs';
 import { waiting } from './scenarios/waiting-tasks.mjs';
-import { synchronous } from './scenarios/synchronous.mjs';
 import { processor } from './scenarios/processor-time.mjs';
 import { downloads, uploads } from './scenarios/transfers.mjs';
-import { size } from './scenarios/package-size.mjs';
-import { growth, tenThousand } from './scenarios/growth.mjs';
 import { tls } from './scenarios/tls.mjs';
 
 export const scenarios: Scenario[] = [
@@ -18,16 +15,10 @@ export const scenarios: Scenario[] = [
 	limit,
 	same,
 	refusing,
-	delay,
 	known,
-	click,
 	waiting,
-	synchronous,
 	processor,
 	downloads,
 	uploads,
-	size,
-	growth,
-	tenThousand,
 	tls,
 ];

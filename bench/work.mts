@@ -32,8 +32,6 @@ export type Work = Allowance &
 				pauseS: number;
 				/** The package can do it in one node, or in one that submits and one that waits. */
 				nodes?: 1 | 2;
-				/** As for `wait`. */
-				lookAfterMs?: number;
 		  }
 		| {
 				/** Wait for tasks that were submitted before. */
