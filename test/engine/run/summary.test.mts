@@ -3,7 +3,17 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
-import { NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
+import {
+	hostFor,
+	MODEL,
+	NODE,
+	openBench,
+	sendJson,
+	serve,
+	TINY_PNG,
+	workflowOf,
+	type Bench,
+} from '../workbench.mjs';
 
 const PRICE = 0.04;
 const PROMPT = '={{ $json.prompt }}';
@@ -119,6 +129,92 @@ test('Retry On Fail: what an earlier try has paid for counts once, and is named'
 		estimatedCost: cost(3),
 		reusedItems: 2,
 		failedItems: 0,
+	});
+});
+
+test('Retry On Fail: an unknown outcome is paid for, and no item that an earlier try has paid for', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter', match: 'hare', times: 1 }]);
+	const result = await bench.run(
+		'imageGeneration',
+		{ prompt: PROMPT, options: { addSummary: true } },
+		prompts('a hare', 'a fox'),
+		{ retryOnFail: true, maxTries: 2, waitBetweenTries: 1, onError: 'continueRegularOutput' },
+	);
+	expect([bench.gateway.paid, bench.gateway.count('sync')]).toEqual([2, 2]);
+	const counts = { images: 1, estimatedCost: cost(2), reusedItems: 1, failedItems: 1 };
+	expect(summaryIn(result)).toMatchObject(counts);
+	expect(hintsOf(result)).toEqual([
+		expect.stringMatching(
+			/^1 image; estimated cost 0; 1 item failed: .*; 1 item paid for by an earlier try \(estimated cost 0.08 in all\)\.$/,
+		),
+	]);
+});
+
+describe('a gateway that refuses an owl once', () => {
+	const billing = { unit: 'image', mode: 'price', value: PRICE };
+	const items = [{ model: MODEL, media_type: 'image', billing }];
+	const IMAGE = { url: 'https://images.example/one.png' };
+	/** The IDs of the tasks, one after another. */
+	let ids: string[];
+	/** The response to a paid request, beside its ID. */
+	let reply: object;
+	const host = async () => {
+		let refused = false;
+		const { url } = await opened(
+			serve(({ method, url = '' }, response) => {
+				if (url.includes('/media/models')) return sendJson(response, { data: { items } });
+				const id = url.split('/').pop();
+				if (method === 'GET') return sendJson(response, { id, status: 'completed', data: [IMAGE] });
+				if (ids.length > 1 || refused) return sendJson(response, { id: ids.shift(), ...reply });
+				refused = true;
+				return sendJson(response, { error: 'no' }, 400);
+			}),
+		);
+		return await hostFor({ baseUrl: url });
+	};
+	const options = { addSummary: true, concurrency: 1, pollInterval: 1 };
+	const parameters = { prompt: PROMPT, mode: 'wait', download: false, options };
+	const input = prompts('a fox', 'a hare', 'an owl').map((json) => ({ json }));
+
+	test('the images of a task that the gateway gives to several items count once, in each try', async () => {
+		ids = ['task_1', 'task_1', 'task_1'];
+		reply = {};
+		const settings = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
+		const workflow = workflowOf('imageGeneration', parameters, settings);
+		const result = await (await host()).run(workflow, { input });
+		expect(summaryIn(result)).toEqual({
+			images: 1,
+			tasks: 3,
+			estimatedCost: cost(3),
+			rateLimitedRequests: 0,
+			reusedItems: 2,
+			failedItems: 0,
+		});
+		expect(hintsOf(result)).toEqual([
+			'1 image; 3 tasks; estimated cost 0.04; 2 items paid for by an earlier try (estimated cost 0.12 in all).',
+		]);
+	});
+
+	test('recorded images count as reused where their item fails before it is looked up', async () => {
+		ids = ['task_1', 'task_2', 'task_3'];
+		reply = { data: [{ b64_json: TINY_PNG.toString('base64') }] };
+		const own = await host();
+		const failed = await own.run(workflowOf('imageGeneration', parameters), { input });
+		expect(failed.status).toBe('error');
+		const settings = { onError: 'continueRegularOutput' } as const;
+		const changed = { ...parameters, options: { ...options, maxWait: 'long' } };
+		const result = await own.retry(failed, workflowOf('imageGeneration', changed, settings));
+		expect(summaryIn(result)).toEqual({
+			images: 2,
+			tasks: 0,
+			estimatedCost: cost(2),
+			rateLimitedRequests: 0,
+			reusedItems: 2,
+			failedItems: 1,
+		});
+		expect(hintsOf(result)).toEqual([
+			expect.stringMatching(/^2 images; estimated cost 0; 1 item failed: .*; 2 items paid/),
+		]);
 	});
 });
 
