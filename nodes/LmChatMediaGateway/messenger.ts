@@ -106,7 +106,7 @@ export class Messenger {
 			if (failure instanceof UnknownOutcomeError) {
 				payments.add(fingerprint, { unknown: failure.problem });
 			}
-			return await Promise.reject(failure);
+			throw failure;
 		}
 	}
 
@@ -147,10 +147,11 @@ export class Messenger {
 			]);
 			return json;
 		} catch (error) {
-			if (!(error instanceof RunEnded) || run.isStopped()) return await Promise.reject(error);
-			if (!mayBeCharged) return await Promise.reject(new GatewayError(NOT_SENT));
+			if (!(error instanceof RunEnded) || run.isStopped()) throw error as Error;
 			const response = nonEmptyString(requests.arriving.get(plan)?.());
-			return await Promise.reject(new UnknownOutcomeError({ ...GIVEN_UP, response }));
+			throw mayBeCharged
+				? new UnknownOutcomeError({ ...GIVEN_UP, response })
+				: new GatewayError(NOT_SENT);
 		}
 	}
 }

@@ -66,7 +66,7 @@ export async function readStreamedResponse(
 		return await readJson({ ...response, body: text.replace(/^(?:\s+|:.*)+/, '') });
 	}
 	// A tool call without a stop reason tells by itself that the response was cut off.
-	if (!stream.whole && !stream.callsTool) return await Promise.reject(new Error('premature close'));
+	if (!stream.whole && !stream.callsTool) throw new Error('premature close');
 	// A truncated stream's withheld text isn't shown, because it may be half the key.
 	show(filter.rest());
 	return { text: JSON.stringify(stream.body), json: stream.body };

@@ -72,13 +72,13 @@ export async function getModel(
 		const { data } = response.json as { data: JsonObject };
 		return itemOf(readModel(data) ?? (readModel({ ...data, model }) as ModelRecord));
 	} catch (error) {
-		if (!(error instanceof NoListError)) return await Promise.reject(error);
+		if (!(error instanceof NoListError)) throw error as Error;
 		const listed = await anyRecords(run).catch((): ModelRecord[] => []);
 		const records = [...listed, ...(await otherNames(run, listed))];
 		const named = records.find((record) => record.isNameOnly && record.model === model);
 		if (named !== undefined && format === 'json') return itemOf(named);
 		const isNotFound = error.problem.httpCode === 404;
-		return await Promise.reject(isNotFound ? notPublished(model, records) : error);
+		throw isNotFound ? notPublished(model, records) : error;
 	}
 }
 
@@ -98,7 +98,7 @@ async function anyRecords(run: Run): Promise<ModelRecord[]> {
 async function otherNames(run: Run, listed: ModelRecord[]): Promise<ModelRecord[]> {
 	if (!run.address.hasKey || listed[0]?.isNameOnly) return [];
 	const names = await requestNames(run).catch(async (error: unknown): Promise<ModelRecord[]> => {
-		if (!(error instanceof GatewayError)) return await Promise.reject(error);
+		if (!(error instanceof GatewayError)) throw error as Error;
 		const { httpCode = 0 } = error.problem;
 		const isNone = error instanceof NoListError && ![401, 403].includes(httpCode);
 		if (!isNone) run.hints.add(`Message models may be missing: ${error.message}.`);

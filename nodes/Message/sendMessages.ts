@@ -64,7 +64,7 @@ export async function sendMessages(
 				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
 				return await prepared.catch(async (error: unknown) => {
 					const { items } = paymentLog.recover(error, itemIndex);
-					if (!isPaid || items === undefined) return await Promise.reject(error);
+					if (!isPaid || items === undefined) throw error;
 					run.tally.reusedItems += 1;
 					return async () => items;
 				});
@@ -132,6 +132,6 @@ async function payForMessage(
 			// The unknown request may be an earlier try's, with another prompt.
 			paymentLog.update(itemIndex, { facts: paymentLog.factsOf(itemIndex) ?? facts });
 		}
-		return await Promise.reject(error);
+		throw error as Error;
 	}
 }

@@ -95,10 +95,10 @@ async function finishTask(
 	if (lost === true) paymentLog.update(itemIndex, { lost: false });
 	try {
 		const failed = failedAtOnce(task);
-		if (failed !== undefined) return await Promise.reject(failed);
+		if (failed !== undefined) throw failed;
 		const result = await waiter.wait(waitOf(task, item), suspendAfterMs);
 		if (result.kind === 'open') {
-			if (result.error !== undefined) return await Promise.reject(result.error);
+			if (result.error !== undefined) throw result.error;
 			waits[itemIndex] = result.wait;
 			return undefined;
 		}
@@ -107,7 +107,7 @@ async function finishTask(
 	} catch (error) {
 		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
 		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
-		return await Promise.reject(withMentioned(error, task));
+		throw withMentioned(error, task);
 	}
 }
 

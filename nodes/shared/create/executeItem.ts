@@ -58,7 +58,7 @@ async function payForItem(
 			paymentLog.update(itemIndex, { facts });
 			add(tally, facts.estimatedCost);
 		}
-		return await Promise.reject(await checker.explain(error, item.facts.model ?? ''));
+		throw await checker.explain(error, item.facts.model ?? '');
 	}
 }
 

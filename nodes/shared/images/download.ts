@@ -184,7 +184,7 @@ async function readImage(
 	const stream = body as ByteStream;
 	if (isError || isTooLarge) stream.destroy();
 	if (isError) return { text: '', json: undefined };
-	if (isTooLarge) return await Promise.reject(new TooLargeError('Content-Length'));
+	if (isTooLarge) throw new TooLargeError('Content-Length');
 	let source: unknown = stream;
 	let start = await peek(stream);
 	// A server may send a byte at a time: then the whole body is read.
@@ -229,6 +229,6 @@ async function storeInline(
 			message: `n8n couldn't store the image: ${quote(problemOf(error).message)}`,
 			description: 'The image is finished and paid for. Check where n8n stores binary data.',
 		});
-		return await Promise.reject(told);
+		throw told;
 	}
 }

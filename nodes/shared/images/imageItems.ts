@@ -194,7 +194,7 @@ export async function itemPerImage(
 		} catch (error) {
 			const task = { taskId, taskType, status };
 			const about = error instanceof GatewayError ? withDetails(error, task) : error;
-			if (!run.continuesOnFail) return await Promise.reject(about);
+			if (!run.continuesOnFail) throw about;
 			const estimatedCost = costShare(cost, index, images.length);
 			const known = { charged: 'yes', model, prompt, estimatedCost, ...task } as const;
 			return failedItem(run.node, about, target.itemIndex, known);

@@ -144,7 +144,8 @@ export async function requestModel(run: Run, model: string): Promise<ModelRecord
 		const { data } = json as { data: JsonObject };
 		return readModel({ ...data, model });
 	} catch (error) {
-		return error instanceof GatewayError ? undefined : await Promise.reject(error);
+		if (error instanceof GatewayError) return undefined;
+		throw error as Error;
 	}
 }
 
@@ -175,17 +176,19 @@ export async function requestRecords(
 	const names = async () =>
 		await namesBy().catch(async (error: unknown) => {
 			const asked = isKeyRefused(error) ? namesBy(KEY_IN_OWN_HEADER) : undefined;
-			return (await asked?.catch(() => undefined)) ?? (await Promise.reject(error));
+			const found = await asked?.catch(() => undefined);
+			if (found === undefined) throw error;
+			return found;
 		});
 	if (list === 'names') return await names();
 	try {
 		return await requestPages(planModelList(), mediaUrl, request, readModelList);
 	} catch (error) {
 		const mayAsk = list === 'any' && hasKey && error instanceof NoListError;
-		if (!mayAsk) return await Promise.reject(error);
-		return await names().catch(async (other) => {
+		if (!mayAsk) throw error as Error;
+		return await names().catch((other: unknown) => {
 			const isNone = other instanceof NoListError && !isKeyRefused(other);
-			return await Promise.reject(isNone ? error : other);
+			throw isNone ? error : other;
 		});
 	}
 }
@@ -220,9 +223,10 @@ async function requestPages(
 	let count = countOf(first.json);
 	let next = planNextPage(plan, first, home, { pages: 1, count });
 	for (let pages = 2; next !== undefined && pages <= MOST_PAGES; pages += 1) {
-		const response = await request(next).catch(async (error: unknown) =>
-			error instanceof GatewayError ? undefined : await Promise.reject(error),
-		);
+		const response = await request(next).catch((error: unknown) => {
+			if (error instanceof GatewayError) return undefined;
+			throw error;
+		});
 		if (response === undefined) break;
 		const others = read(response.json).filter(({ model }) => !known.has(model));
 		if (others.length === 0) return { models, isCut: totalOf(first.json) > count };

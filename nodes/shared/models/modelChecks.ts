@@ -137,7 +137,7 @@ export class Checker {
 		try {
 			return await requestModels(this.run);
 		} catch (error) {
-			if (!(error instanceof GatewayError)) return await Promise.reject(error);
+			if (!(error instanceof GatewayError)) throw error as Error;
 			const { message } = error;
 			this.run.hints.add(`The requests weren't checked against the model's limits: ${message}.`);
 			const isNone = error instanceof NoListError;

@@ -169,10 +169,10 @@ export class PaymentLog implements KnownItems {
 			if (result !== undefined) return this.add(itemIndex, result).result;
 			throw new UnknownOutcomeError(unusableProblem(plan, response.json));
 		} catch (error) {
-			if (!(error instanceof UnknownOutcomeError)) return await Promise.reject(error);
-			const unknown = withTaskId(plan, error.problem);
-			this.add(itemIndex, { unknown });
-			return await Promise.reject(new UnknownOutcomeError(unknown));
+			if (!(error instanceof UnknownOutcomeError)) throw error as Error;
+			const unknown = new UnknownOutcomeError(withTaskId(plan, error.problem));
+			this.add(itemIndex, { unknown: unknown.problem });
+			throw unknown;
 		}
 	}
 

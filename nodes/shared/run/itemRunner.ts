@@ -209,7 +209,7 @@ export async function runNode(
 		// The error of a Stop must keep the word by which the engine recognizes it.
 		if (isStopped()) {
 			if (!wasStopped) await reportStopped(context, error, known);
-			return await Promise.reject(error);
+			throw error as Error;
 		}
 		const node = context.getNode();
 		if (!context.continueOnFail()) {

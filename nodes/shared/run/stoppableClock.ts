@@ -22,7 +22,7 @@ export class StoppableClock implements Clock {
 	}
 
 	async sleep(ms: number): Promise<void> {
-		if (this.closed !== undefined) return await Promise.reject(this.closed.reason);
+		if (this.closed !== undefined) throw this.closed.reason;
 		// Each sleep has a signal of its own: with many listeners on one, Node.js warns of a leak. n8n
 		// before 2.34 ignores it.
 		const timer = new AbortController();

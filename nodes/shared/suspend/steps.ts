@@ -167,7 +167,7 @@ async function pollStored(context: IExecuteFunctions): Promise<INodeExecutionDat
 	try {
 		return await nextRound(context, notes, waits);
 	} catch (error) {
-		if (context.getExecutionCancelSignal()?.aborted === true) return await Promise.reject(error);
+		if (context.getExecutionCancelSignal()?.aborted === true) throw error as Error;
 		return [[], toItems(withFailure(context, waits, error))];
 	}
 }

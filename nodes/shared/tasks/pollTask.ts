@@ -297,7 +297,7 @@ export async function queryTask(
 			const { message } = result.error.problem;
 			const tried = attempts > 1 && result.kind === 'transient' ? ` (tried ${attempts} times)` : '';
 			const error = withDetails(result.error, { message: message + tried });
-			return await Promise.reject(aboutTask(error, taskId));
+			throw aboutTask(error, taskId);
 		}
 		const own = Math.min(LONGEST_QUERY_PAUSE_MS, backoffMs(round, clock.random()));
 		await clock.sleep(Math.max(result.pauseMs ?? 0, own));

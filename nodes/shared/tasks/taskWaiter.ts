@@ -272,18 +272,18 @@ export async function waitForTasks(
 		// Created once all items are prepared: the number of tasks affects the pauses.
 		waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), listTasks(entries));
 		const waiting = waiter.wait(wait, forMs(itemIndex));
-		const result = await waiting.catch(async (error: unknown) => {
+		const result = await waiting.catch((error: unknown) => {
 			// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
 			if (isOutOfReach(error)) entries[itemIndex] = {};
 			// A failed task may have been paid back.
 			if (hasFailed(error)) wait.charged = 'maybe';
-			return await Promise.reject(withMentioned(error, wait.task));
+			throw withMentioned(error, wait.task);
 		});
 		if (result.kind === 'finished') return await finishedItems(run, wait, result.state);
 		entries[itemIndex] = { wait: result.wait };
 		const isKept = keepsOpen?.(result, itemIndex) ?? false;
 		if (result.error === undefined || isKept) return [];
-		if (!toOutput) return await Promise.reject(withMentioned(result.error, wait.task));
+		if (!toOutput) throw withMentioned(result.error, wait.task);
 		entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
 		return [];
 	};

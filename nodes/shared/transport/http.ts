@@ -131,7 +131,7 @@ async function requestAndRead(
 			const cut = { httpCode, received: received() };
 			request.cut = cut;
 			if (arriving.has(plan)) arriving.set(plan, () => cut.received);
-			return await Promise.reject(error);
+			throw error as Error;
 		}
 	} finally {
 		files?.close();
@@ -193,7 +193,7 @@ async function callHelper(
 			: context.helpers.httpRequest(options))) as IN8nHttpFullResponse;
 	} catch (error) {
 		// The HTTP library can't turn this body into JSON.
-		return await Promise.reject(jsonText(plan.body) === false ? new InvalidBodyError() : error);
+		throw jsonText(plan.body) === false ? new InvalidBodyError() : error;
 	}
 }
 

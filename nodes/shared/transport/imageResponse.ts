@@ -31,7 +31,8 @@ export async function readImageResponse(
 	} catch (error) {
 		// Events may never end, or be cut off behind the image that was paid for.
 		const json = isSuccess && isEvents(chunks[0]) ? await jsonOfEvents(chunks) : {};
-		return readImages(json).length > 0 ? { text: '', json } : await Promise.reject(error);
+		if (readImages(json).length === 0) throw error as Error;
+		return { text: '', json };
 	}
 }
 

@@ -41,7 +41,8 @@ export class Requests {
 			return await send(signal);
 		} catch (error) {
 			const isLate = signal.reason === TIMED_OUT;
-			if (signal.aborted && !isLate) return await Promise.reject(new RunEnded('Stopped'));
+			const stopped = new RunEnded('Stopped');
+			if (signal.aborted && !isLate) throw stopped;
 			const outcome = faultFrom(error);
 			if (!isLate) return outcome;
 			// Without a connection nothing was sent, also after the deadline.

@@ -67,7 +67,7 @@ async function openAll(files: FormFile[]): Promise<{ ready: OpenFile[]; close: (
 	const close = (): void => ready.forEach((file) => file.close());
 	if (ready.length === files.length) return { ready, close };
 	close();
-	return await Promise.reject(new InvalidBodyError());
+	throw new InvalidBodyError();
 }
 
 type Piece = string | OpenBase64;
