@@ -1,4 +1,5 @@
-/** What n8n's reviewers check and its published linter does not, yet (docs/architecture.md, "What n8n's reviewers check"). */
+/** What n8n's reviewers check and its published linter does not, and what a person sees first. */
+import { sublimeSearch } from '@n8n/utils/search/sublime-search';
 import {
 	NodeHelpers,
 	type INodeProperties,
@@ -7,6 +8,7 @@ import {
 } from 'n8n-workflow';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BY_USE } from '../../../nodes/shared/fields/optionFields.js';
 import { builtNodes } from './built-nodes.mjs';
 
 const root = join(__dirname, '..', '..', '..');
@@ -47,17 +49,20 @@ const FILES = [
 /** A panel on which everything of these is shown. */
 const VALUES = { mode: 'wait', download: true };
 
-const nodes = builtNodes();
+interface Codex {
+	node: string;
+	categories: string[];
+	subcategories?: Record<string, string[]>;
+	alias: string[];
+}
 
-describe.each(nodes)('$className', ({ className, description, type }) => {
-	const folder = join(root, 'nodes', className);
-	const codex = JSON.parse(readFileSync(join(folder, `${className}.node.json`), 'utf8')) as {
-		node: string;
-		categories: string[];
-		subcategories?: Record<string, string[]>;
-		alias: string[];
-	};
-	const source = readFileSync(join(folder, `${className}.node.ts`), 'utf8');
+const nodes = builtNodes().map((node) => {
+	const file = join(root, 'nodes', node.className, `${node.className}.node.json`);
+	return { ...node, codex: JSON.parse(readFileSync(file, 'utf8')) as Codex };
+});
+
+describe.each(nodes)('$className', ({ className, description, type, codex }) => {
+	const source = readFileSync(join(root, 'nodes', className, `${className}.node.ts`), 'utf8');
 
 	// n8n 1 runs no node in which a parameter depends on one that isn't there.
 	test('its parameters depend on its own parameters', () => {
@@ -122,17 +127,6 @@ test('no two actions of the package have one name', () => {
 	expect(new Set(actions).size).toBe(actions.length);
 });
 
-test.each([
-	['model price', 'mediaModels'],
-	['language model', 'message'],
-	['language model', 'lmChatMediaGateway'],
-])('"%s" finds %s', (wanted, name) => {
-	const { className } = nodes.find(({ description }) => description.name === name)!;
-	const file = join(root, 'nodes', className, `${className}.node.json`);
-	const { alias } = JSON.parse(readFileSync(file, 'utf8')) as { alias: string[] };
-	expect(alias).toContain(wanted);
-});
-
 test.each(nodes.filter(({ description }) => description.usableAsTool))(
 	'$className shows nothing about files to an agent, which never gets one',
 	({ description }) => {
@@ -151,6 +145,62 @@ test.each(nodes.filter(({ description }) => description.usableAsTool))(
 		expect(asNode.filter((name) => !asTool.includes(name)).sort()).toEqual(onlyFiles.sort());
 	},
 );
+
+describe("the nodes panel's search", () => {
+	const items = nodes.map(({ className, displayName, codex }) => ({
+		className,
+		properties: { displayName, codex },
+	}));
+	const found = (text: string) => sublimeSearch(text, items).map(({ item }) => item.className);
+
+	// "media gateway" itself lists the shortest name first, whatever the aliases are. A name as short
+	// as "Media Gateway Image" would be first, but wouldn't say what the node does.
+	test.each(['image', 'AI image', 'picture', 'photo', 'generate image', 'create image', 'draw'])(
+		'lists Image Generation first for "%s"',
+		(text) => expect(found(text)[0]).toBe('ImageGeneration'),
+	);
+
+	test.each(['image', 'images'])('lists the nodes that make images first for "%s"', (text) =>
+		expect(found(text).slice(0, 2)).toEqual(['ImageGeneration', 'ImageEdit']),
+	);
+
+	test.each([
+		['edit image', 'ImageEdit'],
+		['edit photo', 'ImageEdit'],
+		['image status', 'ImageTask'],
+		['wait', 'ImageWait'],
+		['model price', 'MediaModels'],
+		['generate text', 'Message'],
+		['analyze image', 'Message'],
+		['vision', 'Message'],
+		['chat model', 'LmChatMediaGateway'],
+	])('lists for "%s" %s first', (text, className) => expect(found(text)[0]).toBe(className));
+
+	test('lists for "language model" the chat model and Message', () =>
+		expect(found('language model').slice(0, 2)).toEqual(['LmChatMediaGateway', 'Message']));
+});
+
+describe('the options', () => {
+	test.each([
+		[
+			'ImageGeneration',
+			['Number of Images', 'File Name', 'Budget', 'Dry Run', 'Max Wait (Seconds)'],
+		],
+		['ImageWait', ['File Name', 'On Timeout', 'Include Input Fields']],
+		['Message', ['System Prompt', 'History', 'Output Content as JSON']],
+	])('of %s begin with the everyday ones', (className, everyday) => {
+		const { optionNames } = nodes.find((one) => one.className === className)!;
+		expect(optionNames.slice(0, everyday.length)).toEqual(everyday);
+	});
+
+	test.each(nodes.map((one) => [one.className, one] as const))(
+		'of %s each have a place in the order of use',
+		(_, { options }) => {
+			expect(options.filter((name) => !BY_USE.includes(name))).toEqual([]);
+			expect([...options].sort((a, b) => BY_USE.indexOf(a) - BY_USE.indexOf(b))).toEqual(options);
+		},
+	);
+});
 
 function optionsOf(properties: readonly INodeProperties[]): INodeProperties[] {
 	return (properties.find(({ name }) => name === 'options')?.options ?? []) as INodeProperties[];
