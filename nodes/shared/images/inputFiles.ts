@@ -75,7 +75,7 @@ export function readImageRefs(
 	{ label, takes }: ImageField,
 ): ImageRef[] {
 	const { kinds, expected, advice } = TAKES[takes];
-	const fields = Object.keys(item.input?.binary ?? {});
+	const fields = Object.keys(item.files());
 	const refs = imageRefsIn(given, fields);
 	// An expression may leave nothing but commas.
 	if (refs.length === 0) throw item.refusal(`'${label}' is empty`, advice);
@@ -150,7 +150,7 @@ export async function openImageRefs(
 
 /** The binary field of an item; if it doesn't exist, that of the item's only image, with a hint. */
 function fieldOrOnlyImage(item: ItemParameters, { hints }: Run, field: string): string {
-	const only = Object.hasOwn(item.input?.binary ?? {}, field) ? undefined : onlyImage(item);
+	const only = Object.hasOwn(item.files(), field) ? undefined : onlyImage(item);
 	if (only === undefined) return field;
 	const missing = `There is no binary field "${field.slice(0, 100)}"`;
 	hints.add(`${missing}. The item's only image was used: "${only.slice(0, 100)}".`);
@@ -163,9 +163,8 @@ const isImage = (file: unknown): boolean =>
 /**
  * The binary field of the item's only image. Users don't know its name if n8n made it from a label.
  */
-function onlyImage({ input }: ItemParameters): string | undefined {
-	const files = Object.entries(input?.binary ?? {});
-	const [only, ...others] = files.filter(([, file]: [string, unknown]) => isImage(file));
+function onlyImage(item: ItemParameters): string | undefined {
+	const [only, ...others] = Object.entries(item.files()).filter(([, file]) => isImage(file));
 	return others.length === 0 ? only?.[0] : undefined;
 }
 
@@ -188,7 +187,7 @@ export function fileFrom(item: ItemParameters, file: FileRef, parameter: string)
 		return { binary: file, label };
 	}
 	// `$binary` has all fields of a file except its bytes, if they are in memory.
-	const files = Object.values(item.input?.binary ?? {});
+	const files = Object.values(item.files());
 	const known = Object.entries(file);
 	const own = files.find((binary) =>
 		known.every(([name, part]) => (binary as unknown as JsonObject)[name] === part),

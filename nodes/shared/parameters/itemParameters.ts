@@ -256,17 +256,26 @@ export class ItemParameters extends ValueReader {
 	}
 
 	/**
+	 * The files of the input item by their fields. With the workflow setting that keeps files in the
+	 * JSON, n8n moves them to `_files` there.
+	 */
+	files(): Record<string, IBinaryData> {
+		const { json, binary } = this.input ?? {};
+		const inJson = isJsonObject(json?._files) ? json._files : {};
+		const moved = Object.entries(inJson).filter(([, file]) => isJsonObject(file));
+		return { ...(Object.fromEntries(moved) as unknown as Record<string, IBinaryData>), ...binary };
+	}
+
+	/**
 	 * The file in a field of the input item.
 	 *
 	 * @param label of the parameter that names the field
 	 * @throws NodeOperationError that names the item's fields
 	 */
 	file(field: string, label: string): IBinaryData {
-		const files = this.input?.binary ?? {};
-		// Its own: every object has a "constructor".
-		if (Object.hasOwn(files, field)) {
-			return this.context.helpers.assertBinaryData(this.itemIndex, field);
-		}
+		const files = this.files();
+		const file = Object.hasOwn(files, field) ? files[field] : undefined;
+		if (file !== undefined) return file;
 		const fields = Object.keys(files).slice(0, MOST_NAMED);
 		const found =
 			fields.length === 0
