@@ -239,8 +239,8 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(await imagesOf('after', 'Media Gateway Image Generation')).toEqual(before);
 	});
 
-	it('model-catalogue gives a CSV file and pays for nothing', async () => {
-		const execution = await run(await store('model-catalogue'), 'Every Monday at six');
+	it('model-catalog gives a CSV file and pays for nothing', async () => {
+		const execution = await run(await store('model-catalog'), 'Every Monday at six');
 		const [{ binary }] = itemsOf(execution, 'Price list') as [Json];
 		const [heading, ...lines] = (await server.binary(binary.data))
 			.toString('utf8')
