@@ -12,8 +12,8 @@ import {
 } from './pollTimes';
 import { CanceledInQueue } from './rateLimiter';
 
-/** The result of one poll. */
-export type PollResult =
+/** The result of a poll after which the task is polled again, unless it has finished. */
+type OpenResult =
 	/** `pauseMs`: the gateway's `Retry-After`. */
 	| { kind: 'state'; state: TaskState; pauseMs?: number }
 	/**
@@ -26,9 +26,10 @@ export type PollResult =
 			pauseMs?: number;
 			rateLimited?: boolean;
 			soon?: boolean;
-	  }
-	/** An error that another poll would not change. */
-	| { kind: 'final'; error: GatewayError };
+	  };
+
+/** The result of one poll. `final`: an error that another poll would not change. */
+export type PollResult = OpenResult | { kind: 'final'; error: GatewayError };
 
 /** The end of the wait for one task. */
 export type WaitEnd =
@@ -54,28 +55,22 @@ export interface PollerOptions<T = TaskRef> {
 	expected?: number;
 }
 
-interface Entry<T> {
-	task: T;
-	deadline: number;
-	/** Whether the task is still waited for. */
-	isOpen: boolean;
-	/** Whether no other poll fits in before the deadline. */
-	isLastPoll: boolean;
-	/** After the deadline: the time until which a response is still accepted. */
-	lateUntil?: number;
-	/** Whether a poll is in progress. */
-	isPolling: boolean;
+/** The wait for one task. */
+interface Wait<T> {
+	readonly task: T;
+	/** On the clock of the run. */
+	readonly deadline: number;
+	/** The durations of tasks like this one, if the time of its submit is known. */
+	readonly tracked?: TrackedTask;
 	/** Whether a poll has got a result about the task, even a fault. */
 	hasResult: boolean;
-	/** The durations of tasks like this one, if the time of its submit is known. */
-	tracked?: TrackedTask;
 	state?: TaskState;
 	error?: GatewayError;
-	resolve: (end: WaitEnd) => void;
-	reject: (reason: unknown) => void;
+	/** Whether it has ended, perhaps while a poll hangs. */
+	isOver: boolean;
 }
 
-/** The longest timer: some timers can't be canceled and would keep the entry in memory. */
+/** The longest timer: some timers can't be canceled and would keep the task in memory. */
 const LONGEST_SLEEP_MS = 60_000;
 /** The time from the last poll to the deadline, for its response. */
 const LAST_POLL_LEAD_MS = 1000;
@@ -94,8 +89,9 @@ const atLeast = (bound: number, value: number): number => (value > bound ? value
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
 
 /**
- * Waits for the tasks of a run. A pause begins with the last response, or the response to the
- * submit; the last poll comes just before the deadline; a task with an unknown status stays open.
+ * Waits for the tasks of a run, in a loop for each: sleep, poll, decide. A pause begins with the last
+ * response, or the response to the submit; the last poll comes just before the deadline; a task with
+ * an unknown status stays open.
  */
 export class Poller<T = TaskRef> {
 	private readonly intervalMs: number;
@@ -120,6 +116,11 @@ export class Poller<T = TaskRef> {
 		return pauseOf(this.intervalMs, this.tasksLeft());
 	}
 
+	/** The number of tasks that wait or will wait. */
+	private tasksLeft(): number {
+		return atLeast(this.waiting, (this.options.expected ?? 0) - this.ended);
+	}
+
 	/**
 	 * Waits until the task is finished, can't be polled, or is still open after `maxWaitMs`. Rejects
 	 * only when the run is stopped.
@@ -138,150 +139,130 @@ export class Poller<T = TaskRef> {
 		durations?: Durations,
 	): Promise<WaitEnd> {
 		const now = this.options.clock.now();
-		const wait = atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
-		const last = wait - LAST_POLL_LEAD_MS;
+		const deadline = together(now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs));
+		const isAgeKnown = ageMs >= 0 && ageMs < Infinity;
+		const tracked = isAgeKnown ? durations?.track(now - ageMs, this) : undefined;
 		// Without a random extension: the submits already differ.
-		const known = ageMs >= 0 && ageMs < Infinity;
-		const tracked = known ? durations?.track(now - ageMs, this) : undefined;
 		const fromSubmit =
 			tracked?.pauseFrom(now - ageMs) ?? pauseOf(this.intervalMs, this.tasksLeft(), true);
-		const pause = atLeast(0, fromSubmit - atLeast(0, ageMs));
-		const first = Math.min(last, pause > 0 ? together(now + pause) - now : 0);
-		return await new Promise<WaitEnd>((resolve, reject) => {
-			const entry: Entry<T> = {
-				task,
-				deadline: now + wait,
-				isOpen: true,
-				isLastPoll: first === last,
-				isPolling: false,
-				hasResult: false,
-				tracked,
-				resolve,
-				reject,
-			};
-			this.waiting += 1;
-			this.schedule(entry, now + first, () => void this.poll(entry));
-			this.schedule(entry, together(entry.deadline), () => this.becomeLate(entry));
-		});
-	}
-
-	/** The number of tasks that wait or will wait. */
-	private tasksLeft(): number {
-		return atLeast(this.waiting, (this.options.expected ?? 0) - this.ended);
-	}
-
-	/** Calls a function at a time, unless the wait for the task has ended. */
-	private schedule(entry: Entry<T>, at: number, callback: () => void): void {
-		const { clock } = this.options;
-		this.sleepUntil(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS))).then(
-			() => {
-				if (entry.isOpen && clock.now() < at) this.schedule(entry, at, callback);
-				else if (entry.isOpen) callback();
-			},
-			(reason) => this.abort(entry, reason),
-		);
-	}
-
-	/** Sleeps until a time, in one sleep for all tasks that have the same. */
-	private sleepUntil(at: number): Promise<void> {
-		const { clock } = this.options;
-		const known = this.sleeps.get(at);
-		const sleep = known ?? clock.sleep(at - clock.now()).finally(() => this.sleeps.delete(at));
-		this.sleeps.set(at, sleep);
-		return sleep;
-	}
-
-	/**
-	 * Ends the wait at the deadline, or extends it for a task that has no result yet or a poll in
-	 * progress.
-	 */
-	private becomeLate(entry: Entry<T>): void {
-		if (entry.hasResult && !entry.isPolling) return this.giveUp(entry);
-		entry.lateUntil = entry.deadline + LATE_TURN_MS;
-		this.schedule(entry, entry.lateUntil, () => this.giveUp(entry));
-		void this.poll(entry);
-	}
-
-	private close(entry: Entry<T>, end: WaitEnd): void {
-		this.leave(entry);
-		// The deadline's timer still refers to the entry, but doesn't need the response.
-		entry.state = undefined;
-		this.ended += 1;
-		entry.resolve(end);
-	}
-
-	private giveUp(entry: Entry<T>): void {
-		this.close(entry, { kind: 'deadline', state: entry.state, error: entry.error });
-	}
-
-	private async poll(entry: Entry<T>): Promise<void> {
-		if (entry.isPolling) return;
-		entry.isPolling = true;
-		entry.tracked?.pollSent(this.options.clock.now());
+		const pause = fromSubmit - atLeast(0, ageMs);
+		const firstAt = pause > 0 ? Math.min(together(now + pause), deadline - LAST_POLL_LEAD_MS) : now;
+		const wait: Wait<T> = { task, deadline, tracked, hasResult: false, isOver: false };
+		this.waiting += 1;
 		try {
-			const result = await this.options.pollOnce(entry.task, () => this.timeLeft(entry));
-			entry.isPolling = false;
-			if (entry.isOpen) this.handle(entry, result);
+			// Not the result of the race, which the timer would keep in memory for a minute.
+			let end: WaitEnd | undefined;
+			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
+			// A poll may hang, in the queue of the rate limiter or at the gateway.
+			await Promise.race([polling, this.sleepUntil(deadline + LATE_TURN_MS, wait)]);
+			return end ?? openAtDeadline(wait);
+		} finally {
+			wait.isOver = true;
+			wait.state = undefined;
+			tracked?.end();
+			this.waiting -= 1;
+			this.ended += 1;
+		}
+	}
+
+	/** The loop of a wait. */
+	private async pollUntilEnd(wait: Wait<T>, firstAt: number): Promise<WaitEnd> {
+		for (let at: number | undefined = firstAt; at !== undefined; ) {
+			await this.sleepUntil(at, wait);
+			if (wait.isOver || (wait.hasResult && at >= wait.deadline)) break;
+			const sentAt = this.options.clock.now();
+			const result = await this.poll(wait);
+			if (result?.kind === 'final') return { kind: 'error', error: result.error };
+			if (result !== undefined) note(wait, result);
+			const { state } = wait;
+			if (state !== undefined && isFinished(state.group)) return { kind: 'finished', state };
+			at = this.nextPollAt(wait, sentAt, result);
+		}
+		return openAtDeadline(wait);
+	}
+
+	/** Polls a task; undefined if its turn in the rate limiter, or its response, came too late. */
+	private async poll(wait: Wait<T>): Promise<PollResult | undefined> {
+		wait.tracked?.pollSent(this.options.clock.now());
+		try {
+			const result = await this.options.pollOnce(wait.task, () => this.timeLeft(wait));
+			return wait.isOver ? undefined : result;
 		} catch (reason) {
-			if (!(reason instanceof CanceledInQueue)) return this.abort(entry, reason);
-			entry.isPolling = false;
-			// The deadline has passed meanwhile, which allows a late poll.
-			if (this.timeLeft(entry) > 0) void this.poll(entry);
+			if (reason instanceof CanceledInQueue) return undefined;
+			return await Promise.reject(reason);
 		}
 	}
 
 	/** The time limit of a poll sent now, in milliseconds; 0 if it is too late for a response. */
-	private timeLeft({ isOpen, deadline, lateUntil }: Entry<T>): number {
-		const left = (lateUntil ?? deadline + LATE_RESPONSE_MS) - this.options.clock.now();
-		return isOpen && left >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, left) : 0;
+	private timeLeft({ isOver, deadline }: Wait<T>): number {
+		const now = this.options.clock.now();
+		// A poll that is sent after the deadline had to wait for the rate limiter.
+		const end = deadline + (now < deadline ? LATE_RESPONSE_MS : LATE_TURN_MS);
+		return !isOver && end - now >= SHORTEST_PAUSE_MS ? Math.min(LONGEST_POLL_MS, end - now) : 0;
 	}
 
-	private abort(entry: Entry<T>, reason: unknown): void {
-		this.leave(entry);
-		entry.reject(reason);
+	/**
+	 * The time of the next poll; undefined if none fits in any more.
+	 *
+	 * @param result of the poll sent at `sentAt`; undefined if it came too late
+	 */
+	private nextPollAt(wait: Wait<T>, sentAt: number, result?: OpenResult): number | undefined {
+		const { deadline, hasResult } = wait;
+		const now = this.options.clock.now();
+		// Its turn came too late before the deadline, which allows a late poll.
+		if (result === undefined) return this.timeLeft(wait) > 0 ? now : undefined;
+		const lastAt = deadline - LAST_POLL_LEAD_MS;
+		const isLast = sentAt >= lastAt;
+		if (hasResult && (isLast || now >= deadline)) return undefined;
+		const next = together(now + Math.max(result.pauseMs ?? 0, this.pauseAfter(result, wait)));
+		if (now >= deadline || next + SHORTEST_PAUSE_MS <= lastAt) return next;
+		// If the last poll was refused for the rate limit, another one follows at the deadline.
+		return isLast ? deadline : Math.min(deadline, Math.max(lastAt, now + SHORTEST_PAUSE_MS));
 	}
 
-	private leave(entry: Entry<T>): void {
-		if (!entry.isOpen) return;
-		entry.isOpen = false;
-		entry.tracked?.end();
-		this.waiting -= 1;
-	}
-
-	private handle(entry: Entry<T>, result: PollResult): void {
-		if (result.kind === 'final') return this.close(entry, { kind: 'error', error: result.error });
-		if (result.kind === 'state') {
-			const { state } = result;
-			entry.tracked?.statusSeen(state.group);
-			if (isFinished(state.group)) return this.close(entry, { kind: 'finished', state });
-			entry.state = state;
-		}
-		entry.error = result.kind === 'transient' ? result.error : undefined;
-		if (result.kind === 'state' || result.rateLimited !== true) entry.hasResult = true;
-		if (entry.hasResult && (entry.isLastPoll || entry.lateUntil !== undefined)) {
-			return this.giveUp(entry);
-		}
-		// After a rate limit refusal of the last poll, the deadline triggers another poll.
-		if (!entry.isLastPoll || entry.lateUntil !== undefined) this.scheduleNext(entry, result);
-	}
-
-	private scheduleNext(entry: Entry<T>, result: Exclude<PollResult, { kind: 'final' }>): void {
+	/** The pause after a response, in milliseconds. */
+	private pauseAfter(result: OpenResult, { tracked }: Wait<T>): number {
 		const { clock } = this.options;
-		const now = clock.now();
-		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
-		const longest = soon ? SOON_MS : Infinity;
-		const usual = rateLimited ? SHORTEST_PAUSE_MS : Math.min(longest, this.shortest);
-		const learned = result.kind === 'state' ? entry.tracked?.pauseFrom(now) : undefined;
+		const { shortest } = this;
+		const learned = result.kind === 'state' ? tracked?.pauseFrom(clock.now()) : undefined;
 		// Only the first pause may exceed the interval, unless many tasks wait.
-		const pause =
-			learned === undefined
-				? usual * (1 + JITTER * clock.random())
-				: Math.min(learned, Math.max(this.intervalMs, this.shortest));
-		const next = together(now + Math.max(result.pauseMs ?? 0, pause));
-		const last = entry.deadline - LAST_POLL_LEAD_MS;
-		const isLast = entry.lateUntil === undefined && next + SHORTEST_PAUSE_MS > last;
-		entry.isLastPoll ||= isLast;
-		const at = isLast ? Math.max(last, now + SHORTEST_PAUSE_MS) : next;
-		this.schedule(entry, at, () => void this.poll(entry));
+		if (learned !== undefined) return Math.min(learned, Math.max(this.intervalMs, shortest));
+		const { rateLimited = false, soon = false } = result.kind === 'transient' ? result : {};
+		const longest = rateLimited ? SHORTEST_PAUSE_MS : soon ? SOON_MS : Infinity;
+		return Math.min(longest, shortest) * (1 + JITTER * clock.random());
+	}
+
+	/** Sleeps until a time, at least once, unless the wait ends meanwhile. */
+	private async sleepUntil(at: number, wait: Wait<T>): Promise<void> {
+		const { clock } = this.options;
+		do {
+			await this.sleepTogether(Math.min(at, together(clock.now() + LONGEST_SLEEP_MS)));
+		} while (!wait.isOver && clock.now() < at);
+	}
+
+	/** Sleeps until a time, in one sleep for all tasks that have the same. */
+	private async sleepTogether(at: number): Promise<void> {
+		const { clock } = this.options;
+		const sleep =
+			this.sleeps.get(at) ??
+			clock.sleep(Math.max(0, at - clock.now())).finally(() => this.sleeps.delete(at));
+		this.sleeps.set(at, sleep);
+		await sleep;
 	}
 }
+
+/** Notes the result of a poll. */
+function note<T>(wait: Wait<T>, result: OpenResult): void {
+	if (result.kind === 'state') {
+		wait.state = result.state;
+		wait.tracked?.statusSeen(result.state.group);
+	}
+	wait.error = result.kind === 'transient' ? result.error : undefined;
+	if (result.kind === 'state' || result.rateLimited !== true) wait.hasResult = true;
+}
+
+const openAtDeadline = <T>({ state, error }: Wait<T>): WaitEnd => ({
+	kind: 'deadline',
+	state,
+	error,
+});

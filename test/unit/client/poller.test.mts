@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { CanceledInQueue, RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import { errorFor } from '../../../gateway/errors/errorMessages.js';
 import { isGood, type Outcome } from '../../../gateway/protocol/outcome.js';
@@ -52,6 +54,23 @@ test('a thousand tasks wait in a few sleeps, and Stop ends them all', async () =
 	clock.close('stopped');
 	expect(await ends).toEqual(waits.map(() => ({ status: 'rejected', reason: 'stopped' })));
 	expect(clock.sleeping).toBe(0);
+});
+
+test('a response leaves the memory with its wait, although its timer stays', async () => {
+	let response: WeakRef<object> | undefined;
+	const { clock, poller } = pollerFor(async () => {
+		const found = state('a', 'completed') as Extract<PollResult, { kind: 'state' }>;
+		response = new WeakRef(found.state.response);
+		return found;
+	});
+	const isFinished = async () => (await clock.run(poller.wait(task('a'), 600_000))).kind;
+	expect(await isFinished()).toBe('finished');
+	expect(clock.sleeping).toBe(1);
+	// Two turns of the event loop: the first still refers to what it has awaited.
+	await clock.pass(1);
+	setFlagsFromString('--expose-gc');
+	(runInNewContext('gc') as () => void)();
+	expect(response?.deref()).toBeUndefined();
 });
 
 describe('a task', () => {
