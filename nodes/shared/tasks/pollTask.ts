@@ -150,8 +150,8 @@ function notFound(task: PolledTask, missed: Missed[], sentAt: number): PollResul
 	const foreign = missed.find(({ place, outcome }) => place === 'usual' && !isUnknownTask(outcome));
 	const error =
 		foreign === undefined ? noSuchTask(task, missed) : errorOf(foreign.plan, foreign.outcome, task);
-	// Final only if each of these is the gateway's own response.
-	const isSure = missed.every(({ outcome }) => isGatewayError(outcome));
+	// Final only if each of these is the gateway's own refusal: an error in a 200 may be of anything.
+	const isSure = missed.every(({ outcome }) => isGatewayError(outcome) && !isGood(outcome));
 	if (isSure && noteNotFound(task, sentAt)) return { kind: 'final', error };
 	const pauseMs = missed[0] && cappedRetryAfter(missed[0].outcome);
 	return { kind: 'transient', error, pauseMs, soon: true };

@@ -18,7 +18,7 @@ import { LruMap } from '../../../gateway/util/lruMap';
 import { imageItems } from '../images/imageItems';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { runItems } from '../run/itemRunner';
-import type { Charged, ItemFacts, KnownItems } from '../run/itemFacts';
+import { detailsOf, type Charged, type ItemFacts, type KnownItems } from '../run/itemFacts';
 import type { Run } from '../run/runContext';
 import { addImages } from '../run/tally';
 import { aboutTask, hintOtherTask, pollTask, type PolledTask, type SendQuery } from './pollTask';
@@ -270,7 +270,7 @@ export async function waitForTasks(
 
 	const itemsOf = async (wait: TaskWait, itemIndex: number): Promise<INodeExecutionData[]> => {
 		// Created once all items are prepared: the number of tasks affects the pauses.
-		waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), listTasks(entries));
+		waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), allTasks(entries));
 		const waiting = waiter.wait(wait, forMs(itemIndex));
 		const result = await waiting.catch((error: unknown) => {
 			// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
@@ -354,6 +354,18 @@ function countTasks(entries: WaitEntry[]): number {
 	const open = entries.flatMap(({ wait, done }) => (done === undefined ? (wait ?? []) : []));
 	return new Set(open.map(({ task }) => taskKey(task))).size;
 }
+
+/**
+ * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID
+ * of both kinds, is no other task.
+ */
+const allTasks = (entries: WaitEntry[]): TaskRef[] =>
+	entries.flatMap(({ wait, done }) => {
+		const json = (done?.items[0] ?? done?.open)?.json ?? {};
+		const { taskId, taskType } =
+			wait?.task ?? ({ ...detailsOf(json), ...json } as Partial<TaskRef>);
+		return taskId === undefined ? [] : [{ taskId, taskType }];
+	});
 
 /** Lists the tasks of a batch that ends early, apart from those without a result to get. */
 export function listTasks(entries: WaitEntry[]) {

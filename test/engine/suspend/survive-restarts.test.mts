@@ -350,6 +350,31 @@ test("a task that is gone does not get the image of the other kind's task with i
 	]);
 });
 
+test('nor that of a task which an earlier check has given up', async () => {
+	let asked = 0;
+	const server = await opened(
+		serve(({ url }, response) => {
+			const isGeneration = url?.startsWith('/v1/images/generations/') === true;
+			if (isGeneration && ++asked < 3) return sendJson(response, { status: 'running' });
+			if (url?.startsWith('/v1/images/edits/') && asked > 2) {
+				return sendJson(response, { status: 'completed', data: [{ url: 'http://h.example/x' }] });
+			}
+			sendJson(response, { error: { message: 'no such task' } }, 404);
+		}),
+	);
+	const host = await hostFor({ baseUrl: server.url }, { onWake });
+	const json = workflow({ download: false, maxWait: 900 }, { onError: 'continueRegularOutput' });
+	const submittedAt = '2026-01-01T00:00:00Z';
+	const input = ['edit', 'generation'].map((taskType) => ({
+		json: { taskId: 't7', taskType, submittedAt },
+	}));
+	const waiting = await host.run(json, { input, mode: 'trigger' });
+	expect((await host.resume(waiting)).json('Done').map(({ error }) => error)).toEqual([
+		'The gateway has no edit task t7 (404)',
+		'The gateway has no generation task t7 (404)',
+	]);
+});
+
 describe('what is still open leaves by the second output', () => {
 	let bench: Bench;
 	beforeAll(async () => {

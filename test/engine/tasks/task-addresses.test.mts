@@ -88,15 +88,17 @@ describe.each(NODES)('%s', (node) => {
 		expect(alone?.error).toBeUndefined();
 	});
 
-	test('a page at one of the addresses is no proof that the task is gone', async () => {
+	test.each([
+		['a page', '/v1/tasks/t', 404, '<html>deploying'],
+		['an error in a 200', '/v1/images/edits/t', 200, '{"error": {"message": "try again"}}'],
+	])('%s at one of the addresses is no proof that the task is gone', async (_, at, code, body) => {
 		const server = await opened(
 			serve((request, response) => {
-				if (request.url !== '/v1/tasks/t') return sendJson(response, UNKNOWN, 404);
-				return void response.writeHead(404).end('<html>deploying');
+				if (request.url !== at) return sendJson(response, UNKNOWN, 404);
+				return void response.writeHead(code).end(body);
 			}),
 		);
-		const item = { taskId: 't', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
-		await run(server.url, node, [item]);
+		await run(server.url, node, [{ taskId: 't', submittedAt: '2026-01-01T00:00:00Z' }]);
 		expect(server.requests.length).toBeGreaterThan(4);
 	});
 
