@@ -189,7 +189,7 @@ export class Poller<T = TaskRef> {
 			return wait.isOver ? undefined : result;
 		} catch (reason) {
 			if (reason instanceof CanceledInQueue) return undefined;
-			return await Promise.reject(reason);
+			throw reason as Error;
 		}
 	}
 

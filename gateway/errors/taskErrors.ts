@@ -3,7 +3,7 @@ import { withoutInlineImages } from '../util/inlineImages';
 import { namedAddresses } from '../util/httpAddresses';
 import { afterColon } from '../protocol/errorBody';
 import { isFinished, isUnknownWord, statusGroup } from '../protocol/status';
-import { taskName, type KnownTask, type TaskState } from '../protocol/task';
+import { taskName, type KnownTask, type TaskRef, type TaskState } from '../protocol/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -56,10 +56,11 @@ export const shownResponse = ({ response }: TaskState): string =>
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */
 export function failedAtOnce(
-	task: KnownTask & { status: string; reason?: string },
+	task: KnownTask & { status: string; reason?: string; mentioned?: string[] },
 ): GatewayError | undefined {
 	if (task.reason === undefined) return undefined;
-	return taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
+	const error = taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
+	return error && withMentioned(error, task);
 }
 
 /**
@@ -71,10 +72,48 @@ export const alsoNamed = ({ mentioned = [] }: { mentioned?: string[] } = {}): st
 		? ''
 		: ` The response to the submit also names ${mentioned.join(', ').slice(0, LONGEST_RESPONSE)}`;
 
-/** The error of waiting for a task, with what the response to its submit also names. */
-export function withMentioned(error: unknown, task: { mentioned?: string[] }): unknown {
-	if (!(error instanceof GatewayError)) return error;
-	return withDetails(error, { description: error.problem.description + alsoNamed(task) });
+/** The error of a task, with what the response to its submit also names. */
+export const withMentioned = (error: GatewayError, task: { mentioned?: string[] }): GatewayError =>
+	withDetails(error, { description: error.problem.description + alsoNamed(task) });
+
+/**
+ * The error of a task that is still open at the deadline of its wait.
+ *
+ * @param last the last status and the error of the last poll; neither if there was no time to poll
+ */
+export function deadlineError(
+	task: TaskRef,
+	maxWaitMs: number,
+	{ state, error }: { state?: TaskState; error?: GatewayError },
+): GatewayError {
+	// A completed task without an image was only polled again because it may list one later.
+	if (error !== undefined && isFinished(statusGroup(error.problem.status))) return error;
+	const { taskId, taskType } = task;
+	const seconds = Math.round(maxWaitMs / 1000);
+	if (state === undefined && error === undefined) {
+		return new GatewayError({
+			message: `The ${taskName(task)} couldn't be checked within ${seconds} s`,
+			description:
+				"Other requests took all the time, so the task may have finished. Nothing is lost: give its ID to Image Wait or Image Task later, or increase 'Max Wait' and 'Requests per Second'.",
+			taskId,
+			taskType,
+		});
+	}
+	let lastSeen = '';
+	if (state?.group === 'unknown') {
+		lastSeen = `; its status "${state.status}" is unknown to this node`;
+	} else if (state !== undefined) lastSeen = `; its last status was "${state.status}"`;
+	if (error !== undefined) lastSeen += `; the last status check failed: ${error.message}`;
+	return new GatewayError({
+		message: `The ${taskName(task)} was still open after ${seconds} s${lastSeen}`,
+		description:
+			"The task continues at the gateway. Give its ID to Image Wait or Image Task later, or increase 'Max Wait'.",
+		taskId,
+		taskType,
+		status: state?.status,
+		response:
+			error?.problem.response ?? (state?.group === 'unknown' ? shownResponse(state) : undefined),
+	});
 }
 
 /** Whether an error of waiting means that the task has failed. */

@@ -20,7 +20,7 @@ import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readSuspendAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
 import { knownTaskItems, readFinishedImage } from '../shared/tasks/taskReference';
-import { readWait, waitForTasks } from '../shared/tasks/taskWaiter';
+import { readWait, waitForTasks } from '../shared/tasks/waitForTasks';
 
 export class ImageWait implements INodeType {
 	description: INodeTypeDescription = {
@@ -139,9 +139,9 @@ async function waitForImages(
 		return { wait };
 	};
 	try {
-		const forMs = () => suspendAfterMs ?? Infinity;
 		const count = context.getInputData().length;
-		const entries = await waitForTasks(run, count, read, { intervalMs, toOutput, forMs, known });
+		const options = { intervalMs, toOutput, limitMs: suspendAfterMs, known };
+		const entries = await waitForTasks(run, count, read, options);
 		addHints(context, run.hints);
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, tally);

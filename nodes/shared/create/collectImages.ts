@@ -4,7 +4,6 @@ import {
 	failedAtOnce,
 	hasFailed,
 	isOutOfReach,
-	withMentioned,
 } from '../../../gateway/errors/taskErrors';
 import { afterColon } from '../../../gateway/protocol/errorBody';
 import { isInline } from '../../../gateway/protocol/task';
@@ -107,7 +106,7 @@ async function finishTask(
 	} catch (error) {
 		if (hasFailed(error)) paymentLog.update(itemIndex, { failed: true });
 		else if (isOutOfReach(error)) paymentLog.update(itemIndex, { lost: true });
-		throw withMentioned(error, task);
+		throw error as Error;
 	}
 }
 

@@ -1,11 +1,8 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { finishRun } from '../run/summary';
-import { ItemParameters } from '../parameters/itemParameters';
-import { readLimits } from '../parameters/optionValues';
 import { nodeError } from '../run/nodeErrors';
-import { openRun } from '../run/runContext';
-import { knownWaits, waitForTasks, type WaitEntry } from '../tasks/taskWaiter';
+import { checkOnce } from './checkOnce';
 import { inPlace, linked } from './itemLinks';
 import * as engine from '../run/n8nEngine';
 import { reportProgress } from './progress';
@@ -135,19 +132,11 @@ function lastChecked(checks: engine.StoredExecution | undefined): StoredWaits | 
 
 /* The checks. */
 
-/**
- * The duration of a check: each open task is polled once, and all responses are awaited. A task
- * whose deadline is between two checks is polled after it, and then counts as still open.
- */
-const CHECK_MS = 1000;
-/** How long after its deadline a task is still polled if no check had time for it. */
-const LONGEST_BACKLOG_MS = 1_800_000;
-
 /** The notes of the checks, which n8n stores. */
 interface CheckNotes {
 	/** The waits after the last check, as items. */
 	stored?: INodeExecutionData[];
-	/** Input items whose tasks the last check had no time to poll: the next one begins with them. */
+	/** Input items whose tasks the last check had no time to poll. */
 	unpolled?: number[];
 	/** Whether the user's execution has been suspended at an earlier check. */
 	sawParent?: boolean;
@@ -179,7 +168,9 @@ async function nextRound(
 ): Promise<INodeExecutionData[][]> {
 	if (notes.stored !== undefined) {
 		if (await hasEnded(context, waits.plan, notes)) return [[], []];
-		waits.entries = await pollOnce(context, notes, waits);
+		const checked = await checkOnce(context, waits, notes.unpolled);
+		waits.entries = checked.entries;
+		notes.unpolled = checked.unpolled;
 	}
 	const open = openItems(waits.entries);
 	if (open.length === 0) {
@@ -189,37 +180,6 @@ async function nextRound(
 	notes.stored = toItems(waits);
 	await engine.suspendUntilNextRound(context);
 	return [open, []];
-}
-
-/**
- * One check: the ordinary wait for a second. Tasks that are open afterwards stay for the next one.
- */
-async function pollOnce(
-	context: IExecuteFunctions,
-	notes: CheckNotes,
-	{ plan, entries }: StoredWaits,
-): Promise<WaitEntry[]> {
-	const overdue = new Set(notes.unpolled);
-	const isDue = (itemIndex: number): boolean => overdue.size === 0 || overdue.has(itemIndex);
-	const unpolled: number[] = [];
-	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
-	plan.tally = Object.assign(run.tally, plan.tally);
-	try {
-		return await waitForTasks(run, entries.length, (itemIndex) => entries[itemIndex] ?? {}, {
-			intervalMs: CHECK_MS,
-			toOutput: plan.toOutput,
-			known: knownWaits(entries),
-			forMs: (itemIndex) => (isDue(itemIndex) ? CHECK_MS : 0),
-			keepsOpen: ({ wait, polled }, itemIndex) => {
-				if (polled || !isDue(itemIndex)) return false;
-				unpolled.push(itemIndex);
-				return Date.now() - wait.deadlineAt < LONGEST_BACKLOG_MS;
-			},
-		});
-	} finally {
-		notes.unpolled = unpolled;
-		run.end();
-	}
 }
 
 /**

@@ -5,7 +5,8 @@ import type { RunResult } from '../run/summary';
 import { failedItem, finalError, problemOf } from '../run/nodeErrors';
 import type { Tally } from '../run/tally';
 import { taskItem } from '../tasks/taskReference';
-import { knownWaits, type TaskWait, type WaitEntry } from '../tasks/taskWaiter';
+import type { TaskWait } from '../tasks/taskWaiter';
+import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
 
 /** What the sub-executions know of the suspended node. */
 export interface WaitPlan {

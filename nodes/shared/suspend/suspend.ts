@@ -6,7 +6,7 @@ import { hasSecondOutput, readAddSummary } from '../parameters/optionValues';
 import { finalError } from '../run/nodeErrors';
 import { addHints, isTool } from '../run/runContext';
 import type { Tally } from '../run/tally';
-import { knownWaits, type WaitEntry } from '../tasks/taskWaiter';
+import { knownWaits, type WaitEntry } from '../tasks/waitEntries';
 import { failOpen, resultOf, toItems, type WaitPlan } from './storedWaits';
 import * as engine from '../run/n8nEngine';
 import { supervisorWorkflow } from './subWorkflows';

@@ -1,0 +1,72 @@
+import type { IExecuteFunctions } from 'n8n-workflow';
+import { hasFailed } from '../../../gateway/errors/taskErrors';
+import { ItemParameters } from '../parameters/itemParameters';
+import { readLimits } from '../parameters/optionValues';
+import { runItems } from '../run/itemRunner';
+import { openRun } from '../run/runContext';
+import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from '../tasks/taskWaiter';
+import { allTasks, countTasks, knownWaits, withOutput, type WaitEntry } from '../tasks/waitEntries';
+import { endOfWait } from '../tasks/waitForTasks';
+import type { StoredWaits } from './storedWaits';
+
+/**
+ * The duration of a check: each open task is polled once, and all responses are awaited. A task
+ * whose deadline is between two checks is polled after it, and then counts as still open.
+ */
+const CHECK_MS = 1000;
+/** How long after its deadline a task is still polled if no check had time for it. */
+const LONGEST_BACKLOG_MS = 1_800_000;
+
+/** The waits after a check. */
+interface Checked {
+	entries: WaitEntry[];
+	/** Input items whose tasks there was no time to poll: the next check begins with them. */
+	unpolled: number[];
+}
+
+/**
+ * One check of stored waits: a wait of a second for each open task. A task that is open afterwards
+ * stays for the next check.
+ *
+ * @param overdue the items that the last check had no time to poll, if any: only these are polled
+ */
+export async function checkOnce(
+	context: IExecuteFunctions,
+	{ plan, entries: stored }: StoredWaits,
+	overdue: number[] = [],
+): Promise<Checked> {
+	const run = await openRun(context, readLimits(new ItemParameters(context, 0)));
+	plan.tally = Object.assign(run.tally, plan.tally);
+	const entries = [...stored];
+	const unpolled: number[] = [];
+	const waiter = new TaskWaiter(run, CHECK_MS, countTasks(entries), allTasks(entries));
+	const check = async (wait: TaskWait, itemIndex: number): Promise<FinishedTask | OpenTask> => {
+		const result = await waiter.wait(wait, CHECK_MS).catch((error: unknown) => {
+			// A failed task may have been paid back.
+			if (hasFailed(error)) wait.charged = 'maybe';
+			throw error as Error;
+		});
+		if (result.kind === 'finished' || result.polled) return result;
+		unpolled.push(itemIndex);
+		const isKept = Date.now() - wait.deadlineAt < LONGEST_BACKLOG_MS;
+		return isKept ? { ...result, error: undefined } : result;
+	};
+	try {
+		const output = await runItems(run, entries.length, {
+			prepare: (itemIndex) => async () => {
+				const { wait, done } = entries[itemIndex] ?? {};
+				const isDue = overdue.length === 0 || overdue.includes(itemIndex);
+				if (wait === undefined || done !== undefined || !isDue) return [];
+				return await endOfWait(
+					{ run, entries, toOutput: plan.toOutput },
+					itemIndex,
+					check(wait, itemIndex),
+				);
+			},
+			known: knownWaits(stored),
+		});
+		return { entries: withOutput(entries, output), unpolled };
+	} finally {
+		run.end();
+	}
+}

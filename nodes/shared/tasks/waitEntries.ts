@@ -1,0 +1,73 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import type { TaskRef } from '../../../gateway/protocol/task';
+import { detailsOf, type ItemFacts, type KnownItems } from '../run/itemFacts';
+import { taskKey } from './taskReference';
+import type { TaskWait } from './taskWaiter';
+
+/**
+ * An input item of a wait: what it waits for, or its result. Neither if its parameters were
+ * invalid.
+ */
+export interface WaitEntry {
+	wait?: TaskWait;
+	/** The result; `open` is an item for the second output, if the task was open at its deadline. */
+	done?: { items: INodeExecutionData[]; open?: INodeExecutionData };
+}
+
+/** The entries with the output of their items; a wait that is continued later has none. */
+export const withOutput = (entries: WaitEntry[], output: INodeExecutionData[][]): WaitEntry[] =>
+	entries.map(({ wait, done }, itemIndex) => {
+		const items = output[itemIndex] ?? [];
+		// A wait that has ended has output: images, or a failed item.
+		const isOpen = wait !== undefined && items.length === 0;
+		return done !== undefined || isOpen ? { wait, done } : { wait, done: { items } };
+	});
+
+/** The number of open tasks: several items may have the same one. */
+export function countTasks(entries: WaitEntry[]): number {
+	const open = entries.flatMap(({ wait, done }) => (done === undefined ? (wait ?? []) : []));
+	return new Set(open.map(({ task }) => taskKey(task))).size;
+}
+
+/**
+ * The tasks of a batch, also the failed ones: what is at the path of one of them, perhaps with an ID
+ * of both kinds, is no other task.
+ */
+export const allTasks = (entries: WaitEntry[]): TaskRef[] =>
+	entries.flatMap(({ wait, done }) => {
+		const json = (done?.items[0] ?? done?.open)?.json ?? {};
+		const { taskId, taskType } =
+			wait?.task ?? ({ ...detailsOf(json), ...json } as Partial<TaskRef>);
+		return taskId === undefined ? [] : [{ taskId, taskType }];
+	});
+
+/** Lists the tasks of a batch that ends early, apart from those without a result to get. */
+export function listTasks(entries: WaitEntry[]) {
+	return entries.flatMap(({ wait, done }, item) => {
+		// The output items of a task contain its ID.
+		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<TaskRef>);
+		const { taskId, taskType } = named ?? {};
+		return taskId === undefined ? [] : [{ item, taskId, taskType }];
+	});
+}
+
+/** How a person gets the images of tasks. */
+export const RESCUE = 'Run the node again, or give the IDs to Image Wait or Image Task.';
+
+/** What the waits of items tell about them, where the executions that continue them fail. */
+export function knownWaits(entries: WaitEntry[]): KnownItems {
+	const itemFacts = (itemIndex: number): ItemFacts => {
+		const { task, facts, charged = 'maybe' } = entries[itemIndex]?.wait ?? {};
+		const { model, prompt, estimatedCost } = facts ?? {};
+		const { taskId, taskType, status } = task ?? {};
+		return { charged, taskId, taskType, status, model, prompt, estimatedCost };
+	};
+	return {
+		count: entries.length,
+		isPaying: false,
+		chargeOf: (itemIndex) => itemFacts(itemIndex).charged,
+		itemFacts,
+		listUnreturned: () => listTasks(entries),
+		rescue: RESCUE,
+	};
+}

@@ -1,0 +1,119 @@
+import type { INodeExecutionData } from 'n8n-workflow';
+import { isOutOfReach } from '../../../gateway/errors/taskErrors';
+import { afterColon } from '../../../gateway/protocol/errorBody';
+import { taskName } from '../../../gateway/protocol/task';
+import { imageItems } from '../images/imageItems';
+import type { ItemParameters } from '../parameters/itemParameters';
+import type { KnownItems } from '../run/itemFacts';
+import { runItems } from '../run/itemRunner';
+import type { Run } from '../run/runContext';
+import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
+import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from './taskWaiter';
+import { allTasks, countTasks, listTasks, RESCUE, withOutput, type WaitEntry } from './waitEntries';
+
+/** Reads the wait of an item from its parameters. @throws NodeOperationError */
+export function readWait(item: ItemParameters): TaskWait {
+	const maxWaitMs = item.milliseconds('maxWait');
+	const charged = chargeOfInput(item.input?.json ?? {});
+	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
+}
+
+/** Options of the wait for all tasks of a run. */
+interface WaitOptions {
+	/** The approximate pause between two polls of a task. */
+	intervalMs: number;
+	/**
+	 * Whether a task that is open at its deadline goes to the second output; if not, it is an error.
+	 */
+	toOutput: boolean;
+	/** A limit before the deadline, if the wait is continued later. */
+	limitMs?: number;
+	/** What is known of the items. */
+	known: KnownItems;
+}
+
+/**
+ * Waits for all tasks of a batch, in this process.
+ *
+ * @param read reads the wait of an item, or the image it names; its errors are those of the item
+ * @returns an entry for each input item; a wait that is continued later has no result
+ * @throws NodeApiError or NodeOperationError that lists the IDs of all tasks
+ */
+export async function waitForTasks(
+	run: Run,
+	count: number,
+	read: (itemIndex: number) => { wait?: TaskWait; image?: ImageOfItem },
+	{ intervalMs, toOutput, limitMs, known }: WaitOptions,
+): Promise<WaitEntry[]> {
+	const entries: WaitEntry[] = Array.from({ length: count }, () => ({}));
+	let waiter: TaskWaiter | undefined;
+	const output = await runItems(run, count, {
+		prepare: (itemIndex) => {
+			const { image, wait } = read(itemIndex);
+			entries[itemIndex] = { wait };
+			return async () => {
+				if (image !== undefined) return await finishedImage(run, image);
+				if (wait === undefined) return [];
+				// Created once all items are prepared: the number of tasks affects the pauses.
+				waiter ??= new TaskWaiter(run, intervalMs, countTasks(entries), allTasks(entries));
+				const waiting = waiter.wait(wait, limitMs);
+				return await endOfWait({ run, entries, toOutput }, itemIndex, waiting);
+			};
+		},
+		known: { ...known, rescue: RESCUE, listUnreturned: () => listTasks(entries) },
+	});
+	return withOutput(entries, output);
+}
+
+/** What the waits of a batch share. */
+interface Waits {
+	run: Run;
+	entries: WaitEntry[];
+	toOutput: boolean;
+}
+
+/**
+ * The output items of an item at the end of its wait: none if its task is still open, which its entry
+ * then says.
+ *
+ * @throws the error of the task
+ */
+export async function endOfWait(
+	{ run, entries, toOutput }: Waits,
+	itemIndex: number,
+	waiting: Promise<FinishedTask | OpenTask>,
+): Promise<INodeExecutionData[]> {
+	const result = await waiting.catch((error: unknown) => {
+		// A task that is lost can't be had. One whose image is lost still can: later, or by hand.
+		if (isOutOfReach(error)) entries[itemIndex] = {};
+		throw error as Error;
+	});
+	if (result.kind === 'finished') return await finishedItems(run, result);
+	entries[itemIndex] = { wait: result.wait };
+	if (result.error === undefined) return [];
+	if (!toOutput) throw result.error;
+	entries[itemIndex] = { done: { items: [], open: taskItem(result.wait) } };
+	return [];
+}
+
+/** The output items of a finished task. */
+async function finishedItems(
+	run: Run,
+	{ wait: { facts, target }, state }: FinishedTask,
+): Promise<INodeExecutionData[]> {
+	const { model, created, usage, taskId, taskType, status, images, refusal } = state;
+	if (refusal !== undefined) {
+		run.hints.add(`The ${taskName(state)} has not all of its images${afterColon(refusal)}`);
+	}
+	const known = { ...facts, created, usage, taskId, taskType, status };
+	return await imageItems(run, images, { ...known, model: known.model ?? model }, target);
+}
+
+/** The output item of an image that an input item names in place of a task. */
+async function finishedImage(
+	run: Run,
+	{ url, facts, target }: ImageOfItem,
+): Promise<INodeExecutionData[]> {
+	run.tally.images += 1;
+	return await imageItems(run, [{ url }], facts, target);
+}
