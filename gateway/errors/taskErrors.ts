@@ -19,14 +19,14 @@ export function taskError(state: TaskState): GatewayError | undefined {
 			...known,
 			message: ended + afterColon(state.reason),
 			description:
-				"The gateway couldn't create the image. Change the prompt or the parameters, and submit it again.",
+				"The gateway couldn't create the image. Change the prompt or the parameters; another submit is charged again.",
 		});
 	}
 	if (state.images.length > 0) return undefined;
 	return new GatewayError({
 		...known,
 		message: `${ended} but without an image`,
-		description: `Ask the gateway's operator about this task. You may have been charged.${namedAddresses(state.response)}`,
+		description: `Ask the gateway's operator about this task, which counts as charged.${namedAddresses(state.response)}`,
 		response: shownResponse(state),
 	});
 }

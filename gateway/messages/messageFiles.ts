@@ -52,12 +52,12 @@ function noteOf({ type, source }: JsonObject, name?: string): string {
 	const { url, media_type: mimeType, data } = isJsonObject(source) ? source : {};
 	const facts = [name ?? nonEmptyString(url), mimeType, sizeOf(data)];
 	const known = facts.filter((fact): fact is string => nonEmptyString(fact) !== undefined);
-	const kind = type === 'document' ? 'Document' : 'Image';
+	const kind = type === 'document' ? 'document' : 'image';
 	const shown = known.map((fact) => fact.slice(0, LONGEST_NAME)).join(', ');
-	return `[${kind} left out of this conversation${shown === '' ? '' : `: ${shown}`}]`;
+	return `[Sent ${kind}, not kept here${shown === '' ? '' : `: ${shown}`}]`;
 }
 
-const NOTE = /^\[(Image|Document) left out of this conversation(: |\])/;
+const NOTE = /^\[Sent (image|document), not kept here(: |\])/;
 
 /** The size of Base64 data as a text; undefined if it is none. */
 function sizeOf(data: unknown): string | undefined {

@@ -114,7 +114,9 @@ export class ValueReader {
 		const value = isJsonObject(given) && 'mode' in given ? given.value : given;
 		if (isEmpty(value)) return undefined;
 		const text = textIn(value);
-		if (text === undefined) throw this.invalid(label, 'text', value, advice);
+		if (text === undefined) {
+			throw this.invalid(label, 'text', value, name === 'prompt' ? JSON_PROMPT : advice);
+		}
 		return text.trim() === '' ? undefined : text;
 	}
 
@@ -192,6 +194,9 @@ export class ValueReader {
 		throw this.invalid(label, 'a JSON object', value, 'Example: { "seed": 42 }.');
 	}
 }
+
+/** What to do with a prompt that is an object or a list. */
+const JSON_PROMPT = 'For a prompt in JSON, use JSON.stringify( … ) in the expression.';
 
 /** The most fields that an error lists. */
 const MOST_NAMED = 20;

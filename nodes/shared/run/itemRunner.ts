@@ -164,9 +164,15 @@ const MOST_LINES = 100;
  * Several failures as one error, with a line for each item. If the items were already running and
  * all failed with the same message, it is the error of the first one: they have a single cause.
  */
-function summary(failures: Failure[], prepared: boolean): Failure & { lines?: string[] } {
+function summary(
+	failures: Failure[],
+	prepared: boolean,
+): { error: unknown; itemIndex?: number; lines?: string[] } {
 	failures.sort((one, other) => one.itemIndex - other.itemIndex);
 	const [first] = failures as [Failure, ...Failure[]];
+	// One error for several items is about their run, e.g. its budget.
+	const isOfRun = failures.length > 1 && failures.every(({ error }) => error === first.error);
+	if (isOfRun) return { error: first.error };
 	const problem = problemOf(first.error);
 	const problems = failures.map(({ error }) => problemOf(error));
 	const isOne = problems.every(({ message }) => message === problem.message);

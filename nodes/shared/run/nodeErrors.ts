@@ -161,11 +161,11 @@ function describePaid(paid: UnreturnedPayment[], rescue: string): string {
 	const texts = [
 		safe === 0
 			? ''
-			: `${counted(safe, 'paid result')} ${safe === 1 ? 'is' : 'are'} safe. ${rescue}`,
+			: `${counted(safe, 'paid request')} ${safe === 1 ? 'is' : 'are'} recorded. ${rescue}`,
 		unclear === 0
 			? ''
 			: `${counted(unclear, 'request')} may have been charged, and a retry sends ${unclear === 1 ? 'it' : 'them'} again: check the usage log in the gateway's console first.`,
-		"'Error details' below lists them.",
+		"See 'Error details' below.",
 	];
 	return texts
 		.map((text) => text.trim())

@@ -188,7 +188,7 @@ test('a retry after a failure pays for each image once', async () => {
 
 describe('the conversation', () => {
 	const reply = { role: 'assistant', content: expect.any(Array) };
-	const named = '[Image left out of this conversation: image.png, image/png, 1 kB]';
+	const named = '[Sent image, not kept here: image.png, image/png, 1 kB]';
 	const converse = async (first: object, items: Given[] = [photos]) => {
 		const steps = [
 			{ type: 'message', parameters: { ...basics, input: 'image', ...first } },
@@ -219,24 +219,24 @@ describe('the conversation', () => {
 	});
 
 	test.each<[string, object, Given, string]>([
-		['an address', { images: CDN }, {}, `Image left out of this conversation: ${CDN}`],
+		['an address', { images: CDN }, {}, `Sent image, not kept here: ${CDN}`],
 		[
 			'a document',
 			{ images: 'letter' },
 			{ files: { letter: { bytes: pdf, fileName: 'my letter.pdf' } } },
-			'Document left out of this conversation: my letter.pdf, application/pdf, 1 kB',
+			'Sent document, not kept here: my letter.pdf, application/pdf, 1 kB',
 		],
 		[
 			'3 MB',
 			{ images: 'photo' },
 			{ files: { photo: { bytes: Buffer.concat([JPEG, Buffer.alloc(3 * 1024 * 1024)]) } } },
-			'Image left out of this conversation: image.jpg, image/jpeg, 3.0 MB',
+			'Sent image, not kept here: image.jpg, image/jpeg, 3.0 MB',
 		],
 		[
 			'an image in JSON',
 			{ input: 'json', messagesJson: [user([png])] },
 			{},
-			'Image left out of this conversation: image/png, 1 kB',
+			'Sent image, not kept here: image/png, 1 kB',
 		],
 		[
 			'an image in the result of a tool',
@@ -249,7 +249,7 @@ describe('the conversation', () => {
 				],
 			},
 			{},
-			'Image left out of this conversation: image/png, 1 kB',
+			'Sent image, not kept here: image/png, 1 kB',
 		],
 	])('names %s', async (_, parameters, item, name) => {
 		const result = await ask([item], '', parameters);

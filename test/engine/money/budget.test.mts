@@ -281,6 +281,15 @@ describe('a budget that is no number', () => {
 		});
 		expect(errorOf(result).message).toMatch(/exceeds the budget of 0.03/);
 	});
+
+	test('a batch that exceeds it is refused as a whole, and not by its first item', async () => {
+		const parameters = { prompt: 'a fox', options: { budget: 0.03 } };
+		const refused = async (rows: IDataObject[]) => {
+			const { error } = await bench.run('imageGeneration', parameters, rows);
+			return error?.context?.itemIndex;
+		};
+		expect([await refused([{}, {}]), await refused([{}])]).toEqual([undefined, 0]);
+	});
 });
 
 test('static data stays as it was: n8n loses it where an execution waits, and with it that of others', async () => {

@@ -40,13 +40,13 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 		[{ id: good }, { id: failing }],
 	);
 	const { description, messages } = result.error as unknown as Shown;
-	expect(description).toMatch(/^1 paid result is safe\. Run the node again, or give the IDs to/m);
+	expect(description).toMatch(/^1 paid request is recorded\. Run the node again, or give the IDs to/m);
 	expect(messages).toEqual([`Item 0: image task ${good}`]);
 	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [
 		{ submittedAt: '2026-01-01T00:00:00Z' },
 	]);
 	expect(unknown.error?.message).toMatch(/has no task task_of_nobody/);
-	expect(unknown.error?.description).not.toMatch(/safe/);
+	expect(unknown.error?.description).not.toMatch(/recorded/);
 	expect(unknown.error).toMatchObject({ messages: [] });
 });
 
@@ -65,7 +65,7 @@ describe('one refused prompt in a batch', () => {
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
 		const [advice, paid, ...others] = description.split('\n');
 		expect(advice).toMatch(/^Check the model/);
-		expect(paid).toMatch(/^3 paid results are safe\. To get the rest without paying twice, set/);
+		expect(paid).toMatch(/^3 paid requests are recorded\. To get the rest without paying twice, set/);
 		expect(paid).toContain("'Retry with currently saved workflow'");
 		expect(paid).toContain("'Execute step' pays for all items again");
 		expect(others).toEqual([]);

@@ -76,6 +76,8 @@ test('a field that holds an object or nothing is what n8n makes of it', async ()
 		"'Prompt' is empty",
 		"'Prompt' is empty",
 	]);
+	const [{ details }] = result.json(NODE) as [{ details: { description: string } }];
+	expect(details.description).toContain('JSON.stringify');
 });
 
 test('a parameter without an expression is worked out as often for fifty items as for two', async () => {
