@@ -14,7 +14,7 @@ import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameter
 import type { KnownItems } from '../shared/run/itemFacts';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
-import { addCost } from '../shared/run/tally';
+import { sumOf } from '../shared/run/tally';
 import { runNode } from '../shared/run/itemRunner';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
@@ -133,7 +133,7 @@ async function waitForImages(
 		const isAny = types.has(undefined) || (taskType === undefined && types.size > 0);
 		if (!isAny && !types.has(taskType)) {
 			tally.tasks += 1;
-			addCost(tally, wait.facts.estimatedCost);
+			tally.estimatedCost = sumOf([tally, wait.facts]);
 		}
 		typesOf.set(taskId, types.add(taskType));
 		return { wait };

@@ -4,7 +4,6 @@ import { messageHints } from '../../gateway/errors/messageAdvice';
 import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
-import { UnknownOutcomeError } from '../../gateway/util/gatewayError';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
@@ -35,7 +34,6 @@ interface PreparedMessage {
 	plan: RequestPlan;
 	/** The conversation as the output shows it. */
 	turns: Turn[];
-	facts: RequestFacts;
 }
 
 /** What an item would send, as far as it can be read, for its error. */
@@ -60,18 +58,23 @@ export async function sendMessages(
 		const items = await runItems(run, context.getInputData().length, {
 			known: paymentLog,
 			prepare: async (itemIndex) => {
-				const isPaid = paymentLog.claim(itemIndex, run.address.account);
+				paymentLog.identify(itemIndex, run.address.account);
 				const prepared = prepareMessage(batch, new ItemParameters(context, itemIndex));
-				return await prepared.catch(async (error: unknown) => {
-					const { items } = paymentLog.recover(error, itemIndex);
-					if (!isPaid || items === undefined) throw error;
-					run.tally.reusedItems += 1;
+				return await prepared.catch((error: unknown) => {
+					const paid = paymentLog.peek(itemIndex);
+					const { items } = paid === undefined ? {} : paymentLog.recover(error, itemIndex);
+					if (items === undefined) throw error;
 					return async () => items;
 				});
 			},
+			checkAll: () => {
+				paymentLog.assign();
+				return [];
+			},
 		});
 		addHints(context, run.hints);
-		const done = [...describeMessages(batch.tally), ...describeItems(items, run.tally)];
+		const counts = { ...run.tally, ...paymentLog.tally() };
+		const done = [...describeMessages(batch.tally), ...describeItems(items, counts)];
 		tellUser(context, lineOf(done), 'info');
 		paymentLog.markReturned(failedItems(items));
 		return [items.flat()];
@@ -85,8 +88,7 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const { run, paymentLog } = batch;
 	const { itemIndex } = item;
 	const draft = readMessageDraft(item);
-	const facts = { model: draft.settings.model, prompt: promptOf(draft.added) };
-	paymentLog.note(itemIndex, facts);
+	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
 	const target = readMessageTarget(item);
 	const files = readInputKind(item) === 'image' ? await readMessageFiles(item, run) : [];
 	const request = messageRequest(
@@ -96,11 +98,11 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	const plan = planMessage(request);
 	messageHints(plan.body ?? {}).forEach((hint) => run.hints.add(hint));
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
-	paymentLog.expect(itemIndex, plan, run.address.account);
+	paymentLog.identify(itemIndex, run.address.account, plan);
 	const names = new Map(files.map(({ block, name }) => [block, name] as const));
 	const turns = target.keepImages ? request.messages : withoutFiles(request.messages, names);
 	return async () => {
-		const paid = await payForMessage(batch, itemIndex, { plan, turns, facts });
+		const paid = await payForMessage(batch, itemIndex, { plan, turns });
 		// As recorded with the payment: the conversation of this try may differ.
 		const { message = {}, turns: sent = turns } = paid;
 		const hint = responseHint(message);
@@ -114,24 +116,13 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 async function payForMessage(
 	{ run, paymentLog, tally }: MessageBatch,
 	itemIndex: number,
-	{ plan, turns, facts }: PreparedMessage,
+	{ plan, turns }: PreparedMessage,
 ): Promise<PaymentResult> {
-	try {
-		const earlier = paymentLog.reuse(itemIndex);
-		if (earlier !== undefined) {
-			run.tally.reusedItems += 1;
-			return earlier;
-		}
-		return await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
-			if (readMessage(json) === undefined) return undefined;
-			addMessage(tally, json);
-			return { message: json, turns, facts };
-		});
-	} catch (error) {
-		if (error instanceof UnknownOutcomeError) {
-			// The unknown request may be an earlier try's, with another prompt.
-			paymentLog.update(itemIndex, { facts: paymentLog.factsOf(itemIndex) ?? facts });
-		}
-		throw error as Error;
-	}
+	const earlier = paymentLog.peek(itemIndex);
+	if (earlier !== undefined) return paymentLog.reuse(earlier);
+	return await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
+		if (readMessage(json) === undefined) return undefined;
+		addMessage(tally, json);
+		return { message: json, turns };
+	});
 }

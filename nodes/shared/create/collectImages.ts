@@ -11,9 +11,9 @@ import { withoutUndefined } from '../../../gateway/util/json';
 import { imageItems, itemPerImage, withTarget } from '../images/imageItems';
 import type { PaymentResult } from '../payments/payment';
 import { isFailed } from '../run/nodeErrors';
-import { addImages, addReusedImages, costOf } from '../run/tally';
+import { costOf } from '../run/tally';
 import type { TaskWait } from '../tasks/taskWaiter';
-import type { Batch, PreparedItem } from './imageBatch';
+import type { Batch, PaidJob, SendJob } from './imageBatch';
 
 /** In milliseconds. After it, the recorded addresses of the images are used. */
 const LONGEST_RECHECK_MS = 5000;
@@ -26,23 +26,21 @@ const LONGEST_RECHECK_MS = 5000;
 export async function collectImages(
 	batch: Batch,
 	paid: PaymentResult,
-	item: PreparedItem,
-	reused: boolean,
+	job: PaidJob | SendJob,
 ): Promise<INodeExecutionData[]> {
 	const { run, paymentLog, itemOfTask } = batch;
-	const { itemIndex, facts, target } = item;
+	const { itemIndex, target } = job;
+	const { facts = {}, requested = 1 } = paid;
 	// A synchronous request may be answered with a task as well.
 	const current = await (paid.images === undefined
-		? finishTask(batch, paid, item)
-		: recheckImages(batch, paid, item, reused));
+		? finishTask(batch, paid, job)
+		: recheckImages(batch, paid, job));
 	if (current === undefined) return [];
 	const { task, images = [], created, usage, refusal } = current;
-	const { requested = 1 } = paid;
 	const estimatedCost = costOf(facts, images.length);
 	paymentLog.update(itemIndex, { ...current, facts: { ...facts, estimatedCost } });
-	// Items with the same task share its images, which are added to the tally once.
+	// Items with the same task share its images.
 	const isFirst = task === undefined || itemOfTask.get(task.taskId) === itemIndex;
-	if (reused && isFirst) addReusedImages(run.tally, facts, images.length);
 	// Not every request says how many images it is for.
 	if (images.length < requested || refusal !== undefined) {
 		const count = images.length < requested ? `${images.length} of ${requested}` : 'not all';
@@ -63,17 +61,15 @@ export async function collectImages(
  * recorded may have expired, so its task is polled for new ones.
  */
 async function recheckImages(
-	{ run, waiter }: Batch,
+	{ paymentLog, waiter }: Batch,
 	paid: PaymentResult,
-	item: PreparedItem,
-	reused: boolean,
+	job: PaidJob | SendJob,
 ): Promise<PaymentResult> {
-	const { task, images = [] } = paid;
-	const wait = reused && task ? waiter.wait(waitOf(task, item), LONGEST_RECHECK_MS) : undefined;
-	const now = await wait?.catch(() => undefined);
-	if (now?.kind === 'finished') return { ...paid, images: now.state.images };
-	addImages(run.tally, item.facts, images.length);
-	return paid;
+	const { task } = paid;
+	if (task === undefined || !paymentLog.isReused(job.itemIndex)) return paid;
+	const waiting = waiter.wait(waitOf(paid, task, job), LONGEST_RECHECK_MS);
+	const now = await waiting.catch(() => undefined);
+	return now?.kind === 'finished' ? { ...paid, images: now.state.images } : paid;
 }
 
 /**
@@ -85,17 +81,18 @@ async function recheckImages(
  */
 async function finishTask(
 	{ paymentLog, waiter, suspendAfterMs, waits }: Batch,
-	{ task, lost }: PaymentResult,
-	item: PreparedItem,
+	paid: PaymentResult,
+	job: PaidJob | SendJob,
 ): Promise<PaymentResult | undefined> {
+	const { task, lost } = paid;
 	if (task === undefined) return {};
-	const { itemIndex } = item;
+	const { itemIndex } = job;
 	// An earlier try found no task or no image; this one polls again.
 	if (lost === true) paymentLog.update(itemIndex, { lost: false });
 	try {
 		const failed = failedAtOnce(task);
 		if (failed !== undefined) throw failed;
-		const result = await waiter.wait(waitOf(task, item), suspendAfterMs);
+		const result = await waiter.wait(waitOf(paid, task, job), suspendAfterMs);
 		if (result.kind === 'open') {
 			if (result.error !== undefined) throw result.error;
 			waits[itemIndex] = result.wait;
@@ -111,8 +108,9 @@ async function finishTask(
 }
 
 const waitOf = (
+	{ facts = {} }: PaymentResult,
 	task: NonNullable<PaymentResult['task']>,
-	{ facts, target, maxWaitMs }: PreparedItem,
+	{ target, maxWaitMs }: PaidJob | SendJob,
 ): TaskWait => {
 	const deadlineAt = Date.now() + maxWaitMs;
 	return { task, facts: withoutUndefined(facts), target, maxWaitMs, deadlineAt, charged: 'yes' };

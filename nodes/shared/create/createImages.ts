@@ -4,15 +4,17 @@ import { Checker } from '../models/modelChecks';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
 import type { PaymentLog } from '../payments/paymentLog';
-import { runItems } from '../run/itemRunner';
+import { runItems, type Failure } from '../run/itemRunner';
 import { failedItems, isFailed } from '../run/nodeErrors';
 import { addHints, openRun } from '../run/runContext';
 import { finishRun } from '../run/summary';
+import type { Tally } from '../run/tally';
 import { openProgress } from '../suspend/progress';
 import { readSuspendAfter, suspend } from '../suspend/suspend';
 import { TaskWaiter } from '../tasks/taskWaiter';
 import { MODES, type Batch, type RequestBuilder } from './imageBatch';
 import { Budget } from './budget';
+import { executeItem } from './executeItem';
 import { prepareItem } from './prepareItem';
 
 /** Image Generation and Image Edit: check all items, pay for each once, wait, return the images. */
@@ -22,17 +24,17 @@ export async function createImages(
 	paymentLog: PaymentLog,
 ): Promise<INodeExecutionData[][]> {
 	const first = new ItemParameters(context, 0);
-	const count = context.getInputData().length;
 	const addSummary = readAddSummary(first);
 	const batch = await openBatch(context, builder, paymentLog);
 	const { run, budget, progress, waits } = batch;
 	let safe = false;
 	try {
-		const done = await runItems(run, count, {
-			prepare: async (itemIndex) =>
-				await prepareItem(batch, new ItemParameters(context, itemIndex)),
-			// The budget is not needed for items that an earlier try has paid for.
-			checkAll: () => budget.reserve((itemIndex) => paymentLog.has(itemIndex)),
+		const done = await runItems(run, context.getInputData().length, {
+			prepare: async (itemIndex) => {
+				const job = await prepareItem(batch, new ItemParameters(context, itemIndex));
+				return async () => await executeItem(batch, job);
+			},
+			checkAll: () => assignPayments(batch),
 			known: paymentLog,
 		});
 		const items = withInputFields(context, done);
@@ -43,13 +45,14 @@ export async function createImages(
 			const wait = waits[itemIndex];
 			return wait === undefined ? { done: { items: own } } : { wait };
 		});
+		const tally = tallyOf(batch);
 		const isOpen = entries.some(({ wait }) => wait !== undefined);
 		const output = isOpen
-			? await suspend(context, entries, run.tally, paymentLog)
+			? await suspend(context, entries, tally, paymentLog)
 			: [
 					finishRun(
 						context,
-						{ items, open: [], tally: run.tally, isDry: dryRun !== undefined },
+						{ items, open: [], tally, isDry: dryRun !== undefined },
 						addSummary,
 					).items.flat(),
 				];
@@ -60,11 +63,21 @@ export async function createImages(
 		return output;
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
-		if (!run.isStopped()) budget.close(run.tally);
+		if (!run.isStopped()) budget.close(tallyOf(batch));
 		run.end();
 		await progress?.close(safe);
 	}
 }
+
+/** @returns the errors of the items for which the budget isn't enough */
+function assignPayments({ budget, paymentLog }: Batch): Failure[] {
+	paymentLog.assign();
+	// The budget is not needed for items that an earlier try has paid for.
+	return budget.reserve((itemIndex) => paymentLog.peek(itemIndex) !== undefined);
+}
+
+/** The counts and costs of the run so far: the sum of its payments. */
+const tallyOf = ({ run, paymentLog }: Batch): Tally => ({ ...run.tally, ...paymentLog.tally() });
 
 /** @throws NodeOperationError if a setting of the whole run is invalid */
 async function openBatch(

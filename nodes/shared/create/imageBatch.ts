@@ -6,10 +6,10 @@ import type {
 	TaskType,
 } from '../../../gateway/protocol/requestPlan';
 import type { ImageTarget } from '../images/imageItems';
-import type { Checker } from '../models/modelChecks';
+import type { Checked, Checker } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
+import type { Payment } from '../payments/payment';
 import type { PaymentLog } from '../payments/paymentLog';
-import type { RequestFacts } from '../run/requestFacts';
 import type { Run } from '../run/runContext';
 import type { Progress } from '../suspend/progress';
 import type { TaskWait, TaskWaiter } from '../tasks/taskWaiter';
@@ -48,13 +48,34 @@ export interface Batch {
 
 export const MODES = ['wait', 'sync', 'submit'] as const;
 
-/** An item that is ready to be executed. */
-export interface PreparedItem {
+/** What an item does once all items are prepared. */
+export type Job = DryRunJob | PaidJob | SendJob;
+
+/** Shows the checked request. */
+export interface DryRunJob {
+	kind: 'dryRun';
+	checked: Checked<ImageRequest>;
+	plan: RequestPlan;
+	target: ImageTarget;
+}
+
+/** Returns what an earlier try has paid for. */
+export interface PaidJob extends JobSettings {
+	kind: 'paid';
+	payment: Payment;
+}
+
+/** Sends the request, unless `assign` finds that it was paid for. */
+export interface SendJob extends JobSettings {
+	kind: 'send';
+	model: string;
+	plan: RequestPlan;
+}
+
+/** What an item sets beside its request. */
+export interface JobSettings {
 	itemIndex: number;
 	mode: (typeof MODES)[number];
 	target: ImageTarget;
 	maxWaitMs: number;
-	facts: RequestFacts;
-	/** The request to send; undefined if an earlier try has paid for the item. */
-	plan?: RequestPlan;
 }

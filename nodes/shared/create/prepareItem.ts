@@ -1,20 +1,11 @@
-import {
-	planUrl,
-	type ImageRequest,
-	type RequestPlan,
-} from '../../../gateway/protocol/requestPlan';
+import type { ImageRequest, RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { GatewayError } from '../../../gateway/util/gatewayError';
-import { readTarget, type ImageTarget } from '../images/imageItems';
+import { readTarget } from '../images/imageItems';
 import { SEND_ANYWAY, type Checked } from '../models/modelChecks';
 import type { ItemParameters } from '../parameters/itemParameters';
 import { copiedFields } from '../run/copiedFields';
-import type { ExecuteItem } from '../run/itemRunner';
 import { shownParameters } from '../tasks/taskReference';
-import { MODES, type Batch, type PreparedItem } from './imageBatch';
-import { dryRunItem } from './dryRun';
-import { executeItem } from './executeItem';
-
-type ItemSettings = Omit<PreparedItem, 'facts' | 'plan'>;
+import { MODES, type Batch, type Job } from './imageBatch';
 
 /** A checked request. */
 interface PreparedRequest {
@@ -29,26 +20,29 @@ interface PreparedRequest {
  * Reads and checks an item; nothing that is paid for is sent. @returns what to do once all are
  * checked
  */
-export async function prepareItem(batch: Batch, item: ItemParameters): Promise<ExecuteItem> {
-	const { run, paymentLog } = batch;
+export async function prepareItem(batch: Batch, item: ItemParameters): Promise<Job> {
+	const { run, budget, paymentLog } = batch;
 	const { itemIndex } = item;
-	const dryRun = item.options.switch('dryRun', 'Dry Run', false);
+	const isDry = item.options.switch('dryRun', 'Dry Run', false);
 	// First, because the files and the model list that the payment was made with may be gone.
-	const isPaid = !dryRun && paymentLog.claim(itemIndex, run.address.account);
+	if (!isDry) paymentLog.identify(itemIndex, run.address.account);
 	const settings = {
 		itemIndex,
 		mode: item.choice('mode', 'Mode', MODES),
 		target: readTarget(item),
 		maxWaitMs: item.options.milliseconds('maxWait'),
 	};
-	if (isPaid) return async () => await executeItem(batch, { ...settings, facts: {} });
-	const request = await prepareRequest(batch, item, dryRun);
-	return dryRun
-		? executeDryRun(batch, request, {
-				...settings.target,
-				inputFields: copiedFields(item.input?.json ?? {}),
-			})
-		: executeRequest(batch, request, settings);
+	const payment = isDry ? undefined : paymentLog.peek(itemIndex);
+	if (payment !== undefined) return { kind: 'paid', ...settings, payment };
+	const request = await prepareRequest(batch, item, isDry);
+	const { checked, plan } = request;
+	if (isDry) {
+		budget.expectDry(checked.estimatedCost);
+		const inputFields = copiedFields(item.input?.json ?? {});
+		return { kind: 'dryRun', checked, plan, target: { ...settings.target, inputFields } };
+	}
+	expectPayment(batch, itemIndex, request);
+	return { kind: 'send', ...settings, model: checked.request.model, plan };
 }
 
 /** @throws NodeOperationError or GatewayError if a parameter, a file or the model doesn't fit */
@@ -84,35 +78,18 @@ async function prepareRequest(
 	return { given, checked, plan: builder.plan(checked.request, flag, run.address) };
 }
 
-function executeDryRun(
-	{ run, budget }: Batch,
-	{ checked, plan }: PreparedRequest,
-	target: ImageTarget,
-): ExecuteItem {
-	const url = run.address.withoutKey(planUrl(plan, run.address.base));
-	const unpriced = budget.unpriced(checked.request.model, checked)?.message ?? [];
-	budget.expectDry(checked.estimatedCost);
-	return async () => {
-		const overBudget = budget.describeDry()?.violations ?? [];
-		const violations = [...checked.violations, unpriced, overBudget].flat();
-		return [dryRunItem(plan, url, { ...checked, violations }, target)];
-	};
-}
-
-function executeRequest(
-	batch: Batch,
+/** Tells the log of payments and the budget of a request that is to be sent. */
+function expectPayment(
+	{ run, builder, budget, paymentLog }: Batch,
+	itemIndex: number,
 	{ given, checked, plan }: PreparedRequest,
-	settings: ItemSettings,
-): ExecuteItem {
-	const { run, builder, budget, paymentLog } = batch;
-	const { itemIndex } = settings;
+): void {
 	const { request, estimatedCost, pricePerImage } = checked;
 	// The identity of a payment depends neither on the mode, nor on what the credential says about the
 	// gateway, nor on types that the model list corrects.
-	paymentLog.expect(itemIndex, builder.plan(given), run.address.account);
+	paymentLog.identify(itemIndex, run.address.account, builder.plan(given));
 	budget.expect(itemIndex, request.model, checked);
 	const parameters = shownParameters(plan.body ?? Object.fromEntries(plan.form?.fields ?? []));
 	const { model, prompt } = request;
-	const facts = { model, prompt, parameters, estimatedCost, pricePerImage };
-	return async () => await executeItem(batch, { ...settings, facts, plan });
+	paymentLog.note(itemIndex, { model, prompt, parameters, estimatedCost, pricePerImage });
 }

@@ -17,6 +17,7 @@ import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import type { Charged, UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
+import { sumOf, type Tally } from '../run/tally';
 
 /** The result of a paid request so far. */
 export interface PaymentResult extends PaidResponse {
@@ -99,6 +100,30 @@ export const RESCUE_OF_ONE =
 /** Whether a payment was charged: a failed task may have been paid back. */
 export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
 	unknown !== undefined || failed === true ? 'maybe' : 'yes';
+
+/** What payments count for in the summary of a run. */
+export type PaidTally = Omit<Tally, 'rateLimitedRequests'>;
+
+/** @param paid the results, and whether an earlier try has paid for them */
+export function tallyOf(paid: Array<{ result: PaymentResult; isReused: boolean }>): PaidTally {
+	const accepted = paid.filter(({ result }) => result.unknown === undefined);
+	/** By task ID, as items with the same task share its images. */
+	const images = new Map<unknown, number>();
+	for (const { result } of accepted) {
+		const key = result.task?.taskId ?? result;
+		const count = (result.items ?? result.images ?? []).length;
+		images.set(key, Math.max(count, images.get(key) ?? 0));
+	}
+	const isEarlier = ({ isReused }: { isReused: boolean }): boolean => isReused;
+	const costOfAll = (list: typeof paid) => sumOf(list.map(({ result }) => result.facts));
+	return {
+		images: [...images.values()].reduce((sum, count) => sum + count, 0),
+		tasks: accepted.filter(({ result }) => result.task !== undefined).length,
+		estimatedCost: costOfAll(paid),
+		reusedItems: accepted.filter(isEarlier).length,
+		reusedCost: costOfAll(paid.filter(isEarlier)),
+	};
+}
 
 /** What was paid for and not returned. */
 export const listPayments = (

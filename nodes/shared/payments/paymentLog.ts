@@ -22,11 +22,13 @@ import {
 	itemsWithoutAddress,
 	listPayments,
 	stoppedProblem,
+	tallyOf,
 	unusableProblem,
 	withPayment,
 	withTaskId,
-	type PaymentResult,
+	type PaidTally,
 	type Payment,
+	type PaymentResult,
 } from './payment';
 import { keepOnly, openPayments } from './storedPayments';
 
@@ -42,11 +44,12 @@ const inUse = new WeakSet<Payment>();
  * 3. the item that sends the same request,
  * 4. another item that sends it, if the payment's own item sends another one.
  *
- * The first two need neither the item's files nor the model list, which may be gone when a person
- * retries. All mean the same account (the credential's ID and address). In the same execution, a
- * failed task or an unknown outcome isn't paid for again; in another one a person has looked, and
- * the request is sent again. The payment of a tool call that succeeded is removed: the next call is
- * meant to create another image.
+ * A run goes through `identify` and `peek` for each item, `assign` once for all of them, and then
+ * `reuse` or `pay` for each. The first two rules need neither the item's files nor the model list,
+ * which may be gone when a person retries: `peek` follows them alone. All rules mean the same account
+ * (the credential's ID and address). In the same execution, a failed task or an unknown outcome isn't
+ * paid for again; in another one a person has looked, and the request is sent again. The payment of a
+ * tool call that succeeded is removed: the next call is meant to create another image.
  */
 export class PaymentLog implements KnownItems {
 	private readonly isTool: boolean;
@@ -63,8 +66,12 @@ export class PaymentLog implements KnownItems {
 	/** Payments that this try has made or uses again, by item. */
 	private readonly used = new Map<number, Payment>();
 
-	/** Items whose payment this try has looked up with `reuse`: their errors name it. */
-	private readonly started = new Set<number>();
+	/** Items whose earlier payment this try uses again, and items that it has paid for. */
+	private readonly reused = new Set<number>();
+	private readonly sent = new Set<number>();
+
+	/** Items that have failed, and whose recorded images are returned in place of their error. */
+	private readonly recovered = new Set<number>();
 
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly sending = new Map<number, () => Problem>();
@@ -100,52 +107,57 @@ export class PaymentLog implements KnownItems {
 	}
 
 	/**
-	 * Looks for the earlier payment of an item, before its files are read and its limits are checked.
+	 * Tells what an item is known by: its choices and input, and its request once that is read. An
+	 * item without an identity, as in a dry run, gets no payment.
 	 *
 	 * @param account a digest of the paying account
-	 * @returns whether the item has been paid for, or may have been; then no other item gets the
-	 *   payment
-	 */
-	claim(itemIndex: number, account: string): boolean {
-		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
-		const source = digestOf([account, this.choices, json, binary]);
-		this.identities.set(itemIndex, { ...this.run, itemIndex, fingerprint: '', source });
-		// All calls of a tool are one item, so only the request tells which payment is whose.
-		return !this.isTool && this.find(itemIndex) !== undefined;
-	}
-
-	/**
-	 * Sets the request of an item that has no claim. Must be called for all of them before one is
-	 * paid for: its own item gets a payment before another one with the same request.
-	 *
 	 * @param plan the synchronous request before the model list has changed it, as the list may
 	 *   change
 	 */
-	expect(itemIndex: number, plan: RequestPlan, account: string): void {
-		const fingerprint = requestFingerprint(plan, account);
-		this.identities.set(itemIndex, { ...this.identityOf(itemIndex), fingerprint });
-		if (!this.isTool) this.find(itemIndex, true);
-	}
-
-	/** Whether an item has been paid for, or may have been, in this try or an earlier one. */
-	has(itemIndex: number): boolean {
-		return this.sending.has(itemIndex) || this.find(itemIndex) !== undefined;
+	identify(itemIndex: number, account: string, plan?: RequestPlan): void {
+		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
+		const source = digestOf([account, this.choices, json, binary]);
+		const fingerprint = plan === undefined ? '' : requestFingerprint(plan, account);
+		this.identities.set(itemIndex, { ...this.run, itemIndex, fingerprint, source });
 	}
 
 	/**
-	 * The result of the earlier payment of an item, if there is one: then nothing is sent.
+	 * The payment that `assign` has given an item, or before it: will give to it, whatever its request
+	 * and those of the other items are.
+	 */
+	peek(itemIndex: number): Payment | undefined {
+		const used = this.used.get(itemIndex);
+		const identity = this.identities.get(itemIndex);
+		// All calls of a tool are one item, so only the request tells which payment is whose.
+		if (used !== undefined || this.isTool || identity === undefined) return used;
+		const { unknown } = this;
+		return this.find(ownKeysOf(identity)) ?? (unknown && { ...identity, result: { unknown } });
+	}
+
+	/**
+	 * Gives all items their earlier payments, once they are identified: its own item gets a payment
+	 * before another one with the same request.
+	 */
+	assign(): void {
+		for (const itemIndex of this.identities.keys()) this.assignOwn(itemIndex);
+		for (const [itemIndex, { fingerprint }] of this.identities) {
+			if (!this.isTool) this.take(itemIndex, [fingerprint]);
+		}
+	}
+
+	/**
+	 * The result of an earlier payment, in place of another request.
 	 *
 	 * @throws UnknownOutcomeError if the earlier request may have been charged
 	 */
-	reuse(itemIndex: number): PaymentResult | undefined {
-		this.started.add(itemIndex);
-		const result = this.find(itemIndex)?.result;
-		if (result?.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
+	reuse({ itemIndex, result }: Payment): PaymentResult {
+		this.reused.add(itemIndex);
+		if (result.unknown !== undefined) throw new UnknownOutcomeError(result.unknown);
 		return result;
 	}
 
 	/**
-	 * Sends the paid request of an item, for which `reuse` has found no payment.
+	 * Sends the paid request of an item, to which `assign` has given no payment.
 	 *
 	 * @param read reads the result in a response; undefined if it contains nothing usable
 	 * @throws GatewayError, or UnknownOutcomeError if the request may have been charged
@@ -156,6 +168,7 @@ export class PaymentLog implements KnownItems {
 		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
 		read: (response: GoodResponse) => PaymentResult | undefined,
 	): Promise<PaymentResult> {
+		this.sent.add(itemIndex);
 		const attempt: SendOnce = async (...args) => {
 			this.sending.set(itemIndex, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
 			// After a Stop this rejects, and the request stays in `sending`.
@@ -176,20 +189,29 @@ export class PaymentLog implements KnownItems {
 		}
 	}
 
-	/** The recorded facts of an item's request. */
-	factsOf(itemIndex: number): RequestFacts | undefined {
-		return this.used.get(itemIndex)?.result.facts;
-	}
-
 	/** Updates the payment of an item. */
 	update(itemIndex: number, result: PaymentResult): void {
 		const payment = this.used.get(itemIndex);
 		if (payment !== undefined) payment.result = { ...payment.result, ...result };
 	}
 
-	/** Sets the facts of an item's request once they are read. */
+	/** Sets the facts of an item's request once they are read; a payment is recorded with them. */
 	note(itemIndex: number, facts: RequestFacts): void {
 		this.requests.set(itemIndex, facts);
+	}
+
+	/** Whether this try returns what an earlier one has paid for. */
+	isReused(itemIndex: number): boolean {
+		return this.reused.has(itemIndex) || this.recovered.has(itemIndex);
+	}
+
+	/** What the payments count for that this try has made or used again. */
+	tally(): PaidTally {
+		const paid = [...this.used].flatMap(([itemIndex, { result }]) => {
+			const isReused = this.isReused(itemIndex);
+			return isReused || this.sent.has(itemIndex) ? { result, isReused } : [];
+		});
+		return tallyOf(paid);
 	}
 
 	/** @see KnownItems */
@@ -221,17 +243,18 @@ export class PaymentLog implements KnownItems {
 			status: task?.status,
 			model,
 			prompt,
-			// The cost of a payment that this try hasn't looked up isn't in its sum.
-			estimatedCost: this.started.has(itemIndex) ? estimatedCost : undefined,
+			// The cost of a payment that this try doesn't use isn't in its sum.
+			estimatedCost: this.isStarted(itemIndex) ? estimatedCost : undefined,
 			url: images.find((image) => !isInline(image))?.url,
 		};
 	}
 
 	/** @see KnownItems */
 	recover(error: unknown, itemIndex: number): Recovered {
-		const payment = this.find(itemIndex) ?? this.findUnclaimed(itemIndex);
-		if (payment === undefined || this.started.has(itemIndex)) return { error };
+		const payment = this.assignOwn(itemIndex);
+		if (payment === undefined || this.isStarted(itemIndex)) return { error };
 		const items = itemsWithoutAddress(payment.result, itemIndex);
+		if (items !== undefined) this.recovered.add(itemIndex);
 		return { error: withPayment(error, payment), items };
 	}
 
@@ -247,7 +270,10 @@ export class PaymentLog implements KnownItems {
 
 	/** @see KnownItems */
 	listUnreturned(): UnreturnedPayment[] {
-		for (let itemIndex = 0; itemIndex < this.count; itemIndex += 1) this.findUnclaimed(itemIndex);
+		// The run may have ended before all items were prepared. A tool's call leaves those of others.
+		for (let itemIndex = 0; itemIndex < this.count && !this.isTool; itemIndex += 1) {
+			this.assignOwn(itemIndex);
+		}
 		const used = new Set(this.used.values());
 		// Another call of the tool returns the payments that it uses.
 		const open = this.payments.filter(
@@ -286,6 +312,11 @@ export class PaymentLog implements KnownItems {
 		this.used.forEach((payment) => inUse.delete(payment));
 	}
 
+	/** Whether this try has gone beyond the preparation of an item: then its error names what it paid. */
+	private isStarted(itemIndex: number): boolean {
+		return this.reused.has(itemIndex) || this.sent.has(itemIndex);
+	}
+
 	private identityOf(itemIndex: number): Identity {
 		const known = this.identities.get(itemIndex);
 		// An item that couldn't be prepared has a place in the run only.
@@ -293,39 +324,49 @@ export class PaymentLog implements KnownItems {
 	}
 
 	/**
-	 * The payment for an item, of this try or an earlier one, which then is no other item's.
-	 *
-	 * @param isOwn whether to leave out the payments of other items with the same request
+	 * Gives an item the payment that is its own. No other item that is identified asks for it before
+	 * the last step of `assign`.
 	 */
-	private find(itemIndex: number, isOwn = false): Payment | undefined {
+	private assignOwn(itemIndex: number): Payment | undefined {
 		const used = this.used.get(itemIndex);
-		const identity = this.identityOf(itemIndex);
-		if (used !== undefined || (this.isTool && identity.source === '')) return used;
-		// Simultaneous calls of a tool change the list at any time.
-		const byKey = (this.isTool ? undefined : this.byKey) ?? byKeys(this.payments);
-		this.byKey = byKey;
-		const { request, ...own } = keysOf(identity);
-		const keys = [...Object.values(own), isOwn ? '' : request];
+		if (used !== undefined) return used;
+		const identity = this.identities.get(itemIndex);
+		if (identity === undefined) return this.assignPlace(itemIndex);
+		const own = ownKeysOf(identity);
 		// The calls of a tool differ by their requests, and not by their places.
-		if (this.isTool) keys.reverse();
-		for (const payments of keys.map((key) => byKey.get(key) ?? [])) {
-			// Each is looked at once, as thousands may be equal.
-			for (let next = payments.pop(); next !== undefined; next = payments.pop()) {
-				if (this.isUsable(next)) return this.use(itemIndex, next);
-			}
-		}
+		const keys = this.isTool ? [identity.fingerprint, ...own.reverse()] : own;
 		const { unknown } = this;
-		return unknown && this.identities.has(itemIndex) ? this.add(itemIndex, { unknown }) : undefined;
+		return this.take(itemIndex, keys) ?? (unknown && this.add(itemIndex, { unknown }));
 	}
 
 	/**
-	 * The payment of an item that failed before it could be claimed, such as by the credential. In n8n's
-	 * Retry, an item has the index and the input of the execution that has paid.
+	 * Gives an item that failed before it was identified, such as by the credential, the payment of its
+	 * index: in n8n's Retry, it has the index and the input of the execution that has paid.
 	 */
-	private findUnclaimed(itemIndex: number): Payment | undefined {
-		if (this.isTool || this.identities.has(itemIndex)) return undefined;
+	private assignPlace(itemIndex: number): Payment | undefined {
+		if (this.isTool) return undefined;
 		const payment = this.paymentsOf(itemIndex).find((one) => this.isUsable(one));
 		return payment && this.use(itemIndex, payment);
+	}
+
+	/** Gives an item the first payment with one of the keys, unless it has one. */
+	private take(itemIndex: number, keys: string[]): Payment | undefined {
+		const payment = this.used.get(itemIndex) ?? this.find(keys);
+		return payment && this.use(itemIndex, payment);
+	}
+
+	/** The first payment with one of the keys that no item has yet. */
+	private find(keys: string[]): Payment | undefined {
+		// Simultaneous calls of a tool change the list at any time.
+		if (this.isTool) this.byKey = undefined;
+		this.byKey ??= byKeys(this.payments);
+		for (const key of keys) {
+			const found = this.byKey.get(key) ?? [];
+			// One that isn't usable never will be: each is passed once, as thousands may be equal.
+			while (found.length > 0 && !this.isUsable(found.at(-1)!)) found.pop();
+			if (found.length > 0) return found.at(-1);
+		}
+		return undefined;
 	}
 
 	/**
@@ -367,7 +408,8 @@ export class PaymentLog implements KnownItems {
 	}
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
-		const payment = { ...this.identityOf(itemIndex), result };
+		const facts = this.requests.get(itemIndex);
+		const payment = { ...this.identityOf(itemIndex), result: { facts, ...result } };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}
@@ -377,21 +419,20 @@ export class PaymentLog implements KnownItems {
 type Identity = Omit<Payment, 'result' | 'delivered'>;
 
 /**
- * The keys by which a payment is found, in their order: its place, its item's choices and input, its
- * item's request, and its request. An empty key is none.
+ * The keys by which its own item finds a payment, in their order: its place, its choices and input,
+ * its request. An empty key is none.
  */
-const keysOf = ({ executionId, runIndex, itemIndex, fingerprint, source }: Identity) => ({
-	place: `${executionId} ${runIndex} ${itemIndex}`,
-	source: source && `${itemIndex} ${source}`,
-	ownRequest: fingerprint && `${itemIndex} ${fingerprint}`,
-	request: fingerprint,
-});
+const ownKeysOf = ({ executionId, runIndex, itemIndex, fingerprint, source }: Identity) => [
+	`${executionId} ${runIndex} ${itemIndex}`,
+	source && `${itemIndex} ${source}`,
+	fingerprint && `${itemIndex} ${fingerprint}`,
+];
 
-/** Payments by each of their keys, the first of them last. */
+/** Payments by each of their keys, also by their request alone, the first of them last. */
 function byKeys(payments: Payment[]): Map<string, Payment[]> {
 	const found = new Map<string, Payment[]>();
 	for (const payment of [...payments].reverse()) {
-		for (const key of Object.values(keysOf(payment))) {
+		for (const key of [...ownKeysOf(payment), payment.fingerprint]) {
 			const same = found.get(key);
 			if (same !== undefined) same.push(payment);
 			else if (key !== '') found.set(key, [payment]);

@@ -3,17 +3,9 @@ import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
 import { describeFailure, withAdvice, withFailures } from './failedOutput';
-import {
-	describeUnreturned,
-	failedItem,
-	finalError,
-	isFailed,
-	nodeError,
-	problemOf,
-} from './nodeErrors';
+import { describeUnreturned, failedItem, finalError, nodeError, problemOf } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
 import { addHints, isTool, type Run } from './runContext';
-import { addReusedItems } from './tally';
 import { reportStopped } from './stoppedRun';
 
 /** Executes a prepared item. */
@@ -135,15 +127,13 @@ class ItemRunner {
 	}
 
 	private fail(error: unknown, itemIndex: number): void {
-		const { node, tally, continuesOnFail } = this.run;
+		const { node, continuesOnFail } = this.run;
 		if (!continuesOnFail) {
 			if (!(error instanceof RunEnded)) this.failures.push({ error, itemIndex });
 			return;
 		}
 		const { known = FREE_ITEMS } = this.steps;
-		const result = resultOfFailure(node, { error, itemIndex }, known);
-		if (!result.some(isFailed)) addReusedItems(tally, result);
-		this.results[itemIndex] = result;
+		this.results[itemIndex] = resultOfFailure(node, { error, itemIndex }, known);
 	}
 }
 

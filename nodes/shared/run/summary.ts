@@ -1,5 +1,6 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { UniqueNames } from '../../../gateway/util/fileName';
+import { withoutUndefined } from '../../../gateway/util/json';
 import { oneLine } from '../../../gateway/util/text';
 import { failedItems, isFailed } from './nodeErrors';
 import { addHints, isTool } from './runContext';
@@ -83,8 +84,11 @@ export function finishRun(
 	subExecutionOf?: string,
 ): RunResult {
 	const items = withUniqueFileNames(result.items);
-	const summary: IDataObject = { ...result.tally, failedItems: failedItems(items).size };
-	delete summary.reusedCost;
+	const summary = withoutUndefined({
+		...result.tally,
+		reusedCost: undefined,
+		failedItems: failedItems(items).size,
+	}) as IDataObject;
 	const tell = (message: string, type: 'info' | 'warning'): void =>
 		tellUser(context, message, type, subExecutionOf);
 	// After a dry run all counts are 0.

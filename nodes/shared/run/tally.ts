@@ -1,5 +1,3 @@
-import type { INodeExecutionData } from 'n8n-workflow';
-import { finiteNumber } from '../../../gateway/util/json';
 import { rounded } from '../../../gateway/validation/pricing';
 import type { RequestFacts } from './requestFacts';
 
@@ -24,16 +22,11 @@ export interface Tally {
 	reusedCost?: number;
 }
 
-/** Adds the estimated cost of a request, if it is known. */
-export function addCost(tally: Tally, cost: number | undefined): void {
-	if (cost === undefined || !(cost >= 0)) return;
-	tally.estimatedCost = rounded((tally.estimatedCost ?? 0) + cost);
-}
-
-/** Adds the estimated cost of a request of an earlier try. */
-export function addReused(tally: Tally, cost: number | undefined): void {
-	addCost(tally, cost);
-	tally.reusedCost = rounded((tally.reusedCost ?? 0) + (cost ?? 0));
+/** The estimated cost of requests together; undefined if no price is known. */
+export function sumOf(requests: Array<RequestFacts | undefined>): number | undefined {
+	const costs = requests.flatMap((facts) => facts?.estimatedCost ?? []);
+	const known = costs.filter((cost) => cost >= 0);
+	return known.length === 0 ? undefined : rounded(known.reduce((sum, cost) => sum + cost, 0));
 }
 
 /**
@@ -46,28 +39,11 @@ export function costOf({ estimatedCost, pricePerImage }: RequestFacts, images: n
 	return rounded(pricePerImage * images);
 }
 
-/** Adds the images of a request, and corrects its cost, which was added when it was sent. */
+/** Adds the images of a task, and corrects its cost, which was added when the wait for it began. */
 export function addImages(tally: Tally, facts: RequestFacts, images: number): void {
 	tally.images += images;
 	const { estimatedCost } = tally;
 	const cost = costOf(facts, images);
 	if (estimatedCost === undefined || cost === undefined) return;
 	tally.estimatedCost = rounded(Math.max(0, estimatedCost + cost - (facts.estimatedCost ?? 0)));
-}
-
-/** Corrects the cost of a request that an earlier try paid for, once its images are known. */
-export function addReusedImages(tally: Tally, facts: RequestFacts, images: number): void {
-	const cost = costOf(facts, images);
-	if (tally.reusedCost === undefined || cost === undefined) return;
-	tally.reusedCost = rounded(Math.max(0, tally.reusedCost + cost - (facts.estimatedCost ?? 0)));
-}
-
-/** Adds an item whose recorded output items are returned again. */
-export function addReusedItems(tally: Tally, items: INodeExecutionData[]): void {
-	const costs = items.flatMap(({ json }) => finiteNumber(json.estimatedCost) ?? []);
-	const sum = costs.reduce((total, cost) => total + cost, 0);
-	addReused(tally, costs.length === 0 ? undefined : rounded(sum));
-	tally.reusedItems += 1;
-	tally.images += items.length;
-	if (items[0]?.json.taskId !== undefined) tally.tasks += 1;
 }

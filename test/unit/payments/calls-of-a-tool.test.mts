@@ -31,13 +31,16 @@ function openTool(payments: object[] = []) {
 				client: { send: async () => await Promise.resolve({ created: (sent += 1), message: {} }) },
 			} as unknown as Run;
 			const plan = planGeneration({ model: 'm', prompt: 'a fox' });
-			paid.claim(0, 'account');
-			paid.expect(0, plan, 'account');
+			paid.identify(0, 'account', plan);
 			return {
 				/** @returns what it got, by when it was paid for */
 				pay: async (): Promise<number> => {
+					paid.assign();
+					const earlier = paid.peek(0);
 					const { created } =
-						paid.reuse(0) ?? (await paid.pay(0, plan, run, (body) => body as never));
+						earlier === undefined
+							? await paid.pay(0, plan, run, (body) => body as never)
+							: paid.reuse(earlier);
 					return Number(created);
 				},
 				end: (succeeds: boolean) => {

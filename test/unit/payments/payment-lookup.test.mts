@@ -55,14 +55,15 @@ function openWith(earlier: Earlier[]) {
 		/** What each item gets, by when it was paid. */
 		pay: async (prompts: string[]): Promise<unknown[]> => {
 			const paid = new PaymentLog(context, []);
-			prompts.forEach((_, item) => paid.claim(item, 'account'));
-			prompts.forEach((prompt, item) => paid.expect(item, planOf(prompt), 'account'));
-			known = prompts.map((_, item) => paid.has(item));
+			prompts.forEach((prompt, item) => paid.identify(item, 'account', planOf(prompt)));
+			paid.assign();
+			known = prompts.map((_, item) => paid.peek(item) !== undefined);
 			const got: unknown[] = [];
 			for (const [item, prompt] of prompts.entries()) {
 				const read = ({ created }: IDataObject) => ({ created, message: {} }) as never;
 				const send = async () => await paid.pay(item, planOf(prompt), run, read as never);
-				got.push((paid.reuse(item) ?? (await send())).created);
+				const earlier = paid.peek(item);
+				got.push((earlier === undefined ? await send() : paid.reuse(earlier)).created);
 			}
 			paid.close();
 			return got;
@@ -173,11 +174,13 @@ test.each([
 		);
 	const [first, next] = [at('1', 'one'), at('2', id)];
 	const run = { client: { send: async () => await Promise.resolve({}) } } as unknown as Run;
-	first.claim(0, 'account');
+	first.identify(0, 'account');
 	await first.pay(0, planOf('a'), run, () => ({}));
 	first.close();
-	expect(next.claim(0, 'account')).toBe(isPaid);
-	expect(next.has(0)).toBe(isPaid);
+	next.identify(0, 'account');
+	for (const paid of [next.peek(0), (next.assign(), next.peek(0))]) {
+		expect(paid !== undefined).toBe(isPaid);
+	}
 });
 
 /** Every field of a node that pays says whether it is part of the request: here stand all of them. */
