@@ -34,37 +34,24 @@ const LONGEST_MS = 20_000 + ALL_RUNS;
 
 const task = { taskId: 't1', taskType: 'generation' as const };
 
+const PIECES = [
+	...['<', '>', '<b>', '</', '<!--', '..', '/', '\\', '%2e', '%00', '\u0000', '\u202e', '\ud800'],
+	...['.', ' ', 'a', 'sk-abcdefgh', 'quota'],
+];
+
 /** Texts as a hostile gateway might send them. */
 const text = fc.oneof(
 	fc.string({ unit: 'binary', maxLength: 60 }),
 	fc.string({ unit: 'grapheme', maxLength: 60 }),
-	fc
-		.array(
-			fc.constantFrom(
-				'<',
-				'>',
-				'<b>',
-				'</',
-				'<!--',
-				'..',
-				'/',
-				'\\',
-				'%2e',
-				'%00',
-				'\u0000',
-				'\u202e',
-				'\ud800',
-				'.',
-				' ',
-				'a',
-				'sk-abcdefgh',
-				'quota',
-			),
-			{ maxLength: 30 },
-		)
-		.map((parts) => parts.join('')),
+	fc.array(fc.constantFrom(...PIECES), { maxLength: 30 }).map((parts) => parts.join('')),
 	fc.constantFrom('completed', 'failed', ' Running ', 'success', '__proto__', 'constructor'),
 );
+
+const FIELDS = [
+	...['id', 'status', 'data', 'items', 'url', 'b64_json', 'error', 'message', 'type', 'model'],
+	...['media_type', 'modes', 'parameters', 'inputs', 'reference_images', 'billing', 'value'],
+	...['created', 'reason', '__proto__'],
+];
 
 /** Anything that JSON can say, with the names that the reader looks for. */
 const json: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
@@ -75,35 +62,7 @@ const json: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
 		fc.double(),
 		text,
 		fc.array(tie('value'), { maxLength: 4 }),
-		fc.dictionary(
-			fc.oneof(
-				fc.constantFrom(
-					'id',
-					'status',
-					'data',
-					'items',
-					'url',
-					'b64_json',
-					'error',
-					'message',
-					'type',
-					'model',
-					'media_type',
-					'modes',
-					'parameters',
-					'inputs',
-					'reference_images',
-					'billing',
-					'value',
-					'created',
-					'reason',
-					'__proto__',
-				),
-				text,
-			),
-			tie('value'),
-			{ maxKeys: 6 },
-		),
+		fc.dictionary(fc.oneof(fc.constantFrom(...FIELDS), text), tie('value'), { maxKeys: 6 }),
 	),
 })).value;
 

@@ -80,35 +80,19 @@ function verdict({ source, flags }: Pattern): string {
 	return `${result.complexity.summary}, for example on ${result.attack.pattern}`;
 }
 
+/** What repeats nothing takes no more than linear time, and needs no search for an attack. */
+const repeats = ({ source }: Pattern) =>
+	/[*+{]/.test(source.replace(/\\.|\[(?:\\.|[^\]\\])*\]/g, '.'));
+
 test('there are patterns', () => {
-	expect(patterns.length).toBeGreaterThan(20);
+	expect(patterns.filter(repeats).length).toBeGreaterThan(20);
 });
 
-test.each(patterns.map((pattern) => [pattern.where, pattern] as const))(
+test.each(patterns.filter(repeats).map((pattern) => [pattern.where, pattern] as const))(
 	'%s takes linear time',
 	(_, pattern) => {
-		expect(`/${pattern.source}/${pattern.flags} ${verdict(pattern)}`).toBe(
-			`/${pattern.source}/${pattern.flags} safe`,
-		);
+		const shown = `/${pattern.source}/${pattern.flags}`;
+		expect(`${shown} ${verdict(pattern)}`).toBe(`${shown} safe`);
 	},
 	180_000,
 );
-
-describe('the test finds', () => {
-	const found = (text: string) => patternsIn('x.ts', text).map(verdict);
-
-	test.each([
-		['a literal', 'const svg = /^(<!--[^]*?-->\\s*)*<svg/;'],
-		['a literal inside a call', 'text.replace(/\\s+$/, "");'],
-		['what is made of a text', 'new RegExp("(a+)+$", "i")'],
-		['what is put together from constants', 'const A = "(a+)"; new RegExp(`^${A}+$`)'],
-		['what is made without new', 'RegExp(`(a|a)*$`)'],
-	])('%s', (_, text) => {
-		expect(found(text)).toHaveLength(1);
-		expect(found(text)[0]).toMatch(/exponential|polynomial/);
-	});
-
-	test('what cannot be checked', () => {
-		expect(() => patternsIn('x.ts', 'new RegExp(escaped, "g")')).toThrow(/x\.ts:1/);
-	});
-});
