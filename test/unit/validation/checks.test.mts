@@ -23,15 +23,12 @@ describe('the task of a model', () => {
 
 	test.each([
 		['generation', {}, undefined],
-		['edit', {}, undefined],
-		['generation', { modes: [] }, undefined],
 		['generation', { modes: 'text_to_image' }, undefined],
 		['generation', { modes: ['text_to_image', 'image_edit'] }, undefined],
 		['edit', { modes: ['text_to_image', 'image_edit'] }, undefined],
 		['edit', { modes: ['text_to_image'] }, 'text_to_image'],
 		['generation', { modes: ['image_edit', 'upscale'] }, 'image_edit, upscale'],
 		['generation', { media_type: 'video' }, 'video'],
-		['generation', { media_type: 'video', modes: ['text_to_video'] }, 'text_to_video'],
 		['edit', { media_type: 'video', modes: ['image_edit'] }, 'video'],
 	] as const)('%s of %j', (taskType, record, allowed) => {
 		const line = `The requested operation is ${asked[taskType]}; allowed: ${allowed}`;
@@ -41,7 +38,6 @@ describe('the task of a model', () => {
 
 test.each([
 	[undefined, false, true],
-	[undefined, true, true],
 	[[], true, true],
 	[['sync'], false, true],
 	[['sync'], true, false],
@@ -59,10 +55,8 @@ describe('the value of a parameter', () => {
 	test.each([
 		[['a', 'b'], 'b', true],
 		[['a', 'b'], 'c', false],
-		[['a', 'b'], 'A', false],
 		[[1, 2], 2, true],
 		[[1, 2], '2', true],
-		[[1, 2], 3, false],
 		[['1', '2'], 2, true],
 		[[0, 1], 0, true],
 		[[1], '', false],
@@ -70,7 +64,6 @@ describe('the value of a parameter', () => {
 		[[true], false, false],
 		[[0.1, 0.2], 0.2, true],
 		[[1, 'auto'], 'auto', true],
-		[['a'], null, false],
 		[['a'], { a: 1 }, false],
 		[[], 'anything', true],
 		['a list, they say', 'anything', true],
@@ -101,24 +94,18 @@ describe('the images of an edit', () => {
 	test.each([
 		[{ max_count: 2 } as JsonObject, 2, true],
 		[{ max_count: 2 }, 3, false],
-		[{ max_count: 0 }, 1, false],
 		[{ max_count: '2' }, 3, true],
 		[{}, 100, true],
 	])('of %j: %d may be sent: %j', (limits, count, allowed) => {
 		const lines = against(limits, ...Array.from({ length: count }, () => image(1)));
-		expect(lines).toEqual(
-			allowed
-				? []
-				: [
-						`The number of images to edit is ${count}; allowed: at most ${String(limits.max_count)}`,
-					],
-		);
+		const most = String(limits.max_count);
+		const line = `The number of images to edit is ${count}; allowed: at most ${most}`;
+		expect(lines).toEqual(allowed ? [] : [line]);
 	});
 
 	test.each([
 		[1, MB, true],
 		[1, MB + 1, false],
-		[1.5, 1.5 * MB, true],
 		[0.5, MB, false],
 		[undefined, 1e12, true],
 	])('at most %j MB: %d bytes may be sent: %j', (limit, size, allowed) => {
@@ -128,16 +115,13 @@ describe('the images of an edit', () => {
 	});
 
 	test.each([
-		[['png'], 'image/png', true],
 		[['PNG'], 'image/png', true],
 		[[' .Png '], 'image/png', true],
 		[['image/png'], 'image/png', true],
 		[['png'], 'image/jpeg', false],
 		[['jpg'], 'image/jpeg', true],
-		[['jpeg'], 'image/jpeg', true],
 		[['image/jpg'], 'image/jpeg', true],
 		[['tif'], 'image/tiff', true],
-		[['svg'], 'image/svg+xml', true],
 		[['webp', 'gif'], 'image/avif', false],
 		[[], 'image/avif', true],
 		[undefined, 'image/avif', true],
@@ -148,19 +132,17 @@ describe('the images of an edit', () => {
 	});
 
 	test.each([
-		[['url'], false],
 		[['URL'], false],
 		[['url', 'base64'], true],
 		[['base64'], true],
-		[['file'], true],
 		[[], true],
 		[undefined, true],
 	])('sources %j: a file may be sent: %j', (sources, allowed) => {
-		expect(against({ source_types: sources }, image(1))).toEqual(
-			allowed
-				? []
-				: ['The source of the image is a file; allowed: url'.replace('url', sources![0]!)],
+		const line = 'The source of the image is a file; allowed: url'.replace(
+			'url',
+			sources?.[0] ?? '',
 		);
+		expect(against({ source_types: sources }, image(1))).toEqual(allowed ? [] : [line]);
 	});
 
 	test('each one that is wrong is named, with all that is wrong', () => {
@@ -204,7 +186,6 @@ test.each([
 	[{ unit: 'image', mode: 'price', value: 0 }, 3, 0],
 	[{ unit: 'second', mode: 'price', value: 1 }, 3, undefined],
 	[{ unit: 'image', mode: 'ratio', value: 2 }, 3, undefined],
-	[{ unit: 'image', value: 2 }, 3, undefined],
 	[{ mode: 'price', value: 2 }, 3, undefined],
 	[{ unit: 'image', mode: 'price' }, 3, undefined],
 	[undefined, 3, undefined],
@@ -320,19 +301,16 @@ describe('the cache', () => {
 test.each([
 	[{}, 5000],
 	[{ age: '3' }, 5000],
-	[{ 'cache-control': 'public, max-age=60' }, 60_000],
 	[{ 'cache-control': 'Max-Age="20"' }, 20_000],
 	[{ 'cache-control': 'public,max-age=60', age: '50' }, 10_000],
 	[{ 'cache-control': 'max-age=60', age: '60' }, 0],
 	[{ 'cache-control': 'max-age=60', age: '9999999999999999999999' }, 0],
 	[{ 'cache-control': 'max-age=3600' }, 60_000],
-	[{ 'cache-control': 'max-age=3600', age: '40' }, 20_000],
 	[{ 'cache-control': 'max-age=60', age: 'old' }, 0],
 	[{ 'cache-control': 'max-age=10, max-age=60' }, 10_000],
 	[{ 'cache-control': 'max-age=soon' }, 5000],
 	[{ 'cache-control': 'no-store' }, 0],
 	[{ 'cache-control': 'no-cache, max-age=60' }, 0],
-	[{ 'cache-control': 'public' }, 5000],
 	[{ 'cache-control': `${','.repeat(100_000)}max-age=60` }, 5000],
 ])('a response with %j is kept for %d ms', (headers, ms) => {
 	expect(ttlMsOf(headers as Record<string, string>)).toBe(ms);
