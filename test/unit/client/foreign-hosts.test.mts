@@ -54,15 +54,6 @@ test('a download that is refused is repeated fifteen times at most, after pauses
 	expect(clock.now()).toBeLessThan(300_000);
 });
 
-test('a pause that the gateway asks for holds back everything of the run', async () => {
-	const { clock, client, times } = clientFor([[poll, inTenSeconds]]);
-	const first = client.send(poll);
-	await clock.pass(100);
-	await clock.run(Promise.all([first, client.send(boat)]));
-	expect(times(boat)).toHaveLength(1);
-	expect(times(boat)[0]).toBeGreaterThanOrEqual(10_000);
-});
-
 test('downloads say nothing about the refusals of the gateway, nor these about downloads', async () => {
 	const refusal = response(429, TOO_OFTEN);
 	const refusals = Array<Outcome>(16).fill(refusal);
@@ -86,14 +77,4 @@ test('images share the limit of the run in flight', async () => {
 	await clock.run(Promise.all(all));
 	const starts = [boat, ship, raft].flatMap(times);
 	expect(starts.slice(1).every((at, index) => at - starts[index]! >= 10)).toBe(true);
-});
-
-test('an image that waits for its host ends when the run is stopped', async () => {
-	const { clock, client, times } = clientFor([[boat, inTenSeconds]]);
-	const first = client.send(boat);
-	await clock.pass(100);
-	const ends = Promise.allSettled([first]);
-	clock.close('stopped');
-	await expect(ends).resolves.toEqual([{ status: 'rejected', reason: 'stopped' }]);
-	expect(times(boat)).toHaveLength(1);
 });

@@ -336,15 +336,4 @@ describe('a hostile stream', () => {
 		expect(assembly.body.id).toBe('msg');
 		expect(textIn(assembly)).toBe('One|Two and a half');
 	});
-
-	test('of many blocks and many pieces is put together in time', () => {
-		const assembly = new MessageStream();
-		for (let index = 0; index < 50_000; index += 1) {
-			assembly.add({ data: JSON.stringify(open(index, { type: 'text', text: '' })) });
-		}
-		const piece = JSON.stringify(grow(0, 'text_delta', { text: 'x'.repeat(100) }));
-		for (let count = 0; count < 50_000; count += 1) assembly.add({ data: piece });
-		const [first] = assembly.body.content as Array<{ text: string }>;
-		expect(first?.text).toHaveLength(5_000_000);
-	});
 });

@@ -82,16 +82,6 @@ describe('a turn with tool calls', () => {
 		);
 	});
 
-	test('also where it came back whole', () => {
-		const whole = turn('assistant', call('one'), call('two'));
-		const results = turn('user', result('one'), result('two'));
-		expect(restore(kept, [question, whole, results])).toEqual([
-			question,
-			turn('assistant', ...response),
-			results,
-		]);
-	});
-
 	test('loses a call that was not answered, and nothing else', () => {
 		const some = [turn('assistant', call('two')), turn('user', result('two'))];
 		expect(restore(kept, [question, ...some])).toEqual([
@@ -106,19 +96,6 @@ describe('a turn with tool calls', () => {
 		expect(restore(kept, [question, ...takenApart(response), more]).at(-1)).toEqual(
 			turn('user', result('one'), result('two'), text('And now?')),
 		);
-	});
-
-	test('keeps to its own calls where several turns follow each other', () => {
-		const next = [thinking('More.'), call('three')];
-		keep(kept, [question], next);
-		const turns = [question, ...takenApart(response), ...takenApart(next)];
-		expect(restore(kept, turns).map(({ content }) => content)).toEqual([
-			question.content,
-			response,
-			[result('one'), result('two')],
-			next,
-			[result('three')],
-		]);
 	});
 
 	test('that nobody kept is left as it is', () => {
