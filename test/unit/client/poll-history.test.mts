@@ -5,31 +5,6 @@ import {
 	submitTime,
 	type PollHistory,
 } from '../../../gateway/client/pollHistory.js';
-import { isUnknownTask } from '../../../gateway/protocol/errorBody.js';
-import { response, fault, page } from '../virtual-gateway.mjs';
-
-test('only an error in its own form is the 404 of the gateway', () => {
-	expect(isUnknownTask(response(404, { error: { message: "task doesn't exist" } }))).toBe(true);
-	for (const outcome of [
-		page(404, 'default backend - 404'),
-		page(404, '<html>Not Found'),
-		page(404, ''),
-		response(404, {}),
-		response(404, null),
-		response(404, []),
-		response(404, { error: 'not found' }),
-		response(404, { error: { message: '' } }),
-		response(404, { error: { message: 404 } }),
-		response(404, { error: { type: 'x' } }),
-		response(404, { error: [{ message: 'x' }] }),
-		response(404, { message: 'no Route matched with those values' }),
-		response(404, { success: false, message: 'x' }),
-		response(410, { error: { message: 'gone' } }),
-		fault('reset'),
-	]) {
-		expect(isUnknownTask(outcome)).toBe(false);
-	}
-});
 
 /** After how many seconds of nothing but 404 it is final. */
 function secondsUntilFinal(task: PollHistory, start = 100_000): number {

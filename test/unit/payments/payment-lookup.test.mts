@@ -197,18 +197,10 @@ SHAPING.Message.push('temperature', 'thinking', 'topK', 'topP');
 
 const OTHER = {
 	ImageGeneration: [
-		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency'],
-		...[
-			'download',
-			'dryRun',
-			'fileName',
-			'includeInputFields',
-			'maxDownloadMb',
-			'maxWait',
-			'mode',
-			'oneItemPerRequest',
-		],
-		...['parkAfter', 'pollInterval', 'requestsPerSecond', 'surviveRestarts', 'timeout'],
+		...['addSummary', 'binaryPropertyName', 'budget', 'checkLimits', 'concurrency', 'download'],
+		...['dryRun', 'fileName', 'includeInputFields', 'maxDownloadMb', 'maxWait', 'mode'],
+		...['oneItemPerRequest', 'parkAfter', 'pollInterval', 'requestsPerSecond'],
+		...['surviveRestarts', 'timeout'],
 	],
 	Message: [
 		...['concurrency', 'keepImages', 'outputJson', 'promptCaching', 'requestsPerSecond'],

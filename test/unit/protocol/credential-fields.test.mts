@@ -89,19 +89,8 @@ describe('a header that cannot be sent is named, without its value', () => {
 	});
 
 	test.each([
-		'Authorization',
-		'x-api-key',
-		'X-API-Key',
-		'Content-Type',
-		'content-length',
-		'Host',
-		'Transfer-Encoding',
-		'accept',
-		'Connection',
-		'X-Async',
-		'anthropic-version',
-		'Expect',
-		'TE',
+		...['Authorization', 'X-API-Key', 'Content-Type', 'content-length', 'Host', 'accept', 'TE'],
+		...['Transfer-Encoding', 'Connection', 'X-Async', 'anthropic-version', 'Expect'],
 	])('%s is already set, by the nodes themselves or by another row', (name) => {
 		expect(credentialProblem(readCredential(rows(row(name, 'x'))))?.message).toBe(
 			`The header '${name}' is already set, by the nodes themselves or by another row`,
@@ -118,9 +107,8 @@ describe('a header that cannot be sent is named, without its value', () => {
 	});
 
 	test('two rows of one name, in any case', () => {
-		expect(
-			credentialProblem(readCredential(rows(row('x-tenant', '1'), row('X-Tenant', '1'))))?.message,
-		).toBe("The header 'X-Tenant' is already set, by the nodes themselves or by another row");
+		const twice = readCredential(rows(row('x-tenant', '1'), row('X-Tenant', '1')));
+		expect(credentialProblem(twice)?.message).toMatch(/^The header 'X-Tenant' is already set/);
 	});
 
 	test('names of other tools and JSON as a value may be sent', () => {
@@ -149,37 +137,21 @@ describe('a header that cannot be sent is named, without its value', () => {
 	});
 });
 
-describe('where additional headers go', () => {
-	const credential = readCredential({
-		...rows(row('x-tenant', '7')),
-		mediaUrl: 'https://m.example',
-	});
-
-	test.each([
-		`${BASE}/v1/images/generations`,
-		`${BASE}/v1/messages`,
-		'https://gateway.example/v1/media/models',
-		'https://gateway.example/files/one.png',
-	])('to the origin of the gateway: %s', (url) => {
-		expect(additionalHeaders(url, credential)).toEqual({ 'x-tenant': '7' });
-	});
-
-	test.each([
-		'https://m.example/v1/media/models',
-		'http://gateway.example/api/v1/messages',
-		'https://gateway.example:8443/api/v1/messages',
-		'https://gateway.example.evil.test/api/v1/messages',
-		'https://gateway.example@evil.test/api/v1/messages',
-		'/api/v1/messages',
-		'',
-	])('to no other: %s', (url) => {
-		expect(credentialHeaders(url, credential)).toEqual({});
-	});
-
-	test('to none at all without an address of the gateway', () => {
-		const nowhere = readCredential({ ...rows(row('x-tenant', '7')), baseUrl: 'gateway' });
-		expect(credentialHeaders('https://gateway.example/v1/messages', nowhere)).toEqual({});
-	});
+test('additional headers go to the origin of the gateway, and to no other', () => {
+	const given = { ...rows(row('x-tenant', '7')), mediaUrl: 'https://m.example' };
+	const credential = readCredential(given);
+	for (const path of ['/api/v1/messages', '/v1/media/models', '/files/one.png']) {
+		const headers = additionalHeaders(`https://gateway.example${path}`, credential);
+		expect(headers).toEqual({ 'x-tenant': '7' });
+	}
+	for (const home of [
+		...['https://m.example', 'http://gateway.example', 'https://gateway.example:8443', ''],
+		...['https://gateway.example.evil.test', 'https://gateway.example@evil.test'],
+	]) {
+		expect(credentialHeaders(`${home}/v1/media/models`, credential)).toEqual({});
+	}
+	const nowhere = readCredential({ ...given, baseUrl: 'gateway' });
+	expect(credentialHeaders('https://gateway.example/v1/messages', nowhere)).toEqual({});
 });
 
 test.each([

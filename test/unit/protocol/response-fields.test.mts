@@ -344,17 +344,8 @@ test.each<[object, number | undefined]>([
 });
 
 test.each([
-	['fail_reason'],
-	['failure_reason'],
-	['failed_reason'],
-	['failReason'],
-	['failureReason'],
-	['error_message'],
-	['errorMessage'],
-	['error_msg'],
-	['fail_msg'],
-	['failMsg'],
-	['task_status_msg'],
+	...['fail_reason', 'failure_reason', 'failed_reason', 'failReason', 'failureReason', 'failMsg'],
+	...['error_message', 'errorMessage', 'error_msg', 'fail_msg', 'task_status_msg'],
 ])('the reason of a failure is read from %s', (name) => {
 	expect(reasonsIn({ data: { task_id: 't1', status: 'failed', [name]: 'blocked' } })).toEqual([
 		'blocked',

@@ -72,15 +72,7 @@ describe('whole numbers that a number cannot hold', () => {
 });
 
 test.each([
-	'',
-	' ',
-	'{',
-	'{"a":1',
-	'{"a":12345678901234567890',
-	'NaN',
-	"{'a':1}",
-	'// {}\n{}',
-	'01',
+	...['', ' ', '{', '{"a":1', '{"a":12345678901234567890', 'NaN', "{'a':1}", '// {}\n{}', '01'],
 ])('%j is none', (text) => {
 	expect(parseJson(text)).toBeUndefined();
 });
