@@ -1,5 +1,5 @@
 import { normalizeUrl } from '../gateway/protocol/url.js';
-import { startGateway } from '../simulator/gateway.mjs';
+import { startGateway, type GatewayOptions } from '../simulator/gateway.mjs';
 
 /** The gateway that the demo talks to. */
 export interface Target {
@@ -44,8 +44,11 @@ async function findModel(mediaUrl: string): Promise<string> {
 	}
 }
 
-/** The gateway of the environment, if it names one; else the embedded gateway. */
-export async function openTarget(environment = process.env): Promise<Target> {
+/** The gateway of the environment, if it names one; else the embedded gateway, with these options. */
+export async function openTarget(
+	options: GatewayOptions = {},
+	environment = process.env,
+): Promise<Target> {
 	const url = environment.MEDIA_GATEWAY_URL?.trim();
 	const key = environment.MEDIA_GATEWAY_KEY?.trim();
 	const model = environment.MEDIA_GATEWAY_MODEL?.trim() || undefined;
@@ -62,7 +65,7 @@ export async function openTarget(environment = process.env): Promise<Target> {
 	if (url || key) {
 		throw new Error('Set both MEDIA_GATEWAY_URL and MEDIA_GATEWAY_KEY, or neither.');
 	}
-	const gateway = await startGateway({ taskSeconds: [3, 9] });
+	const gateway = await startGateway({ taskSeconds: [3, 9], ...options });
 	return {
 		label: `the embedded gateway at ${gateway.url}`,
 		url: gateway.url,

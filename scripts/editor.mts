@@ -3,16 +3,19 @@
  * the examples. It runs until Ctrl-C; what was made in it is gone then.
  */
 import { existsSync, mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Progress } from '../demo/demo-progress.mjs';
-import { openTarget } from '../demo/target.mjs';
+import { openTarget, type Target } from '../demo/target.mjs';
 import { giveTable } from '../harness/server/data-table.mjs';
-import { exampleNames, readExample } from '../harness/server/example-workflows.mjs';
+import {
+	exampleNames,
+	readExample,
+	USUAL_GATEWAY_PORT,
+} from '../harness/server/example-workflows.mjs';
 import { ensureServer, type ServerVersion } from '../harness/install/install.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
-import { freePort } from '../harness/server/ports.mjs';
+import { freePort, isFree } from '../harness/server/ports.mjs';
 import { startServer } from '../harness/server/server.mjs';
 
 const help = `Starts n8n with this package, a gateway, a credential and the examples, until Ctrl-C.
@@ -30,14 +33,6 @@ The gateway is the embedded one, or the one that MEDIA_GATEWAY_URL and MEDIA_GAT
 
 const DEFAULT_PORT = 5678;
 
-async function isFree(port: number): Promise<boolean> {
-	return await new Promise((resolve) => {
-		const probe = createServer();
-		probe.once('error', () => resolve(false));
-		probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-	});
-}
-
 async function choosePort(wanted: string | undefined): Promise<number> {
 	if (wanted !== undefined) {
 		const port = Number(wanted);
@@ -47,7 +42,7 @@ async function choosePort(wanted: string | undefined): Promise<number> {
 		if (!(await isFree(port))) throw new Error(`Port ${port} is taken: choose another --port`);
 		return port;
 	}
-	return (await isFree(DEFAULT_PORT)) ? DEFAULT_PORT : await freePort();
+	return await freePort(DEFAULT_PORT);
 }
 
 /** The newest n8n that this computer can run, unless one was asked for. */
@@ -117,7 +112,7 @@ async function start(settings: Settings, progress: Progress) {
 	const version = await chooseVersion(settings.n8n, progress);
 	progress.update('Packing the package');
 	const packed = await packPackage();
-	const target = await openTarget();
+	const target = await openTarget({ port: await freePort(USUAL_GATEWAY_PORT) });
 	const filesFolder = resolve(settings.files ?? 'files');
 	mkdirSync(filesFolder, { recursive: true });
 	progress.update('Starting n8n');
@@ -137,8 +132,7 @@ async function furnish({ server, target, packed, filesFolder }: Awaited<ReturnTy
 		'',
 		`  Address    ${server.url}`,
 		`  Sign in    ${server.owner.email}, password ${server.owner.password}`,
-		// Another gateway's key is its owner's: whoever set it has it.
-		`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : `, key ${target.key}`}`,
+		`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : ownGatewayFacts(target)}`,
 		`  Credential ${name}`,
 		`  Files      write to ${filesFolder} (create subfolders first)`,
 	];
@@ -150,6 +144,13 @@ async function furnish({ server, target, packed, filesFolder }: Awaited<ReturnTy
 		lines.push(`  Example    ${stored.name}: ${server.url}/workflow/${stored.id}`);
 	}
 	return lines;
+}
+
+/** What belongs to the embedded gateway: another one's key is its owner's. */
+function ownGatewayFacts({ url, key }: Target): string {
+	const isUsual = new URL(url).port === String(USUAL_GATEWAY_PORT);
+	const taken = `; docs/moving/before.json needs port ${USUAL_GATEWAY_PORT}, which is taken`;
+	return `, key ${key}${isUsual ? '' : taken}`;
 }
 
 /** The examples name models of the embedded gateway; another gateway has its own. */

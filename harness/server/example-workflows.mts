@@ -18,8 +18,9 @@ export interface Workflow {
 export type Credentials = Record<string, { id: string; name: string }>;
 
 const MANUAL = 'n8n-nodes-base.manualTrigger';
-/** Where `npm run gateway` listens. */
-const USUAL_GATEWAY = 'http://localhost:8787';
+/** Where `npm run gateway` and `npm run editor` have the embedded gateway, if nothing else is there. */
+export const USUAL_GATEWAY_PORT = 8787;
+const USUAL_GATEWAY = `http://127.0.0.1:${USUAL_GATEWAY_PORT}`;
 const STICKY = 'n8n-nodes-base.stickyNote';
 
 /**

@@ -13,7 +13,7 @@ interface Node {
 	type: string;
 	position: [number, number];
 	parameters: Record<string, unknown>;
-	credentials?: Record<string, { id: string; name: string }>;
+	credentials?: Record<string, { id: string | null; name: string }>;
 }
 
 interface Workflow {
@@ -117,4 +117,13 @@ describe.each(files)('the example %s', (file) => {
 		const title = name.charAt(0).toUpperCase() + name.slice(1);
 		expect(links).toMatch(new RegExp(`\\[${title}\\]\\((\\.\\./)?examples/${file}\\)`));
 	});
+});
+
+/** n8n's editor drops an unknown ID on import, and finds no other credential for a node of n8n's. */
+test('the HTTP Request nodes of docs/moving/before.json name their credential without an ID', () => {
+	const text = readFileSync(join(root, 'docs/moving/before.json'), 'utf8');
+	const { nodes } = JSON.parse(text) as Workflow;
+	const named = nodes.filter(({ parameters }) => 'nodeCredentialType' in parameters);
+	const wanted = { mediaGatewayApi: { id: null, name: 'Media Gateway account' } };
+	expect(named.map(({ credentials }) => credentials)).toEqual([wanted, wanted]);
 });
