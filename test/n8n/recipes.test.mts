@@ -209,6 +209,7 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		const unknown = { item: 7, outcome: 'unknown' };
 		const images = await collect([...tasks, unknown]);
 		expect(images.map(({ json }) => json.taskId)).toEqual([...ids, undefined]);
+		expect(images.slice(0, 2).map(({ json }) => json.prompt)).toEqual(prompts);
 		expect(images[2].json.error).toContain("'Task ID' is empty");
 		const finished = { item: 0, url: images[0].json.url };
 		for (const pasted of [tasks, ids, [...ids.slice(1), finished]]) {

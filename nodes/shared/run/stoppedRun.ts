@@ -9,9 +9,9 @@ import { problemOf } from './nodeErrors';
 /** The node whose output is the list of what a stopped run leaves. */
 const LIST = 'Image Tasks of the Stopped Run';
 
-/** What n8n shows below a node whose output is such a list. */
+/** What n8n shows below a node whose output is such a list; the canvas cuts off a longer note. */
 export const LIST_NOTE = {
-	notes: "Paste its output into the example 'Collect these tasks'",
+	notes: "Copy to 'Collect these tasks'",
 	notesInFlow: true,
 };
 
