@@ -16,7 +16,8 @@ import {
 import { ensureServer, type ServerVersion } from '../harness/install/install.mjs';
 import { packPackage } from '../harness/server/packed-package.mjs';
 import { freePort, isFree } from '../harness/server/ports.mjs';
-import { startServer } from '../harness/server/server.mjs';
+import { startServer, type N8nServer } from '../harness/server/server.mjs';
+import type { GatewayOptions } from '../simulator/gateway.mjs';
 
 const help = `Starts n8n with this package, a gateway, a credential and the examples, until Ctrl-C.
 
@@ -25,6 +26,8 @@ const help = `Starts n8n with this package, a gateway, a credential and the exam
   --n8n 1|2     which n8n: 2 is the newest (default), 1 the oldest that is supported
   --port N      port of the editor (default 5678, or a free one if it is taken)
   --files PATH  folder that n8n may write to, which stays (default: files, in this folder)
+  --requests-per-second N
+                rate limit of the embedded gateway: more get status 429
   --help        this text
 
 The first start installs n8n into a cache folder: some minutes and two gigabytes.
@@ -32,6 +35,8 @@ The gateway is the embedded one, or the one that MEDIA_GATEWAY_URL and MEDIA_GAT
 `;
 
 const DEFAULT_PORT = 5678;
+/** An n8n that ends again and again has a reason of its own. */
+const MAX_RESTARTS = 20;
 
 async function choosePort(wanted: string | undefined): Promise<number> {
 	if (wanted !== undefined) {
@@ -43,6 +48,19 @@ async function choosePort(wanted: string | undefined): Promise<number> {
 		return port;
 	}
 	return await freePort(DEFAULT_PORT);
+}
+
+/** The rate limit of the embedded gateway, as an option of it. */
+function chooseLimit(wanted: string | undefined): GatewayOptions {
+	if (wanted === undefined) return {};
+	if (process.env.MEDIA_GATEWAY_URL) {
+		throw new Error('--requests-per-second limits the embedded gateway: unset MEDIA_GATEWAY_URL');
+	}
+	const requestsPerSecond = Number(wanted);
+	if (!(requestsPerSecond > 0)) {
+		throw new Error(`--requests-per-second takes a number above 0, not ${wanted}`);
+	}
+	return { requestsPerSecond };
 }
 
 /** The newest n8n that this computer can run, unless one was asked for. */
@@ -75,6 +93,7 @@ async function main(): Promise<void> {
 			n8n: { type: 'string' },
 			port: { type: 'string' },
 			files: { type: 'string' },
+			'requests-per-second': { type: 'string' },
 			help: { type: 'boolean' },
 		},
 	});
@@ -91,7 +110,7 @@ async function main(): Promise<void> {
 	try {
 		const lines = await furnish(started);
 		console.log([...lines, '', 'Press Ctrl-C to end it; what you made is gone then.'].join('\n'));
-		await ended;
+		await keepRunning(server, ended);
 		console.log('\nStopping n8n …');
 	} finally {
 		await server.dispose();
@@ -100,19 +119,37 @@ async function main(): Promise<void> {
 	if (existsSync(server.userFolder)) console.log(`Kept: ${server.userFolder}`);
 }
 
+/** Until `asked` to end, starts n8n again on its folder and port whenever it ends, as in a crash. */
+async function keepRunning(server: N8nServer, asked: Promise<void>): Promise<void> {
+	for (let restarts = 0; ; restarts += 1) {
+		const reason = await Promise.race([asked, server.ended()]);
+		if (reason === undefined) return;
+		if (restarts === MAX_RESTARTS) {
+			throw new Error(`n8n ended after ${MAX_RESTARTS} restarts (${reason})`);
+		}
+		console.log(`n8n ended (${reason}). Starting it again …`);
+		const started = server.start().then(() => {
+			console.log(`n8n is ready again at ${server.url}, process ID ${server.pid}.`);
+		});
+		await Promise.race([asked, started]);
+	}
+}
+
 interface Settings {
 	n8n?: string;
 	port?: string;
 	files?: string;
+	'requests-per-second'?: string;
 }
 
 /** Starts n8n and a gateway, and shows on the way what takes its time. */
 async function start(settings: Settings, progress: Progress) {
+	const limit = chooseLimit(settings['requests-per-second']);
 	const port = await choosePort(settings.port);
 	const version = await chooseVersion(settings.n8n, progress);
 	progress.update('Packing the package');
 	const packed = await packPackage();
-	const target = await openTarget({ port: await freePort(USUAL_GATEWAY_PORT) });
+	const target = await openTarget({ port: await freePort(USUAL_GATEWAY_PORT), ...limit });
 	const filesFolder = resolve(settings.files ?? 'files');
 	mkdirSync(filesFolder, { recursive: true });
 	progress.update('Starting n8n');
@@ -131,6 +168,7 @@ async function furnish({ server, target, packed, filesFolder }: Awaited<ReturnTy
 		`n8n ${server.install.n8nVersion} with ${packed.name} ${packed.version} is ready.`,
 		'',
 		`  Address    ${server.url}`,
+		`  Process ID ${server.pid}`,
 		`  Sign in    ${server.owner.email}, password ${server.owner.password}`,
 		`  Gateway    ${target.label}${process.env.MEDIA_GATEWAY_URL ? '' : ownGatewayFacts(target)}`,
 		`  Credential ${name}`,
@@ -166,7 +204,7 @@ function useModel(nodes: Array<{ parameters?: Record<string, unknown> }>, model:
 main().then(
 	() => process.exit(0),
 	(error: Error) => {
-		console.error(`The editor did not start: ${error.message}`);
+		console.error(`The editor stopped: ${error.message}`);
 		process.exit(1);
 	},
 );

@@ -18,8 +18,9 @@ export interface Memory {
 /** n8n refuses to start if it is told to leave out a module that it does not know. */
 const ENVIRONMENT_BY_VERSION: Record<ServerVersion, Record<string, string>> = {
 	'1': { N8N_EXPRESSION_ENGINE: 'legacy' },
-	// With otel, n8n 2.41.1 fails executions that it resumes before that module is ready.
-	'2': { N8N_DISABLED_MODULES: 'mcp-registry,otel' },
+	// With otel, n8n 2.41.1 fails executions that it resumes before that module is ready;
+	// with instance-ai, its editor opens the set-up of an assistant in place of the workflows.
+	'2': { N8N_DISABLED_MODULES: 'mcp-registry,otel,instance-ai' },
 };
 /**
  * Loaded into the server before n8n. It writes memory figures to a file when asked by signal, and
@@ -55,6 +56,7 @@ export interface ProcessOptions {
 
 export class ServerProcess {
 	private child: ChildProcess | undefined;
+	private exit: Promise<string> | undefined;
 	private readonly logFile: string;
 	private readonly probeFile: string;
 
@@ -106,26 +108,36 @@ export class ServerProcess {
 		);
 		fs.closeSync(log);
 		this.child = child;
-		child.once('exit', () => {
-			if (this.child === child) this.child = undefined;
+		this.exit = new Promise((resolve) => {
+			child.once('exit', (code, signal) => {
+				if (this.child === child) this.child = undefined;
+				// Its task runner outlives a SIGKILL.
+				if (child.pid) killQuietly(-child.pid, 'SIGKILL');
+				resolve(signal ?? `exit code ${code}`);
+			});
 		});
 	}
 
+	/** Waits until the process that was started last has ended. @returns its signal or exit code */
+	async ended(): Promise<string> {
+		if (!this.exit) throw new Error('The server was never started');
+		return await this.exit;
+	}
+
 	/**
-	 * Ends the process and, after a SIGKILL too, its task runner. The user folder stays.
+	 * Ends the process with its task runner. The user folder stays.
 	 * @param signal SIGTERM (orderly, default) or SIGKILL (a crash)
 	 */
 	async stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
 		const { child } = this;
 		if (!child?.pid) return;
 		const group = -child.pid;
-		const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+		const ended = this.ended();
 		if (signal === 'SIGKILL') killQuietly(group, signal);
 		else killQuietly(child.pid, signal);
 		const late = sleep(35_000, 'late', { ref: false });
 		if ((await Promise.race([ended, late])) === 'late') killQuietly(group, 'SIGKILL');
 		await ended;
-		killQuietly(group, 'SIGKILL');
 	}
 
 	/**

@@ -89,6 +89,11 @@ export class N8nServer extends RestClient {
 		if (this.hasRest) await this.login();
 	}
 
+	/** Waits until the process has ended, asked to or not. @returns its signal or exit code */
+	async ended(): Promise<string> {
+		return await this.process.ended();
+	}
+
 	/** Ends the process; see `ServerProcess`. The user folder stays. */
 	async stop(signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<void> {
 		await this.process.stop(signal);
