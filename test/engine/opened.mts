@@ -1,4 +1,6 @@
 /** Keeps what a test file opens, and closes it after its last test. */
+import { openBench, type Bench, type BenchOptions } from './workbench.mjs';
+
 const open: Array<{ close(): Promise<void> }> = [];
 
 afterAll(async () => {
@@ -12,4 +14,25 @@ export async function opened<T extends { close(): Promise<void> }>(
 	const one = await promise;
 	open.push(one);
 	return one;
+}
+
+/** A gateway and its host for all tests of a file; each test finds the gateway as if it were new. */
+export function sharedBench(options: BenchOptions = {}): Bench {
+	let bench: Bench;
+	beforeAll(async () => {
+		bench = await opened(openBench(options));
+	});
+	beforeEach(() => bench.gateway.reset());
+	return {
+		get gateway() {
+			return bench.gateway;
+		},
+		get host() {
+			return bench.host;
+		},
+		run: async (...given) => await bench.run(...given),
+		submit: async (...prompts) => await bench.submit(...prompts),
+		submitEdit: async (prompt) => await bench.submitEdit(prompt),
+		close: async () => await bench.close(),
+	};
 }

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { selfSigned } from '../../../harness/certificate.mjs';
+import { opened } from '../opened.mjs';
 import {
 	everythingIn,
 	hostFor,
@@ -28,17 +29,13 @@ async function runAgainst(
 	parameters: Record<string, unknown>,
 	items: N8n.IDataObject[] = [{}],
 ) {
-	const server = await serve(respond);
-	try {
-		const host = await hostFor({ baseUrl: server.url });
-		const settings = { onError: 'continueErrorOutput' as const };
-		const result = await host.run(workflowOf(type, parameters, settings), {
-			input: items.map((json) => ({ json })),
-		});
-		return { result, failed: result.json(NODE, 1), items: result.json(NODE, 0), server };
-	} finally {
-		await server.close();
-	}
+	const server = await opened(serve(respond));
+	const host = await hostFor({ baseUrl: server.url });
+	const settings = { onError: 'continueErrorOutput' as const };
+	const result = await host.run(workflowOf(type, parameters, settings), {
+		input: items.map((json) => ({ json })),
+	});
+	return { result, failed: result.json(NODE, 1), items: result.json(NODE, 0), server };
 }
 
 describe('a response of which only the beginning arrives', () => {
@@ -199,16 +196,12 @@ describe('a paid request that never left', () => {
 			/doesn't use https at this address/,
 		],
 	])('because of %s', async (_, make, words) => {
-		const server = await listen(make());
-		try {
-			for (const { error, details } of await payAt({ baseUrl: server.url })) {
-				expect(error).toMatch(words);
-				expect(details).not.toHaveProperty('outcome');
-				expect(JSON.stringify(details)).toMatch(/you weren't charged/);
-				expect(JSON.stringify([error, details])).not.toMatch(/may have been|unknown/);
-			}
-		} finally {
-			await server.close();
+		const server = await opened(listen(make()));
+		for (const { error, details } of await payAt({ baseUrl: server.url })) {
+			expect(error).toMatch(words);
+			expect(details).not.toHaveProperty('outcome');
+			expect(JSON.stringify(details)).toMatch(/you weren't charged/);
+			expect(JSON.stringify([error, details])).not.toMatch(/may have been|unknown/);
 		}
 	});
 
@@ -224,51 +217,41 @@ describe('a paid request that never left', () => {
 			connections += 1;
 			if (connections <= 3) socket.destroy();
 		});
-		const server = await listen(gateway);
-		try {
-			const host = await hostFor({ allowUnauthorizedCerts: true, baseUrl: server.url });
-			const parameters = {
-				prompt: 'x',
-				mode: 'sync',
-				download: false,
-				options: { checkLimits: false },
-			};
-			const result = await host.run(workflowOf('imageGeneration', parameters), {
-				input: [{ json: {} }],
-			});
-			expect(result.json(NODE)).toMatchObject([{ url: 'https://images.example/1.png' }]);
-			expect({ charged, connections }).toEqual({ charged: 1, connections: 4 });
-		} finally {
-			await server.close();
-		}
+		const server = await opened(listen(gateway));
+		const host = await hostFor({ allowUnauthorizedCerts: true, baseUrl: server.url });
+		const parameters = {
+			prompt: 'x',
+			mode: 'sync',
+			download: false,
+			options: { checkLimits: false },
+		};
+		const result = await host.run(workflowOf('imageGeneration', parameters), {
+			input: [{ json: {} }],
+		});
+		expect(result.json(NODE)).toMatchObject([{ url: 'https://images.example/1.png' }]);
+		expect({ charged, connections }).toEqual({ charged: 1, connections: 4 });
 	});
 
 	test.each<[string, (socket: Socket) => void]>([
 		['cut', (socket) => socket.destroy()],
 		['answered by no HTTP', (socket) => socket.end('nonsense\r\n\r\n')],
 	])('is told from one that is %s behind the handshake', async (_, act) => {
-		const server = await listen(tls({}, (socket) => void socket.once('data', () => act(socket)))());
-		try {
-			for (const { details } of await payAt({ baseUrl: server.url })) {
-				expect(details).toMatchObject({ outcome: 'unknown' });
-			}
-		} finally {
-			await server.close();
+		const server = await opened(
+			listen(tls({}, (socket) => void socket.once('data', () => act(socket)))()),
+		);
+		for (const { details } of await payAt({ baseUrl: server.url })) {
+			expect(details).toMatchObject({ outcome: 'unknown' });
 		}
 	});
 
 	test.each(['a b', 'x:y', 'größe', 'x\ty'])(
 		'because of the version header name %j',
 		async (versionHeaderName) => {
-			const server = await serve((_request, response) => sendJson(response, {}));
-			try {
-				const [error] = (await payAt({ baseUrl: server.url, versionHeaderName })).slice(-1);
-				expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
-				expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
-				expect(error?.details).not.toHaveProperty('outcome');
-			} finally {
-				await server.close();
-			}
+			const server = await opened(serve((_request, response) => sendJson(response, {})));
+			const [error] = (await payAt({ baseUrl: server.url, versionHeaderName })).slice(-1);
+			expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
+			expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
+			expect(error?.details).not.toHaveProperty('outcome');
 		},
 	);
 

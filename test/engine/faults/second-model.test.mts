@@ -4,14 +4,9 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
 import { readExample } from '../../../harness/server/example-workflows.mjs';
 import type { Fault } from '../../../simulator/gateway.mjs';
-import { opened } from '../opened.mjs';
-import { openBench, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 /** The example, for one row. */
 function exampleFor(prompt: string, size: string): WorkflowJson {

@@ -476,32 +476,3 @@ export const PLACES: Array<[name: string, body: (image: string, other: string) =
 	['names in Pascal case', (Url) => ({ Response: { OutputImages: [{ Url }] } })],
 	['JSON as a text', (image) => ({ resultJson: JSON.stringify({ images: [{ image }] }) })],
 ];
-
-/** Other spellings of the unsuccessful group. */
-export const UNSUCCESSFUL = [
-	'cancelled',
-	'canceled',
-	'fail',
-	'failure',
-	'error',
-	'expired',
-	'timeout',
-	'rejected',
-	'FAILED',
-	' Canceled ',
-];
-
-/** Other spellings of the success group. */
-export const SUCCESSFUL = ['succeeded', 'success', 'succeed', 'done', 'finished', 'SUCCESS'];
-
-/** Other spellings of the groups that are still open. */
-export const STILL_OPEN = [
-	'queued',
-	'pending',
-	'in_progress',
-	'running',
-	'submitted',
-	'generating',
-	'not_start',
-	'starting',
-];

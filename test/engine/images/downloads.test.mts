@@ -1,7 +1,7 @@
 import '../fast-time.mjs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HostOptions } from '../../../harness/engine/host.mjs';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	hostFor,
 	NODE,
@@ -10,16 +10,10 @@ import {
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type Bench,
 	type OwnServer,
 } from '../workbench.mjs';
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const messageOf = (result: { error?: Error }): string => result.error?.message ?? '';
 

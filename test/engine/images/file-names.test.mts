@@ -1,13 +1,9 @@
 /** The names of files, by default and by the option "File Name", through the nodes. */
 import type { RunResult } from '../../../harness/engine/host.mjs';
-import { opened } from '../opened.mjs';
-import { MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { MODEL, NODE, TINY_PNG } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const names = (result: RunResult): unknown[] =>
 	result.output(NODE).flatMap(({ binary = {} }) => Object.values(binary).map((b) => b.fileName));

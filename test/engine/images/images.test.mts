@@ -1,26 +1,28 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { createHost } from '../../../harness/engine/host.mjs';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	byName,
 	hostFor,
 	MODEL,
 	NODE,
-	openBench,
 	sendJson,
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type Bench,
 	type OwnServer,
 } from '../workbench.mjs';
 
+/** The words of the protocol, and those of other gateways (docs/gateways.md). */
 const GROUPS: Record<string, string[]> = {
-	waiting: ['queued', 'pending'],
-	working: ['processing', 'in_progress', 'running'],
-	success: ['completed', 'succeeded', 'success'],
-	unsuccessful: ['failed', 'cancelled'],
+	waiting: ['queued', 'pending', 'submitted', 'not_start'],
+	working: ['processing', 'in_progress', 'running', 'generating', 'starting'],
+	success: ['completed', 'succeeded', 'success', 'succeed', 'done', 'finished'],
+	unsuccessful: [
+		...['failed', 'cancelled', 'canceled', 'fail', 'failure', 'error', 'expired', 'timeout'],
+		'rejected',
+	],
 };
 
 const VARIANTS: Array<(spelling: string) => string> = [
@@ -36,12 +38,7 @@ const SPELLINGS = Object.entries(GROUPS).flatMap(([group, spellings]) =>
 	),
 );
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const messageOf = (result: { error?: Error }): string => result.error?.message ?? '';
 
@@ -139,26 +136,6 @@ describe('statuses', () => {
 });
 
 describe('modes', () => {
-	test.each([
-		['query', { query: true, header: false, body: false }],
-		['header', { query: false, header: true, body: false }],
-		['body', { query: false, header: false, body: true }],
-	])('asynchronous by the %s alone', async (asyncFlag, wanted) => {
-		const host = await hostFor({ baseUrl: bench.gateway.url, asyncFlag });
-		const parameters = { prompt: 'a fox', mode: 'wait', options: { pollInterval: 1 } };
-		const result = await host.run(workflowOf('imageGeneration', parameters));
-		expect(result.json(NODE)).toEqual([
-			expect.objectContaining({ taskType: 'generation', status: 'completed', prompt: 'a fox' }),
-		]);
-		const [sent] = bench.gateway.requests.filter(({ call }) => call === 'submit');
-		expect({
-			query: sent!.query.async === 'true',
-			header: sent!.headers['x-async'] === 'true',
-			body: (sent!.body as IDataObject).async === true,
-		}).toEqual(wanted);
-		expect(bench.gateway.paid).toBe(1);
-	});
-
 	test('submit hands out what Image Wait takes with no expression', async () => {
 		const host = bench.host;
 		const workflow = workflowOf('imageGeneration', {

@@ -1,23 +1,10 @@
 /** The option "One Item per Request": as many items as there are rows, whatever a request returns. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { opened } from '../opened.mjs';
-import {
-	hostFor,
-	NODE,
-	openBench,
-	sendJson,
-	serve,
-	TINY_PNG,
-	workflowOf,
-	type Bench,
-} from '../workbench.mjs';
+import { opened, sharedBench } from '../opened.mjs';
+import { hostFor, NODE, sendJson, serve, TINY_PNG, workflowOf } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench({ imageSize: 16 }));
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench({ imageSize: 16 });
 
 const ROWS = [
 	{ sku: 'A', prompt: 'a fox', urls: 'of the row', images: 7, note: 'mine' },

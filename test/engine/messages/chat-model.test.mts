@@ -15,6 +15,7 @@ import {
 import { StringOutputParser } from '@langchain/core/output_parsers';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
+import { opened } from '../opened.mjs';
 import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
 import { deadAddress, everythingIn, serve, TINY_PNG, type OwnServer } from '../workbench.mjs';
 import { until } from '../../until.mjs';
@@ -23,22 +24,12 @@ const THINKING = { model: 'reason-large', thinking: 'adaptive' };
 
 let gateway: Gateway;
 let bench: ChatBench;
-const open: Array<{ close(): Promise<void> }> = [];
-
-async function opened<T extends { close(): Promise<void> }>(promise: Promise<T>): Promise<T> {
-	const one = await promise;
-	open.push(one);
-	return one;
-}
 
 beforeAll(async () => {
 	gateway = await opened(startGateway());
 	bench = await ChatBench.at(gateway.url);
 });
 beforeEach(() => gateway.reset());
-afterAll(async () => {
-	await Promise.all(open.map(async (one) => await one.close()));
-});
 
 const bodyOf = (request: ReceivedRequest | undefined) => request?.body as Record<string, unknown>;
 const bodies = () => gateway.requests.map((request) => bodyOf(request));

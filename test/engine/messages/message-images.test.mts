@@ -1,6 +1,7 @@
 /** Prompts with images in the Message node, and the images in its conversation. */
 import '../fast-time.mjs';
 import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
+import { opened } from '../opened.mjs';
 import { errorOf, filesNode, openTap, runChain, type Given } from '../one-node.mjs';
 import { hostFor, NODE, TINY_PNG, type Settings } from '../workbench.mjs';
 
@@ -40,17 +41,13 @@ test.each(['memory', 'filesystem'] as const)(
 	async (mode) => {
 		const large = Buffer.concat([PNG, Buffer.alloc(300_000, 'l')]);
 		const parameters = { ...basics, input: 'image' };
-		const tap = await openTap(gateway.url);
-		try {
-			const items = [{ files: { data: { bytes: large } } }];
-			const host = await hostWith(mode, tap.url);
-			const result = await runChain(host, items, [{ type: 'message', parameters }]);
-			const { messages } = JSON.parse(tap.posts[0]!.body.toString()) as { messages: unknown };
-			expect(messages).toEqual([user([block('image/png', large), text('Describe this')])]);
-			expect(result.json(NODE)[0]!.text).toContain('I see 1 picture(s): image/png');
-		} finally {
-			await tap.close();
-		}
+		const tap = await opened(openTap(gateway.url));
+		const items = [{ files: { data: { bytes: large } } }];
+		const host = await hostWith(mode, tap.url);
+		const result = await runChain(host, items, [{ type: 'message', parameters }]);
+		const { messages } = JSON.parse(tap.posts[0]!.body.toString()) as { messages: unknown };
+		expect(messages).toEqual([user([block('image/png', large), text('Describe this')])]);
+		expect(result.json(NODE)[0]!.text).toContain('I see 1 picture(s): image/png');
 	},
 );
 

@@ -1,22 +1,8 @@
 /** A mistyped model name: the nearest names, wherever it is noticed, and nothing that is not there. */
-import { opened } from '../opened.mjs';
-import {
-	byName,
-	deadAddress,
-	hostFor,
-	NODE,
-	openBench,
-	sendJson,
-	serve,
-	workflowOf,
-	type Bench,
-} from '../workbench.mjs';
+import { opened, sharedBench } from '../opened.mjs';
+import { byName, deadAddress, hostFor, NODE, sendJson, serve, workflowOf } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const wrong = { model: byName('aurora-imag-1'), prompt: 'a fox' };
 const NEAREST = /Did you mean 'aurora-image-1'/;

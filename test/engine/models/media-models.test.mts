@@ -1,6 +1,7 @@
 import { defaultModels } from '../../../simulator/models/default-models.mjs';
 import { startGateway, type Gateway } from '../../../simulator/gateway.mjs';
 import type { Host } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
 import { errorOf, filesNode, runChain } from '../one-node.mjs';
 import { deadAddress, hostFor, NODE, sendJson, serve, type Settings } from '../workbench.mjs';
 
@@ -83,19 +84,21 @@ describe('get many', () => {
 	});
 
 	test('needs no record to be complete', async () => {
-		const sparse = await startGateway({
-			models: [{ model: 'bare', media_type: 'image' }, { model: 'odd', extra: { kept: [1] } }, {}],
-		});
-		try {
-			const result = await list({ returnAll: true }, {}, 1, await hostAt(sparse.url));
-			expect(result.json(NODE)).toEqual([
-				{ model: 'bare', media_type: 'image' },
-				{ model: 'odd', extra: { kept: [1] } },
-				...otherModels,
-			]);
-		} finally {
-			await sparse.close();
-		}
+		const sparse = await opened(
+			startGateway({
+				models: [
+					{ model: 'bare', media_type: 'image' },
+					{ model: 'odd', extra: { kept: [1] } },
+					{},
+				],
+			}),
+		);
+		const result = await list({ returnAll: true }, {}, 1, await hostAt(sparse.url));
+		expect(result.json(NODE)).toEqual([
+			{ model: 'bare', media_type: 'image' },
+			{ model: 'odd', extra: { kept: [1] } },
+			...otherModels,
+		]);
 	});
 });
 
@@ -132,14 +135,12 @@ describe('simplified', () => {
 	});
 
 	test('a record of the name alone is a row as well', async () => {
-		const sparse = await startGateway({ models: [{ model: 'bare', billing: 7, parameters: [] }] });
-		try {
-			const result = await list({ simplify }, {}, 1, await hostAt(sparse.url));
-			const [{ model, ...others }] = result.json(NODE) as [Record<string, unknown>];
-			expect([model, new Set(Object.values(others))]).toEqual(['bare', new Set([null])]);
-		} finally {
-			await sparse.close();
-		}
+		const sparse = await opened(
+			startGateway({ models: [{ model: 'bare', billing: 7, parameters: [] }] }),
+		);
+		const result = await list({ simplify }, {}, 1, await hostAt(sparse.url));
+		const [{ model, ...others }] = result.json(NODE) as [Record<string, unknown>];
+		expect([model, new Set(Object.values(others))]).toEqual(['bare', new Set([null])]);
 	});
 
 	test('there is no text with comments', async () => {
@@ -170,34 +171,26 @@ describe('get', () => {
 		'the name %s arrives whole',
 		async (model) => {
 			const record = { model, media_type: 'image' };
-			const odd = await startGateway({ models: [record] });
-			try {
-				const get = { operation: 'get', model };
-				const result = await list(get, {}, 1, await hostAt(odd.url));
-				expect(result.error).toBeUndefined();
-				expect(result.json(NODE)).toEqual([record]);
-			} finally {
-				await odd.close();
-			}
+			const odd = await opened(startGateway({ models: [record] }));
+			const get = { operation: 'get', model };
+			const result = await list(get, {}, 1, await hostAt(odd.url));
+			expect(result.error).toBeUndefined();
+			expect(result.json(NODE)).toEqual([record]);
 		},
 	);
 
 	test('the name is the record’s own, where the gateway finds it by another one', async () => {
 		const record = { model: 'acme/paint-2', media_type: 'image' };
-		const lenient = await serve((_, response) =>
-			sendJson(response, { success: true, data: record }),
+		const lenient = await opened(
+			serve((_, response) => sendJson(response, { success: true, data: record })),
 		);
-		try {
-			for (const [simplify, expected] of [
-				[false, record],
-				[true, expect.objectContaining({ model: 'acme/paint-2' })],
-			]) {
-				const get = { operation: 'get', model: 'Paint-2', simplify };
-				const result = await list(get, {}, 1, await hostAt(lenient.url));
-				expect(result.json(NODE)).toEqual([expected]);
-			}
-		} finally {
-			await lenient.close();
+		for (const [simplify, expected] of [
+			[false, record],
+			[true, expect.objectContaining({ model: 'acme/paint-2' })],
+		]) {
+			const get = { operation: 'get', model: 'Paint-2', simplify };
+			const result = await list(get, {}, 1, await hostAt(lenient.url));
+			expect(result.json(NODE)).toEqual([expected]);
 		}
 	});
 
@@ -297,16 +290,12 @@ describe('the key', () => {
 	);
 
 	test('the listing may live at another address', async () => {
-		const home = await serve((_, response) => response.writeHead(500).end());
-		try {
-			const to = await hostAt(home.url, { mediaUrl: `${gateway.url}/v1/` });
-			const result = await list({ returnAll: true }, {}, 1, to);
-			expect(result.json(NODE)).toEqual(defaultModels);
-			expect(home.requests.map(({ url }) => url)).toEqual(['/v1/models']);
-			expect(JSON.stringify(gateway.requests)).not.toContain(gateway.keys[0]);
-		} finally {
-			await home.close();
-		}
+		const home = await opened(serve((_, response) => response.writeHead(500).end()));
+		const to = await hostAt(home.url, { mediaUrl: `${gateway.url}/v1/` });
+		const result = await list({ returnAll: true }, {}, 1, to);
+		expect(result.json(NODE)).toEqual(defaultModels);
+		expect(home.requests.map(({ url }) => url)).toEqual(['/v1/models']);
+		expect(JSON.stringify(gateway.requests)).not.toContain(gateway.keys[0]);
 	});
 });
 
@@ -334,17 +323,15 @@ describe('JSONC', () => {
 		['header', (_: string, accept: string) => accept === 'application/jsonc'],
 	])('is understood by a gateway that looks at the %s only', async (_, understands) => {
 		const text = '// all of them\n{ "success": true, "data": { "items": [], "total": 0 } }\n';
-		const picky = await serve(({ url = '', headers }, response) => {
-			const good = understands(url, String(headers.accept));
-			response.writeHead(200, { 'content-type': 'application/jsonc' }).end(good ? text : '{}');
-		});
-		try {
-			const result = await list(jsonc, {}, 1, await hostAt(picky.url));
-			expect(result.json(NODE)).toEqual([{ format: 'jsonc', text }]);
-			expect(picky.requests).toHaveLength(1);
-		} finally {
-			await picky.close();
-		}
+		const picky = await opened(
+			serve(({ url = '', headers }, response) => {
+				const good = understands(url, String(headers.accept));
+				response.writeHead(200, { 'content-type': 'application/jsonc' }).end(good ? text : '{}');
+			}),
+		);
+		const result = await list(jsonc, {}, 1, await hostAt(picky.url));
+		expect(result.json(NODE)).toEqual([{ format: 'jsonc', text }]);
+		expect(picky.requests).toHaveLength(1);
 	});
 
 	test('and JSON are cached separately', async () => {
@@ -382,14 +369,10 @@ describe('the response is cached', () => {
 	});
 
 	test('by address', async () => {
-		const other = await startGateway({ models: [{ model: 'other', media_type: 'image' }] });
-		try {
-			await list();
-			const result = await list({}, {}, 1, await hostAt(other.url));
-			expect(result.json(NODE)).toEqual([{ model: 'other', media_type: 'image' }, ...otherModels]);
-		} finally {
-			await other.close();
-		}
+		const other = await opened(startGateway({ models: [{ model: 'other', media_type: 'image' }] }));
+		await list();
+		const result = await list({}, {}, 1, await hostAt(other.url));
+		expect(result.json(NODE)).toEqual([{ model: 'other', media_type: 'image' }, ...otherModels]);
 	});
 
 	test('but a failure is not', async () => {

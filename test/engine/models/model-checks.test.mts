@@ -529,15 +529,6 @@ describe('the model list', () => {
 		expect([own.gateway.count('listing'), own.gateway.paid]).toEqual([1, 100]);
 	});
 
-	test('is requested without the key', async () => {
-		const own = await another();
-		await make(SLASH, {}, [{}], {}, own.host);
-		const [listing] = own.gateway.requests;
-		expect(listing).toMatchObject({ call: 'listing', path: '/v1/media/models' });
-		expect(JSON.stringify(listing)).not.toContain('sk-embedded');
-		expect(listing!.headers).not.toHaveProperty('authorization');
-	});
-
 	test('is not requested if no option needs it', async () => {
 		await make('nobody knows it', { options: { checkLimits: false } });
 		expect(gateway.requests.map(({ call }) => call)).toEqual(['sync']);
@@ -645,16 +636,6 @@ describe('the cost', () => {
 		expect([result.json(NODE, 0).length, result.json(NODE, 1).length]).toEqual([1, 1]);
 		expect(result.json(NODE, 1)[0]?.error).toMatch(/price of the model 'bare' is unknown/);
 		expect(gateway.paid).toBe(1);
-	});
-
-	test('a second try counts only what has not been paid', async () => {
-		gateway.setFaults([
-			{ call: 'sync', kind: 'status', status: 400, match: 'number 1.', times: 1 },
-		]);
-		const retry = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
-		const prompt = '={{ "number " + $itemIndex + "." }}';
-		const result = await make(SLASH, { prompt, options: { budget: 0.09 } }, times(3), retry);
-		expect([result.error, gateway.paid]).toEqual([undefined, 3]);
 	});
 });
 

@@ -11,7 +11,7 @@ import type {
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	byName,
 	MODEL,
@@ -20,17 +20,11 @@ import {
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type Bench,
 	type Settings,
 } from '../workbench.mjs';
 
 /** Each image of the usual model costs 0.04. */
-let bench: Bench;
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 /** An agent that calls its tool five times at once. */
 const manyCalls = {

@@ -5,8 +5,8 @@ import type {
 	IExecuteFunctions,
 	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { opened } from '../opened.mjs';
-import { byName, MODEL, openBench, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, MODEL } from '../workbench.mjs';
 
 interface Tool {
 	invoke(args: IDataObject): Promise<unknown>;
@@ -43,14 +43,7 @@ const agent = {
 	},
 };
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench({ host: { extraNodeTypes: { 'test.agent-at-once': agent } } }));
-});
-beforeEach(() => {
-	bench.gateway.reset();
-	bench.gateway.setFaults([]);
-});
+const bench = sharedBench({ host: { extraNodeTypes: { 'test.agent-at-once': agent } } });
 
 const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
 

@@ -5,26 +5,19 @@ import { join } from 'node:path';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { Container, core } from '../../../harness/engine/n8n.mjs';
 import { filesNode, runChain } from '../one-node.mjs';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	byName,
 	hostFor,
 	MODEL,
 	NODE,
-	openBench,
 	sendJson,
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type Bench,
 } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 const RANDOM = '={{ $json.prompt }} {{ Math.random() }}';
 const INPUT = ['number 0.', 'number 1.'].map((prompt) => ({ json: { prompt } }));
@@ -34,103 +27,160 @@ const GO_ON = { onError: 'continueRegularOutput' } as const;
 const deleteStored = async (id: string) =>
 	await rm(join(Container.get(core.BinaryDataConfig).localStoragePath, id.split(':')[1]!));
 
-const refuseSecond = () =>
-	bench.gateway.setFaults([
-		{ call: 'sync', kind: 'status', status: 400, match: 'number 1.', times: 1 },
-	]);
+/** The second of two items is refused once. */
+const refuseSecond = (call: 'sync' | 'submit' = 'sync') =>
+	bench.gateway.setFaults([{ call, kind: 'status', status: 400, match: 'number 1.', times: 1 }]);
 
-describe('an edit that does not change the request, with a random seed in the prompt', () => {
+describe('of two items the second was refused; both have a random prompt', () => {
 	const model = { __rl: true, mode: 'list', value: MODEL, cachedResultName: `${MODEL} (0.04)` };
 	const form = (value: object | null, more: object = {}) => ({
-		mappingMode: 'defineBelow',
-		value,
-		...more,
+		modelParameters: { mappingMode: 'defineBelow', value, ...more },
 	});
 	const rows = (...parameter: object[]) => ({ parametersByName: { parameter } });
+	const own = {
+		...rows({ name: 'seed', value: '7' }),
+		extraFields: '{ "user": "u", "style": "s" }',
+	};
+	const options = (more: object) => ({ options: { ...own, ...more } });
 	const before = {
 		model,
 		prompt: RANDOM,
 		download: false,
-		modelParameters: form({ size: '1024x1024', quality: null }),
-		options: {
-			...rows({ name: 'seed', value: '7' }),
-			extraFields: '{ "user": "u", "style": "s" }',
-		},
+		...form({ size: '1024x1024', quality: null }),
+		...options({}),
 	};
-	const paidAfter = async (change: object) => {
-		refuseSecond();
-		const failed = await bench.run(
-			'imageGeneration',
-			before,
-			INPUT.map(({ json }) => json),
-		);
+
+	/** How many images are paid for in all. */
+	async function paidAfter(change: object, mode = 'sync'): Promise<number> {
+		refuseSecond(mode === 'sync' ? 'sync' : 'submit');
+		const items = INPUT.map(({ json }) => json);
+		const failed = await bench.run('imageGeneration', { ...before, mode }, items);
 		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
-		const edited = workflowOf('imageGeneration', { ...before, ...change }, GO_ON);
-		const result = await bench.host.retry(failed, edited);
-		expect(result.json(NODE).map(({ error }) => error)).toEqual([undefined, undefined]);
+		const [sent] = Object.keys(bench.gateway.paidByPrompt);
+		const edited = workflowOf('imageGeneration', { ...before, mode, ...change }, GO_ON);
+		const outputs = (await bench.host.retry(failed, edited)).json(NODE);
+		expect(outputs.map(({ error }) => error)).toEqual([undefined, undefined]);
+		if (bench.gateway.paid === 2) expect(outputs[0]?.prompt).toBe(sent);
+		const isSubmitted = outputs[0]?.statusGroup !== undefined;
+		if (!isSubmitted) expect(outputs[0]?.url).toMatch(/^http/);
 		return bench.gateway.paid;
-	};
+	}
 
 	test.each<[string, object]>([
 		['nothing', {}],
-		[
-			'the schema of the form',
-			{ modelParameters: form({ size: '1024x1024' }, { schema: [{ id: 'size' }] }) },
-		],
+		['the schema of the form', form({ size: '1024x1024' }, { schema: [{ id: 'size' }] })],
 		['the label of the model', { model: { ...model, cachedResultName: 'Aurora (0.05)' } }],
 		['list or name', { model: byName(MODEL) }],
-		['a field taken off the screen', { modelParameters: form({ size: '1024x1024' }) }],
-		['an empty field', { modelParameters: form({ size: '1024x1024', quality: '', seed: null }) }],
+		['a field taken off the screen', form({ size: '1024x1024' })],
+		['an empty field', form({ size: '1024x1024', quality: '', seed: null })],
 		[
 			'empty rows, and a number in place of its text',
-			{
-				options: {
-					...before.options,
-					...rows({ name: '', value: '' }, { name: 'seed', value: 7 }, { name: 'x', value: '' }),
-				},
-			},
+			options(rows({ name: '', value: '' }, { name: 'seed', value: 7 }, { name: 'x', value: '' })),
 		],
-		[
-			'the order and spaces of JSON',
-			{ options: { ...before.options, extraFields: '{"style":"s","user":"u"}' } },
-		],
+		['the order and spaces of JSON', options({ extraFields: '{"style":"s","user":"u"}' })],
 		[
 			'the field by which a parameter is set',
-			{
-				modelParameters: form({ size: '1024x1024', seed: 7 }),
-				options: { extraFields: before.options.extraFields },
-			},
+			{ ...form({ size: '1024x1024', seed: 7 }), options: { extraFields: own.extraFields } },
 		],
 		[
 			'a number that the form stores as text',
-			{
-				modelParameters: form({ size: '1024x1024', seed: ' 7' }),
-				options: { extraFields: before.options.extraFields },
-			},
+			{ ...form({ size: '1024x1024', seed: ' 7' }), options: { extraFields: own.extraFields } },
 		],
 		[
 			'fixed texts that the editor stores as expressions',
-			{ model: byName(`=${MODEL}`), modelParameters: form({ size: '=1024x1024' }) },
+			{ model: byName(`=${MODEL}`), ...form({ size: '=1024x1024' }) },
 		],
 		['spaces in an expression', { prompt: '={{$json.prompt}} {{Math.random()}}' }],
-		['the option for the number of images, as it is', { options: { ...before.options, n: 1 } }],
-	])('%s: only the refused item is sent again', async (_, change) => {
+		['the option for the number of images, as it is', options({ n: 1 })],
+		['Max Wait', options({ maxWait: 900 })],
+		['Poll Interval', options({ pollInterval: 4 })],
+		['Add Summary', options({ addSummary: true })],
+		['File Name', options({ fileName: 'another' })],
+		['Concurrency and Timeout', options({ concurrency: 3, timeout: 60 })],
+		['Download', { download: true }],
+	])('%s is edited: only the refused item is sent again', async (_, change) => {
 		expect(await paidAfter(change)).toBe(2);
 	});
 
+	test.each([
+		['wait', 'wait'],
+		['sync', 'wait'],
+		['wait', 'sync'],
+		['wait', 'submit'],
+		['submit', 'wait'],
+	])('mode %s, then %s: only the refused item is sent again', async (mode, next) => {
+		expect(await paidAfter({ mode: next }, mode)).toBe(2);
+	});
+
 	test.each<[string, object]>([
-		['another size', { modelParameters: form({ size: '512x512' }) }],
+		['another size', form({ size: '512x512' })],
 		['another prompt', { prompt: '={{ $json.prompt }} at night {{ Math.random() }}' }],
 		['a prompt in quotes', { prompt: '="{{ $json.prompt }} {{ Math.random() }}"' }],
-		['another number of images', { options: { ...before.options, n: 2 } }],
-		[
-			'a text in place of the number',
-			{ options: { ...before.options, ...rows({ name: 'seed', value: '"7"' }) } },
-		],
-		['another seed', { options: { ...before.options, ...rows({ name: 'seed', value: '8' }) } }],
-	])('but %s is another request', async (_, change) => {
+		['another number of images', options({ n: 2 })],
+		['a text in place of the number', options(rows({ name: 'seed', value: '"7"' }))],
+		['another seed', options(rows({ name: 'seed', value: '8' }))],
+		['another extra field', options({ extraFields: '{"user":"u","style":"t"}' })],
+		['another model', { model: byName('plain-image'), ...options({ checkLimits: false }) }],
+	])('%s is another request: both are sent', async (_, change) => {
 		expect(await paidAfter(change)).toBe(3);
 	});
+});
+
+test('the key is renewed: only the refused item is sent again', async () => {
+	const [one, other] = bench.gateway.keys;
+	const credential = { baseUrl: bench.gateway.url, apiKey: one };
+	const host = await hostFor({}, { credentials: { mediaGatewayApi: credential } });
+	refuseSecond();
+	const parameters = { prompt: RANDOM, download: false };
+	const failed = await host.run(workflowOf('imageGeneration', parameters), { input: INPUT });
+	expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+	credential.apiKey = other;
+	const result = await host.retry(failed);
+	expect([result.error, bench.gateway.paid]).toEqual([undefined, 2]);
+});
+
+test('another credential or another file is another request', async () => {
+	const [one, other] = bench.gateway.keys;
+	const credential = { baseUrl: bench.gateway.url, apiKey: one };
+	const host = await hostFor({}, { credentials: { mediaGatewayApi: credential } });
+	const parameters = { prompt: RANDOM, download: false };
+	const elsewhere = { credentials: { mediaGatewayApi: { id: 'other', name: 'Other' } } };
+	const binary = { data: { data: TINY_PNG.toString('base64'), mimeType: 'image/png' } };
+	refuseSecond();
+	const input = INPUT.map((item) => ({ ...item, binary: structuredClone(binary) }));
+	const failed = await host.run(workflowOf('imageEdit', parameters), { input });
+	expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
+	const paidBy = async (retry: Promise<unknown>): Promise<number> => {
+		const paid = bench.gateway.paid;
+		await retry;
+		return bench.gateway.paid - paid;
+	};
+	expect(await paidBy(host.retry(failed))).toBe(1);
+	credential.apiKey = other;
+	const edited = workflowOf('imageEdit', parameters, elsewhere);
+	expect(await paidBy(host.retry(failed, edited))).toBe(2);
+	credential.apiKey = one;
+	const [items] = failed.data.executionData!.nodeExecutionStack[0]!.data.main!;
+	const changed = Buffer.concat([TINY_PNG, Buffer.from([0])]).toString('base64');
+	for (const item of items!) item.binary!.data!.data = changed;
+	expect(await paidBy(host.retry(failed))).toBe(2);
+});
+
+test('two items now ask for what one has paid for: the other counts toward the budget', async () => {
+	refuseSecond();
+	const items = [...INPUT, { json: { prompt: 'number 2.' } }];
+	const parameters = { prompt: '={{ $json.prompt }}', options: { concurrency: 3 } };
+	const failed = await bench.host.run(workflowOf('imageGeneration', parameters), { input: items });
+	const prompt = '={{ $itemIndex === 2 ? "number 0." : "number 2." }}';
+	const options = { budget: 0.000001 };
+	const edited = workflowOf('imageGeneration', { prompt, options }, GO_ON);
+	const result = await bench.host.retry(failed, edited);
+	expect(result.json(NODE).map(({ error, prompt: of }) => error ?? of)).toEqual([
+		'number 2.',
+		expect.stringMatching(/exceeds the budget/),
+		'number 0.',
+	]);
+	expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 1, 'number 2.': 1 });
 });
 
 describe('what was paid for is returned although the item can no longer be prepared', () => {

@@ -2,26 +2,19 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { errorOf } from '../one-node.mjs';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	hostFor,
 	NODE,
-	openBench,
 	sendJson,
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type Bench,
 	type Settings,
 } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
 const GO_ON = { onError: 'continueRegularOutput' } as const;
@@ -117,74 +110,6 @@ describe('an expression that gives another prompt and number in each try', () =>
 		const result = await bench.host.retry(failed);
 		expect(result.json(NODE).at(-1)?.prompt).toBe(sent);
 		expect(bench.gateway.count('sync')).toBe(3);
-	});
-
-	test.each<[string, object]>([
-		['Max Wait', { options: { ...random.options, maxWait: 900 } }],
-		['Poll Interval', { options: { ...random.options, pollInterval: 4 } }],
-		['Add Summary', { options: { n: random.options.n } }],
-		['File Name', { options: { ...random.options, fileName: 'another' } }],
-		['Concurrency and Timeout', { options: { ...random.options, concurrency: 3, timeout: 60 } }],
-		['Download', { download: true }],
-		['Mode', { mode: 'wait' }],
-	])('n8n’s Retry with another %s pays only for what is missing', async (_, change) => {
-		refuseFirst();
-		const failed = await bench.run('imageGeneration', random, ITEMS);
-		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
-		const [sent] = Object.keys(bench.gateway.paidByPrompt);
-		const result = await bench.host.retry(
-			failed,
-			workflowOf('imageGeneration', { ...random, ...change }),
-		);
-		expect(result.json(NODE).at(-1)?.prompt).toBe(sent);
-		expect(bench.gateway.paid).toBe(2);
-	});
-
-	test('n8n’s Retry with a renewed key pays only for what is missing', async () => {
-		const [one, other] = bench.gateway.keys;
-		const credential = { baseUrl: bench.gateway.url, apiKey: one };
-		const host = await hostFor({}, { credentials: { mediaGatewayApi: credential } });
-		refuseFirst();
-		const failed = await host.run(workflowOf('imageGeneration', random), { input: INPUT });
-		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
-		credential.apiKey = other;
-		const result = await host.retry(failed);
-		expect([result.error, bench.gateway.paid]).toEqual([undefined, 2]);
-	});
-
-	test('n8n’s Retry of a changed parameter, of another file or of another credential is a new request', async () => {
-		const [one, other] = bench.gateway.keys;
-		const credential = { baseUrl: bench.gateway.url, apiKey: one };
-		const credentials = { mediaGatewayApi: credential };
-		const host = await hostFor({}, { credentials });
-		const workflow = (prompt: string, settings: Settings = {}) =>
-			workflowOf('imageEdit', { ...random, prompt }, settings);
-		const elsewhere = { credentials: { mediaGatewayApi: { id: 'other', name: 'Other' } } };
-		const input = INPUT.map((item) => ({
-			...item,
-			binary: { data: { data: TINY_PNG.toString('base64'), mimeType: 'image/png' } },
-		}));
-		bench.gateway.setFaults([
-			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
-		]);
-		const failed = await host.run(workflow(RANDOM), { input });
-		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
-		const paidBy = async (retry: () => Promise<unknown>): Promise<number> => {
-			const before = bench.gateway.paid;
-			await retry();
-			return bench.gateway.paid - before;
-		};
-		expect(await paidBy(async () => await host.retry(failed))).toBe(1);
-		expect(await paidBy(async () => await host.retry(failed, workflow(`${RANDOM}!`)))).toBe(2);
-		credential.apiKey = other;
-		expect(await paidBy(async () => await host.retry(failed, workflow(RANDOM, elsewhere)))).toBe(2);
-		credential.apiKey = one;
-		const entry = failed.data.executionData!.nodeExecutionStack[0]!;
-		entry.data.main![0]![1]!.binary!.data!.data = Buffer.concat([
-			TINY_PNG,
-			Buffer.from([0]),
-		]).toString('base64');
-		expect(await paidBy(async () => await host.retry(failed))).toBe(2);
 	});
 });
 

@@ -2,25 +2,11 @@
 import '../fast-time.mjs';
 import { listPayments, type PaymentResult } from '../../../nodes/shared/payments/payment.js';
 import { describeUnreturned } from '../../../nodes/shared/run/nodeErrors.js';
-import { opened } from '../opened.mjs';
-import {
-	byName,
-	hostFor,
-	MODEL,
-	NODE,
-	openBench,
-	sendJson,
-	serve,
-	workflowOf,
-	type Bench,
-} from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, hostFor, MODEL, NODE, sendJson, serve, workflowOf } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const PROMPT = '={{ $json.prompt }}';
 const items = (...prompts: string[]) => prompts.map((prompt) => ({ prompt }));
@@ -40,7 +26,9 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 		[{ id: good }, { id: failing }],
 	);
 	const { description, messages } = result.error as unknown as Shown;
-	expect(description).toMatch(/^1 paid request is recorded\. Run the node again, or give the IDs to/m);
+	expect(description).toMatch(
+		/^1 paid request is recorded\. Run the node again, or give the IDs to/m,
+	);
 	expect(messages).toEqual([`Item 0: image task ${good}`]);
 	const unknown = await bench.run('imageWait', { taskId: 'task_of_nobody', maxWait: 60 }, [
 		{ submittedAt: '2026-01-01T00:00:00Z' },
@@ -65,7 +53,9 @@ describe('one refused prompt in a batch', () => {
 		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
 		const [advice, paid, ...others] = description.split('\n');
 		expect(advice).toMatch(/^Check the model/);
-		expect(paid).toMatch(/^3 paid requests are recorded\. To get the rest without paying twice, set/);
+		expect(paid).toMatch(
+			/^3 paid requests are recorded\. To get the rest without paying twice, set/,
+		);
 		expect(paid).toContain("'Retry with currently saved workflow'");
 		expect(paid).toContain("'Execute step' pays for all items again");
 		expect(others).toEqual([]);

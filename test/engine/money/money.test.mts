@@ -1,15 +1,10 @@
 /** What is paid for is paid once, and comes out: batches, On Error settings, Retry On Fail. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { NODE, openBench, workflowOf, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { NODE, workflowOf } from '../workbench.mjs';
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 const GO_ON = ['continueRegularOutput', 'continueErrorOutput'] as const;
 

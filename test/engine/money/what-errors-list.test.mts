@@ -1,13 +1,9 @@
 /** What the error of a batch lists leads to every result that was paid for, and rows and sums agree. */
 import '../fast-time.mjs';
-import { opened } from '../opened.mjs';
-import { byName, MODEL, NODE, openBench, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, MODEL, NODE } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const PROMPT = '={{ $json.prompt }}';
 type Entry = { item: number; taskId?: string; url?: string; outcome?: string; note?: string };

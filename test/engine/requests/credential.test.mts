@@ -382,6 +382,7 @@ test.each([false, true])(
 			editFormat: 'json',
 			messageAuth: 'bearer',
 			versionHeaderName: 'acme-version',
+			versionHeaderValue: '2099-01-01',
 		});
 		const source = { imageSource: 'url', imageUrl: `${own.url}/one.png` };
 		const image = { prompt: 'a fox', mode: 'submit', options: { checkLimits: false } };
@@ -409,6 +410,10 @@ test.each([false, true])(
 						['/v1/images/edits?async=true', form, 'authorization'],
 						['/v1/messages', json, 'anthropic-version,x-api-key'],
 					],
+		);
+		const { headers } = own.requests.find(({ url }) => url === '/v1/messages')!;
+		expect(headers['acme-version'] ?? headers['anthropic-version']).toBe(
+			gatewaySettings ? '2099-01-01' : '2023-06-01',
 		);
 		expect(media.requests).toHaveLength(gatewaySettings ? 1 : 0);
 	},

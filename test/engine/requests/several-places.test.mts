@@ -3,14 +3,10 @@
  * sent, or it is refused before anything is sent.
  */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { opened } from '../opened.mjs';
-import { byName, MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, MODEL, NODE, TINY_PNG } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 /** Costs half as much again as `MODEL`, 0.06. */
 const DEAR = 'aurora-edit-1';

@@ -3,8 +3,8 @@ import '../fast-time.mjs';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { opened } from '../opened.mjs';
-import { MODEL, NODE, openBench, workflowOf, type Bench, type NodeName } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { MODEL, NODE, workflowOf, type NodeName } from '../workbench.mjs';
 
 const root = join(__dirname, '..', '..', '..');
 
@@ -13,11 +13,7 @@ interface Names {
 	'output of several nodes': Record<string, Record<string, string>>;
 }
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const INPUT = { sku: 'A-1', tags: ['red'], model: 'of the catalog', error: 'of another node' };
 const included = { includeInputFields: true };

@@ -2,23 +2,10 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { builtNodes } from '../../unit/repository/built-nodes.mjs';
-import {
-	byName,
-	MODEL,
-	NODE,
-	openBench,
-	TINY_PNG,
-	type Bench,
-	type NodeName,
-} from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, MODEL, NODE, TINY_PNG, type NodeName } from '../workbench.mjs';
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 const ODD: Array<[string, unknown]> = [
 	['0', 0],

@@ -3,13 +3,12 @@ import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	byName,
 	hostFor,
 	MODEL,
 	NODE,
-	openBench,
 	sendJson,
 	serve,
 	TINY_PNG,
@@ -28,10 +27,7 @@ const outputOf = (node: NodeName, entry = 'output') =>
 	contract.nodes[`n8n-nodes-media-gateway.${node}`]![entry]!;
 const shared = contract['output of several nodes'];
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
+const bench = sharedBench();
 beforeEach(() => bench.gateway.setFaults([]));
 
 type Runs = Array<Parameters<Bench['run']>>;

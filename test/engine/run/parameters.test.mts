@@ -1,16 +1,12 @@
 /** Parameters of many items: those with an expression are each item's own, the others are read once. */
 import { createRequire } from 'node:module';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { byName, MODEL, NODE, openBench, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, MODEL, NODE } from '../workbench.mjs';
 
 const { WorkflowExpression } = createRequire(import.meta.url)('n8n-workflow') as typeof N8n;
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await openBench();
-});
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 /** The bodies that would be sent for these items. */
 async function bodies(parameters: object, items: N8n.IDataObject[]): Promise<unknown[]> {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Fault } from '../../../simulator/gateway.mjs';
 import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
 import type { Host, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
 import { filesNode } from '../one-node.mjs';
 import {
 	countRequests,
@@ -256,36 +257,32 @@ describe('while an image is uploaded', () => {
 	);
 
 	test.each(cases)('binary data in %s, %j', async (binaryMode, settings) => {
-		const reader = await slowReader();
-		try {
-			const host = await hostFor(
-				{ baseUrl: reader.url },
-				{
-					binaryMode,
-					extraNodeTypes: {
-						'test.big': {
-							...filesNode['test.files']!,
-							async execute() {
-								const file = await this.helpers.prepareBinaryData(big, 'big.png', 'image/png');
-								return [[0, 1, 2].map((item) => ({ json: { item }, binary: { data: file } }))];
-							},
+		const reader = await opened(slowReader());
+		const host = await hostFor(
+			{ baseUrl: reader.url },
+			{
+				binaryMode,
+				extraNodeTypes: {
+					'test.big': {
+						...filesNode['test.files']!,
+						async execute() {
+							const file = await this.helpers.prepareBinaryData(big, 'big.png', 'image/png');
+							return [[0, 1, 2].map((item) => ({ json: { item }, binary: { data: file } }))];
 						},
 					},
 				},
-			);
-			const parameters = { prompt: 'a fox', options: { checkLimits: false, concurrency: 2 } };
-			const workflow = workflowOf('imageEdit', parameters, settings);
-			workflow.nodes[0] = { name: 'Start', type: 'test.big' };
-			const result = await stopped(host, workflow, reader.url, () => reader.counts().uploads === 2);
-			reader.readOn();
-			await until(() => reader.counts().cut === 2);
-			// Two were under way; the third was never begun, and none was begun anew.
-			expect(reader.counts().requests).toBe(2);
-			expect(reader.counts().received).toBeLessThan(2 * BYTES);
-			expect(result.error?.message).toBe('The execution was canceled');
-		} finally {
-			await reader.close();
-		}
+			},
+		);
+		const parameters = { prompt: 'a fox', options: { checkLimits: false, concurrency: 2 } };
+		const workflow = workflowOf('imageEdit', parameters, settings);
+		workflow.nodes[0] = { name: 'Start', type: 'test.big' };
+		const result = await stopped(host, workflow, reader.url, () => reader.counts().uploads === 2);
+		reader.readOn();
+		await until(() => reader.counts().cut === 2);
+		// Two were under way; the third was never begun, and none was begun anew.
+		expect(reader.counts().requests).toBe(2);
+		expect(reader.counts().received).toBeLessThan(2 * BYTES);
+		expect(result.error?.message).toBe('The execution was canceled');
 	});
 });
 

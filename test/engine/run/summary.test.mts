@@ -2,7 +2,7 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
-import { opened } from '../opened.mjs';
+import { opened, sharedBench } from '../opened.mjs';
 import {
 	hostFor,
 	MODEL,
@@ -12,20 +12,12 @@ import {
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type Bench,
 } from '../workbench.mjs';
 
 const PRICE = 0.04;
 const PROMPT = '={{ $json.prompt }}';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => {
-	bench.gateway.reset();
-	bench.gateway.setFaults([]);
-});
+const bench = sharedBench();
 
 const prompts = (...texts: string[]): IDataObject[] => texts.map((prompt) => ({ prompt }));
 const hintsOf = (result: RunResult) =>
@@ -296,14 +288,10 @@ test('an edit says the same; a dry run has done nothing', async () => {
 
 test('files inside the execution are warned of when they are many megabytes', async () => {
 	const warnings = async (binaryMode: 'memory' | 'filesystem', imageBytes: number) => {
-		const own = await openBench({ imageBytes, host: { binaryMode } });
-		try {
-			const result = await own.run('imageGeneration', { prompt: PROMPT }, prompts('a', 'b', 'c'));
-			expect(result.output(NODE)).toHaveLength(3);
-			return result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
-		} finally {
-			await own.close();
-		}
+		const own = await opened(openBench({ imageBytes, host: { binaryMode } }));
+		const result = await own.run('imageGeneration', { prompt: PROMPT }, prompts('a', 'b', 'c'));
+		expect(result.output(NODE)).toHaveLength(3);
+		return result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
 	};
 	expect(await warnings('memory', 9_000_000)).toEqual([
 		expect.stringMatching(/stores these images inside the execution.* 27 MB .*'Download'/),

@@ -1,24 +1,10 @@
 /** What fails outside of the items, and settings that an expression gives in another form. */
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import {
-	byName,
-	hostFor,
-	MODEL,
-	NODE,
-	openBench,
-	workflowOf,
-	type Bench,
-	type NodeName,
-} from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { byName, hostFor, MODEL, NODE, workflowOf, type NodeName } from '../workbench.mjs';
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 const PROMPT = '={{ $json.prompt }}';
 const ITEMS = [{ prompt: 'a fox' }, { prompt: 'an owl' }, { prompt: 'a hare' }];

@@ -10,15 +10,10 @@ jest.mock('n8n-workflow', () => ({
 }));
 import '../fast-time.mjs';
 import { errorOf } from '../one-node.mjs';
-import { NODE, openBench, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { NODE } from '../workbench.mjs';
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await openBench();
-});
-beforeEach(() => bench.gateway.reset());
-afterAll(async () => await bench.close());
+const bench = sharedBench();
 
 const survive = { options: { surviveRestarts: true, parkAfter: 3600 } };
 

@@ -2,6 +2,7 @@
 import '../fast-time.mjs';
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
+import { opened } from '../opened.mjs';
 import { errorOf, filesNode, runChain } from '../one-node.mjs';
 import { nextRound, survivingWorkflow, turned, turnTimeOfDay } from './rounds.mjs';
 import { byName, MODEL, NODE, openBench, TINY_PNG, type Bench } from '../workbench.mjs';
@@ -362,26 +363,24 @@ async function waitThrottled(
 	batches: string[][],
 	maxWait: number,
 ): Promise<{ ids: string[]; result: RunResult; gateway: Bench['gateway'] }> {
-	const throttled = await openBench({
-		now: () => Date.now(),
-		requestsPerSecond,
-		host: { onWake: (until) => void nextRound(until) },
-	});
-	try {
-		const ids: string[] = [];
-		for (const prompts of batches) {
-			ids.push(...(await throttled.submit(...prompts)));
-			turned.ms += 2000;
-		}
-		const json = workflow('imageWait', { download: false, maxWait });
-		const input = asItems(ids).map((one) => ({ json: one }));
-		const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
-		const result = await throttled.host.resume(waiting);
-		expect(errorOf(result).message).toBe('');
-		return { ids, result, gateway: throttled.gateway };
-	} finally {
-		await throttled.close();
+	const throttled = await opened(
+		openBench({
+			now: () => Date.now(),
+			requestsPerSecond,
+			host: { onWake: (until) => void nextRound(until) },
+		}),
+	);
+	const ids: string[] = [];
+	for (const prompts of batches) {
+		ids.push(...(await throttled.submit(...prompts)));
+		turned.ms += 2000;
 	}
+	const json = workflow('imageWait', { download: false, maxWait });
+	const input = asItems(ids).map((one) => ({ json: one }));
+	const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
+	const result = await throttled.host.resume(waiting);
+	expect(errorOf(result).message).toBe('');
+	return { ids, result, gateway: throttled.gateway };
 }
 
 const batchesOf = (count: number, length: number, seconds: number): string[][] =>

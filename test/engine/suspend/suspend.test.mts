@@ -4,7 +4,8 @@ import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'requi
 import type { Crash, HostOptions, RunResult, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
 import { nextRound, survivingWorkflow, turnTimeOfDay } from './rounds.mjs';
-import { NODE, openBench, type Bench, type Settings } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { NODE, type Settings } from '../workbench.mjs';
 
 turnTimeOfDay();
 
@@ -35,11 +36,7 @@ const hostOptions: HostOptions = {
 	},
 };
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await openBench({ now: () => Date.now(), host: hostOptions });
-});
-afterAll(async () => await bench.close());
+const bench = sharedBench({ now: () => Date.now(), host: hostOptions });
 
 type Parameters = Record<string, unknown>;
 

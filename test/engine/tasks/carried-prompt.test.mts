@@ -1,13 +1,9 @@
 /** Which task is which: model, prompt and estimated cost go along, whatever becomes of an item. */
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { opened } from '../opened.mjs';
-import { MODEL, NODE, openBench, workflowOf, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { MODEL, NODE, workflowOf } from '../workbench.mjs';
 
-let bench: Bench;
-beforeAll(async () => {
-	bench = await opened(openBench());
-});
-beforeEach(() => bench.gateway.reset());
+const bench = sharedBench();
 
 const PROMPTS = ['a fox', 'an owl [fail]', 'a hare'];
 const input = PROMPTS.map((prompt) => ({ json: { prompt, mine: 1 } }));

@@ -1,14 +1,10 @@
 /** What the process has learned of how long a model takes, seen from the nodes. */
-import { opened } from '../opened.mjs';
-import { MODEL, NODE, openBench, type Bench } from '../workbench.mjs';
+import { sharedBench } from '../opened.mjs';
+import { MODEL, NODE } from '../workbench.mjs';
 
 const TASK_S = 3;
 
-let bench: Bench;
-
-beforeAll(async () => {
-	bench = await opened(openBench({ taskSeconds: TASK_S }));
-});
+const bench = sharedBench({ taskSeconds: TASK_S });
 
 /** How often the task of one image is asked about. */
 async function click(model = MODEL): Promise<number> {

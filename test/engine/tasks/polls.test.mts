@@ -1,6 +1,7 @@
 import { secondsOfNodes } from '../fast-time.mjs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
+import { opened } from '../opened.mjs';
 import {
 	hostFor,
 	NODE,
@@ -476,22 +477,20 @@ describe('at the deadline', () => {
 });
 
 test('a Retry-After of one account does not hold up another', async () => {
-	const server = await serve(({ headers }, response) => {
-		if (String(headers.authorization).endsWith('two')) return sendJson(response, done());
-		response.setHeader('retry-after', '290');
-		sendJson(response, { error: { message: 'too many requests' } }, 429);
-	});
+	const server = await opened(
+		serve(({ headers }, response) => {
+			if (String(headers.authorization).endsWith('two')) return sendJson(response, done());
+			response.setHeader('retry-after', '290');
+			sendJson(response, { error: { message: 'too many requests' } }, 429);
+		}),
+	);
 	const item = [{ taskId: 't', taskType: 'generation' }];
 	const as = async (apiKey: string) =>
 		await run(() => undefined, 'imageWait', { maxWait: 4 }, item, { server, apiKey });
-	try {
-		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/too many requests/);
-		// On the fast clock: what one has been told is still to be kept to for more than 200 s.
-		expect((await as('sk-account-two')).items).toHaveLength(1);
-		// The same account does keep to it: it does not even ask before its deadline.
-		expect((await as('sk-account-one')).failed[0]?.error).toMatch(/couldn't be checked/);
-		expect(server.requests).toHaveLength(2);
-	} finally {
-		await server.close();
-	}
+	expect((await as('sk-account-one')).failed[0]?.error).toMatch(/too many requests/);
+	// On the fast clock: what one has been told is still to be kept to for more than 200 s.
+	expect((await as('sk-account-two')).items).toHaveLength(1);
+	// The same account does keep to it: it does not even ask before its deadline.
+	expect((await as('sk-account-one')).failed[0]?.error).toMatch(/couldn't be checked/);
+	expect(server.requests).toHaveLength(2);
 });
