@@ -28,12 +28,12 @@ const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
  * An animated PNG (PNG specification, third edition, 11.3.6). Of each frame only what has changed is
  * stored; a frame in which nothing has changed makes the one before last longer.
  *
+ * @param still a PNG of the same size, which is seen where nothing moves: not one of the frames
  * @returns the file; it is played without end
  */
-export async function animatedPng(frames: readonly Frame[]): Promise<Buffer> {
+export async function animatedPng(frames: readonly Frame[], still: Buffer): Promise<Buffer> {
 	const parts: Part[] = [];
 	let before: Uint8ClampedArray | undefined;
-	let header: Buffer | undefined;
 	for (const { png, ms } of frames) {
 		const image = await loadImage(png);
 		const pixels = pixelsOf(image);
@@ -42,24 +42,22 @@ export async function animatedPng(frames: readonly Frame[]): Promise<Buffer> {
 			parts.at(-1)!.ms += ms;
 			continue;
 		}
-		const file = encode(image, box, before, pixels);
-		header ??= chunksOf(file).find(({ type }) => type === 'IHDR')!.data;
-		const data = chunksOf(file).filter(({ type }) => type === 'IDAT');
-		parts.push({ ...box, ms, data: Buffer.concat(data.map((chunk) => chunk.data)) });
+		parts.push({ ...box, ms, data: dataOf(encode(image, box, before, pixels), 'IDAT') });
 		before = pixels;
 	}
-	if (header === undefined) throw new Error('There is no frame');
 	let sequence = 0;
-	const body = parts.flatMap((part, index) => {
-		const control = chunk('fcTL', frameControl(part, sequence++, index === 0));
-		if (index === 0) return [control, chunk('IDAT', part.data)];
-		return [control, chunk('fdAT', Buffer.concat([uint32(sequence++), part.data]))];
-	});
-	const control = chunk('acTL', Buffer.concat([uint32(parts.length), uint32(0)]));
+	const body = parts.flatMap((part, index) => [
+		chunk('fcTL', frameControl(part, sequence++, index === 0)),
+		chunk('fdAT', Buffer.concat([uint32(sequence++), part.data])),
+	]);
+	const image = await loadImage(still);
+	const shown = encode(image, wholeOf(image), undefined, pixelsOf(image));
 	return Buffer.concat([
 		SIGNATURE,
-		chunk('IHDR', header),
-		control,
+		chunk('IHDR', dataOf(shown, 'IHDR')),
+		chunk('acTL', Buffer.concat([uint32(parts.length), uint32(0)])),
+		// Without a frame control before it, it is no part of the animation.
+		chunk('IDAT', dataOf(shown, 'IDAT')),
 		...body,
 		chunk('IEND', Buffer.alloc(0)),
 	]);
@@ -114,15 +112,17 @@ function encode(
 	return canvas.encodeSync('png');
 }
 
-function chunksOf(png: Buffer): Array<{ type: string; data: Buffer }> {
-	const chunks = [];
+/** What all chunks of a type hold. */
+function dataOf(png: Buffer, type: string): Buffer {
+	const found = [];
 	for (let at = SIGNATURE.length; at < png.length; ) {
 		const length = png.readUInt32BE(at);
-		const type = png.toString('latin1', at + 4, at + 8);
-		chunks.push({ type, data: png.subarray(at + 8, at + 8 + length) });
+		if (png.toString('latin1', at + 4, at + 8) === type) {
+			found.push(png.subarray(at + 8, at + 8 + length));
+		}
 		at += length + 12;
 	}
-	return chunks;
+	return Buffer.concat(found);
 }
 
 /** Blended over what is there; the first frame replaces it. */

@@ -131,13 +131,14 @@ async function main(): Promise<void> {
 	if (!findChromium()) throw new Error('There is no chromium: apt-get install -y chromium');
 	await ensureServer('2', console.log);
 	const packed = await packPackage();
-	const gateway = await startGateway({ syncMs: 2_500 });
+	const gateway = await startGateway({ taskSeconds: 2.5 });
 	const server = await startServer({ version: '2', package: packed.tarball });
 	try {
 		await server.storeAccount(gateway.url, gateway.keys[0]);
 		const editor = await openEditor(server, { viewport: VIEWPORT });
 		try {
-			const file = await animatedPng(await play(editor, server));
+			const frames = await play(editor, server);
+			const file = await animatedPng(frames, frames.at(-1)!.png);
 			if (file.length > MOST_BYTES) throw new Error(`${file.length} bytes are too many`);
 			writeFileSync(join(fileURLToPath(new URL('..', import.meta.url)), FILE), file);
 			console.log(`Written: ${FILE}, ${(file.length / 1000).toFixed(0)} kB`);

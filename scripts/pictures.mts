@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Locator } from 'playwright-core';
 import { startGateway } from '../simulator/gateway.mjs';
 import { findChromium, openEditor, type Editor } from '../harness/server/browser.mjs';
 import { ensureServer } from '../harness/install/install.mjs';
@@ -11,14 +12,12 @@ import { packPackage } from '../harness/server/packed-package.mjs';
 import { startServer, type N8nServer } from '../harness/server/server.mjs';
 
 const FOLDER = join(fileURLToPath(new URL('..', import.meta.url)), 'docs', 'images');
-const VIEWPORT = { width: 1180, height: 620 };
+/** Wide enough for a table of four columns in the output. */
+const VIEWPORT = { width: 1280, height: 680 };
 /** The editor settles after what it shows has arrived. */
 const SETTLE_MS = 1_500;
 const NODE = 'Generate image';
 const PROMPT = 'A lighthouse on a cliff at dawn';
-
-/** The right third of a node. */
-const OUTPUT = { x: 801, y: 67, width: 354 };
 
 type Credentials = Awaited<ReturnType<N8nServer['storeAccount']>>;
 
@@ -86,15 +85,17 @@ async function execute({ page }: Editor, server: N8nServer): Promise<void> {
 	await page.waitForTimeout(SETTLE_MS);
 }
 
-interface Part {
-	x: number;
-	y: number;
-	width: number;
-	height: number;
-}
-
-/** Writes a part of the window. */
-async function save({ page }: Editor, name: string, clip: Part): Promise<void> {
+/** Writes what is seen from the top of something in the window, with a margin. */
+async function save(
+	{ page }: Editor,
+	name: string,
+	shown: Locator,
+	{ height, margin = { x: 0, y: 0 } }: { height: number; margin?: { x: number; y: number } },
+): Promise<void> {
+	const box = await shown.boundingBox();
+	if (!box) throw new Error(`There is nothing to see for ${name}`);
+	const { x, y } = margin;
+	const clip = { x: box.x - x, y: box.y - y, width: box.width + 2 * x, height };
 	const path = join(FOLDER, `${name}.png`);
 	await page.screenshot({ path, clip, animations: 'disabled', caret: 'hide' });
 	console.log(`Written: docs/images/${name}.png`);
@@ -102,14 +103,17 @@ async function save({ page }: Editor, name: string, clip: Part): Promise<void> {
 
 async function take(editor: Editor, server: N8nServer, credentials: Credentials): Promise<void> {
 	const { page } = editor;
+	const output = editor.byTestId('output-panel').first();
 	await openNode(editor, server, credentials, {});
 	await editor.byTestId('rlc-input').first().click();
 	await page.waitForTimeout(SETTLE_MS);
-	await save(editor, 'prices', { x: 382, y: 176, width: 418, height: 240 });
+	// Its label is above it, the list below.
+	const model = editor.byTestId('resource-locator-model').first();
+	await save(editor, 'prices', model, { height: 240, margin: { x: 15, y: 30 } });
 
 	await openNode(editor, server, credentials, { options: { dryRun: true, budget: 5 } }, 200);
 	await execute(editor, server);
-	await save(editor, 'dry-run', { ...OUTPUT, height: 300 });
+	await save(editor, 'dry-run', output, { height: 340 });
 
 	await openNode(editor, server, credentials, {
 		prompt: `${PROMPT} [slow]`,
@@ -117,7 +121,7 @@ async function take(editor: Editor, server: N8nServer, credentials: Credentials)
 		options: { maxWait: 10 },
 	});
 	await execute(editor, server);
-	await save(editor, 'paid-task', { ...OUTPUT, height: 380 });
+	await save(editor, 'paid-task', output, { height: 440 });
 }
 
 async function main(): Promise<void> {
