@@ -1,7 +1,12 @@
 import { requestedPauseMs, retryAfterMs } from '../../../gateway/protocol/retryAfter.js';
 import { faultOf, type Fault } from '../../../gateway/protocol/networkFault.js';
 import { isGood, wasNotAccepted, type Outcome } from '../../../gateway/protocol/outcome.js';
-import { backoffMs, decideRetry, isTransient } from '../../../gateway/client/retryPolicy.js';
+import {
+	backoffMs,
+	decideRetry,
+	isRateLimited,
+	isTransient,
+} from '../../../gateway/client/retryPolicy.js';
 import { response, fault, FAULTS, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -83,9 +88,13 @@ describe.each(MATRIX)('after %s', (_name, outcome, paid, free, safe) => {
 		expect(wasNotAccepted(outcome)).toBe(safe);
 	});
 
-	test('after 100 attempts there is no retry', () => {
-		expect(decide(outcome, true, 100).again).toBe(false);
-		expect(decide(outcome, false, 100).again).toBe(false);
+	test('there are six attempts at most, fifteen after a refusal for the rate limit', () => {
+		const most = isRateLimited(outcome) ? 15 : 6;
+		for (const isPaid of [true, false]) {
+			const after = Array.from({ length: 100 }, (_, index) => decide(outcome, isPaid, index + 1));
+			const again = after.filter((decision) => decision.again);
+			expect(again).toHaveLength((isPaid ? paid : free) ? most - 1 : 0);
+		}
 	});
 });
 
@@ -115,13 +124,6 @@ describe('a 429', () => {
 			again: true,
 			rateLimited: true,
 		});
-	});
-
-	test.each([true, false])('for the rate limit allows 15 attempts (paid: %s)', (paid) => {
-		const again = Array.from({ length: 30 }, (_, index) =>
-			decide(response(429, TOO_OFTEN), paid, index + 1),
-		);
-		expect(again.filter((decision) => decision.again)).toHaveLength(14);
 	});
 
 	test('of a download makes a pause of its own', () => {
