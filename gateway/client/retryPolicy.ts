@@ -50,8 +50,8 @@ interface RetryRule {
 
 /**
  * Which outcomes are retried: the first rule that matches an outcome decides. A paid request is
- * retried only if the gateway can't have accepted it; a status check, a listing or a download,
- * whenever the same request may succeed a little later.
+ * retried only if the gateway can't have accepted it; a listing, a download or a single status check,
+ * whenever the same request may succeed a little later. The poller of a wait asks again by itself.
  */
 // prettier-ignore
 const RETRY_RULES: readonly RetryRule[] = [

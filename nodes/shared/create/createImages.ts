@@ -27,7 +27,7 @@ export async function createImages(
 	const addSummary = readAddSummary(first);
 	const batch = await openBatch(context, builder, paymentLog);
 	const { run, budget, progress, waits } = batch;
-	let safe = false;
+	let isReturned = false;
 	try {
 		const done = await runItems(run, context.getInputData().length, {
 			prepare: async (itemIndex) => {
@@ -59,13 +59,13 @@ export async function createImages(
 		// Where n8n can't suspend the execution, open tasks come out as failed items.
 		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
 		paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));
-		safe = true;
+		isReturned = true;
 		return output;
 	} finally {
 		// A stopped execution sends nothing more, and may not know what it has sent.
 		if (!run.isStopped()) budget.close(tallyOf(batch));
 		run.end();
-		await progress?.close(safe);
+		await progress?.close(isReturned);
 	}
 }
 
@@ -88,8 +88,8 @@ async function openBatch(
 	const first = new ItemParameters(context, 0);
 	const { options } = first;
 	// Only tasks are waited for.
-	const isWaiting = first.choice('mode', 'Mode', MODES) !== 'sync';
-	const suspendAfterMs = isWaiting ? readSuspendAfter(context, first) : undefined;
+	const mayHaveTasks = first.choice('mode', 'Mode', MODES) !== 'sync';
+	const suspendAfterMs = mayHaveTasks ? readSuspendAfter(context, first) : undefined;
 	const progress = suspendAfterMs === undefined ? undefined : openProgress(context);
 	const budget = new Budget(context, readBudget(options));
 	const run = await openRun(context, readLimits(first));

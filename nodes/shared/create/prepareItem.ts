@@ -57,8 +57,8 @@ async function prepareRequest(
 	const draft = builder.read(item);
 	const { model, prompt } = draft;
 	paymentLog.note(item.itemIndex, { model, prompt });
-	const isWaiting = chosenMode === 'wait' && checkLimits;
-	const isSync = isWaiting ? await checker.isOnlySync(model) : chosenMode === 'sync';
+	const mayTurnSync = chosenMode === 'wait' && checkLimits;
+	const isSync = mayTurnSync ? await checker.isOnlySync(model) : chosenMode === 'sync';
 
 	const needsListing = dryRun || checkLimits || budget.isSet;
 	const check = async (request: ImageRequest): Promise<Checked<ImageRequest>> => {

@@ -54,12 +54,16 @@ const inUse = new WeakSet<Payment>();
 export class PaymentLog implements KnownItems {
 	private readonly isTool: boolean;
 
-	private readonly run: Pick<Payment, 'executionId' | 'runIndex'>;
+	/** This execution, and this run of the node in it. */
+	private readonly place: Pick<Payment, 'executionId' | 'runIndex'>;
 
 	private readonly payments: Payment[];
 
 	/** The problem of all items without a payment, if this execution can't read the record. */
 	private readonly unknown?: Problem;
+
+	/** A digest of what the person chose. */
+	private readonly choices: string;
 
 	private readonly identities = new Map<number, Identity>();
 
@@ -76,11 +80,11 @@ export class PaymentLog implements KnownItems {
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly sending = new Map<number, () => Problem>();
 
-	/** Earlier payments by each of their keys (`keysOf`), the first of them last. */
+	/** Earlier payments by each of their keys (`byKeys`), the first of them last. */
 	private byKey?: Map<string, Payment[]>;
 
 	/** What this try sends or would have sent, by item. */
-	private readonly requests = new Map<number, RequestFacts>();
+	private readonly requestFacts = new Map<number, RequestFacts>();
 
 	/**
 	 * @param choices what the person chose for the node's requests
@@ -88,11 +92,11 @@ export class PaymentLog implements KnownItems {
 	 */
 	constructor(
 		private readonly context: IExecuteFunctions,
-		private readonly choices: unknown,
+		choices: unknown,
 		private readonly readFacts: (itemIndex: number) => RequestFacts = () => ({}),
 	) {
 		this.isTool = isTool(context);
-		this.run = {
+		this.place = {
 			executionId: context.getExecutionId() ?? '',
 			runIndex: runIndexOf(context),
 		};
@@ -118,7 +122,7 @@ export class PaymentLog implements KnownItems {
 		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
 		const source = digestOf([account, this.choices, json, binary]);
 		const fingerprint = plan === undefined ? '' : requestFingerprint(plan, account);
-		this.identities.set(itemIndex, { ...this.run, itemIndex, fingerprint, source });
+		this.identities.set(itemIndex, { ...this.place, itemIndex, fingerprint, source });
 	}
 
 	/**
@@ -197,7 +201,7 @@ export class PaymentLog implements KnownItems {
 
 	/** Sets the facts of an item's request once they are read; a payment is recorded with them. */
 	note(itemIndex: number, facts: RequestFacts): void {
-		this.requests.set(itemIndex, facts);
+		this.requestFacts.set(itemIndex, facts);
 	}
 
 	/** Whether this try returns what an earlier one has paid for. */
@@ -234,7 +238,7 @@ export class PaymentLog implements KnownItems {
 	itemFacts(itemIndex: number): ItemFacts {
 		const paid = this.used.get(itemIndex)?.result;
 		const { task, unknown, images = [] } = paid ?? this.paymentsOf(itemIndex).at(-1)?.result ?? {};
-		const request = paid?.facts ?? this.requests.get(itemIndex) ?? this.readFacts(itemIndex);
+		const request = paid?.facts ?? this.requestFacts.get(itemIndex) ?? this.readFacts(itemIndex);
 		const { model, prompt, estimatedCost } = request;
 		return {
 			charged: this.chargeOf(itemIndex),
@@ -278,7 +282,8 @@ export class PaymentLog implements KnownItems {
 		// Another call of the tool returns the payments that it uses.
 		const open = this.payments.filter(
 			(payment) =>
-				payment.executionId === this.run.executionId && (used.has(payment) || !inUse.has(payment)),
+				payment.executionId === this.place.executionId &&
+				(used.has(payment) || !inUse.has(payment)),
 		);
 		const sending = [...this.sending].map(([itemIndex, problem]) => ({
 			itemIndex,
@@ -320,7 +325,7 @@ export class PaymentLog implements KnownItems {
 	private identityOf(itemIndex: number): Identity {
 		const known = this.identities.get(itemIndex);
 		// An item that couldn't be prepared has a place in the run only.
-		return known ?? { ...this.run, itemIndex, fingerprint: '', source: '' };
+		return known ?? { ...this.place, itemIndex, fingerprint: '', source: '' };
 	}
 
 	/**
@@ -391,24 +396,24 @@ export class PaymentLog implements KnownItems {
 	private isUsable(payment: Payment): boolean {
 		if (inUse.has(payment)) return false;
 		const { executionId, result } = payment;
-		return executionId === this.run.executionId || (!result.unknown && !result.failed);
+		return executionId === this.place.executionId || (!result.unknown && !result.failed);
 	}
 
 	private isOfThisRun({ executionId, runIndex }: Payment): boolean {
-		return executionId === this.run.executionId && runIndex === this.run.runIndex;
+		return executionId === this.place.executionId && runIndex === this.place.runIndex;
 	}
 
 	/** Assigns a payment to an item of this try. */
 	private use(itemIndex: number, payment: Payment): Payment {
 		const { source } = this.identities.get(itemIndex) ?? payment;
-		Object.assign(payment, this.run, { itemIndex, source });
+		Object.assign(payment, this.place, { itemIndex, source });
 		this.used.set(itemIndex, payment);
 		inUse.add(payment);
 		return payment;
 	}
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
-		const facts = this.requests.get(itemIndex);
+		const facts = this.requestFacts.get(itemIndex);
 		const payment = { ...this.identityOf(itemIndex), result: { facts, ...result } };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);

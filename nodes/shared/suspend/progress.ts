@@ -18,7 +18,7 @@ interface Channel {
 	/** Aborted when that node has ended. */
 	ended: AbortController;
 	/** Whether that node has returned all tasks. */
-	safe: boolean;
+	isReturned: boolean;
 }
 
 const channels = new Map<string, Channel>();
@@ -30,7 +30,7 @@ export type Progress = ReturnType<typeof openProgress>;
 /** Starts to store tasks. Errors are ignored: they must not prevent the node from submitting. */
 export function openProgress(context: IExecuteFunctions) {
 	const key = `${context.getExecutionId()} ${(opened += 1)}`;
-	const channel: Channel = { tasks: [], ended: new AbortController(), safe: false };
+	const channel: Channel = { tasks: [], ended: new AbortController(), isReturned: false };
 	let running: Promise<unknown> | undefined;
 
 	const start = async (): Promise<void> => {
@@ -50,9 +50,9 @@ export function openProgress(context: IExecuteFunctions) {
 			channel.tasks.push(item);
 			running ??= start();
 		},
-		/** @param safe whether the node has returned all tasks; if not, they stay in n8n's list */
-		close: async (safe: boolean): Promise<void> => {
-			channel.safe = safe;
+		/** @param isReturned whether the node has returned all tasks; if not, they stay in n8n's list */
+		close: async (isReturned: boolean): Promise<void> => {
+			channel.isReturned = isReturned;
 			channel.ended.abort();
 			await running;
 		},
@@ -73,7 +73,7 @@ export async function reportProgress(context: IExecuteFunctions): Promise<INodeE
 	await sleep(ROUND_MS, signal).catch(() => undefined);
 	const tasks = channel.tasks.splice(0);
 	if (tasks.length > 0 || !signal.aborted) return [tasks, [{ json, pairedItem: { item: 0 } }]];
-	if (channel.safe) return [[], []];
+	if (channel.isReturned) return [[], []];
 	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks has ended', {
 		description:
 			"The tasks continue at the gateway. Their IDs are in the output of this node: paste it into the example 'Collect these tasks', or give the IDs to Image Wait or Image Task.",

@@ -32,6 +32,12 @@ test.each([
 	expect(target !== undefined).toBe(followed);
 });
 
+test.each([307, 308])('a paid request after a %d to a result is not sent there', (httpCode) => {
+	for (const location of ['/api/v1/images/generations/t1', '/api/v1/tasks/t1']) {
+		expect(redirectTarget(post, to(location, httpCode), asked, HOME)).toBeUndefined();
+	}
+});
+
 test.each([200, 300, 304, 305, 306, 400, 500])('%d is no redirect', (httpCode) => {
 	expect(redirectTarget(get, to('/api/v1/other', httpCode), asked, HOME)).toBeUndefined();
 });
