@@ -65,14 +65,17 @@ export class Client {
 	async request(plan: RequestPlan, options: RequestOptions = {}): Promise<Sent> {
 		const { clock, limiter, onRepeat, sendOnce, wallClock } = this.options;
 		const { isForPaid = plan.call === 'poll' || plan.call === 'download' } = options;
+		let rateRefusals = 0;
 		let quotaRefusals = 0;
 		for (let attempts = 1; ; attempts += 1) {
 			const outcome = await this.attemptInTurn(plan, options.sendOnce ?? sendOnce);
+			if (isRateLimited(outcome)) rateRefusals += 1;
 			if (isQuotaRefusal(outcome)) quotaRefusals += 1;
 			const decision = decideRetry({
 				plan,
 				outcome,
 				attempts,
+				rateRefusals,
 				quotaRefusals,
 				refusalsInARow: Math.max(attempts, plan.call === 'download' ? 0 : limiter.pausesInARow),
 				random: clock.random(),

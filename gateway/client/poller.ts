@@ -87,6 +87,8 @@ const atLeast = (bound: number, value: number): number => (value > bound ? value
 
 /** The next time at which polls start together. */
 const together = (at: number): number => Math.ceil(at / TOGETHER_MS) * TOGETHER_MS;
+/** The last time before `at` at which sleeps end together. */
+const togetherBefore = (at: number): number => Math.floor(at / TOGETHER_MS) * TOGETHER_MS;
 
 /**
  * Waits for the tasks of a run, in a loop for each: sleep, poll, decide. A pause begins with the last
@@ -139,7 +141,7 @@ export class Poller<T = TaskRef> {
 		durations?: Durations,
 	): Promise<WaitEnd> {
 		const now = this.options.clock.now();
-		const deadline = together(now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs));
+		const deadline = now + atLeast(LAST_POLL_LEAD_MS, maxWaitMs);
 		const isAgeKnown = ageMs >= 0 && ageMs < Infinity;
 		const tracked = isAgeKnown ? durations?.track(now - ageMs, this) : undefined;
 		// Without a random extension: the submits already differ.
@@ -154,7 +156,8 @@ export class Poller<T = TaskRef> {
 			let end: WaitEnd | undefined;
 			const polling = this.pollUntilEnd(wait, firstAt).then((found) => void (end = found));
 			// A poll may hang, in the queue of the rate limiter or at the gateway.
-			await Promise.race([polling, this.sleepUntil(deadline + LATE_TURN_MS, wait)]);
+			const lateEnd = togetherBefore(deadline + LATE_TURN_MS);
+			await Promise.race([polling, this.sleepUntil(lateEnd, wait)]);
 			return end ?? openAtDeadline(wait);
 		} finally {
 			wait.isOver = true;
@@ -217,7 +220,8 @@ export class Poller<T = TaskRef> {
 		const next = together(now + Math.max(result.pauseMs ?? 0, this.pauseAfter(result, wait)));
 		if (now >= deadline || next + SHORTEST_PAUSE_MS <= lastAt) return next;
 		// If the last poll was refused for the rate limit, another one follows at the deadline.
-		return isLast ? deadline : Math.min(deadline, Math.max(lastAt, now + SHORTEST_PAUSE_MS));
+		const lateAt = together(deadline);
+		return isLast ? lateAt : Math.min(lateAt, Math.max(lastAt, now + SHORTEST_PAUSE_MS));
 	}
 
 	/** The pause after a response, in milliseconds. */

@@ -42,7 +42,7 @@ interface RetryRule {
 	free: number;
 	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome) => boolean;
-	/** The counter that is compared with the maximum, if not all attempts count. */
+	/** The counter that is compared with the maximum; by default all attempts but those refused. */
 	counted?: 'quotaRefusals' | 'refusalsInARow';
 	/** Whether the pause applies to all requests to the gateway. */
 	rateLimited?: true;
@@ -106,6 +106,8 @@ export interface Attempted {
 	outcome: Outcome;
 	/** The number of attempts. */
 	attempts: number;
+	/** The number of attempts refused for the rate limit: they don't count among other faults. */
+	rateRefusals: number;
 	/** The number of attempts refused for quota. */
 	quotaRefusals: number;
 	/**
@@ -141,9 +143,10 @@ export function isLikelyWrongAddress(outcome: Outcome): boolean {
  * five seconds.
  */
 export function decideRetry(attempted: Attempted): Decision {
-	const { plan, outcome, attempts, random, nowMs, nothingForMs } = attempted;
+	const { plan, outcome, random, nowMs, nothingForMs } = attempted;
 	const rule = ruleFor(outcome);
-	const counted = attempted[rule.counted ?? 'attempts'];
+	const tries = attempted.attempts - attempted.rateRefusals;
+	const counted = rule.counted === undefined ? tries : attempted[rule.counted];
 	if (counted >= (plan.paid ? rule.paid : rule.free)) return { again: false };
 	const { pauseMs, isTooLong } = retryAfter(outcome, nowMs);
 	if (isTooLong) return { again: false };
@@ -151,7 +154,7 @@ export function decideRetry(attempted: Attempted): Decision {
 	const rateLimited = rule.rateLimited === true && plan.call !== 'download';
 	if (rateLimited) return { again: true, afterMs: pauseMs, rateLimited };
 	const firstMs = nothingForMs === undefined ? FIRST_PAUSE_MS : FIRST_QUICK_PAUSE_MS;
-	const afterMs = Math.max(pauseMs, backoffMs(attempts, random, firstMs));
+	const afterMs = Math.max(pauseMs, backoffMs(counted, random, firstMs));
 	const isTooLate = nothingForMs !== undefined && nothingForMs + afterMs > MOST_QUICK_MS;
 	return isTooLate ? { again: false } : { again: true, afterMs, rateLimited };
 }

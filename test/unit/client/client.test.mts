@@ -115,6 +115,16 @@ describe('a request that was surely not accepted is sent again', () => {
 		expect(error.problem.httpCode).toBe(429);
 	});
 
+	test.each([
+		['a status check and a 503', free, response(503)],
+		['a paid request and a refused connection', paid, fault('refused')],
+	])('refusals for the rate limit do not count among other faults: %s', async (_, plan, other) => {
+		const refusals = Array.from({ length: 8 }, () => response(429, TOO_OFTEN));
+		const { clock, client, sent } = clientFor([...refusals, other]);
+		await failure(clock, client.send(plan));
+		expect(sent).toHaveLength(8 + 6);
+	});
+
 	test('one retry after 429 for quota', async () => {
 		const { clock, client, sent } = clientFor([QUOTA]);
 		const error = await failure(clock, client.send(paid));

@@ -17,6 +17,7 @@ const decide = (outcome: Outcome, paid: boolean, attempt = 1, quotaRefusals = 0)
 		plan: { paid, call: paid ? 'sync' : 'poll' },
 		outcome,
 		attempts: attempt,
+		rateRefusals: 0,
 		quotaRefusals,
 		refusalsInARow: attempt,
 		random: 0.5,
@@ -128,7 +129,15 @@ describe('a 429', () => {
 
 	test('of a download makes a pause of its own', () => {
 		const plan = { paid: false, call: 'download' } as const;
-		const facts = { plan, attempts: 2, quotaRefusals: 0, refusalsInARow: 2, nowMs: NOW, random: 1 };
+		const facts = {
+			plan,
+			attempts: 2,
+			rateRefusals: 0,
+			quotaRefusals: 0,
+			refusalsInARow: 2,
+			nowMs: NOW,
+			random: 1,
+		};
 		const decided = (headers: Record<string, string>) =>
 			decideRetry({ ...facts, outcome: response(429, TOO_OFTEN, headers) });
 		const own = { again: true, rateLimited: false };
@@ -179,7 +188,14 @@ describe('the pause before the next attempt', () => {
 		(nothingForMs, decision) => {
 			// The third attempt's pause is 600 ms at most.
 			const plan = { paid: false, call: 'listing' } as const;
-			const tried = { plan, attempts: 3, quotaRefusals: 0, refusalsInARow: 0, nowMs: NOW };
+			const tried = {
+				plan,
+				attempts: 3,
+				rateRefusals: 0,
+				quotaRefusals: 0,
+				refusalsInARow: 0,
+				nowMs: NOW,
+			};
 			const decided = decideRetry({ ...tried, outcome: fault('refused'), random: 1, nothingForMs });
 			expect(decided).toEqual(decision);
 		},

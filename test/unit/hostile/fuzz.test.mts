@@ -206,7 +206,7 @@ check(
 		fc.nat(5),
 		fc.double({ min: 0, max: 1, noNaN: true }),
 		(result, paid, attempts, quotaRefusals, random) => {
-			const tries = { attempts, quotaRefusals, refusalsInARow: attempts, random };
+			const tries = { attempts, rateRefusals: 0, quotaRefusals, refusalsInARow: attempts, random };
 			const plan = { paid, call: paid ? 'sync' : 'download' } as const;
 			const decision = decideRetry({ ...tries, plan, outcome: result, nowMs: 1e12 });
 			if (!decision.again) return;

@@ -133,7 +133,15 @@ const home = 'https://gateway.example/v1/acct';
 const typed = { baseUrl: `${home}/v1`, apiKey: KEY };
 const settings = readCredential(typed);
 const erase = createKeyEraser([KEY]);
-const tried = { attempts: 1, quotaRefusals: 0, refusalsInARow: 1, random: 0, nowMs: 0, plan: poll };
+const tried = {
+	attempts: 1,
+	rateRefusals: 0,
+	quotaRefusals: 0,
+	refusalsInARow: 1,
+	random: 0,
+	nowMs: 0,
+	plan: poll,
+};
 const said = (part: ChatPart) => ({ role: 'user', content: [part] });
 const bytesOf = (text: string) => Buffer.from(text, 'utf8');
 

@@ -79,6 +79,7 @@ describe('what fails before the first byte is sent', () => {
 			plan: submit,
 			outcome: fault(kind),
 			attempts: 1,
+			rateRefusals: 0,
 			quotaRefusals: 0,
 			refusalsInARow: 1,
 			random: 0,
