@@ -42,7 +42,7 @@ interface RetryRule {
 	free: number;
 	/** Whether the rule applies to an outcome. */
 	after: (outcome: Outcome) => boolean;
-	/** The counter that is compared with the maximum; by default all attempts but those refused. */
+	/** The counter that is compared with the maximum; by default all attempts but those refused for the rate. */
 	counted?: 'quotaRefusals' | 'refusalsInARow';
 	/** Whether the pause applies to all requests to the gateway. */
 	rateLimited?: true;
