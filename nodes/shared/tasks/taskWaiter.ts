@@ -4,7 +4,7 @@ import { Poller, type PollResult, type WaitEnd } from '../../../gateway/client/p
 import { deadlineError, taskError, withMentioned } from '../../../gateway/errors/taskErrors';
 import { digestOf } from '../../../gateway/protocol/fingerprint';
 import type { TaskRef, TaskState } from '../../../gateway/protocol/task';
-import type { GatewayError } from '../../../gateway/util/gatewayError';
+import { GatewayError } from '../../../gateway/util/gatewayError';
 import { LruMap } from '../../../gateway/util/lruMap';
 import type { Charged } from '../run/itemFacts';
 import type { Run } from '../run/runContext';
@@ -96,6 +96,12 @@ export class TaskWaiter {
 	 */
 	async wait(wait: TaskWait, limitMs = Infinity): Promise<FinishedTask | OpenTask> {
 		if (limitMs === 0) return { kind: 'open', wait, polled: false };
+		return await this.endOf(wait, limitMs).catch((error: unknown) => {
+			throw error instanceof GatewayError ? withMentioned(error, wait.task) : (error as Error);
+		});
+	}
+
+	private async endOf(wait: TaskWait, limitMs: number): Promise<FinishedTask | OpenTask> {
 		const { run, waiting, finished } = this;
 		const leftMs = Math.max(1000, wait.deadlineAt - Date.now());
 		const key = `${taskKey(wait.task)} ${wait.maxWaitMs}`;
@@ -109,12 +115,10 @@ export class TaskWaiter {
 			const open = openTask({ ...wait, history }, task, ended);
 			return limitMs < leftMs ? { ...open, error: undefined } : open;
 		}
-		if (ended.kind === 'error') {
-			throw withMentioned(aboutTask(ended.error, task.taskId), wait.task);
-		}
+		if (ended.kind === 'error') throw aboutTask(ended.error, task.taskId);
 		const { state } = ended;
 		const error = taskError(state);
-		if (error !== undefined) throw withMentioned(error, wait.task);
+		if (error !== undefined) throw error;
 		hintOtherTask(run, state);
 		if (!finished.has(taskKey(state))) addImages(run.tally, wait.facts, state.images.length);
 		finished.add(taskKey(state));
