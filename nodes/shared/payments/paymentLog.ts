@@ -239,7 +239,7 @@ export class PaymentLog implements KnownItems {
 		const paid = this.used.get(itemIndex)?.result;
 		const { task, unknown, images = [] } = paid ?? this.paymentsOf(itemIndex).at(-1)?.result ?? {};
 		const request = paid?.facts ?? this.requestFacts.get(itemIndex) ?? this.readFacts(itemIndex);
-		const { model, prompt, estimatedCost } = request;
+		const { model, prompt } = request;
 		return {
 			charged: this.chargeOf(itemIndex),
 			taskId: task?.taskId ?? unknown?.taskId,
@@ -247,8 +247,8 @@ export class PaymentLog implements KnownItems {
 			status: task?.status,
 			model,
 			prompt,
-			// The cost of a payment that this try doesn't use isn't in its sum.
-			estimatedCost: this.isStarted(itemIndex) ? estimatedCost : undefined,
+			// Only what is in the sum of this try: not a refused request, or a payment that it doesn't use.
+			estimatedCost: this.isStarted(itemIndex) ? paid?.facts?.estimatedCost : undefined,
 			url: images.find((image) => !isInline(image))?.url,
 		};
 	}

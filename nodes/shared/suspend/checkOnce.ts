@@ -5,7 +5,14 @@ import { readLimits } from '../parameters/optionValues';
 import { runItems } from '../run/itemRunner';
 import { openRun } from '../run/runContext';
 import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from '../tasks/taskWaiter';
-import { allTasks, countTasks, knownWaits, withOutput, type WaitEntry } from '../tasks/waitEntries';
+import {
+	allTasks,
+	countTasks,
+	knownWaits,
+	listTasks,
+	withOutput,
+	type WaitEntry,
+} from '../tasks/waitEntries';
 import { endOfWait } from '../tasks/waitForTasks';
 import type { StoredWaits } from './storedWaits';
 
@@ -63,7 +70,8 @@ export async function checkOnce(
 					check(wait, itemIndex),
 				);
 			},
-			known: knownWaits(stored),
+			// Without the tasks that are found to be lost.
+			known: { ...knownWaits(stored), listUnreturned: () => listTasks(entries) },
 		});
 		return { entries: withOutput(entries, output), unpolled };
 	} finally {

@@ -186,6 +186,53 @@ describe('a second try that ends before its first item keeps what the first has 
 	});
 });
 
+describe('a dry run in n8n’s Retry', () => {
+	const parameters = { prompt: '={{ $json.prompt }}', download: false };
+	const dry = (options: object) => workflowOf('imageGeneration', { ...parameters, options });
+	const failedWith = async () => {
+		refuseFirst();
+		const failed = await bench.run('imageGeneration', parameters, ITEMS);
+		expect([failed.status, bench.gateway.paidByPrompt]).toEqual(['error', { 'number 1.': 1 }]);
+		return failed;
+	};
+	const expectRest = async (retried: ReturnType<typeof bench.host.retry>): Promise<void> => {
+		const result = await retried;
+		expect(result.json(NODE).map(({ prompt }) => prompt)).toEqual(
+			ITEMS.map(({ prompt }) => prompt),
+		);
+		expect(bench.gateway.paidByPrompt).toEqual({ 'number 0.': 1, 'number 1.': 1 });
+	};
+
+	test('sends nothing, and the next Retry pays only for what is missing', async () => {
+		const failed = await failedWith();
+		const shown = await bench.host.retry(failed, dry({ dryRun: true }));
+		expect(shown.json(NODE)).toMatchObject([{ dryRun: true }, { dryRun: true }]);
+		expect(bench.gateway.count('sync')).toBe(2);
+		await expectRest(bench.host.retry(failed, failed.workflow));
+	});
+
+	test.each([true, '={{ $itemIndex === 0 }}', '={{ $itemIndex === 1 }}'])(
+		'that fails (%s) names what was paid for, and keeps it for the next Retry',
+		async (dryRun) => {
+			const failed = await failedWith();
+			const again = await bench.host.retry(failed, dry({ dryRun, maxWait: 'long' }));
+			expect(errorOf(again).messages.at(-1)).toMatch(/^Item 1: http/);
+			expect(bench.gateway.count('sync')).toBe(2);
+			await expectRest(bench.host.retry(again, failed.workflow));
+		},
+	);
+
+	test('of the paid item alone keeps its payment where another one fails', async () => {
+		const failed = await failedWith();
+		bench.gateway.setFaults([
+			{ call: 'sync', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+		const again = await bench.host.retry(failed, dry({ dryRun: '={{ $itemIndex === 1 }}' }));
+		expect(again.status).toBe('error');
+		await expectRest(bench.host.retry(again, failed.workflow));
+	});
+});
+
 test('n8n’s Retry puts an image that came inside the response into the field that is set now', async () => {
 	const own = await opened(
 		serve((_, response) => {

@@ -142,6 +142,21 @@ test('Retry On Fail: an unknown outcome is paid for, and no item that an earlier
 	]);
 });
 
+test('n8n’s Retry: a refused request has no cost, though an earlier one may have been charged', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter' }]);
+	const parameters = { prompt: 'a hare', options: { addSummary: true } };
+	const failed = await bench.run('imageGeneration', parameters);
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400 }]);
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	const result = await bench.host.retry(failed, workflowOf('imageGeneration', parameters, goOn));
+	const { summary, ...details } = result.json(NODE)[0]!.details as IDataObject;
+	expect(details).toMatchObject({ charged: 'maybe', httpCode: 400 });
+	expect([details.estimatedCost, (summary as IDataObject).estimatedCost]).toEqual([
+		undefined,
+		undefined,
+	]);
+});
+
 describe('a gateway that refuses an owl once', () => {
 	const billing = { unit: 'image', mode: 'price', value: PRICE };
 	const items = [{ model: MODEL, media_type: 'image', billing }];

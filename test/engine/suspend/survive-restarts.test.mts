@@ -375,6 +375,27 @@ test('nor that of a task which an earlier check has given up', async () => {
 	]);
 });
 
+test('a task that a check finds to be lost is not among those that can still be had', async () => {
+	const server = await opened(
+		serve(({ url = '' }, response) =>
+			url.endsWith('lost')
+				? sendJson(response, { error: { message: 'no such task' } }, 404)
+				: sendJson(response, { status: 'running' }),
+		),
+	);
+	const host = await hostFor({ baseUrl: server.url }, { onWake });
+	const submittedAt = '2026-01-01T00:00:00Z';
+	const input = ['lost', 'open'].map((taskId) => ({
+		json: { taskId, taskType: 'generation', submittedAt },
+	}));
+	const waiting = await host.run(workflow({ maxWait: 900 }), { input, mode: 'trigger' });
+	const { message, messages } = errorOf(await host.resume(waiting));
+	expect([message, messages]).toEqual([
+		'The gateway has no generation task lost (404)',
+		['Item 1: generation task open'],
+	]);
+});
+
 describe('what is still open leaves by the second output', () => {
 	let bench: Bench;
 	beforeAll(async () => {
