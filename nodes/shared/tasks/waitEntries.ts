@@ -51,9 +51,6 @@ export function listTasks(entries: WaitEntry[]) {
 	});
 }
 
-/** How a person gets the images of tasks. */
-export const RESCUE = 'Run the node again, or give the IDs to Image Wait or Image Task.';
-
 /** What the waits of items tell about them, where the executions that continue them fail. */
 export function knownWaits(entries: WaitEntry[]): KnownItems {
 	const itemFacts = (itemIndex: number): ItemFacts => {
@@ -68,6 +65,7 @@ export function knownWaits(entries: WaitEntry[]): KnownItems {
 		chargeOf: (itemIndex) => itemFacts(itemIndex).charged,
 		itemFacts,
 		listUnreturned: () => listTasks(entries),
-		rescue: RESCUE,
+		// Not by the node of the user, which may have paid for them, and would again.
+		rescue: 'Give the IDs to Image Wait or Image Task.',
 	};
 }

@@ -9,7 +9,7 @@ import { runItems } from '../run/itemRunner';
 import type { Run } from '../run/runContext';
 import { chargeOfInput, readTask, taskItem, type ImageOfItem } from './taskReference';
 import { TaskWaiter, type FinishedTask, type OpenTask, type TaskWait } from './taskWaiter';
-import { allTasks, countTasks, listTasks, RESCUE, withOutput, type WaitEntry } from './waitEntries';
+import { allTasks, countTasks, listTasks, withOutput, type WaitEntry } from './waitEntries';
 
 /** Reads the wait of an item from its parameters. @throws NodeOperationError */
 export function readWait(item: ItemParameters): TaskWait {
@@ -17,6 +17,9 @@ export function readWait(item: ItemParameters): TaskWait {
 	const charged = chargeOfInput(item.input?.json ?? {});
 	return { ...readTask(item), maxWaitMs, deadlineAt: Date.now() + maxWaitMs, charged };
 }
+
+/** How a person gets the images of the tasks that Image Wait waits for. */
+const RESCUE = 'Run the node again, or give the IDs to Image Wait or Image Task.';
 
 /** Options of the wait for all tasks of a run. */
 interface WaitOptions {

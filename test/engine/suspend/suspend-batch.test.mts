@@ -127,6 +127,13 @@ describe('submitted and waited for in one node', () => {
 		expect([1, 2]).toContain(rateLimitedRequests);
 	});
 
+	test('the error of a failed task leads to the others, and not to another submit of all', async () => {
+		const prompts = ['a fox [slow 90]', 'a hare [fail]'].map((prompt) => ({ prompt }));
+		const { description, messages } = errorOf(await runToEnd(workflow('imageGeneration'), prompts));
+		expect(description).toContain('is recorded. Give the IDs to Image Wait or Image Task.');
+		expect(messages).toEqual([expect.stringMatching(/^Item 0: generation task /)]);
+	});
+
 	test('while it is stored, a hint says what was submitted and what it costs', async () => {
 		const input = ['a fox [slow 90]', 'an owl [slow 90]'].map((prompt) => ({ json: { prompt } }));
 		const json = workflow('imageGeneration', { options: { checkLimits: true } });
