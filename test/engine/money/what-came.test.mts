@@ -193,7 +193,9 @@ test('a response to a submit that lists its images names the task, whose address
 		input: [{ json: {} }],
 	});
 	expect(failed.error?.message).toMatch(/responded with 403/);
-	expect(failed.error?.description).toMatch(/^1 paid request is recorded\. To get it without paying/m);
+	expect(failed.error?.description).toMatch(
+		/^1 paid request is recorded\. To get it without paying/m,
+	);
 	round = 2;
 	const result = await host.retry(failed);
 	expect(result.json(NODE)).toMatchObject([{ url: `${server.url}/2/0.png`, taskId: 'task_1' }]);
