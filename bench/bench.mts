@@ -5,7 +5,7 @@ import { commit, machine, table, writeReport, type Measured } from './report/rep
 import { scenarios } from './scenario-list.mjs';
 import { builtInFolder } from './server-tree.mjs';
 
-const help = `Measures the package: an hour, best with nothing else running.
+const help = `Measures the package: half an hour, best with nothing else running.
 
   npm run bench -- [options]
 
