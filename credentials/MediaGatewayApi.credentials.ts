@@ -219,8 +219,7 @@ export class MediaGatewayApi implements ICredentialType {
 		credentials: ICredentialDataDecryptedObject,
 		requestOptions: IHttpRequestOptions,
 	): Promise<IHttpRequestOptions> => {
-		const credential = readCredential(credentials);
-		const problem = credentialProblem(credential);
+		const { credential, problem } = readOnce(credentials);
 		if (problem !== undefined) throw new OperationalError(asText(problem));
 		const url = addressOf(requestOptions);
 		const added = credentialHeaders(url, credential, requestOptions.headers);
@@ -233,6 +232,20 @@ export class MediaGatewayApi implements ICredentialType {
 			...(skipsCertificate(url, credential) ? ANY_CERTIFICATE : {}),
 		};
 	};
+}
+
+const known = new WeakMap<object, ReturnType<typeof readWithProblem>>();
+
+const readWithProblem = (fields: ICredentialDataDecryptedObject) => {
+	const credential = readCredential(fields);
+	return { credential, problem: credentialProblem(credential) };
+};
+
+/** A credential and its problem, read once: a run of a node has the same object for all requests. */
+function readOnce(fields: ICredentialDataDecryptedObject) {
+	const read = known.get(fields) ?? readWithProblem(fields);
+	known.set(fields, read);
+	return read;
 }
 
 /** n8n would take the headers along to wherever a redirect leads; also as older helpers call it. */

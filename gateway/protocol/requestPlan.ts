@@ -121,8 +121,8 @@ function bodyOf(request: ImageRequest, asyncFlag: AsyncFlag | undefined): JsonOb
  */
 export function planGeneration(request: ImageRequest, asyncFlag?: AsyncFlag): RequestPlan {
 	const plan = planImages('generation', asyncFlag);
-	const headers = { ...plan.headers, 'Content-Type': 'application/json' };
-	return { ...plan, headers, body: bodyOf(request, asyncFlag) };
+	const headers = { 'Content-Type': 'application/json', ...plan.headers };
+	return { body: bodyOf(request, asyncFlag), ...plan, headers };
 }
 
 /**

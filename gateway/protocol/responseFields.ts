@@ -264,7 +264,6 @@ export interface ImageResult {
 }
 
 type ImageDetails = Omit<ImageResult, 'url' | 'address'>;
-const DETAILS = ['revisedPrompt', 'size', 'quality', 'outputFormat'] as const;
 
 /**
  * The images of a response in order: every `data[].url` (docs/protocol.md, "Image result"), also of
@@ -274,8 +273,7 @@ const DETAILS = ['revisedPrompt', 'size', 'quality', 'outputFormat'] as const;
 export const readImages = (body: JsonObject): ImageResult[] => imagesInside(body, {}, 0);
 
 function imagesInside(object: JsonObject, around: ImageDetails, depth: number): ImageResult[] {
-	const details = { ...around };
-	for (const name of DETAILS) details[name] = textAt(object, FIELDS[name]) ?? around[name];
+	const details = detailsOf(object, around);
 	// One of several images may be unfinished, or have failed.
 	const group = statusGroup(depth === 0 ? undefined : statusOf(object));
 	if (group !== 'success' && group !== 'unknown') return [];
@@ -290,12 +288,20 @@ function imagesInside(object: JsonObject, around: ImageDetails, depth: number): 
 	const [{ url: address } = { url: undefined }] = named ?? [];
 	// The address may not work; bytes that are an image do.
 	if (bytes !== undefined && (address === undefined || isImageData(bytes))) {
-		return [{ ...details, url: bytes, ...(address?.startsWith('data:') === false && { address }) }];
+		return [{ url: bytes, ...details, ...(address?.startsWith('data:') === false && { address }) }];
 	}
 	// At the top, that of the task itself as well.
 	const isResult = depth > 0 || statusGroup(statusOf(object)) === 'success';
 	return (named ?? []).filter(({ url }) => isResult || isImageData(url));
 }
+
+/** What an object says about its image, or what is around it. */
+const detailsOf = (object: JsonObject, around: ImageDetails): ImageDetails => ({
+	revisedPrompt: textAt(object, FIELDS.revisedPrompt) ?? around.revisedPrompt,
+	size: textAt(object, FIELDS.size) ?? around.size,
+	quality: textAt(object, FIELDS.quality) ?? around.quality,
+	outputFormat: textAt(object, FIELDS.outputFormat) ?? around.outputFormat,
+});
 
 function imagesAt(
 	given: unknown,
@@ -312,7 +318,7 @@ function imagesAt(
 	}
 	if (isJsonObject(value)) return imagesInside(value, around, Math.max(1, depth));
 	const url = typeof value === 'string' ? imageUrl(value, place) : undefined;
-	return url === undefined ? [] : [{ ...around, url }];
+	return url === undefined ? [] : [{ url, ...around }];
 }
 
 /** Later than any time in seconds (the year 5138), and earlier than any in milliseconds. */

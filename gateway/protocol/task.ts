@@ -72,12 +72,17 @@ export function otherTaskId(taskId: string, body: JsonObject): string | undefine
  * Reads the response to a task query, in which no field is required. Images without any status are a
  * result: there is nothing left to wait for.
  */
-export function readTaskState(task: TaskRef, body: JsonObject): TaskState {
+export function readTaskState(
+	{ taskId, taskType, statusUrl }: TaskRef,
+	body: JsonObject,
+): TaskState {
 	const images = readImages(body);
 	const status = readStatus(body) ?? (images.length > 0 ? 'completed' : '');
 	const group = statusGroup(status);
 	return {
-		...task,
+		taskId,
+		taskType,
+		statusUrl,
 		status: quote(status),
 		group,
 		images,

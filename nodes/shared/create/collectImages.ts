@@ -48,7 +48,7 @@ export async function collectImages(
 			`Item ${itemIndex}: the gateway returned ${count} images${afterColon(refusal) || '.'}${alsoNamed(task)}`,
 		);
 	}
-	const known = { ...facts, ...task, created, usage: isFirst ? usage : undefined };
+	const known = { created, usage: isFirst ? usage : undefined, ...facts, ...task };
 	if (!images.some(isInline)) return await imageItems(run, images, known, target);
 	const items = await itemPerImage(run, images, known, target);
 	// Recorded as they came: a later try may have other input fields and file names.

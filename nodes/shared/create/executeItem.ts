@@ -61,7 +61,7 @@ async function sendRequest(
 			submittedAt: new Date().toISOString(),
 		});
 		const images = found?.images && withFullAddresses(found.images, run.address.baseUrl);
-		return found && { ...found, images, requested };
+		return found && { requested, ...found, images };
 	});
 }
 

@@ -122,7 +122,7 @@ export class PaymentLog implements KnownItems {
 		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
 		const source = digestOf([account, this.choices, json, binary]);
 		const fingerprint = plan === undefined ? '' : requestFingerprint(plan, account);
-		this.identities.set(itemIndex, { ...this.place, itemIndex, fingerprint, source });
+		this.identities.set(itemIndex, { itemIndex, fingerprint, source, ...this.place });
 	}
 
 	/**
@@ -325,7 +325,7 @@ export class PaymentLog implements KnownItems {
 	private identityOf(itemIndex: number): Identity {
 		const known = this.identities.get(itemIndex);
 		// An item that couldn't be prepared has a place in the run only.
-		return known ?? { ...this.place, itemIndex, fingerprint: '', source: '' };
+		return known ?? { itemIndex, fingerprint: '', source: '', ...this.place };
 	}
 
 	/**
@@ -414,7 +414,7 @@ export class PaymentLog implements KnownItems {
 
 	private add(itemIndex: number, result: PaymentResult): Payment {
 		const facts = this.requestFacts.get(itemIndex);
-		const payment = { ...this.identityOf(itemIndex), result: { facts, ...result } };
+		const payment = { result: { facts, ...result }, ...this.identityOf(itemIndex) };
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}

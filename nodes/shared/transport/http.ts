@@ -69,7 +69,7 @@ export function createSendOnce(options: TransportOptions): SendOnce {
 				const target = redirectTarget(plan, response, request.url, api.url);
 				if (target === undefined || redirects >= mostRedirects) {
 					const url = address.withoutKey(request.url);
-					return { ...withoutKeyIn(response, address, plan.call), url };
+					return { url, ...withoutKeyIn(response, address, plan.call) };
 				}
 				request.url = target;
 			}
@@ -152,7 +152,8 @@ function withoutKeyIn(response: HttpResponse, address: GatewayAddress, call: Cal
 	const erase = createFieldEraser(address.baseUrl, withoutKey, address.withoutKeyInContent);
 	const erased = withoutKey(text);
 	return {
-		...response,
+		kind: 'response',
+		httpCode,
 		headers: plainHeaders(headers, erase),
 		text: erased,
 		// JSON may spell any character of the key as an escape.
@@ -170,12 +171,12 @@ async function callHelper(
 	const added = withKey || plan.isForeign ? {} : additionalHeaders(url, address);
 	// No `timeout`: the signal has the deadline, and each request would set a second timer.
 	const options: IHttpRequestOptions = {
-		...own,
-		...STREAMED,
 		method: plan.method,
 		url,
-		headers: { ...(plan.method === 'POST' && KEPT_OPEN), ...plan.headers, ...added },
+		headers: { ...(isLong(plan) && KEPT_OPEN), ...plan.headers, ...added },
 		skipSslCertificateValidation: skipsCertificate(url, address),
+		...own,
+		...STREAMED,
 	};
 	// The helper uses the execution's cancel signal instead of `abortSignal`. The context it gets
 	// returns the signal of this request, which has the deadline as well.
@@ -202,6 +203,12 @@ async function callHelper(
  * n8n's helper asks it to, writing would fail and its response be lost: the outcome would be unknown.
  */
 const KEPT_OPEN = { connection: 'keep-alive' };
+
+/** In characters of JSON: a body that leaves together with its headers. */
+const SHORT_BODY = 8000;
+
+const isLong = ({ body, form, inline }: RequestPlan): boolean =>
+	form !== undefined || inline !== undefined || (jsonText(body) || '').length > SHORT_BODY;
 
 /** How n8n's HTTP helper returns every response: unchanged, redirects and errors too. */
 const STREAMED = {
