@@ -1,13 +1,11 @@
 import type { IDataObject, IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { messageHints } from '../../gateway/errors/messageAdvice';
-import { planMessage, promptOf, readMessage, type Turn } from '../../gateway/messages/message';
+import { planMessage, promptOf, readMessage } from '../../gateway/messages/message';
 import { namesLeftOutFiles, withoutFiles } from '../../gateway/messages/messageFiles';
-import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { attempt } from '../shared/parameters/attempt';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
-import type { PaymentResult } from '../shared/payments/payment';
 import type { PaymentLog } from '../shared/payments/paymentLog';
 import { runItems, type ExecuteItem } from '../shared/run/itemRunner';
 import { failedItems } from '../shared/run/nodeErrors';
@@ -28,13 +26,6 @@ interface MessageBatch {
 
 const LEFT_OUT =
 	"The conversation names images that were left out of it, which the model doesn't see. To ask more about them, turn on 'Keep Images in Messages' in the Message node that sends them.";
-
-/** What an item sends. */
-interface PreparedMessage {
-	plan: RequestPlan;
-	/** The conversation as the output shows it. */
-	turns: Turn[];
-}
 
 /** What an item would send, as far as it can be read, for its error. */
 export function readMessageFacts(item: ItemParameters): RequestFacts {
@@ -85,7 +76,7 @@ export async function sendMessages(
 
 /** Reads the message of an item. @returns sends it, unless an earlier try has paid for it */
 async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promise<ExecuteItem> {
-	const { run, paymentLog } = batch;
+	const { run, paymentLog, tally } = batch;
 	const { itemIndex } = item;
 	const draft = readMessageDraft(item);
 	paymentLog.note(itemIndex, { model: draft.settings.model, prompt: promptOf(draft.added) });
@@ -100,9 +91,14 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 	if (namesLeftOutFiles(request.messages)) run.hints.add(LEFT_OUT);
 	paymentLog.identify(itemIndex, run.address.account, plan);
 	const names = new Map(files.map(({ block, name }) => [block, name] as const));
+	// The conversation as the output shows it.
 	const turns = target.keepImages ? request.messages : withoutFiles(request.messages, names);
 	return async () => {
-		const paid = await payForMessage(batch, itemIndex, { plan, turns });
+		const paid = await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
+			if (readMessage(json) === undefined) return undefined;
+			addMessage(tally, json);
+			return { message: json, turns };
+		});
 		// As recorded with the payment: the conversation of this try may differ.
 		const { message = {}, turns: sent = turns } = paid;
 		const hint = responseHint(message);
@@ -111,18 +107,4 @@ async function prepareMessage(batch: MessageBatch, item: ItemParameters): Promis
 		// A copy, because the turns belong to the input and the response to the record of payments.
 		return [{ json: deepCopy(json) as IDataObject, pairedItem: { item: itemIndex } }];
 	};
-}
-
-async function payForMessage(
-	{ run, paymentLog, tally }: MessageBatch,
-	itemIndex: number,
-	{ plan, turns }: PreparedMessage,
-): Promise<PaymentResult> {
-	const earlier = paymentLog.peek(itemIndex);
-	if (earlier !== undefined) return paymentLog.reuse(earlier);
-	return await paymentLog.pay(itemIndex, plan, run, ({ json }) => {
-		if (readMessage(json) === undefined) return undefined;
-		addMessage(tally, json);
-		return { message: json, turns };
-	});
 }

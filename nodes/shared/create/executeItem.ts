@@ -42,8 +42,6 @@ function showRequest(
 async function payForItem(batch: Batch, job: PaidJob | SendJob): Promise<PaymentResult> {
 	const { checker, paymentLog } = batch;
 	if (job.kind === 'paid') return paymentLog.reuse(job.payment);
-	const earlier = paymentLog.peek(job.itemIndex);
-	if (earlier !== undefined) return paymentLog.reuse(earlier);
 	return await sendRequest(batch, job).catch(async (error: unknown) => {
 		throw await checker.explain(error, job.model);
 	});

@@ -30,10 +30,15 @@ import {
 	type Payment,
 	type PaymentResult,
 } from './payment';
+import {
+	claim,
+	EarlierPayments,
+	isInUse,
+	ownKeysOf,
+	release,
+	type Identity,
+} from './earlierPayments';
 import { keepOnly, openPayments } from './storedPayments';
-
-/** Payments used by a run in progress: an agent may make the same tool call twice at once. */
-const inUse = new WeakSet<Payment>();
 
 /**
  * The payments of a node, which outlive the tries of Retry On Fail and n8n's Retry of a failed
@@ -45,7 +50,7 @@ const inUse = new WeakSet<Payment>();
  * 4. another item that sends it, if the payment's own item sends another one.
  *
  * A run goes through `identify` and `peek` for each item, `assign` once for all of them, and then
- * `reuse` or `pay` for each. The first two rules need neither the item's files nor the model list,
+ * `pay` for each, or `reuse` where `peek` has found a payment. The first two rules need neither the item's files nor the model list,
  * which may be gone when a person retries: `peek` follows them alone. All rules mean the same account
  * (the credential's ID and address). In the same execution, a failed task or an unknown outcome isn't
  * paid for again; in another one a person has looked, and the request is sent again. The payment of a
@@ -58,6 +63,8 @@ export class PaymentLog implements KnownItems {
 	private readonly place: Pick<Payment, 'executionId' | 'runIndex'>;
 
 	private readonly payments: Payment[];
+
+	private readonly earlier: EarlierPayments;
 
 	/** The problem of all items without a payment, if this execution can't read the record. */
 	private readonly unknown?: Problem;
@@ -79,9 +86,6 @@ export class PaymentLog implements KnownItems {
 
 	/** Requests in progress, by item, each with its problem in case of a Stop. */
 	private readonly sending = new Map<number, () => Problem>();
-
-	/** Earlier payments by each of their keys (`byKeys`), the first of them last. */
-	private byKey?: Map<string, Payment[]>;
 
 	/** What this try sends or would have sent, by item. */
 	private readonly requestFacts = new Map<number, RequestFacts>();
@@ -105,6 +109,7 @@ export class PaymentLog implements KnownItems {
 			(payment) => !payment.delivered || this.isOfThisRun(payment),
 		);
 		[this.payments, this.unknown] = [payments, unknown];
+		this.earlier = new EarlierPayments(payments, this.place.executionId, this.isTool);
 		// If the node runs again, the engine has dropped what the earlier try returned.
 		for (const payment of this.payments) payment.delivered = false;
 		this.choices = digestOf(choices);
@@ -135,7 +140,9 @@ export class PaymentLog implements KnownItems {
 		// All calls of a tool are one item, so only the request tells which payment is whose.
 		if (used !== undefined || this.isTool || identity === undefined) return used;
 		const { unknown } = this;
-		return this.find(ownKeysOf(identity)) ?? (unknown && { ...identity, result: { unknown } });
+		return (
+			this.earlier.find(ownKeysOf(identity)) ?? (unknown && { ...identity, result: { unknown } })
+		);
 	}
 
 	/**
@@ -161,7 +168,7 @@ export class PaymentLog implements KnownItems {
 	}
 
 	/**
-	 * Sends the paid request of an item, to which `assign` has given no payment.
+	 * Sends the paid request of an item, unless `assign` has given it a payment, which is used again.
 	 *
 	 * @param read reads the result in a response; undefined if it contains nothing usable
 	 * @throws GatewayError, or UnknownOutcomeError if the request may have been charged
@@ -172,6 +179,8 @@ export class PaymentLog implements KnownItems {
 		{ client, sendOnce, requests }: Pick<Run, 'client' | 'sendOnce' | 'requests'>,
 		read: (response: GoodResponse) => PaymentResult | undefined,
 	): Promise<PaymentResult> {
+		const earlier = this.peek(itemIndex);
+		if (earlier !== undefined) return this.reuse(earlier);
 		this.sent.add(itemIndex);
 		const attempt: SendOnce = async (...args) => {
 			this.sending.set(itemIndex, () => stoppedProblem(plan, requests.arriving.get(plan)?.()));
@@ -282,8 +291,7 @@ export class PaymentLog implements KnownItems {
 		// Another call of the tool returns the payments that it uses.
 		const open = this.payments.filter(
 			(payment) =>
-				payment.executionId === this.place.executionId &&
-				(used.has(payment) || !inUse.has(payment)),
+				payment.executionId === this.place.executionId && (used.has(payment) || !isInUse(payment)),
 		);
 		const sending = [...this.sending].map(([itemIndex, problem]) => ({
 			itemIndex,
@@ -314,7 +322,7 @@ export class PaymentLog implements KnownItems {
 		// The engine runs a node with Retry On Fail again even after a Stop.
 		for (const [itemIndex, problem] of this.sending) this.add(itemIndex, { unknown: problem() });
 		this.sending.clear();
-		this.used.forEach((payment) => inUse.delete(payment));
+		this.used.forEach(release);
 	}
 
 	/** Whether this try has gone beyond the preparation of an item: then its error names what it paid. */
@@ -350,28 +358,14 @@ export class PaymentLog implements KnownItems {
 	 */
 	private assignPlace(itemIndex: number): Payment | undefined {
 		if (this.isTool) return undefined;
-		const payment = this.paymentsOf(itemIndex).find((one) => this.isUsable(one));
+		const payment = this.paymentsOf(itemIndex).find((one) => this.earlier.isUsable(one));
 		return payment && this.use(itemIndex, payment);
 	}
 
 	/** Gives an item the first payment with one of the keys, unless it has one. */
 	private take(itemIndex: number, keys: string[]): Payment | undefined {
-		const payment = this.used.get(itemIndex) ?? this.find(keys);
+		const payment = this.used.get(itemIndex) ?? this.earlier.find(keys);
 		return payment && this.use(itemIndex, payment);
-	}
-
-	/** The first payment with one of the keys that no item has yet. */
-	private find(keys: string[]): Payment | undefined {
-		// Simultaneous calls of a tool change the list at any time.
-		if (this.isTool) this.byKey = undefined;
-		this.byKey ??= byKeys(this.payments);
-		for (const key of keys) {
-			const found = this.byKey.get(key) ?? [];
-			// One that isn't usable never will be: each is passed once, as thousands may be equal.
-			while (found.length > 0 && !this.isUsable(found.at(-1)!)) found.pop();
-			if (found.length > 0) return found.at(-1);
-		}
-		return undefined;
 	}
 
 	/**
@@ -385,18 +379,12 @@ export class PaymentLog implements KnownItems {
 			payment.fingerprint === fingerprint && fingerprint !== '';
 		const isOwn = (payment: Payment): boolean => {
 			if (payment === used) return true;
-			if (payment.itemIndex !== itemIndex || inUse.has(payment)) return false;
+			if (payment.itemIndex !== itemIndex || isInUse(payment)) return false;
 			// All calls of a tool are one item.
 			if (this.isTool) return isSame(payment);
 			return identity === undefined || payment.source === source || isSame(payment);
 		};
 		return this.payments.filter(isOwn);
-	}
-
-	private isUsable(payment: Payment): boolean {
-		if (inUse.has(payment)) return false;
-		const { executionId, result } = payment;
-		return executionId === this.place.executionId || (!result.unknown && !result.failed);
 	}
 
 	private isOfThisRun({ executionId, runIndex }: Payment): boolean {
@@ -408,7 +396,7 @@ export class PaymentLog implements KnownItems {
 		const { source } = this.identities.get(itemIndex) ?? payment;
 		Object.assign(payment, this.place, { itemIndex, source });
 		this.used.set(itemIndex, payment);
-		inUse.add(payment);
+		claim(payment);
 		return payment;
 	}
 
@@ -418,30 +406,4 @@ export class PaymentLog implements KnownItems {
 		this.payments.push(payment);
 		return this.use(itemIndex, payment);
 	}
-}
-
-/** What is known of a payment before it is made: its place, and what is sent. */
-type Identity = Omit<Payment, 'result' | 'delivered'>;
-
-/**
- * The keys by which its own item finds a payment, in their order: its place, its choices and input,
- * its request. An empty key is none.
- */
-const ownKeysOf = ({ executionId, runIndex, itemIndex, fingerprint, source }: Identity) => [
-	`${executionId} ${runIndex} ${itemIndex}`,
-	source && `${itemIndex} ${source}`,
-	fingerprint && `${itemIndex} ${fingerprint}`,
-];
-
-/** Payments by each of their keys, also by their request alone, the first of them last. */
-function byKeys(payments: Payment[]): Map<string, Payment[]> {
-	const found = new Map<string, Payment[]>();
-	for (const payment of [...payments].reverse()) {
-		for (const key of [...ownKeysOf(payment), payment.fingerprint]) {
-			const same = found.get(key);
-			if (same !== undefined) same.push(payment);
-			else if (key !== '') found.set(key, [payment]);
-		}
-	}
-	return found;
 }

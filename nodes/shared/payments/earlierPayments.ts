@@ -1,0 +1,77 @@
+import type { Payment } from './payment';
+
+/** What is known of a payment before it is made: its place, and what is sent. */
+export type Identity = Omit<Payment, 'result' | 'delivered'>;
+
+/** Payments used by a run in progress: an agent may make the same tool call twice at once. */
+const inUse = new WeakSet<Payment>();
+
+export const claim = (payment: Payment): void => void inUse.add(payment);
+export const release = (payment: Payment): void => void inUse.delete(payment);
+export const isInUse = (payment: Payment): boolean => inUse.has(payment);
+
+/** The payments of earlier tries, found again by what stays the same when a person retries. */
+export class EarlierPayments {
+	/** The payments by each of their keys (`byKeys`), the first of them last. */
+	private byKey?: Map<string, Payment[]>;
+
+	/**
+	 * @param payments the list itself, as simultaneous calls of a tool add to it
+	 * @param executionId this execution: one of another may send again what has failed
+	 */
+	constructor(
+		private readonly payments: Payment[],
+		private readonly executionId: string,
+		private readonly isTool: boolean,
+	) {}
+
+	/** The first payment with one of the keys that no item has yet. */
+	find(keys: string[]): Payment | undefined {
+		// Simultaneous calls of a tool change the list at any time.
+		if (this.isTool) this.byKey = undefined;
+		this.byKey ??= byKeys(this.payments);
+		for (const key of keys) {
+			const found = this.byKey.get(key) ?? [];
+			// One that isn't usable never will be: each is passed once, as thousands may be equal.
+			while (found.length > 0 && !this.isUsable(found.at(-1)!)) found.pop();
+			if (found.length > 0) return found.at(-1);
+		}
+		return undefined;
+	}
+
+	/** Whether an item can have a payment in place of its request. */
+	isUsable(payment: Payment): boolean {
+		if (isInUse(payment)) return false;
+		const { executionId, result } = payment;
+		return executionId === this.executionId || (!result.unknown && !result.failed);
+	}
+}
+
+/**
+ * The keys by which its own item finds a payment, in their order: its place, its choices and input,
+ * its request. An empty key is none.
+ */
+export const ownKeysOf = ({
+	executionId,
+	runIndex,
+	itemIndex,
+	fingerprint,
+	source,
+}: Identity): string[] => [
+	`${executionId} ${runIndex} ${itemIndex}`,
+	source && `${itemIndex} ${source}`,
+	fingerprint && `${itemIndex} ${fingerprint}`,
+];
+
+/** Payments by each of their keys, also by their request alone, the first of them last. */
+function byKeys(payments: Payment[]): Map<string, Payment[]> {
+	const found = new Map<string, Payment[]>();
+	for (const payment of [...payments].reverse()) {
+		for (const key of [...ownKeysOf(payment), payment.fingerprint]) {
+			const same = found.get(key);
+			if (same !== undefined) same.push(payment);
+			else if (key !== '') found.set(key, [payment]);
+		}
+	}
+	return found;
+}
