@@ -150,6 +150,21 @@ export function workflowOf(
 	};
 }
 
+/** The same workflow, whose node is reached by several branches: n8n runs it once for each, as a loop does. */
+export function reachedAgain(workflow: WorkflowJson, times: number): WorkflowJson {
+	const names = Array.from({ length: times }, (_, index) => `Branch ${index}`);
+	const to = (node: string) => ({ node, type: 'main' as const, index: 0 });
+	return {
+		...workflow,
+		nodes: [...workflow.nodes, ...names.map((name) => ({ name, type: 'n8n-nodes-base.noOp' }))],
+		connections: {
+			...workflow.connections,
+			Start: { main: [names.map(to)] },
+			...Object.fromEntries(names.map((name) => [name, { main: [[to(NODE)]] }])),
+		},
+	};
+}
+
 const makesImages = (type: string) => type === 'imageGeneration' || type === 'imageEdit';
 
 /** One request for each item, where a test chooses no mode; `mode: undefined` is the node's default. */

@@ -5,9 +5,7 @@
 import '../fast-time.mjs';
 import type {
 	IDataObject,
-	IExecuteFunctions,
 	INodeParameters,
-	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { RunResult } from '../../../harness/engine/host.mjs';
 import { errorOf } from '../one-node.mjs';
@@ -17,6 +15,7 @@ import {
 	MODEL,
 	NODE,
 	openBench,
+	reachedAgain,
 	serve,
 	TINY_PNG,
 	workflowOf,
@@ -25,30 +24,6 @@ import {
 
 /** Each image of the usual model costs 0.04. */
 const bench = sharedBench();
-
-/** An agent that calls its tool five times at once. */
-const manyCalls = {
-	description: {
-		name: 'agent',
-		displayName: 'agent',
-		description: 'agent',
-		group: ['transform'],
-		version: [1],
-		defaults: { name: 'agent' },
-		inputs: ['main', 'ai_tool'],
-		outputs: ['main'],
-		properties: [],
-	} as unknown as INodeTypeDescription,
-	async execute(this: IExecuteFunctions) {
-		const [tool] = (await this.getInputConnectionData('ai_tool', 0)) as [
-			{ invoke(args: IDataObject): Promise<unknown> },
-		];
-		const call = async (): Promise<string> =>
-			await tool.invoke({}).then(String, ({ message }: Error) => message);
-		const answers = await Promise.all(Array.from({ length: 5 }, call));
-		return [[{ json: { answers } }]];
-	},
-};
 
 const RETRY = { retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
 const GO_ON = { ...RETRY, onError: 'continueRegularOutput' } as const;
@@ -93,11 +68,6 @@ test('an item that can only be prepared in a later try comes on top of what was 
 	expect(bench.gateway.paidByPrompt).toEqual({ one: 1, two: 1 });
 });
 
-test('it is paid for where the budget is large enough', async () => {
-	const result = await edit(0.12, ['late', 'one', 'two']);
-	expect(promptOrError(result)).toEqual(['late', 'one', 'two']);
-});
-
 test('what was refused is given back, and an unknown outcome is not', async () => {
 	bench.gateway.setFaults([
 		{ call: 'sync', kind: 'status', status: 400, match: 'refused', times: 1 },
@@ -118,20 +88,15 @@ test('what was refused is given back, and an unknown outcome is not', async () =
 });
 
 test('prices that are tiny add up, and a budget below their sum refuses them', async () => {
-	const models = [1e-7, 3e-9].map((value) => ({
-		model: `costs ${value}`,
-		media_type: 'image',
-		billing: { unit: 'image', mode: 'price', value },
-	}));
+	const billing = { unit: 'image', mode: 'price', value: 3e-9 };
+	const models = [{ model: MODEL, media_type: 'image', billing }];
 	const own = await opened(openBench({ models }));
-	for (const [model, budget, paid] of [
-		['costs 1e-7', 2e-7, 0],
-		['costs 1e-7', 3e-7, 3],
-		['costs 3e-9', 8e-9, 0],
-		['costs 3e-9', 9e-9, 3],
+	for (const [budget, paid] of [
+		[8e-9, 0],
+		[9e-9, 3],
 	] as const) {
 		own.gateway.reset();
-		const parameters = { model: byName(model), prompt: 'a fox', options: { budget } };
+		const parameters = { prompt: 'a fox', options: { budget } };
 		const result = await own.run('imageGeneration', parameters, [{}, {}, {}]);
 		expect([own.gateway.paid, result.error === undefined]).toEqual([paid, paid > 0]);
 	}
@@ -149,22 +114,9 @@ test("n8n's Retry of a failed execution is no further try: its budget starts ane
 });
 
 test('all runs of a node in one execution count together, and each execution starts at 0', async () => {
-	const { nodes, connections } = workflowOf(
-		'imageGeneration',
-		{ prompt: '={{ $json.name }}', download: false, options: { budget: 0.08 } },
-		{ onError: 'continueRegularOutput' },
-	);
-	// Three branches end in the node: n8n runs it once for each, as a loop does.
-	const pass = ['One', 'Two', 'Three'].map((name) => ({ name, type: 'n8n-nodes-base.noOp' }));
-	const to = (node: string) => ({ node, type: 'main' as const, index: 0 });
-	const workflow = {
-		nodes: [...nodes, ...pass],
-		connections: {
-			...connections,
-			Start: { main: [pass.map(({ name }) => to(name))] },
-			...Object.fromEntries(pass.map(({ name }) => [name, { main: [[to(NODE)]] }])),
-		},
-	};
+	const parameters = { prompt: '={{ $json.name }}', download: false, options: { budget: 0.08 } };
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	const workflow = reachedAgain(workflowOf('imageGeneration', parameters, goOn), 3);
 	for (const paid of [2, 4]) {
 		const result = await bench.host.run(workflow, { input: [{ json: { name: 'a fox' } }] });
 		const runs = result.runData[NODE]!.map(({ data }) => data?.main[0]?.[0]?.json);
@@ -175,12 +127,6 @@ test('all runs of a node in one execution count together, and each execution sta
 		]);
 		expect(bench.gateway.paid).toBe(paid);
 	}
-});
-
-test('what was refused before it was sent is given back also where a run fails', async () => {
-	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400 }]);
-	const failed = await bench.run('imageGeneration', { prompt: 'a fox', options: { budget: 1 } });
-	expect([failed.status, spentIn(failed)]).toEqual(['error', 0]);
 });
 
 test('Survive Restarts: counted where it was submitted, and kept while it is suspended', async () => {
@@ -197,68 +143,31 @@ test('Survive Restarts: counted where it was submitted, and kept while it is sus
 	expect([done.json('Done').length, spentIn(done), bench.gateway.paid]).toEqual([2, 0.08, 2]);
 });
 
-describe('calls of a tool', () => {
-	const tool = (budget: number) =>
-		({ model: byName(MODEL), prompt: 'a fox', options: { budget } }) as INodeParameters;
-	const GENERATION = 'n8n-nodes-media-gateway.imageGeneration';
-
-	test('at once: what one of them is sending counts for the others', async () => {
-		const own = await opened(openBench({ host: { extraNodeTypes: { 'test.agent': manyCalls } } }));
-		const result = await own.host.run(
-			{
-				nodes: [
-					{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
-					{ name: 'Agent', type: 'test.agent' },
-					{ name: 'Tool', type: `${GENERATION}Tool`, parameters: tool(0.08) },
-				],
-				connections: {
-					Start: { main: [[{ node: 'Agent', type: 'main', index: 0 }]] },
-					Tool: { ai_tool: [[{ node: 'Agent', type: 'ai_tool', index: 0 }]] },
-				},
-			},
-			{ startNode: 'Start' },
-		);
-		const answers = result.json('Agent')[0]?.answers as string[];
-		const refused = answers.filter((answer) => /exceeds the remaining budget/.test(answer));
-		expect([refused.length, own.gateway.paid]).toEqual([3, 2]);
-	});
-
-	test.each(['engine', 'subNode'] as const)('%s: a call over the budget is refused', async (by) => {
-		const call = bench.host.runAsTool(GENERATION, tool(0.03), { through: by });
-		const answer = await call.catch(({ message }: Error) => message);
-		expect(answer).toContain('The estimated cost of 0.04 exceeds the budget of 0.03');
-		expect(bench.gateway.paid).toBe(0);
-	});
+test.each(['engine', 'subNode'] as const)('a tool, %s: a call over it is refused', async (by) => {
+	const parameters = { model: byName(MODEL), prompt: 'a fox', options: { budget: 0.03 } };
+	const generation = 'n8n-nodes-media-gateway.imageGeneration';
+	const call = bench.host.runAsTool(generation, parameters as INodeParameters, { through: by });
+	const answer = await call.catch(({ message }: Error) => message);
+	expect(answer).toContain('The estimated cost of 0.04 exceeds the budget of 0.03');
+	expect(bench.gateway.paid).toBe(0);
 });
 
 describe('a budget that is no number', () => {
-	const NOTHING: Array<[string, unknown]> = [
-		['an expression without a value', '={{ undefined }}'],
-		['a field that is not there', '={{ $json.limit }}'],
-		['null', '={{ null }}'],
-		['an empty text', '={{ "" }}'],
-		['a blank text', '={{ "  " }}'],
-		['false', '={{ false }}'],
-		['true', '={{ true }}'],
-		['a list', '={{ [] }}'],
-		['NaN', '={{ NaN }}'],
-		['a word', 'much'],
-		['an empty field', ''],
-		['nothing stored', null],
-		['0, as the editor adds the option', 0],
-		['0 as text', '={{ "0" }}'],
-		['a negative number', -1],
-		['Infinity', '={{ Infinity }}'],
-	];
-
-	test.each(NOTHING)('%s: an error before anything is sent', async (_, budget) => {
-		for (const type of ['imageGeneration', 'imageEdit'] as const) {
-			const result = await bench.run(type, { prompt: 'a fox', options: { budget } });
-			expect(errorOf(result)).toMatchObject({
-				message: "'Budget' must be a number above 0",
-				description: expect.stringMatching(/^It is .+ remove 'Budget' from the options/),
-			});
-		}
+	test.each<[string, 'imageGeneration' | 'imageEdit', unknown]>([
+		['a field that is not there', 'imageGeneration', '={{ $json.limit }}'],
+		['null', 'imageEdit', '={{ null }}'],
+		['a blank text', 'imageGeneration', '={{ "  " }}'],
+		['a list', 'imageGeneration', '={{ [] }}'],
+		['a word', 'imageEdit', 'much'],
+		['an empty field', 'imageGeneration', ''],
+		['0, as the editor adds the option', 'imageGeneration', 0],
+		['a negative number', 'imageEdit', -1],
+	])('%s (%s): an error before anything is sent', async (_, type, budget) => {
+		const result = await bench.run(type, { prompt: 'a fox', options: { budget } });
+		expect(errorOf(result)).toMatchObject({
+			message: "'Budget' must be a number above 0",
+			description: expect.stringMatching(/^It is .+ remove 'Budget' from the options/),
+		});
 		expect(bench.gateway.requests).toEqual([]);
 	});
 
@@ -284,20 +193,6 @@ describe('a budget that is no number', () => {
 		};
 		expect([await refused([{}, {}]), await refused([{}])]).toEqual([undefined, 0]);
 	});
-});
-
-test('static data stays as it was: n8n loses it where an execution waits, and with it that of others', async () => {
-	const kept = { 'node:Other': { count: 7 }, global: { seen: ['a'] } };
-	for (const options of [{ budget: 1 }, { budget: 1, surviveRestarts: true }]) {
-		const parameters = { prompt: 'a fox', mode: 'wait', options };
-		const json = {
-			...workflowOf('imageGeneration', parameters),
-			staticData: structuredClone(kept) as IDataObject,
-		};
-		const begun = await bench.host.run(json, { mode: 'trigger' });
-		const result = begun.status === 'waiting' ? await bench.host.resume(begun) : begun;
-		expect([result.status, json.staticData]).toEqual(['success', kept]);
-	}
 });
 
 /** What the node's context says was spent, in the gateway's own unit. */

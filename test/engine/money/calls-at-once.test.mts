@@ -1,4 +1,4 @@
-/** An agent that makes several calls of one tool at once: each is paid for once, however often it is tried. */
+/** An agent that calls one tool several times at once: each call is paid once, and all share a budget. */
 import '../fast-time.mjs';
 import type {
 	IDataObject,
@@ -47,12 +47,12 @@ const bench = sharedBench({ host: { extraNodeTypes: { 'test.agent-at-once': agen
 
 const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
 
-async function answersTo(prompts: string[], mode: string, settings: object): Promise<string[]> {
+async function answersTo(prompts: string[], mode: string, settings: object, options = {}) {
 	const parameters = {
 		model: byName(MODEL),
 		prompt: '={{ $fromAI("prompt", "", "string") }}',
 		mode,
-		options: { pollInterval: 1, maxWait: 5 },
+		options: { pollInterval: 1, maxWait: 3, ...options },
 	};
 	const result = await bench.host.run(
 		{
@@ -83,29 +83,37 @@ async function answersTo(prompts: string[], mode: string, settings: object): Pro
 
 const paid = (): number => bench.gateway.count('submit') + bench.gateway.count('sync');
 
-describe.each([
-	['different prompts', ['a fox', 'an owl', 'a hare']],
-	['equal prompts', ['a fox', 'a fox', 'a fox']],
-])('%s', (_, prompts) => {
-	describe.each([
-		['Retry On Fail', RETRY],
-		['an agent that asks again', {}],
-	])('%s', (__, settings) => {
-		test('requests with an unknown outcome are not sent again', async () => {
-			bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter' }]);
-			const answers = await answersTo(prompts, 'sync', settings);
-			expect(answers.every((answer) => answer.includes('outcome is unknown'))).toBe(true);
-			expect(paid()).toBe(3);
-		});
+const DIFFERENT = ['a fox', 'an owl', 'a hare'];
+const EQUAL = ['a fox', 'a fox', 'a fox'];
 
-		test('tasks that were not finished in time are waited for, not submitted again', async () => {
-			bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
-			const answers = await answersTo(prompts, 'wait', settings);
-			expect(paid()).toBe(3);
-			const named = answers.map((answer) => answer.match(/\btask_[0-9a-z]+/g) ?? []);
-			expect(named).not.toContainEqual([]);
-			// A try of an equal call may take the task that another has just let go of, and name its own too.
-			expect(new Set(named.flat()).size).toBe(3);
-		});
-	});
+test.each<[string, string[], object]>([
+	['different prompts, Retry On Fail', DIFFERENT, RETRY],
+	['equal prompts, an agent that asks again', EQUAL, {}],
+])('requests with an unknown outcome are not sent again: %s', async (_, prompts, settings) => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter' }]);
+	const answers = await answersTo(prompts, 'sync', settings);
+	expect(answers.every((answer) => answer.includes('outcome is unknown'))).toBe(true);
+	expect(paid()).toBe(3);
+});
+
+test.each<[string, string[], object]>([
+	['equal prompts, Retry On Fail', EQUAL, RETRY],
+	['different prompts, an agent that asks again', DIFFERENT, {}],
+])(
+	'tasks not finished in time are waited for, not submitted again: %s',
+	async (_, prompts, settings) => {
+		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
+		const answers = await answersTo(prompts, 'wait', settings);
+		expect(paid()).toBe(3);
+		const named = answers.map((answer) => answer.match(/\btask_[0-9a-z]+/g) ?? []);
+		expect(named).not.toContainEqual([]);
+		// A try of an equal call may take the task that another has just let go of, and name its own too.
+		expect(new Set(named.flat()).size).toBe(3);
+	},
+);
+
+test('what one call is sending counts toward the budget of the others', async () => {
+	const answers = await answersTo([...DIFFERENT, ...EQUAL], 'sync', {}, { budget: 0.08 });
+	const refused = answers.filter((answer) => /exceeds the remaining budget/.test(answer));
+	expect([refused.length, bench.gateway.paid]).toEqual([4, 2]);
 });
