@@ -31,31 +31,28 @@ const refuseFirst = (then?: 'silence') =>
 			: [{ call: 'sync', kind: then, match: 'number 0.', after: 1 } as const]),
 	]);
 
-describe.each([{}, GO_ON])('a Stop in the second try, %j', (settings) => {
-	test('names what the first has paid for', async () => {
-		refuseFirst('silence');
-		const stop = new AbortController();
-		const running = bench.run(
-			'imageGeneration',
-			{ prompt: '={{ $json.prompt }}', download: false },
-			ITEMS,
-			{ ...RETRY, ...settings },
-			{ signal: stop.signal },
-		);
-		await until(() => bench.gateway.count('sync') === 3);
-		stop.abort();
-		const stopped = await running;
-		expect(stopped.status).toBe('canceled');
-		const { description } = stopped.runData[NODE]![0]!.error as { description?: string };
-		expect(description).toMatch(/^Finished images:\nitem 1: http/);
-		bench.gateway.setFaults([]);
-		expect(stopped.data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
-			mediaGatewayPaid: {
-				payments: [{ itemIndex: 1 }, { itemIndex: 0, result: { unknown: {} } }],
-			},
-		});
-		expect(bench.gateway.paidByPrompt['number 1.']).toBe(1);
+test('a Stop in the second try names what the first has paid for', async () => {
+	refuseFirst('silence');
+	const stop = new AbortController();
+	const running = bench.run(
+		'imageGeneration',
+		{ prompt: '={{ $json.prompt }}', download: false },
+		ITEMS,
+		{ ...RETRY, ...GO_ON },
+		{ signal: stop.signal },
+	);
+	await until(() => bench.gateway.count('sync') === 3);
+	stop.abort();
+	const stopped = await running;
+	expect(stopped.status).toBe('canceled');
+	const { description } = stopped.runData[NODE]![0]!.error as { description?: string };
+	expect(description).toMatch(/^Finished images:\nitem 1: http/);
+	expect(stopped.data.executionData!.contextData[`node:${NODE}`]).toMatchObject({
+		mediaGatewayPaid: {
+			payments: [{ itemIndex: 1 }, { itemIndex: 0, result: { unknown: {} } }],
+		},
 	});
+	expect(bench.gateway.paidByPrompt['number 1.']).toBe(1);
 });
 
 describe('an expression that gives another prompt and number in each try', () => {
@@ -68,7 +65,7 @@ describe('an expression that gives another prompt and number in each try', () =>
 		},
 	};
 
-	test.each(['sync', 'submit', 'wait'] as const)(
+	test.each(['sync', 'wait'] as const)(
 		'what comes out says what was sent and what it costs (%s)',
 		async (mode) => {
 			bench.gateway.setFaults([
@@ -88,7 +85,7 @@ describe('an expression that gives another prompt and number in each try', () =>
 			const cost = items.reduce((sum, { estimatedCost }) => sum + Number(estimatedCost), 0);
 			const { estimatedCost } = items.at(-1)!.summary as IDataObject;
 			expect(estimatedCost).toBeCloseTo(cost, 4);
-			if (mode !== 'submit') expect(cost).toBeCloseTo(items.length * 0.04, 4);
+			expect(cost).toBeCloseTo(items.length * 0.04, 4);
 			expect(Object.values(bench.gateway.paidByPrompt)).toEqual([1, 1]);
 		},
 	);
@@ -100,16 +97,6 @@ describe('an expression that gives another prompt and number in each try', () =>
 		expect(
 			result.json(NODE).map(({ details }) => (details as IDataObject).prompt as string),
 		).toEqual(Object.keys(bench.gateway.paidByPrompt));
-	});
-
-	test('n8n’s Retry pays only for what is missing', async () => {
-		refuseFirst();
-		const failed = await bench.run('imageGeneration', random, ITEMS);
-		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
-		const [sent] = Object.keys(bench.gateway.paidByPrompt);
-		const result = await bench.host.retry(failed);
-		expect(result.json(NODE).at(-1)?.prompt).toBe(sent);
-		expect(bench.gateway.count('sync')).toBe(3);
 	});
 });
 
@@ -132,33 +119,32 @@ describe('a second try that ends before its first item keeps what the first has 
 	const parameters = { prompt: '={{ $json.prompt }}', download: false };
 	const options = { checkLimits: false, concurrency: 1 };
 
-	describe.each(['sync', 'submit'] as const)('%s', (mode) => {
-		const words = mode === 'sync' ? /http:\S+png/ : /generation task task_/;
-		test.each([{}, GO_ON])('%j', async (settings: Settings) => {
-			bench.gateway.setFaults([
-				{ call: mode, kind: 'status', status: 400, match: 'number 0.', times: 1 },
-			]);
-			const host = await hostThatForgets(bench.gateway.url);
-			const workflow = workflowOf(
-				'imageGeneration',
-				{ ...parameters, mode, options: { checkLimits: false } },
-				{ ...RETRY, ...settings },
-			);
-			const result = await host.run(workflow, { input: INPUT });
-			expect(bench.gateway.paid).toBe(1);
-			if (settings.onError === undefined) {
-				expect(errorOf(result).message).toMatch(/placeholder/);
-				const { messages } = result.error as unknown as { messages: string[] };
-				expect(messages).toEqual([expect.stringMatching(words)]);
-				return;
-			}
-			const [first, second] = result.json(NODE) as [IDataObject, IDataObject];
-			expect(first.error).toMatch(/placeholder/);
-			expect(first.details).toMatchObject({ charged: 'no', prompt: 'number 0.' });
-			const description = expect.stringMatching(words);
-			const paid = { charged: 'yes', prompt: 'number 1.', description };
-			expect(second.details).toMatchObject(paid);
-		});
+	const afterTwoTries = async (mode: 'sync' | 'submit', settings: Settings) => {
+		bench.gateway.setFaults([
+			{ call: mode, kind: 'status', status: 400, match: 'number 0.', times: 1 },
+		]);
+		const host = await hostThatForgets(bench.gateway.url);
+		const all = { ...parameters, mode, options: { checkLimits: false } };
+		const workflow = workflowOf('imageGeneration', all, { ...RETRY, ...settings });
+		const result = await host.run(workflow, { input: INPUT });
+		expect(bench.gateway.paid).toBe(1);
+		return result;
+	};
+
+	test('in the error of the run', async () => {
+		const { message, messages } = errorOf(await afterTwoTries('sync', {}));
+		expect(message).toMatch(/placeholder/);
+		expect(messages).toEqual([expect.stringMatching(/http:\S+png/)]);
+	});
+
+	test('in the failed items', async () => {
+		const items = (await afterTwoTries('submit', GO_ON)).json(NODE);
+		expect(items[0]?.error).toMatch(/placeholder/);
+		const description = expect.stringMatching(/ generation task task_/);
+		expect(items.map(({ details }) => details)).toMatchObject([
+			{ charged: 'no', prompt: 'number 0.' },
+			{ charged: 'yes', prompt: 'number 1.', description },
+		]);
 	});
 
 	test('an image inside the response comes out', async () => {
@@ -211,7 +197,7 @@ describe('a dry run in n8n’s Retry', () => {
 		await expectRest(bench.host.retry(failed, failed.workflow));
 	});
 
-	test.each([true, '={{ $itemIndex === 0 }}', '={{ $itemIndex === 1 }}'])(
+	test.each([true, '={{ $itemIndex === 1 }}'])(
 		'that fails (%s) names what was paid for, and keeps it for the next Retry',
 		async (dryRun) => {
 			const failed = await failedWith();
@@ -233,60 +219,18 @@ describe('a dry run in n8n’s Retry', () => {
 	});
 });
 
-test('n8n’s Retry puts an image that came inside the response into the field that is set now', async () => {
-	const own = await opened(
-		serve((_, response) => {
-			if (own.requests.length === 2) return sendJson(response, { error: 'no' }, 400);
-			return sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] });
-		}),
-	);
-	const credentials = { mediaGatewayApi: { apiKey: 'sk-own', baseUrl: own.url } };
-	const host = await hostFor({}, { credentials });
-	const parameters = {
-		prompt: '={{ $json.prompt }}',
-		options: { checkLimits: false, concurrency: 1 },
-	};
-	const failed = await host.run(workflowOf('imageGeneration', parameters), { input: INPUT });
-	expect(failed.status).toBe('error');
-	const changed = { ...parameters, binaryPropertyName: 'picture' };
-	const result = await host.retry(failed, workflowOf('imageGeneration', changed));
-	const fields = result.output(NODE).map(({ binary }) => Object.keys(binary ?? {}));
-	expect([fields, own.requests.length]).toEqual([[['picture'], ['picture']], 3]);
-});
-
-describe('the response to a message that an earlier try has paid for comes out', () => {
+test('the response to a message that an earlier try has paid for comes out', async () => {
+	bench.gateway.setFaults([
+		{ call: 'message', kind: 'status', status: 400, match: 'number 0.', times: 1 },
+	]);
+	const host = await hostThatForgets(bench.gateway.url);
 	const parameters = { model: 'reason-large', prompt: '={{ $json.prompt }}' };
-	const settings = { ...RETRY, ...GO_ON };
-	beforeEach(() => {
-		bench.gateway.setFaults([
-			{ call: 'message', kind: 'status', status: 400, match: 'number 0.', times: 1 },
-		]);
-	});
-
-	function expectResponse(items: IDataObject[]): void {
-		expect(items).toEqual([
-			expect.objectContaining({ error: expect.any(String) }),
-			expect.objectContaining({ text: expect.stringContaining('number 1.') }),
-		]);
-		expect(bench.gateway.count('message')).toBe(2);
-	}
-
-	test('though the next try ends before its first item', async () => {
-		const host = await hostThatForgets(bench.gateway.url);
-		const workflow = workflowOf('message', parameters, settings);
-		expectResponse((await host.run(workflow, { input: INPUT })).json(NODE));
-	});
-
-	test("though the next try can't prepare its item", async () => {
-		const now = Date.now;
-		const tomorrow = now() + 86_400_000;
-		const prompt = `={{ $now.toMillis() < ${tomorrow} ? $json.prompt : "" }}`;
-		const running = bench.run('message', { ...parameters, prompt }, ITEMS, settings);
-		await until(() => bench.gateway.count('message') === 2);
-		Date.now = () => now() + 2 * 86_400_000;
-		const result = await running.finally(() => (Date.now = now));
-		expectResponse(result.json(NODE));
-	});
+	const workflow = workflowOf('message', parameters, { ...RETRY, ...GO_ON });
+	expect((await host.run(workflow, { input: INPUT })).json(NODE)).toMatchObject([
+		{ error: expect.any(String) },
+		{ text: expect.stringContaining('number 1.') },
+	]);
+	expect(bench.gateway.count('message')).toBe(2);
 });
 
 describe('what is told of a request is what was sent, where the next try would send another', () => {
@@ -325,18 +269,4 @@ describe('what is told of a request is what was sent, where the next try would s
 		const { facts } = payments[0]!.result as { facts: IDataObject };
 		expect(result.json(NODE)).toMatchObject([{ details: { prompt: facts.prompt } }]);
 	});
-});
-
-test('after the failure that ends a run no other paid request is sent', async () => {
-	bench.gateway.setFaults([
-		{ call: 'sync', kind: 'status', status: 400, match: 'number 1.', times: 1 },
-	]);
-	const items = Array.from({ length: 6 }, (_, index) => ({ prompt: `number ${index}.` }));
-	const options = { concurrency: 1 };
-	const result = await bench.run(
-		'imageGeneration',
-		{ prompt: '={{ $json.prompt }}', download: false, options },
-		items,
-	);
-	expect([result.status, bench.gateway.count('sync')]).toEqual(['error', 2]);
 });

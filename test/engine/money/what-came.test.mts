@@ -5,6 +5,7 @@ import {
 	byName,
 	hostFor,
 	NODE,
+	reachedAgain,
 	sendJson,
 	serve,
 	workflowOf,
@@ -80,24 +81,16 @@ const costs = (result: RunResult) => result.json(NODE).map(({ estimatedCost }) =
 const told = (result: RunResult) =>
 	result.hints(NODE).flatMap(({ type, message }) => (type === 'info' ? [message] : []));
 
-describe.each(['sync', 'wait'])('%s', (mode) => {
-	const make = async (model: string, n: number, came: number) => {
-		images = came;
-		isTask = mode === 'wait';
-		return await run({ model: byName(model), mode, options: { n } });
-	};
-	const tasks = mode === 'wait' ? '1 task; ' : '';
-
-	test.each([
-		['by the image', 1, 4, [0.5, 0.5, 0.5, 0.5], '4 images; ', '2'],
-		['by the image', 4, 1, [0.5], '1 image; ', '0.5'],
-		['by the image', 2, 2, [0.5, 0.5], '2 images; ', '1'],
-		['by the request', 1, 3, [0.3, 0.3, 0.3], '3 images; ', '0.9'],
-	])('%s: %i asked for, %i came', async (model, n, came, wanted, counted, sum) => {
-		const result = await make(model, n, came);
-		expect(costs(result)).toEqual(wanted);
-		expect(told(result)).toEqual([`${counted}${tasks}estimated cost ${sum}.`]);
-	});
+test.each([
+	['sync', 'by the image', 1, 4, [0.5, 0.5, 0.5, 0.5], '4 images; estimated cost 2.'],
+	['wait', 'by the image', 4, 1, [0.5], '1 image; 1 task; estimated cost 0.5.'],
+	['wait', 'by the image', 1, 2, [0.5, 0.5], '2 images; 1 task; estimated cost 1.'],
+	['sync', 'by the request', 1, 3, [0.3, 0.3, 0.3], '3 images; estimated cost 0.9.'],
+])('%s, %s: %i asked for, %i came', async (mode, model, n, came, wanted, hint) => {
+	images = came;
+	isTask = mode === 'wait';
+	const result = await run({ model: byName(model), mode, options: { n } });
+	expect([costs(result), told(result)]).toEqual([wanted, [hint]]);
 });
 
 test.each(['imageWait', 'imageTask'] as const)('a task that goes on to %s', async (type) => {
@@ -119,69 +112,25 @@ describe('a budget is charged for what came', () => {
 		['fewer', 2, 1, 2, 3],
 	])('%s', async (_, n, came, budget, sent) => {
 		images = came;
-		const parameters = { model: byName('by the image'), download: false, options: { n, budget } };
-		const { nodes, connections } = workflowOf(
-			'imageGeneration',
-			{ prompt: 'a fox', ...parameters },
-			{ onError: 'continueRegularOutput' },
-		);
-		// Three branches end in the node: n8n runs it once for each, as a loop does.
-		const pass = ['One', 'Two', 'Three'].map((name) => ({ name, type: 'n8n-nodes-base.noOp' }));
-		const to = (node: string) => ({ node, type: 'main' as const, index: 0 });
+		const options = { n, budget };
+		const parameters = { model: byName('by the image'), prompt: 'a fox', download: false, options };
+		const goOn = { onError: 'continueRegularOutput' } as const;
+		const workflow = reachedAgain(workflowOf('imageGeneration', parameters, goOn), 3);
 		const host = await hostFor({ baseUrl: server.url });
-		await host.run(
-			{
-				nodes: [...nodes, ...pass],
-				connections: {
-					...connections,
-					Start: { main: [pass.map(({ name }) => to(name))] },
-					...Object.fromEntries(pass.map(({ name }) => [name, { main: [[to(NODE)]] }])),
-				},
-			},
-			{ input: [{ json: {} }] },
-		);
+		await host.run(workflow, { input: [{ json: {} }] });
 		expect(posts).toBe(sent);
 	});
 });
 
 test.each([
-	['more', 1, 4, 'estimated cost 0; 1 item paid for by an earlier try (estimated cost 2 in all)'],
-	[
-		'fewer',
-		4,
-		1,
-		'estimated cost 0; 1 item paid for by an earlier try (estimated cost 0.5 in all)',
-	],
-])('a retry whose task has %s images costs nothing', async (_, n, came, cost) => {
-	isTask = true;
-	isForgetful = true;
-	images = came;
-	const parameters = { model: byName('by the image'), mode: 'wait', options: { n } };
-	const workflow = workflowOf('imageGeneration', {
-		prompt: 'a fox',
-		download: false,
-		...parameters,
-	});
-	const host = await hostFor({ baseUrl: server.url });
-	const failed = await host.run(workflow, { input: [{ json: {} }] });
-	isForgetful = false;
-	expect(told(await host.retry(failed)).at(-1)).toContain(cost);
-	expect(posts).toBe(1);
-});
-
-test.each([
 	[{ id: 'task_1', status: 'failed', error: 'too dark' }],
-	[{ data: { task_id: 'task_1', status: 'failed', fail_reason: 'too dark' } }],
 	[{ data: [{ task_id: 'task_1', status: 'failed', fail_reason: 'too dark' }] }],
-	[{ task: { id: 'task_1', status: 'failed', message: 'too dark' } }],
 ])('a task that has failed at once: %j', async (response) => {
 	submitted = response;
-	for (const mode of ['wait', 'submit']) {
-		const { error } = await run({ model: byName('by the image'), mode });
-		expect(error?.message).toBe(
-			'The generation task task_1 ended with the status "failed": too dark',
-		);
-	}
+	const { error } = await run({ model: byName('by the image'), mode: 'wait' });
+	expect(error?.message).toBe(
+		'The generation task task_1 ended with the status "failed": too dark',
+	);
 });
 
 test('a response to a submit that lists its images names the task, whose addresses are newer', async () => {
@@ -253,18 +202,4 @@ describe('a retry of an execution whose images are recorded', () => {
 		expect(result.error?.message).toMatch(/responded with 403/);
 		expect(result.error).toMatchObject({ description: expect.stringContaining('/2/0.png') });
 	});
-});
-
-test('Include Input Fields hands on nothing that would tell of this request', async () => {
-	const earlier = { parameters: { seed: 1 }, taskId: 'other', pricePerImage: 3, sku: 'a1' };
-	const host = await hostFor({ baseUrl: server.url });
-	const options = { includeInputFields: true };
-	const result = await host.run(
-		workflowOf('imageGeneration', { prompt: 'a fox', download: false, options }),
-		{ input: [{ json: earlier }] },
-	);
-	const [item] = result.json(NODE);
-	expect(item).toMatchObject({ sku: 'a1' });
-	for (const name of ['parameters', 'taskId', 'pricePerImage'])
-		expect(item).not.toHaveProperty(name);
 });
