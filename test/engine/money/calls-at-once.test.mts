@@ -12,7 +12,7 @@ interface Tool {
 	invoke(args: IDataObject): Promise<unknown>;
 }
 
-/** Calls its tool with all prompts at once, and with those that have failed once more. */
+/** Calls its tool with all prompts at once, and once more with those that have failed, or with all. */
 const agent = {
 	description: {
 		name: 'agent',
@@ -23,7 +23,10 @@ const agent = {
 		defaults: { name: 'agent' },
 		inputs: ['main', 'ai_tool'],
 		outputs: ['main'],
-		properties: [{ name: 'prompts', displayName: 'prompts', type: 'json', default: '[]' }],
+		properties: [
+			{ name: 'prompts', displayName: 'prompts', type: 'json', default: '[]' },
+			{ name: 'askAgain', displayName: 'askAgain', type: 'boolean', default: false },
+		],
 	} as unknown as INodeTypeDescription,
 	async execute(this: IExecuteFunctions) {
 		const prompts = JSON.parse(this.getNodeParameter('prompts', 0) as string) as string[];
@@ -35,11 +38,12 @@ const agent = {
 					return `failed: ${message} ${String(description)}`;
 				});
 		const first = await Promise.all(prompts.map(ask));
-		const isOver = (answer: string): boolean => !answer.startsWith('failed');
+		const askAgain = this.getNodeParameter('askAgain', 0) as boolean;
+		const isOver = (answer: string): boolean => !askAgain && !answer.startsWith('failed');
 		const answers = await Promise.all(
 			first.map(async (answer, place) => (isOver(answer) ? answer : await ask(prompts[place]!))),
 		);
-		return [[{ json: { answers } }]];
+		return [[{ json: { first, answers } }]];
 	},
 };
 
@@ -47,7 +51,12 @@ const bench = sharedBench({ host: { extraNodeTypes: { 'test.agent-at-once': agen
 
 const RETRY = { retryOnFail: true, maxTries: 2, waitBetweenTries: 1 };
 
-async function answersTo(prompts: string[], mode: string, settings: object, options = {}) {
+async function ask(
+	prompts: string[],
+	mode: string,
+	settings: object,
+	{ askAgain = false, ...options }: { askAgain?: boolean; budget?: number } = {},
+) {
 	const parameters = {
 		model: byName(MODEL),
 		prompt: '={{ $fromAI("prompt", "", "string") }}',
@@ -61,7 +70,7 @@ async function answersTo(prompts: string[], mode: string, settings: object, opti
 				{
 					name: 'Agent',
 					type: 'test.agent-at-once',
-					parameters: { prompts: JSON.stringify(prompts) },
+					parameters: { prompts: JSON.stringify(prompts), askAgain },
 				},
 				{
 					name: 'Tool',
@@ -78,7 +87,7 @@ async function answersTo(prompts: string[], mode: string, settings: object, opti
 		{ startNode: 'Start' },
 	);
 	expect(result.error).toBeUndefined();
-	return result.json('Agent')[0]?.answers as string[];
+	return result.json('Agent')[0] as { first: string[]; answers: string[] };
 }
 
 const paid = (): number => bench.gateway.count('submit') + bench.gateway.count('sync');
@@ -91,7 +100,7 @@ test.each<[string, string[], object]>([
 	['equal prompts, an agent that asks again', EQUAL, {}],
 ])('requests with an unknown outcome are not sent again: %s', async (_, prompts, settings) => {
 	bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter' }]);
-	const answers = await answersTo(prompts, 'sync', settings);
+	const { answers } = await ask(prompts, 'sync', settings);
 	expect(answers.every((answer) => answer.includes('outcome is unknown'))).toBe(true);
 	expect(paid()).toBe(3);
 });
@@ -103,7 +112,7 @@ test.each<[string, string[], object]>([
 	'tasks not finished in time are waited for, not submitted again: %s',
 	async (_, prompts, settings) => {
 		bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
-		const answers = await answersTo(prompts, 'wait', settings);
+		const { answers } = await ask(prompts, 'wait', settings);
 		expect(paid()).toBe(3);
 		const named = answers.map((answer) => answer.match(/\btask_[0-9a-z]+/g) ?? []);
 		expect(named).not.toContainEqual([]);
@@ -113,7 +122,14 @@ test.each<[string, string[], object]>([
 );
 
 test('what one call is sending counts toward the budget of the others', async () => {
-	const answers = await answersTo([...DIFFERENT, ...EQUAL], 'sync', {}, { budget: 0.08 });
+	const { answers } = await ask([...DIFFERENT, ...EQUAL], 'sync', {}, { budget: 0.08 });
 	const refused = answers.filter((answer) => /exceeds the remaining budget/.test(answer));
 	expect([refused.length, bench.gateway.paid]).toEqual([4, 2]);
+});
+
+test('who asks again after a success gets another image', async () => {
+	const { first, answers } = await ask(['a fox'], 'sync', {}, { askAgain: true });
+	expect(answers[0]).toMatch(/png/);
+	expect(answers).not.toEqual(first);
+	expect(bench.gateway.paid).toBe(2);
 });

@@ -137,37 +137,6 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 	expect(listPayments([{ itemIndex: 0, result: { task: task('t'), failed: true } }])).toEqual([]);
 });
 
-test('an image without an address is had by its task, which outlives the data of the execution', () => {
-	const task = { taskId: 't', taskType: 'generation' as const, status: 'success', submittedAt: '' };
-	const inside = { url: 'data:image/png;base64,AAAA' };
-	const other = { url: 'https://images.example/2.png' };
-	const heading =
-		"Image tasks that have finished or are still running. Image Wait gets their images, as in the example 'Collect these tasks':";
-	const words = (result: PaymentResult) =>
-		describeUnreturned(listPayments([{ itemIndex: 0, result }])).split('\n');
-	const byTask = [heading, 'item 0: generation task t'];
-	expect(words({ task, images: [inside] })).toEqual(byTask);
-	expect(words({ task, items: [{ json: {} }, { json: {} }] })).toEqual(byTask);
-	expect(words({ task, images: [inside, other] })).toEqual([
-		...byTask,
-		'Finished images:',
-		`item 0: ${other.url}`,
-	]);
-	expect(words({ task, images: [inside], lost: true })).toEqual(['']);
-	expect(words({ items: [{ json: {} }, { json: {} }] })).toHaveLength(3);
-});
-
-test('nothing that has failed is said to be there, nor twice what the error says', async () => {
-	const result = await bench.run(
-		'imageGeneration',
-		{ prompt: PROMPT, mode: 'wait', download: false, options: { pollInterval: 1 } },
-		items('an owl [fail]'),
-	);
-	const { message, description } = result.error as unknown as Shown;
-	expect(message).toMatch(/ended with the status "failed"/);
-	expect(description).not.toMatch(/Image tasks|Finished images|may have been charged|item 0/);
-});
-
 test('what looks like HTML in it is shown as it is', async () => {
 	const own = '<b>bold</b>&copy=1 %%PARAMETER%%';
 	const result = await bench.run('imageGeneration', {

@@ -53,39 +53,6 @@ describe('a batch of which one item fails', () => {
 });
 
 describe('Stop Workflow', () => {
-	test('the error lists everything that was paid for and has not come out', async () => {
-		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'number 11.' }]);
-		const result = await bench.run(
-			'imageGeneration',
-			{ prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } },
-			asItems(numbered(20)),
-		);
-		expect(result.status).toBe('error');
-		const { message, messages } = result.error as unknown as {
-			message: string;
-			messages: string[];
-		};
-		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
-		const line = /^Item (\d+): generation task (\S+)$/;
-		const listed = messages.flatMap((text) => [line.exec(text) ?? []]);
-		expect(listed.length).toBeGreaterThan(0);
-		expect(listed).toHaveLength(bench.gateway.paid);
-		for (const [, index, taskId] of listed) {
-			expect(bench.gateway.task(taskId!)).toMatchObject({ prompt: `number ${index}.` });
-		}
-		expect(result.error).toMatchObject({ context: { itemIndex: 11 } });
-	});
-
-	test('images that were paid for are listed by their addresses', async () => {
-		bench.gateway.setFaults([
-			{ call: 'download', kind: 'status', status: 404, match: 'number 2.' },
-		]);
-		const result = await bench.run('imageGeneration', { prompt: PROMPT }, asItems(numbered(3)));
-		const { messages } = result.error as unknown as { messages: string[] };
-		const lines = messages.filter((text) => /^Item \d: http.*png$/.test(text));
-		expect(lines).toHaveLength(bench.gateway.paid);
-	});
-
 	test.each([1, 2])('after the failure nothing is begun (Concurrency %i)', async (concurrency) => {
 		bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'number 3.' }]);
 		const parameters = { prompt: PROMPT, download: false, options: { concurrency } };
@@ -111,17 +78,6 @@ describe('Stop Workflow', () => {
 		expect(result.error?.message).toMatch(message);
 		expect(result.error).toMatchObject({ context: { itemIndex: 12 } });
 		expect([bench.gateway.paid, paidCalls()]).toEqual([0, 0]);
-	});
-
-	test('with such a mistake and On Error set to go on, the others are made', async () => {
-		const result = await bench.run(
-			'imageGeneration',
-			{ prompt: PROMPT },
-			[{ prompt: 'a fox' }, { prompt: '' }, { prompt: 'an owl' }],
-			{ onError: 'continueErrorOutput' },
-		);
-		expect(result.json(NODE, 0).map(({ prompt }) => prompt)).toEqual(['a fox', 'an owl']);
-		expect(result.json(NODE, 1)).toEqual([expect.objectContaining({ error: "'Prompt' is empty" })]);
 	});
 });
 

@@ -63,52 +63,6 @@ describe("an agent's tool", () => {
 	});
 });
 
-describe('two calls of one tool', () => {
-	const calls = async (through: 'engine' | 'subNode') =>
-		await bench.host.run(
-			{
-				nodes: [
-					{ name: 'Start', type: 'n8n-nodes-base.manualTrigger' },
-					...['Agent', 'Agent again'].map((name) => ({
-						name,
-						type: 'test.agent',
-						parameters: { args: '{}', through },
-						onError: 'continueRegularOutput' as const,
-					})),
-					{
-						name: 'Tool',
-						type: 'n8n-nodes-media-gateway.imageGenerationTool',
-						parameters: { model: byName(MODEL), prompt: 'a fox', mode: 'sync' },
-					},
-				],
-				connections: {
-					Start: { main: [[{ node: 'Agent', type: 'main', index: 0 }]] },
-					Agent: { main: [[{ node: 'Agent again', type: 'main', index: 0 }]] },
-					Tool: {
-						ai_tool: [
-							['Agent', 'Agent again'].map((node) => ({ node, type: 'ai_tool', index: 0 })),
-						],
-					},
-				},
-			},
-			{ startNode: 'Start' },
-		);
-
-	test('who asks again after a success gets another image', async () => {
-		const result = await calls('engine');
-		const [one, other] = ['Agent', 'Agent again'].map((name) => result.json(name)[0]?.answer);
-		expect(one).toMatch(/png/);
-		expect(other).not.toBe(one);
-		expect(bench.gateway.paid).toBe(2);
-	});
-
-	test('who asks again after an unknown outcome pays nothing more', async () => {
-		bench.gateway.setFaults([{ call: 'sync', kind: 'cutAfter', times: 1 }]);
-		await calls('subNode');
-		expect([bench.gateway.paid, bench.gateway.count('sync')]).toEqual([1, 1]);
-	});
-});
-
 describe('Retry On Fail', () => {
 	test('equal items are paid for one by one, and each once', async () => {
 		bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, times: 1 }]);

@@ -133,24 +133,6 @@ test.each([
 	);
 });
 
-test('a response to a submit that lists its images names the task, whose addresses are newer', async () => {
-	expired = ['/1/'];
-	images = 1;
-	const parameters = { model: byName('by the image'), prompt: 'a fox', mode: 'wait' };
-	const host = await hostFor({ baseUrl: server.url });
-	const failed = await host.run(workflowOf('imageGeneration', parameters), {
-		input: [{ json: {} }],
-	});
-	expect(failed.error?.message).toMatch(/responded with 403/);
-	expect(failed.error?.description).toMatch(
-		/^1 paid request is recorded\. To get it without paying/m,
-	);
-	round = 2;
-	const result = await host.retry(failed);
-	expect(result.json(NODE)).toMatchObject([{ url: `${server.url}/2/0.png`, taskId: 'task_1' }]);
-	expect(posts).toBe(1);
-});
-
 describe('a retry of an execution whose images are recorded', () => {
 	/** The first try gets the addresses, and fails at the second item; the retry comes later. */
 	const retried = async (settle: () => void) => {

@@ -76,16 +76,6 @@ describe('a model list that comes late', () => {
 		held.forEach((response) => sendJson(response, models));
 		expect((await generating).json(NODE)).toHaveLength(1);
 	});
-
-	test('who does without a slow one does not wait for another that is patient', async () => {
-		const { run, held, isAsked } = await open();
-		const listing = run('mediaModels', { returnAll: true });
-		await until(isAsked);
-		const generated = await run('imageGeneration', GENERATE);
-		expect(generated.json(NODE)).toHaveLength(1);
-		held.forEach((response) => sendJson(response, models));
-		expect((await listing).json(NODE)).toHaveLength(1);
-	});
 });
 
 test('the Retry-After of the model list holds back no image of another execution', async () => {

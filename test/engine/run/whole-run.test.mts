@@ -16,7 +16,6 @@ const PARAMETERS: Record<NodeName, IDataObject> = {
 	mediaModels: {},
 	message: { model: 'reason-large', prompt: PROMPT },
 };
-const NODES = Object.keys(PARAMETERS) as NodeName[];
 
 describe('an error before the items begin', () => {
 	const inputs = ITEMS.map((json) => ({ json }));
@@ -26,7 +25,7 @@ describe('an error before the items begin', () => {
 		type: NodeName,
 		onError: 'continueRegularOutput' | 'continueErrorOutput',
 		parameters: IDataObject,
-		credential: Record<string, unknown> = {},
+		credential: Record<string, unknown>,
 	) {
 		const host = await hostFor({ baseUrl: bench.gateway.url, ...credential });
 		const model = type.startsWith('image') ? { model: byName(MODEL) } : {};
@@ -41,61 +40,23 @@ describe('an error before the items begin', () => {
 		return { errors: result.output(NODE, errors), others: result.output(NODE, others) };
 	}
 
-	describe.each(NODES)('%s', (type) => {
-		const credentials: Array<[string, Record<string, unknown>, RegExp]> = [
-			['no Base URL', { baseUrl: '' }, /'Base URL'/],
-			['a Media URL that is none', { mediaUrl: 'not an address' }, /'Media URL'/],
-		];
-		// The listing needs no key.
-		if (type !== 'mediaModels') {
-			credentials.push(['a placeholder for a key', { apiKey: '<API_KEY>' }, /placeholder/]);
-			credentials.push(['no key', { apiKey: '' }, /API key is empty/]);
-		}
-		test.each(credentials)('%s', async (_, credential, message) => {
-			for (const onError of ['continueRegularOutput', 'continueErrorOutput'] as const) {
-				const { errors, others } = await goOn(type, onError, {}, credential);
-				expect(others).toEqual([]);
-				expect(errors.map(({ json }) => json.error)).toEqual(
-					ITEMS.map(() => expect.stringMatching(message)),
-				);
-				expect(errors.map(({ pairedItem }) => pairedItem)).toEqual([
-					{ item: 0 },
-					{ item: 1 },
-					{ item: 2 },
-				]);
-			}
-		});
-
-		const options: Array<[string, IDataObject, RegExp]> = [
-			['Timeout', { options: { timeout: 'abc' } }, /'Timeout \(Seconds\)' must be a number/],
-		];
-		if (type !== 'mediaModels') {
-			options.push(['Concurrency', { options: { concurrency: 'abc' } }, /'Concurrency' must be/]);
-		}
-		if (type === 'imageWait') options.push(['Poll Interval', { pollInterval: 'abc' }, /'Poll Int/]);
-		if (type === 'imageGeneration' || type === 'imageEdit') {
-			options.push(['a negative budget', { options: { budget: -1 } }, /'Budget' must be/]);
-			options.push([
-				'a budget that is none',
-				{ options: { budget: 'much' } },
-				/'Budget' must be a/,
-			]);
-			options.push([
-				'Poll Interval',
-				{ options: { pollInterval: 'abc' } },
-				/'Poll Interval \(Seconds\)'/,
-			]);
-		}
-		test.each(options)('%s', async (_, parameters, message) => {
-			for (const onError of ['continueRegularOutput', 'continueErrorOutput'] as const) {
-				const { errors, others } = await goOn(type, onError, parameters);
-				expect(others).toEqual([]);
-				expect(errors.map(({ json }) => json.error)).toEqual(
-					ITEMS.map(() => expect.stringMatching(message)),
-				);
-			}
-			expect(bench.gateway.paid).toBe(0);
-		});
+	test.each<[NodeName, 'regular' | 'error', object, IDataObject, RegExp]>([
+		['imageGeneration', 'regular', { baseUrl: '' }, {}, /'Base URL'/],
+		['imageWait', 'error', { mediaUrl: 'not an address' }, {}, /'Media URL'/],
+		['imageEdit', 'error', { apiKey: '<API_KEY>' }, {}, /placeholder/],
+		['message', 'regular', { apiKey: '' }, {}, /API key is empty/],
+		['mediaModels', 'error', {}, { options: { timeout: 'abc' } }, /'Timeout \(Seconds\)' must be/],
+		['imageTask', 'regular', {}, { options: { concurrency: 'abc' } }, /'Concurrency' must be/],
+		['imageWait', 'regular', {}, { pollInterval: 'abc' }, /'Poll Interval \(Seconds\)'/],
+		['imageGeneration', 'error', {}, { options: { budget: 'much' } }, /'Budget' must be a/],
+	])('%s, in the %s output: %j %j', async (type, output, credential, parameters, message) => {
+		const onError = output === 'error' ? 'continueErrorOutput' : 'continueRegularOutput';
+		const { errors, others } = await goOn(type, onError, parameters, { ...credential });
+		expect(others).toEqual([]);
+		expect(errors.map(({ json, pairedItem }) => [json.error, pairedItem])).toEqual(
+			ITEMS.map((_, item) => [expect.stringMatching(message), { item }]),
+		);
+		expect(bench.gateway.paid).toBe(0);
 	});
 
 	test('with On Error set to stop, it ends the node', async () => {
@@ -138,22 +99,13 @@ describe('the word "canceled" in what a gateway says', () => {
 		const open = await bench.run('imageWait', { taskId, pollInterval: 1, maxWait: 5 });
 		expect([open.status, open.error?.message]).toEqual(['error', expect.stringMatching(message)]);
 	});
-
-	test('typed by the user is an error, and not taken for a Stop', async () => {
-		const result = await bench.run('imageGeneration', {
-			prompt: 'a fox',
-			model: byName('canceled-model'),
-			options: { extraFields: '{"stream":true}' },
-		});
-		expect(result.status).toBe('error');
-	});
 });
 
 describe('switches and choices that an expression gives', () => {
 	const run = async (parameters: IDataObject) =>
 		await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
 
-	test.each(['true', 'TRUE', ' true ', 1, '1', 'yes', '={{ "true" }}', '={{ 1 }}'])(
+	test.each([' TRUE ', '1', 'yes', '={{ "true" }}', '={{ 1 }}'])(
 		'Dry Run %p pays nothing',
 		async (dryRun) => {
 			const result = await run({ options: { dryRun } });
@@ -162,19 +114,19 @@ describe('switches and choices that an expression gives', () => {
 		},
 	);
 
-	test.each(['false', 0, '0', 'no'])('Dry Run %p is off', async (dryRun) => {
+	test.each(['false', 0])('Dry Run %p is off', async (dryRun) => {
 		await run({ options: { dryRun } });
 		expect(bench.gateway.paid).toBe(1);
 	});
 
-	test.each([
-		...['perhaps', 2, '={{ ({}) }}', '={{ [] .concat("x", "y") }}'],
-		...['', '={{ null }}', '={{ undefined }}', '={{ $json.missing }}'],
-	])('Dry Run %p is refused before anything is sent', async (dryRun) => {
-		const result = await run({ options: { dryRun } });
-		expect(result.error?.message).toBe("'Dry Run' must be true or false");
-		expect(bench.gateway.paid).toBe(0);
-	});
+	test.each([...['perhaps', 2, '={{ ({}) }}', '', '={{ null }}', '={{ $json.missing }}']])(
+		'Dry Run %p is refused before anything is sent',
+		async (dryRun) => {
+			const result = await run({ options: { dryRun } });
+			expect(result.error?.message).toBe("'Dry Run' must be true or false");
+			expect(bench.gateway.paid).toBe(0);
+		},
+	);
 
 	test('Download, Check Limits, Simplify and Return All', async () => {
 		const off = await run({ download: 'false' });
@@ -195,8 +147,6 @@ describe('switches and choices that an expression gives', () => {
 
 	test.each([
 		['mode', 'later', /'Mode' must be one of wait, sync, submit/],
-		['mode', 7, /'Mode'/],
-		['options', { extraFields: '{"stream":true}' }, /must not set 'stream'/],
 		['options', { extraFields: '{"stream":"1"}' }, /must not set 'stream'/],
 		['modelParameters', { value: { stream: true } }, /must not set 'stream'/],
 	])('%s %p is refused before anything is sent', async (name, value, message) => {
