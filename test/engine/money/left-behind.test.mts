@@ -139,12 +139,8 @@ test('a task, images and unknown outcomes stand under a heading each, in the ord
 
 test('what looks like HTML in it is shown as it is', async () => {
 	const own = '<b>bold</b>&copy=1 %%PARAMETER%%';
-	const result = await bench.run('imageGeneration', {
-		prompt: 'a fox',
-		options: { n: own },
-	});
-	const { description, context } = result.error as unknown as Shown;
+	const { error } = await bench.run('imageGeneration', { prompt: 'a fox', options: { n: own } });
+	const { description, context } = error as unknown as Shown;
 	expect(description).toContain(own);
 	expect(context.descriptionTemplate ?? '').not.toMatch(/<b>|&copy|%%PARAMETER/);
-	expect([result.json(NODE), bench.gateway.paid]).toEqual([[], 0]);
 });

@@ -27,8 +27,6 @@ let posts = 0;
 let isForgetful = false;
 let expired: string[] = [];
 let round = 1;
-/** In place of the usual response to a submit. */
-let submitted: object | undefined;
 let server: OwnServer;
 
 const body = () => ({
@@ -45,7 +43,7 @@ beforeAll(async () => {
 		if (method === 'POST') {
 			posts += 1;
 			const task = { id: 'task_1', status: 'queued' };
-			return sendJson(response, submitted ?? (isTask ? task : body()));
+			return sendJson(response, isTask ? task : body());
 		}
 		if (url.endsWith('.png')) {
 			const isGone = expired.some((start) => url.startsWith(start));
@@ -58,7 +56,6 @@ beforeAll(async () => {
 beforeEach(() => {
 	posts = 0;
 	isTask = false;
-	submitted = undefined;
 	isForgetful = false;
 	expired = [];
 	round = 1;
@@ -120,17 +117,6 @@ describe('a budget is charged for what came', () => {
 		await host.run(workflow, { input: [{ json: {} }] });
 		expect(posts).toBe(sent);
 	});
-});
-
-test.each([
-	[{ id: 'task_1', status: 'failed', error: 'too dark' }],
-	[{ data: [{ task_id: 'task_1', status: 'failed', fail_reason: 'too dark' }] }],
-])('a task that has failed at once: %j', async (response) => {
-	submitted = response;
-	const { error } = await run({ model: byName('by the image'), mode: 'wait' });
-	expect(error?.message).toBe(
-		'The generation task task_1 ended with the status "failed": too dark',
-	);
 });
 
 describe('a retry of an execution whose images are recorded', () => {

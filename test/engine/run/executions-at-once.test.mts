@@ -1,7 +1,6 @@
 /** Executions side by side in one process: what they share must not let one pay for the other. */
 import { createRequire } from 'node:module';
 import type { ServerResponse } from 'node:http';
-import type { RunOptions, RunResult } from '../../../harness/engine/host.mjs';
 import { Container, core } from '../../../harness/engine/n8n.mjs';
 import { filesNode, runChain } from '../one-node.mjs';
 import {
@@ -12,7 +11,6 @@ import {
 	serve,
 	TINY_PNG,
 	workflowOf,
-	type NodeName,
 	type OwnServer,
 } from '../workbench.mjs';
 import { until } from '../../until.mjs';
@@ -39,43 +37,23 @@ afterAll(() => void (sleepModule.sleep = realSleep));
 
 const image = { created: 1, data: [{ url: 'http://127.0.0.1:9/x.png' }] };
 
-describe('a model list that comes late', () => {
+test('a model list that comes late: a short time-out of one execution is none of another', async () => {
 	const models = { success: true, data: { items: [{ model: 'm', media_type: 'image' }] } };
-	const GENERATE = {
-		model: byName('m'),
-		prompt: 'a fox',
-		download: false,
-		options: { timeout: 1 },
-	};
-
-	/** A gateway whose first list is held back. */
-	async function open() {
-		const held: ServerResponse[] = [];
-		const server = await serve(({ method }, response) => {
-			if (method !== 'GET') sendJson(response, image);
-			else if (held.length === 0) held.push(response);
-			else sendJson(response, models);
-		});
-		servers.push(server);
-		const host = await hostFor({ baseUrl: server.url });
-		const run = async (
-			type: NodeName,
-			parameters: Record<string, unknown>,
-			options?: RunOptions,
-		): Promise<RunResult> => await host.run(workflowOf(type, parameters), options);
-		return { run, held, isAsked: () => held.length > 0 };
-	}
-
-	test('a short time-out of one execution is none of another, which waits longer for it', async () => {
-		const { run, held, isAsked } = await open();
-		const generating = run('imageGeneration', GENERATE);
-		await until(isAsked);
-		const listed = await run('mediaModels', { returnAll: true });
-		expect(listed.error).toBeUndefined();
-		expect(listed.json(NODE)).toHaveLength(1);
-		held.forEach((response) => sendJson(response, models));
-		expect((await generating).json(NODE)).toHaveLength(1);
+	const held: ServerResponse[] = [];
+	const server = await serve(({ method }, response) => {
+		if (method !== 'GET') sendJson(response, image);
+		else if (held.length === 0) held.push(response);
+		else sendJson(response, models);
 	});
+	servers.push(server);
+	const host = await hostFor({ baseUrl: server.url });
+	const parameters = { prompt: 'a fox', download: false, options: { timeout: 1 } };
+	const generating = host.run(workflowOf('imageGeneration', { ...parameters, model: byName('m') }));
+	await until(() => held.length > 0);
+	const listed = await host.run(workflowOf('mediaModels', { returnAll: true }));
+	expect([listed.error, listed.json(NODE).length]).toEqual([undefined, 1]);
+	held.forEach((response) => sendJson(response, models));
+	expect((await generating).json(NODE)).toHaveLength(1);
 });
 
 test('the Retry-After of the model list holds back no image of another execution', async () => {

@@ -66,49 +66,28 @@ function typeOf(value: unknown): string {
 }
 
 const SIZE = { prompt: 'a fox', options: { extraFields: { size: '512x512' } } };
+const IMAGE = { url: '/1.png', revised_prompt: 'a red fox', size: '1x1', quality: 'high' };
+/** A response that tells everything it can about an image. */
+const DETAILS = {
+	...{ id: 'task_1', status: 'completed', output_format: 'png', usage: { total_tokens: 7 } },
+	data: [IMAGE, { b64_json: TINY_PNG.toString('base64') }],
+};
+/** A task whose address the gateway names. */
+const ADDRESS = {
+	...{ id: 'request_1', task_id: 'task_1', status: 'queued', status_url: '/v1/tasks/task_1' },
+};
 
-const creations = (node: NodeName, parameters: IDataObject): Runs =>
-	['sync', 'wait', 'submit'].map((mode) => [node, { ...SIZE, ...parameters, mode }]);
-
-/** The items of a node at a gateway that tells everything it can about an image. */
-async function itemsWithDetails(node: NodeName, parameters: IDataObject): Promise<IDataObject[]> {
-	const image = { url: '/1.png', revised_prompt: 'a red fox', size: '1x1', quality: 'high' };
-	const inline = { b64_json: TINY_PNG.toString('base64') };
-	const body = {
-		id: 'task_1',
-		status: 'completed',
-		output_format: 'png',
-		usage: { total_tokens: 7 },
-	};
+/** The items of a node at a gateway that gives this response to everything. */
+async function itemsWith(body: object, node: NodeName, parameters: object): Promise<IDataObject[]> {
 	const server = await opened(
 		serve(({ url }, response) => {
-			if (url !== '/1.png') return sendJson(response, { ...body, data: [image, inline] });
-			response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
-		}),
-	);
-	const host = await hostFor({ baseUrl: server.url });
-	const result = await host.run(workflowOf(node, parameters));
-	expect(result.error).toBeUndefined();
-	return result.json(NODE);
-}
-
-/** The item of a task whose address the gateway has named. */
-async function itemsWithAddress(node: NodeName, parameters: IDataObject): Promise<IDataObject[]> {
-	const body = {
-		id: 'request_1',
-		task_id: 'task_1',
-		status: 'queued',
-		status_url: '/v1/tasks/task_1',
-	};
-	const server = await opened(
-		serve(({ method }, response) => {
-			if (method === 'POST') return sendJson(response, body);
+			if (url !== '/1.png') return sendJson(response, body);
 			response.writeHead(200, { 'content-type': 'image/png' }).end(TINY_PNG);
 		}),
 	);
 	const host = await hostFor({ baseUrl: server.url });
 	const source = { imageSource: 'url', imageUrl: `${server.url}/1.png` };
-	const result = await host.run(workflowOf(node, { ...source, ...parameters, mode: 'submit' }));
+	const result = await host.run(workflowOf(node, { ...source, ...parameters }));
 	expect(result.error).toBeUndefined();
 	return result.json(NODE);
 }
@@ -116,21 +95,13 @@ async function itemsWithAddress(node: NodeName, parameters: IDataObject): Promis
 const BY_NAME = { model: byName(MODEL), prompt: 'a fox', options: { checkLimits: false } };
 const TASK = { taskId: 'task_1', taskType: 'generation' };
 
-test('Image Generation', async () => {
-	const declared = outputOf('imageGeneration');
-	const items = await itemsOf(creations('imageGeneration', {}));
-	items.push(...(await itemsWithDetails('imageGeneration', BY_NAME)));
-	items.push(...(await itemsWithAddress('imageGeneration', BY_NAME)));
-	expect(namesIn(items, declared)).toEqual(declared);
-});
-
-test('Image Edit', async () => {
-	const declared = outputOf('imageEdit');
-	const imageUrl = String((await itemsOf(creations('imageGeneration', {})))[0]!.url);
-	const items = await itemsOf(creations('imageEdit', { imageSource: 'url', imageUrl }));
-	const source = { imageSource: 'url', imageUrl, ...BY_NAME };
-	items.push(...(await itemsWithDetails('imageEdit', source)));
-	items.push(...(await itemsWithAddress('imageEdit', BY_NAME)));
+test.each(['imageGeneration', 'imageEdit'] as const)('%s', async (node) => {
+	const declared = outputOf(node);
+	const imageUrl = `data:image/png;base64,${TINY_PNG.toString('base64')}`;
+	const all = { ...SIZE, imageSource: 'url', imageUrl };
+	const items = await itemsOf(['sync', 'wait', 'submit'].map((mode) => [node, { ...all, mode }]));
+	items.push(...(await itemsWith(DETAILS, node, BY_NAME)));
+	items.push(...(await itemsWith(ADDRESS, node, { ...BY_NAME, mode: 'submit' })));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
@@ -143,14 +114,14 @@ test('Image Task', async () => {
 	const tasks = await submitted('a fox', 'a mole [fail]');
 	tasks[0]!.statusUrl = `/v1/images/generations/${String(tasks[0]!.taskId)}`;
 	const items = await itemsOf([['imageTask', {}, tasks]]);
-	items.push(...(await itemsWithDetails('imageTask', TASK)));
+	items.push(...(await itemsWith(DETAILS, 'imageTask', TASK)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
 test('Image Wait', async () => {
 	const declared = outputOf('imageWait');
 	const items = await itemsOf([['imageWait', {}, await submitted('a fox')]]);
-	items.push(...(await itemsWithDetails('imageWait', TASK)));
+	items.push(...(await itemsWith(DETAILS, 'imageWait', TASK)));
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
@@ -202,18 +173,10 @@ test('a failed item', async () => {
 	expect(namesIn(items, declared)).toEqual(declared);
 });
 
-test('Add Summary', async () => {
-	const declared = shared['option addSummary']!;
-	const [item] = await itemsOf([
-		['imageGeneration', { prompt: 'a fox', options: { addSummary: true } }],
-	]);
-	expect(namesIn([{ summary: item!.summary }], declared)).toEqual(declared);
-});
-
 test('One Item per Request', async () => {
 	const declared = shared['option oneItemPerRequest']!;
 	const options = { oneItemPerRequest: true, checkLimits: false, n: 2 };
-	const items = await itemsWithDetails('imageGeneration', { ...BY_NAME, options });
+	const items = await itemsWith(DETAILS, 'imageGeneration', { ...BY_NAME, options });
 	bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404, times: 1 }]);
 	const continues = { onError: 'continueRegularOutput' } as const;
 	const parameters = { prompt: 'a fox', options };
@@ -222,10 +185,15 @@ test('One Item per Request', async () => {
 	expect(namesIn(own, declared)).toEqual(declared);
 });
 
-test('Dry Run', async () => {
-	const declared = shared['option dryRun']!;
+test('Add Summary and Dry Run', async () => {
+	const [item] = await itemsOf([
+		['imageGeneration', { prompt: 'a fox', options: { addSummary: true } }],
+	]);
+	const summary = shared['option addSummary']!;
+	expect(namesIn([{ summary: item!.summary }], summary)).toEqual(summary);
 	const items = await itemsOf([
 		['imageGeneration', { prompt: 'a fox', options: { dryRun: true } }],
 	]);
-	expect(namesIn(items, declared)).toEqual(declared);
+	const dryRun = shared['option dryRun']!;
+	expect(namesIn(items, dryRun)).toEqual(dryRun);
 });

@@ -135,34 +135,9 @@ describe('a field that is null in Extra Fields', () => {
 		expect(await bodies(parameters, [{}])).toEqual([{ model: MODEL, quality: 'high', n: 2 }]);
 	});
 
-	test('is no field of an edit', async () => {
-		const picture = 'data:image/png;base64,iVBORw0KGgo=';
-		const options = { dryRun: true, extraFields: { prompt: null, user: null } };
-		const parameters = { prompt: '', imageSource: 'url', imageUrl: picture, options };
-		const [item] = (await bench.run('imageEdit', parameters)).json(NODE);
-		expect(item).toMatchObject({ request: { form: { fields: { model: MODEL } } } });
-		expect(JSON.stringify(item!.request)).not.toMatch(/prompt|user/);
-	});
-
 	test('is no model', async () => {
 		const options = { extraFields: '{ "model": null }' };
 		const result = await bench.run('imageGeneration', { prompt: 'a fox', options });
 		expect(result.error?.message).toBe("'Model' is empty");
 	});
-});
-
-test('a dry run shows what each costs beside the fields of its input, and fails in one hint', async () => {
-	const items = [{ sku: 'A1' }, { sku: 'B2' }, { sku: 'C3' }];
-	const options = { dryRun: true, n: '={{ [1, 9, 0][$itemIndex] }}' };
-	const goOn = { onError: 'continueRegularOutput' } as const;
-	const result = await bench.run('imageGeneration', { prompt: 'a fox', options }, items, goOn);
-	const [first, second, third] = result.json(NODE);
-	const columns = ['estimatedCost', 'model', 'prompt', 'verdict', 'sku', 'dryRun', 'checks'];
-	expect(Object.keys(first!)).toEqual([...columns, 'request']);
-	expect(first).toMatchObject({ estimatedCost: 0.04, verdict: 'Passed', sku: 'A1' });
-	expect(second).toMatchObject({ verdict: expect.stringMatching(/^Would be refused: .* is 9/) });
-	expect(third).toMatchObject({ error: expect.any(String) });
-	expect(result.hints(NODE).map(({ message }) => message)).toEqual([
-		expect.stringMatching(/^Dry run: 2 requests; estimated cost [\d.]+; 1 item failed\.$/),
-	]);
 });

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Fault } from '../../../simulator/gateway.mjs';
 import { chatRoot, chatWorkflow } from '../messages/chat-root.mjs';
-import type { Host, WorkflowJson } from '../../../harness/engine/host.mjs';
+import type { Host, RunOptions, WorkflowJson } from '../../../harness/engine/host.mjs';
 import { opened } from '../opened.mjs';
 import { filesNode } from '../one-node.mjs';
 import {
@@ -28,108 +28,16 @@ beforeEach(async () => {
 });
 afterEach(async () => await bench.close());
 
-interface Moment {
-	node: NodeName;
-	parameters: Record<string, unknown>;
-	items?: number;
-	faults?: Fault[];
-	/** Reached when this is so. */
-	when: () => boolean;
-}
-
-const silent = (call: Fault['call']): Fault[] => [{ call, kind: 'silence' }];
-const count = (call: string) => bench.gateway.count(call);
-
-const MESSAGE = { model: 'reason-large', prompt: 'hello' };
-const EDIT = {
-	prompt: 'a fox',
-	imageSource: 'url',
-	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
-	options: { checkLimits: false, pollInterval: 1 },
-};
-
-const MOMENTS: Record<string, Moment> = {
-	'between two questions': {
-		node: 'imageWait',
-		parameters: { pollInterval: 2, maxWait: 100_000 },
-		items: 20,
-		when: () => count('poll') >= 25,
-	},
-	'during a question': {
-		node: 'imageWait',
-		parameters: { maxWait: 100_000 },
-		items: 20,
-		faults: silent('poll'),
-		when: () => count('poll') >= 10,
-	},
-	'while a synchronous request is under way': {
-		node: 'imageGeneration',
-		parameters: { prompt: 'a fox' },
-		items: 20,
-		faults: silent('sync'),
-		when: () => count('sync') >= 10,
-	},
-	'between submit and images': {
-		node: 'imageGeneration',
-		parameters: { prompt: 'a fox [slow 99]', mode: 'wait', options: { pollInterval: 1 } },
-		items: 5,
-		when: () => count('poll') >= 5,
-	},
-	'during a download': {
-		node: 'imageGeneration',
-		parameters: { prompt: 'a fox' },
-		items: 3,
-		faults: silent('download'),
-		when: () => count('download') >= 3,
-	},
-	'while an image drips in': {
-		node: 'imageGeneration',
-		parameters: { prompt: 'a fox' },
-		faults: [{ call: 'download', kind: 'drip', ms: 20 }],
-		when: () => count('download') >= 1,
-	},
-	'in the pause before a second attempt': {
-		node: 'imageGeneration',
-		parameters: { prompt: 'a fox' },
-		items: 5,
-		faults: [{ call: 'sync', kind: 'status', status: 429, retryAfter: 290 }],
-		when: () => count('sync') >= 1,
-	},
-	'while one task is asked for': {
-		node: 'imageTask',
-		parameters: {},
-		items: 3,
-		faults: silent('poll'),
-		when: () => count('poll') >= 3,
-	},
-	'while a message is answered': {
-		node: 'message',
-		parameters: MESSAGE,
-		items: 20,
-		faults: silent('message'),
-		when: () => count('message') >= 10,
-	},
-	'while an edit is under way': {
-		node: 'imageEdit',
-		parameters: EDIT,
-		items: 12,
-		faults: silent('sync'),
-		when: () => count('sync') >= 10,
-	},
-	'while the models are listed': {
-		node: 'mediaModels',
-		parameters: {},
-		items: 3,
-		faults: silent('listing'),
-		when: () => count('listing') >= 1,
-	},
-	'while the listing is read': {
-		node: 'imageGeneration',
-		parameters: { prompt: 'a fox' },
-		faults: silent('listing'),
-		when: () => count('listing') >= 1,
-	},
-};
+type Call = Fault['call'];
+/** What it is called, the node with its parameters and items, and the request that is waited for. */
+type Moment = [
+	name: string,
+	node: NodeName,
+	parameters: object,
+	items: number,
+	until: [call: Call, count: number],
+	fault?: Omit<Fault, 'call'>,
+];
 
 const SETTINGS = [
 	{},
@@ -137,49 +45,76 @@ const SETTINGS = [
 	{ onError: 'continueErrorOutput' as const },
 ];
 
-/** Each moment with one of the settings, one after another. */
-const cases = Object.entries(MOMENTS).map(
-	([name, moment], index) => [name, SETTINGS[index % 3]!, moment] as const,
-);
+const count = (call: Call) => bench.gateway.count(call);
+const silence = { kind: 'silence' } as const;
+const drip = { kind: 'drip', ms: 20 } as const;
+const tooMany = { kind: 'status', status: 429, retryAfter: 290 } as const;
 
-test.each(cases)('Stop %s, %j', async (_, settings, moment) => {
-	const { node, parameters, items = 1, faults, when } = moment;
-	const prompts = Array.from({ length: items }, () => 'a fox [slow 99]');
-	const waits = node === 'imageWait' || node === 'imageTask';
-	const ids = waits ? await bench.submit(...prompts) : [];
-	bench.gateway.setFaults(faults ?? []);
-	const paidBefore = bench.gateway.paid;
-	const input = prompts.map((__, index) => ({ json: ids[index] ? { taskId: ids[index] } : {} }));
-	const execution = bench.host.start(workflowOf(node, parameters, settings), { input });
-	await until(when);
-	execution.stop();
-	const sent = countRequests();
-	const result = await execution.promise;
-	expect(result.status).toBe('canceled');
+const FOX = { prompt: 'a fox' };
+const SLOW = { prompt: 'a fox [slow 99]', mode: 'wait', options: { pollInterval: 1 } };
+const WAIT = { pollInterval: 2, maxWait: 100_000 };
+const MESSAGE = { model: 'reason-large', prompt: 'hello' };
+const EDIT = {
+	prompt: 'a fox',
+	imageSource: 'url',
+	imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+};
 
-	// Time for the next request of a node that is still alive.
-	await secondsOfNodes(3);
-	sent.stop();
-	expect(sent.to(bench.gateway.url)).toBe(0);
-	await until(() => bench.gateway.inFlight === 0);
-	expect(bench.gateway.paid - paidBefore).toBeLessThanOrEqual(items);
-	expect(result.error?.message).toBe('The execution was canceled');
-	expect(result.output(NODE).every(({ json }) => json.url === undefined)).toBe(true);
-});
+const MOMENTS: Moment[] = [
+	['between two questions', 'imageWait', WAIT, 20, ['poll', 25]],
+	['during a question', 'imageWait', WAIT, 20, ['poll', 10], silence],
+	['while a request is under way', 'imageGeneration', FOX, 20, ['sync', 10], silence],
+	['between submit and images', 'imageGeneration', SLOW, 5, ['poll', 5]],
+	['during a download', 'imageGeneration', FOX, 3, ['download', 3], silence],
+	['while an image drips in', 'imageGeneration', FOX, 1, ['download', 1], drip],
+	['before a second attempt', 'imageGeneration', FOX, 5, ['sync', 1], tooMany],
+	['while one task is asked for', 'imageTask', {}, 3, ['poll', 3], silence],
+	['while a message is answered', 'message', MESSAGE, 20, ['message', 10], silence],
+	['while an edit is under way', 'imageEdit', EDIT, 12, ['sync', 10], silence],
+	['while the models are listed', 'mediaModels', {}, 3, ['listing', 1], silence],
+	['while the listing is read', 'imageGeneration', FOX, 1, ['listing', 1], silence],
+];
 
 /** Runs a workflow against an address, stops it, and sees to it that nothing leaves afterwards. */
-async function stopped(host: Host, workflow: WorkflowJson, address: string, when: () => boolean) {
-	const execution = host.start(workflow);
+async function stopped(
+	host: Host,
+	workflow: WorkflowJson,
+	address: string,
+	when: () => boolean,
+	options: RunOptions = {},
+) {
+	const execution = host.start(workflow, options);
 	await until(when);
 	execution.stop();
 	const sent = countRequests();
 	const result = await execution.promise;
+	// Time for the next request of a node that is still alive.
 	await secondsOfNodes(3);
 	sent.stop();
 	expect(result.status).toBe('canceled');
 	expect(sent.to(address)).toBe(0);
 	return result;
 }
+
+/** Each moment with one of the settings, one after another. */
+const cases = MOMENTS.map((moment, index) => [moment[0], SETTINGS[index % 3]!, moment] as const);
+
+test.each(cases)('Stop %s, %j', async (_, settings, moment) => {
+	const [, node, parameters, items, [call, times], fault] = moment;
+	const prompts = Array.from({ length: items }, () => 'a fox [slow 99]');
+	const waits = node === 'imageWait' || node === 'imageTask';
+	const ids = waits ? await bench.submit(...prompts) : [];
+	if (fault !== undefined) bench.gateway.setFaults([{ call, ...fault }]);
+	const paidBefore = bench.gateway.paid;
+	const input = prompts.map((__, index) => ({ json: { taskId: ids[index] ?? null } }));
+	const workflow = workflowOf(node, { ...parameters }, settings);
+	const when = () => count(call) >= times;
+	const result = await stopped(bench.host, workflow, bench.gateway.url, when, { input });
+	await until(() => bench.gateway.inFlight === 0);
+	expect(bench.gateway.paid - paidBefore).toBeLessThanOrEqual(items);
+	expect(result.error?.message).toBe('The execution was canceled');
+	expect(result.output(NODE).every(({ json }) => json.url === undefined)).toBe(true);
+});
 
 describe('while an image is uploaded', () => {
 	/** Reads the beginning of each body and no more, so that all uploads come to a halt half-way. */
@@ -249,27 +184,15 @@ describe('while an image is uploaded', () => {
 	});
 });
 
-describe('the chat model', () => {
-	test.each<[string, 'invoke' | 'stream', object, Fault]>([
-		['while it responds', 'invoke', SETTINGS[0]!, { call: 'message', kind: 'silence' }],
-		[
-			'while its response drips in',
-			'stream',
-			SETTINGS[1]!,
-			{ call: 'message', kind: 'drip', ms: 20 },
-		],
-		[
-			'in the pause before it is asked again',
-			'invoke',
-			SETTINGS[2]!,
-			{ call: 'message', kind: 'status', status: 429, retryAfter: 290 },
-		],
-	])('%s (%s, %j)', async (_, way, settings, fault) => {
-		bench.gateway.setFaults([fault]);
-		const host = await hostFor({ baseUrl: bench.gateway.url }, { extraNodeTypes: chatRoot });
-		const workflow = chatWorkflow(way, {}, settings);
-		await stopped(host, workflow, bench.gateway.url, () => count('message') > 0);
-		await until(() => bench.gateway.inFlight === 0);
-		expect(count('message')).toBe(1);
-	});
+test.each([
+	['while it responds', 'invoke', SETTINGS[0]!, silence],
+	['while its response drips in', 'stream', SETTINGS[1]!, drip],
+	['in the pause before it is asked again', 'invoke', SETTINGS[2]!, tooMany],
+] as const)('the chat model %s (%s, %j)', async (_, way, settings, fault) => {
+	bench.gateway.setFaults([{ call: 'message', ...fault }]);
+	const host = await hostFor({ baseUrl: bench.gateway.url }, { extraNodeTypes: chatRoot });
+	const workflow = chatWorkflow(way, {}, settings);
+	await stopped(host, workflow, bench.gateway.url, () => count('message') > 0);
+	await until(() => bench.gateway.inFlight === 0);
+	expect(count('message')).toBe(1);
 });
