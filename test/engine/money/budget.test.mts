@@ -171,20 +171,6 @@ describe('a budget that is no number', () => {
 		expect(bench.gateway.requests).toEqual([]);
 	});
 
-	test('without the option there is no limit', async () => {
-		const parameters = { prompt: 'a fox', download: false, options: {} };
-		const result = await bench.run('imageGeneration', parameters, [{}, {}, {}]);
-		expect([result.error, bench.gateway.paid]).toEqual([undefined, 3]);
-	});
-
-	test('a number as text is one', async () => {
-		const result = await bench.run('imageGeneration', {
-			prompt: 'a fox',
-			options: { budget: '={{ "0.03" }}' },
-		});
-		expect(errorOf(result).message).toMatch(/exceeds the budget of 0.03/);
-	});
-
 	test('a batch that exceeds it is refused as a whole, and not by its first item', async () => {
 		const parameters = { prompt: 'a fox', options: { budget: 0.03 } };
 		const refused = async (rows: IDataObject[]) => {

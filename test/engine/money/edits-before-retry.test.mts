@@ -1,9 +1,6 @@
 /** n8n's Retry after an edit that doesn't change the request, or of an item that can't be prepared any more. */
 import '../fast-time.mjs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Container, core } from '../../../harness/engine/n8n.mjs';
-import { errorOf, filesNode, runChain } from '../one-node.mjs';
+import { errorOf } from '../one-node.mjs';
 import { opened, sharedBench } from '../opened.mjs';
 import {
 	byName,
@@ -21,10 +18,6 @@ const bench = sharedBench();
 const RANDOM = '={{ $json.prompt }} {{ Math.random() }}';
 const INPUT = ['number 0.', 'number 1.'].map((prompt) => ({ json: { prompt } }));
 const GO_ON = { onError: 'continueRegularOutput' } as const;
-
-/** Deletes a file of n8n's binary data store. @param id such as `filesystem-v2:path` */
-const deleteStored = async (id: string) =>
-	await rm(join(Container.get(core.BinaryDataConfig).localStoragePath, id.split(':')[1]!));
 
 /** The second of two items is refused once. */
 const refuseSecond = (call: 'sync' | 'submit' = 'sync') =>
@@ -209,25 +202,6 @@ describe('what was paid for is returned although the item can no longer be prepa
 		const result = await bench.host.retry(failed, workflow);
 		expect(result.json(NODE)[0]).toMatchObject({ url: expect.stringMatching(/^http/) });
 		expect(bench.gateway.paid).toBe(2);
-	});
-
-	test('the file of the input item was pruned', async () => {
-		const host = await hostFor({ baseUrl: bench.gateway.url }, { extraNodeTypes: filesNode });
-		const items = INPUT.map(({ json }) => ({ json, files: { data: { bytes: TINY_PNG } } }));
-		const parameters = { model: byName(MODEL), prompt: RANDOM, download: false };
-		refuseSecond();
-		const failed = await runChain(host, items, [{ type: 'imageEdit', parameters }]);
-		expect([failed.status, bench.gateway.paid]).toEqual(['error', 1]);
-		for (const { binary } of failed.output('Start')) await deleteStored(String(binary?.data?.id));
-		const result = await host.retry(failed, {
-			...failed.workflow,
-			nodes: failed.workflow.nodes.map((node) =>
-				node.name === NODE ? { ...node, ...GO_ON } : node,
-			),
-		});
-		const [paid, other] = result.json(NODE);
-		expect(paid).toMatchObject({ url: expect.stringMatching(/^http/) });
-		expect([other?.error !== undefined, bench.gateway.paid]).toEqual([true, 1]);
 	});
 });
 

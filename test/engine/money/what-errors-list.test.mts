@@ -70,16 +70,6 @@ test('a failed batch of messages lists the responses that a retry returns', asyn
 	expect(messages).toEqual([0, 2].map((item) => `Item ${item}: the response to a message`));
 });
 
-test('Image Wait lists a paid task whose image has gone', async () => {
-	const ids = await bench.submit('a fox', 'an owl [slow 99]');
-	bench.gateway.setFaults([{ call: 'download', kind: 'status', status: 404 }]);
-	const list = ids.map((taskId) => ({ taskId, taskType: 'generation' }));
-	const { error } = await bench.run('imageWait', {}, list);
-	expect(paidIn(error)).toEqual(list.map((task, item) => ({ item, ...task })));
-	const [first] = (error as unknown as { messages: string[] }).messages;
-	expect(first).toBe(`Item 0: generation task ${ids[0]}`);
-});
-
 describe('rows and sums agree', () => {
 	const onError = 'continueRegularOutput';
 	const options = { addSummary: true };

@@ -40,13 +40,6 @@ test.each([
 	);
 });
 
-test('a model that is named by an expression is each item’s own', async () => {
-	const items = [{ name: 'one' }, { name: 'two' }];
-	expect(await bodies({ model: byName('={{ $json.name }}') }, items)).toEqual(
-		items.map(({ name }) => ({ model: name, prompt: 'a fox' })),
-	);
-});
-
 describe('an option whose expression n8n can’t evaluate', () => {
 	const goOn = { onError: 'continueRegularOutput' } as const;
 	/** For one of the items, it names a node that isn't there. */
