@@ -129,6 +129,12 @@ test('all runs of a node in one execution count together, and each execution sta
 	}
 });
 
+test('what was refused is given back also where a run fails', async () => {
+	bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400 }]);
+	const failed = await bench.run('imageGeneration', { prompt: 'a fox', options: { budget: 1 } });
+	expect([failed.status, spentIn(failed)]).toEqual(['error', 0]);
+});
+
 test('Survive Restarts: counted where it was submitted, and kept while it is suspended', async () => {
 	const workflow = workflowOf('imageGeneration', {
 		prompt: 'a fox',

@@ -102,12 +102,6 @@ test.each([
 	expect(row!.error).not.toBe(INPUT.error);
 });
 
-test('a dry run adds the fields of the input as well', async () => {
-	const options = { ...included, dryRun: true };
-	const result = await bench.run('imageGeneration', { prompt: 'a fox', options }, [INPUT]);
-	expect(result.json(NODE)).toMatchObject([{ sku: 'A-1', dryRun: true }]);
-});
-
 test('an execution that is suspended keeps the fields', async () => {
 	const workflow = workflowOf('imageGeneration', {
 		prompt: 'a fox',

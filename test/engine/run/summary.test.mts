@@ -150,17 +150,19 @@ test('Submit Only and Image Wait: the tasks of the one are the images of the oth
 	expect(waited.json(NODE).map(({ estimatedCost }) => estimatedCost)).toEqual([PRICE, PRICE]);
 });
 
-test('a dry run has done nothing', async () => {
-	const options = { addSummary: true, dryRun: true };
-	const dry = await bench.run('imageGeneration', { prompt: 'a fox', options });
-	expect(summaryIn(dry)).toEqual({
-		images: 0,
-		tasks: 0,
-		rateLimitedRequests: 0,
-		reusedItems: 0,
-		failedItems: 0,
-	});
-	expect(hintsOf(dry)).toEqual([]);
+test('a dry run has done nothing, and says what would be done', async () => {
+	const options = { addSummary: true, dryRun: true, n: '={{ [1, 9, 0][$itemIndex] }}' };
+	const goOn = { onError: 'continueRegularOutput' } as const;
+	const dry = await bench.run('imageGeneration', { prompt: 'a fox', options }, [{}, {}, {}], goOn);
+	expect(dry.json(NODE)).toMatchObject([
+		{ estimatedCost: PRICE, verdict: 'Passed' },
+		{ verdict: expect.stringMatching(/^Would be refused: .* is 9/) },
+		{ error: expect.any(String) },
+	]);
+	expect(summaryIn(dry)).toMatchObject({ images: 0, tasks: 0, failedItems: 1 });
+	expect(dry.hints(NODE).map(({ message }) => message)).toEqual([
+		expect.stringMatching(/^Dry run: 2 requests; estimated cost [\d.]+; 1 item failed\.$/),
+	]);
 	expect(bench.gateway.paid).toBe(0);
 });
 

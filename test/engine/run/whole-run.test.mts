@@ -47,7 +47,6 @@ describe('an error before the items begin', () => {
 		['message', 'regular', { apiKey: '' }, {}, /API key is empty/],
 		['mediaModels', 'error', {}, { options: { timeout: 'abc' } }, /'Timeout \(Seconds\)' must be/],
 		['imageTask', 'regular', {}, { options: { concurrency: 'abc' } }, /'Concurrency' must be/],
-		['imageWait', 'regular', {}, { pollInterval: 'abc' }, /'Poll Interval \(Seconds\)'/],
 		['imageGeneration', 'error', {}, { options: { budget: 'much' } }, /'Budget' must be a/],
 	])('%s, in the %s output: %j %j', async (type, output, credential, parameters, message) => {
 		const onError = output === 'error' ? 'continueErrorOutput' : 'continueRegularOutput';
