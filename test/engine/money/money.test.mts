@@ -53,6 +53,29 @@ describe('a batch of which one item fails', () => {
 });
 
 describe('Stop Workflow', () => {
+	test('the error lists everything that was paid for and has not come out', async () => {
+		bench.gateway.setFaults([{ call: 'submit', kind: 'status', status: 400, match: 'number 11.' }]);
+		const result = await bench.run(
+			'imageGeneration',
+			{ prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } },
+			asItems(numbered(20)),
+		);
+		expect(result.status).toBe('error');
+		const { message, messages } = result.error as unknown as {
+			message: string;
+			messages: string[];
+		};
+		expect(message).toBe('The gateway rejected the request (400): invalid request parameters');
+		const line = /^Item (\d+): generation task (\S+)$/;
+		const listed = messages.flatMap((text) => [line.exec(text) ?? []]);
+		expect(listed.length).toBeGreaterThan(0);
+		expect(listed).toHaveLength(bench.gateway.paid);
+		for (const [, index, taskId] of listed) {
+			expect(bench.gateway.task(taskId!)).toMatchObject({ prompt: `number ${index}.` });
+		}
+		expect(result.error).toMatchObject({ context: { itemIndex: 11 } });
+	});
+
 	test.each([1, 2])('after the failure nothing is begun (Concurrency %i)', async (concurrency) => {
 		bench.gateway.setFaults([{ call: 'sync', kind: 'status', status: 400, match: 'number 3.' }]);
 		const parameters = { prompt: PROMPT, download: false, options: { concurrency } };
