@@ -1,7 +1,7 @@
 /**
- * The fault matrix as the page that people read, and that the tests are held to: a row for each fault,
- * a column for each call, both shared where nothing differs, and each text once. A cell names its text by its number; what differs from
- * row to row and from column to column (status, words of the gateway, what was being done) is filled in.
+ * The fault matrix as the page that people read: a row for each fault, a column for each call, both
+ * shared where nothing differs, and each text once. A cell names its text by its number; placeholders
+ * stand for what differs from row to row and from column to column.
  */
 import { PLACES, type Place } from './failure-places.mjs';
 import type { NodeName } from '../workbench.mjs';
@@ -114,15 +114,6 @@ function rowOf({ where, nodes, facts: { charged, taskId, status, url } }: Place)
 		...(url ? ['`url`'] : []),
 	];
 	return [where, nodes.map((node) => NODES[node]).join(', '), charged, others.join(', ')];
-}
-
-/** What a cell says beside the number of its text. */
-interface Marks {
-	unknown: boolean;
-	again: boolean;
-	/** A wait that ended with its deadline. */
-	open: boolean;
-	charged: boolean;
 }
 
 /** The whole page. */
@@ -247,71 +238,4 @@ function templateOf({ fault, call, reads, sentAgain }: Cell): {
 	if (status !== '') text = text.replaceAll(new RegExp(`\\b${status}\\b`, 'g'), '{status}');
 	if (doing !== undefined) text = text.replaceAll(doing, '{doing}');
 	return { text, unknown, open };
-}
-
-/** What a person reads in a cell: the reverse of `templateOf`. */
-function filled(
-	template: string,
-	{ fault, call }: Pick<Cell, 'fault' | 'call'>,
-	marks: Marks,
-): string {
-	const text = template
-		.replaceAll('{words}', wordsOf(fault))
-		.replaceAll('{status}', statusOf(fault))
-		.replaceAll('{doing}', DOING[call] ?? '');
-	if (call === 'check') return `${UNCHECKED}${text}.`;
-	if (marks.open) return `${stillOpen(fault)}${text}`;
-	// A status check that is sent again and ends with a final response counts no tries.
-	const tried = marks.again && call !== 'poll' ? TRIED : '';
-	return marks.unknown ? `${UNKNOWN}${text.replace(/^W/, 'w')}${tried}` : `${text}${tried}`;
-}
-
-/** The cells of a page. A row that several faults share becomes several cells for each call. */
-export function readFaultPage(page: string): Cell[] {
-	const texts = rowsUnder(page, 'Text').map(([, text = '']) => text.replaceAll('\\|', '|'));
-	const [, head = ''] = /^\| Fault \| [^|]* \| (.*) \|$/m.exec(page) ?? [];
-	const heads = head.split(' | ').map((names) => names.split('<br>'));
-	return rowsUnder(page, 'Fault').flatMap(([names = '', , ...columns]) =>
-		names.split('<br>').flatMap((name) => {
-			const fault = (Object.keys(FAULTS) as FaultName[]).find((key) => FAULTS[key].name === name);
-			if (fault === undefined) throw new Error(`docs/faults.md names an unknown fault: ${name}`);
-			return CALLS.map((call) => {
-				const index = heads.findIndex((calls) => calls.includes(COLUMNS[call]));
-				return cellOf(fault, call, columns[index] ?? '', texts);
-			});
-		}),
-	);
-}
-
-function rowsUnder(page: string, firstColumn: string): string[][] {
-	const [, rest = ''] = page.split(`\n| ${firstColumn} |`);
-	const [rows = ''] = rest.split('\n\n');
-	return rows
-		.split('\n')
-		.slice(2)
-		.filter((row) => row.startsWith('| '))
-		.map((row) => row.slice(2, -2).split(/(?<!\\) \| /));
-}
-
-function cellOf(fault: FaultName, call: MatrixCall, signs: string, texts: string[]): Cell {
-	const [first = '', ...rest] = signs.split(' ');
-	const marks = {
-		unknown: rest.includes('?'),
-		again: rest.includes('↻') || rest.includes('**↻**'),
-		open: rest.includes('**↻**'),
-		charged: rest.includes('$'),
-	};
-	const template = texts[Number(first) - 1];
-	if (first !== '✓' && template === undefined) {
-		throw new Error(`docs/faults.md names no text in "${signs}" (${FAULTS[fault].name})`);
-	}
-	// The image of a download, and of a run whose limits weren't checked, is charged in any case.
-	const charged = isCharged(call) ? marks.charged : ['download', 'check'].includes(call);
-	return {
-		fault,
-		call,
-		reads: template === undefined ? '' : filled(template, { fault, call }, marks),
-		sentAgain: marks.again,
-		paid: charged ? 1 : 0,
-	};
 }
