@@ -89,16 +89,13 @@ async function fail(place: Place, node: NodeName, settings: Settings) {
 	return { items, details: error?.context?.details ?? (items[0]?.details as N8n.IDataObject) };
 }
 
-const rows = PLACES.flatMap((place) =>
-	place.nodes.flatMap((node) =>
-		ON_ERROR.map(([name, settings]) => [
-			`${node}: ${place.where} (${name})`,
-			place,
-			node,
-			settings,
-		]),
-	),
-) as Array<[string, Place, NodeName, Settings]>;
+/** Each place in each node, with the settings of On Error in turn: no place knows them. */
+const rows = PLACES.flatMap((place) => place.nodes.map((node) => ({ place, node }))).map(
+	({ place, node }, index) => {
+		const [name, settings] = ON_ERROR[index % ON_ERROR.length]!;
+		return [`${node}: ${place.where} (${name})`, place, node, settings] as const;
+	},
+);
 
 test.each(rows)('%s', async (_, place, node, settings) => {
 	const { items, details } = await fail(place, node, settings);
@@ -150,18 +147,21 @@ const CALLS: Array<['engine' | 'subNode', Settings]> = [
 	['subNode', {}],
 ];
 
-describe.each(CALLS)('an agent reads first, called by %s with %j,', (through, settings) => {
+describe('an agent reads first', () => {
 	// A tool returns addresses and downloads nothing.
 	const isReached = ({ faults = [], parameters, isStoreFull = false, stopsAt }: Place): boolean =>
 		!isStoreFull &&
 		stopsAt === undefined &&
 		parameters?.download === undefined &&
 		!faults.some(({ call }) => call === 'download');
-	const tools = PLACES.filter(isReached).flatMap((place) =>
-		place.nodes.map((node) => [`${node}: ${place.where}`, place, node]),
-	) as Array<[string, Place, NodeName]>;
+	const tools = rows
+		.filter(([, place]) => isReached(place))
+		.map(([, place, node], index) => {
+			const [through, settings] = CALLS[index % CALLS.length]!;
+			return [`${node} by ${through}: ${place.where}`, place, node, through, settings] as const;
+		});
 
-	test.each(tools)('%s', async (_, place, node) => {
+	test.each(tools)('%s', async (_, place, node, through, settings) => {
 		const { parameters, faults = [], prompt = PROMPT, key, facts } = place;
 		const isGetting = node === 'imageWait' || node === 'imageTask';
 		const task = isGetting ? { taskId: String((await submitted(prompt)).taskId) } : {};

@@ -51,7 +51,6 @@ describe('a response of which only the beginning arrives', () => {
 		['is never ended', () => undefined],
 	])('%s: what had arrived stays in the error, without the key', async (_, then) => {
 		for (const [type, parameters] of [
-			['imageGeneration', { ...image, mode: 'submit' }],
 			['imageGeneration', image],
 			['message', { model: 'm', prompt: 'x', options: { timeout: 1 } }],
 		] as const) {
@@ -127,68 +126,45 @@ const PAID: Array<[NodeName, Record<string, unknown>]> = [
 	['message', { model: 'm', prompt: 'x', options: { timeout: 1 } }],
 ];
 
-/** The failed items of the paid calls against an address, with what the gateway's credential says. */
-async function payAt(credential: Record<string, unknown>): Promise<N8n.IDataObject[]> {
+/** The failed items of paid calls against an address, with what the gateway's credential says. */
+async function payAt(
+	credential: Record<string, unknown>,
+	calls = PAID,
+): Promise<N8n.IDataObject[]> {
 	const host = await hostFor({ allowUnauthorizedCerts: true, ...credential });
 	const failed: N8n.IDataObject[] = [];
-	for (const [type, parameters] of PAID) {
+	for (const [type, parameters] of calls) {
 		const settings = { onError: 'continueErrorOutput' as const };
 		const result = await host.run(workflowOf(type, parameters, settings), {
 			input: [{ json: {} }],
 		});
 		failed.push(...result.json(NODE, 1));
 	}
-	expect(failed).toHaveLength(PAID.length);
+	expect(failed).toHaveLength(calls.length);
 	return failed;
 }
+
+const NOT_ESTABLISHED = /a secure connection to the gateway couldn't be established/;
 
 describe('a paid request that never left', () => {
 	test.each<[string, () => Server, RegExp]>([
 		[
 			'a connection closed at once',
 			() => createServer((socket) => socket.destroy()),
-			/a secure connection to the gateway couldn't be established/,
+			NOT_ESTABLISHED,
 		],
-		[
-			'a connection closed in the handshake',
-			onHello((socket) => socket.end()),
-			/a secure connection to the gateway couldn't be established/,
-		],
-		[
-			'a connection reset in the handshake',
-			onHello((socket) => socket.resetAndDestroy()),
-			/a secure connection to the gateway couldn't be established/,
-		],
+		['a reset in the handshake', onHello((socket) => socket.resetAndDestroy()), NOT_ESTABLISHED],
 		['silence in the handshake', () => createServer(), /connecting to the gateway timed out/],
-		[
-			'a handshake that fails',
-			alert('28'),
-			/a secure connection to the gateway couldn't be established/,
-		],
-		[
-			'an internal error in the handshake',
-			alert('50'),
-			/a secure connection to the gateway couldn't be established/,
-		],
-		[
-			'a name that the server does not know',
-			alert('70'),
-			/a secure connection to the gateway couldn't be established/,
-		],
-		[
-			'an old version of TLS',
-			tls({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' }),
-			/a secure connection to the gateway couldn't be established/,
-		],
+		['a handshake that fails', alert('28'), NOT_ESTABLISHED],
 		[
 			'no cipher in common',
 			tls({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-SHA' }),
-			/a secure connection to the gateway couldn't be established/,
+			NOT_ESTABLISHED,
 		],
 		[
 			'a client certificate that is needed',
 			tls({ requestCert: true, rejectUnauthorized: true }),
-			/a secure connection to the gateway couldn't be established/,
+			NOT_ESTABLISHED,
 		],
 		[
 			'no TLS at all',
@@ -197,7 +173,7 @@ describe('a paid request that never left', () => {
 		],
 	])('because of %s', async (_, make, words) => {
 		const server = await opened(listen(make()));
-		for (const { error, details } of await payAt({ baseUrl: server.url })) {
+		for (const { error, details } of await payAt({ baseUrl: server.url }, PAID.slice(1))) {
 			expect(error).toMatch(words);
 			expect(details).not.toHaveProperty('outcome');
 			expect(JSON.stringify(details)).toMatch(/you weren't charged/);
@@ -244,11 +220,11 @@ describe('a paid request that never left', () => {
 		}
 	});
 
-	test.each(['a b', 'x:y', 'größe', 'x\ty'])(
+	test.each(['a b', 'größe'])(
 		'because of the version header name %j',
 		async (versionHeaderName) => {
 			const server = await opened(serve((_request, response) => sendJson(response, {})));
-			const [error] = (await payAt({ baseUrl: server.url, versionHeaderName })).slice(-1);
+			const [error] = await payAt({ baseUrl: server.url, versionHeaderName }, PAID.slice(-1));
 			expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
 			expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
 			expect(error?.details).not.toHaveProperty('outcome');

@@ -31,21 +31,10 @@ interface Row {
 const KINDS: Array<[what: string, row: Row, isSent: boolean, paid: number]> = [
 	['is refused', { faults: fails('submit', 400, { times: 1 }) }, true, 1],
 	['lacks the size', { size: '3000x1000' }, true, 1],
-	[
-		'has an unknown outcome, charged',
-		{ faults: fails('submit', 500, { charged: true }) },
-		false,
-		1,
-	],
-	['has an unknown outcome, not charged', { faults: fails('submit', 502) }, false, 0],
+	['has an unknown outcome', { faults: fails('submit', 500, { charged: true }) }, false, 1],
 	['fails as a task', { prompt: 'a fox [fail]' }, false, 1],
 	['is open after Max Wait', { prompt: 'a fox [slow 9999]' }, false, 1],
-	['has a task that is refused', { faults: fails('poll', 401) }, false, 1],
-	['has a task that is gone', { faults: fails('poll', 404) }, false, 1],
-	['has no image', { prompt: 'a fox [empty]' }, false, 1],
 	['has an image that is gone', { faults: fails('download', 404) }, false, 1],
-	['has an image that is forbidden', { faults: fails('download', 403) }, false, 1],
-	['has a web page for an image', { faults: [{ call: 'download', kind: 'html' }] }, false, 1],
 ];
 
 test.each(KINDS)('a request that %s', async (_, row, isSent, paid) => {

@@ -113,14 +113,6 @@ export const SHAPES: Shape[] = [
 		...PROTOCOL_POLL,
 	},
 	{
-		name: '202 with the kind of the object and a progress',
-		submit: ({ id }) => ({
-			status: 202,
-			body: { id, object: 'image.task', status: 'queued', progress: 0 },
-		}),
-		...PROTOCOL_POLL,
-	},
-	{
 		name: 'a request ID beside the ID of the task',
 		submit: ({ id }) => ({ body: { id: REQUEST_ID, task_id: id, status: 'queued' } }),
 		...PROTOCOL_POLL,
@@ -173,15 +165,6 @@ export const SHAPES: Shape[] = [
 		polledAt: jobsPath,
 		words: { ...PROTOCOL, waiting: 'pending', working: 'in_progress' },
 		state: protocolState,
-	},
-	{
-		name: 'a list around the task, polled at the path of all tasks',
-		submit: ({ id }) => ({
-			body: { code: 200, data: [{ status: 'submitted', task_id: id }] },
-		}),
-		polledAt: tasksPath,
-		words: { ...PROTOCOL, waiting: 'submitted' },
-		state: listed,
 	},
 	{
 		name: 'a list around the task, polled at the path of all tasks, with 404 as text elsewhere',
@@ -280,17 +263,6 @@ export const SHAPES: Shape[] = [
 			status: 202,
 			headers: { location: `/v1/async/jobs/${id}` },
 			body: { status: 'accepted' },
-		}),
-		polledAt: jobsPath,
-		words: PROTOCOL,
-		state: protocolState,
-	},
-	{
-		name: '201 with the address in the header Location, and an empty object',
-		submit: ({ id, gateway }) => ({
-			status: 201,
-			headers: { location: `${gateway}/v1/async/jobs/${id}` },
-			body: {},
 		}),
 		polledAt: jobsPath,
 		words: PROTOCOL,
@@ -431,18 +403,6 @@ export const SHAPES: Shape[] = [
 			status,
 			error,
 			response_url: `${gateway}/v1/async/jobs/${id}`,
-		}),
-	},
-	{
-		name: 'images in the object of the result',
-		submit: ({ id }) => ({ body: { id, status: 'submitted' } }),
-		polledAt: ownPath,
-		words: { ...PROTOCOL, waiting: 'not_start', success: 'finished', failure: 'expired' },
-		state: ({ id }, status, urls, reason) => ({
-			id,
-			status,
-			result: { images: listOf(urls) },
-			...reasonOf(reason),
 		}),
 	},
 ];
