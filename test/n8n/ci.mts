@@ -18,14 +18,12 @@ import { whyNoQueue } from '../../harness/server/queue-mode.mjs';
 /** In the order of what they say about the package; with the seconds that two shared cores take. */
 const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
 	{ name: 'install', seconds: 45 },
-	{ name: 'run', seconds: 180 },
+	{ name: 'run', seconds: 90 },
 	{ name: 'http-request', seconds: 60 },
 	{ name: 'recipes', seconds: 300 },
 	{ name: 'paying-examples', seconds: 225 },
 	{ name: 'registry', seconds: 80 },
 	{ name: 'agent', seconds: 35 },
-	{ name: 'tools', seconds: 40 },
-	{ name: 'hundred', seconds: 120 },
 	{ name: 'editor', seconds: 450 },
 	{ name: 'queue', seconds: 700 },
 	{ name: 'survive', seconds: 500 },
@@ -105,10 +103,7 @@ function whyNot(name: string, installed: string[]): string | undefined {
 	if (name === 'editor' && !findChromium()) {
 		return 'there is no chromium here (apt-get install -y chromium)';
 	}
-	if (
-		['paying-examples', 'tools', 'hundred', 'queue', 'survive'].includes(name) &&
-		!installed.includes('2')
-	) {
+	if (['paying-examples', 'queue', 'survive'].includes(name) && !installed.includes('2')) {
 		return 'it needs n8n 2';
 	}
 	return name === 'queue' ? whyNoQueue() : undefined;
