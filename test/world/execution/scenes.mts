@@ -2,7 +2,6 @@
 import type { Action, Flow, World } from '../plan/world.mjs';
 import { seeded } from '../../../simulator/seed.mjs';
 import { keyFor } from '../service/accounts-of-world.mjs';
-import { PRICE } from '../service/published-models.mjs';
 import { Service } from '../service/service.mjs';
 import { clock } from '../time/take-over.mjs';
 import type { Engine } from './engine.mjs';
@@ -111,8 +110,6 @@ function afterEdit(flow: Flow, { kind, edit }: Action): Flow | undefined {
 		case 'file':
 			if (flow.make !== 'edit' || flow.editFrom !== 'url' || isTool(flow)) return undefined;
 			return { ...flow, fileShift: flow.fileShift + 1 };
-		case 'opened':
-			return { ...flow, opened: true };
 		case 'wait':
 			// What is not of the request: how its result is waited for and output.
 			return {
@@ -131,14 +128,9 @@ function afterEdit(flow: Flow, { kind, edit }: Action): Flow | undefined {
 const LONG_AGO_MS = 100_000;
 
 /** The items that enter: prompts, or tasks that were submitted before. */
-function inputFor(
-	{ flow, service: { ids } }: World,
-	service: Service,
-	foreignOrigin: string,
-): Input {
+function inputFor({ flow }: World, service: Service, foreignOrigin: string): Input {
 	const sources = `${foreignOrigin}/sources/`;
 	const account = `account ${flow.account + 1}`;
-	const isSure = ['random', 'strange'].includes(ids) && !isTool(flow);
 	return flow.items.map(({ prompt, n, kind, file }) => {
 		if (flow.make !== 'nothing') return isTool(flow) ? { prompt } : { prompt, n, file, sources };
 		// Whoever does not say when a task was submitted cannot expect that a 404 passes. An agent doesn't.
@@ -146,11 +138,6 @@ function inputFor(
 		const how = { ageMs: isKnown && n > 2 ? LONG_AGO_MS : 1000, isVisible: !isKnown };
 		const task = service.submitEarlier(kind, prompt, account, how);
 		const submittedAt = isKnown ? new Date(task.createdAt).toISOString() : undefined;
-		// Where both kinds have the same IDs, nobody could tell which one is meant.
-		const isKindless = isSure && flow.isKindless;
-		const taskType = isKindless ? undefined : kind;
-		const estimatedCost = PRICE.get(task.charge.model);
-		const item = { taskId: task.id, taskType, prompt, submittedAt, estimatedCost };
-		return item;
+		return { taskId: task.id, taskType: kind, prompt, submittedAt };
 	});
 }

@@ -136,9 +136,7 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	const survive = mode === 'sync' ? {} : survival(flow);
 	const shown = dryRun ? { dryRun } : {};
 	return {
-		...(flow.opened === true
-			? openedModel(model)
-			: { model: { __rl: true, mode: 'name', value: model } }),
+		model: { __rl: true, mode: 'name', value: model },
 		prompt,
 		mode,
 		download,
@@ -149,27 +147,10 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 			...survive,
 			...shown,
 			...(make === 'edit' && maskOf(flow)),
-			...(flow.seeded === true && seedOf(flow)),
 			maxWait,
 			pollInterval,
 		} as IDataObject,
 	};
-}
-
-/** What the editor stores beside a model and its form, and does not send. */
-const openedModel = (value: string) => ({
-	model: { __rl: true, mode: 'list', value, cachedResultName: `${value} (0.04)` },
-	modelParameters: {
-		mappingMode: 'defineBelow',
-		value: { quality: null, style: '' },
-		schema: [{ id: 'quality', displayName: 'Quality' }],
-	},
-});
-
-function seedOf({ opened }: Flow): IDataObject {
-	const empty = opened === true ? [{ name: '', value: '' }] : [];
-	const seed = { name: 'seed', value: '={{ Math.floor(1000000 * Math.random()) }}' };
-	return { parametersByName: { parameter: [...empty, seed] } };
 }
 
 function maskOf(flow: Flow): IDataObject {

@@ -1,6 +1,5 @@
 /** Everything that has to hold of a world, by the gateway's own books. */
 import type { Played } from '../execution/step.mjs';
-import { accounting } from './accounting.mjs';
 import { budgets } from './budgets.mjs';
 import type { Breach } from './evidence.mjs';
 import { money } from './money.mjs';
@@ -17,7 +16,6 @@ export function breachesOf(played: Played): Breach[] {
 		...toldCharges(played),
 		...output(played),
 		...waiting(played),
-		...accounting(played),
 		...budgets(played),
 		...afterwards(played),
 		...secrets(played),

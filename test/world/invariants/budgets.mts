@@ -1,7 +1,10 @@
 /** Of invariant 4: a budget holds over an execution, and nothing is kept with the workflow. */
 import type { Played, Step } from '../execution/step.mjs';
-import { pricesAreTrue } from './accounting.mjs';
 import type { Breach } from './evidence.mjs';
+
+/** A listing that was made up may well have other prices. */
+export const pricesAreTrue = ({ faults }: Played['world']['service']): boolean =>
+	faults.every(({ call }) => call !== 'listing' && call !== 'any');
 
 export function budgets(played: Played): Breach[] {
 	const { flow, service } = played.world;
@@ -21,7 +24,7 @@ function tooDear({ service: { books } }: Played, { flow, number }: Step): string
 	const charges = books.charges.filter(({ step }) => step === number);
 	const unpriced = charges.find((charge) => charge.cost === undefined);
 	if (unpriced !== undefined) return [`${unpriced.model} was paid for within a budget`];
-	const cost = charges.reduce((sum, charge) => sum + (charge.cost?.least ?? 0), 0);
+	const cost = charges.reduce((sum, charge) => sum + (charge.cost ?? 0), 0);
 	if (cost <= budget + 1e-9) return [];
 	return [`${Math.round(cost * 100) / 100} was charged, of a budget of ${budget}`];
 }

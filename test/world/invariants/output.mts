@@ -3,7 +3,7 @@ import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
 import { isFailed, isSpoilt, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
-import { ofFile, ofTask, pathOf, pictureIn, urlsIn } from './items/held-images.mjs';
+import { ofFile, pathOf, pictureIn, urlsIn } from './items/held-images.mjs';
 import { ofError, ofFailure } from './items/failures.mjs';
 import { ofSuspended } from './items/suspended.mjs';
 import { ofCalls } from './items/agent-answers.mjs';
@@ -124,9 +124,7 @@ function ofItem(
 		if (json.prompt !== undefined && json.prompt !== charge.prompt) {
 			return `it says that its prompt is ${JSON.stringify(json.prompt)}`;
 		}
-		return (
-			ofFile(item, flow) ?? (flow.collect === 'imageTask' ? ofTask(played, run, item) : undefined)
-		);
+		return ofFile(item, flow);
 	}
 	if (flow.dryRun) return json.dryRun === true ? undefined : 'it is not only shown';
 	const wanted = wantedBy(step, given.json);

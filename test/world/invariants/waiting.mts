@@ -1,12 +1,11 @@
-/** Of invariants 4 and 7: what fails has a reason, and a wait takes neither too long nor too short. */
+/** Of invariant 4: what fails has a reason, and no wait ends too soon. */
 import type { Played, Step } from '../execution/step.mjs';
-import { COLLECT, isTool, MAKE, survives } from '../execution/workflow.mjs';
+import { COLLECT, isTool, MAKE } from '../execution/workflow.mjs';
 import { passes } from '../plan/special/passing.mjs';
 import type { Flow } from '../plan/world.mjs';
-import type { Received } from '../service/books.mjs';
 import { KEY_REFUSED } from '../service/accounts-of-world.mjs';
 import { PRICE } from '../service/published-models.mjs';
-import { pricesAreTrue } from './accounting.mjs';
+import { pricesAreTrue } from './budgets.mjs';
 import {
 	callsOf,
 	hasArrived,
@@ -27,13 +26,9 @@ const LEAD_MS = 3000;
 
 export function waiting(played: Played): Breach[] {
 	return played.steps.flatMap((step, index) => {
-		const { requests } = played.service.books;
-		const own = requests.filter((request) => request.step === step.number);
-		const late = pastItsDeadline(step, own);
-		if (step.ended !== 'done') return late;
+		if (step.ended !== 'done') return [];
 		const runs = runsOf(step, played.steps[index - 1]);
 		return [
-			...late,
 			...runs.flatMap((run) => tooShort(played, step, run)),
 			...withoutReason(played, step, runs),
 			...neverAgain(played, step),
@@ -171,45 +166,4 @@ function neverAgain(played: Played, step: Step): Breach[] {
 	);
 	if (sent || !/\bthe outcome is unknown/i.test(shownBy(step))) return [];
 	return [{ invariant: 1, text: `action ${step.number}: what was asked for again wasn't sent` }];
-}
-
-/** What a wait may take beyond its deadline: until n8n looks again for what is due, and its last response. */
-const LEAD_BEYOND_MS = 40_000;
-const LEAD_OF_PARKED_MS = 120_000;
-const CRASH_MS = 90_000;
-/** Whoever polls polls again within so long. */
-const LONGEST_GAP_MS = 60_000;
-
-/** How often a flow may begin anew with the same thing. */
-function timesOf({ as, rounds, tries, again }: Flow): number {
-	return tries * (as === 'loop' ? rounds : 1) * (as.endsWith('Tool') ? again + 1 : 1);
-}
-
-/** All waits for a task together take no longer than they may. */
-function pastItsDeadline(step: Step, own: Received[]): Breach[] {
-	const { flow, suspensions, restarts } = step;
-	const collects = flow.make === 'nothing' || flow.mode === 'submit';
-	if (collects ? flow.collect !== 'imageWait' : flow.mode !== 'wait') return [];
-	const { requestsPerSecond = 20 } = flow.options;
-	// A question waits for its turn, and longer where the gateway has asked for a pause.
-	const isSlow = Number(requestsPerSecond) % 20 > 0 || own.some(({ status }) => status === 429);
-	if (isSlow && (suspensions > 0 || survives(flow))) return [];
-	const lead = survives(flow) ? LEAD_OF_PARKED_MS + restarts * CRASH_MS : LEAD_BEYOND_MS;
-	const each = flow.maxWait * 1000 + lead + (isSlow ? 60_000 : 0);
-	// An agent that asks for the same again waits for the same task.
-	const most = timesOf(flow) * (isTool(flow) ? flow.items.length : 1) * each;
-	const spent = new Map<string, { last: number; ms: number }>();
-	for (const { call, kind, taskId, at } of own) {
-		if (call !== 'poll') continue;
-		const name = `${kind} task ${taskId}`;
-		const { last, ms: before } = spent.get(name) ?? { last: at, ms: 0 };
-		// Between two tries, or two calls of a tool, it may wait for the requests of other items.
-		const isNew = (timesOf(flow) > 1 || isTool(flow)) && at - last > LONGEST_GAP_MS;
-		const ms = before + (isNew ? 0 : at - last);
-		spent.set(name, { last: at, ms });
-		if (ms <= most) continue;
-		const text = `the ${name} was polled for ${Math.round(ms / 1000)} s, of ${flow.maxWait} s`;
-		return [{ invariant: 7, text }];
-	}
-	return [];
 }

@@ -132,7 +132,6 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	fileShift: fc.constant(0),
 	mask: fc.boolean(),
 	isListedApart: fc.boolean(),
-	isKindless: fc.boolean(),
 	streams: fc.boolean(),
 	savesProgress: fc.boolean(),
 	pollInterval: fc.constantFrom(3, 1, 20),

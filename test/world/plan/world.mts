@@ -42,12 +42,6 @@ export interface Flow {
 	mask: boolean;
 	/** The models are listed by another host. */
 	isListedApart: boolean;
-	/** Tasks that were submitted before don't say of which kind they are. */
-	isKindless: boolean;
-	/** An expression gives each request another seed. */
-	seeded?: boolean;
-	/** The editor has opened the nodes, and stored what it knows of their values. */
-	opened?: boolean;
 	/** Where an edit gets its file from. */
 	editFrom: 'binary' | 'url';
 	/** Whether another file than that of the item is edited: so many further. */
@@ -78,7 +72,7 @@ export interface Action {
 	/** Seconds until then. */
 	pause?: number;
 	/** What a person changes before the retry. */
-	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait' | 'opened';
+	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait';
 	/** The key is refused after so many requests of this action. */
 	refusesKeyAfter?: number;
 	/** A person renews the key in its credential: before this action, or before the second try, round or node. */

@@ -51,7 +51,7 @@ export interface Charge {
 	count: number;
 	taskId?: string;
 	/** By its model's price; undefined: there is none. */
-	cost?: { least: number; most: number };
+	cost?: number;
 	/** Addresses of its images, or the text of its reply. */
 	images: string[];
 	/** As it has to come out: its text without the key, and as it was sent. */

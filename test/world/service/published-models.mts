@@ -1,7 +1,5 @@
 /** What the gateway of a world publishes. */
 import { deliverJson, type Delivery } from '../wire/messages.mjs';
-import type { Charge } from './books.mjs';
-import type { ServiceSetup } from './service-setup.mjs';
 
 const IMAGE_MODES = {
 	media_type: 'image',
@@ -26,44 +24,24 @@ const RECORDS: Model[] = [
 	{ model: 'cinema', media_type: 'video', modes: ['text_to_video'], generation_modes: ['async'] },
 ];
 
-type Unit = Pick<ServiceSetup, 'isPricedByRequest'>;
-
-/** What is listed: models with a price may have it by the request. */
-const recordsOf = ({ isPricedByRequest }: Unit): Model[] =>
-	RECORDS.map(({ billing, ...model }) => {
-		const isOther = isPricedByRequest === true && billing?.mode === 'price';
-		return {
-			...model,
-			...(billing && { billing: isOther ? { ...billing, unit: 'request' } : billing }),
-		};
-	});
-
-/** Of an image, or of a request, by the model; those that publish none are left out. */
+/** Of an image, by the model; those that publish none are left out. */
 export const PRICE = new Map([['aurora-image-1', 0.04]]);
 export const MODELS = new Set(RECORDS.map(({ model }) => model));
 
 /** What a request for so many images costs; undefined: its model publishes no price. */
-export function costOf(model: string, images: number, unit: Unit): number | undefined {
+export function costOf(model: string, images: number): number | undefined {
 	const price = PRICE.get(model);
-	return price && price * (unit.isPricedByRequest === true ? 1 : images);
-}
-
-/** What was charged for: whether images count as asked for or as they came is the gateway's affair. */
-export function costsOf({ model, count, images }: Charge, unit: Unit): Charge['cost'] {
-	const [asked, came] = [count, images.length].map((one) => costOf(model, one, unit));
-	if (asked === undefined || came === undefined) return undefined;
-	return { least: Math.min(asked, came), most: Math.max(asked, came) };
+	return price && price * images;
 }
 
 /** Answers a request for all models, or for one of them. */
-export function listed(path: string, unit: Unit): Delivery {
+export function listed(path: string): Delivery {
 	const name = path.split('/')[4];
-	const items = recordsOf(unit);
-	const data = items.find(({ model }) => model === decodeURIComponent(name ?? ''));
+	const data = RECORDS.find(({ model }) => model === decodeURIComponent(name ?? ''));
 	if (name !== undefined && data === undefined) {
 		return deliverJson({ success: false, message: 'no such model' }, 404);
 	}
-	const all = { items, total: items.length };
+	const all = { items: RECORDS, total: RECORDS.length };
 	const answer = { success: true, data: data ?? all };
 	return deliverJson(answer);
 }

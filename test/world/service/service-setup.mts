@@ -51,10 +51,6 @@ export interface ServiceSetup {
 	foreignHost: boolean;
 	/** Pictures come inside the response, as Base64. */
 	inline: boolean;
-	/** So many images more than were asked for, by the numbers of requests; they go round. */
-	surplus?: number[];
-	/** The price of a model is that of a request, and not of an image. */
-	isPricedByRequest?: boolean;
 	faults: ServiceFault[];
 }
 

@@ -10,7 +10,7 @@ import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
 import { dateIn, MOVED, MOVED_TASK, spoil, shaped } from './spoilt-responses.mjs';
-import { costsOf, listed, MODELS } from './published-models.mjs';
+import { costOf, listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, hasKey, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
@@ -155,7 +155,7 @@ export class Service {
 		}
 		switch (received.call) {
 			case 'listing':
-				return listed(received.path, this.setup);
+				return listed(received.path);
 			case 'download':
 				return this.download(received);
 			case 'poll':
@@ -234,15 +234,13 @@ export class Service {
 			fails: false,
 		};
 		if (kind !== 'message') {
-			const { surplus = [0] } = this.setup;
-			const came = Math.max(1, count + surplus[number % surplus.length]!);
-			for (let index = 0; index < came; index += 1) {
+			for (let index = 0; index < count; index += 1) {
 				const path = `/pictures/${number}-${index}.png`;
 				charge.images.push(host + path);
 				this.books.pictures.set(path, { charge, index });
 			}
 		}
-		charge.cost = costsOf(charge, this.setup);
+		charge.cost = costOf(model, count);
 		this.books.charges.push(charge);
 		return charge;
 	}

@@ -1,9 +1,5 @@
-/**
- * Worlds in which a person renews the key of the credential, changes how long to wait, or opens the
- * nodes in the editor before a retry; a gateway that brings more or fewer images than were asked for, or says in a 200 why it refuses.
- */
+/** Worlds in which a person renews the key of the credential, or changes how long to wait. */
 import { seeded } from '../../../../simulator/seed.mjs';
-import { SAYS_ERROR } from '../../service/response-shapes.mjs';
 import type { Action, World } from '../world.mjs';
 
 /** Its random numbers are drawn apart: the other worlds of the same seeds stay what they are. */
@@ -16,9 +12,7 @@ type Pick = <T>(...choices: [T, ...T[]]) => T;
 export function withMore(one: World): World {
 	const random = seeded(one.seed + STREAM);
 	const pick: Pick = (...choices) => choices[Math.floor(random() * choices.length)]!;
-	return random() < SHARE
-		? pick(renewed, waitedFor, miscounted, refusedInWords, opened)(one, pick)
-		: one;
+	return random() < SHARE ? pick(renewed, waitedFor)(one, pick) : one;
 }
 
 /** The key stops working midway, or not at all, and is renewed. */
@@ -53,38 +47,8 @@ function waitedFor(one: World, pick: Pick): World {
 	return retriedOnce({ ...made, service: { ...service, taskSeconds } }, {}, again);
 }
 
-/** The nodes are opened and saved before the retry, and each try has another seed. */
-function opened(one: World): World {
-	const seeded = one.flow.make === 'generation' || one.flow.make === 'edit';
-	const flow = { ...one.flow, seeded, extra: undefined };
-	return retriedOnce({ ...one, flow }, {}, { kind: 'retryEdited', edit: 'opened' });
-}
-
 function retriedOnce(one: World, changes: Partial<Action>, again: Action): World {
 	const [first] = one.actions as [Action, ...Action[]];
 	const calm = { ...first, stopAfter: undefined, crashAfter: undefined, ...changes };
 	return { ...one, flow: { ...one.flow, onError: 'stopWorkflow' }, actions: [calm, again] };
-}
-
-/** Of each request, the gateway brings so many images more. */
-function miscounted(one: World, pick: Pick): World {
-	const surplus = pick([-1], [1], [3], [-2, 0, 2], [0, -1, 1]);
-	const isPricedByRequest = pick(true, false);
-	const flow = {
-		...one.flow,
-		items: one.flow.items.map((item) => ({ ...item, n: pick(1, 2, 3) })),
-	};
-	return { ...one, flow, service: { ...one.service, surplus, isPricedByRequest } };
-}
-
-/** `{ error: { message } }`, with the status 200. */
-function refusedInWords(one: World, pick: Pick): World {
-	const fault = {
-		call: pick('paid' as const, 'paid' as const, 'poll' as const, 'listing' as const),
-		kind: 'shape' as const,
-		skip: pick(0, 0, 1, 2),
-		times: pick(1, 3, 1000),
-		variant: SAYS_ERROR,
-	};
-	return { ...one, service: { ...one.service, faults: [fault, ...one.service.faults] } };
 }
