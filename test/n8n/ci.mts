@@ -24,6 +24,7 @@ const FILES: ReadonlyArray<{ name: string; seconds: number }> = [
 	{ name: 'paying-examples', seconds: 225 },
 	{ name: 'registry', seconds: 80 },
 	{ name: 'agent', seconds: 35 },
+	{ name: 'tools', seconds: 40 },
 	{ name: 'editor', seconds: 450 },
 	{ name: 'queue', seconds: 700 },
 	{ name: 'survive', seconds: 500 },
@@ -103,7 +104,7 @@ function whyNot(name: string, installed: string[]): string | undefined {
 	if (name === 'editor' && !findChromium()) {
 		return 'there is no chromium here (apt-get install -y chromium)';
 	}
-	if (['paying-examples', 'queue', 'survive'].includes(name) && !installed.includes('2')) {
+	if (['paying-examples', 'tools', 'queue', 'survive'].includes(name) && !installed.includes('2')) {
 		return 'it needs n8n 2';
 	}
 	return name === 'queue' ? whyNoQueue() : undefined;

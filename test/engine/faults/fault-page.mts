@@ -54,10 +54,9 @@ const TRIED = ' (tried … times)';
 const INTRODUCTION = `# Faults
 
 What happens when a request fails every time: what you read, whether the node sends the request again
-automatically, and whether you're charged. The tests cause these faults on n8n's own engine and compare
-the result with this page (\`test/engine/faults/faults.test.mts\`); where faults share a row or calls a
-column, not each of them. \`UPDATE_DOCS=1 npx jest test/engine/faults\` causes all, and updates the page:
-review the diff.
+automatically, and whether you're charged. The tests cause each of these faults in each of these calls
+on n8n's own engine and compare the result with this page (\`test/engine/faults/faults.test.mts\`).
+\`UPDATE_DOCS=1 npx jest test/engine/faults\` updates the page: review the diff.
 
 A request that may have been charged is never sent again automatically. Each error names its task or the
 address of its image, so you can still get everything you paid for. A 4xx is a refusal: nothing was
