@@ -139,7 +139,7 @@ function sourcesIn(folder: string): string[] {
 		.filter((entry) => entry.isFile() && /\.(ts|mts|mjs|cjs|js)$/.test(entry.name))
 		.map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
 		.map((file) => file.split(sep).join('/'))
-		.filter((file) => !/\/(fixture-package|output|node_modules)\//.test(file));
+		.filter((file) => !/\/(output|node_modules)\//.test(file));
 }
 
 function isTest(file: string): boolean {
