@@ -3,7 +3,8 @@ import { withoutInlineImages } from '../util/inlineImages';
 import { namedAddresses } from '../util/httpAddresses';
 import { afterColon } from '../protocol/errorBody';
 import { isFinished, isUnknownWord, statusGroup } from '../protocol/status';
-import { taskName, type KnownTask, type TaskRef, type TaskState } from '../protocol/task';
+import type { AcceptedTask } from '../protocol/paidResponse';
+import { taskName, type TaskRef, type TaskState } from '../protocol/task';
 
 /**
  * The error of a finished task without an image; undefined for other tasks. Images count only in
@@ -55,9 +56,7 @@ export const shownResponse = ({ response }: TaskState): string =>
 	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_RESPONSE);
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */
-export function failedAtOnce(
-	task: KnownTask & { status: string; reason?: string; mentioned?: string[] },
-): GatewayError | undefined {
+export function failedAtOnce(task: AcceptedTask): GatewayError | undefined {
 	if (task.reason === undefined) return undefined;
 	const error = taskError({ ...task, group: 'unsuccessful', images: [], response: {} });
 	return error && withMentioned(error, task);

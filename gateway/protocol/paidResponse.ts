@@ -11,10 +11,11 @@ import {
 	taskIdsIn,
 	type ImageResult,
 } from './responseFields';
-import { isInline, readTaskState, type KnownTask } from './task';
+import { isInline, readTaskState, type TaskRef } from './task';
 
 /** A task that the gateway has accepted. */
-export interface AcceptedTask extends KnownTask {
+export interface AcceptedTask extends TaskRef {
+	taskType: TaskType;
 	status: string;
 	/** A date in ISO 8601. */
 	submittedAt: string;

@@ -26,9 +26,6 @@ export interface TaskRef {
 	statusUrl?: string;
 }
 
-/** A task of known kind. */
-export type KnownTask = TaskRef & { taskType: TaskType };
-
 /** Whether an image came inside the response, so that its address is a `data:` URL. */
 export const isInline = ({ url }: ImageResult): boolean => url.startsWith('data:');
 

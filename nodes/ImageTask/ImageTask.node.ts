@@ -18,12 +18,13 @@ import { optionsField } from '../shared/fields/optionFields';
 import {
 	imageBinaries,
 	shownImage,
-	withInputFields,
+	withInputFieldsOfFailed,
 	type ImageTarget,
 } from '../shared/images/imageItems';
 import type { KnownItems } from '../shared/run/itemFacts';
 import { failedItem } from '../shared/run/nodeErrors';
-import { runItems, runNode } from '../shared/run/itemRunner';
+import { runItems } from '../shared/run/itemRunner';
+import { runNode } from '../shared/run/runNode';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { readLimits } from '../shared/parameters/optionValues';
 import { addHints, openRun, type Run } from '../shared/run/runContext';
@@ -105,7 +106,7 @@ async function queryTasks(
 		const open = items.flat().filter(({ json }) => json.finished === false).length;
 		if (open > 0) run.hints.add(`Tasks still open: ${open}. Image Wait waits for them.`);
 		addHints(context, run.hints);
-		return [withUniqueFileNames(withInputFields(context, items)).flat()];
+		return [withUniqueFileNames(withInputFieldsOfFailed(context, items)).flat()];
 	} finally {
 		run.end();
 	}

@@ -8,14 +8,14 @@ import { NodeConnectionTypes } from 'n8n-workflow';
 import { testMediaGateway } from '../shared/transport/credentialTest';
 import { downloadFields, taskFields } from '../shared/fields/imageFields';
 import { optionAsField, optionsField } from '../shared/fields/optionFields';
-import { withInputFields } from '../shared/images/imageItems';
+import { withInputFieldsOfFailed } from '../shared/images/imageItems';
 import { ItemParameters } from '../shared/parameters/itemParameters';
 import { hasSecondOutput, readAddSummary, readLimits } from '../shared/parameters/optionValues';
 import type { KnownItems } from '../shared/run/itemFacts';
 import { finishRun } from '../shared/run/summary';
 import { addHints, openRun } from '../shared/run/runContext';
 import { sumOf } from '../shared/run/tally';
-import { runNode } from '../shared/run/itemRunner';
+import { runNode } from '../shared/run/runNode';
 import { stepOf } from '../shared/suspend/steps';
 import { resultOf } from '../shared/suspend/storedWaits';
 import { readSuspendAfter, suspend, WAITING_TOOLTIP } from '../shared/suspend/suspend';
@@ -146,7 +146,7 @@ async function waitForImages(
 		const isOpen = entries.some(({ done }) => done === undefined);
 		if (isOpen) return await suspend(context, entries, tally);
 		const result = resultOf(entries, tally);
-		const done = { ...result, items: withInputFields(context, result.items) };
+		const done = { ...result, items: withInputFieldsOfFailed(context, result.items) };
 		const { items, open } = finishRun(context, done, addSummary);
 		return toOutput ? [items.flat(), open] : [items.flat()];
 	} finally {

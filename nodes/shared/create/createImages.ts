@@ -1,5 +1,5 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
-import { withInputFields } from '../images/imageItems';
+import { withInputFieldsOfFailed } from '../images/imageItems';
 import { Checker } from '../models/modelChecks';
 import { ItemParameters } from '../parameters/itemParameters';
 import { readBudget, readAddSummary, readLimits } from '../parameters/optionValues';
@@ -26,7 +26,7 @@ export async function createImages(
 	const first = new ItemParameters(context, 0);
 	const addSummary = readAddSummary(first);
 	const batch = await openBatch(context, builder, paymentLog);
-	const { run, budget, progress, waits } = batch;
+	const { run, budget, progress } = batch;
 	let isReturned = false;
 	try {
 		const done = await runItems(run, context.getInputData().length, {
@@ -34,31 +34,10 @@ export async function createImages(
 				const job = await prepareItem(batch, new ItemParameters(context, itemIndex));
 				return async () => await executeItem(batch, job);
 			},
-			checkAll: () => assignPayments(batch),
+			checkAll: () => assignAndReserve(batch),
 			known: paymentLog,
 		});
-		const items = withInputFields(context, done);
-		addHints(context, run.hints);
-		const dryRun = budget.describeDry(failedItems(items).size);
-		if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
-		const entries = items.map((own, itemIndex) => {
-			const wait = waits[itemIndex];
-			return wait === undefined ? { done: { items: own } } : { wait };
-		});
-		const tally = tallyOf(batch);
-		const isOpen = entries.some(({ wait }) => wait !== undefined);
-		const output = isOpen
-			? await suspend(context, entries, tally, paymentLog)
-			: [
-					finishRun(
-						context,
-						{ items, open: [], tally, isDry: dryRun !== undefined },
-						addSummary,
-					).items.flat(),
-				];
-		// Where n8n can't suspend the execution, open tasks come out as failed items.
-		const hasFailed = isOpen && output[0]?.some(isFailed) === true;
-		paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));
+		const output = await outputOf(context, batch, done, addSummary);
 		isReturned = true;
 		return output;
 	} finally {
@@ -69,8 +48,41 @@ export async function createImages(
 	}
 }
 
+/**
+ * What the node returns for the items that are done: the images and their summary, or, once the
+ * execution has been suspended, what `suspend` returns.
+ */
+async function outputOf(
+	context: IExecuteFunctions,
+	batch: Batch,
+	done: INodeExecutionData[][],
+	addSummary: boolean,
+): Promise<INodeExecutionData[][]> {
+	const { run, budget, paymentLog, waits } = batch;
+	const items = withInputFieldsOfFailed(context, done);
+	addHints(context, run.hints);
+	const dryRun = budget.describeDry(failedItems(items).size);
+	if (dryRun !== undefined) addHints(context, [dryRun.summary], 'info');
+	const tally = tallyOf(batch);
+	if (!waits.some((wait) => wait !== undefined)) {
+		const result = { items, open: [], tally, isDry: dryRun !== undefined };
+		const output = finishRun(context, result, addSummary).items.flat();
+		paymentLog.markReturned(failedItems(items));
+		return [output];
+	}
+	const entries = items.map((own, itemIndex) => {
+		const wait = waits[itemIndex];
+		return wait === undefined ? { done: { items: own } } : { wait };
+	});
+	const output = await suspend(context, entries, tally, paymentLog);
+	// Where n8n can't suspend the execution, open tasks come out as failed items.
+	const hasFailed = output[0]?.some(isFailed) === true;
+	paymentLog.markReturned(hasFailed ? new Set(items.keys()) : failedItems(items));
+	return output;
+}
+
 /** @returns the errors of the items for which the budget isn't enough */
-function assignPayments({ budget, paymentLog }: Batch): Failure[] {
+function assignAndReserve({ budget, paymentLog }: Batch): Failure[] {
 	paymentLog.assign();
 	// The budget is not needed for items that an earlier try has paid for.
 	return budget.reserve((itemIndex) => paymentLog.peek(itemIndex) !== undefined);

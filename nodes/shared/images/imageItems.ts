@@ -91,7 +91,7 @@ function readInputFields(item: ItemParameters): IDataObject | undefined {
  *
  * @param items the output items of each input item
  */
-export function withInputFields(
+export function withInputFieldsOfFailed(
 	context: IExecuteFunctions,
 	items: INodeExecutionData[][],
 ): INodeExecutionData[][] {

@@ -1,7 +1,7 @@
 import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
 import { choicesOf, type PayingField } from '../fields/choices';
-import { runNode } from '../run/itemRunner';
 import type { RequestFacts } from '../run/requestFacts';
+import { runNode } from '../run/runNode';
 import { PaymentLog } from './paymentLog';
 
 /**

@@ -5,7 +5,7 @@ import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
 import { idIn, readTaskId } from '../../../gateway/protocol/responseFields';
-import { isInline, type KnownTask } from '../../../gateway/protocol/task';
+import { isInline, type TaskRef } from '../../../gateway/protocol/task';
 import {
 	GatewayError,
 	UnknownOutcomeError,
@@ -47,7 +47,7 @@ export interface PaymentResult extends PaidResponse {
 
 /** The record of a paid request. */
 export interface Payment {
-	/** This and the next two: the item of the run that paid. */
+	/** This and the next two: the item of the run that has paid, or has used it last. */
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
@@ -105,7 +105,9 @@ export const chargeOf = ({ unknown, failed }: PaymentResult): Charged =>
 export type PaidTally = Omit<Tally, 'rateLimitedRequests'>;
 
 /** @param paid the results, and whether an earlier try has paid for them */
-export function tallyOf(paid: Array<{ result: PaymentResult; isReused: boolean }>): PaidTally {
+export function tallyOfPayments(
+	paid: Array<{ result: PaymentResult; isReused: boolean }>,
+): PaidTally {
 	const accepted = paid.filter(({ result }) => result.unknown === undefined);
 	/** By task ID, as items with the same task share its images. */
 	const images = new Map<unknown, number>();
@@ -141,7 +143,7 @@ export const listPayments = (
 	});
 
 /** The task whose images have no address, or aren't known yet. */
-function availableTask({ task, images = [], items, failed, lost }: PaymentResult): KnownTask[] {
+function availableTask({ task, images = [], items, failed, lost }: PaymentResult): TaskRef[] {
 	if (task === undefined || failed === true || lost === true) return [];
 	const isNeeded = images.length === 0 || items !== undefined || images.some(isInline);
 	const { taskId, taskType, statusUrl } = task;

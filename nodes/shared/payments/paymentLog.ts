@@ -22,7 +22,7 @@ import {
 	itemsWithoutAddress,
 	listPayments,
 	stoppedProblem,
-	tallyOf,
+	tallyOfPayments,
 	unusableProblem,
 	withPayment,
 	withTaskId,
@@ -50,11 +50,12 @@ import { keepOnly, openPayments } from './storedPayments';
  * 4. another item that sends it, if the payment's own item sends another one.
  *
  * A run goes through `identify` and `peek` for each item, `assign` once for all of them, and then
- * `pay` for each, or `reuse` where `peek` has found a payment. The first two rules need neither the item's files nor the model list,
- * which may be gone when a person retries: `peek` follows them alone. All rules mean the same account
- * (the credential's ID and address). In the same execution, a failed task or an unknown outcome isn't
- * paid for again; in another one a person has looked, and the request is sent again. The payment of a
- * tool call that succeeded is removed: the next call is meant to create another image.
+ * `pay` for each, or `reuse` where `peek` has found a payment. The first two rules need neither the
+ * item's files nor the model list, which may be gone when a person retries: `peek` follows them alone.
+ * All rules mean the same account (the credential's ID and address). In the same execution, a failed
+ * task or an unknown outcome isn't paid for again; in another one a person has looked, and the request
+ * is sent again. The payment of a tool call that succeeded is removed: the next call is meant to
+ * create another image.
  */
 export class PaymentLog implements KnownItems {
 	private readonly isTool: boolean;
@@ -224,7 +225,7 @@ export class PaymentLog implements KnownItems {
 			const isReused = this.isReused(itemIndex);
 			return isReused || this.sent.has(itemIndex) ? { result, isReused } : [];
 		});
-		return tallyOf(paid);
+		return tallyOfPayments(paid);
 	}
 
 	/** @see KnownItems */

@@ -1,12 +1,10 @@
-import type { IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
+import type { INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
 import { GatewayError } from '../../../gateway/util/gatewayError';
 import { FREE_ITEMS, type KnownItems } from './itemFacts';
-import { describeFailure, withAdvice, withFailures } from './failedOutput';
-import { describeUnreturned, failedItem, finalError, nodeError, problemOf } from './nodeErrors';
+import { describeUnreturned, failedItem, nodeError, problemOf } from './nodeErrors';
 import { RunEnded } from '../transport/inFlight';
-import { addHints, isTool, type Run } from './runContext';
-import { reportStopped } from './stoppedRun';
+import type { Run } from './runContext';
 
 /** Executes a prepared item. */
 export type ExecuteItem = () => Promise<INodeExecutionData[]>;
@@ -138,7 +136,7 @@ class ItemRunner {
 }
 
 /** The output of an item that has failed: its recorded result, or a failed item. */
-function resultOfFailure(
+export function resultOfFailure(
 	node: INode,
 	{ error, itemIndex }: Failure,
 	known: KnownItems,
@@ -180,42 +178,4 @@ function summary(
 			description: isOneAdvice ? advice : '',
 		}),
 	};
-}
-
-/**
- * Runs a node's `execute`. An error outside of the items (an invalid credential, an option of the
- * whole run) becomes a failed item for each input item if On Error is set to continue: if it were
- * thrown, the engine would pass on the input as a success. What earlier tries of Retry On Fail paid
- * for is kept.
- *
- * @param known what is known of the items before anything is read
- * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it
- */
-export async function runNode(
-	context: IExecuteFunctions,
-	execute: () => Promise<INodeExecutionData[][]>,
-	known: KnownItems = FREE_ITEMS,
-): Promise<INodeExecutionData[][]> {
-	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
-	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
-	const wasStopped = isStopped();
-	try {
-		return withFailures(context, await execute(), known);
-	} catch (error) {
-		// The error of a Stop must keep the word by which the engine recognizes it.
-		if (isStopped()) {
-			if (!wasStopped) await reportStopped(context, error, known);
-			throw error as Error;
-		}
-		const node = context.getNode();
-		if (!context.continueOnFail()) {
-			throw withAdvice(context, finalError(node, error, known), known);
-		}
-		const results = context
-			.getInputData()
-			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, known));
-		known.markReturned?.(new Set(results.keys()));
-		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
-		return withFailures(context, [results.flat()], known);
-	}
 }

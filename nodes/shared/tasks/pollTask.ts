@@ -222,7 +222,7 @@ const errorOf = (plan: RequestPlan, outcome: Outcome, { taskId, taskType }: Task
 /** The longest pause by a `Retry-After` on a status or a 404. */
 const LONGEST_RETRY_AFTER_MS = 30_000;
 
-/** The pause by the `Retry-After` of a response that isn't a rate limit. */
+/** The pause by the `Retry-After` of a response about a task. That of an error isn't limited. */
 function cappedRetryAfter(outcome: Outcome): number | undefined {
 	const pauseMs = requestedPauseMs(outcome, Date.now());
 	return pauseMs === undefined ? undefined : Math.min(pauseMs, LONGEST_RETRY_AFTER_MS);

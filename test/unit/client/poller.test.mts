@@ -6,7 +6,7 @@ import { isGood, type Outcome } from '../../../gateway/protocol/outcome.js';
 import { planTaskQuery } from '../../../gateway/protocol/requestPlan.js';
 import { GatewayError } from '../../../gateway/util/gatewayError.js';
 import { Client } from '../../../gateway/client/client.js';
-import { readTaskState, type KnownTask as TaskRef } from '../../../gateway/protocol/task.js';
+import { readTaskState, type TaskRef } from '../../../gateway/protocol/task.js';
 import { Poller, type PollResult } from '../../../gateway/client/poller.js';
 import { FakeClock } from '../fake-clock.mjs';
 import {
@@ -541,7 +541,7 @@ describe('many tasks', () => {
 			clock,
 			intervalMs: 3000,
 			pollOnce: async (asked, timeLeftMs) => {
-				const plan = planTaskQuery(asked.taskType, asked.taskId);
+				const plan = planTaskQuery('generation', asked.taskId);
 				const outcome = await client.attempt(plan, timeLeftMs);
 				return isGood(outcome)
 					? { kind: 'state', state: readTaskState(asked, outcome.json) }

@@ -1,0 +1,45 @@
+import type { IExecuteFunctions, INodeExecutionData } from 'n8n-workflow';
+import { describeFailure, withAdvice, withFailures } from './failedOutput';
+import { FREE_ITEMS, type KnownItems } from './itemFacts';
+import { resultOfFailure } from './itemRunner';
+import { finalError } from './nodeErrors';
+import { addHints, isTool } from './runContext';
+import { reportStopped } from './stoppedRun';
+
+/**
+ * Runs a node's `execute`. An error outside of the items (an invalid credential, an option of the
+ * whole run) becomes a failed item for each input item if On Error is set to continue: if it were
+ * thrown, the engine would pass on the input as a success. What earlier tries of Retry On Fail paid
+ * for is kept.
+ *
+ * @param known what is known of the items before anything is read
+ * @throws NodeApiError or NodeOperationError if the node stops, or the user stops it
+ */
+export async function runNode(
+	context: IExecuteFunctions,
+	execute: () => Promise<INodeExecutionData[][]>,
+	known: KnownItems = FREE_ITEMS,
+): Promise<INodeExecutionData[][]> {
+	const isStopped = (): boolean => context.getExecutionCancelSignal()?.aborted === true;
+	// Retry On Fail runs the node again after a Stop, which the first try has already reported.
+	const wasStopped = isStopped();
+	try {
+		return withFailures(context, await execute(), known);
+	} catch (error) {
+		// The error of a Stop must keep the word by which the engine recognizes it.
+		if (isStopped()) {
+			if (!wasStopped) await reportStopped(context, error, known);
+			throw error as Error;
+		}
+		const node = context.getNode();
+		if (!context.continueOnFail()) {
+			throw withAdvice(context, finalError(node, error, known), known);
+		}
+		const results = context
+			.getInputData()
+			.map((_, itemIndex) => resultOfFailure(node, { error, itemIndex }, known));
+		known.markReturned?.(new Set(results.keys()));
+		if (!isTool(context)) addHints(context, [describeFailure(results.flat())]);
+		return withFailures(context, [results.flat()], known);
+	}
+}
