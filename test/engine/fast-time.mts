@@ -3,8 +3,8 @@
  * do, between real requests, but n8n's `sleep` takes a hundredth of the time, and the clock by which
  * the nodes measure it runs a hundred times as fast. It runs no further than a few milliseconds in a
  * turn of the event loop, so that half a minute is the same number of turns on a busy machine, and
- * isn't over while a single response is on its way. Time-outs of requests and the time of day stay as
- * they are.
+ * isn't over while a single response is on its way. The time of day stays as it is, and so do time-outs
+ * of requests but for tests of them.
  */
 import { createRequire } from 'node:module';
 
@@ -41,6 +41,16 @@ sleepModule.sleep = async (ms, signal) => {
 /** Waits as long as the nodes do for this number of seconds. */
 export const secondsOfNodes = async (seconds: number): Promise<void> =>
 	await sleepModule.sleep(seconds * 1000);
+
+/** Makes the time-outs of requests pass as fast, or never come, until what it returns is called. */
+export function timeouts(pass: 'fast' | 'never'): () => void {
+	const spy = jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+		const controller = new AbortController();
+		if (pass === 'fast') void sleepModule.sleep(ms).then(() => controller.abort());
+		return controller.signal;
+	});
+	return () => spy.mockRestore();
+}
 
 afterAll(() => {
 	clearInterval(turns);

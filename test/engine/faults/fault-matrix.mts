@@ -5,18 +5,15 @@
 import type { Fault } from '../../../simulator/gateway.mjs';
 
 /** `listing` and `model` are the Models node, `check` is what Image Generation looks up by itself. */
-export const CALLS = [
-	'submit',
-	'sync',
-	'poll',
-	'download',
-	'listing',
-	'model',
-	'check',
-	'message',
-] as const;
-
-export type MatrixCall = (typeof CALLS)[number];
+export type MatrixCall =
+	| 'submit'
+	| 'sync'
+	| 'message'
+	| 'poll'
+	| 'download'
+	| 'listing'
+	| 'model'
+	| 'check';
 
 export interface MatrixFault {
 	/** As the documentation names it. */
@@ -29,9 +26,9 @@ export interface MatrixFault {
 	selfSigned?: true;
 	/** The redirect leads to another server. */
 	otherHost?: true;
-	/** Needs a short time-out; not too short for a busy machine to connect. */
+	/** Ends with the time-out of the request. */
 	timesOut?: true;
-	/** Seconds that a task is waited for, if not 300: more where a busy machine needs them. */
+	/** Seconds that a task is waited for, if not 30. */
 	maxWait?: number;
 }
 
@@ -63,8 +60,8 @@ export const FAULTS = {
 	},
 	'429 long': {
 		name: '429, `Retry-After` of more than five minutes',
-		fault: status(429, { retryAfter: 400 }),
-		maxWait: 600,
+		fault: status(429, { retryAfter: 310 }),
+		maxWait: 320,
 	},
 	'429 absurd': {
 		name: '429, invalid `Retry-After`',
@@ -114,9 +111,50 @@ export const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-export interface Cell {
+/** The faults with the same consequences in all calls, which share a row of the page. */
+export const ROWS: FaultName[][] = [
+	['400'],
+	['401'],
+	['403'],
+	['404'],
+	['408'],
+	['413'],
+	['429', '429 seconds', '429 date', '429 absurd'],
+	['500', '502', '503', '504'],
+	['429 long'],
+	['429 quota'],
+	['html'],
+	['html 502'],
+	['truncated'],
+	['empty'],
+	['wrong type'],
+	['refused'],
+	['reset before'],
+	['reset after'],
+	['silence', 'drip'],
+	['redirect here'],
+	['redirect away'],
+	['self-signed'],
+	['huge'],
+];
+
+/** The calls with the same consequences of all faults, which share a column. */
+export const COLUMNS: MatrixCall[][] = [
+	['submit', 'sync', 'message'],
+	['poll'],
+	['download'],
+	['listing'],
+	['model'],
+	['check'],
+];
+
+/** A fault of a row in a call of a column. */
+export interface Struck {
 	fault: FaultName;
 	call: MatrixCall;
+}
+
+export interface Cell extends Struck {
 	/**
 	 * What the user reads, `…` standing for what differs: an error, or with `check` a hint. Empty:
 	 * nothing, and what was asked for comes out.

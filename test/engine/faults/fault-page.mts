@@ -1,28 +1,28 @@
 /**
- * The fault matrix as the page that people read: a row for each fault, a column for each call, both
- * shared where nothing differs, and each text once. A cell names its text by its number; placeholders
- * stand for what differs from row to row and from column to column.
+ * The fault matrix as the page that people read, with each text once. A cell names its text by its
+ * number; placeholders stand for what differs from row to row and from column to column.
  */
 import { PLACES, type Place } from './failure-places.mjs';
 import type { NodeName } from '../workbench.mjs';
 import {
-	CALLS,
+	COLUMNS,
 	FAULTS,
+	ROWS,
 	type Cell,
 	type FaultName,
 	type MatrixCall,
 	type MatrixFault,
 } from './fault-matrix.mjs';
 
-const COLUMNS: Record<MatrixCall, string> = {
+const HEADS: Record<MatrixCall, string> = {
 	submit: 'Submit',
 	sync: 'Synchronous',
+	message: 'Message',
 	poll: 'Status check',
 	download: 'Download',
 	listing: 'Model list',
 	model: 'One model',
 	check: 'Check Limits',
-	message: 'Message',
 };
 
 /** What stands for `{doing}` in a text. */
@@ -54,9 +54,10 @@ const TRIED = ' (tried … times)';
 const INTRODUCTION = `# Faults
 
 What happens when a request fails every time: what you read, whether the node sends the request again
-automatically, and whether you're charged. The tests cause each of these faults in each of these calls
-on n8n's own engine and compare the result with this page (\`test/engine/faults/faults.test.mts\`).
-\`UPDATE_DOCS=1 npx jest test/engine/faults\` updates the page: review the diff.
+automatically, and whether you're charged. The tests cause each row's fault in each column's call on
+n8n's own engine, by turns where they share a row or a column, and compare the result with this page
+(\`test/engine/faults/faults.test.mts\`). \`UPDATE_DOCS=1 npx jest test/engine/faults\` updates it: review
+the diff.
 
 A request that may have been charged is never sent again automatically. Each error names its task or the
 address of its image, so you can still get everything you paid for. A 4xx is a refusal: nothing was
@@ -85,8 +86,8 @@ const TEXTS_INTRODUCTION = `## Texts
 "…" stands for a task ID, a model name or a number, \`{status}\` and \`{words}\` for the fault's own, and
 \`{doing}\` for what the node was doing:
 
-${CALLS.filter((call) => !['model', 'check'].includes(call) && DOING[call] !== undefined)
-	.map((call) => `${COLUMNS[call]}: ${DOING[call]}`)
+${(['submit', 'sync', 'poll', 'listing', 'message'] as const)
+	.map((call) => `${HEADS[call]}: ${DOING[call]}`)
 	.join('; ')}.
 
 Where a request is sent again, "(tried … times)" is added.
@@ -116,13 +117,18 @@ function rowOf({ where, nodes, facts: { charged, taskId, status, url } }: Place)
 	return [where, nodes.map((node) => NODES[node]).join(', '), charged, others.join(', ')];
 }
 
-/** The whole page. */
-export function faultPage(cells: readonly Cell[]): string {
+/** @param cells of each row, one for each column */
+export function faultPage(cells: ReadonlyArray<readonly Cell[]>): string {
 	const texts: string[] = [];
-	const rows = rowsOf(cells, texts);
+	const heads = COLUMNS.map((calls) => calls.map((call) => HEADS[call]).join('<br>'));
+	const rows = ROWS.map((faults, row) => [
+		faults.map((fault) => FAULTS[fault].name).join('<br>'),
+		wordsOf(faults[0]!),
+		...cells[row]!.map((cell) => written(cell, texts)),
+	]);
 	return [
 		INTRODUCTION,
-		table(...merged(rows)),
+		table(['Fault', "The gateway's words", ...heads], rows),
 		TEXTS_INTRODUCTION,
 		table(
 			['Text', 'What you read'],
@@ -133,52 +139,9 @@ export function faultPage(cells: readonly Cell[]): string {
 	].join('\n');
 }
 
-/** Heads and rows in which calls with the same consequences of all faults share a column. */
-function merged(rows: string[][]): [head: string[], rows: string[][]] {
-	const columns = new Map<string, { calls: MatrixCall[]; cells: string[] }>();
-	CALLS.forEach((call, index) => {
-		const cells = rows.map((row) => row[index + 2] as string);
-		const column = columns.get(JSON.stringify(cells)) ?? { calls: [], cells };
-		column.calls.push(call);
-		columns.set(JSON.stringify(cells), column);
-	});
-	const all = [...columns.values()];
-	const heads = all.map(({ calls }) => calls.map((call) => COLUMNS[call]).join('<br>'));
-	return [
-		['Fault', "The gateway's words", ...heads],
-		rows.map(([names = '', words = ''], at) => [
-			names,
-			words,
-			...all.map(({ cells }) => cells[at]!),
-		]),
-	];
-}
-
 function table(head: string[], rows: string[][]): string {
 	const lines = [head, head.map(() => '---'), ...rows];
 	return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
-}
-
-/** Faults with the same consequences in all calls share a row. */
-function rowsOf(cells: readonly Cell[], texts: string[]): string[][] {
-	const groups = new Map<string, { faults: FaultName[]; columns: string[] }>();
-	for (const fault of Object.keys(FAULTS) as FaultName[]) {
-		const columns = [
-			wordsOf(fault),
-			...CALLS.map((call) => {
-				const cell = cells.find((one) => one.fault === fault && one.call === call);
-				return cell === undefined ? '' : written(cell, texts);
-			}),
-		];
-		const key = JSON.stringify(columns);
-		const group = groups.get(key) ?? { faults: [], columns };
-		group.faults.push(fault);
-		groups.set(key, group);
-	}
-	return [...groups.values()].map(({ faults, columns }) => [
-		faults.map((fault) => FAULTS[fault].name).join('<br>'),
-		...columns,
-	]);
 }
 
 const isCharged = (call: MatrixCall): boolean => ['submit', 'sync', 'message'].includes(call);
@@ -209,7 +172,7 @@ function wordsOf(fault: FaultName): string {
 
 /** What stands before the text of a wait that ended with its deadline. */
 const stillOpen = (fault: FaultName): string =>
-	`The generation task … was still open after ${(FAULTS[fault] as MatrixFault).maxWait ?? 300} s; the last status check failed: `;
+	`The generation task … was still open after ${(FAULTS[fault] as MatrixFault).maxWait ?? 30} s; the last status check failed: `;
 
 /** The text without what the signs say, and without what is filled in. */
 function templateOf({ fault, call, reads, sentAgain }: Cell): {

@@ -2,7 +2,13 @@
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Fault } from '../../../simulator/gateway.mjs';
 import { selfSigned } from '../../../harness/certificate.mjs';
-import { FAULTS, type Cell, type MatrixCall, type MatrixFault } from './fault-matrix.mjs';
+import {
+	FAULTS,
+	type Cell,
+	type MatrixCall,
+	type MatrixFault,
+	type Struck,
+} from './fault-matrix.mjs';
 import {
 	countRequests,
 	deadAddress,
@@ -43,7 +49,7 @@ const gatewayCall = (call: MatrixCall): Fault['call'] =>
 	LISTING.includes(call) ? 'listing' : (call as Fault['call']);
 
 export async function runCell(
-	{ fault: faultName, call }: Pick<Cell, 'fault' | 'call'>,
+	{ fault: faultName, call }: Struck,
 	{ times, onError }: How = {},
 ): Promise<Seen> {
 	const arranged: MatrixFault = FAULTS[faultName];
@@ -132,11 +138,10 @@ async function runCall(
 	bench: Bench,
 	call: Cell['call'],
 	taskId: string,
-	{ timesOut, maxWait = 300 }: MatrixFault,
+	{ timesOut, maxWait = 30 }: MatrixFault,
 	onError: How['onError'],
 ) {
-	// A wait of five minutes takes three seconds here, in which it has to ask more than once.
-	const options = timesOut ? { timeout: call === 'poll' ? 1.4 : 3 } : {};
+	const options = timesOut ? { timeout: 15 } : {};
 	const settings = onError === undefined ? {} : { onError };
 	const run = async (type: NodeName, parameters: Record<string, unknown>, more = {}) =>
 		await bench.run(type, { ...parameters, options: { ...options, ...more } }, [{}], settings);
