@@ -127,14 +127,14 @@ export const PLACES: Place[] = [
 		where: 'The task is still open after Max Wait',
 		nodes: MAKING,
 		prompt: `${PROMPT} [slow 999]`,
-		parameters: { options: { maxWait: 30 } },
+		parameters: { options: { maxWait: 10 } },
 		facts: task('yes', 'queued'),
 	},
 	{
 		where: 'The task is still open after Max Wait',
 		nodes: ['imageWait'],
 		prompt: `${PROMPT} [slow 999]`,
-		parameters: { maxWait: 30 },
+		parameters: { maxWait: 10 },
 		facts: task('yes', 'queued'),
 	},
 	{

@@ -13,6 +13,7 @@ function exampleFor(prompt: string, size: string): WorkflowJson {
 	const workflow = readExample('second-model');
 	for (const { name, parameters } of workflow.nodes) {
 		if (name === 'Prompts') parameters.jsonOutput = JSON.stringify({ rows: [{ prompt, size }] });
+		if (name === 'First model') Object.assign(parameters.options as object, { maxWait: 10 });
 	}
 	return workflow as unknown as WorkflowJson;
 }
