@@ -167,14 +167,10 @@ test('a dry run has done nothing, and says what would be done', async () => {
 });
 
 test('files inside the execution are warned of when they are many megabytes', async () => {
-	const warnings = async (binaryMode: 'memory' | 'filesystem', imageBytes: number) => {
-		const own = await opened(openBench({ imageBytes, host: { binaryMode } }));
-		const result = await own.run('imageGeneration', { prompt: PROMPT }, prompts('a', 'b', 'c'));
-		expect(result.output(NODE)).toHaveLength(3);
-		return result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
-	};
-	expect(await warnings('memory', 9_000_000)).toEqual([
-		expect.stringMatching(/stores these images inside the execution.* 27 MB .*'Download'/),
+	const own = await opened(openBench({ imageBytes: 9e6, host: { binaryMode: 'memory' } }));
+	const result = await own.run('imageGeneration', { prompt: PROMPT }, prompts('a', 'b', 'c'));
+	expect(result.output(NODE)).toHaveLength(3);
+	expect(result.hints(NODE).filter(({ type }) => type === 'warning')).toMatchObject([
+		{ message: expect.stringMatching(/stores these images inside .* 27 MB .*'Download'/) },
 	]);
-	expect(await warnings('filesystem', 9_000_000)).toEqual([]);
 });
