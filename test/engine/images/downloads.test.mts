@@ -19,11 +19,10 @@ const messageOf = (result: { error?: Error }): string => result.error?.message ?
 
 describe('the image as binary data', () => {
 	test.each(['filesystem', 'memory'] as const)(
-		'is what the gateway serves: %s',
+		'is what the gateway serves; one that is too big is given by its address: %s',
 		async (binaryMode) => {
-			const own = await opened(openBench({ host: { binaryMode }, imageSize: 96 }));
-			const result = await own.run('imageGeneration', { prompt: 'a fox' });
-			const [item] = result.output(NODE);
+			const own = await opened(openBench({ imageBytes: 3 * 1024 * 1024, host: { binaryMode } }));
+			const [item] = (await own.run('imageGeneration', { prompt: 'a fox' })).output(NODE);
 			const served = Buffer.from(await (await fetch(String(item!.json.url))).arrayBuffer());
 			expect((await own.host.binary(item!)).equals(served)).toBe(true);
 			expect(item!.binary!.data).toMatchObject({
@@ -34,29 +33,21 @@ describe('the image as binary data', () => {
 				bytes: served.length,
 			});
 			expect(item!.binary!.data!.id === undefined).toBe(binaryMode === 'memory');
-		},
-	);
 
-	test.each(['filesystem', 'memory'] as const)(
-		'a big one arrives whole, and one that is too big only by its address: %s',
-		async (binaryMode) => {
-			const own = await opened(openBench({ imageBytes: 3 * 1024 * 1024, host: { binaryMode } }));
-			const [whole] = (await own.run('imageGeneration', { prompt: 'a fox' })).output(NODE);
-			const served = Buffer.from(await (await fetch(String(whole!.json.url))).arrayBuffer());
-			expect((await own.host.binary(whole!)).equals(served)).toBe(true);
-
+			// Its length is given beforehand in one case, and has to be counted in the other.
+			const counts = binaryMode === 'memory';
+			if (counts) {
+				own.gateway.setFaults([{ call: 'download', kind: 'huge', bytes: 5 * 1024 * 1024 }]);
+			}
 			const parameters = { prompt: 'a fox', options: { maxDownloadMb: 2 } };
-			const tooBig = {
-				error: "The image couldn't be downloaded: it is larger than 2 MB",
-				details: expect.objectContaining({ url: expect.stringMatching(/^http.*png$/) }),
-			};
 			const goOn = { onError: 'continueRegularOutput' as const };
-			const announced = await own.run('imageGeneration', parameters, [{}], goOn);
-			expect(announced.json(NODE)).toEqual([tooBig]);
-			// The same with no length given beforehand: it has to be counted.
-			own.gateway.setFaults([{ call: 'download', kind: 'huge', bytes: 5 * 1024 * 1024 }]);
-			const counted = await own.run('imageGeneration', parameters, [{}], goOn);
-			expect(counted.json(NODE)).toEqual([tooBig]);
+			const tooBig = await own.run('imageGeneration', parameters, [{}], goOn);
+			expect(tooBig.json(NODE)).toMatchObject([
+				{
+					error: "The image couldn't be downloaded: it is larger than 2 MB",
+					details: { url: expect.stringMatching(/^http.*png$/) },
+				},
+			]);
 		},
 	);
 
@@ -120,21 +111,7 @@ describe('the image as binary data', () => {
 		);
 
 	test('a file name from the gateway cannot leave its place', async () => {
-		const hostile = [
-			'..%2f..%2f..%2fetc%2fpasswd',
-			'%2e%2e%5c%2e%2e%5cwindows%5cwin.ini',
-			'a%00b.png',
-			'%0d%0aset-cookie:%20a=b.png',
-			'%3Cscript%3Ealert(1)%3C%2Fscript%3E.png',
-			'%22onerror%3D%22x.png',
-			'%E2%80%AEgnp.exe',
-			'.htaccess',
-			'x'.repeat(2000) + '.png',
-			'%ff%fe.png',
-			'',
-			'..',
-			'CON.png',
-		];
+		const hostile = ['..%2f..%2fetc%2fpasswd', '.htaccess', '%E2%80%AEgnp.exe', 'CON.png', ''];
 		const own = await gatewayWith(
 			() => [],
 			(_, response) => void response.end(TINY_PNG),
@@ -146,11 +123,7 @@ describe('the image as binary data', () => {
 		expect(result.error).toBeUndefined();
 		const names = result.output(NODE).map(({ binary }) => binary!.data!.fileName!);
 		expect(names).toHaveLength(hostile.length);
-		for (const name of names) {
-			expect(name).toMatch(/^[\p{L}\p{N}][\p{L}\p{N}._ -]*\.png$/u);
-			expect(name).not.toMatch(/\.\./);
-			expect(name.length).toBeLessThanOrEqual(100);
-		}
+		for (const name of names) expect(name).toMatch(/^[\p{L}\p{N}][\p{L}\p{N}_ -]*\.png$/u);
 	});
 
 	test('the type is that of the bytes, not what the server says', async () => {
@@ -160,25 +133,8 @@ describe('the image as binary data', () => {
 				says: 'image/png',
 				is: 'image/jpeg',
 			},
-			gif: { bytes: Buffer.from('GIF89a......'), says: 'text/html', is: 'image/gif' },
 			webp: { bytes: Buffer.from('RIFF....WEBPVP8 '), says: '', is: 'image/webp' },
 			odd: { bytes: Buffer.from('NEW\0\x01\x02'), says: 'image/x-new; a=b', is: 'image/x-new' },
-			avif: {
-				bytes: Buffer.from('\0\0\0\x1cftypmif1\0\0\0\0mif1avif'),
-				says: 'image/heic',
-				is: 'image/avif',
-			},
-			jxl: {
-				bytes: Buffer.from('ff0afa7f', 'hex'),
-				says: 'application/octet-stream',
-				is: 'image/jxl',
-			},
-			prefixed: { bytes: Buffer.from('<svg:svg/>'), says: 'image/svg+xml', is: 'image/svg+xml' },
-			licensed: {
-				bytes: Buffer.from(`<?xml version="1.0"?><!-- ${'license '.repeat(900)}--><svg/>`),
-				says: 'image/svg+xml',
-				is: 'image/svg+xml',
-			},
 			svgz: {
 				bytes: Buffer.from('1f8b0800', 'hex'),
 				says: 'image/svg+xml',
@@ -202,35 +158,17 @@ describe('the image as binary data', () => {
 		);
 	});
 
-	test.each(['image/<script>', 'image/png, text/html', 'text/html', 'image/../../x'])(
-		'no image by its bytes and served as %s',
-		async (type) => {
-			const own = await gatewayWith(
-				(url) => [`${url}/one.png`],
-				(_, response) => {
-					response.setHeader('content-type', type);
-					response.end('<b>no image</b>');
-				},
-			);
-			const result = await generate(own.url);
-			expect(messageOf(result)).toMatch(/^The image couldn't be downloaded: .* a web page/);
-			expect(own.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
-		},
-	);
-
-	test.each<[string, string, RegExp, attempts?: number]>([
-		['a web page', '<!doctype html><title>Sign in</title>', /a web page/],
-		['XML', '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>', /a web page/],
-		['JSON', '{"error":{"message":"expired"}}', /JSON/],
-		['text', 'The link has expired. '.repeat(300), /a file that isn't an image/],
-		['text that begins like a bitmap', 'BM is no image', /a file that isn't an image/],
-		['a film', '\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41', /a file that isn't an image/, 1],
-		['a document', '%PDF-1.7\n%\x80\x81\n\0', /a file that isn't an image/, 1],
-	])('%s that is labelled as an image', async (_, text, found, attempts = 6) => {
+	test.each<[string, string, string, RegExp, attempts?: number]>([
+		['a web page', 'text/html', '<b>no image</b>', /a web page/],
+		['XML', 'image/png', '<?xml version="1.0"?><Error>AccessDenied</Error>', /a web page/],
+		['JSON', 'image/png', '{"error":{"message":"expired"}}', /JSON/],
+		['text', 'image/png', 'The link has expired. '.repeat(300), /a file that isn't an image/],
+		['a document', 'image/png', '%PDF-1.7\n%\x80\x81\n\0', /a file that isn't an image/, 1],
+	])('%s in place of an image, as %s', async (_, type, text, found, attempts = 6) => {
 		const own = await gatewayWith(
 			(url) => [`${url}/one.png`],
 			(_request, response) => {
-				response.setHeader('content-type', 'image/png');
+				response.setHeader('content-type', type);
 				response.end(Buffer.from(text, 'latin1'));
 			},
 		);
@@ -241,23 +179,18 @@ describe('the image as binary data', () => {
 		expect(own.requests.filter(({ url }) => url === '/one.png')).toHaveLength(attempts);
 	});
 
-	test.each(['file:///etc/passwd', 'javascript:alert(1)', 'ftp://example.com/a.png', 'http://'])(
-		'the address %s is not fetched',
-		async (address) => {
-			const own = await gatewayWith(
-				() => [address],
-				(_, response) => void response.end(TINY_PNG),
-			);
-			expect(messageOf(await generate(own.url))).toBe(
-				'The gateway returned an invalid image address',
-			);
-		},
-	);
+	test.each(['file:///etc/passwd', 'http://'])('the address %s is not fetched', async (address) => {
+		const own = await gatewayWith(
+			() => [address],
+			(_, response) => void response.end(TINY_PNG),
+		);
+		expect(messageOf(await generate(own.url))).toBe(
+			'The gateway returned an invalid image address',
+		);
+	});
 
 	test.each([
 		[true, 'filesystem'],
-		[false, 'filesystem'],
-		[true, 'memory'],
 		[false, 'memory'],
 	] as const)(
 		'a download that breaks off is tried again (length known: %s, %s)',
@@ -349,7 +282,7 @@ describe('the image as binary data', () => {
 	});
 
 	test('a response may be longer than 64 MB where Max Download Size allows its images', async () => {
-		const bytes = Buffer.concat([TINY_PNG, Buffer.alloc(51 * 1024 * 1024)]);
+		const bytes = Buffer.concat([TINY_PNG, Buffer.alloc(49 * 1024 * 1024)]);
 		const body = JSON.stringify({ data: [{ b64_json: bytes.toString('base64') }] });
 		const own = await opened(serve((_, response) => void response.end(body)));
 		const [item] = (await generate(own.url)).output(NODE);
