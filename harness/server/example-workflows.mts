@@ -78,46 +78,25 @@ export function startsByHand({ nodes }: Workflow): boolean {
  * The same workflow, started by a webhook.
  * @param workflow one that starts by hand
  * @param webhookPath path of the webhook, unique on the server
- * @param responseMode when it responds: at once (default) or with the last node's items
  */
-export function withWebhook(
-	workflow: Workflow,
-	webhookPath: string,
-	responseMode: 'onReceived' | 'lastNode' = 'onReceived',
-): Workflow {
-	return withTrigger(workflow, {
+export function withWebhook(workflow: Workflow, webhookPath: string): Workflow {
+	const copy = structuredClone(workflow);
+	const manual = copy.nodes.findIndex(({ type }) => type === MANUAL);
+	if (manual < 0) throw new Error(`"${workflow.name}" does not start by hand`);
+	// The name stays, and with it every connection and expression.
+	const { id, name, position } = copy.nodes[manual];
+	copy.nodes[manual] = {
+		...{ id, name, position },
 		type: 'n8n-nodes-base.webhook',
 		typeVersion: 2,
 		webhookId: webhookPath,
 		parameters: {
 			httpMethod: 'POST',
 			path: webhookPath,
-			responseMode,
-			...(responseMode === 'lastNode' ? { responseData: 'allEntries' } : {}),
+			responseMode: 'onReceived',
 			options: {},
 		},
-	});
-}
-
-/**
- * The same workflow, started every second.
- * @param workflow one that starts by hand
- */
-export function withSchedule(workflow: Workflow): Workflow {
-	return withTrigger(workflow, {
-		type: 'n8n-nodes-base.scheduleTrigger',
-		typeVersion: 1.2,
-		parameters: { rule: { interval: [{ field: 'seconds', secondsInterval: 1 }] } },
-	});
-}
-
-function withTrigger(workflow: Workflow, trigger: Json): Workflow {
-	const copy = structuredClone(workflow);
-	const manual = copy.nodes.findIndex(({ type }) => type === MANUAL);
-	if (manual < 0) throw new Error(`"${workflow.name}" does not start by hand`);
-	// The name stays, and with it every connection and expression.
-	const { id, name, position } = copy.nodes[manual];
-	copy.nodes[manual] = { id, name, position, ...trigger };
+	};
 	return copy;
 }
 

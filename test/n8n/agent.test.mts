@@ -280,21 +280,6 @@ newest('an AI agent on n8n 2', () => {
 		expect(gateway.requests.filter(({ call, paid }) => paid && call !== 'message')).toEqual([]);
 	});
 
-	it('works in a Basic LLM Chain', async () => {
-		const workflow = readExample('ai-agent', credentials);
-		workflow.nodes = workflow.nodes.filter(({ type }) => !/Tool$/.test(type));
-		Object.assign(node(workflow, 'AI Agent'), {
-			type: '@n8n/n8n-nodes-langchain.chainLlm',
-			typeVersion: 1.7,
-			parameters: {},
-		});
-		delete workflow.connections['Generate image'];
-		delete workflow.connections['Edit image'];
-		const execution = await chat(workflow, 'What is 17 * 3?');
-		expect(execution.data.resultData.error).toBeUndefined();
-		expect(itemsOf(execution, 'AI Agent')[0].json.text).toMatch(/^17 \* 3 = 51/);
-	});
-
 	it.each<[string, AiNode, string, string]>([
 		['AI Agent 3.1, a photo', agent(3.1), 'photo.png', 'I see 1 picture(s): image/png of 1 × 1'],
 		['AI Agent 2.2, a photo', agent(2.2), 'photo.png', 'I see 1 picture(s): image/png of 1 × 1'],
@@ -322,13 +307,6 @@ newest('an AI agent on n8n 2', () => {
 		expect(error).toBeUndefined();
 		expect(said).toContain(seen);
 		expect(gateway.paid).toBe(1);
-	});
-
-	it('a part that can not be sent is told before anything is paid', async () => {
-		const root = chain({ messageType: 'imageUrl', imageUrl: 'ftp://example.com/a.png' });
-		const { error } = await askRoot({ root }, 'What is it?');
-		expect(error.message).toContain("which can't be sent to the model");
-		expect(gateway.count('any')).toBe(0);
 	});
 
 	it('a tool with alternatives is called, with an empty text before the call', async () => {

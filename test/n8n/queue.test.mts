@@ -5,7 +5,6 @@ import { startGateway, type Gateway } from '../../simulator/gateway.mjs';
 import { batchWorkflow } from '../../harness/server/batch-workflow.mjs';
 import { itemsOf } from '../../harness/server/example-workflows.mjs';
 import { packPackage, serverVersions } from '../../harness/server/packed-package.mjs';
-import { spendDailyBudget } from './daily-budget.mjs';
 import { startQueue, whyNoQueue, type Queue } from '../../harness/server/queue-mode.mjs';
 import type { Execution, Json, N8nServer } from '../../harness/server/server.mjs';
 
@@ -82,11 +81,6 @@ if (missing) console.warn(missing);
 				' on the other',
 		);
 		for (const share of shares) expect(share.length).toBeGreaterThanOrEqual(10);
-	});
-
-	it('the example of a limit for each day holds, also where an execution waits', async () => {
-		gateway.reset();
-		await spendDailyBudget(main, gateway, credentials, true);
 	});
 
 	it('the tasks of a run that is stopped stand in an execution of its own', async () => {

@@ -115,37 +115,6 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(gateway.paid).toBe(3);
 	});
 
-	it('second-model sends only what was refused to the second model', async () => {
-		gateway.setFaults([
-			{ call: 'submit', kind: 'status', status: 400, match: 'teapot', times: 1 },
-			{ call: 'submit', kind: 'status', status: 500, match: 'lighthouse', charged: true, times: 1 },
-		]);
-		const execution = await run(await store('second-model'));
-		expect(execution.status).toBe('success');
-		const made = itemsOf(execution, 'Second model').map(({ json }) => [json.model, json.prompt]);
-		expect(made).toEqual([
-			['plain-image', 'A blue enamel teapot, studio photo'],
-			['plain-image', 'A skyline at night, very wide'],
-		]);
-		// Whether this one was charged is unknown.
-		expect(itemsOf(execution, 'To look at').map(({ json }) => json.name)).toEqual(['lighthouse']);
-		expect(gateway.paidByPrompt).toEqual({
-			'A lighthouse on a cliff at dawn': 1,
-			'A blue enamel teapot, studio photo': 1,
-			'A skyline at night, very wide': 1,
-		});
-	});
-
-	it('nightly-batch sends nothing where the budget does not suffice', async () => {
-		const id = await store('nightly-batch', ({ nodes }) => {
-			const { parameters } = nodes.find(({ name }) => name === 'Generate images');
-			parameters.options.budget = 0.1;
-		});
-		const execution = await run(id, 'Every night at two');
-		expect(itemsOf(execution, 'To look at in the morning')).toHaveLength(4);
-		expect(gateway.paid).toBe(0);
-	});
-
 	it('submit-now-collect-later collects what was submitted before a crash', async () => {
 		const personal = await server.rest('GET', '/projects/personal');
 		const columns = ['taskId', 'taskType', 'prompt', 'state', 'url'];
@@ -240,21 +209,6 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(await imagesOf('after', 'Media Gateway Image Generation')).toEqual(before);
 	});
 
-	it('model-catalog gives a CSV file and pays for nothing', async () => {
-		const execution = await run(await store('model-catalog'), 'Every Monday at six');
-		const [{ binary }] = itemsOf(execution, 'Price list') as [Json];
-		const [heading, ...lines] = (await server.binary(binary.data))
-			.toString('utf8')
-			.replace(/^\ufeff/, '')
-			.trim()
-			.split('\n');
-		expect(heading).toContain('model,price,ratio,priceUnit,mediaType,modes,generationModes');
-		// Six for images and videos, and three for messages.
-		expect(lines).toHaveLength(9);
-		expect(lines.find((line) => line.startsWith('aurora-image-1'))).toContain(',0.04,,image,');
-		expect(gateway.paid).toBe(0);
-	});
-
 	it('contact-sheet holds all pictures in the order of the prompts', async () => {
 		const id = await store('contact-sheet', ({ nodes }) => {
 			const { parameters } = nodes.find(({ name }) => name === 'Prompts');
@@ -292,25 +246,5 @@ describe.each(serverVersions())('what the examples promise, on n8n %s', (version
 		expect(cards[3]).toContain('unknown model');
 		expect(json.html).toContain('Published prices together: 0.16');
 		expect(gateway.paid).toBe(3);
-	});
-
-	it('conversation sends the thinking back unchanged', async () => {
-		const execution = await run(await store('conversation'));
-		const [{ json }] = itemsOf(execution, 'As a prompt') as [Json];
-		expect(json.messages.map(({ role }: Json) => role)).toEqual([
-			'user',
-			'assistant',
-			'user',
-			'assistant',
-			'user',
-			'assistant',
-		]);
-		expect(json.thinking).not.toBe('');
-		// The gateway refuses a thinking block that was changed.
-		expect(json.messages[1].content[0]).toMatchObject({
-			type: 'thinking',
-			signature: expect.any(String),
-		});
-		expect(gateway.count('message')).toBe(3);
 	});
 });

@@ -11,7 +11,6 @@ import {
 	nodeNames,
 	readExample,
 	startsByHand,
-	withSchedule,
 	withWebhook,
 	type Credentials,
 	type Workflow,
@@ -90,31 +89,6 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 		});
 	});
 
-	it('answers a webhook with its last items', async () => {
-		gateway.reset();
-		const workflow = withWebhook(readExample('first-image', credentials), 'last', 'lastNode');
-		const { id } = await server.createWorkflow(workflow);
-		await server.activate(id);
-		const answer = await server.runWebhook('last', {});
-		expect(answer.status).toBe(200);
-		const [execution] = await executionsOf(server, id);
-		await server.deactivate(id);
-		await expectPictures(workflow, execution!);
-		const last = execution!.data.resultData.lastNodeExecuted;
-		expect(answer.body).toEqual(itemsOf(execution!, last).map(({ json }) => json));
-	});
-
-	it('runs by schedule', async () => {
-		gateway.reset();
-		const workflow = withSchedule(readExample('first-image', credentials));
-		const { id } = await server.createWorkflow(workflow);
-		await server.activate(id);
-		const [one, other] = await executionsOf(server, id, 2);
-		await server.deactivate(id);
-		await expectPictures(workflow, one!);
-		await expectPictures(workflow, other!);
-	});
-
 	/** One item through Image Generation, as it is set here. */
 	function generation(parameters: Json, account = credentials): Workflow {
 		return {
@@ -151,29 +125,6 @@ describe.each(serverVersions())('the examples on n8n %s', (version) => {
 		const { id } = await server.createWorkflow(workflow);
 		return await server.settled(await server.runManually(id));
 	}
-
-	it('sends the parameters of the form, and gives one item for each picture', async () => {
-		gateway.reset();
-		const execution = await runOnce(
-			generation({
-				modelParameters: {
-					mappingMode: 'defineBelow',
-					value: { size: '1024x1024', quality: 'high' },
-				},
-				options: { n: 2 },
-			}),
-		);
-		expect(execution.status).toBe('success');
-		expect(itemsOf(execution, 'Generate')).toHaveLength(2);
-		const [sent] = gateway.requests.filter(({ call }) => call === 'sync');
-		expect(sent!.body).toEqual({
-			model: 'aurora-image-1',
-			prompt: 'A fox',
-			size: '1024x1024',
-			quality: 'high',
-			n: 2,
-		});
-	});
 
 	it.each([
 		['a key that is refused', { key: 'disabled' }, {}],

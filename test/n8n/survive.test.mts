@@ -146,38 +146,6 @@ describe('waiting that survives a crash, on n8n 2', () => {
 		expect(task.json).toMatchObject({ taskId: expect.any(String), taskType: 'generation' });
 	});
 
-	it('leaves the tasks of a run that is stopped in memory in an execution of its own', async () => {
-		gateway.reset();
-		const wait = { maxWait: 400 };
-		const ends = ['Last', 'Errors'];
-		const path = 'stopped-in-memory';
-		const workflowId = await create(batchWorkflow({ path, credentials, wait, ends }));
-		await server.runWebhook(path, { prompts: ['a lighthouse [slow 300]'] });
-		while (gateway.count('poll') === 0) await sleep(500);
-		const [outer] = await executionsOf(workflowId);
-		await server.rest('POST', `/executions/${outer?.id}/stop`);
-		while ((await executionsOf(workflowId)).length < 2) await sleep(500);
-		const [, kept] = await executionsOf(workflowId);
-		const execution = await server.settled(String(kept?.id));
-		expect(execution.status).toBe('success');
-		const [task] = itemsOf(execution, 'Image Tasks of the Stopped Run');
-		expect(task.json).toMatchObject({ taskId: expect.any(String), taskType: 'generation' });
-	});
-
-	it("becomes the node's error where the node stops on errors", async () => {
-		gateway.reset();
-		const workflowId = await createWorkflow('stops');
-		const id = await suspended('stops', workflowId, [
-			'a tree [slow 10] [fail]',
-			'a cat [slow 200]',
-		]);
-		const execution = await server.settled(id, 400_000);
-		expect(execution.status).toBe('error');
-		const error = execution.data.resultData.error as Json;
-		expect(error.message).toMatch(/ended with the status "failed"/);
-		expect(error.node.name).toBe('Wait');
-	});
-
 	it.each(['continueRegularOutput', 'continueErrorOutput'])(
 		'ends in one round when the credential is gone (%s)',
 		async (onError) => {
