@@ -8,8 +8,6 @@ export interface Engine {
 	credential: Record<string, unknown>;
 	/** What is told of sub-executions, and what becomes of them; to be set for each action. */
 	subExecutions: Pick<HostOptions, 'onResume' | 'whileResumed' | 'onSubProgress'>;
-	/** Is told of each try of a node of the package; to be set for each action. */
-	tries: { onBegin?: (node: string, run: number) => void };
 }
 
 let engine: Promise<Engine> | undefined;
@@ -26,7 +24,6 @@ async function load(packageFolder?: string): Promise<Engine> {
 	const { worldNodes } = await import('./nodes.mjs');
 	const credential: Record<string, unknown> = {};
 	const subExecutions: Engine['subExecutions'] = {};
-	const tries: Engine['tries'] = {};
 	const host = await createHost({
 		packageFolder,
 		credentials: { mediaGatewayApi: credential },
@@ -43,20 +40,5 @@ async function load(packageFolder?: string): Promise<Engine> {
 			}
 		},
 	});
-	for (const name of WATCHED) watch(host.nodeType(`n8n-nodes-media-gateway.${name}`), tries);
-	return { host, credential, subExecutions, tries };
-}
-
-/** Nodes whose summaries tell of their last try only, and that may find another key in the next. */
-const WATCHED = ['imageGeneration', 'imageEdit', 'imageWait', 'imageTask', 'message'];
-
-type NodeType = ReturnType<Host['nodeType']>;
-
-function watch(type: NodeType, tries: Engine['tries']): void {
-	const execute = type.execute!;
-	type.execute = async function (...given) {
-		const { $runIndex } = this.getWorkflowDataProxy(0) as { $runIndex?: number };
-		tries.onBegin?.(this.getNode().name, $runIndex ?? 0);
-		return await execute.apply(this, given);
-	};
+	return { host, credential, subExecutions };
 }

@@ -46,18 +46,17 @@ const listOf = (context: IExecuteFunctions, name: string): IDataObject[] => {
 	return (typeof value === 'string' ? JSON.parse(value) : value) as IDataObject[];
 };
 
-/** Each with a file to edit, and another one. */
+/** Each with a file to edit. */
 function asItems(list: IDataObject[]): INodeExecutionData[] {
 	return list.map((json) => {
-		const file = (number: number, fileName: string) => ({
+		const number = Number(json.file ?? 0);
+		const data = {
 			data: fileOf(number).toString('base64'),
 			// Not every node says of what type its file is.
 			mimeType: number % 2 > 0 ? 'application/octet-stream' : 'image/png',
-			fileName,
-		});
-		const number = Number(json.file ?? 0);
-		const binary = { data: file(number, 'one.png'), second: file(number + 1, 'two.png') };
-		return { json: { ...json }, binary };
+			fileName: 'one.png',
+		};
+		return { json: { ...json }, binary: { data } };
 	});
 }
 

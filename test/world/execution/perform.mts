@@ -3,7 +3,7 @@ import type { Crash, RunResult, WorkflowJson } from '../../../harness/engine/hos
 import { textOf } from './text-of.mjs';
 import type { World } from '../plan/world.mjs';
 import type { Service } from '../service/service.mjs';
-import { clock, real } from '../time/take-over.mjs';
+import { clock } from '../time/take-over.mjs';
 import type { Destination } from '../wire/messages.mjs';
 import type { Ended } from '../time/virtual-clock.mjs';
 import type { Engine } from './engine.mjs';
@@ -16,8 +16,6 @@ export interface Stage {
 	engine: Engine;
 	service: Service;
 	workflow: WorkflowJson;
-	/** A person renews the key of its credential. */
-	renewKey: () => void;
 	/** What is retried. */
 	earlier?: RunResult;
 }
@@ -40,28 +38,14 @@ const LONGEST_MS = 30 * 86_400_000;
 const AFTERWARDS_MS = 20 * 60_000;
 /** Until a process that was killed has come back. */
 const RESTART_MS = 20_000;
-/** An event that takes longer than this is looked at more closely. */
-const SUSPICIOUS_MS = 50;
 
 /** The sub-execution that checks tasks; the others only wait for it. */
 const isWatcher = ({ workflow }: RunResult): boolean =>
 	workflow.name?.endsWith('(checking images)') === true;
 
-/** @returns real milliseconds that one event has kept the event loop at the most */
-export async function perform(step: Step, stage: Stage, precisely: boolean): Promise<number> {
+export async function perform(step: Step, stage: Stage): Promise<void> {
 	const performance = begin(step, stage);
-	let blocked = 0;
-	const settle = async (): Promise<void> => {
-		const began = real.now();
-		const cpu = precisely ? process.cpuUsage() : undefined;
-		await wire.settled();
-		const took = real.now() - began;
-		if (took < SUSPICIOUS_MS) return;
-		// On a busy machine a process waits for its turn: only its own work counts.
-		const used = cpu && process.cpuUsage(cpu);
-		const worked = used === undefined ? took : (used.user + used.system) / 1000;
-		blocked = Math.max(blocked, Math.min(took, worked));
-	};
+	const { settled: settle } = wire;
 	const deadline = clock.now + LONGEST_MS;
 	const ended = await clock.run({ done: () => performance.isDone(), deadline, settle });
 	if (ended === 'done' && performance.hasEnded()) {
@@ -71,13 +55,12 @@ export async function perform(step: Step, stage: Stage, precisely: boolean): Pro
 	performance.close(ended);
 	clock.forget();
 	wire.reset();
-	return blocked;
 }
 
 function begin(step: Step, stage: Stage): Performance {
-	const { world, engine, service, workflow, renewKey, earlier } = stage;
+	const { world, engine, service, workflow, earlier } = stage;
 	const { action, flow } = step;
-	const { host, subExecutions, tries } = engine;
+	const { host, subExecutions } = engine;
 	const stop = new AbortController();
 	const { requests } = service.books;
 	const before = requests.length;
@@ -113,7 +96,6 @@ function begin(step: Step, stage: Stage): Performance {
 	const handle: Destination['handle'] = (request) => {
 		const count = requests.length - before + 1;
 		const delivery = service.handle(request);
-		if (count === action.refusesKeyAfter) service.refusedKeys.add(step.keys[0]!.key);
 		if (count === action.crashAfter) die();
 		if (count === action.stopAfter) {
 			clock.schedule(1 + (world.seed % 700), () => press(), 'gateway');
@@ -149,10 +131,6 @@ function begin(step: Step, stage: Stage): Performance {
 			onDeath = resolve;
 			running.then(resolve, reject);
 		}).finally(() => (onDeath = undefined));
-	};
-	tries.onBegin = (node, run) => {
-		step.tries.push({ node, run, at: clock.now });
-		if (action.renewsKey === 'midway' && step.tries.length === 2) renewKey();
 	};
 	subExecutions.onSubProgress = ({ type, output }) => {
 		if (type === 'nodeFinished') step.saved.push(textOf(output));

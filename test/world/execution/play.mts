@@ -1,4 +1,4 @@
-/** Plays a world: runs its actions one after the other, on the real engine, against its gatewire. */
+/** Plays a world: runs its actions one after the other, on the real engine, against its gateway. */
 import { seeded } from '../../../simulator/seed.mjs';
 import type { Flow, World } from '../plan/world.mjs';
 import { clock, setRandom } from '../time/take-over.mjs';
@@ -23,8 +23,7 @@ export function countFrom(number: number): void {
 	worlds = number;
 }
 
-/** @param precisely whether the time of each event is measured to the end; that costs time itself */
-export async function play(world: World, engine: Engine, precisely = false): Promise<Played> {
+export async function play(world: World, engine: Engine): Promise<Played> {
 	worlds += 1;
 	clock.forget();
 	clock.now = BEGINS;
@@ -32,16 +31,15 @@ export async function play(world: World, engine: Engine, precisely = false): Pro
 	wire.reset();
 	unhandled.length = 0;
 	const scene = openScene(world, engine, worlds);
-	let blockedMs = 0;
 	for (const [number, action] of world.actions.entries()) {
 		if (action.kind === 'next') clock.now += 1000 * (action.pause ?? 0);
 		else if (number > 0 && !canGoOn(scene)) break;
-		blockedMs = Math.max(blockedMs, await perform(...nextAct(scene), precisely));
+		await perform(...nextAct(scene));
 		if (scene.steps.at(-1)?.ended !== 'done') break;
 	}
 	const { service, input, steps } = scene;
 	const problems = steps.flatMap(({ problem }) => problem ?? []);
-	return { world, service, input, steps, unhandled: [...unhandled, ...problems], blockedMs };
+	return { world, service, input, steps, unhandled: [...unhandled, ...problems] };
 }
 
 /** Whether an action that failed can be retried. */

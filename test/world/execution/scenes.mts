@@ -48,27 +48,15 @@ export function nextAct(scene: Scene): [Step, Stage] {
 	const changed = afterEdit(scene.flow, action);
 	// What cannot be changed in this flow leaves the prompt.
 	const edited = changed === undefined ? ` edited ${number}` : (steps.at(-1)?.edited ?? '');
-	const keys: Step['keys'] = [];
-	const takeKey = (flow: Flow): void => {
-		scene.flow = flow;
-		credential.apiKey = keyFor(flow);
-		keys.push({ key: keyFor(flow), from: clock.now });
-	};
-	const renewKey = (): void => {
-		if (action.refusesOldKey === true) service.refusedKeys.add(String(credential.apiKey));
-		takeKey(withNewKey(scene.flow));
-	};
-	scene.flow = changed ?? scene.flow;
-	if (action.renewsKey === 'before') renewKey();
-	else takeKey(scene.flow);
-	const { flow } = scene;
+	const flow = changed ?? scene.flow;
+	scene.flow = flow;
+	credential.apiKey = keyFor(flow);
 	const made = workflowFor(flow, input, edited);
 	const workflow = { ...made, id };
 	const step: Step = {
 		number,
 		action,
 		flow,
-		keys,
 		edited,
 		ended: 'done',
 		startedAt: clock.now,
@@ -76,27 +64,18 @@ export function nextAct(scene: Scene): [Step, Stage] {
 		leftTimers: 0,
 		leftRequests: 0,
 		lateRequests: 0,
-		tries: [],
 		suspensions: 0,
 		restarts: 0,
 		saved: [],
 	};
 	steps.push(step);
 	const retried = action.kind === 'next' ? undefined : earlier;
-	return [step, { world, engine, service, workflow, renewKey, earlier: retried }];
+	return [step, { world, engine, service, workflow, earlier: retried }];
 }
-
-/** What was the matter with the old key is over. */
-const withNewKey = (flow: Flow): Flow => ({
-	...flow,
-	isRenewed: true,
-	trouble: /key/i.test(flow.trouble) ? 'none' : flow.trouble,
-});
 
 /** The flow as it is after what a person has changed before an action. */
 function afterEdit(flow: Flow, { kind, edit }: Action): Flow | undefined {
 	if (kind !== 'retryEdited') return flow;
-	const { options } = flow;
 	const isImage = flow.make === 'generation' || flow.make === 'edit';
 	switch (edit) {
 		case 'account':
@@ -110,15 +89,6 @@ function afterEdit(flow: Flow, { kind, edit }: Action): Flow | undefined {
 		case 'file':
 			if (flow.make !== 'edit' || flow.editFrom !== 'url' || isTool(flow)) return undefined;
 			return { ...flow, fileShift: flow.fileShift + 1 };
-		case 'wait':
-			// What is not of the request: how its result is waited for and output.
-			return {
-				...flow,
-				maxWait: 900,
-				pollInterval: flow.pollInterval + 2,
-				download: !flow.download,
-				options: { ...options, timeout: 600 },
-			};
 		default:
 			return undefined;
 	}

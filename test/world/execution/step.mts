@@ -13,8 +13,6 @@ export interface Step {
 	edited: string;
 	/** As it is in this action. */
 	flow: Flow;
-	/** The keys of its credential, and since when. */
-	keys: Array<{ key: string; from: number }>;
 	/** Not there if the process was killed, or never came to an end. */
 	result?: RunResult;
 	ended: 'done' | 'stopped' | 'crashed' | 'suspended' | Exclude<Ended, 'done'> | 'tooManyRequests';
@@ -27,8 +25,6 @@ export interface Step {
 	leftTimers: number;
 	leftRequests: number;
 	lateRequests: number;
-	/** When the package's nodes were begun, each try of each run. */
-	tries: Array<{ node: string; run: number; at: number }>;
 	/** How often the execution was suspended. */
 	suspensions: number;
 	/** How often the process was killed and came back, and how many checks of tasks died in all. */
@@ -45,6 +41,4 @@ export interface Played {
 	input: Input;
 	steps: Step[];
 	unhandled: string[];
-	/** Real milliseconds that the event loop was kept by one event. */
-	blockedMs: number;
 }

@@ -2,7 +2,6 @@
 import type { IDataObject } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { WorkflowJson } from '../../../harness/engine/host.mjs';
-import { EXTRA_FIELDS } from '../plan/odd-settings.mjs';
 import type { Flow } from '../plan/world.mjs';
 
 /** Names of the nodes that are looked at afterwards. */
@@ -127,14 +126,13 @@ const given = (flow: Flow, field: string): string =>
 	isTool(flow) ? `$fromAI("${field}", "", "string")` : `$json.${field}`;
 
 function makeParameters(flow: Flow, edited: string): IDataObject {
-	const { make, mode, options, maxWait, pollInterval, download, model, dryRun } = flow;
+	const { make, mode, options, maxWait, pollInterval, download, model } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
-	const own = troubled(flow, { ...options, ...extra(flow) });
+	const own = troubled(flow, options);
 	if (make === 'chat') return { prompt, streams: flow.streams };
 	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
 	const survive = mode === 'sync' ? {} : survival(flow);
-	const shown = dryRun ? { dryRun } : {};
 	return {
 		model: { __rl: true, mode: 'name', value: model },
 		prompt,
@@ -145,26 +143,15 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 			...own,
 			...count,
 			...survive,
-			...shown,
-			...(make === 'edit' && maskOf(flow)),
 			maxWait,
 			pollInterval,
 		} as IDataObject,
 	};
 }
 
-function maskOf(flow: Flow): IDataObject {
-	const file = [{ field: 'mask', binaryProperty: 'second' }];
-	return flow.mask && !isTool(flow) ? { extraFiles: { file } } : {};
-}
-
 function chatModel(flow: Flow): N8n.INodeParameters {
-	const options = troubled(flow, { ...flow.options, ...extra(flow) });
+	const options = troubled(flow, flow.options);
 	return { model: 'reason-large', options: options as N8n.INodeParameters };
-}
-
-function extra({ extra: which }: Flow): Record<string, unknown> {
-	return which === undefined ? {} : { extraFields: EXTRA_FIELDS[which]!.value };
 }
 
 function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {

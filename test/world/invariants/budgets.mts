@@ -9,7 +9,7 @@ export const pricesAreTrue = ({ faults }: Played['world']['service']): boolean =
 export function budgets(played: Played): Breach[] {
 	const { flow, service } = played.world;
 	const isImage = flow.make === 'generation' || flow.make === 'edit';
-	const isHeld = isImage && !flow.dryRun && pricesAreTrue(service);
+	const isHeld = isImage && pricesAreTrue(service);
 	const texts = played.steps.flatMap((step) => [
 		...(isHeld ? tooDear(played, step) : []),
 		...staticData(step),

@@ -3,7 +3,6 @@ import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { Played, Step } from '../execution/step.mjs';
 import { textOf } from '../execution/text-of.mjs';
 import { AGENT, isTool, nodesOf } from '../execution/workflow.mjs';
-import type { Received } from '../service/books.mjs';
 import type { ToolCall } from '../execution/nodes.mjs';
 
 export type Item = N8n.INodeExecutionData;
@@ -23,9 +22,6 @@ export interface NodeRun {
 	error?: unknown;
 	/** The items that entered. */
 	input: Item[];
-	/** Milliseconds since 1970. */
-	startedAt: number;
-	endedAt: number;
 }
 
 /** Whether an action goes on where another one has failed. */
@@ -55,20 +51,9 @@ export function runsOf(step: Step, earlier?: Step): NodeRun[] {
 					? givenItems(step, run)
 					: (result.runData[from]?.[run]?.data?.main?.[0] ?? []);
 			const outputs = (task.data?.main ?? []).map((items) => items ?? []);
-			const { error, startTime: startedAt, executionTime } = task;
-			const endedAt = startedAt + executionTime;
-			return [{ node, run, outputs, error, input, startedAt, endedAt }];
+			return [{ node, run, outputs, error: task.error, input }];
 		});
 	});
-}
-
-/** When the last try of a run began, and how many there were. */
-export function triesOf(
-	{ tries }: Step,
-	{ node, run }: NodeRun,
-): { count: number; lastAt: number } {
-	const own = tries.filter((one) => one.node === node && one.run === run);
-	return { count: own.length, lastAt: own.at(-1)?.at ?? Infinity };
 }
 
 function givenItems({ result }: Step, run: number): Item[] {
@@ -102,11 +87,3 @@ export function shownBy(step: Step): string {
 /** Whether an item stands for one that failed; Image Task reports failed tasks as successes of its own. */
 export const isFailed = ({ json }: Item): boolean =>
 	json.error !== undefined && json.finished === undefined;
-
-/** With one wrong byte in its name, a field of a response is another one, and what it holds is not seen. */
-export const isSpoilt = ({ books }: Played['service']): boolean =>
-	books.requests.some(({ fate }) => fate.includes('but one wrong byte'));
-
-/** Whether the response has arrived as it was sent, and in time. */
-export const hasArrived = ({ fate, goneAt }: Received): boolean =>
-	goneAt === undefined && !/, (but|late|byte)/.test(fate);

@@ -5,7 +5,7 @@ import type { Charge } from '../service/books.mjs';
 import { base64Of } from '../service/one-pixel-pictures.mjs';
 import { historyOf, isFailed, isRetry, runsOf, shownBy, type Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
-import { costs, isPlain, keyOf, wantedBy } from './wanted.mjs';
+import { costs, keyOf, wantedBy } from './wanted.mjs';
 
 /** So much of what was submitted a crash may take along. */
 const LAST_MOMENTS_MS = 2500;
@@ -28,8 +28,7 @@ function counted(keys: string[]): Map<string, number> {
 function asks(played: Played, step: Step, nameOf: typeof wantedBy = wantedBy): Map<string, number> {
 	const { flow } = step;
 	if (!costs(flow)) return new Map();
-	const plain = played.input.filter((item) => isPlain(step, item));
-	const once = plain.map((item) => nameOf(step, item));
+	const once = played.input.map((item) => nameOf(step, item));
 	const times = (rounds: number): Map<string, number> =>
 		counted(Array.from({ length: Math.max(0, rounds) }, () => once).flat());
 	const earlier = played.steps[step.number - 1];
@@ -133,7 +132,6 @@ function lost(played: Played, step: Step): Breach[] {
 			return [{ invariant: 2, text: `${what} was charged and answered, and cannot be had` }];
 		}
 		if (!UNKNOWN.test(shown)) {
-			if (charge.spoilt && isHadInPart(charge, shown)) return [];
 			return [
 				{ invariant: 2, text: `${what} was charged, and nothing says that it may have been` },
 			];
@@ -193,11 +191,6 @@ function isHad({ taskId, images, reply }: Charge, shown: string): boolean {
 	return images.every(
 		(url) => shown.includes(url.slice(url.indexOf('/pictures/'))) || shown.includes(base64Of(url)),
 	);
-}
-
-/** A text whose block is of no known type, or some of several images: the rest is a response like any. */
-function isHadInPart({ reply, images }: Charge, shown: string): boolean {
-	return reply !== undefined || images.some((url) => shown.includes(base64Of(url)));
 }
 
 /** Whether the caller could have read the ID in what had arrived. */

@@ -1,18 +1,16 @@
 /** Invariants 5 to 7: nothing happens after the end or a Stop, the key stays at home, every run ends. */
 import type { Played, Step } from '../execution/step.mjs';
-import { survives } from '../execution/workflow.mjs';
-import { keyIn, SECRETS } from '../service/accounts-of-world.mjs';
+import { keyFor, keyIn, SECRETS } from '../service/accounts-of-world.mjs';
 import type { Received } from '../service/books.mjs';
 import { ELSEWHERE } from '../service/spoilt-responses.mjs';
 import type { Breach } from './evidence.mjs';
 import { textOf } from '../execution/text-of.mjs';
 
-const LONGEST_BLOCK_MS = 100;
 /** What an execution may take from a Stop to its end; the engine still pauses between its tries. */
 const LONGEST_END_MS = 1000;
 
 /** Invariants 5 and 7. */
-export function afterwards({ steps, unhandled, blockedMs, service }: Played): Breach[] {
+export function afterwards({ steps, unhandled, service }: Played): Breach[] {
 	const { requests } = service.books;
 	const left = steps.flatMap((step): string[] => {
 		if (step.ended === 'crashed') return [];
@@ -25,7 +23,6 @@ export function afterwards({ steps, unhandled, blockedMs, service }: Played): Br
 		];
 	});
 	if (unhandled.length > 0) left.push(`unhandled: ${unhandled[0]}`);
-	if (blockedMs > LONGEST_BLOCK_MS) left.push('the event loop was blocked for over 100 ms');
 	const endless = steps
 		.filter(({ ended }) => ['deadlock', 'deadline', 'tooManyRequests'].includes(ended))
 		.map((step) => ({ invariant: 7, text: `action ${step.number} never ends: ${step.ended}` }));
@@ -75,17 +72,12 @@ export function secrets(played: Played): Breach[] {
 			.map(([name]) => name);
 		const isHome = origin === home;
 		const allowed = isHome && !ANYWHERE.includes(call) ? ['authorization', 'x-api-key'] : [];
-		const { keys, flow } = steps.find((step) => step.number === request.step)!;
-		const known = keys.filter(({ from }) => from <= request.at).map(({ key }) => key);
-		// Other executions store what is being submitted, and find another key sooner.
-		const right = survives(flow) ? known : known.slice(-1);
+		const { flow } = steps.find((step) => step.number === request.step)!;
 		const mayLeave =
 			ANYWHERE.includes(call) || path === ELSEWHERE || (call === 'other' && lists.includes(origin));
 		const wrong = [
 			...(names.every((name) => allowed.includes(name)) ? [] : ['carries a key']),
-			...(names.length === 0 || right.includes(keyIn(headers) ?? '')
-				? []
-				: ['has the key of another']),
+			...(names.length === 0 || keyIn(headers) === keyFor(flow) ? [] : ['has the key of another']),
 			...(spills ? ['has a key in its address or body'] : []),
 			...(isHome || mayLeave ? [] : ['has left the gateway']),
 		];

@@ -2,7 +2,7 @@
 import type { Played, Step } from '../execution/step.mjs';
 import { COLLECT, MAKE } from '../execution/workflow.mjs';
 import type { Charge } from '../service/books.mjs';
-import { isFailed, isSpoilt, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
+import { isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { ofFile, pathOf, pictureIn, urlsIn } from './items/held-images.mjs';
 import { ofError, ofFailure } from './items/failures.mjs';
 import { ofSuspended } from './items/suspended.mjs';
@@ -38,20 +38,9 @@ function placeOf(
 	const { details = {} } = item.json as { details?: Record<string, unknown> };
 	const picture = books.pictures.get(pathOf(String(details.url ?? '')))?.charge;
 	const { taskId = details.taskId ?? picture?.taskId } = item.json;
-	const { taskType = details.taskType ?? picture?.kind } = item.json;
-	const isTask = (kind: string): boolean => books.task(kind, String(taskId)) !== undefined;
-	// A task that was found under the other kind, where one has the same ID, tells that one's kind.
-	const isSure = !isFailed(item) || ['edit', 'generation'].some((kind) => !isTask(kind));
-	const places = [...input.keys()].filter((place) => {
-		const { json } = input[place]!;
-		const isKind = [taskType, json.taskType].includes(undefined) || json.taskType === taskType;
-		return json.taskId === taskId && (isKind || !isSure);
-	});
-	// Of two that it can be, it is the one whose prompt it names.
-	const isNamed = (place: number): boolean => input[place]!.json.prompt === details.prompt;
-	const named = isSure ? undefined : places.find((place) => isNamed(place) && !taken.has(place));
+	const places = [...input.keys()].filter((place) => input[place]!.json.taskId === taskId);
 	// Items without a task look alike.
-	return named ?? places.find((place) => (taskId !== undefined && isSure) || !taken.has(place));
+	return places.find((place) => taskId !== undefined || !taken.has(place));
 }
 
 function indexOf({ pairedItem }: Item): number | undefined {
@@ -67,7 +56,7 @@ function ofRun(played: Played, run: NodeRun, step: Step): string[] {
 	if (suspended && node === MAKE) {
 		const chargeFor = (item: Item): Charge | string => chargeOf(played, item, step);
 		const fileOf = (item: Item): string | undefined => ofFile(item, flow);
-		const wrong = ofSuspended(step, run, chargeFor, fileOf, isSpoilt(played.service));
+		const wrong = ofSuspended(step, run, chargeFor, fileOf);
 		return wrong.map((text) => `${node}, run ${run.run}, suspended: ${text}`);
 	}
 	// There the engine pairs failed items with what is not there, and may lose all of them.
@@ -126,7 +115,6 @@ function ofItem(
 		}
 		return ofFile(item, flow);
 	}
-	if (flow.dryRun) return json.dryRun === true ? undefined : 'it is not only shown';
 	const wanted = wantedBy(step, given.json);
 	if (flow.make === 'message' || flow.make === 'chat') return ofReply(played, json, wanted);
 	const charge = chargeOf(played, item, step);
@@ -168,9 +156,7 @@ function chargeOf(
 	// Image Task gives one item for all images of a task.
 	if (picture !== undefined && json.images === undefined) {
 		const place = books.pictures.get(picture)?.index ?? -1;
-		// Before it, an image may not have been seen.
-		const mayBeLess = isSpoilt(service) && Number(json.index) < place;
-		if (json.index !== place && !mayBeLess) return `its index is ${String(json.index)}`;
+		if (json.index !== place) return `its index is ${String(json.index)}`;
 	}
 	return first;
 }
@@ -196,11 +182,8 @@ function counts(played: Played, run: NodeRun, suspended: boolean): string[] {
 		if (charge === undefined || (suspended && errors.length > 0)) return [];
 		const lost = errors.map(({ json }) => pathOf(String((json.details as Details)?.url ?? '')));
 		const all = new Set([...paths, ...lost]);
-		const isAll =
-			all.size === charge.images.length ||
-			(isSpoilt(played.service) && all.size < charge.images.length);
-		const whole = all.size === paths.length + lost.length && isAll;
-		if (whole) return [];
+		const isAll = all.size === charge.images.length;
+		if (all.size === paths.length + lost.length && isAll) return [];
 		return [
 			`item ${index} has ${paths.length} of ${charge.images.length} images, and ${lost.length} errors`,
 		];
@@ -213,7 +196,7 @@ interface Details {
 
 /** What was paid for once is handed out once. */
 function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[] {
-	if (flow.make === 'nothing' || flow.dryRun) return [];
+	if (flow.make === 'nothing') return [];
 	const seen = new Map<string, string>();
 	return runs
 		.filter(({ node }) => node === MAKE)
@@ -239,9 +222,7 @@ function doubles({ world: { flow }, service }: Played, runs: NodeRun[]): string[
 /** Whether a reply is that of the prompt of its item. */
 function ofReply({ service }: Played, { text }: Item['json'], wanted: string): string | undefined {
 	const charge = service.books.charges.find(({ reply }) => reply === text);
-	if (charge === undefined) {
-		return isSpoilt(service) ? undefined : 'its text is no reply of the gateway';
-	}
+	if (charge === undefined) return 'its text is no reply of the gateway';
 	return keyOf(charge) === wanted
 		? undefined
 		: `it is the reply to ${keyOf(charge)}, and not ${wanted}`;

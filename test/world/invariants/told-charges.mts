@@ -1,22 +1,14 @@
 /** Of invariant 2: what failed items say of their charge is what the gateway's books say. */
 import type { Played, Step } from '../execution/step.mjs';
 import { isTool, MAKE } from '../execution/workflow.mjs';
-import {
-	historyOf,
-	isFailed,
-	isSpoilt,
-	runsOf,
-	type Breach,
-	type Item,
-	type NodeRun,
-} from './evidence.mjs';
+import { historyOf, isFailed, runsOf, type Breach, type Item, type NodeRun } from './evidence.mjs';
 import { costs, keyOf, wantedBy } from './wanted.mjs';
 
 export function toldCharges(played: Played): Breach[] {
 	const texts = played.steps.flatMap((step, index) => {
 		// A Stop ends the node midway; of suspended items, the engine pairs by place alone.
 		const isClear = step.ended !== 'stopped' && step.suspensions === 0 && !isTool(step.flow);
-		if (!isClear || isSpoilt(played.service)) return [];
+		if (!isClear) return [];
 		const runs = runsOf(step, played.steps[index - 1]);
 		return runs.flatMap((run) =>
 			run.node === MAKE ? ofMaker(played, step, run) : ofCollector(played, run),

@@ -22,7 +22,7 @@ function kindOf(call: ServiceFault['call'], { kind, variant }: ServiceFault): Se
 const LATER = 5;
 
 /** The first variant by which a poll gets a 404, and how far it is to the next. */
-export const SAYS_404 = 21;
+const SAYS_404 = 21;
 const NEXT_404 = 42;
 
 /** The one refusal that a paid request may be sent again after is the most usual one: each of its forms. */

@@ -34,12 +34,6 @@ export interface Flow {
 	/** Tries of Retry On Fail; 1: off. */
 	tries: number;
 	options: Record<string, unknown>; // of its nodes and its credential
-	/** Which of `EXTRA_FIELDS`; undefined: none. */
-	extra?: number;
-	/** Nothing is sent, only shown. */
-	dryRun: boolean;
-	/** An edit sends a mask as well. */
-	mask: boolean;
 	/** The models are listed by another host. */
 	isListedApart: boolean;
 	/** Where an edit gets its file from. */
@@ -59,8 +53,6 @@ export interface Flow {
 	/** Started by a trigger, not in the editor: static data would be stored. */
 	production: boolean;
 	account: 0 | 1;
-	/** The credential has another key than at first, of the same account. */
-	isRenewed?: boolean;
 	/** A setting that cannot work. */
 	trouble: 'none' | 'placeholderKey' | 'noAddress' | 'badOption' | 'badPollInterval' | 'wrongKey';
 }
@@ -72,13 +64,7 @@ export interface Action {
 	/** Seconds until then. */
 	pause?: number;
 	/** What a person changes before the retry. */
-	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file' | 'wait';
-	/** The key is refused after so many requests of this action. */
-	refusesKeyAfter?: number;
-	/** A person renews the key in its credential: before this action, or before the second try, round or node. */
-	renewsKey?: 'before' | 'midway';
-	/** The old key is refused from then on. */
-	refusesOldKey?: boolean;
+	edit: 'prompt' | 'account' | 'kind' | 'model' | 'file';
 	/** Pressed after so many requests of this action. */
 	stopAfter?: number;
 	/** The process is killed after so many requests of this action. */

@@ -29,12 +29,7 @@ export interface Received {
 	status?: number;
 	/** When the caller gave it up, in milliseconds since 1970. */
 	goneAt?: number;
-	/** What a poll of a task was told: it is over, it may pass, or the task is still open. */
-	meaning?: Meaning;
 }
-
-/** What a response says about a task, by the rules of the specification. */
-export type Meaning = 'open' | 'success' | 'failed' | 'passing' | 'missing' | 'final';
 
 /** One request that was accepted. */
 export interface Charge {
@@ -59,8 +54,6 @@ export interface Charge {
 	sent?: string;
 	/** Which file came with it. */
 	file?: string;
-	/** Which file came as a mask. */
-	mask?: string;
 	/** Its images come inside the response. */
 	inline: boolean;
 	/** What has reached the caller of the response, as text. */
@@ -76,8 +69,6 @@ export interface Charge {
 	toldFailed?: boolean;
 	/** It was said of the task, once at least, that it has no image, or does not exist. */
 	toldEmpty?: boolean;
-	/** One byte of the response was another: what it has in a field of another name is not seen. */
-	spoilt?: boolean;
 }
 
 export interface Task {
@@ -116,11 +107,6 @@ export class Books {
 		const kinds = taskType === undefined ? ['generation', 'edit'] : [String(taskType)];
 		const [found] = kinds.flatMap((kind) => this.task(kind, String(taskId)) ?? []);
 		return found;
-	}
-
-	/** Whether an ID is a generation's and an edit's: nobody can tell which of them a poll is about. */
-	isAmbiguous(id: unknown): boolean {
-		return ['generation', 'edit'].every((kind) => this.task(kind, String(id)) !== undefined);
 	}
 
 	task(kind: string, id: string): Task | undefined {

@@ -9,8 +9,6 @@ export interface Fields {
 	files: number;
 	/** The bytes of the first one. */
 	file?: Buffer;
-	/** All files, each with the name of its field. */
-	parts: Array<Pick<FormPart, 'name' | 'fileName' | 'type' | 'value'>>;
 	raw: Record<string, unknown>;
 }
 
@@ -26,7 +24,6 @@ export function fieldsOf({ body }: WireRequest): Fields | undefined {
 		n: Number(n ?? 1),
 		files: files.length,
 		file: files[0]?.value,
-		parts: files,
 		raw,
 	};
 }

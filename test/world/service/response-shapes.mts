@@ -1,9 +1,5 @@
 /** A grammar of answers that say the right thing wrongly, or nothing at all. */
-import type { Random } from '../../../simulator/seed.mjs';
-import type { Charge } from './books.mjs';
-import { base64Of } from './one-pixel-pictures.mjs';
-
-type Change = (body: Buffer, random: Random, charge: Charge | undefined) => Buffer | string;
+type Change = (body: Buffer) => Buffer | string;
 
 /** The value of a body that is JSON; anything else is left as it is. */
 const alter =
@@ -19,25 +15,6 @@ const alter =
 		}
 	};
 
-/** One byte is another, but not in what nobody could know to be wrong. */
-const flip: Change = (body, random, charge) => {
-	const { taskId, images = [], inline, sent } = charge ?? {};
-	const pictures = inline ? images.map(base64Of) : images;
-	const text = body.toString('latin1');
-	// Of a stream nobody could know it anywhere: each piece counts.
-	if (text.startsWith('event:')) return body;
-	const spans = [taskId, sent, ...pictures].flatMap((value) => {
-		const mark = Buffer.from(JSON.stringify(value ?? '').slice(1, -1)).toString('latin1');
-		const from = mark === '' ? -1 : text.indexOf(mark);
-		return from < 0 ? [] : [[from - 8, from + mark.length]];
-	});
-	const free = [...body.keys()].filter((at) => spans.every(([from, to]) => at < from! || at > to!));
-	const at = free[Math.floor(random() * free.length)] ?? 0;
-	const flipped = Buffer.from(body);
-	flipped[at] = (flipped[at] ?? 0) ^ (1 << Math.floor(random() * 7));
-	return flipped;
-};
-
 export const SHAPES: Array<[name: string, change: Change]> = [
 	['half of the JSON', (body) => body.subarray(0, Math.floor(body.length * 0.8))],
 	['cut behind the first value', (body) => body.subarray(0, body.indexOf(',') + 1 || 5)],
@@ -46,7 +23,6 @@ export const SHAPES: Array<[name: string, change: Change]> = [
 	['null', () => 'null'],
 	['an empty list', () => '[]'],
 	['a word', () => 'OK'],
-	['one wrong byte', flip],
 	['the ID as task_id', alter(({ id, ...rest }) => ({ ...rest, task_id: id }))],
 	['everything inside data', alter((value) => ({ success: true, data: value }))],
 	['everything inside result', alter((value) => ({ result: value }))],
@@ -72,9 +48,6 @@ export const SHAPES: Array<[name: string, change: Change]> = [
 export const PICTURE_SHAPES: typeof SHAPES = SHAPES.filter(([name]) =>
 	['nothing at all', 'a page', 'an empty object', 'not successful', 'a word'].includes(name),
 );
-
-/** Those that may well mean that a task is over. */
-export const AMBIGUOUS = new Set(['no images', 'one wrong byte']);
 
 function one(data: unknown): unknown {
 	return Array.isArray(data) && data.length === 1 ? (data as unknown[])[0] : data;

@@ -26,17 +26,15 @@ export interface ServiceFault {
 	/** Lets so many requests of that call pass first. */
 	skip: number;
 	times: number;
-	/** Strikes only each so manyth of them; undefined: all. */
-	every?: number;
 	/** Chooses among the variants of the kind. */
 	variant: number;
 }
 
 export interface ServiceSetup {
-	ids: 'random' | 'perKind' | 'digits' | 'strange';
+	ids: 'random' | 'digits' | 'strange';
 	/** Seconds until a task settles, from and to. */
 	taskSeconds: [number, number];
-	/** Seconds until a task can be asked about; a million: the gateway has lost it. */
+	/** Seconds until a task can be asked about. */
 	lateSeconds: number;
 	/** Seconds that a synchronous request takes. */
 	syncSeconds: number;

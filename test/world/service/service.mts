@@ -4,7 +4,7 @@
  * It is not the embedded gateway of `simulator/`, for three reasons. Called without sockets, that one
  * takes 0.6 ms of processor time for a submit and 3 ms for an image; a whole world takes 27 ms. Its
  * records hold requests; the laws need what was charged, and what of each response had arrived. And
- * it would have to learn, for tests alone, to lose tasks, to count wrong and to give one ID twice.
+ * it would have to learn, for tests alone, to hide tasks and to spoil responses.
  */
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
@@ -16,13 +16,11 @@ import { asksAsync, fieldsOf, hasKey, lastText } from './requests.mjs';
 import { answerMessage, type ChargeMessage } from './messages-of-world.mjs';
 import type { ServiceFault, ServiceSetup } from './service-setup.mjs';
 import { taskIn, Tasks } from './tasks-of-world.mjs';
-import { accountOf, KEY_REFUSED, keyIn, refuse } from './accounts-of-world.mjs';
+import { accountOf, refuse } from './accounts-of-world.mjs';
 import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
 
 export class Service {
 	readonly books = new Books();
-	/** Keys that hold no longer. */
-	readonly refusedKeys = new Set<string>();
 	private readonly seen = new Map<string, number>();
 	private readonly recent: number[] = [];
 	private readonly tasks: Tasks;
@@ -90,7 +88,7 @@ export class Service {
 			const seen = this.seen.get(`${index}`) ?? 0;
 			this.seen.set(`${index}`, seen + 1);
 			const place = seen - fault.skip;
-			if (place >= 0 && place < fault.times && place % (fault.every ?? 1) === 0) return fault;
+			if (place >= 0 && place < fault.times) return fault;
 		}
 		return undefined;
 	}
@@ -102,17 +100,15 @@ export class Service {
 	): Delivery {
 		const before = fault && spoil(fault, received);
 		if (before !== undefined) {
-			received.meaning ??= 'passing';
 			const task = this.books.task(String(received.kind), String(received.taskId));
 			// Where it is sent to, nobody may know the task.
 			const isElsewhere = before.status >= 300 && before.status < 400 && received.fate !== 'moved';
-			const isMissing = received.meaning === 'missing' || isElsewhere;
+			const isMissing = received.fate === '404' || isElsewhere;
 			if (task !== undefined && isMissing) task.charge.toldEmpty = true;
 			return before;
 		}
 		if (this.isTooFrequent()) {
 			received.fate = '429, too frequent';
-			received.meaning = 'passing';
 			const error = { message: 'requests too frequent, retry later', type: 'rate_limit_error' };
 			const pause = received.number % 4 === 3 ? dateIn(2) : '1';
 			return deliverJson({ error }, 429, { 'retry-after': pause });
@@ -121,12 +117,10 @@ export class Service {
 		const right = this.answer(request, received);
 		const charge = this.books.charges[charges];
 		const about = charge ?? this.books.task(String(received.kind), String(received.taskId))?.charge;
-		const told = fault === undefined ? right : shaped(fault, right, received, this.random, about);
-		if (about !== undefined && charge === undefined && tellsNothing(received)) {
-			about.toldEmpty = true;
-		}
+		const told = fault === undefined ? right : shaped(fault, right, received);
+		const isEmpty = received.call === 'poll' && received.fate.includes(', but no images');
+		if (about !== undefined && isEmpty) about.toldEmpty = true;
 		if (charge !== undefined) {
-			charge.spoilt = received.fate.includes('but one wrong byte');
 			charge.right = told === right || told.dripMs !== undefined || told.body === right.body;
 			told.onArrival = (bytes, whole) => {
 				charge.told = told.body.subarray(0, bytes).toString();
@@ -148,11 +142,6 @@ export class Service {
 	}
 
 	private answer(request: WireRequest, received: Received): Delivery {
-		if (this.refusedKeys.has(keyIn(received.headers) ?? '')) {
-			received.fate = KEY_REFUSED;
-			received.meaning = 'final';
-			return refuse(401, 'API key expired');
-		}
 		switch (received.call) {
 			case 'listing':
 				return listed(received.path);
@@ -188,8 +177,6 @@ export class Service {
 		if (kind === 'edit' && fields.files === 0) return refuse(400, 'image is required');
 		const charge = this.charge(received.call, kind, account, prompt, model, n);
 		charge.file = fields.file === undefined ? undefined : nameOfFile(fields.file);
-		const mask = fields.parts.find(({ name }) => name === 'mask');
-		charge.mask = mask && nameOfFile(mask.value);
 		charge.inline = this.setup.inline || fields.raw.response_format === 'b64_json';
 		if (!asynchronous) {
 			received.fate = `charged, #${charge.number}`;
@@ -262,10 +249,6 @@ export class Service {
 		return answerMessage(request, received, charge);
 	}
 }
-
-/** Whether a poll of a task that has finished shows no image, or may show none. */
-const tellsNothing = ({ call, fate, meaning }: Received): boolean =>
-	call === 'poll' && meaning === 'final' && /, but (no images|one wrong byte)/.test(fate);
 
 function callOf(method: string, { pathname, searchParams }: URL): Call {
 	if (/^\/(moved\/)?(pictures|sources)\//.test(pathname)) return 'download';

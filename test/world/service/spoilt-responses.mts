@@ -1,7 +1,6 @@
 /** What goes wrong: before a request is handled, and with the answer to one that was. */
-import type { Random } from '../../../simulator/seed.mjs';
 import { keyIn } from './accounts-of-world.mjs';
-import type { Charge, Received } from './books.mjs';
+import type { Received } from './books.mjs';
 import {
 	REASONS,
 	REFUSALS_429,
@@ -10,7 +9,7 @@ import {
 	STATUSES_AFTER,
 	type ServiceFault,
 } from './service-setup.mjs';
-import { AMBIGUOUS, PICTURE_SHAPES, SHAPES } from './response-shapes.mjs';
+import { PICTURE_SHAPES, SHAPES } from './response-shapes.mjs';
 import { clock } from '../time/take-over.mjs';
 import { deliver, deliverJson, type Delivery } from '../wire/messages.mjs';
 
@@ -44,7 +43,6 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 			if (isMovable && variant % 3 < 2) return moved(status, received);
 			const target = pick(targetsFor(received), variant >> 2);
 			received.fate = `${status} to ${target}`;
-			received.meaning = 'final';
 			return deliver(status, '', { location: target });
 		}
 		default:
@@ -99,8 +97,6 @@ function refused(variant: number, received: Received): Delivery {
 		isFree && variant % 3 > 0 ? pick(PASSING, Math.floor(variant / 3)) : pick(STATUSES, variant);
 	const more = Math.floor(variant / STATUSES.length);
 	received.fate = String(status);
-	const passes = [408, 425, 429].includes(status) || status >= 500;
-	received.meaning = passes ? 'passing' : status === 404 ? 'missing' : 'final';
 	if (status === 429) {
 		const { body, headers = {} } = pick(REFUSALS_429, more);
 		if (/quota/.test(JSON.stringify(body))) received.fate = '429 for the quota';
@@ -123,12 +119,9 @@ export function shaped(
 	{ kind, variant }: ServiceFault,
 	right: Delivery,
 	received: Received,
-	random: Random,
-	charge: Charge | undefined,
 ): Delivery {
 	const tell = (what: string, delivery: Partial<Delivery>): Delivery => {
 		received.fate += `, but ${what}`;
-		received.meaning = 'passing';
 		const end = right.end === 'never' ? 'whole' : right.end;
 		return { ...right, end, ...delivery };
 	};
@@ -156,14 +149,8 @@ export function shaped(
 			if (right.status !== 200) return right;
 			const isPicture = received.call === 'download';
 			const [name, change] = pick(isPicture ? PICTURE_SHAPES : SHAPES, variant);
-			const body = change(right.body, random, charge);
-			// Most of them leave it readable that a task has failed.
-			const saysFailed = received.meaning === 'failed';
 			const headers = isPicture ? { 'content-type': 'text/html' } : right.headers;
-			const told = tell(name, { ...bodyOf(body), headers });
-			// Whatever the caller makes of these, it can be right.
-			if (AMBIGUOUS.has(name) || saysFailed) received.meaning = 'final';
-			return told;
+			return tell(name, { ...bodyOf(change(right.body)), headers });
 		}
 		default:
 			return right;

@@ -7,9 +7,6 @@ import type { Books, Charge, Received, Task } from './books.mjs';
 import { entryFor } from './one-pixel-pictures.mjs';
 import { BAD_WORDS, GOOD_WORDS, OPEN_WORDS, REASONS, type ServiceSetup } from './service-setup.mjs';
 
-/** A task that is still unknown after this time stays unknown. */
-const KNOWN_AFTER_MS = 30_000;
-
 export class Tasks {
 	private readonly issued = { generation: 0, edit: 0 };
 
@@ -43,8 +40,6 @@ export class Tasks {
 	private nextId(kind: Task['kind']): string {
 		const number = (this.issued[kind] += 1);
 		switch (this.setup.ids) {
-			case 'perKind':
-				return `task-${number}`;
 			case 'digits':
 				return `90071992547409${kind === 'edit' ? 1 : 0}${String(number).padStart(4, '0')}`;
 			case 'strange':
@@ -58,17 +53,10 @@ export class Tasks {
 	query(received: Received): Delivery {
 		const { kind = 'generation', taskId: id = '' } = received;
 		const account = accountOf(received.headers.authorization?.replace(/^Bearer /, ''));
-		if (account === undefined) {
-			received.meaning = 'final';
-			return refuse(401, 'API key invalid');
-		}
+		if (account === undefined) return refuse(401, 'API key invalid');
 		const task = this.books.task(kind, id);
 		if (task === undefined || task.account !== account || clock.now < task.visibleAt) {
 			received.fate = '404';
-			received.meaning = 'missing';
-			// One that the gateway has lost cannot be had from anybody.
-			const isOld = task !== undefined && clock.now - task.createdAt >= KNOWN_AFTER_MS;
-			if (isOld && task.account === account) task.charge.toldFailed = true;
 			return refuse(404, `task ${id} does not exist`);
 		}
 		received.prompt = task.charge.prompt;
@@ -76,17 +64,14 @@ export class Tasks {
 			const share = (clock.now - task.createdAt) / (task.settlesAt - task.createdAt);
 			const word = OPEN_WORDS[(this.setup.spelling + Math.floor(share * 3)) % OPEN_WORDS.length];
 			received.fate = `still ${String(word).trim()}`;
-			received.meaning = 'open';
 			return deliverJson({ id, status: word });
 		}
 		received.fate = task.final.trim();
 		if (task.charge.fails) {
-			received.meaning = 'failed';
 			task.charge.toldFailed = true;
 			const message = REASONS[this.setup.spelling % REASONS.length];
 			return deliverJson({ id, status: task.final, error: { message, type: 'failed' } });
 		}
-		received.meaning = 'success';
 		const { images, inline } = task.charge;
 		const data = images.map((url) => entryFor(url, inline));
 		return deliverJson({ id, status: task.final, data });

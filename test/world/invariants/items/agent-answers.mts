@@ -6,10 +6,7 @@ import { callsOf } from '../evidence.mjs';
 
 export function ofCalls(played: Played, step: Step): string[] {
 	const { flow, edited } = step;
-	// A call is a run of its own, in which nothing tells which of two tasks with one ID is lost.
-	const { ids, faults } = played.world.service;
-	const isLost = ids === 'perKind' && faults.some(({ call }) => call === 'poll');
-	if (!isTool(flow) || (flow.make === 'nothing' && isLost)) return [];
+	if (!isTool(flow)) return [];
 	/** To which call something that was paid for has gone. */
 	const gone = new Map<Charge, number>();
 	return callsOf(step).flatMap(({ args, answer, failed }, place) => {

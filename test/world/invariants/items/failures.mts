@@ -1,7 +1,7 @@
 /** Of invariant 3: an error is that of its item. */
 import type { Played, Step } from '../../execution/step.mjs';
 import { COLLECT, MAKE } from '../../execution/workflow.mjs';
-import { isRetry, isSpoilt, type Item, type NodeRun } from '../evidence.mjs';
+import { isRetry, type Item, type NodeRun } from '../evidence.mjs';
 import { pathOf } from './held-images.mjs';
 
 interface Details {
@@ -33,7 +33,7 @@ export function ofError(
 ): string[] {
 	const { itemIndex, details = {} } =
 		(error as { context?: { itemIndex?: number; details?: Details } } | undefined)?.context ?? {};
-	if (itemIndex === undefined || step.suspensions > 0 || isSpoilt(service)) return [];
+	if (itemIndex === undefined || step.suspensions > 0) return [];
 	const { taskId, taskType, url } = details;
 	const { books } = service;
 	const picture = books.pictures.get(pathOf(String(url ?? '')));

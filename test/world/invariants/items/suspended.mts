@@ -13,7 +13,6 @@ export function ofSuspended(
 	{ outputs, input, error }: NodeRun,
 	chargeFor: (item: Item) => Charge | string,
 	fileOf: (item: Item) => string | undefined,
-	mayHideImages: boolean,
 ): string[] {
 	const items = outputs.flat();
 	if (items.length === 0 && error !== undefined) return [];
@@ -58,8 +57,7 @@ export function ofSuspended(
 		}
 	}
 	for (const [charge, count] of failed > 0 ? [] : found) {
-		const isHidden = mayHideImages && count < charge.images.length;
-		if (count !== charge.images.length && !isHidden) {
+		if (count !== charge.images.length) {
 			breaches.push(`there are ${count} of ${charge.images.length} images of #${charge.number}`);
 		}
 	}
