@@ -3,160 +3,152 @@ import '../fast-time.mjs';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import { opened } from '../opened.mjs';
 import { NODE, sendJson, serve } from '../workbench.mjs';
-import { DONE, gatewayAt, NODES, run, tenTasks, UNKNOWN } from './task-gateway.mjs';
+import { DONE, gatewayAt, run, tenTasks, UNKNOWN } from './task-gateway.mjs';
 
-const imagesOf = (item?: N8n.IDataObject) =>
-	(item?.images as N8n.IDataObject[]).map(({ url }) => url);
+const OLD = '2026-01-01T00:00:00Z';
 
-describe.each(NODES)('%s', (node) => {
-	test('a task that is nowhere: the error names its ID and four addresses', async () => {
+/** The address of the only image in an item of Image Wait, or of Image Task. */
+const urlOf = ({ url, images = [] }: N8n.IDataObject) =>
+	url ?? (images as N8n.IDataObject[])[0]?.url;
+
+test.each(['imageWait', 'imageTask'] as const)(
+	'%s: the error of a task that is nowhere names its ID and four addresses',
+	async (node) => {
 		const gateway = await gatewayAt('/nowhere');
-		const item = { taskId: 'a b', taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
+		const item = { taskId: 'a b', taskType: 'edit', submittedAt: OLD };
 		const [failed] = (await run(gateway.url, node, [item])).json(NODE);
 		expect(failed?.error).toBe('The gateway has no edit task a b (404)');
 		expect(JSON.stringify(failed?.details)).toContain(
 			"It isn't at /v1/images/edits/a%20b, /v1/images/generations/a%20b, /v1/images/tasks/a%20b, /v1/tasks/a%20b.",
 		);
 		expect(gateway.paths()).toHaveLength(4);
-	});
+	},
+);
 
-	test('an edit that is not there any more does not lead the next one to a generation of its ID', async () => {
-		const server = await opened(
-			serve(({ url = '' }, response) => {
-				const name = url.replaceAll('/', '-');
-				const isThere = /generations\/[78]$|edits\/8$/.test(url);
-				if (!isThere) return sendJson(response, UNKNOWN, 404);
-				return sendJson(response, { ...DONE, data: [{ url: `http://h.example/${name}` }] });
-			}),
-		);
-		const old = { taskType: 'edit', submittedAt: '2026-01-01T00:00:00Z' };
-		const items = ['7', '8'].map((taskId) => ({ taskId, ...old }));
-		const result = (await run(server.url, node, items)).json(NODE);
-		const [url] = node === 'imageWait' ? [result[1]?.url] : imagesOf(result[1]);
-		expect(url).toBe('http://h.example/-v1-images-edits-8');
-	});
-
-	test('a status that nobody knows counts at the address in the item', async () => {
-		const state = { status: 'dreaming' };
-		const gateway = await gatewayAt('/v1/jobs', state);
-		const item = { taskId: 't', taskType: 'edit', statusUrl: '/v1/jobs/t' };
-		const more = node === 'imageWait' ? { maxWait: 3 } : {};
-		const [found] = (await run(gateway.url, node, [item], more)).json(NODE);
-		expect(JSON.stringify(found)).toContain('dreaming');
-		expect(gateway.wrong()).toEqual([]);
-	});
-
-	test.each(['t7', 'task-0123456789abcdef'])(
-		'an ID that both kinds may have (%s) is not taken from the other kind at once',
-		async (taskId) => {
-			let asked = 0;
-			const server = await opened(
-				serve(({ url }, response) => {
-					if (url?.startsWith('/v1/images/generations/')) return sendJson(response, DONE);
-					asked += 1;
-					if (asked > 1)
-						return sendJson(response, { ...DONE, data: [{ url: 'http://h.example/own' }] });
-					return sendJson(response, UNKNOWN, 404);
-				}),
-			);
-			const item = { taskId, taskType: 'edit', submittedAt: new Date().toISOString() };
-			const [found] = (await run(server.url, node, [item])).json(NODE);
-			const [url] = node === 'imageWait' ? [found?.url] : imagesOf(found);
-			expect(url).toBe(taskId === 't7' ? 'http://h.example/own' : 'http://h.example/x');
-		},
+test('an edit that is not there any more does not lead the next one to a generation of its ID', async () => {
+	const server = await opened(
+		serve(({ url = '' }, response) => {
+			const isThere = /generations\/[78]$|edits\/8$/.test(url);
+			if (!isThere) return sendJson(response, UNKNOWN, 404);
+			return sendJson(response, { ...DONE, data: [{ url: `http://h.example${url}` }] });
+		}),
 	);
+	const items = ['7', '8'].map((taskId) => ({ taskId, taskType: 'edit', submittedAt: OLD }));
+	const [, second] = (await run(server.url, 'imageTask', items)).json(NODE);
+	expect(urlOf(second!)).toBe('http://h.example/v1/images/edits/8');
+});
 
-	test("a task that is gone does not get the images of the other kind's task with the same ID in this run", async () => {
-		const server = await opened(
-			serve(({ url }, response) =>
-				url?.startsWith('/v1/images/generations/')
-					? sendJson(response, DONE)
-					: sendJson(response, UNKNOWN, 404),
-			),
-		);
-		const submittedAt = '2026-01-01T00:00:00Z';
-		const items = ['edit', 'generation'].map((taskType) => ({
-			taskId: 't7',
-			taskType,
-			submittedAt,
-		}));
-		const [edit, generation] = (await run(server.url, node, items)).json(NODE);
-		expect(edit?.error).toBe('The gateway has no edit task t7 (404)');
-		expect(generation?.error).toBeUndefined();
-		// Alone, its kind is more likely to be wrong than the task to be gone.
-		const [alone] = (await run(server.url, node, items.slice(0, 1))).json(NODE);
-		expect(alone?.error).toBeUndefined();
-	});
+test('a status that nobody knows counts at the address in the item', async () => {
+	const state = { status: 'dreaming' };
+	const gateway = await gatewayAt('/v1/jobs', state);
+	const item = { taskId: 't', taskType: 'edit', statusUrl: '/v1/jobs/t' };
+	const [found] = (await run(gateway.url, 'imageWait', [item], { maxWait: 3 })).json(NODE);
+	expect(JSON.stringify(found)).toContain('dreaming');
+	expect(gateway.wrong()).toEqual([]);
+});
 
-	test.each([
-		['a page', '/v1/tasks/t', 404, '<html>deploying'],
-		['an error in a 200', '/v1/images/edits/t', 200, '{"error": {"message": "try again"}}'],
-	])('%s at one of the addresses is no proof that the task is gone', async (_, at, code, body) => {
-		const server = await opened(
-			serve((request, response) => {
-				if (request.url !== at) return sendJson(response, UNKNOWN, 404);
-				return void response.writeHead(code).end(body);
-			}),
-		);
-		await run(server.url, node, [{ taskId: 't', submittedAt: '2026-01-01T00:00:00Z' }]);
-		expect(server.requests.length).toBeGreaterThan(4);
-	});
-
-	test("the address in an item is asked first, and isn't followed to another host", async () => {
-		const elsewhere = await gatewayAt('/', DONE);
-		for (const [statusUrl, isFollowed] of [
-			['/v1/jobs/t', true],
-			['v1/jobs/t?full=1', true],
-			['{gateway}/v1/jobs/t', true],
-			[`${elsewhere.url}/v1/jobs/t`, false],
-			['//elsewhere.example/v1/jobs/t', false],
-			['{gateway}.elsewhere.example/v1/jobs/t', false],
-			['https://user@elsewhere.example', false],
-			['javascript:alert(1)', false],
-			[`/v1/jobs/${'x'.repeat(3000)}`, false],
-			['', false],
-			[7, false],
-			[{ url: '/v1/jobs/t' }, false],
-		] as const) {
-			const gateway = await gatewayAt(isFollowed ? '/v1/jobs' : '/v1/images/edits');
-			const url =
-				typeof statusUrl === 'string' ? statusUrl.replace('{gateway}', gateway.url) : statusUrl;
-			const item = { taskId: 't', taskType: 'edit', statusUrl: url } as N8n.IDataObject;
-			const result = await run(gateway.url, node, [item]);
-			expect(result.json(NODE)).toMatchObject([{ taskId: 't', taskType: 'edit' }]);
-			expect(gateway.paths()).toHaveLength(1);
-		}
-		expect(elsewhere.requests).toEqual([]);
-	});
-
-	test('a web page at the address in an item: the task is looked for at its usual path', async () => {
+test.each([
+	['t7', 'imageWait', 'http://h.example/own'],
+	['task-0123456789abcdef', 'imageTask', 'http://h.example/x'],
+] as const)(
+	'an ID that both kinds may have (%s) is not taken from the other kind at once',
+	async (taskId, node, expected) => {
+		let asked = 0;
 		const server = await opened(
 			serve(({ url }, response) => {
-				if (url === '/v1/images/edits/t') return sendJson(response, DONE);
-				return void response.writeHead(200).end('<html>The console');
+				if (url?.startsWith('/v1/images/generations/')) return sendJson(response, DONE);
+				asked += 1;
+				if (asked === 1) return sendJson(response, UNKNOWN, 404);
+				return sendJson(response, { ...DONE, data: [{ url: 'http://h.example/own' }] });
 			}),
 		);
-		const item = { taskId: 't', taskType: 'edit', statusUrl: '/console/t' };
-		expect((await run(server.url, node, [item])).json(NODE)).toMatchObject([{ taskId: 't' }]);
-	});
+		const item = { taskId, taskType: 'edit', submittedAt: new Date().toISOString() };
+		const [found] = (await run(server.url, node, [item])).json(NODE);
+		expect(urlOf(found!)).toBe(expected);
+	},
+);
 
-	test('the address of another task is not used for an ID that was entered', async () => {
-		const gateway = await gatewayAt('/v1/images/edits');
-		const items = [{ taskId: 't', taskType: 'edit', statusUrl: '/v1/images/edits/t' }];
-		await run(gateway.url, node, items, { taskId: 'mine' });
-		expect(gateway.paths()).toEqual(['/v1/images/edits/mine']);
+test("a task that is gone does not get the images of the other kind's task with the same ID in this run", async () => {
+	const server = await opened(
+		serve(({ url }, response) =>
+			url?.startsWith('/v1/images/generations/')
+				? sendJson(response, DONE)
+				: sendJson(response, UNKNOWN, 404),
+		),
+	);
+	const items = ['edit', 'generation'].map((taskType) => {
+		return { taskId: 't7', taskType, submittedAt: OLD };
 	});
+	const [edit, generation] = (await run(server.url, 'imageWait', items)).json(NODE);
+	expect(edit?.error).toBe('The gateway has no edit task t7 (404)');
+	expect(generation?.error).toBeUndefined();
+	// Alone, its kind is more likely to be wrong than the task to be gone.
+	const [alone] = (await run(server.url, 'imageWait', items.slice(0, 1))).json(NODE);
+	expect(alone?.error).toBeUndefined();
+});
 
-	test('an address below a base URL with a path', async () => {
-		const gateway = await gatewayAt('/api/v1/jobs');
-		for (const statusUrl of ['/v1/jobs/t', `${gateway.url}/api/v1/jobs/t`]) {
-			const item = { taskId: 't', taskType: 'edit', statusUrl };
-			const result = await run(`${gateway.url}/api`, node, [item]);
-			expect(result.json(NODE)).toMatchObject([{ taskId: 't' }]);
-		}
-		expect(gateway.wrong()).toEqual([]);
-		expect(gateway.requests.every(({ headers }) => headers.authorization !== undefined)).toBe(true);
-	});
+test.each([
+	['a page', '/v1/tasks/t', 404, '<html>deploying'],
+	['an error in a 200', '/v1/images/edits/t', 200, '{"error": {"message": "try again"}}'],
+])('%s at one of the addresses is no proof that the task is gone', async (_, at, code, body) => {
+	const server = await opened(
+		serve((request, response) => {
+			if (request.url !== at) return sendJson(response, UNKNOWN, 404);
+			return void response.writeHead(code).end(body);
+		}),
+	);
+	await run(server.url, 'imageTask', [{ taskId: 't', submittedAt: OLD }]);
+	expect(server.requests.length).toBeGreaterThan(4);
+});
+
+test("the address in an item is asked first, and isn't followed to another host", async () => {
+	const elsewhere = await gatewayAt('/', DONE);
+	for (const [statusUrl, isFollowed] of [
+		['v1/jobs/t?full=1', true],
+		['{gateway}/v1/jobs/t', true],
+		[`${elsewhere.url}/v1/jobs/t`, false],
+		['{gateway}.elsewhere.example/v1/jobs/t', false],
+		[`/v1/jobs/${'x'.repeat(3000)}`, false],
+		[{ url: '/v1/jobs/t' }, false],
+	] as const) {
+		const gateway = await gatewayAt(isFollowed ? '/v1/jobs' : '/v1/images/edits');
+		const url =
+			typeof statusUrl === 'string' ? statusUrl.replace('{gateway}', gateway.url) : statusUrl;
+		const item = { taskId: 't', taskType: 'edit', statusUrl: url } as N8n.IDataObject;
+		const result = await run(gateway.url, 'imageTask', [item]);
+		expect(result.json(NODE)).toMatchObject([{ taskId: 't', taskType: 'edit' }]);
+		expect(gateway.paths()).toHaveLength(1);
+	}
+	expect(elsewhere.requests).toEqual([]);
+});
+
+test('a web page at the address in an item: the task is looked for at its usual path', async () => {
+	const server = await opened(
+		serve(({ url }, response) => {
+			if (url === '/v1/images/edits/t') return sendJson(response, DONE);
+			return void response.writeHead(200).end('<html>The console');
+		}),
+	);
+	const item = { taskId: 't', taskType: 'edit', statusUrl: '/console/t' };
+	expect((await run(server.url, 'imageWait', [item])).json(NODE)).toMatchObject([{ taskId: 't' }]);
+});
+
+test('the address of another task is not used for an ID that was entered', async () => {
+	const gateway = await gatewayAt('/v1/images/edits');
+	const items = [{ taskId: 't', taskType: 'edit', statusUrl: '/v1/images/edits/t' }];
+	await run(gateway.url, 'imageTask', items, { taskId: 'mine' });
+	expect(gateway.paths()).toEqual(['/v1/images/edits/mine']);
+});
+
+test('an address below a base URL with a path', async () => {
+	const gateway = await gatewayAt('/api/v1/jobs');
+	for (const statusUrl of ['/v1/jobs/t', `${gateway.url}/api/v1/jobs/t`]) {
+		const item = { taskId: 't', taskType: 'edit', statusUrl };
+		const result = await run(`${gateway.url}/api`, 'imageTask', [item]);
+		expect(result.json(NODE)).toMatchObject([{ taskId: 't' }]);
+	}
+	expect(gateway.wrong()).toEqual([]);
+	expect(gateway.requests.every(({ headers }) => headers.authorization !== undefined)).toBe(true);
 });
 
 test('a task that is still open has the address at which it was found, and is polled only there', async () => {

@@ -34,6 +34,5 @@ export async function run(
 	return await host.run(workflow, { input: items.map((json) => ({ json })) });
 }
 
-export const NODES = ['imageWait', 'imageTask'] as const;
 export const tenTasks = (taskType: string) =>
 	Array.from({ length: 10 }, (_, index) => ({ taskId: `t${index}`, taskType }));
