@@ -46,42 +46,50 @@ async function start(type: 'imageGeneration' | 'imageWait', settings: Settings) 
 	return await bench.host.run(json, { input, mode: 'trigger' });
 }
 
-describe.each(['imageGeneration', 'imageWait'] as const)('%s', (type) => {
-	describe.each(['Wait for Image Tasks', 'Check Image Tasks'])('without "%s"', (node) => {
-		test.each([
-			{},
-			{ onError: 'continueRegularOutput' },
-			{ onError: 'continueErrorOutput' },
-		] as const)('Retry On Fail waits for the same tasks (%j)', async (settings) => {
-			Object.assign(broken, { node, times: 2 });
-			const waiting = await start(type, { ...RETRY, ...settings });
-			expect([waiting.status, paid()]).toEqual(['waiting', 2]);
-			const result = await bench.host.resume(waiting);
-			expect(result.json('Done').map(({ prompt }) => prompt)).toEqual(PROMPTS);
-			expect(paid()).toBe(2);
-		});
+const [SUPERVISOR, CHECKS] = ['Wait for Image Tasks', 'Check Image Tasks'];
 
-		test('it ends with an error that names all tasks, and n8n’s Retry waits for them', async () => {
-			Object.assign(broken, { node, times: 3 });
-			const failed = await start(type, RETRY);
-			const { message, messages } = errorOf(failed);
-			expect(message).toBe('No connection to the database');
-			expect(messages.join().match(/task_\w+/g)).toHaveLength(2);
-			const waiting = await bench.host.retry(failed);
-			expect([waiting.status, paid()]).toEqual(['waiting', 2]);
-		});
+test.each([
+	['imageGeneration', SUPERVISOR, undefined],
+	['imageWait', CHECKS, undefined],
+	['imageGeneration', CHECKS, 'continueRegularOutput'],
+	['imageWait', SUPERVISOR, 'continueErrorOutput'],
+] as const)(
+	'%s without "%s": Retry On Fail waits for the same tasks (%s)',
+	async (type, node, onError) => {
+		Object.assign(broken, { node, times: 2 });
+		const waiting = await start(type, { ...RETRY, onError });
+		expect([waiting.status, paid()]).toEqual(['waiting', 2]);
+		const result = await bench.host.resume(waiting);
+		expect(result.json('Done').map(({ prompt }) => prompt)).toEqual(PROMPTS);
+		expect(paid()).toBe(2);
+	},
+);
 
-		test.each(['continueRegularOutput', 'continueErrorOutput'] as const)(
-			'or with an item for each task (%s)',
-			async (onError) => {
-				Object.assign(broken, { node, times: 3 });
-				const failed = await start(type, { ...RETRY, onError });
-				const items = failed.json(onError === 'continueErrorOutput' ? 'Failed' : 'Done');
-				const ids = items.map(({ details }) => (details as IDataObject).taskId);
-				expect(ids).toEqual(PROMPTS.map(() => expect.stringMatching(/^task_/)));
-				expect(new Set(ids).size).toBe(2);
-				expect([failed.status, paid()]).toEqual(['success', 2]);
-			},
-		);
-	});
+test.each([
+	['imageGeneration', CHECKS],
+	['imageGeneration', SUPERVISOR],
+	['imageWait', CHECKS],
+] as const)(
+	'%s without "%s" ends with an error that names all tasks, and n8n’s Retry waits for them',
+	async (type, node) => {
+		Object.assign(broken, { node, times: 3 });
+		const failed = await start(type, RETRY);
+		const { message, messages } = errorOf(failed);
+		expect(message).toBe('No connection to the database');
+		expect(messages.join().match(/task_\w+/g)).toHaveLength(2);
+		const waiting = await bench.host.retry(failed);
+		expect([waiting.status, paid()]).toEqual(['waiting', 2]);
+	},
+);
+
+test.each([
+	['imageGeneration', 'continueRegularOutput', 'Done'],
+	['imageWait', 'continueErrorOutput', 'Failed'],
+] as const)('%s ends with an item for each task (%s)', async (type, onError, output) => {
+	Object.assign(broken, { node: CHECKS, times: 3 });
+	const failed = await start(type, { ...RETRY, onError });
+	const ids = failed.json(output).map(({ details }) => (details as IDataObject).taskId);
+	expect(ids).toEqual(PROMPTS.map(() => expect.stringMatching(/^task_/)));
+	expect(new Set(ids).size).toBe(2);
+	expect([failed.status, paid()]).toEqual(['success', 2]);
 });
