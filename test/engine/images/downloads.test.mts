@@ -66,15 +66,6 @@ describe('the image as binary data', () => {
 		expect(bench.gateway.count('download')).toBe(0);
 	});
 
-	test('Image Task puts all images of a task into one item', async () => {
-		const { json } = (
-			await bench.run('imageGeneration', { prompt: 'a fox', mode: 'submit', options: { n: 3 } })
-		).output(NODE)[0]!;
-		const [item] = (await bench.run('imageTask', {}, [json])).output(NODE);
-		expect(Object.keys(item!.binary!)).toEqual(['data', 'data_1', 'data_2']);
-		expect(item!.json.images).toHaveLength(3);
-	});
-
 	test('a redirect of a download to another host is followed, without any credential', async () => {
 		const other = await opened(serve((_, response) => void response.end(TINY_PNG)));
 		bench.gateway.setFaults([
@@ -253,17 +244,6 @@ describe('the image as binary data', () => {
 		expect(result.json(NODE, 1).map(({ details }) => details)).toEqual([
 			expect.objectContaining({ charged: 'yes', taskId, url }),
 		]);
-	});
-
-	test('an image that comes inside the response', async () => {
-		const own = await opened(
-			serve((_, response) =>
-				sendJson(response, { data: [{ b64_json: TINY_PNG.toString('base64') }] }),
-			),
-		);
-		const [item] = (await generate(own.url)).output(NODE);
-		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);
-		expect(JSON.stringify(item!.json)).not.toContain('base64');
 	});
 
 	test('a web page in place of an image is kept, but not as a web page: it was paid for', async () => {

@@ -137,10 +137,3 @@ describe('where images cannot be downloaded', () => {
 		expect(JSON.stringify(result.error?.context)).toContain(`${url}/gone.png`);
 	});
 });
-
-test.each(['', 'perhaps'])('"%s" is no switch: nothing is sent', async (value) => {
-	const options = { oneItemPerRequest: `={{ "${value}" }}` };
-	const result = await bench.run('imageGeneration', { prompt: 'a fox', options });
-	expect(result.error?.message).toBe("'One Item per Request' must be true or false");
-	expect(bench.gateway.paid).toBe(0);
-});

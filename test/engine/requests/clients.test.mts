@@ -181,17 +181,6 @@ describe('an edit', () => {
 		expectAllEqual(tap.posts.map(({ path }) => path));
 	});
 
-	test('as a task, by the header', async () => {
-		const asking = { baseUrl: tap.url, asyncFlag: 'header' };
-		await byNode('submit', await hostFor(asking, { extraNodeTypes: filesNode }));
-		await byOpenai({ headers: { 'X-Async': 'true' } });
-		const headers = { authorization: authorization(), accept: 'application/json' };
-		await byAxios({ headers: { ...headers, 'X-Async': 'true' } });
-		expectAllEqual(understood());
-		expect(understood()[0]).toMatchObject({ call: 'submit', query: {} });
-		expectAllEqual(headersOfAll());
-	});
-
 	test('line breaks in a field follow the rule for forms, as in the official client', async () => {
 		const prompt = 'one\ntwo\r\nthree';
 		const parameters = { model: byName(MODEL), prompt, download: false, options };

@@ -139,17 +139,6 @@ describe('the test behind the button', () => {
 	});
 
 	const KEY = 'sk-embedded-gateway-one';
-	const httpsOf = (url: string) => url.replace('http:', 'https:');
-
-	test('https where plain http is spoken', async () => {
-		const message = async (more: Record<string, unknown>) => (await withKey(KEY, more)).message;
-		expect(await message({ baseUrl: httpsOf(bench.gateway.url) })).toMatch(
-			/doesn't use https.*change "https:\/\/" to "http:\/\/" in 'Base URL'/,
-		);
-		expect(await message({ mediaUrl: httpsOf(bench.gateway.url) })).toMatch(
-			/doesn't use https.*change "https:\/\/" to "http:\/\/" in 'Media URL'/,
-		);
-	});
 
 	test('additional headers reach the gateway, and its model list on the same server', async () => {
 		const headers = { values: [{ name: 'X-Tenant', value: '7' }] };
@@ -250,15 +239,6 @@ describe('the test behind the button', () => {
 		expect(message).toMatch(/rejected the API key/);
 	});
 });
-
-test('an error of the listing names the Media URL', async () => {
-	const host = await hostFor({ baseUrl: bench.gateway.url, mediaUrl: await deadAddress() });
-	const result = await host.run(workflowOf('mediaModels', { options: { timeout: 1 } }));
-	expect(result.error?.message).toMatch(/the connection to the model list was refused/);
-	expect(result.error?.description).toMatch(
-		/Check 'Base URL' \(or 'Media URL' under 'Gateway Settings', if set\)/,
-	);
-}, 60_000);
 
 describe('a self-signed certificate', () => {
 	test('accepted where the user says so: submit, sync, poll, and the download at the same host', async () => {
@@ -494,16 +474,6 @@ describe('the key', () => {
 		expectKeptAway(images);
 	}, 60_000);
 
-	test('the listing at another address gets none', async () => {
-		const media = await opened(serve((_, response) => sendJson(response, { data: {} })));
-		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
-		const own = await quotingGateway(200, images.url);
-		await everyRun({ baseUrl: own.url, mediaUrl: media.url }, images);
-		expect(media.requests.length).toBeGreaterThan(0);
-		expectKeptAway(media);
-		expectKeptAway(images);
-	}, 60_000);
-
 	test('faults of the network do not show it either', async () => {
 		const images = await opened(serve((_, response) => void response.end(TINY_PNG)));
 		const cut = await opened(serve((request) => request.socket.destroy()));
@@ -520,12 +490,6 @@ describe('the key', () => {
 			for (const text of keptOf(result)) expect(text).not.toContain('0123456789');
 		}
 	}, 60_000);
-});
-
-test('a task is checked once even if Max Wait is shorter than any pause', async () => {
-	const [taskId] = await bench.submit('a fox');
-	const result = await bench.run('imageWait', { taskId, maxWait: 1, download: false });
-	expect(result.json(NODE)).toHaveLength(1);
 });
 
 describe('an expression of the item as the key', () => {

@@ -10,7 +10,7 @@ async function openBoth(sameHost: boolean) {
 	const give = (response: Parameters<typeof sendJson>[0]): void => {
 		const isFirst = !events.includes('image');
 		events.push('image');
-		response.writeHead(isFirst ? 429 : 200, isFirst ? { 'retry-after': '250' } : {});
+		response.writeHead(isFirst ? 429 : 200, isFirst ? { 'retry-after': '80' } : {});
 		response.end(isFirst ? '' : TINY_PNG);
 	};
 	const images = await opened(serve((_, response) => give(response)));

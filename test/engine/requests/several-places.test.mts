@@ -112,10 +112,6 @@ describe('an edit has no two form fields of one name', () => {
 
 	test.each<[string, object]>([
 		['model', {}],
-		['prompt', {}],
-		['n', {}],
-		['image', {}],
-		['image[]', {}],
 		['mask', { options: { extraFields: { mask: 'none' } } }],
 		['style', form({ style: 'ink' })],
 	])('a file must not be called %s', async (field, more) => {
@@ -147,14 +143,11 @@ describe('Extra Fields of a message', () => {
 		expect(messages.at(-1)).toMatchObject({ role: 'assistant' });
 	});
 
-	test.each([[[]], [null], ['Hello'], [[{ role: 'user', content: '' }]]])(
-		'but not %j in place of one',
-		async (messages) => {
-			const result = await ask({ messages });
-			expect(result.error?.message).toMatch(/^'messages in Extra Fields' is invalid/);
-			expect(sent()).toEqual([]);
-		},
-	);
+	test.each([[[]], ['Hello']])('but not %j in place of one', async (messages) => {
+		const result = await ask({ messages });
+		expect(result.error?.message).toMatch(/^'messages in Extra Fields' is invalid/);
+		expect(sent()).toEqual([]);
+	});
 
 	test('may set another model', async () => {
 		const result = await ask({ model: ' reason-large ' }, { model: 'unknown' });

@@ -124,14 +124,6 @@ describe('suspended', () => {
 	});
 	beforeEach(() => bench.gateway.reset());
 
-	test('only what takes long: the others are waited for in memory', async () => {
-		const [taskId] = await bench.submit('a fox');
-		const result = await bench.host.run(workflow({ options: { parkAfter: 60 } }), {
-			input: [{ json: { taskId: taskId! } }],
-		});
-		expect([result.status, result.output('Done').length]).toEqual(['success', 1]);
-	});
-
 	test('tasks are checked about once a minute', async () => {
 		const ids = await bench.submit('a fox [slow 310]', 'an owl [slow 310]');
 		await runToEnd(
@@ -210,18 +202,6 @@ describe('suspended', () => {
 		]);
 	});
 
-	test('transient errors of status checks are not final', async () => {
-		const ids = await bench.submit(...Array.from({ length: 10 }, (_, i) => `${i}. [slow 100]`));
-		bench.gateway.setFaults([
-			{ call: 'poll', kind: 'status', status: 502, share: 0.2 },
-			{ call: 'poll', kind: 'cut', share: 0.2 },
-		]);
-		const items = ids.map((taskId) => ({ taskId }));
-		const result = await runToEnd(bench, workflow({ maxWait: 3600, download: false }), items);
-		expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
-		expect(bench.gateway.paid).toBe(10);
-	});
-
 	test('after a Stop while it is suspended, no task is checked any more', async () => {
 		const [taskId] = await bench.submit('a fox [slow 100]');
 		const input = [{ json: { taskId: taskId! } }];
@@ -281,54 +261,6 @@ describe('suspended', () => {
 	});
 });
 
-test("a task that is gone does not get the image of the other kind's task with its ID, which an earlier check has found", async () => {
-	let asked = 0;
-	const server = await opened(
-		serve(({ url }, response) => {
-			if (url?.startsWith('/v1/images/edits/') && ++asked === 1) return sendJson(response, {}, 502);
-			const isThere = url?.startsWith('/v1/images/generations/') === true;
-			const done = { status: 'completed', data: [{ url: 'http://h.example/x' }] };
-			return isThere
-				? sendJson(response, done)
-				: sendJson(response, { error: { message: 'no such task' } }, 404);
-		}),
-	);
-	const host = await hostFor({ baseUrl: server.url }, { onWake });
-	const json = workflow({ download: false }, { onError: 'continueRegularOutput' });
-	const input = ['edit', 'generation'].map((taskType) => ({ json: { taskId: 't7', taskType } }));
-	const waiting = await host.run(json, { input, mode: 'trigger' });
-	const [edit, generation] = (await host.resume(waiting)).json('Done');
-	expect([edit?.error, generation?.url]).toEqual([
-		'The gateway has no edit task t7 (404)',
-		'http://h.example/x',
-	]);
-});
-
-test('nor that of a task which an earlier check has given up', async () => {
-	let asked = 0;
-	const server = await opened(
-		serve(({ url }, response) => {
-			const isGeneration = url?.startsWith('/v1/images/generations/') === true;
-			if (isGeneration && ++asked < 3) return sendJson(response, { status: 'running' });
-			if (url?.startsWith('/v1/images/edits/') && asked > 2) {
-				return sendJson(response, { status: 'completed', data: [{ url: 'http://h.example/x' }] });
-			}
-			sendJson(response, { error: { message: 'no such task' } }, 404);
-		}),
-	);
-	const host = await hostFor({ baseUrl: server.url }, { onWake });
-	const json = workflow({ download: false, maxWait: 900 }, { onError: 'continueRegularOutput' });
-	const submittedAt = '2026-01-01T00:00:00Z';
-	const input = ['edit', 'generation'].map((taskType) => ({
-		json: { taskId: 't7', taskType, submittedAt },
-	}));
-	const waiting = await host.run(json, { input, mode: 'trigger' });
-	expect((await host.resume(waiting)).json('Done').map(({ error }) => error)).toEqual([
-		'The gateway has no edit task t7 (404)',
-		'The gateway has no generation task t7 (404)',
-	]);
-});
-
 test('a task that a check finds to be lost is not among those that can still be had', async () => {
 	const server = await opened(
 		serve(({ url = '' }, response) =>
@@ -358,28 +290,24 @@ describe('what is still open leaves by the second output', () => {
 	beforeEach(() => bench.gateway.reset());
 
 	test('as an item for Image Wait, and not as an error', async () => {
-		const [open_, done] = await bench.submit('a fox [slow 9999]', 'an owl');
+		const [open_, done, failed] = await bench.submit(
+			'a fox [slow 9999]',
+			'an owl',
+			'a hare [fail]',
+		);
 		const items = [
 			{ taskId: open_!, model: 'aurora', prompt: 'a fox', other: 'lost' },
 			{ taskId: done! },
+			{ taskId: failed! },
 		];
-		const result = await bench.run(
-			'imageWait',
-			{ maxWait: 20, download: false, options: { onTimeout: 'output' } },
-			items,
-		);
-		expect(result.error).toBeUndefined();
-		expect(result.json(NODE, 0).map(({ taskId }) => taskId)).toEqual([done]);
+		const parameters = { maxWait: 20, download: false, options: { onTimeout: 'output' } };
+		const onError = 'continueRegularOutput' as const;
+		const result = await bench.run('imageWait', parameters, items, { onError });
+		expect(result.json(NODE, 0)).toMatchObject([{ taskId: done }, { details: { taskId: failed } }]);
+		const facts = { taskType: 'generation', status: 'queued', statusGroup: 'waiting' };
 		expect(result.output(NODE, 1)).toMatchObject([
 			{
-				json: {
-					taskId: open_,
-					taskType: 'generation',
-					status: 'queued',
-					statusGroup: 'waiting',
-					model: 'aurora',
-					prompt: 'a fox',
-				},
+				json: { taskId: open_, ...facts, model: 'aurora', prompt: 'a fox' },
 				pairedItem: { item: 0 },
 			},
 		]);
@@ -418,17 +346,5 @@ describe('what is still open leaves by the second output', () => {
 		expect(result.json(NODE, 0, 5)).toMatchObject([{ prompt: prompts[2] }]);
 		expect(result.output(NODE, 0, 5)[0]!.binary).toHaveProperty('data');
 		expect([bench.gateway.paid, bench.gateway.count('submit')]).toEqual([3, 3]);
-	});
-
-	test('an error is still an error', async () => {
-		const [failed, open_] = await bench.submit('a fox [fail]', 'an owl [slow 9999]');
-		const result = await bench.run(
-			'imageWait',
-			{ maxWait: 20, download: false, options: { onTimeout: 'output' } },
-			[{ taskId: failed! }, { taskId: open_! }],
-			{ onError: 'continueRegularOutput' },
-		);
-		expect(result.json(NODE, 0)).toMatchObject([{ details: { taskId: failed } }]);
-		expect(result.json(NODE, 1)).toMatchObject([{ taskId: open_ }]);
 	});
 });

@@ -126,17 +126,6 @@ describe('submitted and waited for in one node', () => {
 		expect(messages).toEqual([expect.stringMatching(/^Item 0: generation task /)]);
 	});
 
-	test('while it is stored, a hint says what was submitted and what it costs', async () => {
-		const input = ['a fox [slow 90]', 'an owl [slow 90]'].map((prompt) => ({ json: { prompt } }));
-		const json = workflow('imageGeneration', { options: { checkLimits: true } });
-		const waiting = await bench.host.run(json, { input });
-		expect(waiting.hints(NODE).map(({ message, type }) => [message, type])).toEqual([
-			['2 tasks; estimated cost 0.08.', 'info'],
-		]);
-		// The result takes the place of the output, and n8n has no hints for it.
-		expect((await bench.host.resume(waiting)).hints(NODE)).toEqual([]);
-	});
-
 	test('file names are those of the template, and differ also across checks', async () => {
 		const prompts = ['a fox [slow 90]', 'an owl', 'A fox '];
 		const fileName = '={{ $json.prompt.slice(0, 6) }}';
@@ -292,17 +281,6 @@ describe('what is kept while a batch is submitted', () => {
 		expect(result.json('Done').map(({ prompt }) => ({ prompt }))).toEqual(prompts);
 		expect(bench.gateway.paid).toBe(60);
 	});
-
-	test('is not there without the option, in a tool, or synchronously', async () => {
-		const input = [{ json: { prompt: 'a fox' } }];
-		for (const parameters of [
-			{ options: { surviveRestarts: false } },
-			{ mode: 'sync', download: false },
-		]) {
-			await bench.host.run(workflow('imageGeneration', parameters), { input });
-		}
-		expect(children).toEqual([]);
-	});
 });
 
 describe('what concerns all tasks while they are waited for', () => {
@@ -343,50 +321,24 @@ describe('what concerns all tasks while they are waited for', () => {
 	}
 });
 
-/** Submits tasks in batches to a gateway that allows so many requests a second, and waits for them. */
-async function waitThrottled(
-	requestsPerSecond: number,
-	batches: string[][],
-	maxWait: number,
-): Promise<{ ids: string[]; result: RunResult; gateway: Bench['gateway'] }> {
-	const throttled = await opened(
+test('a throttled gateway: every task is asked about, and every response is used', async () => {
+	const { host, submit, gateway } = await opened(
 		openBench({
 			now: () => Date.now(),
-			requestsPerSecond,
+			requestsPerSecond: 38,
 			host: { onWake: (until) => void nextRound(until) },
 		}),
 	);
 	const ids: string[] = [];
-	for (const prompts of batches) {
-		ids.push(...(await throttled.submit(...prompts)));
+	for (let batch = 0; batch < 3; batch += 1) {
+		ids.push(...(await submit(...Array.from({ length: 35 }, (_, fox) => `fox ${fox} [slow 30]`))));
 		turned.ms += 2000;
 	}
-	const json = workflow('imageWait', { download: false, maxWait });
+	const json = workflow('imageWait', { download: false, maxWait: 50 });
 	const input = asItems(ids).map((one) => ({ json: one }));
-	const waiting = await throttled.host.run(json, { input, mode: 'trigger' });
-	const result = await throttled.host.resume(waiting);
-	expect(errorOf(result).message).toBe('');
-	return { ids, result, gateway: throttled.gateway };
-}
-
-const batchesOf = (count: number, length: number, seconds: number): string[][] =>
-	Array.from({ length: count }, (_, batch) =>
-		Array.from({ length }, (__, index) => `fox ${batch * length + index} [slow ${seconds}]`),
-	);
-
-test('a throttled gateway: every task is asked about, and every response is used', async () => {
-	const { ids, result, gateway } = await waitThrottled(38, batchesOf(3, 35, 30), 50);
+	const result = await host.resume(await host.run(json, { input, mode: 'trigger' }));
 	expect(result.json('Done').map(({ taskId }) => taskId)).toEqual(ids);
 	// It is more than one round has time for, unless the machine is busy, and the deadlines are over in
 	// the first: none is called open without having been asked about.
 	expect(gateway.count('poll')).toBeLessThan(ids.length * 2);
-}, 60_000);
-
-test('a throttled gateway: a task that was polled rests until all were', async () => {
-	const { ids, gateway } = await waitThrottled(10, batchesOf(4, 8, 400), 900);
-	const polled = gateway.requests
-		.filter(({ call, status }) => call === 'poll' && status === 200)
-		.map(({ path }) => path);
-	// A round has time for ten, and without turns those are the same ten: a busy machine delays others.
-	expect(new Set(polled.slice(0, ids.length)).size).toBeGreaterThan(15);
 }, 60_000);

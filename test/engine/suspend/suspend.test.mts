@@ -102,33 +102,9 @@ describe('killed in a check', () => {
 		for (const id of ids) expect(messages.join()).toContain(id);
 		expect(checks()).toBe(11);
 	});
-
-	test('no way of the supervisor leads back: an error of the engine itself cannot go round', async () => {
-		const ids = await bench.submit('a fox');
-		await runToEnd(workflow('imageWait', { download: false }), asItems(ids));
-		const supervisor = children.find((child) => child.workflow.name?.includes('waiting'))!;
-		const next = (name: string): string[] =>
-			(supervisor.workflow.connections[name]?.main ?? []).flat().flatMap((to) => to?.node ?? []);
-		const longest = (name: string, before: string[]): number => {
-			expect(before).not.toContain(name);
-			return 1 + Math.max(0, ...next(name).map((node) => longest(node, [...before, name])));
-		};
-		// The start, one for each start of the checks, one that gives up, and what follows.
-		expect(longest('Start', [])).toBe(1 + 11 + 1 + 1);
-	});
 });
 
 describe('while it is suspended', () => {
-	test('every level shows the tasks in the form in which Image Wait takes them', async () => {
-		const ids = await bench.submit('a fox [slow 30]', 'an owl [slow 30]');
-		const items = ids.map((taskId) => ({ taskId, taskType: 'generation', model: 'aurora' }));
-		const waiting = await suspended(workflow('imageWait'), items);
-		expect(waiting.json(NODE)).toEqual(items);
-		const { waitingChildExecutionIds: [supervisor] = [] } =
-			waiting.data.executionData!.nodeExecutionStack[0]!.metadata!;
-		expect(supervisor).toEqual(expect.any(String));
-	});
-
 	test.each([
 		['stopped', (id: RunResult) => (id.data.resultData.error = { message: 'stopped' } as never)],
 		['deleted', ({ executionId }: RunResult) => bench.host.delete(executionId)],

@@ -210,18 +210,6 @@ describe('a 404', () => {
 		}
 	});
 
-	test('of its own endpoint is no reason not to take its result from that of the other kind', async () => {
-		for (const ask of [wait, query]) {
-			const { items, paths } = await ask(
-				(response, { url }) =>
-					url?.includes('/edits/') ? sendJson(response, done()) : sendJson(response, UNKNOWN, 404),
-				[{ taskId: 't', taskType: 'generation', submittedAt: ago(60) }],
-			);
-			expect(items).toMatchObject([{ taskId: 't', taskType: 'generation' }]);
-			expect(paths).toHaveLength(2);
-		}
-	});
-
 	test('with auto, a gateway that knows it at one endpoint and a page at the other', async () => {
 		const reply: Reply = (response, { url }) =>
 			url?.includes('/edits/') ? sendJson(response, done()) : sendForeign(response);
@@ -396,24 +384,6 @@ describe('at the deadline', () => {
 			expect(error).toMatch(/^The generation task t\d+ couldn't be checked within 4 s$/);
 			expect(details).toMatchObject({ taskId: expect.stringMatching(/^t\d+$/) });
 		}
-	});
-
-	test('a response that is arriving is used', async () => {
-		const seen: number[] = [];
-		// On a busy machine the 3 s that a response has left may be over.
-		while (seen.length < 3 && !seen.includes(1)) {
-			const { items } = await wait(
-				(response, _, nth) => {
-					// A moment after the deadline.
-					if (nth === 1) sendJson(response, { status: 'running' });
-					else void secondsOfNodes(0.5).then(() => sendJson(response, done()));
-				},
-				[{ taskId: 't', taskType: 'generation' }],
-				{ maxWait: 4 },
-			);
-			seen.push(items.length);
-		}
-		expect(seen).toContain(1);
 	});
 });
 

@@ -140,17 +140,6 @@ test('the address of another task is not used for an ID that was entered', async
 	expect(gateway.paths()).toEqual(['/v1/images/edits/mine']);
 });
 
-test('an address below a base URL with a path', async () => {
-	const gateway = await gatewayAt('/api/v1/jobs');
-	for (const statusUrl of ['/v1/jobs/t', `${gateway.url}/api/v1/jobs/t`]) {
-		const item = { taskId: 't', taskType: 'edit', statusUrl };
-		const result = await run(`${gateway.url}/api`, 'imageTask', [item]);
-		expect(result.json(NODE)).toMatchObject([{ taskId: 't' }]);
-	}
-	expect(gateway.wrong()).toEqual([]);
-	expect(gateway.requests.every(({ headers }) => headers.authorization !== undefined)).toBe(true);
-});
-
 test('a task that is still open has the address at which it was found, and is polled only there', async () => {
 	const gateway = await gatewayAt('/v1/tasks', { status: 'running' });
 	const options = { onTimeout: 'output' };
