@@ -52,7 +52,7 @@ const LONGEST_RESPONSE = 2048;
  * The response about a task, which may have its image in an unknown field or beside an unknown
  * status.
  */
-export const shownResponse = ({ response }: TaskState): string =>
+export const shownResponse = ({ response }: Pick<TaskState, 'response'>): string =>
 	JSON.stringify(withoutInlineImages(response)).slice(0, LONGEST_RESPONSE);
 
 /** The error of a task that failed at its submit with a reason: a poll says no more. */

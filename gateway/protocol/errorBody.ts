@@ -1,4 +1,4 @@
-import { isJsonObject, nonEmptyString, type JsonObject } from '../util/json';
+import { isJsonObject, nonEmptyString, numberOf, type JsonObject } from '../util/json';
 import { firstText } from '../util/text';
 import type { HttpResponse, Outcome } from './outcome';
 import { reasonsIn } from './reasons';
@@ -14,7 +14,7 @@ export const reasonIn = (body: unknown): string | undefined => firstText(reasons
 /** The same with the code of an error that came with a success status, such as `402`. */
 export function errorIn(body: JsonObject): string | undefined {
 	const reason = reasonIn(body);
-	return isErrorCode(body.code) ? [Number(body.code), reason].join(' ').trim() : reason;
+	return isErrorCode(body.code) ? [numberOf(body.code), reason].join(' ').trim() : reason;
 }
 
 /** The gateway's own words as the end of a sentence; empty where there are none. */

@@ -17,12 +17,11 @@ export function requestFingerprint(plan: RequestPlan, account: string): string {
 
 /**
  * The SHA-256 of a value as JSON, in hexadecimal digits; the same for objects whose fields have
- * another order, and for all values without JSON.
+ * another order. Empty for a value without JSON, such as a circular one.
  */
 export function digestOf(value: unknown): string {
-	return createHash('sha256')
-		.update(jsonText(value, inOrder) || '')
-		.digest('hex');
+	const text = jsonText(value, inOrder) || '';
+	return text && createHash('sha256').update(text).digest('hex');
 }
 
 function inOrder(_: string, part: unknown): unknown {

@@ -1,6 +1,6 @@
 import { INLINE_FIELDS } from '../util/inlineImages';
 import { decoded } from '../util/dataUrl';
-import { finiteNumber, isJsonObject, nonEmptyString, parseJson } from '../util/json';
+import { finiteNumber, isJsonObject, nonEmptyString, numberOf, parseJson } from '../util/json';
 import type { JsonObject } from '../util/json';
 import { bytesUrl, imageUrl, isImageData, type Place } from './imageAddress';
 import { statusGroup } from './status';
@@ -160,12 +160,13 @@ export function taskIdsIn(body: JsonObject): string[] {
 const BARE_ID = /^[^\s/]{1,400}$/;
 
 /** Whether the code in a response is the HTTP status of an error; higher ones can mean success. */
-export const isErrorCode = (code: unknown): boolean => Number(code) >= 400 && Number(code) < 600;
+export const isErrorCode = (code: unknown): boolean =>
+	numberOf(code) >= 400 && numberOf(code) < 600;
 
 /** Whether a response with a status of success says that there is no result. */
 export function saysRefusal({ error, success, code, base_resp }: JsonObject): boolean {
-	const isBase = isJsonObject(base_resp) && Number(base_resp.status_code) > 0;
-	const isCode = isErrorCode(code) || Number(code) < 0 || statusGroup(code) === 'unsuccessful';
+	const isBase = isJsonObject(base_resp) && numberOf(base_resp.status_code) > 0;
+	const isCode = isErrorCode(code) || numberOf(code) < 0 || statusGroup(code) === 'unsuccessful';
 	return Boolean(error) || success === false || isCode || isBase;
 }
 
@@ -220,11 +221,15 @@ export const readResultAddress = (body: JsonObject): string | undefined =>
 	asAddress(firstIn(body, FIELDS.resultAddress, nonEmptyString));
 
 /**
- * The ID at the end of a task's address, also before a word for its state; undefined if it has
- * none.
+ * The ID in a task's address: in its query, or at the end of its path, also before a word for its
+ * state; undefined if it has none.
  */
 export function idOfAddress(address = ''): string | undefined {
-	const [path = ''] = address.split(/[?#]/);
+	const [path = '', query = ''] = address.split('#', 1).join('').split('?');
+	const named = new URLSearchParams(query);
+	const ids = [...FIELDS.taskId, ...FIELDS.id].map((name) => named.get(name));
+	const id = firstOf(ids, nonEmptyString);
+	if (id !== undefined) return id;
 	const parts = path.split('/').filter((part) => !/^(status|state|results?)?$/i.test(part));
 	return nonEmptyString(decoded(parts.at(-1) ?? ''));
 }

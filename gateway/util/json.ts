@@ -16,6 +16,10 @@ export function finiteNumber(value: unknown): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
+/** A number or the number that a text is; NaN for anything else, of which `Number` may throw. */
+export const numberOf = (value: unknown): number =>
+	typeof value === 'number' || typeof value === 'string' ? Number(value) : NaN;
+
 /**
  * A value as JSON text; undefined for a value that JSON can't represent, false for a circular value
  * and for BigInt.

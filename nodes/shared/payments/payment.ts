@@ -1,6 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
 import { readMessage, type Turn } from '../../../gateway/messages/message';
+import { shownResponse } from '../../../gateway/errors/taskErrors';
 import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
@@ -12,7 +13,6 @@ import {
 	type Problem,
 } from '../../../gateway/util/gatewayError';
 import { namedAddresses } from '../../../gateway/util/httpAddresses';
-import { withoutInlineImages } from '../../../gateway/util/inlineImages';
 import { withoutUndefined, type JsonObject } from '../../../gateway/util/json';
 import type { Charged, UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
@@ -51,6 +51,8 @@ export interface Payment {
 	executionId: string;
 	runIndex: number;
 	itemIndex: number;
+	/** A digest of what the person chose; none in the chat model's record. */
+	choices?: string;
 	/** A digest of the request. */
 	fingerprint: string;
 	/**
@@ -188,12 +190,19 @@ export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
 	return arrived === '' ? problem : withTaskId(plan, { ...problem, response: arrived });
 }
 
+/** The problem of a request that may have been accepted, and whose response nothing can read. */
+export const UNREADABLE: Problem = {
+	message: "The outcome is unknown: the response can't be read",
+	description:
+		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
+};
+
 /** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
 	return {
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
 		description: `You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.${call === 'message' ? '' : namedAddresses(body)}`,
-		response: JSON.stringify(withoutInlineImages(body)),
+		response: shownResponse({ response: body }),
 		taskId: call === 'message' ? undefined : readTaskId(body),
 	};
 }

@@ -4,7 +4,11 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { isInline } from '../../../gateway/protocol/task';
-import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
+import {
+	GatewayError,
+	UnknownOutcomeError,
+	type Problem,
+} from '../../../gateway/util/gatewayError';
 import {
 	mostCharged,
 	type Charged,
@@ -15,9 +19,11 @@ import {
 } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
+import { RunEnded } from '../transport/inFlight';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
+	UNREADABLE,
 	chargeOf,
 	itemsWithoutAddress,
 	listPayments,
@@ -52,10 +58,10 @@ import { keepOnly, openPayments } from './storedPayments';
  * A run goes through `identify` and `peek` for each item, `assign` once for all of them, and then
  * `pay` for each, or `reuse` where `peek` has found a payment. The first two rules need neither the
  * item's files nor the model list, which may be gone when a person retries: `peek` follows them alone.
- * All rules mean the same account (the credential's ID and address). In the same execution, a failed
- * task or an unknown outcome isn't paid for again; in another one a person has looked, and the request
- * is sent again. The payment of a tool call that succeeded is removed: the next call is meant to
- * create another image.
+ * All rules but the first mean the same account (the credential's ID and address). In the same
+ * execution, a failed task or an unknown outcome isn't paid for again; in another one a person has
+ * looked, and the request is sent again. The payment of a tool call that succeeded is removed: the next
+ * call is meant to create another image.
  */
 export class PaymentLog implements KnownItems {
 	private readonly isTool: boolean;
@@ -125,10 +131,13 @@ export class PaymentLog implements KnownItems {
 	 *   change
 	 */
 	identify(itemIndex: number, account: string, plan?: RequestPlan): void {
-		const { json, binary } = this.context.getInputData()[itemIndex] ?? {};
-		const source = digestOf([account, this.choices, json, binary]);
+		const { json = {}, binary } = this.context.getInputData()[itemIndex] ?? {};
+		const { choices, place } = this;
+		// Without input, all calls of a tool would be the same one, whatever its expressions return.
+		const hasSource = !this.isTool || Object.keys(json).length > 0;
+		const source = hasSource ? digestOf([account, choices, json, binary]) : '';
 		const fingerprint = plan === undefined ? '' : requestFingerprint(plan, account);
-		this.identities.set(itemIndex, { itemIndex, fingerprint, source, ...this.place });
+		this.identities.set(itemIndex, { itemIndex, choices, fingerprint, source, ...place });
 	}
 
 	/**
@@ -196,10 +205,13 @@ export class PaymentLog implements KnownItems {
 			if (result !== undefined) return this.add(itemIndex, result).result;
 			throw new UnknownOutcomeError(unusableProblem(plan, response.json));
 		} catch (error) {
-			if (!(error instanceof UnknownOutcomeError)) throw error as Error;
-			const unknown = new UnknownOutcomeError(withTaskId(plan, error.problem));
-			this.add(itemIndex, { unknown: unknown.problem });
-			throw unknown;
+			const isUnknown = error instanceof UnknownOutcomeError;
+			const isExpected = error instanceof GatewayError || error instanceof RunEnded;
+			if (isExpected && !isUnknown) throw error;
+			// A response on which the reader fails was still charged.
+			const problem = isUnknown ? withTaskId(plan, error.problem) : UNREADABLE;
+			this.add(itemIndex, { unknown: problem });
+			throw new UnknownOutcomeError(problem);
 		}
 	}
 
@@ -347,19 +359,22 @@ export class PaymentLog implements KnownItems {
 		const identity = this.identities.get(itemIndex);
 		if (identity === undefined) return this.assignPlace(itemIndex);
 		const own = ownKeysOf(identity);
-		// The calls of a tool differ by their requests, and not by their places.
-		const keys = this.isTool ? [identity.fingerprint, ...own.reverse()] : own;
+		// The calls of a tool differ by their requests and inputs; two of them can have the same place.
+		const keys = this.isTool ? [identity.fingerprint, ...own.slice(1)] : own;
 		const { unknown } = this;
 		return this.take(itemIndex, keys) ?? (unknown && this.add(itemIndex, { unknown }));
 	}
 
 	/**
 	 * Gives an item that failed before it was identified, such as by the credential, the payment of its
-	 * index: in n8n's Retry, it has the index and the input of the execution that has paid.
+	 * index, made for the same choices: in n8n's Retry, it has the index and the input of the execution
+	 * that has paid.
 	 */
 	private assignPlace(itemIndex: number): Payment | undefined {
 		if (this.isTool) return undefined;
-		const payment = this.paymentsOf(itemIndex).find((one) => this.earlier.isUsable(one));
+		const payment = this.paymentsOf(itemIndex).find(
+			(one) => one.choices === this.choices && this.earlier.isUsable(one),
+		);
 		return payment && this.use(itemIndex, payment);
 	}
 
@@ -395,7 +410,7 @@ export class PaymentLog implements KnownItems {
 	/** Assigns a payment to an item of this try. */
 	private use(itemIndex: number, payment: Payment): Payment {
 		const { source } = this.identities.get(itemIndex) ?? payment;
-		Object.assign(payment, this.place, { itemIndex, source });
+		Object.assign(payment, this.place, { itemIndex, source, choices: this.choices });
 		this.used.set(itemIndex, payment);
 		claim(payment);
 		return payment;

@@ -95,8 +95,8 @@ export function failedItem(
 	};
 }
 
-/** Whether an output item is that of a failed input item. */
-export const isFailed = ({ json }: INodeExecutionData): boolean => json.error !== undefined;
+/** Whether an output item is that of a failed input item: a gateway's response may have an `error: null`. */
+export const isFailed = ({ json }: INodeExecutionData): boolean => typeof json.error === 'string';
 
 /** The indexes of the input items that failed. @param output the output items of each */
 export const failedItems = (output: INodeExecutionData[][]): Set<number> =>

@@ -29,7 +29,7 @@ import {
 	type TaskQuery,
 } from '../../../gateway/protocol/taskQueries';
 import { GatewayError, withDetails } from '../../../gateway/util/gatewayError';
-import type { JsonObject } from '../../../gateway/util/json';
+import { numberOf, type JsonObject } from '../../../gateway/util/json';
 import { excerpt, quote } from '../../../gateway/util/text';
 import type { Run } from '../run/runContext';
 import type { KnownTasks } from './knownTasks';
@@ -116,10 +116,10 @@ const isInnerCode = (code: number): boolean =>
 
 function withInnerCode(outcome: Outcome): Outcome {
 	// Nearly every response of a poll ends here: reading it for this alone would be reading it twice.
-	if (!isGood(outcome) || !isInnerCode(Number(outcome.json.code))) return outcome;
+	if (!isGood(outcome) || !isInnerCode(numberOf(outcome.json.code))) return outcome;
 	const { status, images } = readTaskState({ taskId: '' }, outcome.json);
 	const isOfRequest = status === '' || (images.length === 0 && isAtTop(outcome.json, status));
-	return isOfRequest ? { ...outcome, httpCode: Number(outcome.json.code) } : outcome;
+	return isOfRequest ? { ...outcome, httpCode: numberOf(outcome.json.code) } : outcome;
 }
 
 /** Whether a status is the word for a request that has failed, and not inside, where a task is. */

@@ -46,8 +46,8 @@ export function listTasks(entries: WaitEntry[]) {
 	return entries.flatMap(({ wait, done }, item) => {
 		// The output items of a task contain its ID.
 		const named = wait?.task ?? ((done?.items[0] ?? done?.open)?.json as Partial<TaskRef>);
-		const { taskId, taskType } = named ?? {};
-		return taskId === undefined ? [] : [{ item, taskId, taskType }];
+		const { taskId, taskType, statusUrl } = named ?? {};
+		return taskId === undefined ? [] : [{ item, taskId, taskType, statusUrl }];
 	});
 }
 

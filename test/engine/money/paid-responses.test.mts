@@ -100,6 +100,29 @@ test.each<[string, object, string]>([
 	},
 );
 
+/** What JSON can contain, and `Number` throws at. */
+const NO_NUMBER = { toString: 1, valueOf: 1 };
+
+test.each<[number, object]>([
+	[200, { code: NO_NUMBER }],
+	[200, { base_resp: { status_code: NO_NUMBER } }],
+	[500, { code: NO_NUMBER, error: { message: 'bad' } }],
+])('a code that is no number is read, and the request sent once: %i %j', async (code, given) => {
+	[reply, status] = [given, code];
+	const settings = { ...CONTINUES, retryOnFail: true, maxTries: 3, waitBetweenTries: 1 };
+	const [item] = (await run('imageGeneration', { ...PROMPT, mode: 'sync' }, settings)).json(NODE);
+	expect(item?.details).toMatchObject({ outcome: 'unknown', charged: 'maybe' });
+	expect(posts).toBe(1);
+});
+
+test('a message beside an empty error is none that has failed', async () => {
+	reply = { id: 'm1', error: null, content: [{ type: 'text', text: 'hello' }] };
+	const parameters = { model: 'reason-large', prompt: 'hello', simplify: false };
+	const result = await run('message', parameters, { onError: 'continueErrorOutput' });
+	expect(result.json(NODE)).toEqual([reply]);
+	expect(JSON.stringify(result.hints(NODE))).not.toContain('failed');
+});
+
 describe('an image beside a status that is no success', () => {
 	const data = [{ url: 'https://h/preview.png' }];
 

@@ -7,7 +7,7 @@ import type { Run } from '../../../nodes/shared/run/runContext.js';
 
 const KEY = 'mediaGatewayPaid';
 
-/** The calls of one tool in one execution, each of them with the same request. */
+/** The calls of one tool in one execution, by default with the same request. */
 function openTool(payments: object[] = []) {
 	const store = { [KEY]: { version: 1, payments } };
 	let sent = 0;
@@ -15,7 +15,7 @@ function openTool(payments: object[] = []) {
 		payments,
 		sent: () => sent,
 		/** Another call, or another try of one: each has a run of its own. */
-		open: (runIndex: number) => {
+		open: (runIndex: number, prompt = 'a fox', json: object = { prompt }) => {
 			const paid = new PaymentLog(
 				{
 					isToolExecution: () => true,
@@ -23,14 +23,14 @@ function openTool(payments: object[] = []) {
 					getExecutionId: () => '1',
 					getContext: () => store,
 					getNode: () => ({ parameters: {} }),
-					getInputData: () => [{ json: { prompt: 'a fox' } }],
+					getInputData: () => [{ json }],
 				} as unknown as IExecuteFunctions,
 				[],
 			);
 			const run = {
 				client: { send: async () => await Promise.resolve({ created: (sent += 1), message: {} }) },
 			} as unknown as Run;
-			const plan = planGeneration({ model: 'm', prompt: 'a fox' });
+			const plan = planGeneration({ model: 'm', prompt });
 			paid.identify(0, 'account', plan);
 			return {
 				/** @returns what it got, by when it was paid for */
@@ -62,6 +62,25 @@ test('a call that was opened while another held its image does not return that i
 	expect(await again.pay()).toBe(2);
 	again.end(true);
 	expect([tool.sent(), tool.payments]).toEqual([2, []]);
+});
+
+test.each<[string, number, [object, object]]>([
+	['place', 0, [{ prompt: 'a fox' }, { prompt: 'an owl' }]],
+	['input, which is empty', 1, [{}, {}]],
+])('another request is another image, also with the same %s', async (_, runIndex, [one, other]) => {
+	const tool = openTool();
+	const failing = tool.open(0, 'a fox', one);
+	expect(await failing.pay()).toBe(1);
+	failing.end(false);
+	expect(await tool.open(runIndex, 'an owl', other).pay()).toBe(2);
+});
+
+test('the same call is the same image, whatever its expressions return now', async () => {
+	const tool = openTool();
+	const failing = tool.open(0, 'a fox 0.1', { toolCallId: 'c1' });
+	expect(await failing.pay()).toBe(1);
+	failing.end(false);
+	expect(await tool.open(1, 'a fox 0.2', { toolCallId: 'c1' }).pay()).toBe(1);
 });
 
 test('a call finds what another one leaves after it was opened', async () => {

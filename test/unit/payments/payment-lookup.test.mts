@@ -156,6 +156,58 @@ test('another try of the same run: each item takes its own, also if another one 
 	expect(run.sent()).toBe(0);
 });
 
+/** Executions of one item that share a record, in which each request is answered and counted. */
+function openExecutions() {
+	const payments: object[] = [];
+	let sent = 0;
+	const run = { client: { send: async () => await Promise.resolve({ sent: (sent += 1) }) } };
+	return {
+		sent: () => sent,
+		open: (executionId: string, choices: string) => {
+			const context = {
+				getWorkflowDataProxy: () => ({ $runIndex: 0 }),
+				getExecutionId: () => executionId,
+				getContext: () => ({ mediaGatewayPaid: { version: 1, payments } }),
+				getNode: () => ({ parameters: {} }),
+				getInputData: () => [{ json: {} }],
+			} as unknown as IExecuteFunctions;
+			const paid = new PaymentLog(context, [choices]);
+			const pay = async (read: () => object) => {
+				paid.identify(0, 'account', planOf(choices));
+				paid.assign();
+				const paying = paid.pay(0, planOf(choices), run as unknown as Run, read);
+				return await paying.finally(() => paid.close());
+			};
+			return { pay, recover: () => paid.recover(new Error('broken'), 0).items };
+		},
+	};
+}
+
+test('a response at which the reader fails was charged, and is not paid for again', async () => {
+	const { open, sent } = openExecutions();
+	const fail = () => {
+		throw new TypeError('no number');
+	};
+	for (const _ of [1, 2]) {
+		const paying = open('1', 'a fox').pay(fail);
+		await expect(paying).rejects.toThrow("The outcome is unknown: the response can't be read");
+	}
+	expect(sent()).toBe(1);
+});
+
+test('an item that cannot be read gets what was paid for at its place, if nothing was chosen anew', async () => {
+	const { open } = openExecutions();
+	await open('1', 'a fox').pay(() => ({ items: [{ json: { url: 'fox.png' } }] }));
+	expect(open('2', 'an owl').recover()).toBeUndefined();
+	expect(open('2', 'a fox').recover()).toMatchObject([{ json: { url: 'fox.png' } }]);
+});
+
+test('inputs without JSON are not all the same input', () => {
+	const circular: object[] = [];
+	circular.push(circular);
+	expect([digestOf(circular), digestOf([])]).toEqual(['', expect.stringMatching(/^\w{64}$/)]);
+});
+
 test.each([
 	['the same file', 'one', true],
 	['another file', 'two', false],

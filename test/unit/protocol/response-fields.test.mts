@@ -154,10 +154,13 @@ test.each([
 	['https://g.example/requests/t1/status?full=1', 't1'],
 	['/tasks/t1/result/', 't1'],
 	['/tasks/t%2F1#x', 't/1'],
+	['/v1/get_result?id=t1', 't1'],
+	['https://g.example/fetch?full=1&task_id=t%2F1#x', 't/1'],
+	['/tasks/t1?id=', 't1'],
 	['/', undefined],
 	['', undefined],
 	[undefined, undefined],
-])('the ID at the end of the address %j is %j', (address, id) => {
+])('the ID in the address %j is %j', (address, id) => {
 	expect(idOfAddress(address)).toBe(id);
 });
 
