@@ -205,13 +205,13 @@ export class PaymentLog implements KnownItems {
 			if (result !== undefined) return this.add(itemIndex, result).result;
 			throw new UnknownOutcomeError(unusableProblem(plan, response.json));
 		} catch (error) {
-			const isUnknown = error instanceof UnknownOutcomeError;
 			const isExpected = error instanceof GatewayError || error instanceof RunEnded;
-			if (isExpected && !isUnknown) throw error;
-			// A response on which the reader fails was still charged.
-			const problem = isUnknown ? withTaskId(plan, error.problem) : UNREADABLE;
-			this.add(itemIndex, { unknown: problem });
-			throw new UnknownOutcomeError(problem);
+			// A response at which the reader fails was still charged.
+			const failure = isExpected ? error : new UnknownOutcomeError(UNREADABLE);
+			if (!(failure instanceof UnknownOutcomeError)) throw failure as Error;
+			const unknown = new UnknownOutcomeError(withTaskId(plan, failure.problem));
+			this.add(itemIndex, { unknown: unknown.problem });
+			throw unknown;
 		}
 	}
 
