@@ -44,12 +44,20 @@ export const secondsOfNodes = async (seconds: number): Promise<void> =>
 
 /** Makes the time-outs of requests pass as fast, or never come, until what it returns is called. */
 export function timeouts(pass: 'fast' | 'never'): () => void {
+	const over = new AbortController();
 	const spy = jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
 		const controller = new AbortController();
-		if (pass === 'fast') void sleepModule.sleep(ms).then(() => controller.abort());
+		const elapsed = pass === 'fast' ? sleepModule.sleep(ms, over.signal) : Promise.reject();
+		elapsed.then(
+			() => controller.abort(),
+			() => undefined,
+		);
 		return controller.signal;
 	});
-	return () => spy.mockRestore();
+	return () => {
+		over.abort();
+		spy.mockRestore();
+	};
 }
 
 afterAll(() => {
