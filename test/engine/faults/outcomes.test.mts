@@ -1,4 +1,4 @@
-import '../fast-time.mjs';
+import { timeouts } from '../fast-time.mjs';
 import type { ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer as createHttpsServer } from 'node:https';
@@ -38,58 +38,50 @@ async function runAgainst(
 	return { result, failed: result.json(NODE, 1), items: result.json(NODE, 0), server };
 }
 
+/** Nothing here waits for a time-out on the machine's clock. */
+let end: () => void;
+beforeEach(() => (end = timeouts('fast')));
+afterEach(() => end());
+
 describe('a response of which only the beginning arrives', () => {
 	const begin = '{"created":1,"id":"task_half_1","status":"queued","key":"' + KEY + '",';
-	const send = (response: ServerResponse, then: (response: ServerResponse) => void): void => {
-		response.writeHead(200, { 'content-type': 'application/json', 'content-length': '90000' });
-		response.write(begin, () => setTimeout(() => then(response), 30));
-	};
-	const image = { prompt: 'x', options: { checkLimits: false, timeout: 1 } };
+	const image = { prompt: 'x', options: { checkLimits: false, timeout: 20 } };
+	const message = { model: 'm', prompt: 'x', options: { timeout: 20 } };
 
-	test.each<[string, (response: ServerResponse) => void]>([
-		['is cut', (response) => void response.destroy()],
-		['is never ended', () => undefined],
-	])('%s: what had arrived stays in the error, without the key', async (_, then) => {
-		for (const [type, parameters] of [
-			['imageGeneration', image],
-			['message', { model: 'm', prompt: 'x', options: { timeout: 1 } }],
-		] as const) {
-			const { failed, server } = await runAgainst(
-				(_request, response) => send(response, then),
-				type,
-				parameters,
-			);
-			expect(server.requests).toHaveLength(1);
-			expect(failed[0]?.error).toMatch(/^The outcome is unknown/);
-			expect(failed[0]?.details).toMatchObject({
-				outcome: 'unknown',
-				httpCode: 200,
-				response: expect.stringContaining('"id":"task_half_1"'),
-			});
-			expect(everythingIn(failed)).not.toContain(KEY);
-		}
+	test.each<[string, NodeName, object, (response: ServerResponse) => void]>([
+		['is cut', 'imageGeneration', image, (response) => void response.destroy()],
+		['is never ended', 'message', message, () => undefined],
+	])('%s: what had arrived stays in the error, without the key', async (_, type, given, then) => {
+		const respond = (response: ServerResponse): void => {
+			response.writeHead(200, { 'content-type': 'application/json', 'content-length': '90000' });
+			response.write(begin, () => setTimeout(() => then(response), 30));
+		};
+		const { failed, server } = await runAgainst((_request, response) => respond(response), type, {
+			...given,
+		});
+		expect(server.requests).toHaveLength(1);
+		expect(failed[0]?.error).toMatch(/^The outcome is unknown/);
+		expect(failed[0]?.details).toMatchObject({
+			outcome: 'unknown',
+			httpCode: 200,
+			response: expect.stringContaining('"id":"task_half_1"'),
+		});
+		expect(everythingIn(failed)).not.toContain(KEY);
 	});
 
-	test('is complete but no JSON: the first 2,048 characters of it', async () => {
+	test('is no JSON: the first 2,048 characters of it, and of an image nothing', async () => {
 		const page = `<html>task_page_1 ${'long '.repeat(2000)}`;
-		const { failed } = await runAgainst(
-			(_, response) => void response.writeHead(200).end(page),
-			'imageGeneration',
-			image,
-		);
-		const { response } = failed[0]?.details as { response: string };
-		expect(response).toBe(page.slice(0, 2048));
-	});
-
-	test('holds an image: that is left out', async () => {
-		const body = `{"data":[{"b64_json":"${'QUJD'.repeat(5000)}"}],"id":"task_b64`;
-		const { failed } = await runAgainst(
-			(_, response) => void response.writeHead(200).end(body),
-			'imageGeneration',
-			image,
-		);
-		const { response } = failed[0]?.details as { response: string };
-		expect(response.length).toBeLessThan(300);
+		const picture = `{"data":[{"b64_json":"${'QUJD'.repeat(5000)}"}],"id":"task_b64`;
+		const kept = async (body: string) => {
+			const { failed } = await runAgainst(
+				(_, response) => void response.writeHead(200).end(body),
+				'imageGeneration',
+				image,
+			);
+			return (failed[0]?.details as { response: string }).response;
+		};
+		expect(await kept(page)).toBe(page.slice(0, 2048));
+		expect((await kept(picture)).length).toBeLessThan(300);
 	});
 });
 
@@ -114,16 +106,15 @@ async function listen(server: Server): Promise<{ url: string; close: () => Promi
 
 const onHello = (act: (socket: Socket) => void) => () =>
 	createServer((socket) => void socket.once('data', () => act(socket)));
-/** A fatal alert of TLS, by its number in hexadecimal. */
-const alert = (number: string) =>
-	onHello((socket) => socket.end(Buffer.from(`150303000202${number}`, 'hex')));
 const tls = (options: TlsOptions, act?: (socket: Socket) => void) => () =>
 	createTlsServer({ ...selfSigned, ...options }, act);
 
 const PAID: Array<[NodeName, Record<string, unknown>]> = [
-	['imageGeneration', { prompt: 'x', mode: 'submit', options: { checkLimits: false, timeout: 1 } }],
-	['imageGeneration', { prompt: 'x', options: { checkLimits: false, timeout: 1 } }],
-	['message', { model: 'm', prompt: 'x', options: { timeout: 1 } }],
+	[
+		'imageGeneration',
+		{ prompt: 'x', mode: 'submit', options: { checkLimits: false, timeout: 20 } },
+	],
+	['message', { model: 'm', prompt: 'x', options: { timeout: 20 } }],
 ];
 
 /** The failed items of paid calls against an address, with what the gateway's credential says. */
@@ -155,12 +146,6 @@ describe('a paid request that never left', () => {
 		],
 		['a reset in the handshake', onHello((socket) => socket.resetAndDestroy()), NOT_ESTABLISHED],
 		['silence in the handshake', () => createServer(), /connecting to the gateway timed out/],
-		['a handshake that fails', alert('28'), NOT_ESTABLISHED],
-		[
-			'no cipher in common',
-			tls({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-SHA' }),
-			NOT_ESTABLISHED,
-		],
 		[
 			'a client certificate that is needed',
 			tls({ requestCert: true, rejectUnauthorized: true }),
@@ -173,7 +158,7 @@ describe('a paid request that never left', () => {
 		],
 	])('because of %s', async (_, make, words) => {
 		const server = await opened(listen(make()));
-		for (const { error, details } of await payAt({ baseUrl: server.url }, PAID.slice(1))) {
+		for (const { error, details } of await payAt({ baseUrl: server.url })) {
 			expect(error).toMatch(words);
 			expect(details).not.toHaveProperty('outcome');
 			expect(JSON.stringify(details)).toMatch(/you weren't charged/);
@@ -220,16 +205,14 @@ describe('a paid request that never left', () => {
 		}
 	});
 
-	test.each(['a b', 'größe'])(
-		'because of the version header name %j',
-		async (versionHeaderName) => {
-			const server = await opened(serve((_request, response) => sendJson(response, {})));
-			const [error] = await payAt({ baseUrl: server.url, versionHeaderName }, PAID.slice(-1));
-			expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
-			expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
-			expect(error?.details).not.toHaveProperty('outcome');
-		},
-	);
+	test('because of the name of the version header', async () => {
+		const server = await opened(serve((_request, response) => sendJson(response, {})));
+		const credential = { baseUrl: server.url, versionHeaderName: 'größe' };
+		const [error] = await payAt(credential, PAID.slice(-1));
+		expect(server.requests.filter(({ url }) => url === '/v1/messages')).toEqual([]);
+		expect(JSON.stringify(error)).toMatch(/'Version Header Name'/);
+		expect(error?.details).not.toHaveProperty('outcome');
+	});
 
 	test("because of n8n's own address protection", async () => {
 		const core = createRequire(require.resolve('n8n-core'));

@@ -113,26 +113,21 @@ export const SHAPES: Shape[] = [
 		...PROTOCOL_POLL,
 	},
 	{
-		name: 'a request ID beside the ID of the task',
-		submit: ({ id }) => ({ body: { id: REQUEST_ID, task_id: id, status: 'queued' } }),
-		...PROTOCOL_POLL,
-	},
-	{
 		name: 'a request ID around the ID of the task',
 		submit: ({ id }) => ({ body: { id: REQUEST_ID, data: { task_id: id } } }),
 		...PROTOCOL_POLL,
 	},
-	...[200, true, 'success'].map(
-		(status): Shape => ({
-			name: `the status of the request around that of the task: ${JSON.stringify(status)}`,
-			submit: ({ id }) => ({ body: { status, data: { task_id: id, status: 'queued' } } }),
-			...PROTOCOL_POLL,
-			state: (task, state, urls, reason) => ({
-				status,
-				data: protocolState(task, state, urls, reason),
-			}),
+	{
+		name: 'the status of the request around that of the task',
+		submit: ({ id }) => ({
+			body: { status: 'success', data: { task_id: id, status: 'queued' } },
 		}),
-	),
+		...PROTOCOL_POLL,
+		state: (task, state, urls, reason) => ({
+			status: 'success',
+			data: protocolState(task, state, urls, reason),
+		}),
+	},
 	{
 		name: 'the ID as a text in place of the task, polled at one path for both kinds',
 		submit: ({ id }) => ({ body: { code: 'success', message: '', data: id } }),
@@ -225,14 +220,6 @@ export const SHAPES: Shape[] = [
 		}),
 	},
 	{
-		name: 'lists in place of the objects, with a request ID around that of the task',
-		submit: ({ id }) => ({
-			body: [{ id: REQUEST_ID, data: [{ id, state: 'queued', url: '' }] }],
-		}),
-		...PROTOCOL_POLL,
-		state: (...of) => [protocolState(...of)],
-	},
-	{
 		name: 'generations and edits polled at the path of generations',
 		submit: ({ id }) => ({ body: { task_id: id, status: 'queued' } }),
 		polledAt: generationsPath,
@@ -307,17 +294,6 @@ export const SHAPES: Shape[] = [
 		}),
 	},
 	{
-		name: 'a list of addresses as the result',
-		submit: ({ id }) => ({ body: { id, state: 'submitted' } }),
-		polledAt: ownPath,
-		words: { waiting: 'submitted', working: 'generating', success: 'finished', failure: 'fail' },
-		state: ({ id }, state, urls, failMsg) => ({
-			code: 200,
-			msg: 'success',
-			data: { taskId: id, state, result_urls: urls, failMsg },
-		}),
-	},
-	{
 		name: 'a result that is JSON as a text',
 		submit: ({ id }) => ({ body: { code: 200, msg: 'success', data: { taskId: id } } }),
 		polledAt: tasksPath,
@@ -327,24 +303,6 @@ export const SHAPES: Shape[] = [
 			data: { taskId: id, state, resultJson: JSON.stringify({ resultUrls }), failMsg },
 		}),
 		notFoundInBody: true,
-	},
-	{
-		name: 'tasks in a list of their own',
-		submit: ({ id }) => ({ body: { id: REQUEST_ID, tasks: [{ id, status: 'queued' }] } }),
-		polledAt: ownPath,
-		words: PROTOCOL,
-		state: ({ id }, status, urls, reason) => ({
-			tasks: [{ id, status, images: listOf(urls), ...reasonOf(reason) }],
-		}),
-	},
-	{
-		name: 'a job around the task',
-		submit: ({ id }) => ({ body: { job: { id, status: 'queued' } } }),
-		polledAt: ownPath,
-		words: PROTOCOL,
-		state: ({ id }, status, urls, reason) => ({
-			job: { id, status, output: urls, ...reasonOf(reason) },
-		}),
 	},
 	{
 		name: 'words with a prefix, and the address to poll in links inside',
