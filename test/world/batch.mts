@@ -26,12 +26,11 @@ const MOST_SHRINKS = 250;
 export async function warmUp(engine: Engine): Promise<void> {
 	const [plain] = fc.sample(worlds, { seed: 1, numRuns: 1 }) as [World];
 	const { flow, service } = plain;
-	const chat = { ...flow, make: 'chat' as const, as: 'node' as const, trouble: 'none' as const };
+	const plainest = { ...flow, as: 'node' as const, trouble: 'none' as const, options: {} };
 	const calm = { ...plain, actions: [], service: { ...service, faults: [], perSecond: 0 } };
 	const action = { kind: 'run' as const, edit: 'prompt' as const };
 	for (let times = 0; times < 100; times += 1) {
-		const first = { ...calm, flow: { ...chat, extra: undefined, options: {} }, actions: [action] };
-		const { steps } = await play(first, engine);
+		const { steps } = await play({ ...calm, flow: plainest, actions: [action] }, engine);
 		if (steps[0]?.ended === 'done') break;
 		await new Promise<void>((resolve) => real.setTimeout(resolve, 100));
 	}

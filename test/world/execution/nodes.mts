@@ -8,7 +8,6 @@ import type {
 	INodeTypeDescription,
 } from 'n8n-workflow' with { 'resolution-mode': 'require' };
 import type { BuiltInNode } from '../../../harness/engine/built-in-nodes.mjs';
-import { HumanMessage } from '@langchain/core/messages';
 import { fileOf } from '../service/one-pixel-pictures.mjs';
 
 type Execute = BuiltInNode['execute'];
@@ -16,7 +15,7 @@ type Execute = BuiltInNode['execute'];
 function node(
 	name: string,
 	execute: Execute,
-	inputs: Array<string | { type: string; maxConnections: number }>,
+	inputs: string[],
 	outputs: string[],
 	properties: string[],
 ): BuiltInNode {
@@ -169,54 +168,9 @@ async function answerOf(tool: Tool, args: IDataObject): Promise<Answer> {
 	}
 }
 
-/** A response of a chat model, or a piece of one, as LangChain has them. */
-interface Response {
-	text: string;
-	concat(more: Response): Response;
-}
-
-/** What of a chat model a chain uses. */
-interface ChatModel {
-	invoke(turns: unknown[]): Promise<Response>;
-	stream(turns: unknown[]): Promise<AsyncIterable<Response>>;
-}
-
-/** Asks a chat model, and waits for the whole response. */
-async function ask(model: ChatModel, turns: unknown[], streams: boolean): Promise<Response> {
-	if (!streams) return await model.invoke(turns);
-	let whole: Response | undefined;
-	for await (const chunk of await model.stream(turns)) whole = whole?.concat(chunk) ?? chunk;
-	return whole ?? ({ text: '' } as Response);
-}
-
-/** Asks the chat model once for each item, as n8n's chains do. */
-async function chain(this: IExecuteFunctions): Promise<INodeExecutionData[][]> {
-	const items: INodeExecutionData[] = [];
-	for (const item of this.getInputData().keys()) {
-		try {
-			const model = (await this.getInputConnectionData('ai_languageModel', item)) as ChatModel;
-			const prompt = String(this.getNodeParameter('prompt', item));
-			const streams = this.getNodeParameter('streams', item) === true;
-			const { text } = await ask(model, [new HumanMessage(prompt)], streams);
-			items.push({ json: { text }, pairedItem: { item } });
-		} catch (error) {
-			if (!this.continueOnFail()) throw error;
-			items.push({ json: { error: (error as Error).message }, pairedItem: { item } });
-		}
-	}
-	return [items];
-}
-
 export const worldNodes: Record<string, BuiltInNode> = {
 	'world.give': node('give', give, [], ['main'], ['items']),
 	'world.again': node('again', again, ['main'], ['main'], ['items', 'rounds']),
-	'world.chain': node(
-		'chain',
-		chain,
-		['main', { type: 'ai_languageModel', maxConnections: 1 }],
-		['main'],
-		['prompt', 'streams'],
-	),
 	'world.agent': node(
 		'agent',
 		agent,

@@ -8,8 +8,6 @@ import type { Flow } from '../plan/world.mjs';
 export const MAKE = 'Make';
 export const COLLECT = 'Collect';
 export const AGENT = 'Agent';
-/** The chat model that a chain asks. */
-export const MODEL = 'Model';
 
 const PACKAGE = 'n8n-nodes-media-gateway';
 const TYPES = {
@@ -64,13 +62,6 @@ export function workflowFor(flow: Flow, input: Input, edited: string): WorkflowJ
 		connections[last] = { main: [to('Again'), to('Again')] };
 		connections.Again = { main: [to(names[0]!)] };
 	}
-	if (flow.make === 'chat') {
-		const type = `${PACKAGE}.lmChatMediaGateway`;
-		const credentials = credentialOf(flow);
-		nodes.push({ name: MODEL, type, parameters: chatModel(flow), credentials });
-		const root = { node: MAKE, type: 'ai_languageModel' as const, index: 0 };
-		connections[MODEL] = { ai_languageModel: [[root]] };
-	}
 	return { nodes, connections, settings: { saveExecutionProgress: flow.savesProgress } };
 }
 
@@ -99,12 +90,11 @@ function toolWorkflow(flow: Flow, input: Input, edited: string): WorkflowJson {
 const to = (node: string) => [{ node, type: 'main' as const, index: 0 }];
 
 function packageNode(flow: Flow, name: string, edited: string): Node {
-	const isChain = flow.make === 'chat';
 	const own = name === COLLECT ? flow.collect : TYPES[flow.make as keyof typeof TYPES];
-	const type = isChain ? 'world.chain' : `${PACKAGE}.${own}`;
+	const type = `${PACKAGE}.${own}`;
 	const settings = {
 		onError: flow.onError,
-		...(!isChain && { credentials: credentialOf(flow) }),
+		credentials: credentialOf(flow),
 		...(flow.tries > 1 && {
 			retryOnFail: true,
 			maxTries: flow.tries,
@@ -129,7 +119,6 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 	const { make, mode, options, maxWait, pollInterval, download, model } = flow;
 	const prompt = `={{ ${given(flow, 'prompt')} }}${edited}`;
 	const own = troubled(flow, options);
-	if (make === 'chat') return { prompt, streams: flow.streams };
 	if (make === 'message') return { model: 'reason-large', prompt, options: own as IDataObject };
 	const count = isTool(flow) ? {} : { n: '={{ $json.n }}' };
 	const survive = mode === 'sync' ? {} : survival(flow);
@@ -147,11 +136,6 @@ function makeParameters(flow: Flow, edited: string): IDataObject {
 			pollInterval,
 		} as IDataObject,
 	};
-}
-
-function chatModel(flow: Flow): N8n.INodeParameters {
-	const options = troubled(flow, flow.options);
-	return { model: 'reason-large', options: options as N8n.INodeParameters };
 }
 
 function fileOfItem({ editFrom, fileShift }: Flow): IDataObject {

@@ -79,8 +79,7 @@ function sentAgain(played: Played, step: Step): Breach[] {
 
 /** What earlier actions have brought and not handed out: a retry must take it instead of paying anew. */
 function toBeTaken(played: Played, step: Step): Charge[] {
-	// A chat is a new one for whoever runs it again.
-	if (!isRetry(step) || isTool(step.flow) || step.flow.make === 'chat') return [];
+	if (!isRetry(step) || isTool(step.flow)) return [];
 	const { charges } = played.service.books;
 	const before = historyOf(played, step).slice(0, -1);
 	const given = before
@@ -168,7 +167,7 @@ function taken(played: Played, step: Step): Breach[] {
 /** What is kept with a failed execution, where a retry finds it: replies, and images without an address. */
 function storedResults({ result, flow }: Step): string {
 	if (result?.status !== 'error') return '';
-	const isMessage = flow.make === 'message' || flow.make === 'chat';
+	const isMessage = flow.make === 'message';
 	const context = result.data.executionData?.contextData;
 	const texts = textOf(context);
 	// What has an address has to be named where a person reads it.
@@ -179,7 +178,7 @@ const isLong = (text: string): boolean => text.length > 100;
 
 /** After a Stop the engine keeps a node's words only where it does not go on, and none of a tool's. */
 function saysNothing({ ended, flow }: Step): boolean {
-	const isMessage = flow.make === 'message' || flow.make === 'chat';
+	const isMessage = flow.make === 'message';
 	// What survives restarts is waited for by an execution of its own, which keeps its data.
 	const quiet = isTool(flow) || survives(flow) || isMessage || flow.onError !== 'stopWorkflow';
 	return ended === 'stopped' && quiet;

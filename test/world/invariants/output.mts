@@ -116,7 +116,7 @@ function ofItem(
 		return ofFile(item, flow);
 	}
 	const wanted = wantedBy(step, given.json);
-	if (flow.make === 'message' || flow.make === 'chat') return ofReply(played, json, wanted);
+	if (flow.make === 'message') return ofReply(played, json, wanted);
 	const charge = chargeOf(played, item, step);
 	if (typeof charge === 'string') return charge;
 	if (keyOf(charge) !== wanted) return `it is that of ${keyOf(charge)}, and not ${wanted}`;

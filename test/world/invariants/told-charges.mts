@@ -31,7 +31,7 @@ function placeOf({ pairedItem }: Item): number {
 /** Of a node that pays: "no" and "yes" hold over all actions of the execution. */
 function ofMaker(played: Played, step: Step, { node, input, outputs }: NodeRun): string[] {
 	const { flow } = step;
-	if (!costs(flow) || flow.make === 'chat' || flow.as === 'loop') return [];
+	if (!costs(flow) || flow.as === 'loop') return [];
 	const actions = historyOf(played, step).map(({ number }) => number);
 	const charges = played.service.books.charges.filter((one) => actions.includes(one.step));
 	const items = outputs.flat();

@@ -13,13 +13,12 @@ export function keyOf({ account, kind, model, file = '', count, prompt }: Charge
 
 /** The same for an item, as it enters the node that pays. */
 export function wantedBy({ flow, edited }: Step, item: IDataObject): string {
-	const { make, account } = flow;
-	const kind = make === 'chat' ? 'message' : make;
+	const { make: kind, account } = flow;
 	const isMessage = kind === 'message';
 	const model = isMessage ? 'reason-large' : flow.model;
 	const count = isMessage ? 1 : Number(item.n ?? 1);
 	const prompt = `${item.prompt}${edited}`;
-	const file = make === 'edit' ? fileFor(flow, item) : '';
+	const file = kind === 'edit' ? fileFor(flow, item) : '';
 	return JSON.stringify({ account: `account ${account + 1}`, kind, model, file, count, prompt });
 }
 

@@ -104,7 +104,7 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	make: fc.oneof(
 		{ weight: 6, arbitrary: fc.constant('generation' as const) },
 		{ weight: 3, arbitrary: fc.constant('edit' as const) },
-		{ weight: 2, arbitrary: fc.constantFrom('message' as const, 'chat' as const) },
+		{ weight: 2, arbitrary: fc.constant('message' as const) },
 		{ weight: 2, arbitrary: fc.constant('nothing' as const) },
 	),
 	model: fc.constantFrom('aurora-image-1', 'aurora-image-1', 'borealis'),
@@ -121,7 +121,6 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 	editFrom: fc.constantFrom('binary', 'binary', 'url'),
 	fileShift: fc.constant(0),
 	isListedApart: fc.boolean(),
-	streams: fc.boolean(),
 	savesProgress: fc.boolean(),
 	pollInterval: fc.constantFrom(3, 1, 20),
 	maxWait: fc.constantFrom(600, 60, 5, 1),
@@ -149,16 +148,13 @@ const flow: fc.Arbitrary<Flow> = record<Flow>({
 
 /** The same flow, as far as n8n allows it. */
 function possible(one: Flow): Flow {
-	// A model is no tool.
-	const as = one.make === 'chat' && one.as.endsWith('Tool') ? 'node' : one.as;
 	const noTool = one.onError === 'continueErrorOutput' ? 'continueRegularOutput' : one.onError;
 	const collect = one.make === 'nothing' && one.collect === 'none' ? 'imageWait' : one.collect;
 	return {
 		...one,
-		as,
 		collect,
 		// The engine has no error output for a tool, and loses what it brings.
-		onError: as.endsWith('Tool') ? noTool : one.onError,
+		onError: one.as.endsWith('Tool') ? noTool : one.onError,
 	};
 }
 

@@ -14,10 +14,8 @@ export interface PlannedItem {
 }
 
 export interface Flow {
-	/**
-	 * What is paid for; `chat`: a chain that asks the chat model; `nothing`: tasks are collected that were submitted before.
-	 */
-	make: 'generation' | 'edit' | 'message' | 'chat' | 'nothing';
+	/** What is paid for; `nothing`: tasks are collected that were submitted before. */
+	make: 'generation' | 'edit' | 'message' | 'nothing';
 	model: 'aurora-image-1' | 'borealis';
 	mode: 'sync' | 'wait' | 'submit';
 	/** What collects what was submitted. */
@@ -40,8 +38,6 @@ export interface Flow {
 	editFrom: 'binary' | 'url';
 	/** Whether another file than that of the item is edited: so many further. */
 	fileShift: number;
-	/** The chain wants the response piece by piece. */
-	streams: boolean;
 	/** The workflow setting "Save execution progress". */
 	savesProgress: boolean;
 	/** Seconds. */

@@ -1,6 +1,5 @@
-/** The message endpoint of a world: in one piece, or as a stream. */
-import { events } from '../../../simulator/messages/stream-events.mjs';
-import { deliver, deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
+/** The message endpoint of a world. */
+import { deliverJson, type Delivery, type WireRequest } from '../wire/messages.mjs';
 import { accountOf, refuse } from './accounts-of-world.mjs';
 import type { Charge, Received } from './books.mjs';
 import { fieldsOf, lastText } from './requests.mjs';
@@ -19,9 +18,8 @@ export function answerMessage(
 	received.account = account;
 	const fields = fieldsOf(request);
 	if (fields === undefined) return refuse(400, 'the body cannot be read');
-	const { messages, stream: streams } = fields.raw;
 	received.kind = 'message';
-	const prompt = lastText(messages);
+	const prompt = lastText(fields.raw.messages);
 	received.prompt = prompt;
 	const charge = charged(account, prompt, fields.model);
 	const quoted = charge.number % QUOTES_KEY === 1 ? ` with ${key}` : '';
@@ -43,18 +41,11 @@ export function answerMessage(
 	};
 	charge.sent = text;
 	charge.reply = withoutKey(text, key);
-	if (streams !== true) return deliverJson(reply);
-	const stream = [...events(reply as never)].join('');
-	const told = deliver(200, stream, { 'content-type': 'text/event-stream' });
-	// Some gateways leave the connection open behind the last event.
-	return charge.number % STAYS_OPEN === 2 ? { ...told, end: 'never' } : told;
+	return deliverJson(reply);
 }
 
 /** One reply in so many quotes the key. */
 const QUOTES_KEY = 4;
-
-/** One stream in so many. */
-const STAYS_OPEN = 3;
 
 /** As it has to come out. */
 function withoutKey<T>(value: T, key = ''): T {

@@ -9,7 +9,7 @@
 import type { Random } from '../../../simulator/seed.mjs';
 import { clock } from '../time/take-over.mjs';
 import { Books, type Call, type Charge, type Received, type Task } from './books.mjs';
-import { dateIn, MOVED, MOVED_TASK, spoil, shaped } from './spoilt-responses.mjs';
+import { dateIn, MOVED, spoil, shaped } from './spoilt-responses.mjs';
 import { costOf, listed, MODELS } from './published-models.mjs';
 import { entryFor, fileAt, nameOfFile, pictureOf, typeOf } from './one-pixel-pictures.mjs';
 import { asksAsync, fieldsOf, hasKey, lastText } from './requests.mjs';
@@ -75,7 +75,7 @@ export class Service {
 			method,
 			host: url.host,
 			origin: url.origin,
-			path: url.searchParams.has(MOVED_TASK) ? `/moved${url.pathname}` : url.pathname,
+			path: url.pathname,
 			headers,
 			spills: hasKey(request),
 		});
@@ -102,7 +102,7 @@ export class Service {
 		if (before !== undefined) {
 			const task = this.books.task(String(received.kind), String(received.taskId));
 			// Where it is sent to, nobody may know the task.
-			const isElsewhere = before.status >= 300 && before.status < 400 && received.fate !== 'moved';
+			const isElsewhere = before.status >= 300 && before.status < 400;
 			const isMissing = received.fate === '404' || isElsewhere;
 			if (task !== undefined && isMissing) task.charge.toldEmpty = true;
 			return before;

@@ -39,8 +39,7 @@ export function spoil({ kind, variant }: ServiceFault, received: Received): Deli
 		}
 		case 'redirect': {
 			const status = pick([307, 302, 308, 301], Math.floor(variant / 3));
-			const isMovable = received.call === 'download' || received.call === 'poll';
-			if (isMovable && variant % 3 < 2) return moved(status, received);
+			if (received.call === 'download' && variant % 3 < 2) return moved(status, received);
 			const target = pick(targetsFor(received), variant >> 2);
 			received.fate = `${status} to ${target}`;
 			return deliver(status, '', { location: target });
@@ -70,21 +69,13 @@ function targetsFor({ call, host, origin, path, headers }: Received): string[] {
 	];
 }
 
-/** By which a task is asked about that has moved. */
-export const MOVED_TASK = 'moved';
-
-/** Where a picture has moved to, on the same host; a task is booked as if it were there. */
+/** Where a picture has moved to, on the same host. */
 export const MOVED = /^\/moved\//;
 
 function moved(status: number, received: Received): Delivery | undefined {
-	// Where a path with an encoded slash leads to is not followed.
-	const isStrange = received.call === 'poll' && received.path.includes('%');
-	if (MOVED.test(received.path) || isStrange) return undefined;
+	if (MOVED.test(received.path)) return undefined;
 	received.fate = 'moved';
-	if (received.call !== 'poll') return deliver(status, '', { location: `/moved${received.path}` });
-	// The key is shown only where tasks are asked about: it leads to the same place.
-	received.call = 'other';
-	return deliver(status, '', { location: `?${MOVED_TASK}=1` });
+	return deliver(status, '', { location: `/moved${received.path}` });
 }
 
 /** The other form of a Retry-After. */
