@@ -226,76 +226,7 @@ if (missing) console.warn(missing);
 			throw new Error(`No worker took execution ${id} up again`);
 		}
 	});
-
-	describe('submitted and waited for in one node', () => {
-		const submit = { mode: 'wait', options: { surviveRestarts: true } };
-
-		beforeEach(async () => {
-			gateway.reset();
-			for (const worker of queue.workers) if (!worker.runs) await worker.start();
-		});
-
-		/** The worker that has begun an execution. */
-		const holderOf = (id: string) =>
-			queue.workers.find((worker) => queue.begunBy(worker).includes(id))!;
-
-		async function begin(path: string, prompts: string[]): Promise<[string, string]> {
-			const { id } = await main.createWorkflow(batchWorkflow({ path, credentials, submit }));
-			await main.activate(id);
-			expect((await main.runWebhook(path, { prompts })).status).toBe(200);
-			return [id, await outermost(id)];
-		}
-
-		it('killed while it submits 120, all IDs but the last moments are in the list', async () => {
-			gateway.setFaults([{ call: 'submit', kind: 'latency', ms: 300 }]);
-			const prompts = Array.from({ length: 120 }, (_, index) => `fox ${index}`);
-			const [workflowId, outer] = await begin('submitting', prompts);
-			const paidAt: Array<{ at: number; paid: number }> = [];
-			while (gateway.paid < 70) {
-				paidAt.push({ at: Date.now(), paid: gateway.paid });
-				await pause(20);
-			}
-			const end = Date.now();
-			await holderOf(outer).stop('SIGKILL');
-			gateway.setFaults([]);
-			// What was under way is charged, though nobody is there any more.
-			while (gateway.inFlight > 0) await pause(50);
-			await pause(1_000);
-			const { paid } = gateway;
-
-			expect((await main.settled(outer, 300_000)).status).toBe('error');
-			const [, kept] = (await main.executions({ workflowId })).map(({ id }) => id).sort(byNumber);
-			const { data } = await main.execution(kept!);
-			const runs: Json[] = data.resultData.runData['Submitted Image Tasks'];
-			const tasks = runs.flatMap((run) => run.data.main[0]);
-			const before = paidAt.findLast(({ at }) => at < end - 2_000)?.paid ?? 0;
-			// But for what was under way, ten at a time.
-			expect(tasks.length).toBeGreaterThanOrEqual(before - 10);
-			for (const { json } of tasks) expect(gateway.task(json.taskId)).toBeDefined();
-			// Nobody submits the rest, or the same again.
-			expect(gateway.paid).toBe(paid);
-		});
-
-		it('killed while it waits, the other worker brings every image', async () => {
-			const prompts = ['a fox', 'a boat [slow 40]', 'a castle [slow 75]'];
-			const [, outer] = await begin('waiting', prompts);
-			await main.until(outer, (status) => status === 'waiting');
-			await holderOf(outer).stop('SIGKILL');
-			const execution = await main.settled(outer, 400_000);
-			expect(execution.status).toBe('success');
-			const images = itemsOf(execution, 'Submit');
-			expect(images.map(({ json }) => json.prompt)).toEqual(prompts);
-			for (const { json, binary } of images) {
-				const served = await fetch(json.url);
-				const stored = await main.binary(binary.data);
-				expect(hash(stored)).toBe(hash(Buffer.from(await served.arrayBuffer())));
-			}
-			expect(gateway.paid).toBe(3);
-		});
-	});
 });
-
-const byNumber = (one: string, other: string): number => Number(one) - Number(other);
 
 function hash(bytes: Buffer): string {
 	return createHash('sha256').update(bytes).digest('hex');
