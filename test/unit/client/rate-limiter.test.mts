@@ -26,27 +26,32 @@ const mostWithin = (starts: number[], spanMs: number): number =>
 		...starts.map((start) => starts.filter((at) => at >= start && at < start + spanMs).length),
 	);
 
+function newLimiter(options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {}) {
+	const clock = new FakeClock();
+	return { clock, limiter: new RateLimiter({ concurrency: 10, clock, ...options }) };
+}
+
 describe('the requests in flight', () => {
-	test.each([1, 3, 10, 50])('reach a concurrency of %d, but never exceed it', async (most) => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: most, clock });
+	test.each([1, 10])('reach a concurrency of %d in order, but never exceed it', async (most) => {
+		const { clock, limiter } = newLimiter({ concurrency: most });
+		const order: number[] = [];
 		let now = 0;
 		let highest = 0;
-		const requests = Array.from({ length: 200 }, async () => {
+		const requests = Array.from({ length: 100 }, async (_, index) => {
 			await limiter.run(async () => {
+				order.push(index);
 				highest = Math.max(highest, ++now);
 				await clock.sleep(5000);
 				now -= 1;
 			});
 		});
 		await clock.run(Promise.all(requests));
-		expect(highest).toBe(most);
-		expect(now).toBe(0);
+		expect([highest, now]).toEqual([most, 0]);
+		expect(order).toEqual(Array.from({ length: 100 }, (_, index) => index));
 	});
 
 	test('make room for the next one when one fails', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const { clock, limiter } = newLimiter({ concurrency: 1 });
 		const failing = limiter.run(async () => {
 			await clock.sleep(10);
 			throw new Error('cut');
@@ -57,8 +62,7 @@ describe('the requests in flight', () => {
 	});
 
 	test('start only after the failure of one before could end the run', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const { clock, limiter } = newLimiter({ concurrency: 1 });
 		const sent: number[] = [];
 		// As many steps as lie between a response and the end of a run, and more.
 		const item = async (index: number): Promise<void> => {
@@ -76,34 +80,21 @@ describe('the requests in flight', () => {
 		await clock.run(Promise.all(items));
 		expect(sent).toEqual([0, 1]);
 	});
-
-	test('start in the order of their arrival', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 2, clock });
-		const order: number[] = [];
-		const requests = Array.from({ length: 20 }, async (_, index) => {
-			await limiter.run(async () => {
-				order.push(index);
-				await clock.sleep(10);
-			});
-		});
-		await clock.run(Promise.all(requests));
-		expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
-	});
 });
 
 describe('requests per second', () => {
-	test.each([0.5, 1, 7, 30, 400])('are at most %d, and that is used', async (requestsPerSecond) => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1000, requestsPerSecond, clock });
-		const count = Math.ceil(requestsPerSecond * 20);
-		const starts = await startTimes(clock, limiter, count, 5);
-		const span = 1000 * Math.max(1, 1 / requestsPerSecond);
+	test.each([0.5, 7, 100])('are at most %d, and that is used', async (requestsPerSecond) => {
+		const { clock, limiter } = newLimiter({ concurrency: 1000, requestsPerSecond });
+		// They are not saved up while there is nothing to do.
+		await clock.pass(60_000);
+		const starts = await startTimes(clock, limiter, Math.ceil(requestsPerSecond * 10), 5);
+		// What a timer may have been late is made up for.
+		const span = 1000 * Math.max(1, 1 / requestsPerSecond) - 10;
 		expect(mostWithin(starts, span)).toBeLessThanOrEqual(Math.max(1, requestsPerSecond));
-		expect(starts.at(-1)).toBeLessThanOrEqual(20_000 * 1.06);
+		expect(starts.at(-1)).toBeLessThanOrEqual(60_000 + 10_000 * 1.06);
 	});
 
-	test.each([1, 2, 2.5, 10])('are at most %d also with timers that fire late', async (most) => {
+	test.each([1, 2.5])('are at most %d also with timers that fire late', async (most) => {
 		const clock = new FakeClock();
 		const late = (ms: number) => clock.sleep(ms + (ms > 0 ? 12 * clock.random() : 0));
 		const limiter = new RateLimiter({
@@ -122,42 +113,30 @@ describe('requests per second', () => {
 		expect(mostWithin(arrivals, 1000)).toBeLessThanOrEqual(Math.floor(most));
 	});
 
-	test('are not saved up while there is nothing to do', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 100, requestsPerSecond: 5, clock });
-		await clock.pass(60_000);
-		const starts = await startTimes(clock, limiter, 20, 5);
-		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(5);
-	});
-
 	test('without a limit begin with a handful at once and speed up', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1000, clock });
-		const starts = await startTimes(clock, limiter, 1000, 200);
+		const { clock, limiter } = newLimiter({ concurrency: 1000 });
+		const starts = await startTimes(clock, limiter, 500, 200);
 		expect(starts.filter((at) => at === 0)).toHaveLength(10);
 		expect(starts.filter((at) => at < 1000).length).toBeLessThan(200);
 		expect(starts.filter((at) => at >= 1000 && at < 2000).length).toBeGreaterThan(250);
 	});
 
 	test('do not rise while one follows another: so few say nothing about many', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1000, clock });
-		for (let times = 0; times < 500; times += 1) await startTimes(clock, limiter, 1, 5);
+		const { clock, limiter } = newLimiter({ concurrency: 1000 });
+		for (let times = 0; times < 100; times += 1) await startTimes(clock, limiter, 1, 5);
 		const from = clock.now();
-		const starts = await startTimes(clock, limiter, 1000, 200);
+		const starts = await startTimes(clock, limiter, 250, 200);
 		expect(starts.filter((at) => at < from + 1000).length).toBeLessThan(200);
 	});
 
 	test('without a limit are not held back where only a handful is under way', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
-		const starts = await startTimes(clock, limiter, 1000, 5);
-		expect(starts.at(-1)).toBeLessThanOrEqual(99 * 5);
+		const { clock, limiter } = newLimiter();
+		const starts = await startTimes(clock, limiter, 200, 5);
+		expect(starts.at(-1)).toBeLessThanOrEqual(19 * 5);
 	});
 
 	test('are held back after a refusal, however few are under way', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const { clock, limiter } = newLimiter();
 		await clock.run(limiter.run(async (request) => limiter.refused(request)));
 		const refusedAt = clock.now();
 		const starts = await startTimes(clock, limiter, 50, 5);
@@ -177,51 +156,35 @@ describe('a 429', () => {
 		await clock.run(limiter.run(async (request) => limiter.refused(request, pauseMs)));
 	}
 
-	test('pauses the whole run for a moment', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
-		await refuseOne(clock, limiter);
+	test.each([
+		['for a moment', undefined, 150, 1100],
+		['for as long as Retry-After asks', 42_000, 42_000, 43_000],
+	])('pauses the whole run %s', async (_name, pauseMs, least, most) => {
+		const { clock, limiter } = newLimiter();
+		await refuseOne(clock, limiter, pauseMs);
 		const [first] = await startTimes(clock, limiter, 5, 1);
-		expect(first).toBeGreaterThanOrEqual(150);
-		expect(first).toBeLessThanOrEqual(1100);
+		expect(first).toBeGreaterThanOrEqual(least);
+		expect(first).toBeLessThanOrEqual(most);
 	});
 
-	test('pauses the whole run for as long as Retry-After asks', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
-		await refuseOne(clock, limiter, 42_000);
-		const [first] = await startTimes(clock, limiter, 5, 1);
-		expect(first).toBeGreaterThanOrEqual(42_000);
-		expect(first).toBeLessThan(43_000);
-	});
-
-	test('that is sporadic pauses nothing: that request alone is refused', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+	test.each([
+		['nothing: that request alone is refused', 0],
+		['the run where it asks for a pause, and the next run', 7000],
+	])('that is sporadic pauses %s', async (_name, pauseMs) => {
+		const { clock, limiter } = newLimiter();
 		await startTimes(clock, limiter, 20, 5);
 		const refusedAt = clock.now();
-		await refuseOne(clock, limiter);
-		const starts = await startTimes(clock, limiter, 5, 1);
-		expect(starts).toEqual(starts.map(() => refusedAt));
-	});
-
-	test('that is sporadic pauses the run where it asks for a pause, and the next run', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
-		await startTimes(clock, limiter, 20, 5);
-		const until = clock.now() + 7000;
-		await refuseOne(clock, limiter, 7000);
+		await refuseOne(clock, limiter, pauseMs);
 		const next = new RateLimiter({ concurrency: 10, clock, rateState: limiter.rateState() });
 		const [own, others] = await Promise.all([
 			startTimes(clock, limiter, 5, 1),
 			startTimes(clock, next, 5, 1),
 		]);
-		expect(Math.min(...own, ...others)).toBeGreaterThanOrEqual(until);
+		expect(Math.min(...own, ...others)).toBe(refusedAt + pauseMs);
 	});
 
 	test('of an outage teaches the next run no rate, and no pause that nobody asked for', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const { clock, limiter } = newLimiter();
 		for (let times = 0; times < 8; times += 1) await refuseOne(clock, limiter);
 		const rateState = limiter.rateState();
 		const next = new RateLimiter({ concurrency: 10, clock, rateState });
@@ -231,10 +194,9 @@ describe('a 429', () => {
 	});
 
 	test('of an outage lowers no known limit, however many requests it refuses', async () => {
-		const clock = new FakeClock();
 		const limit = { perSecond: 100, holdsUntil: 0 };
 		const rateState = { limit, retryAfterEndsAt: 0, at: 0 };
-		const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
+		const { clock, limiter } = newLimiter({ rateState });
 		const requests = Array.from({ length: 5 }, async () => {
 			await limiter.run(async (request) => {
 				await clock.sleep(100);
@@ -246,21 +208,18 @@ describe('a 429', () => {
 	});
 
 	test('with a Retry-After counts also from a request that was sent earlier', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const { clock, limiter } = newLimiter();
 		const late = limiter.run(async (request) => {
 			await clock.sleep(100);
 			limiter.refused(request, 9000);
 		});
 		await refuseOne(clock, limiter);
 		await clock.run(late);
-		const [first] = await startTimes(clock, limiter, 1, 1);
-		expect(first).toBe(9100);
+		expect(await startTimes(clock, limiter, 1, 1)).toEqual([9100]);
 	});
 
 	test('after 429 makes the pauses grow, and one request at a time tries', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const { clock, limiter } = newLimiter();
 		const starts: number[] = [];
 		let underWay = 0;
 		let most = 0;
@@ -288,23 +247,20 @@ describe('a 429', () => {
 	});
 
 	test('lowers the rate, and the rate recovers', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 100, requestsPerSecond: 20, clock });
+		const { clock, limiter } = newLimiter({ concurrency: 100, requestsPerSecond: 20 });
 		for (let times = 0; times < 30; times += 1) await refuseOne(clock, limiter);
 		await clock.pass(60_000);
 		const from = clock.now();
-		const starts = await startTimes(clock, limiter, 1000, 10);
+		const starts = await startTimes(clock, limiter, 300, 10);
 		const inSecond = (second: number) =>
 			starts.filter((at) => Math.floor((at - from) / 1000) === second).length;
 		expect(inSecond(0)).toBeLessThan(12);
 		expect(inSecond(0)).toBeGreaterThan(0);
-		expect(Math.max(...Array.from({ length: 60 }, (_, second) => inSecond(second)))).toBe(20);
-		expect(mostWithin(starts, 1000)).toBeLessThanOrEqual(20);
+		expect(mostWithin(starts, 1000)).toBe(20);
 	});
 
 	test('counts in a row until a request is accepted', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const { clock, limiter } = newLimiter();
 		const slow = limiter.run(async () => await clock.sleep(3_600_000));
 		await clock.pass(10);
 		for (let times = 1; times <= 20; times += 1) {
@@ -319,8 +275,7 @@ describe('a 429', () => {
 	});
 
 	test('while nothing waits shows no limit', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 10, clock });
+		const { clock, limiter } = newLimiter();
 		await startTimes(clock, limiter, 20, 5);
 		for (let times = 0; times < 4; times += 1) await refuseOne(clock, limiter);
 		expect(limiter.rateState()!.limit).toBeUndefined();
@@ -328,8 +283,7 @@ describe('a 429', () => {
 });
 
 test("a request that its caller no longer wants when its turn comes isn't sent, and takes no turn", async () => {
-	const clock = new FakeClock();
-	const limiter = new RateLimiter({ concurrency: 1, requestsPerSecond: 1, clock });
+	const { clock, limiter } = newLimiter({ concurrency: 1, requestsPerSecond: 1 });
 	const starts: string[] = [];
 	const send = async (name: string, isWanted?: () => boolean) =>
 		await limiter.run(async () => {
@@ -340,7 +294,7 @@ test("a request that its caller no longer wants when its turn comes isn't sent, 
 		send('first'),
 		send('unwanted', () => clock.now() < 500),
 		send('wanted', () => clock.now() >= 500),
-		...Array.from({ length: 10_000 }, async () => await send('unwanted', () => false)),
+		...Array.from({ length: 1000 }, async () => await send('unwanted', () => false)),
 		send('last'),
 	]);
 	const [, unwanted] = await clock.run(sending);
@@ -350,8 +304,7 @@ test("a request that its caller no longer wants when its turn comes isn't sent, 
 
 describe('a closed rate limiter', () => {
 	test('rejects queued and new requests, and lets requests in flight finish', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 1, clock });
+		const { clock, limiter } = newLimiter({ concurrency: 1 });
 		const underWay = limiter.run(async () => {
 			await clock.sleep(1000);
 			return 'answered';
@@ -367,8 +320,7 @@ describe('a closed rate limiter', () => {
 	});
 
 	test('is the result of a clock that stops during a pause', async () => {
-		const clock = new FakeClock();
-		const limiter = new RateLimiter({ concurrency: 5, requestsPerSecond: 1, clock });
+		const { clock, limiter } = newLimiter({ requestsPerSecond: 1 });
 		const sent = jest.fn(async () => undefined);
 		const requests = [limiter.run(sent), limiter.run(sent), limiter.run(sent)];
 		await clock.pass(0);
