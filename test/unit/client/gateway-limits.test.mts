@@ -77,7 +77,7 @@ const falling = [[0, 100], [5000, 10]] as Array<[number, number]>; // prettier-i
 
 /** What the slowest of two runs may take in seconds, and how many may be refused. */
 test.each<[string, number, number, Load['limit'], number, number, Partial<Load>?]>([
-	['none', 2000, 100, () => () => true, 2.5, 1],
+	['none', 1000, 100, () => () => true, 1.7, 1],
 	['none, which answers at once', 200, 10, () => () => true, 0.2, 1, { latency: [2, 6] }],
 	['30 in whole seconds', 200, 100, () => fixedWindows(30), 8.3, 20],
 	['30 in any second', 200, 50, () => slidingWindow(30), 8.3, 20],
@@ -86,7 +86,7 @@ test.each<[string, number, number, Load['limit'], number, number, Partial<Load>?
 	['30 in any second, with slow responses', 200, 10, () => slidingWindow(30), 8.8, 20, { latency: SLOW }], // prettier-ignore
 	['1 in any second', 60, 10, () => slidingWindow(1), 100, 40],
 	['60 in any minute', 200, 10, () => slidingWindow(60, 60_000), 300, 60],
-	['300 in any second', 3000, 100, () => slidingWindow(300), 12, 40],
+	['300 in any second', 1500, 100, () => slidingWindow(300), 6, 40],
 	['10 a second, no burst', 200, 50, () => tokenBucket(10, 1), 46, 30],
 	['30 a second, a burst of 60', 400, 50, () => tokenBucket(30, 60), 14, 30],
 	['20 in flight', 1000, 100, () => inFlight(20), 18, 40, { latency: SLOW }],

@@ -123,16 +123,16 @@ describe('the pauses', () => {
 
 	test('are longer the more tasks wait, and shorter for the last few', async () => {
 		const { clock, poller, polls } = pollerFor(async ({ taskId, at }) =>
-			state(taskId === 'last' || at < 60_000 ? 'running' : 'completed', taskId),
+			state(taskId === 'last' || at < 30_000 ? 'running' : 'completed', taskId),
 		);
 		const names = [...Array.from({ length: 299 }, (_, index) => `${index}`), 'last'];
-		const waits = names.map(async (name) => await poller.wait(task(name), 120_000, 0));
+		const waits = names.map(async (name) => await poller.wait(task(name), 60_000, 0));
 		await clock.run(Promise.all(waits));
 		const asked = polls.filter(({ taskId }) => taskId === 'last').map(({ at }) => at);
 		const pauses = asked.map((at, index) => at - (asked[index - 1] ?? 0)).slice(0, -1);
-		const late = asked.findIndex((at) => at > 66_000);
+		const late = asked.findIndex((at) => at > 36_000);
 		expect(Math.max(...pauses)).toBeLessThanOrEqual(5000);
-		expect(Math.min(...pauses.slice(0, 10))).toBeGreaterThanOrEqual(4400);
+		expect(Math.min(...pauses.slice(0, 5))).toBeGreaterThanOrEqual(4400);
 		expect(Math.max(...pauses.slice(late + 1))).toBeLessThanOrEqual(2300);
 	});
 
@@ -302,7 +302,7 @@ describe('when the run is stopped', () => {
 });
 
 describe('many tasks', () => {
-	const COUNT = 300;
+	const COUNT = 200;
 	const FAULTS: Outcome[] = [
 		response(429),
 		response(429, {}, { 'retry-after': '1' }),
@@ -358,7 +358,7 @@ describe('many tasks', () => {
 	}
 
 	test('each get their own response soon after the last one is finished, below the rate limit', async () => {
-		const { lastMs, gateway } = await waitForAll(15, 0);
+		const { lastMs, gateway } = await waitForAll(10, 0);
 		expect(lastMs).toBeLessThan(60_000 * 1.1);
 		expect(gateway.refused).toBeLessThan(gateway.requests * 0.1);
 	});
