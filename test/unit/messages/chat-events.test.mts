@@ -21,20 +21,17 @@ async function eventsIn(text: string, cuts: number[] = []): Promise<ServerEvent[
 }
 
 describe('server-sent events', () => {
-	test('with names, comments, several lines and no blank after the colon', async () => {
-		expect(
-			await eventsIn(': hello\n\nevent: one\ndata: a\ndata: b\n\ndata:c\nid: 7\n\nevent: two\n\n'),
-		).toEqual([
-			{ event: 'one', data: 'a\nb' },
-			{ event: undefined, data: 'c' },
-		]);
-	});
-
-	test('the last one needs no empty line behind it, nor a line break', async () => {
-		const whole = [{ data: 'whole' }, { data: 'also whole' }];
-		expect(await eventsIn('data: whole\n\ndata: also whole')).toEqual(whole);
-		expect(await eventsIn('data: whole\n\ndata: also whole\n')).toEqual(whole);
-		expect(await eventsIn('data: whole\n\n: a comment')).toEqual([{ data: 'whole' }]);
+	test.each<[string, string, ServerEvent[]]>([
+		[
+			'with names, comments, several lines and no blank after the colon',
+			': hello\n\nevent: one\ndata: a\ndata: b\n\ndata:c\nid: 7\n\nevent: two\n\n',
+			[{ event: 'one', data: 'a\nb' }, { data: 'c' }],
+		],
+		['without an empty line at the end', 'data: a\n\ndata: b\n', [{ data: 'a' }, { data: 'b' }]],
+		['without a line break at the end', 'data: a\n\ndata: b', [{ data: 'a' }, { data: 'b' }]],
+		['with a comment at the end', 'data: a\n\n: a comment', [{ data: 'a' }]],
+	])('are read %s', async (_, text, events) => {
+		expect(await eventsIn(text)).toEqual(events);
 	});
 
 	test('half a BOM, and one byte at a time', async () => {
@@ -51,6 +48,7 @@ describe('server-sent events', () => {
 			fc.asyncProperty(fc.array(fc.nat(size), { maxLength: 12 }), async (cuts) => {
 				expect(await eventsIn(text, cuts)).toEqual(expected);
 			}),
+			{ numRuns: 30 },
 		);
 	});
 });
@@ -82,6 +80,7 @@ const grow = (index: number, type: string, delta: object) => ({
 	index,
 	delta: { type, ...delta },
 });
+const says = (index: number, text: string) => grow(index, 'text_delta', { text });
 const close = (index: number) => ({ type: 'content_block_stop', index });
 const end = (stop_reason: string) => ({
 	type: 'message_delta',
@@ -89,6 +88,7 @@ const end = (stop_reason: string) => ({
 	usage: { output_tokens: 30, output_tokens_details: { thinking_tokens: 20 } },
 });
 const stop = { type: 'message_stop' };
+const draw = { type: 'tool_use', id: 'a', name: 'draw' };
 
 describe('a streamed response', () => {
 	const events = [
@@ -99,31 +99,33 @@ describe('a streamed response', () => {
 		grow(0, 'thinking_delta', { thinking: '.' }),
 		grow(0, 'signature_delta', { signature: 'abc' }),
 		close(0),
-		open(1, { type: 'text', text: '' }),
-		grow(1, 'text_delta', { text: 'Let me' }),
+		open(1, { type: 'text', text: 'Let' }),
+		says(1, ' me'),
 		grow(1, 'citations_delta', { citation: { url: 'x' } }),
-		grow(1, 'text_delta', { text: ' see.' }),
+		says(1, ' see.'),
 		close(1),
-		open(2, { type: 'tool_use', id: 'a', name: 'draw', input: {} }),
+		open(2, { ...draw, input: {} }),
 		grow(2, 'input_json_delta', { partial_json: '{"prompt":' }),
 		grow(2, 'input_json_delta', { partial_json: '"a fox"}' }),
 		close(2),
-		open(3, { type: 'tool_use', id: 'b', name: 'now', input: {} }),
+		open(3, { ...draw, id: 'b', input: { prompt: 'x' } }),
 		close(3),
+		open(4, { type: 'redacted_thinking', data: 'zzz' }),
+		close(4),
 		end('tool_use'),
 		stop,
 	];
 
 	test('is put together to what would have come in one piece', () => {
-		const { assembly } = assembled(...events);
-		expect(assembly.whole).toBe(true);
+		const { assembly, pieces } = assembled(...events);
 		expect(assembly.body).toEqual({
 			id: 'msg',
 			content: [
 				{ type: 'thinking', thinking: 'Hm.', signature: 'abc' },
 				{ type: 'text', text: 'Let me see.', citations: [{ url: 'x' }] },
-				{ type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'a fox' } },
-				{ type: 'tool_use', id: 'b', name: 'now', input: {} },
+				{ ...draw, input: { prompt: 'a fox' } },
+				{ ...draw, id: 'b', input: { prompt: 'x' } },
+				{ type: 'redacted_thinking', data: 'zzz' },
 			],
 			stop_reason: 'tool_use',
 			stop_sequence: null,
@@ -133,56 +135,31 @@ describe('a streamed response', () => {
 				output_tokens_details: { thinking_tokens: 20 },
 			},
 		});
+		// But for tool calls and thinking it is handed on piece by piece.
+		expect(pieces).toEqual(['Let', ' me', ' see.']);
 	});
 
-	test('is handed on piece by piece, but for tool calls and thinking', () => {
-		expect(assembled(...events).pieces).toEqual(['Let me', ' see.']);
-	});
+	const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+	const noReason = { type: 'message_delta', delta: { stop_reason: null } };
 
-	test('may begin a block with its beginning, or bring it whole', () => {
-		const { assembly, pieces } = assembled(
-			start,
-			open(0, { type: 'text', text: 'One' }),
-			grow(0, 'text_delta', { text: ' two' }),
-			open(1, { type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'x' } }),
-			close(1),
-			open(2, { type: 'redacted_thinking', data: 'zzz' }),
-			close(2),
-			stop,
-		);
-		expect(assembly.body.content).toEqual([
-			{ type: 'text', text: 'One two' },
-			{ type: 'tool_use', id: 'a', name: 'draw', input: { prompt: 'x' } },
-			{ type: 'redacted_thinking', data: 'zzz' },
-		]);
-		expect(pieces).toEqual(['One', ' two']);
-	});
-
-	test('is whole with its stop reason, and cut without it', () => {
-		expect(assembled(...events.slice(0, -2)).assembly.whole).toBe(false);
-		expect(assembled(...events.slice(0, -1)).assembly).toMatchObject({ whole: true, done: false });
-		expect(assembled(...events).assembly).toMatchObject({ whole: true, done: true });
-	});
-
-	test('that breaks off with an error is that error', () => {
-		const error = { type: 'overloaded_error', message: 'Overloaded' };
-		const { assembly } = assembled(...events.slice(0, 8), { type: 'error', error });
-		expect(assembly).toMatchObject({ whole: true, done: true, body: { type: 'error', error } });
+	test.each<[string, object[], object]>([
+		['cut without its stop reason', events.slice(0, -2), { whole: false }],
+		['whole with its stop reason', events.slice(0, -1), { whole: true, done: false }],
+		['done with its last event', events, { whole: true, done: true }],
+		['the error with which it breaks off', [...events.slice(0, 8), overloaded], { whole: true, done: true, body: overloaded }], // prettier-ignore
+		['an error that nobody names', [start, { error: { message: 'x' } }], { done: true, body: { error: { message: 'x' } } }], // prettier-ignore
+		['whole behind its stop reason, whatever follows', [...events.slice(0, -1), noReason, overloaded], { done: true, body: { stop_reason: 'tool_use' } }], // prettier-ignore
+	])('is %s', (_, some, expected) => {
+		expect(assembled(...some).assembly).toMatchObject(expected);
 	});
 
 	test('may name its events beside the data, and bring some that mean nothing here', () => {
 		const assembly = new MessageStream();
-		assembly.add({
-			event: 'content_block_start',
-			data: '{"index":0,"content_block":{"type":"text"}}',
-		});
-		assembly.add({
-			event: 'content_block_delta',
-			data: '{"index":0,"delta":{"type":"text_delta","text":"Hi"}}',
-		});
-		expect(assembly.add({ data: '[DONE]' })).toBe('');
-		expect(assembly.add({ event: 'news', data: '{"index":0}' })).toBe('');
-		expect(assembly.add({ event: 'content_block_delta', data: '{"index":5,"delta":{}}' })).toBe('');
+		const add = (event: string, data: string) => assembly.add({ event, data });
+		add('content_block_start', '{"index":0,"content_block":{"type":"text"}}');
+		add('content_block_delta', '{"index":0,"delta":{"type":"text_delta","text":"Hi"}}');
+		expect(add('news', '{"index":0}')).toBe('');
+		expect(add('content_block_delta', '{"index":5,"delta":{}}')).toBe('');
 		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
 	});
 
@@ -196,28 +173,23 @@ describe('a streamed response', () => {
 		expect(empty.body).not.toHaveProperty('content');
 	});
 
-	test.each<[string, object, unknown]>([
-		['is cut', grow(0, 'input_json_delta', { partial_json: '{"prompt":"a f' }), '{"prompt":"a f'],
-		['is no object', grow(0, 'input_json_delta', { partial_json: '["a fox"]' }), '["a fox"]'],
-	])('a tool call whose input %s has no object for an input', (_, event, input) => {
-		const call = open(0, { type: 'tool_use', id: 'a', name: 'draw', input: {} });
-		expect(assembled(start, call, event, end('tool_use')).assembly.body.content).toEqual([
-			{ type: 'tool_use', id: 'a', name: 'draw', input },
-		]);
+	test.each(['{"prompt":"a f', '["a fox"]'])('keeps an input that is no object: %s', (input) => {
+		const grown = grow(0, 'input_json_delta', { partial_json: input });
+		const { assembly } = assembled(start, open(0, { ...draw, input: {} }), grown, end('tool_use'));
+		expect(assembly.body.content).toEqual([{ ...draw, input }]);
 	});
 
-	test('behind its stop reason it is whole, whatever follows', () => {
-		const { assembly } = assembled(
-			...events.slice(0, -1),
-			{ type: 'message_delta', delta: { stop_reason: null } },
-			{ type: 'error', error: 'Overloaded' },
-		);
-		expect(assembly).toMatchObject({ done: true, body: { stop_reason: 'tool_use' } });
+	test('tells a refusal with its details', () => {
+		const stop_details = { type: 'refusal', explanation: 'No.' };
+		const delta = { stop_reason: 'refusal', stop_details };
+		const { assembly } = assembled(start, { type: 'message_delta', delta }, stop);
+		expect(assembly.body).toMatchObject({ content: [], stop_reason: 'refusal', stop_details });
 	});
 
-	test('an error that nobody names is one', () => {
-		const { assembly } = assembled(start, { error: { message: 'Overloaded' } });
-		expect(assembly).toMatchObject({ done: true, body: { error: { message: 'Overloaded' } } });
+	test.each([null, 0])('has the count of its start where the end has %j', (input_tokens) => {
+		const usage = { input_tokens, output_tokens: 30, cache_read_input_tokens: 0 };
+		const { assembly } = assembled(start, { type: 'message_delta', delta: {}, usage });
+		expect(assembly.body.usage).toEqual({ ...usage, input_tokens: 9 });
 	});
 });
 
@@ -225,28 +197,22 @@ describe('a hostile stream', () => {
 	const textIn = ({ body }: MessageStream) =>
 		(body.content as Array<{ text?: string }>).map(({ text }) => text).join('|');
 
-	test.each<[string, unknown]>([
-		['a huge number', 1e9],
-		['no whole number', 0.5],
-		['a negative number', -1],
-		['a text', '0'],
-		['the name of a prototype', '__proto__'],
-		['nothing', undefined],
-		['null', null],
-		['an object', {}],
-	])('may number its blocks by %s', (_, index) => {
-		const numbered = (event: object) => ({ ...event, index });
-		const { assembly, pieces } = assembled(
-			start,
-			numbered(open(0, { type: 'text', text: 'One' })),
-			numbered(grow(0, 'text_delta', { text: ' two' })),
-			numbered(close(0)),
-			end('end_turn'),
-		);
-		// Objects are never the same: a block of its own, and nothing is lost.
-		expect(textIn(assembly).replace('|', '')).toBe('One two');
-		expect(pieces.join('')).toBe('One two');
-	});
+	test.each([1e9, 0.5, -1, '0', '__proto__', undefined, null, {}])(
+		'may number its blocks by %j',
+		(index) => {
+			const numbered = (event: object) => ({ ...event, index });
+			const { assembly, pieces } = assembled(
+				start,
+				numbered(open(0, { type: 'text', text: 'One' })),
+				numbered(says(0, ' two')),
+				numbered(close(0)),
+				end('end_turn'),
+			);
+			// Objects are never the same: a block of its own, and nothing is lost.
+			expect(textIn(assembly).replace('|', '')).toBe('One two');
+			expect(pieces.join('')).toBe('One two');
+		},
+	);
 
 	test('may bring what makes no sense', () => {
 		const { assembly } = assembled(
@@ -263,24 +229,26 @@ describe('a hostile stream', () => {
 		);
 		assembly.add({ data: 'null' });
 		assembly.add({ event: 'constructor', data: '"x"' });
-		expect(assembly.whole).toBe(true);
-		expect(assembly.body.content).toEqual([]);
+		expect(assembly).toMatchObject({ whole: true, body: { content: [] } });
 	});
 
-	test('what is said in a block that never began is not lost', () => {
-		const { assembly, pieces } = assembled(start, grow(3, 'text_delta', { text: 'Hi' }), stop);
-		expect(textIn(assembly)).toBe('Hi');
-		expect(pieces).toEqual(['Hi']);
+	test('loses nothing that is said in a block that never began', () => {
+		const { assembly, pieces } = assembled(start, says(3, 'Hi'), stop);
+		expect([textIn(assembly), pieces]).toEqual(['Hi', ['Hi']]);
 	});
 
-	test('text after thinking belongs to the text, and a signature to the thinking', () => {
+	test.each([
+		['numbered otherwise', 1],
+		['not numbered', undefined],
+	])('mixes text and thinking, whose parts are %s', (_, index) => {
 		const { assembly, pieces } = assembled(
 			start,
-			open(0, { type: 'thinking', thinking: '', signature: '' }),
-			grow(0, 'thinking_delta', { thinking: 'Hm.' }),
-			grow(1, 'text_delta', { text: 'Hello' }),
-			grow(0, 'signature_delta', { signature: 's' }),
-			grow(1, 'text_delta', { text: ' you' }),
+			...[
+				grow(0, 'thinking_delta', { thinking: 'Hm.' }),
+				{ ...says(0, 'Hello'), index },
+				grow(0, 'signature_delta', { signature: 's' }),
+				{ ...says(0, ' you'), index },
+			].map((event) => (index === undefined ? { ...event, index } : event)),
 			end('end_turn'),
 		);
 		expect(assembly.body.content).toEqual([
@@ -290,50 +258,15 @@ describe('a hostile stream', () => {
 		expect(pieces.join('')).toBe('Hello you');
 	});
 
-	test('also where nothing is numbered, and nothing begins', () => {
-		const { assembly } = assembled(
-			start,
-			...[
-				grow(0, 'thinking_delta', { thinking: 'Hm.' }),
-				grow(0, 'text_delta', { text: 'Hello' }),
-				grow(0, 'signature_delta', { signature: 's' }),
-				grow(0, 'text_delta', { text: ' you' }),
-			].map((event) => ({ ...event, index: undefined })),
-			end('end_turn'),
-		);
-		expect(assembly.body.content).toEqual([
-			{ type: 'thinking', thinking: 'Hm.', signature: 's' },
-			{ type: 'text', text: 'Hello you' },
-		]);
-	});
-
-	test.each([null, 0])('a count of %j at the end is none; a new one counts', (input_tokens) => {
-		const usage = { input_tokens, output_tokens: 30, cache_read_input_tokens: 0 };
-		const { assembly } = assembled(start, { type: 'message_delta', delta: {}, usage });
-		expect(assembly.body.usage).toEqual({
-			input_tokens: 9,
-			output_tokens: 30,
-			cache_read_input_tokens: 0,
-		});
-	});
-
-	test('a refusal is told with its details', () => {
-		const stop_details = { type: 'refusal', explanation: 'No.' };
-		const delta = { stop_reason: 'refusal', stop_details };
-		const { assembly } = assembled(start, { type: 'message_delta', delta }, stop);
-		expect(assembly.body).toMatchObject({ content: [], stop_reason: 'refusal', stop_details });
-	});
-
 	test('may begin twice, and open a block twice', () => {
 		const { assembly } = assembled(
 			start,
 			open(0, { type: 'text', text: 'One' }),
 			{ type: 'message_start', message: { id: 'other', content: [], stop_reason: 'end_turn' } },
 			open(0, { type: 'text', text: 'Two' }),
-			grow(0, 'text_delta', { text: ' and a half' }),
+			says(0, ' and a half'),
 		);
-		expect(assembly.whole).toBe(false);
-		expect(assembly.body.id).toBe('msg');
+		expect(assembly).toMatchObject({ whole: false, body: { id: 'msg' } });
 		expect(textIn(assembly)).toBe('One|Two and a half');
 	});
 });
