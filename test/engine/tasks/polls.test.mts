@@ -1,16 +1,7 @@
 import { secondsOfNodes } from '../fast-time.mjs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as N8n from 'n8n-workflow' with { 'resolution-mode': 'require' };
-import { opened } from '../opened.mjs';
-import {
-	hostFor,
-	NODE,
-	sendJson,
-	serve,
-	workflowOf,
-	type NodeName,
-	type OwnServer,
-} from '../workbench.mjs';
+import { hostFor, NODE, sendJson, serve, workflowOf, type NodeName } from '../workbench.mjs';
 
 const UNKNOWN = { error: { message: "task doesn't exist", type: 'invalid_request_error' } };
 const done = (name = 'x') => ({ status: 'completed', data: [{ url: `http://h.example/${name}` }] });
@@ -26,22 +17,16 @@ async function run(
 	type: NodeName,
 	parameters: Record<string, unknown>,
 	items: N8n.IDataObject[],
-	{ server: given, apiKey }: { server?: OwnServer; apiKey?: string } = {},
 ) {
 	const counts = new Map<string, number>();
-	const own = async (): Promise<OwnServer> =>
-		await serve((request, response) => {
-			const path = request.url ?? '';
-			counts.set(path, (counts.get(path) ?? 0) + 1);
-			reply(response, request, counts.get(path) ?? 0);
-		});
-	const server = given ?? (await own());
+	const server = await serve((request, response) => {
+		const path = request.url ?? '';
+		counts.set(path, (counts.get(path) ?? 0) + 1);
+		reply(response, request, counts.get(path) ?? 0);
+	});
 	const before = performance.now();
 	try {
-		const host = await hostFor({
-			baseUrl: server.url,
-			...(apiKey === undefined ? {} : { apiKey }),
-		});
+		const host = await hostFor({ baseUrl: server.url });
 		const result = await host.run(
 			workflowOf(type, { download: false, ...parameters }, { onError: 'continueErrorOutput' }),
 			{ input: items.map((json) => ({ json })) },
@@ -54,7 +39,7 @@ async function run(
 			seconds: (performance.now() - before) / 1000,
 		};
 	} finally {
-		if (given === undefined) await server.close();
+		await server.close();
 	}
 }
 
@@ -118,21 +103,6 @@ describe('a 404', () => {
 		expect(new Set(paths)).toEqual(
 			new Set(['/v1/images/edits/t', '/v1/images/tasks/t', '/v1/tasks/t']),
 		);
-	});
-
-	test('or a refusal names no kind that nobody knows', async () => {
-		// What takes the kind from the error would not look for the task as an edit.
-		const refuse: Reply = (response, { url }) =>
-			url?.includes('edits') === true
-				? sendJson(response, { error: { message: 'no access' } }, 403)
-				: sendJson(response, UNKNOWN, 404);
-		for (const ask of [wait, query]) {
-			const { failed } = await ask(refuse, [{ taskId: 't' }, { taskId: 'e', taskType: 'edit' }]);
-			const [unknown, edit] = failed.map(({ details }) => details);
-			expect(unknown).toMatchObject({ taskId: 't' });
-			expect(unknown).not.toHaveProperty('taskType');
-			expect(edit).toMatchObject({ taskId: 'e', taskType: 'edit' });
-		}
 	});
 
 	test.each([
@@ -252,29 +222,6 @@ test.each<[string, number, string, () => string]>([
 	expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(20_000);
 });
 
-test('one ID as generation, as edit, as both and twice in a batch', async () => {
-	const { items } = await wait(
-		(response, { url }, nth) =>
-			sendJson(
-				response,
-				nth < 3 ? { status: 'queued' } : done(url?.includes('edits') ? 'edit' : 'generation'),
-			),
-		[
-			{ taskId: 't', taskType: 'generation' },
-			{ taskId: 't', taskType: 'edit' },
-			{ taskId: 't' },
-			{ taskId: 't', taskType: 'edit' },
-			{ taskId: 't', taskType: 'generation' },
-		],
-	);
-	expect(items.map(({ taskType, url }) => [taskType, url])).toEqual(
-		['generation', 'edit', 'generation', 'edit', 'generation'].map((kind) => [
-			kind,
-			`http://h.example/${kind}`,
-		]),
-	);
-});
-
 describe('completed', () => {
 	const EMPTY = { status: 'completed', data: [] };
 
@@ -360,15 +307,6 @@ test('a task that many items name is polled once for all of them', async () => {
 	expect(queried.paths).toHaveLength(1);
 });
 
-test('Image Task says how many tasks are still open', async () => {
-	const reply: Reply = (response, { url }) =>
-		sendJson(response, url?.endsWith('/t1') === true ? done() : { status: 'running' });
-	const items = ['t0', 't1', 't2'].map((taskId) => ({ taskId, taskType: 'generation' }));
-	const { hints } = await query(reply, items);
-	expect(hints).toContainEqual(expect.stringContaining('Tasks still open: 2.'));
-	expect((await query(reply, items.slice(1, 2))).hints).toEqual([]);
-});
-
 describe('at the deadline', () => {
 	const tasks = (count: number): N8n.IDataObject[] =>
 		Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, taskType: 'generation' }));
@@ -385,23 +323,4 @@ describe('at the deadline', () => {
 			expect(details).toMatchObject({ taskId: expect.stringMatching(/^t\d+$/) });
 		}
 	});
-});
-
-test('a Retry-After of one account does not hold up another', async () => {
-	const server = await opened(
-		serve(({ headers }, response) => {
-			if (String(headers.authorization).endsWith('two')) return sendJson(response, done());
-			response.setHeader('retry-after', '290');
-			sendJson(response, { error: { message: 'too many requests' } }, 429);
-		}),
-	);
-	const item = [{ taskId: 't', taskType: 'generation' }];
-	const as = async (apiKey: string) =>
-		await run(() => undefined, 'imageWait', { maxWait: 4 }, item, { server, apiKey });
-	expect((await as('sk-account-one')).failed[0]?.error).toMatch(/too many requests/);
-	// On the fast clock: what one has been told is still to be kept to for more than 200 s.
-	expect((await as('sk-account-two')).items).toHaveLength(1);
-	// The same account does keep to it: it does not even ask before its deadline.
-	expect((await as('sk-account-one')).failed[0]?.error).toMatch(/couldn't be checked/);
-	expect(server.requests).toHaveLength(2);
 });

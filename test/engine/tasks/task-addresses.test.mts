@@ -25,19 +25,6 @@ test.each(['imageWait', 'imageTask'] as const)(
 	},
 );
 
-test('an edit that is not there any more does not lead the next one to a generation of its ID', async () => {
-	const server = await opened(
-		serve(({ url = '' }, response) => {
-			const isThere = /generations\/[78]$|edits\/8$/.test(url);
-			if (!isThere) return sendJson(response, UNKNOWN, 404);
-			return sendJson(response, { ...DONE, data: [{ url: `http://h.example${url}` }] });
-		}),
-	);
-	const items = ['7', '8'].map((taskId) => ({ taskId, taskType: 'edit', submittedAt: OLD }));
-	const [, second] = (await run(server.url, 'imageTask', items)).json(NODE);
-	expect(urlOf(second!)).toBe('http://h.example/v1/images/edits/8');
-});
-
 test('a status that nobody knows counts at the address in the item', async () => {
 	const state = { status: 'dreaming' };
 	const gateway = await gatewayAt('/v1/jobs', state);
