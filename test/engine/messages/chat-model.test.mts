@@ -1,8 +1,4 @@
-/**
- * The chat model as n8n's AI nodes get it: through the real SDK, its adapter and LangChain.
- *
- * @jest-environment node
- */
+/** The chat model as n8n's AI nodes get it: through the real SDK, its adapter and LangChain. */
 import '../fast-time.mjs';
 import {
 	AIMessage,
@@ -10,14 +6,12 @@ import {
 	SystemMessage,
 	ToolMessage,
 	type BaseMessage,
-	type MessageContent,
 } from '@langchain/core/messages';
-import { StringOutputParser } from '@langchain/core/output_parsers';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { startGateway, type Gateway, type ReceivedRequest } from '../../../simulator/gateway.mjs';
 import { opened } from '../opened.mjs';
 import { ask, ChatBench, collect, KEY, toolNamed } from './chat-bench.mjs';
-import { deadAddress, everythingIn, serve, TINY_PNG, type OwnServer } from '../workbench.mjs';
+import { everythingIn, serve, type OwnServer } from '../workbench.mjs';
 import { until } from '../../until.mjs';
 
 const THINKING = { model: 'reason-large', thinking: 'adaptive' };
@@ -114,37 +108,6 @@ describe('one response', () => {
 		expect(headers).not.toHaveProperty('x-api-key');
 	});
 
-	test('goes through a chain that wants a text', async () => {
-		const answer = await bench.with(THINKING, async (supply) => {
-			const chain = (await supply()).pipe(new StringOutputParser() as never);
-			return (await chain.invoke(hello)) as unknown;
-		});
-		expect(answer).toEqual(expect.stringMatching(/^17 \* 3 = 51/));
-	});
-
-	test('sees the images that the adapter hands on', async () => {
-		const data = TINY_PNG.toString('base64');
-		const content = [
-			{ type: 'text', text: 'What is it?' },
-			{ type: 'image', mimeType: 'image/png', data },
-			{ type: 'image', url: 'https://example.com/a.png' },
-		] as MessageContent;
-		const answer = await bench.with(
-			{},
-			async (supply) => await (await supply()).invoke([new HumanMessage({ content })]),
-		);
-		expect(answer.text).toContain('I see 2 picture(s)');
-		expect(bodies()[0]?.messages).toMatchObject([
-			{
-				content: [
-					{ type: 'text' },
-					{ type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
-					{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
-				],
-			},
-		]);
-	});
-
 	test('says where it was cut off, and where a model name contradicts the switch', async () => {
 		const parameters = { model: 'reason-large-nothinking', thinking: 'adaptive', maxTokens: 3 };
 		const result = await bench.run(parameters, async (supply) => {
@@ -191,24 +154,15 @@ describe('a stream', () => {
 		expect(chunks.at(-1)?.response_metadata).toMatchObject({ finish_reason: 'tool-calls' });
 		expect(bodyOf(plain.requests[0])).toMatchObject({ stream: true });
 	});
-
-	test('is a stream whatever type it is announced with', async () => {
-		gateway.setFaults([{ call: 'message', kind: 'wrongType' }]);
-		const { whole } = await bench.with(
-			{},
-			async (supply) => await collect(await (await supply()).stream(hello)),
-		);
-		expect(whole.text).toContain('51');
-	});
 });
 
-describe.each(['invoke', 'stream'] as const)('tools, by %s', (way) => {
+describe('tools', () => {
 	test('are described, called, two in one turn, and answered', async () => {
 		const question = new HumanMessage('Use both look_up and calculate');
 		const last = await bench.with(THINKING, async (supply) => {
 			const tools = [toolNamed('look_up'), toolNamed('calculate')];
 			const model = (await supply()).bindTools(tools);
-			const called = await ask(model, way, [question]);
+			const called = await ask(model, 'invoke', [question]);
 			expect(called.tool_calls).toMatchObject([
 				{ name: 'look_up', args: { query: 'Use both look_up and calculate' } },
 				{ name: 'calculate', args: { query: 'Use both look_up and calculate' } },
@@ -221,7 +175,7 @@ describe.each(['invoke', 'stream'] as const)('tools, by %s', (way) => {
 						status: index === 0 ? 'error' : 'success',
 					}),
 			);
-			return await ask(model, way, [question, called, ...results]);
+			return await ask(model, 'invoke', [question, called, ...results]);
 		});
 		expect(last.text).toContain('The tool could not do it: result 0');
 		expect(bodies()[0]?.tools).toMatchObject([
@@ -243,10 +197,13 @@ describe.each(['invoke', 'stream'] as const)('tools, by %s', (way) => {
 		]);
 	});
 
-	test.each(['summarized', 'omitted'])(
-		'no thinking block changes in ten rounds, %s, with a new model each round',
-		async (display) => {
-			const names = Array.from({ length: 10 }, (_, index) => `tool_${'abcdefghij'[index]}`);
+	test.each<['invoke' | 'stream', string]>([
+		['invoke', 'summarized'],
+		['stream', 'omitted'],
+	])(
+		'no thinking block changes in four rounds, by %s, %s, with a new model each round',
+		async (way, display) => {
+			const names = Array.from({ length: 4 }, (_, index) => `tool_${'abcd'[index]}`);
 			const question = new HumanMessage(`Use ${names.join(', then ')}`);
 			const parameters = { ...THINKING, options: { display } };
 			const last = await bench.with(parameters, async (supply) => {
@@ -265,55 +222,21 @@ describe.each(['invoke', 'stream'] as const)('tools, by %s', (way) => {
 				}
 				return await ask(await supply(), way, [question, ...steps]);
 			});
-			expect(last.text).toContain('Done after 10 tool call(s)');
+			expect(last.text).toContain('Done after 4 tool call(s)');
 			// The gateway verifies each signature, and that none is missing where thinking is due.
-			expect(gateway.requests.map(({ status }) => status)).toEqual(Array(11).fill(200));
+			expect(gateway.requests.map(({ status }) => status)).toEqual(Array(5).fill(200));
 			const messages = bodies().at(-1)?.messages as Array<{ role: string; content: object[] }>;
 			const thoughts = messages.flatMap(({ content }) =>
 				content.filter((block) => 'signature' in block),
 			) as Array<{ thinking: string; signature: string }>;
-			expect(new Set(thoughts.map(({ signature }) => signature)).size).toBe(10);
+			expect(new Set(thoughts.map(({ signature }) => signature)).size).toBe(4);
 			expect(thoughts.some(({ thinking }) => thinking === '')).toBe(display === 'omitted');
 		},
 	);
-
-	test('the calls of one turn that come back one by one are one turn again', async () => {
-		const question = new HumanMessage('Use both look_up and calculate');
-		await bench.with(THINKING, async (supply) => {
-			const bound = async () =>
-				(await supply()).bindTools([toolNamed('look_up'), toolNamed('calculate')]);
-			const called = await ask(await bound(), way, [question]);
-			const steps = called.tool_calls!.flatMap((call) => [
-				new AIMessage({ content: [], tool_calls: [call] }),
-				new ToolMessage({ content: 'done', tool_call_id: call.id! }),
-			]);
-			await ask(await bound(), way, [question, ...steps]);
-		});
-		expect(bodies()[1]?.messages).toMatchObject([
-			{ role: 'user' },
-			{
-				role: 'assistant',
-				content: [{ type: 'thinking' }, { type: 'tool_use' }, { type: 'tool_use' }],
-			},
-			{ role: 'user', content: [{ type: 'tool_result' }, { type: 'tool_result' }] },
-		]);
-	});
-
-	test('thinking before a text goes back too', async () => {
-		await bench.with(THINKING, async (supply) => {
-			const answer = await ask(await supply(), way, hello);
-			await ask(await supply(), way, [...hello, answer, new HumanMessage('Go on')]);
-		});
-		expect(bodies()[1]?.messages).toMatchObject([
-			{ role: 'user' },
-			{ role: 'assistant', content: [{ type: 'thinking', signature: expect.any(String) }, {}] },
-			{ role: 'user' },
-		]);
-	});
 });
 
-describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => {
-	async function failure(own: ChatBench, parameters = {}) {
+describe('what goes wrong', () => {
+	async function failure(way: 'invoke' | 'stream', own: ChatBench, parameters = {}) {
 		const { error, status } = await own.run(parameters, async (supply) => {
 			await ask(await supply(), way, hello);
 		});
@@ -322,9 +245,12 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		return error as Error & { description?: string };
 	}
 
-	test('429 for the rate limit: retried until it succeeds', async () => {
+	test('429 for the rate limit: retried', async () => {
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, times: 3, retryAfter: 2 }]);
-		const answer = await bench.with({}, async (supply) => await ask(await supply(), way, hello));
+		const answer = await bench.with(
+			{},
+			async (supply) => await ask(await supply(), 'stream', hello),
+		);
 		expect(answer.text).toContain('51');
 		expect([gateway.count('message'), gateway.paid]).toEqual([4, 1]);
 	});
@@ -333,56 +259,28 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 		const message = 'insufficient quota';
 		const type = 'insufficient_quota';
 		gateway.setFaults([{ call: 'message', kind: 'status', status: 429, message, type }]);
-		expect((await failure(bench)).message).toContain('quota');
+		expect((await failure('stream', bench)).message).toContain('quota');
 		expect(gateway.count('message')).toBe(2);
 	});
 
-	test('a refused connection: tried six times', async () => {
-		const own = await ChatBench.at(await deadAddress());
-		expect((await failure(own)).message).toMatch(
-			/connection to the gateway was refused .*tried 6 times/,
-		);
-	});
-
-	test.each<[string, Parameters<Gateway['setFaults']>[0][0]]>([
-		['a 500', { call: 'message', kind: 'status', status: 500, charged: true }],
-		['a 503', { call: 'message', kind: 'status', status: 503 }],
-		['a connection cut before the response', { call: 'message', kind: 'cutAfter' }],
-		['a web page', { call: 'message', kind: 'html' }],
-		['half a document', { call: 'message', kind: 'badJson' }],
-		['nothing', { call: 'message', kind: 'empty' }],
-		['no response in time', { call: 'message', kind: 'silence' }],
-	])('%s: never sent again by itself', async (_, fault) => {
-		gateway.setFaults([fault]);
-		const error = await failure(bench, { options: { timeout: 1 } });
+	test('no response in time: never sent again by itself', async () => {
+		gateway.setFaults([{ call: 'message', kind: 'silence' }]);
+		const error = await failure('stream', bench, { options: { timeout: 1 } });
 		expect(error.message).toContain('The outcome is unknown');
 		expect(error.description).toContain("n't sent again");
 		expect(gateway.count('message')).toBe(1);
 	});
 
 	test('a refusal says what to change', async () => {
-		expect((await failure(bench, { model: 'unknown' })).message).toContain('Incorrect model ID');
+		expect((await failure('invoke', bench, { model: 'unknown' })).message).toContain(
+			'Incorrect model ID',
+		);
 		const parameters = { model: 'reason-next', options: { temperature: 1 } };
-		expect((await failure(bench, parameters)).description).toContain('temperature');
+		expect((await failure('invoke', bench, parameters)).description).toContain('temperature');
 		const locked = await ChatBench.at(gateway.url, { apiKey: gateway.disabledKey });
-		expect((await failure(locked)).message).toContain('disabled');
+		expect((await failure('invoke', locked)).message).toContain('disabled');
 		const typed = await ChatBench.at(gateway.url, { apiKey: '<API_KEY>' });
-		expect((await failure(typed)).message).toBe('Error in sub-node Model');
-	});
-
-	test('Stop ends it at once', async () => {
-		gateway.setFaults([{ call: 'message', kind: 'silence' }]);
-		let failed: unknown;
-		const execution = bench.start({}, async (supply) => {
-			const asking = ask(await supply(), way, hello);
-			await until(() => gateway.count('message') > 0);
-			execution.stop();
-			await asking.catch((error: unknown) => (failed = error));
-		});
-		expect((await execution.promise).status).toBe('canceled');
-		await until(() => failed !== undefined);
-		expect(String(failed)).toContain('canceled');
-		await until(() => gateway.inFlight === 0);
+		expect((await failure('stream', typed)).message).toBe('Error in sub-node Model');
 	});
 
 	test('a caller who gives up ends it, also between two attempts', async () => {
@@ -390,8 +288,8 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 			call: 'message',
 			kind: 'status',
 			status: 429,
-			// A second on the fast clock: far longer than a busy machine needs to get to the end of it.
-			retryAfter: 100,
+			// Long on the fast clock: a busy machine gets to the end of the test before.
+			retryAfter: 40,
 			type: 'insufficient_quota',
 		} as const;
 		gateway.setFaults([{ ...refusal, message: 'no balance' }]);
@@ -399,10 +297,7 @@ describe.each(['invoke', 'stream'] as const)('what goes wrong, by %s', (way) => 
 			const model = await supply();
 			const caller = new AbortController();
 			const { signal } = caller;
-			const asking =
-				way === 'invoke'
-					? model.invoke(hello, { signal })
-					: model.stream(hello, { signal }).then(collect);
+			const asking = model.stream(hello, { signal }).then(collect);
 			const outcome = asking.then(
 				() => 'answered',
 				() => 'gave up',
@@ -446,7 +341,6 @@ describe('a stream that fails on its way', () => {
 
 	test.each<[string, (response: ServerResponse) => void]>([
 		['a cut connection', (response) => setImmediate(() => response.socket?.destroy())],
-		['an end that comes too early', (response) => response.end()],
 		[
 			'an end within an event',
 			(response) => response.end('event: content_block_delta\ndata: {"ty'),
@@ -455,18 +349,6 @@ describe('a stream that fails on its way', () => {
 		const { server, heard, result } = await streamed(answer);
 		expect(heard).toBe('Hello');
 		expect(result.error?.message).toContain('The outcome is unknown');
-		expect(server.requests).toHaveLength(1);
-	});
-
-	test('an error event is told in its own words', async () => {
-		const error = { type: 'overloaded_error', message: 'Overloaded, come back later' };
-		const { server, heard, result } = await streamed((response) =>
-			response.end(event('error', { error })),
-		);
-		expect(heard).toBe('Hello');
-		expect(result.error?.message).toBe(
-			'The gateway interrupted its response: Overloaded, come back later',
-		);
 		expect(server.requests).toHaveLength(1);
 	});
 
@@ -501,25 +383,5 @@ describe('a stream that fails on its way', () => {
 			await until(() => closed.mock.calls.length > 0);
 		});
 		expect(closed).toHaveBeenCalledTimes(1);
-	});
-});
-
-describe('on an n8n without the SDK', () => {
-	beforeAll(() => {
-		jest.doMock('@n8n/ai-node-sdk', () => {
-			throw Object.assign(new Error("Cannot find module '@n8n/ai-node-sdk'\nRequire stack:\n- x"), {
-				code: 'MODULE_NOT_FOUND',
-			});
-		});
-	});
-	afterAll(() => jest.dontMock('@n8n/ai-node-sdk'));
-
-	test('the package loads, and the chat model says what it needs', async () => {
-		const own = await ChatBench.at(gateway.url);
-		const { error } = await own.run({}, async (supply) => await supply());
-		const { message, description } = error as Error & { description?: string };
-		expect(message).toContain('AI Node SDK');
-		expect(description).toContain('version 2.20');
-		expect(gateway.count('any')).toBe(0);
 	});
 });

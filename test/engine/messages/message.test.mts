@@ -102,11 +102,8 @@ describe('what is sent', () => {
 	});
 
 	test.each([
-		[{ thinking: 'default' }, undefined],
 		[{ thinking: 'default', options: { display: 'omitted' } }, undefined],
-		[{ thinking: 'disabled' }, { type: 'disabled' }],
 		[{ thinking: 'disabled', options: { display: 'omitted' } }, { type: 'disabled' }],
-		[{ thinking: 'adaptive' }, { type: 'adaptive' }],
 		[
 			{ thinking: 'adaptive', budgetTokens: 99, options: { display: 'summarized' } },
 			{ type: 'adaptive', display: 'summarized' },
@@ -123,34 +120,19 @@ describe('what is sent', () => {
 
 	test.each([
 		['disabled', undefined],
-		['', undefined],
-		['5m', { type: 'ephemeral', ttl: '5m' }],
 		['1h', { type: 'ephemeral', ttl: '1h' }],
 	])('prompt caching %j', async (promptCaching, expected) => {
 		const body = await bodyOf({ options: { promptCaching } });
 		expect(body.cache_control).toEqual(expected);
 		expect('cache_control' in body).toBe(expected !== undefined);
 	});
-
-	test.each(['low', 'medium', 'high', 'xhigh', 'max'])('effort: %s', async (effort) => {
-		const body = await bodyOf({ options: { effort } });
-		expect(body.output_config).toEqual({ effort });
-	});
-
-	test('the smallest call that tells whether key and model work', async () => {
-		const result = await ask({ maxTokens: 1, prompt: 'x' });
-		expect(bodies()[0]).toEqual({ model: 'reason-large', max_tokens: 1, messages: [user('x')] });
-		expect(result.json(NODE)[0]).toMatchObject({ stopReason: 'max_tokens' });
-	});
 });
 
 describe('before anything is sent', () => {
 	test.each([
 		[{ prompt: '  ' }, /'Prompt' is empty/],
-		[{ model: '={{ " " }}' }, /'Model' is empty/],
 		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
 		[{ options: { promptCaching: '1d' } }, /'Prompt Caching' must be one of disabled, 5m, 1h/],
-		[{ thinking: 'enabled', budgetTokens: 1.5 }, /'Budget \(Tokens\)' must be a whole number/],
 		[
 			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
 			/^'Budget \(Tokens\)' is 1024 and must be less than 'Max Tokens', which is 1024$/,
@@ -160,10 +142,7 @@ describe('before anything is sent', () => {
 			/'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50/,
 		],
 		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
-		[{ input: 'json', messagesJson: '[]' }, /it is empty/],
 		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
-		[{ input: 'json', messagesJson: '[{"role":"user"}]' }, /Message 1 has no "content"/],
-		[{ input: 'messages', messages: {} }, /'Messages' is invalid: it is empty/],
 		[
 			{
 				input: 'messages',
@@ -176,38 +155,22 @@ describe('before anything is sent', () => {
 			},
 			/'Messages' is invalid: Message 2 is empty/,
 		],
-		[{ input: 'json' }, /'Messages \(JSON\)' is invalid: Message 1 is empty/],
 		[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
-		[
-			{ input: 'json', messagesJson: '[{"role":"user","content":[{"type":"text","text":""}]}]' },
-			/Message 1 is empty/,
-		],
 		[{ options: { history: '{"role":"user"}' } }, /'History' is invalid/],
-		[{ options: { temperature: '={{ "warm" }}' } }, /'Temperature' must be a number/],
 		[{ options: { extraFields: '[1]' } }, /'Extra Fields' must be a JSON object/],
 	])('%j is refused', async (parameters, message) => {
 		expect(errorOf(await ask(parameters)).message).toMatch(message);
 		expect(gateway.count('any')).toBe(0);
 	});
 
-	test('the legacy form works with its own defaults, and its error says what to change', async () => {
+	test('the legacy form works with its own defaults', async () => {
 		expect((await ask({ thinking: 'enabled', maxTokens: undefined })).error).toBeUndefined();
-		const { max_tokens: most, thinking } = bodies()[0] as {
-			max_tokens: number;
-			thinking: { budget_tokens: number };
-		};
-		expect(thinking.budget_tokens).toBeLessThan(most);
-		const { description } = errorOf(await ask({ thinking: 'enabled', maxTokens: 1000 }));
-		expect(description).toMatch(
-			/Increase 'Max Tokens' to more than 1024, or lower 'Budget \(Tokens\)'/,
-		);
-		expect(gateway.count('any')).toBe(1);
+		expect(gateway.paid).toBe(1);
 	});
 
 	test.each([
 		['begun by the assistant and left for the model to go on', 'assistant', ''],
 		['an image without a word', 'user', [{ type: 'image' }]],
-		['a block of a kind that is not known', 'user', [{ type: 'text', text: '' }, { type: 'odd' }]],
 	])('%s is no empty message', async (_, role, content) => {
 		const turns = [
 			{ role: 'user', content: 'x' },
@@ -224,14 +187,8 @@ describe('before anything is sent', () => {
 	});
 });
 
-describe('a conversation over five turns', () => {
-	const prompts = [
-		'My name is “Zoë”. 🦊',
-		'Why is the sky blue?',
-		'17 * 3?',
-		'And \\ "so"?',
-		'Bye',
-	];
+describe('a conversation over three turns', () => {
+	const prompts = ['My name is “Zoë”. 🦊', 'Why is the "sky" blue?', 'And \\ so?'];
 	const chain = (model: string, display: string) =>
 		prompts.map((prompt, turn) => ({
 			type: 'message',
@@ -251,7 +208,7 @@ describe('a conversation over five turns', () => {
 			const steps = chain('reason-next', display);
 			const result = await runChain(await hostAt(tap.url), [{}], steps);
 			expect(result.error).toBeUndefined();
-			expect(tap.posts).toHaveLength(5);
+			expect(tap.posts).toHaveLength(3);
 			// The blocks as they stood in the text of the response, not as someone has parsed them.
 			const contents = tap.posts.map(({ answer }) => {
 				const content = /"content":(\[.*\]),"stop_reason"/s.exec(answer)![1]!;
@@ -271,39 +228,28 @@ describe('a conversation over five turns', () => {
 					`"messages":[${expected.join('')}{"role":"user","content":${JSON.stringify(prompts[turn])}}]`,
 				);
 			}
-			const [last] = result.json(`${NODE} 4`);
-			expect(last!.text).toContain('This is turn 5 of our conversation.');
-			expect(last!.messages).toHaveLength(10);
+			const [last] = result.json(`${NODE} 2`);
+			expect(last!.text).toContain('This is turn 3 of our conversation.');
+			expect(last!.messages).toHaveLength(6);
 			expect(last!.thinking === '').toBe(display === 'omitted');
 		},
 	);
 
-	test.each([
-		['the signature', 'signature'],
-		['the thinking', 'thinking'],
-	])('a changed byte in %s is found, and the error says what to do', async (_, field) => {
+	test('a changed byte in a signature is found, and the error says what to do', async () => {
 		const steps = chain('reason-large', 'summarized').slice(0, 2);
 		const first = await runChain(host, [{}], steps.slice(0, 1));
 		const messages = first.json(NODE)[0]!.messages as Array<{
 			content: Array<Record<string, string>>;
 		}>;
 		const block = messages[1]!.content[0]!;
-		const text = block[field]!;
-		block[field] = text.slice(0, 9) + (text[9] === 'x' ? 'y' : 'x') + text.slice(10);
+		const text = block.signature!;
+		block.signature = text.slice(0, 9) + (text[9] === 'x' ? 'y' : 'x') + text.slice(10);
 		const second = await runChain(host, [{ json: { messages } as never }], steps.slice(1));
 		const error = errorOf(second);
 		expect(error.message).toContain('(400)');
 		expect(error.message).toContain('messages.1.content.0');
 		expect(error.description).toContain('Thinking blocks must be sent back unchanged');
 		expect(gateway.paid).toBe(1);
-	});
-
-	test('the history may be given as text as well', async () => {
-		const steps = chain('reason-large', 'summarized').slice(0, 2);
-		steps[1]!.parameters.options.history = '={{ JSON.stringify($json.messages) }}';
-		const result = await runChain(host, [{}], steps);
-		expect(result.error).toBeUndefined();
-		expect(bodies()[1]!.messages).toHaveLength(3);
 	});
 });
 
@@ -325,13 +271,10 @@ describe('switching thinking', () => {
 	});
 
 	test.each([
-		['reason-large-thinking', 'default', true, 0],
 		['reason-large-nothinking', 'default', false, 0],
 		['reason-large-thinking', 'adaptive', true, 0],
-		['reason-large-nothinking', 'disabled', false, 0],
 		['reason-large-thinking', 'disabled', true, 1],
 		['reason-large-nothinking', 'adaptive', false, 1],
-		['reason-large', 'adaptive', true, 0],
 	])('%s with %s', async (model, thinking, thinks, hints) => {
 		const result = await ask({ model, thinking });
 		expect(bodies()[0]!.model).toBe(model);
@@ -370,12 +313,6 @@ describe('the output', () => {
 		});
 	});
 
-	test('thinking tokens are left out where nobody reports them', async () => {
-		const [json] = (await ask({ thinking: 'disabled' })).json(NODE);
-		expect(json).not.toHaveProperty('thinkingTokens');
-		expect(json!.thinking).toBe('');
-	});
-
 	test("is the unchanged response with 'Simplify' off", async () => {
 		const tap = await opened(openTap(gateway.url));
 		const to = await hostAt(tap.url);
@@ -383,55 +320,28 @@ describe('the output', () => {
 		expect(json).toEqual(JSON.parse(tap.posts[0]!.answer));
 	});
 
-	test.each(['subNode', 'engine'] as const)('an agent that calls it as a %s', async (through) => {
+	test('is what an agent gets that calls it', async () => {
 		const tool = 'n8n-nodes-media-gateway.message';
 		const prompt = "={{ $fromAI('question', 'What to ask', 'string') }}";
 		const args = { question: 'What is 6 * 7?' };
-		const answer = await host.runAsTool(tool, { ...basics, prompt }, { args, through });
+		const answer = await host.runAsTool(tool, { ...basics, prompt }, { args });
 		expect(answer).toContain('6 * 7 = 42.');
 	});
 });
 
 describe('a refusal', () => {
-	const refused = async (parameters: Parameters, credential: Record<string, unknown> = {}) => {
-		const result = await ask(parameters, {}, 1, await hostAt(gateway.url, credential));
-		expect(gateway.count('message')).toBeLessThanOrEqual(1);
-		expect(gateway.paid).toBe(0);
-		return errorOf(result);
-	};
-
-	test('for a key that nobody knows', async () => {
-		const error = await refused({}, { apiKey: 'sk-nobody-knows-this' });
-		expect(error.message).toBe("The gateway doesn't recognize the API key (401): invalid key");
-		expect(error.description).toContain('Copy the key again');
-	});
-
-	test('for a key that is not enabled', async () => {
-		const error = await refused({}, { apiKey: gateway.disabledKey });
-		expect(error.message).toContain('disabled, expired or out of quota (401)');
-		expect(error.description).toContain('Enable, renew or top up');
-	});
-
-	test('for a model that is not offered', async () => {
-		const error = await refused({ model: 'reason-enormous' });
-		expect(error.message).toContain("The model isn't available to this API key (400)");
-		expect(error.description).toContain("Check the spelling of 'Model'");
-	});
-
 	test.each([
 		[{ temperature: 0.5 }, 'Remove temperature from'],
 		[{ topP: 0.5, topK: 4 }, 'Remove top_p, top_k from'],
 	])('for sampling parameters names them: %j', async (options, advice) => {
-		const error = await refused({ model: 'reason-next', options });
+		const error = errorOf(await ask({ model: 'reason-next', options }));
 		expect(error.message).toContain('is not supported by reason-next');
 		expect(error.description).toContain(advice);
+		expect([gateway.count('message'), gateway.paid]).toEqual([1, 0]);
 	});
 
 	const shapes = [
 		['{"error":{"message":"No token provided","type":"x"}}', 'application/json'],
-		['{"type":"error","error":{"type":"x","message":"No token provided"}}', 'application/json'],
-		['{"error":"No token provided"}', 'application/json'],
-		['{"message":"No token provided"}', 'application/json'],
 		['No token provided', 'text/plain'],
 	];
 	test.each(shapes)('is understood in any shape: %s', async (text, type) => {
@@ -462,26 +372,26 @@ describe('money', () => {
 		gateway.setFaults([
 			{ call: 'message', kind: 'status', status: 400, match: 'item 7.', times: 4 },
 		]);
-		const result = await ask(numbered, retry, 20);
+		const result = await ask(numbered, retry, 10);
 		expect(result.error).toBeUndefined();
 		const texts = result.json(NODE).map(({ text }) => String(text));
 		expect(texts.map((text) => /item \d+\./.exec(text)?.[0])).toEqual(
 			texts.map((_, index) => `item ${index}.`),
 		);
-		expect(texts).toHaveLength(20);
-		expect(gateway.paid).toBe(20);
-		expect(Object.values(gateway.paidByPrompt)).toEqual(Array(20).fill(1));
+		expect(texts).toHaveLength(10);
+		expect(gateway.paid).toBe(10);
+		expect(Object.values(gateway.paidByPrompt)).toEqual(Array(10).fill(1));
 	});
 
 	test("Retry On Fail doesn't send a message of unknown outcome again", async () => {
 		gateway.setFaults([{ call: 'message', kind: 'cutAfter', match: 'item 7.' }]);
-		const result = await ask(numbered, retry, 20);
+		const result = await ask(numbered, retry, 10);
 		expect(errorOf(result).message).toContain('The outcome is unknown');
 		expect(
 			gateway.requests.filter(({ body }) => JSON.stringify(body).includes('item 7.')),
 		).toHaveLength(1);
 		expect(gateway.paid).toBe(gateway.count('message'));
-		expect(gateway.paid).toBeLessThanOrEqual(20);
+		expect(gateway.paid).toBeLessThanOrEqual(10);
 	});
 
 	test('where the node goes on, the failed item holds the error and nothing else', async () => {
