@@ -36,22 +36,19 @@ async function ask(items: Given[], images: unknown, more: object = {}, settings:
 
 const sent = () => gateway.requests.map(({ body }) => (body as { messages: unknown }).messages);
 
-test.each(['memory', 'filesystem'] as const)(
-	'one image goes before the prompt, %s',
-	async (mode) => {
-		const large = Buffer.concat([PNG, Buffer.alloc(300_000, 'l')]);
-		const parameters = { ...basics, input: 'image' };
-		const tap = await opened(openTap(gateway.url));
-		const items = [{ files: { data: { bytes: large } } }];
-		const host = await hostWith(mode, tap.url);
-		const result = await runChain(host, items, [{ type: 'message', parameters }]);
-		const { messages } = JSON.parse(tap.posts[0]!.body.toString()) as { messages: unknown };
-		expect(messages).toEqual([user([block('image/png', large), text('Describe this')])]);
-		expect(result.json(NODE)[0]!.text).toContain('I see 1 picture(s): image/png');
-	},
-);
+test('an image in memory goes before the prompt', async () => {
+	const large = Buffer.concat([PNG, Buffer.alloc(300_000, 'l')]);
+	const tap = await opened(openTap(gateway.url));
+	const result = await runChain(
+		await hostWith('memory', tap.url),
+		[{ files: { data: { bytes: large } } }],
+		[{ type: 'message', parameters: { ...basics, input: 'image' } }],
+	);
+	const { messages } = JSON.parse(tap.posts[0]!.body.toString()) as { messages: unknown };
+	expect(messages).toEqual([user([block('image/png', large), text('Describe this')])]);
+	expect(result.json(NODE)[0]!.text).toContain('I see 1 picture(s): image/png');
+});
 
-const text64 = Buffer.from('no picture').toString('base64');
 const dataUrl = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`;
 const at = (url: string) => ({ type: 'image', source: { type: 'url', url } });
 const pdf = Buffer.from('%PDF-1.7 a document');
@@ -66,10 +63,7 @@ test.each<[string, unknown, unknown[]]>([
 	['fields in their order', 'photo, left, right', [jpeg, png]],
 	['a field whose name holds a comma', 'left, right', [png]],
 	['a file by expression', '={{ $binary.photo }}', [jpeg]],
-	['a web address', '={{ $json.url }}', [at('https://a.example/b.png')]],
 	['addresses and fields', ` ${CDN}, photo,${CDN}\nphoto, `, [at(CDN), jpeg, at(CDN), jpeg]],
-	['an upper-case address', 'HTTPS://A.example/1.PNG', [at('HTTPS://A.example/1.PNG')]],
-	['a data: address, whatever type it names', dataUrl(JPEG), [jpeg]],
 	['data: addresses', `${dataUrl(PNG)},${dataUrl(JPEG)},photo`, [png, jpeg, jpeg]],
 	['a list', '={{ [$json.url, "photo", ""] }}', [at('https://a.example/b.png'), jpeg]],
 	['the images of an image node', '={{ $json.list }}', [at('https://a.example/c.png')]],
@@ -81,8 +75,8 @@ test.each<[string, unknown, unknown[]]>([
 	expect(sent()).toEqual([[user([...blocks, text('Describe this')])]]);
 });
 
-test.each(['', '  ', '={{ undefined }}'])('the prompt may be empty: %j', async (prompt) => {
-	expect((await ask([photos], 'data', { prompt })).error).toBeUndefined();
+test('the prompt may be empty', async () => {
+	expect((await ask([photos], 'data', { prompt: '={{ undefined }}' })).error).toBeUndefined();
 	expect(sent()).toEqual([[user([png])]]);
 });
 
@@ -92,7 +86,7 @@ test("the item's only image is used for a field that doesn't exist, with a hint"
 	expect(result.hints(NODE)[0]!.message).toContain('only image was used: "photo"');
 });
 
-test.each(['  ', ',', '={{ "" }}', '={{ undefined }}', '={{ [] }}', '={{ [null, " , "] }}'])(
+test.each(['  ', '={{ undefined }}', '={{ [null, " , "] }}'])(
 	'a field that names no image (%p) is refused: the message would be paid for without it',
 	async (images) => {
 		expect(errorOf(await ask([photos], images)).message).toBe("'Images' is empty");
@@ -100,10 +94,8 @@ test.each(['  ', ',', '={{ "" }}', '={{ undefined }}', '={{ [] }}', '={{ [null, 
 	},
 );
 
-test.each(['prompt', 'messages', 'json'])('with the input %s, no image is read', async (input) => {
-	const messages = { message: [user('Hello')] };
-	const messagesJson = [user('Hello')];
-	await ask([{}], 'data', { input, prompt: 'Hello', messages, messagesJson });
+test('with another input, no image is read', async () => {
+	await ask([{}], 'data', { input: 'prompt', prompt: 'Hello' });
 	expect(sent()).toEqual([[user('Hello')]]);
 });
 
@@ -131,31 +123,14 @@ test.each<[string, unknown, Given, object, RegExp]>([
 		/^The images in 'Images' have 20.0 MB; allowed: at most 20 MB\n.*web addresses/,
 	],
 	[
-		'more than 20 MB beside an address',
-		`={{ "https://a.example/b.png, data" }}`,
-		{ files: { data: { bytes: large } } },
-		{},
-		/have 20.0 MB/,
-	],
-	[
 		'an address of another kind',
 		'ftp://a/b.png',
 		{},
 		{},
 		/must be the name .*web address\nIt is ftp:/,
 	],
-	['an address without its beginning', 'www.a.example/b.png', {}, {}, /^'Images' must be the name/],
-	['a path', '/home/node/a.png', {}, {}, /^'Images' must be the name/],
-	['an address without a host', 'https://', {}, {}, /^'Images' must be the name/],
-	[
-		'a text in a data: address',
-		`data:image/png;base64,${text64}`,
-		{},
-		{},
-		/in 'Images' is not an image/,
-	],
 	['an empty data: address', 'data:image/png;base64,', {}, {}, /is an empty file/],
-	['a number in a list', '={{ [true] }}', {}, {}, /^'Images' must be the name.*\nIt is true/],
+	['a switch in a list', '={{ [true] }}', {}, {}, /^'Images' must be the name.*\nIt is true/],
 	[
 		'messages in Extra Fields',
 		'data',
@@ -222,18 +197,6 @@ describe('the conversation', () => {
 			{ images: 'letter' },
 			{ files: { letter: { bytes: pdf, fileName: 'my letter.pdf' } } },
 			'Sent document, not kept here: my letter.pdf, application/pdf, 1 kB',
-		],
-		[
-			'3 MB',
-			{ images: 'photo' },
-			{ files: { photo: { bytes: Buffer.concat([JPEG, Buffer.alloc(3 * 1024 * 1024)]) } } },
-			'Sent image, not kept here: image.jpg, image/jpeg, 3.0 MB',
-		],
-		[
-			'an image in JSON',
-			{ input: 'json', messagesJson: [user([png])] },
-			{},
-			'Sent image, not kept here: image/png, 1 kB',
 		],
 		[
 			'an image in the result of a tool',
