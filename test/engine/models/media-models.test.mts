@@ -65,40 +65,17 @@ describe('get many', () => {
 
 	test.each([
 		[{ limit: 2 }, allNames.slice(0, 2)],
-		[{ limit: allNames.length }, allNames],
 		[{ limit: allNames.length + 1 }, [...allNames, 'reason-large']],
-		[{ returnAll: true, limit: 2 }, [...allNames, ...otherNames]],
-		[{ filters: { mediaType: 'video' } }, ['cinema-1']],
 		[{ filters: { mediaType: 'image' } }, allNames.filter((name) => name !== 'cinema-1')],
 		[{ filters: { mode: 'image_edit' } }, ['aurora-image-1', 'aurora-edit-1']],
-		[{ filters: { mode: 'no_such_mode' } }, []],
 		[
 			{ filters: { generationMode: 'sync' } },
 			['aurora-image-1', 'aurora-edit-1', 'atelier/Schöne Farben 2'],
 		],
-		[{ filters: { generationMode: 'async', mediaType: 'video', mode: '' } }, ['cinema-1']],
 		// The limit counts what has passed the filter.
 		[{ limit: 1, filters: { mode: 'text_to_video' } }, ['cinema-1']],
 	])('%j', async (parameters, names) => {
 		expect(await namesOf(parameters)).toEqual(names);
-	});
-
-	test('needs no record to be complete', async () => {
-		const sparse = await opened(
-			startGateway({
-				models: [
-					{ model: 'bare', media_type: 'image' },
-					{ model: 'odd', extra: { kept: [1] } },
-					{},
-				],
-			}),
-		);
-		const result = await list({ returnAll: true }, {}, 1, await hostAt(sparse.url));
-		expect(result.json(NODE)).toEqual([
-			{ model: 'bare', media_type: 'image' },
-			{ model: 'odd', extra: { kept: [1] } },
-			...otherModels,
-		]);
 	});
 });
 
@@ -143,41 +120,26 @@ describe('simplified', () => {
 		expect([model, new Set(Object.values(others))]).toEqual(['bare', new Set([null])]);
 	});
 
-	test('there is no text with comments', async () => {
-		const result = await list({ simplify, limit: 1, options: { format: 'jsonc' } });
-		expect(result.json(NODE)).toMatchObject([{ model: 'aurora-image-1', ratio: null }]);
-	});
-
-	test.each([
-		[{ mediaType: '={{ "sound" }}' }, "'Media Type' must be one of image, video"],
-		[{ generationMode: '={{ ({}) }}' }, "'Generation Mode' must be one of async, sync"],
-		[{ mode: '={{ ["image_edit"] }}' }, "'Mode' must be text"],
-	])('the filter %j is refused: it would list all models', async (filters, message) => {
-		expect(errorOf(await list({ simplify, filters })).message).toBe(message);
+	test('a filter that is none is refused: it would list all models', async () => {
+		const { message } = errorOf(await list({ simplify, filters: { mediaType: '={{ "sound" }}' } }));
+		expect(message).toBe("'Media Type' must be one of image, video");
 	});
 });
 
 describe('get', () => {
-	test.each([
-		['atelier/Schöne Farben 2', '/v1/media/models/atelier%2FSch%C3%B6ne%20Farben%202'],
-		['aurora-image-1', '/v1/media/models/aurora-image-1'],
-	])('%s', async (model, path) => {
+	test('a name arrives whole', async () => {
+		const model = 'atelier/Schöne Farben 2';
 		const result = await list({ operation: 'get', model: `  ${model} ` });
 		expect(result.json(NODE)).toEqual(defaultModels.filter((record) => record.model === model));
+		const path = '/v1/media/models/atelier%2FSch%C3%B6ne%20Farben%202';
 		expect(gateway.requests).toMatchObject([{ path, query: {} }]);
+		for (const odd of ['100%/a?b#c&d=e', '../models']) {
+			const record = { model: odd, media_type: 'image' };
+			const own = await opened(startGateway({ models: [record] }));
+			const get = { operation: 'get', model: odd };
+			expect((await list(get, {}, 1, await hostAt(own.url))).json(NODE)).toEqual([record]);
+		}
 	});
-
-	test.each(['100%/a?b#c&d=e', '../models', '模型 ☃', "it's (new)+1"])(
-		'the name %s arrives whole',
-		async (model) => {
-			const record = { model, media_type: 'image' };
-			const odd = await opened(startGateway({ models: [record] }));
-			const get = { operation: 'get', model };
-			const result = await list(get, {}, 1, await hostAt(odd.url));
-			expect(result.error).toBeUndefined();
-			expect(result.json(NODE)).toEqual([record]);
-		},
-	);
 
 	test('the name is the record’s own, where the gateway finds it by another one', async () => {
 		const record = { model: 'acme/paint-2', media_type: 'image' };
@@ -213,8 +175,6 @@ describe('get', () => {
 
 	test.each([
 		['aurora-image-2', "Did you mean 'aurora-image-1'?"],
-		['Aurora Image 1', "'aurora-image-1'"],
-		['atelier/Schone Farben 2', "Did you mean 'atelier/Schöne Farben 2'?"],
 		['zzzz', "'Get Many' lists the available models."],
 	])('of a model that is not published: %s', async (model, advice) => {
 		const error = errorOf(await list({ operation: 'get', model }));
@@ -241,27 +201,19 @@ describe('get', () => {
 
 describe('the key', () => {
 	test.each([
-		['a right one', 'sk-embedded-gateway-one'],
-		['none', ''],
-		['a placeholder', '<API_KEY>'],
-		['a wrong one', 'sk-of-someone-else'],
-	])('%s in the credential: none arrives with the model list', async (_, apiKey) => {
-		for (const messageAuth of ['authorization', 'xApiKey']) {
-			now += 100_000;
-			const to = await hostAt(gateway.url, { apiKey, messageAuth });
-			const get = { operation: 'get', model: 'plain-image' };
-			for (const parameters of [{ returnAll: true }, get]) {
-				expect((await list(parameters, {}, 1, to)).error).toBeUndefined();
-			}
+		['a right one', 'sk-embedded-gateway-one', 'authorization'],
+		['a wrong one', 'sk-of-someone-else', 'xApiKey'],
+	])('%s in the credential: none arrives with the model list', async (_, apiKey, messageAuth) => {
+		const to = await hostAt(gateway.url, { apiKey, messageAuth });
+		for (const parameters of [{ returnAll: true }, { operation: 'get', model: 'plain-image' }]) {
+			expect((await list(parameters, {}, 1, to)).error).toBeUndefined();
 		}
-		expect(gateway.count('listing')).toBe(4);
-		for (const { headers } of gateway.requests.filter(({ call }) => call === 'listing')) {
-			expect(Object.keys(headers).sort()).toEqual(
-				['accept', 'accept-encoding', 'connection', 'host', 'user-agent'].filter(
-					(name) => name in headers,
-				),
-			);
-			if (apiKey !== '') expect(JSON.stringify(headers)).not.toContain(apiKey);
+		const listings = gateway.requests.filter(({ call }) => call === 'listing');
+		expect(listings).toHaveLength(2);
+		const allowed = ['accept', 'accept-encoding', 'connection', 'host', 'user-agent'];
+		for (const { headers } of listings) {
+			expect(Object.keys(headers).filter((name) => !allowed.includes(name))).toEqual([]);
+			expect(JSON.stringify(headers)).not.toContain(apiKey);
 		}
 	});
 
@@ -281,13 +233,10 @@ describe('the key', () => {
 		expect(result.hints(NODE)).toEqual([]);
 	});
 
-	test.each([{ filters: { mediaType: 'image' } }, { limit: allNames.length }])(
-		'names are not requested where none would come out: %j',
-		async (parameters) => {
-			await list(parameters);
-			expect(gateway.count('names')).toBe(0);
-		},
-	);
+	test('names are not requested where none would come out', async () => {
+		await list({ filters: { mediaType: 'image' } });
+		expect(gateway.count('names')).toBe(0);
+	});
 
 	test('the listing may live at another address', async () => {
 		const home = await opened(serve((_, response) => response.writeHead(500).end()));
@@ -318,22 +267,6 @@ describe('JSONC', () => {
 		]);
 	});
 
-	test.each([
-		['query', (url: string, _: string) => url.endsWith('?format=jsonc')],
-		['header', (_: string, accept: string) => accept === 'application/jsonc'],
-	])('is understood by a gateway that looks at the %s only', async (_, understands) => {
-		const text = '// all of them\n{ "success": true, "data": { "items": [], "total": 0 } }\n';
-		const picky = await opened(
-			serve(({ url = '', headers }, response) => {
-				const good = understands(url, String(headers.accept));
-				response.writeHead(200, { 'content-type': 'application/jsonc' }).end(good ? text : '{}');
-			}),
-		);
-		const result = await list(jsonc, {}, 1, await hostAt(picky.url));
-		expect(result.json(NODE)).toEqual([{ format: 'jsonc', text }]);
-		expect(picky.requests).toHaveLength(1);
-	});
-
 	test('and JSON are cached separately', async () => {
 		const steps = [jsonc, {}].map((more) => ({
 			type: 'mediaModels',
@@ -357,30 +290,6 @@ describe('the response is cached', () => {
 		expect(result.output(`${NODE} 1`)).toHaveLength(20);
 		expect(gateway.count('any')).toBe(1);
 	});
-
-	test('for a minute, and not longer', async () => {
-		await list();
-		now += 59_999;
-		await list();
-		expect(gateway.count('listing')).toBe(1);
-		now += 1;
-		await list();
-		expect(gateway.count('listing')).toBe(2);
-	});
-
-	test('by address', async () => {
-		const other = await opened(startGateway({ models: [{ model: 'other', media_type: 'image' }] }));
-		await list();
-		const result = await list({}, {}, 1, await hostAt(other.url));
-		expect(result.json(NODE)).toEqual([{ model: 'other', media_type: 'image' }, ...otherModels]);
-	});
-
-	test('but a failure is not', async () => {
-		const get = { operation: 'get', model: 'plain-image' };
-		gateway.setFaults([{ call: 'listing', kind: 'status', status: 403, times: 1 }]);
-		expect((await list(get)).error).toBeDefined();
-		expect((await list(get)).error).toBeUndefined();
-	});
 });
 
 describe('a listing that is down', () => {
@@ -391,31 +300,15 @@ describe('a listing that is down', () => {
 	});
 	afterAll(() => void jest.mocked(globalThis.setTimeout).mockRestore());
 
-	test.each([
-		['502', { kind: 'status', status: 502 }, 'was unavailable (502)'],
-		['a web page', { kind: 'html' }, 'with a web page instead of JSON'],
-		['a cut', { kind: 'cut' }, 'the connection was closed'],
-	] as const)('%s: a sentence, after some attempts', async (_, fault, message) => {
-		for (const format of ['json', 'jsonc']) {
-			gateway.reset();
-			// The clock stands still but for this: so many requests in no time would have to wait.
-			now += 120_000;
-			gateway.setFaults([
-				{ call: 'listing', ...fault },
-				{ call: 'names', kind: 'status', status: 404 },
-			]);
-			const error = errorOf(await list({ options: { format } }));
-			expect(error.message).toContain(message);
-			expect(error.message).toContain('tried 6 times');
-			expect(error.description).not.toBe('');
-			expect(gateway.count('listing')).toBe(6);
-		}
-	});
-
-	test('half a document is an error, after six attempts', async () => {
-		gateway.setFaults([{ call: 'listing', kind: 'badJson' }]);
-		const error = errorOf(await list());
-		expect(error.message).toContain("with a body that isn't JSON");
+	test.each(['json', 'jsonc'])('%s: a sentence, after some attempts', async (format) => {
+		gateway.setFaults([
+			{ call: 'listing', kind: 'status', status: 502 },
+			{ call: 'names', kind: 'status', status: 404 },
+		]);
+		const error = errorOf(await list({ options: { format } }));
+		expect(error.message).toContain('was unavailable (502)');
+		expect(error.message).toContain('tried 6 times');
+		expect(error.description).not.toBe('');
 		expect(gateway.count('listing')).toBe(6);
 	});
 
