@@ -21,8 +21,8 @@ async function failing(
 	return { message, description, hints: result.hints(NODE) };
 }
 
-test.each(['sync', 'wait', 'submit'])('the error of a run, mode %s', async (mode) => {
-	const { message, description } = await failing({ mode });
+test('the error of a run', async () => {
+	const { message, description } = await failing({});
 	expect(message).toMatch(
 		/^The gateway rejected the request \(400\): unknown model: aurora-imag-1/,
 	);

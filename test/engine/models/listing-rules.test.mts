@@ -70,7 +70,6 @@ function spoil(value: unknown): void {
 describe('items of the Models node', () => {
 	test.each<[string, Record<string, unknown>]>([
 		['get', { operation: 'get', model: 'm' }],
-		['get many', { returnAll: true }],
 		['get many with filters', { filters: { mediaType: 'image' } }],
 	])('%s: what is done to them changes nothing for others', async (_, parameters) => {
 		const server = await open();
@@ -119,16 +118,12 @@ describe('a response with status 200 that is no listing', () => {
 			{ success: false, message: 'under repair' },
 			/reported an error: under repair/,
 		],
-		['says so as a text', { success: 'false', message: 'no' }, /reported an error: no/],
 		['says so with a list', { success: false, data: { items: [] } }, /reported an error/],
-		['has no items', { success: true, data: {} }, /without any of the expected fields/],
 		[
 			'has items that are no list',
 			{ success: true, data: { items: {} } },
 			/without any of the expected/,
 		],
-		['has no data', { success: true }, /without any of the expected fields/],
-		['is empty', {}, /without any of the expected fields/],
 	])('because it %s is an error', async (_, body, words) => {
 		const server = await open((response) => sendJson(response, body));
 		const { items, failed } = await run(server.url, 'mediaModels', { returnAll: true });
@@ -158,10 +153,7 @@ describe('a response with status 200 that is no listing', () => {
 describe('the listing', () => {
 	test.each<[Record<string, string>, number]>([
 		[{}, 5],
-		[{ 'cache-control': 'max-age=60' }, 60],
 		[{ 'cache-control': 'max-age=60', age: '45' }, 15],
-		[{ 'cache-control': 'max-age=60', age: '60' }, 0],
-		[{ 'cache-control': 'max-age=86400' }, 60],
 		[{ 'cache-control': 'no-store' }, 0],
 	])('with %j is kept for %d s', async (headers, seconds) => {
 		const server = await open((response) => {

@@ -146,9 +146,7 @@ describe('a name that the model does not publish', () => {
 
 test.each<[string, Row[], RegExp]>([
 	['no name', [{ value: '5' }], /has no name/],
-	['blanks as a name', [{ name: ' \t', value: '5' }], /has no name/],
 	['a name that JavaScript keeps', [{ name: '__proto__', value: '1' }], /"__proto__" can't be/],
-	['constructor', [{ name: 'constructor', value: '1' }], /"constructor" can't be/],
 	[
 		'twice',
 		[
@@ -157,36 +155,17 @@ test.each<[string, Row[], RegExp]>([
 		],
 		/'seed' is in .* more/,
 	],
-	[
-		'twice, once empty',
-		[
-			{ name: 'a', value: '' },
-			{ name: 'a', value: '2' },
-		],
-		/'a' is in .* more/,
-	],
 	['a line break', [{ name: 'a\nb', value: '1' }], /"a b" can't be the name/],
-	['much too long', [{ name: 'x'.repeat(300), value: '1' }], /can't be the name/],
 	['the model', [{ name: 'model', value: 'other' }], /must not set 'model'$/],
 	['the prompt', [{ name: 'prompt', value: 'other' }], /must not set 'prompt'/],
-	['a stream', [{ name: 'stream', value: 'true' }], /must not set 'stream'/],
 	['an object as a name', [{ name: '={{ ({}) }}', value: '1' }], /must be text/],
 	['no number', [{ name: 'seed', value: '={{ NaN }}' }], /can't be sent/],
-	[
-		'no number inside',
-		[{ name: 'seeds', value: '={{ [1, NaN] }}' }],
-		/'seeds' in .* can't be sent/,
-	],
-	['a symbol', [{ name: 'seed', value: '={{ Symbol("x") }}' }], /'seed' in .* can't be sent/],
-	['a name without a text', [{ name: '={{ ({ toString: 1 }) }}', value: '1' }], /must be text/],
 	['the mode', [{ name: 'async', value: 'true' }], /must not set 'async'$/],
-	...['two', '1.5', '0', '-1', '={{ [2] }}', 'true', '100000'].map(
-		(value): [string, Row[], RegExp] => [
-			`${value} as the number of images`,
-			[{ name: 'n', value }],
-			/'n' in 'Parameters by Name' must be a whole number from 1 to 1000/,
-		],
-	),
+	...['two', '0', '={{ [2] }}', '100000'].map((value): [string, Row[], RegExp] => [
+		`${value} as the number of images`,
+		[{ name: 'n', value }],
+		/'n' in 'Parameters by Name' must be a whole number from 1 to 1000/,
+	]),
 ])('%s is refused before anything is sent', async (_, given, message) => {
 	const result = await bench.run(
 		'imageGeneration',
@@ -212,22 +191,22 @@ test('a response format beside that of the options is refused, unless it is the 
 	expect(alone.bodies).toMatchObject([{ response_format: 'b64_json' }]);
 });
 
-test.each(['image', 'image[]'])(
-	'a text called %s beside the image to edit is refused',
-	async (name) => {
-		const parameters = {
-			prompt: 'Make it night',
-			imageSource: 'url',
-			imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
-		};
-		const form = { mappingMode: 'defineBelow', value: { [name]: 'x' } };
-		for (const more of [{ options: rows({ name, value: 'x' }) }, { modelParameters: form }]) {
-			const result = await bench.run('imageEdit', { ...parameters, ...more });
-			expect(result.error?.message).toBe(`Two fields of the request have the name '${name}'`);
-		}
-		expect(bench.gateway.paid).toBe(0);
-	},
-);
+test('a text with the name of the image to edit is refused', async () => {
+	const parameters = {
+		prompt: 'Make it night',
+		imageSource: 'url',
+		imageUrl: `data:image/png;base64,${TINY_PNG.toString('base64')}`,
+	};
+	const modelParameters = { mappingMode: 'defineBelow', value: { 'image[]': 'x' } };
+	for (const [name, more] of [
+		['image', { options: rows({ name: 'image', value: 'x' }) }],
+		['image[]', { modelParameters }],
+	] as const) {
+		const result = await bench.run('imageEdit', { ...parameters, ...more });
+		expect(result.error?.message).toBe(`Two fields of the request have the name '${name}'`);
+	}
+	expect(bench.gateway.paid).toBe(0);
+});
 
 test('an edit sends them as fields of its form', async () => {
 	const own = await opened(openBench({ credential: { baseUrl: tap.url } }));
@@ -253,14 +232,8 @@ test('an edit sends them as fields of its form', async () => {
 	});
 });
 
-test('the Models node takes a locator, with the name from the list, typed, or by an expression', async () => {
-	for (const model of [
-		{ __rl: true, mode: 'list', value: MODEL },
-		byName(MODEL),
-		byName('={{ $json.wanted }}'),
-		'={{ $json.wanted }}',
-		MODEL,
-	]) {
+test('the Models node takes a locator, with the name from the list, or by an expression', async () => {
+	for (const model of [{ __rl: true, mode: 'list', value: MODEL }, byName('={{ $json.wanted }}')]) {
 		const result = await bench.run('mediaModels', { operation: 'get', model }, [{ wanted: MODEL }]);
 		expect(result.error).toBeUndefined();
 		expect(result.json(NODE)).toMatchObject([{ model: MODEL }]);
