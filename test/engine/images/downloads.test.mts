@@ -81,12 +81,10 @@ describe('the image as binary data', () => {
 		);
 	}
 
-	const generate = async (baseUrl: string, options: HostOptions = {}, more = {}) =>
+	const generate = async (baseUrl: string, options: HostOptions = {}) =>
 		await (
 			await hostFor({ baseUrl }, options)
-		).run(
-			workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false, ...more } }),
-		);
+		).run(workflowOf('imageGeneration', { prompt: 'a fox', options: { checkLimits: false } }));
 
 	test('the type is that of the bytes, not what the server says', async () => {
 		const files: Record<string, { bytes: Buffer; says: string; is: string }> = {
