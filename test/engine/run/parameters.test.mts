@@ -51,9 +51,6 @@ describe('an option whose expression n8n can’t evaluate', () => {
 	test.each([
 		['fileName', '"a"', 0],
 		['extraFields', '({})', 2],
-		['dryRun', 'false', 0],
-		['includeInputFields', 'true', 2],
-		['maxWait', '60', 0],
 	])('%s: only its own item fails, whichever it is', async (name, otherwise, item) => {
 		const options = { [name]: failsFor(item, otherwise), concurrency: 2 };
 		const images = { prompt: 'a fox', download: false, options };
@@ -64,7 +61,7 @@ describe('an option whose expression n8n can’t evaluate', () => {
 		expect(bench.gateway.paid).toBe(2);
 	});
 
-	test.each(['concurrency', 'budget', 'addSummary'])(
+	test.each(['concurrency', 'budget'])(
 		'%s is for the whole run, so the first item decides, and without it nothing is sent',
 		async (name) => {
 			const before = bench.gateway.paid;
@@ -87,19 +84,9 @@ describe('the number of images, which has several places', () => {
 
 	test.each<[string, Record<string, unknown>, RegExp]>([
 		[
-			'form and options',
-			{ modelParameters: form(3), options: { n: 2 } },
-			/twice: to 2 by 'Number of Images' in the options, and to 3 by "n" in 'Model Parameters'/,
-		],
-		[
 			'form and extra fields',
 			{ modelParameters: form('1'), options: { extraFields: { n: 2 } } },
 			/"1" by "n" in 'Model Parameters', and to 2 by "n" in 'Extra Fields'/,
-		],
-		[
-			'form and row',
-			{ modelParameters: form(1), options: { parametersByName: byName('2') } },
-			/1 by "n" in 'Model Parameters', and to 2 by "n" in 'Parameters by Name'/,
 		],
 		[
 			'an expression for one item',

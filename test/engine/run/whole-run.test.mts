@@ -62,19 +62,16 @@ describe('an error before the items begin', () => {
 describe('the word "canceled" in what a gateway says', () => {
 	const said = 'The job was canceled by the operator';
 
-	test.each(['sync', 'submit', 'poll', 'download'] as const)(
-		'%s: it is a failure, not a Stop',
-		async (call) => {
-			bench.gateway.setFaults([{ call, kind: 'status', status: 403, message: said }]);
-			const result = await bench.run('imageGeneration', {
-				prompt: 'a canceled trip',
-				mode: call === 'sync' || call === 'download' ? 'sync' : 'wait',
-				options: { checkLimits: false, pollInterval: 1, maxWait: 10 },
-			});
-			expect(result.status).toBe('error');
-			expect(result.error?.message).not.toContain('canceled');
-		},
-	);
+	test.each(['sync', 'poll'] as const)('%s: it is a failure, not a Stop', async (call) => {
+		bench.gateway.setFaults([{ call, kind: 'status', status: 403, message: said }]);
+		const result = await bench.run('imageGeneration', {
+			prompt: 'a canceled trip',
+			mode: call === 'sync' ? 'sync' : 'wait',
+			options: { checkLimits: false, pollInterval: 1, maxWait: 10 },
+		});
+		expect(result.status).toBe('error');
+		expect(result.error?.message).not.toContain('canceled');
+	});
 
 	test.each([
 		['canceled', /ended with the status "Canceled"/],
@@ -91,21 +88,18 @@ describe('switches and choices that an expression gives', () => {
 	const run = async (parameters: IDataObject) =>
 		await bench.run('imageGeneration', { prompt: 'a fox', ...parameters });
 
-	test.each([' TRUE ', '1', 'yes', '={{ "true" }}', '={{ 1 }}'])(
-		'Dry Run %p pays nothing',
-		async (dryRun) => {
-			const result = await run({ options: { dryRun } });
-			expect(result.json(NODE)[0]).toMatchObject({ dryRun: true });
-			expect(bench.gateway.paid).toBe(0);
-		},
-	);
+	test.each([' TRUE ', '={{ 1 }}'])('Dry Run %p pays nothing', async (dryRun) => {
+		const result = await run({ options: { dryRun } });
+		expect(result.json(NODE)[0]).toMatchObject({ dryRun: true });
+		expect(bench.gateway.paid).toBe(0);
+	});
 
-	test.each(['false', 0])('Dry Run %p is off', async (dryRun) => {
-		await run({ options: { dryRun } });
+	test('Dry Run "false" is off', async () => {
+		await run({ options: { dryRun: 'false' } });
 		expect(bench.gateway.paid).toBe(1);
 	});
 
-	test.each([...['perhaps', 2, '={{ ({}) }}', '', '={{ null }}', '={{ $json.missing }}']])(
+	test.each(['perhaps', '', '={{ $json.missing }}'])(
 		'Dry Run %p is refused before anything is sent',
 		async (dryRun) => {
 			const result = await run({ options: { dryRun } });

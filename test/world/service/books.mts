@@ -27,8 +27,6 @@ export interface Received {
 	fate: string;
 	/** What the caller was told, as far as it was sent. */
 	status?: number;
-	/** When the caller gave it up, in milliseconds since 1970. */
-	goneAt?: number;
 }
 
 /** One request that was accepted. */

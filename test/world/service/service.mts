@@ -41,7 +41,6 @@ export class Service {
 		const fault = this.faultFor(received.call);
 		const delivery = this.handleWith(request, received, fault);
 		delivery.afterMs += 1 + Math.floor(this.random() * this.setup.latencyMs);
-		delivery.onGone = () => (received.goneAt = clock.now);
 		received.status = delivery.end === 'cut' && delivery.sent === 0 ? undefined : delivery.status;
 		return delivery;
 	}

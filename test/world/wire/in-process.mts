@@ -68,10 +68,7 @@ async function send(config: AxiosConfig): Promise<unknown> {
 		const method = (config.method ?? 'get').toUpperCase();
 		const delivery = to.handle({ method, url, headers, body });
 		return await new Promise((resolve, reject) => {
-			const onAbort = () => {
-				delivery.onGone?.();
-				reject(new axiosOfN8n.CanceledError(undefined, config, {}));
-			};
+			const onAbort = () => reject(new axiosOfN8n.CanceledError(undefined, config, {}));
 			config.signal?.addEventListener('abort', onAbort, { once: true });
 			if (delivery.end === 'never' && delivery.sent === 0) return;
 			const answer = () => {
@@ -136,7 +133,7 @@ function settle(
 
 /** A body as it comes from a socket: whole, cut, endless, in one piece or byte by byte. */
 function streamOf(
-	{ body, sent, end, dripMs, onArrival, onGone }: Delivery,
+	{ body, sent, end, dripMs, onArrival }: Delivery,
 	to: Destination,
 	signal: AxiosConfig['signal'],
 ): Readable {
@@ -163,7 +160,6 @@ function streamOf(
 	});
 	const onAbort = (): void => {
 		if (stream.destroyed) return;
-		onGone?.();
 		stream.emit('error', new axiosOfN8n.CanceledError());
 		stream.destroy();
 	};

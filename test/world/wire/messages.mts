@@ -33,8 +33,6 @@ export interface Delivery {
 	dripMs?: number;
 	/** Told how many bytes of the body have reached the caller, and whether that was all. */
 	onArrival?: (bytes: number, whole: boolean) => void;
-	/** Told that the caller has given up. */
-	onGone?: () => void;
 }
 
 export function deliver(
