@@ -15,10 +15,6 @@ export interface BuiltNode {
 	parameters: string[];
 	/** Names of what its `options` hold. */
 	options: string[];
-	/** The same, as they are shown. */
-	optionNames: string[];
-	/** What the numbers among its parameters and options are if nobody sets them, by shown name. */
-	numberDefaults: Map<string, number>;
 	/** Every name that is read on its panel, of parameters, options and choices. */
 	shown: string[];
 }
@@ -43,12 +39,6 @@ export function builtNodes(): BuiltNode[] {
 			description,
 			parameters: description.properties.map((property) => property.name),
 			options: offered.map((option) => option.name),
-			optionNames: offered.map((option) => option.displayName),
-			numberDefaults: new Map(
-				[...description.properties, ...offered]
-					.filter((property) => property.type === 'number')
-					.map((property) => [property.displayName, Number(property.default)]),
-			),
 			shown: description.properties.flatMap(shownNames),
 		};
 	});

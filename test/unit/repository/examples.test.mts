@@ -38,39 +38,6 @@ describe.each(files)('the example %s', (file) => {
 	const working = workflow.nodes.filter(({ type }) => type !== STICKY);
 	const ours = working.filter(({ type }) => type.startsWith('n8n-nodes-media-gateway.'));
 
-	test('is named, switched off, and uses this package', () => {
-		expect(workflow.name).toMatch(/^Media Gateway: /);
-		expect(workflow.active).toBe(false);
-		expect(ours.length).toBeGreaterThan(0);
-	});
-
-	test('keeps the progress of a run that submits tasks, and says so', () => {
-		// An agent's tool has no output of its own to keep.
-		const submits = ours.filter(
-			({ type, parameters: { mode } }) => /\.image(Generation|Edit)$/.test(type) && mode !== 'sync',
-		);
-		const notes = workflow.nodes.filter(({ type }) => type === STICKY);
-		const says = notes.filter(({ parameters: { content } }) =>
-			String(content).includes('**Save execution progress** is on'),
-		);
-		expect(workflow.settings.saveExecutionProgress).toBe(submits.length > 0 ? true : undefined);
-		expect(says).toHaveLength(submits.length > 0 ? 1 : 0);
-	});
-
-	test('has notes that lie on no node', () => {
-		const covered = workflow.nodes
-			.filter(({ type }) => type === STICKY)
-			.flatMap(({ position: [x, y], parameters: { width, height } }) =>
-				working
-					.filter(({ position: [left, top] }) => {
-						const beside = left + 100 <= x || left >= x + Number(width);
-						return !beside && !(top + 100 <= y || top >= y + Number(height));
-					})
-					.map(({ name }) => name),
-			);
-		expect(covered).toEqual([]);
-	});
-
 	test('gives its nodes the one credential, and the others none', () => {
 		for (const { type, name, credentials } of working) {
 			const wanted = own.has(type)
@@ -117,13 +84,4 @@ describe.each(files)('the example %s', (file) => {
 		const title = name.charAt(0).toUpperCase() + name.slice(1);
 		expect(links).toMatch(new RegExp(`\\[${title}\\]\\((\\.\\./)?examples/${file}\\)`));
 	});
-});
-
-/** n8n's editor drops an unknown ID on import, and finds no other credential for a node of n8n's. */
-test('the HTTP Request nodes of docs/moving/before.json name their credential without an ID', () => {
-	const text = readFileSync(join(root, 'docs/moving/before.json'), 'utf8');
-	const { nodes } = JSON.parse(text) as Workflow;
-	const named = nodes.filter(({ parameters }) => 'nodeCredentialType' in parameters);
-	const wanted = { mediaGatewayApi: { id: null, name: 'Media Gateway account' } };
-	expect(named.map(({ credentials }) => credentials)).toEqual([wanted, wanted]);
 });
