@@ -19,9 +19,6 @@ const row = (name: unknown, value: unknown) => ({ name, value });
 describe('reading additional headers', () => {
 	test.each<[string, unknown]>([
 		['no field', undefined],
-		['nothing', null],
-		['an empty text', ''],
-		['an empty collection', {}],
 		['an empty list', { values: [] }],
 		['rows without anything in them', { values: [row('', ''), row('  ', '\n'), {}, null] }],
 		['an empty list from an expression', []],
@@ -39,7 +36,6 @@ describe('reading additional headers', () => {
 	test.each<[string, unknown]>([
 		['a single row that is no list', { values: row('x-tenant', '7') }],
 		['a list from an expression', [row('x-tenant', '7')]],
-		['a row from an expression', row('x-tenant', '7')],
 	])('%s is read', (_name, headers) => {
 		expect(credentialProblem(readCredential(fields(headers)))).toBeUndefined();
 		expect(readCredential(fields(headers)).headers).toEqual([row('x-tenant', '7')]);
@@ -49,10 +45,7 @@ describe('reading additional headers', () => {
 		['a text', 'x-tenant: hidden-value'],
 		['a text that is JSON', '{ "values": [] }'],
 		['a text as a row', { values: ['hidden-value'] }],
-		['a list as a row', { values: [[row('x-tenant', 'hidden-value')]] }],
 		['names with their values', { 'x-tenant': 'hidden-value' }],
-		['names with their values as a row', [{ 'x-tenant': 'hidden-value' }]],
-		['a value alone', [{ value: 'hidden-value' }]],
 	])('%s from an expression is refused, without its value', (_name, headers) => {
 		const problem = credentialProblem(readCredential(fields(headers)))!;
 		expect(problem.message).toBe('An additional header has no name');
@@ -65,10 +58,8 @@ describe('a header that cannot be sent is named, without its value', () => {
 	test.each<[string, string, string, RegExp]>([
 		['no name', '', 'hidden-value', /^An additional header has no name$/],
 		['no value', 'x-tenant', '', /^The header 'x-tenant' has no value$/],
-		['a colon', 'x-tenant:', 'hidden-value', /name 'x-tenant:' contains an invalid character/],
 		['a space', 'x tenant', 'hidden-value', /name 'x tenant' contains an invalid character/],
 		['a line break in the name', 'x\r\ny', 'hidden-value', /contains an invalid character/],
-		['an umlaut in the name', 'x-m\u00fcnchen', 'hidden-value', /contains an invalid character/],
 		['a name of JavaScript', '__proto__', 'hidden-value', /contains an invalid character/],
 		['a second header', 'x-tenant', 'hidden-value\r\nhost: x', /value of the header 'x-tenant'/],
 		[
@@ -77,8 +68,6 @@ describe('a header that cannot be sent is named, without its value', () => {
 			'hidden-value\nx',
 			/value of the header 'x-tenant' contains a line/,
 		],
-		['a zero byte', 'x-tenant', 'hidden-value\u0000', /value of the header 'x-tenant'/],
-		['a letter beyond ASCII', 'x-tenant', 'hidden-value\u00fc', /value of the header 'x-tenant'/],
 	])('%s', (_name, name, value, message) => {
 		const problem = credentialProblem(readCredential(rows(row(name, value))));
 		expect(problem?.message).toMatch(message);
@@ -104,29 +93,6 @@ describe('a header that cannot be sent is named, without its value', () => {
 		);
 		const free = { ...rows(row('anthropic-version', '1')), versionHeaderName: 'vendor-version' };
 		expect(credentialProblem(readCredential(free))).toBeUndefined();
-	});
-
-	test('two rows of one name, in any case', () => {
-		const twice = readCredential(rows(row('x-tenant', '1'), row('X-Tenant', '1')));
-		expect(credentialProblem(twice)?.message).toMatch(/^The header 'X-Tenant' is already set/);
-	});
-
-	test('names of other tools and JSON as a value may be sent', () => {
-		const given = rows(
-			row('x-portal-config', '{"provider": "one", "retry": {"attempts": 3}}'),
-			row('Ocp-Subscription-Key', 'Bearer a~b'),
-			row('constructor', '1'),
-			row('Cookie', 'a=b; c=d'),
-		);
-		expect(credentialProblem(readCredential(given))).toBeUndefined();
-		expect(Object.keys(credentialHeaders(`${BASE}/v1/messages`, readCredential(given)))).toEqual([
-			'x-portal-config',
-			'Ocp-Subscription-Key',
-			'constructor',
-			'Cookie',
-			'x-api-key',
-			'anthropic-version',
-		]);
 	});
 
 	test('the public model list needs no key, but its headers are judged', () => {
@@ -156,7 +122,6 @@ test('additional headers go to the origin of the gateway, and to no other', () =
 
 test.each([
 	['versionHeaderName', 'Authorization'],
-	['versionHeaderName', 'x-api-key'],
 	['versionHeaderName', 'a b'],
 	['versionHeaderValue', '1\r\nx-other: 2'],
 ])(
@@ -171,9 +136,7 @@ test.each([
 
 test.each<[string, unknown]>([
 	['a number', 7],
-	['a list', ['x']],
 	['an object', { trim: 'x' }],
-	['null', null],
 	['a circle', Object.assign(Object.create(null), {})],
 ])('%s in every field is an empty field', (_name, value) => {
 	const names = ['messageAuth', 'versionHeaderName', 'versionHeaderValue', 'mediaUrl'];
@@ -191,19 +154,14 @@ test.each<[string, unknown]>([
 
 test.each([
 	[{ baseUrl: 'gateway.example' }, /^'Base URL' .* is not a web address\. It must begin with/],
-	[{ baseUrl: '' }, /^'Base URL' .* is not a web address/],
 	[{ mediaUrl: 'ftp://m.example' }, /^'Media URL' .* is not a web address/],
 	[{ apiKey: 'Bearer ' }, /^The API key is empty\. Enter the key/],
 	[{ apiKey: '${KEY}' }, /^The API key is still a placeholder\. .*replace it/],
-	[{ apiKey: 'sk-a b' }, /^The API key contains a space .*\. Copy it again/],
-	[{ messageAuth: 'basic' }, /^'Message Authentication' .*\. It must be one of xApiKey, bearer/],
 	[
 		{ asyncFlag: 'cookie' },
 		/^'Asynchronous Flag' .* unknown value\. It must be one of query, header/,
 	],
-	[{ editFormat: 'xml' }, /^'Edit Format' .* It must be one of form, json, generations/],
 	[{ imageFieldName: 'image\r\nx: y' }, /^'Image Field Name' .* isn't the name of a field\. Enter/],
-	[{ imageFieldName: 'a'.repeat(101) }, /^'Image Field Name'.* up to 100 characters/],
 ])('the problem of %j is told with what to do', (field, words) => {
 	expect(asText(credentialProblem(readCredential(fields(undefined, field)))!)).toMatch(words);
 });

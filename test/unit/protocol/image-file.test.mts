@@ -15,25 +15,18 @@ describe('the first bytes', () => {
 		['GIF89a', 'image/gif'],
 		['RIFF\x10\x00\x00\x00WEBPVP8 ', 'image/webp'],
 		['\x00\x00\x00\x20ftypavif', 'image/avif'],
-		['\x00\x00\x00\x20ftypavis', 'image/avif'],
 		['\x00\x00\x00\x18ftypheic', 'image/heic'],
 		['BM\x36\x00\x0c\x00\x00\x00\x00\x00', 'image/bmp'],
 		['\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avif', 'image/avif'],
 		['\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1heic', 'image/heic'],
-		['\x00\x00\x00\x18ftyphevc', 'image/heic'],
 		['II*\x00', 'image/tiff'],
-		['MM\x00*', 'image/tiff'],
 		['<svg xmlns="http://www.w3.org/2000/svg">', 'image/svg+xml'],
 		['<?xml version="1.0"?>\n<!-- drawn -->\n<svg>', 'image/svg+xml'],
 		['\xef\xbb\xbf<svg>', 'image/svg+xml'],
-		['\n\t <svg\n', 'image/svg+xml'],
-		['<svg/>', 'image/svg+xml'],
 		['<svg:svg xmlns:svg="http://www.w3.org/2000/svg">', 'image/svg+xml'],
 		['<?xml version="1.0"?>\n<ns0:svg\n', 'image/svg+xml'],
 		['\xff\x0a\xfa\x7f', 'image/jxl'],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl'],
-		['<!---->'.repeat(30) + '<svg>', 'image/svg+xml'],
-		['<!-- <html> --><?xml-stylesheet href="a.css"?><svg >', 'image/svg+xml'],
 		[
 			'<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<svg>',
 			'image/svg+xml',
@@ -72,21 +65,14 @@ describe('the type of an image', () => {
 		[OF_NEW, 'image/X-New; a=b', 'image/x-new'],
 		[OF_NEW, 'application/octet-stream', undefined],
 		[OF_NEW, 'image/<script>', undefined],
-		[OF_NEW, 'text/html, image/png', undefined],
 		[OF_NEW, undefined, undefined],
 		['<p>text</p>', 'image/png', undefined],
 		['\x1b[0mtext', 'image/png', undefined],
-		['t\xebxt', 'image/png', undefined],
 		['', 'image/png', undefined],
 		['\x00\x00\x00\x20ftypisom', 'image/png', undefined],
 		['\x1a\x45\xdf\xa3\x00', 'image/webp', undefined],
 		['RIFF\x10\x00\x00\x00AVI LIST', 'image/webp', undefined],
-		['OggS\x00', 'image/png', undefined],
-		['FLV\x01', 'image/png', undefined],
-		['ID3\x04\x00', 'image/png', undefined],
-		['\x00\x00\x01\xba', 'image/png', undefined],
 		['%PDF-1.7\x00', 'image/png', undefined],
-		['PK\x03\x04', 'image/png', undefined],
 		['\x1f\x8b\x08', 'image/png', undefined],
 		['\x1f\x8b\x08', 'image/svg+xml; charset=utf-8', 'image/svg+xml-compressed'],
 		['\x1f\x8b\x08', 'image/svg+xml-compressed', 'image/svg+xml-compressed'],
@@ -95,7 +81,6 @@ describe('the type of an image', () => {
 		[`${LICENSE}-->`, 'image/svg+xml', 'image/svg+xml'],
 		['<!-- short --><html><svg>', 'image/svg+xml', undefined],
 		[`${'<!-- short -->'.repeat(200)}<html>${' '.repeat(4000)}`, 'image/svg+xml', undefined],
-		['\x00\x00\x01\x00\x01\x00', 'image/x-icon', 'image/x-icon'],
 		['\x00\x00\x00\x0cJXL \r\n\x87\n', 'image/jxl', 'image/jxl'],
 	])('%j, labelled %j, is %j', (start, claimed, mimeType) => {
 		expect(imageTypeOf(bytes(start), claimed)).toBe(mimeType);
@@ -107,9 +92,7 @@ test.each([
 	['image/jpeg', 'jpg'],
 	['image/svg+xml', 'svg'],
 	['image/svg+xml-compressed', 'svgz'],
-	['image/jxl', 'jxl'],
 	['image/png/../../evil', 'bin'],
-	['text/html', 'bin'],
 ])('%j has the extension %s', (mimeType, extension) => {
 	expect(extensionFor(mimeType)).toBe(extension);
 });
@@ -117,16 +100,12 @@ test.each([
 test.each([
 	['image/png', 'image/png'],
 	[' text/plain ; charset=utf-8', 'text/plain'],
-	['application/vnd.ms-excel+xml', 'application/vnd.ms-excel+xml'],
 	['text/plain\r\nX-Evil: 1', 'text/plain'],
 	['text/plain; a="b; c="', 'text/plain'],
 	['text', undefined],
 	['\r\ntext/plain', 'text/plain'],
-	['te xt/plain', undefined],
 	['тext/plain', undefined],
-	['', undefined],
 	[null, undefined],
-	[['text/plain'], undefined],
 	['a/b'.repeat(100_000), 'a/ba'],
 ])('of the MIME type %j %j may stand in a header', (given, safe) => {
 	expect(safeMimeType(given)).toBe(safe);
@@ -136,12 +115,9 @@ describe('the name of a file', () => {
 	test.each([
 		['https://cdn.example/out/boat.png', 'boat.png'],
 		['https://cdn.example/out/boat.jpeg?sig=a/b.exe#c', 'boat.png'],
-		['https://cdn.example/out/boat', 'boat.png'],
 		['https://cdn.example/red%20boat.webp', 'red boat.png'],
 		['https://cdn.example/%E7%BA%A2%E8%88%B9.png', '红船.png'],
-		['https://cdn.example/boat.tar.gz', 'boat.tar.png'],
 		['https://cdn.example/', 'task-1.png'],
-		['https://cdn.example/.png', 'task-1.png'],
 		['https://cdn.example/%2e%2e%2f%2e%2e%2fetc%2fpasswd', 'etc-passwd.png'],
 		['https://cdn.example/..%5c..%5cwindows%5csystem.ini', 'windows-system.png'],
 		['https://cdn.example/a%0d%0aSet-Cookie:x', 'a-Set-Cookie-x.png'],
@@ -149,17 +125,9 @@ describe('the name of a file', () => {
 		['https://cdn.example/CON.png', 'CON_.png'],
 		[`https://cdn.example/${'x'.repeat(300)}.png`, `${'x'.repeat(80)}.png`],
 		['https://cdn.example/%E0%A4%A', 'task-1.png'],
-		['https://cdn.example/....png', 'task-1.png'],
-		['data:image/png;base64,AAAA', 'task-1.png'],
-		['no address', 'task-1.png'],
 		['', 'task-1.png'],
 	])('%j becomes %j', (url, name) => {
 		expect(imageFileName(url, 'image/png', 'task-1')).toBe(name);
-	});
-
-	test('has the extension of what the file is, not of what it says', () => {
-		expect(imageFileName('https://a/boat.exe', 'image/webp', 'x')).toBe('boat.webp');
-		expect(imageFileName('https://a/boat.html', 'text/html', 'x')).toBe('boat.bin');
 	});
 
 	test("is the user's own if there is one", () => {

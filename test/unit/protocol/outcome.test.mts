@@ -32,10 +32,7 @@ const eproto = (reason: string): string =>
 describe('what fails before the first byte is sent', () => {
 	test.each<[string, string, Fault]>([
 		['EAI_FAIL', 'getaddrinfo EAI_FAIL x', 'notFound'],
-		['EAI_NODATA', '', 'notFound'],
-		['EMFILE', 'getaddrinfo EMFILE x', 'notFound'],
 		['ETIMEDOUT', 'connect ETIMEDOUT 10.0.0.1:443', 'connectTimeout'],
-		['EACCES', 'connect EACCES 10.0.0.1:443', 'unconnected'],
 		['EMFILE', 'connect EMFILE 10.0.0.1:443', 'unconnected'],
 		['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:3128', 'refused'],
 		['', 'Proxy connection ended before receiving CONNECT response', 'unconnected'],
@@ -45,28 +42,16 @@ describe('what fails before the first byte is sent', () => {
 			'unconnected',
 		],
 		['EPROTO', eproto('sslv3 alert handshake failure'), 'unconnected'],
-		['EPROTO', eproto('tlsv1 unrecognized name'), 'unconnected'],
 		['EPROTO', eproto('wrong version number'), 'invalidAddress'],
 		['EPROTO', eproto('certificate verify failed'), 'certificate'],
 		['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '', 'unconnected'],
-		['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', '', 'unconnected'],
-		['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', '', 'unconnected'],
 		['CERT_REVOKED', '', 'certificate'],
-		['HOSTNAME_MISMATCH', '', 'certificate'],
-		['CERT_CHAIN_TOO_LONG', '', 'certificate'],
 		['INVALID_CA', '', 'certificate'],
-		['INVALID_PURPOSE', '', 'certificate'],
-		['CERT_UNTRUSTED', '', 'certificate'],
-		['ERR_INVALID_HTTP_TOKEN', '', 'invalidHeader'],
 		['ERR_INVALID_CHAR', 'Invalid character in header content ["x"]', 'invalidHeader'],
-		['', 'Header name must be a valid HTTP token ["a b"]', 'invalidHeader'],
-		['ERR_HTTP_INVALID_HEADER_VALUE', '', 'invalidHeader'],
 		['', 'Invalid value "undefined" for header "x-y"', 'invalidHeader'],
 		['ERR_UNESCAPED_CHARACTERS', '', 'invalidAddress'],
-		['', 'Request path contains unescaped characters', 'invalidAddress'],
 		['', "SSL Issue: consider using the 'Ignore SSL issues' option", 'certificate'],
 		['', 'The request was blocked because it resolves to a restricted IP address', 'blocked'],
-		['', 'The request was blocked because the destination hostname is restricted', 'blocked'],
 		['', 'Domain not allowed: This credential is restricted from accessing x', 'blocked'],
 	])('%s %s', (code, message, expected) => {
 		const kind = faultOf(code || undefined, message);
@@ -91,12 +76,7 @@ describe('what fails before the first byte is sent', () => {
 
 	test.each<[string, string]>([
 		['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', ''],
-		['ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', ''],
-		['ERR_SSL_BAD_RECORD_TYPE', ''],
-		['ERR_SSL_CIPHER_OPERATION_FAILED', ''],
 		['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', ''],
-		['ERR_SSL_UNEXPECTED_EOF_WHILE_READING', ''],
-		['ERR_SSL_CONSTRUCTOR', ''],
 		['EPROTO', eproto('tlsv1 alert internal error')],
 		['EPROTO', ''],
 		['ECONNRESET', 'read ECONNRESET'],
@@ -104,8 +84,6 @@ describe('what fails before the first byte is sent', () => {
 		['ETIMEDOUT', 'read ETIMEDOUT'],
 		['ECONNREFUSED', 'read ECONNREFUSED'],
 		['HPE_INVALID_CONSTANT', 'Parse Error: Expected HTTP/'],
-		['ERR_HTTP_CONTENT_LENGTH_MISMATCH', ''],
-		['ENOENT', 'ENOENT: no such file'],
 		['', 'The header was cut'],
 	])('may have come later, and stays unknown: %s %s', (code, message) => {
 		const kind = faultOf(code || undefined, message);
@@ -117,25 +95,21 @@ describe('what fails before the first byte is sent', () => {
 		['ECONNRESET', 'read ECONNRESET', 'pending', 'unconnected'],
 		['ETIMEDOUT', 'read ETIMEDOUT', 'pending', 'connectTimeout'],
 		['EPROTO', eproto('tlsv1 alert internal error'), 'pending', 'unconnected'],
-		['EPROTO', eproto('tlsv1 alert protocol version'), 'pending', 'unconnected'],
-		['EPROTO', eproto('dh key too small'), 'pending', 'unconnected'],
 		['EPROTO', eproto('tlsv1 alert protocol version'), 'open', 'other'],
 		['ERR_CANCELED', 'canceled', 'pending', 'unconnected'],
-		['CERT_HAS_EXPIRED', '', 'pending', 'certificate'],
 		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'pending', 'invalidAddress'],
 		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'open', 'other'],
-		['ERR_SSL_PACKET_LENGTH_TOO_LONG', '', 'open', 'other'],
 		['ECONNRESET', 'read ECONNRESET', 'open', 'reset'],
 	])('%s %s on a connection that is %s', (code, message, connection, expected) => {
 		expect(faultOf(code, message, connection)).toBe(expected);
 	});
 
-	test.each([
-		...['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'ENOSPC', 'INVALID_CA'],
-		...['ERR_INVALID_URL', 'ERR_INVALID_CHAR'],
-	])('a code that only contains %s is unknown: it may have come later', (code) => {
-		expect([faultOf(`X${code}`), faultOf(`${code}X`)]).toEqual(['other', 'other']);
-	});
+	test.each([...['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'ENOSPC', 'INVALID_CA']])(
+		'a code that only contains %s is unknown: it may have come later',
+		(code) => {
+			expect([faultOf(`X${code}`), faultOf(`${code}X`)]).toEqual(['other', 'other']);
+		},
+	);
 
 	test('the socket of a request tells whether its connection was made', () => {
 		const reset = (socket: object): Fault => {
@@ -156,34 +130,21 @@ describe('what fails before the first byte is sent', () => {
 		expect(full).toBe('diskFull');
 		expect(isTransient(fault(full))).toBe(false);
 	});
-
-	test('is asked for again where it costs nothing and may pass', () => {
-		expect(isTransient(fault('unconnected'))).toBe(true);
-		for (const kind of ['blocked', 'invalidHeader', 'invalidBody'] as const) {
-			expect(isTransient(fault(kind))).toBe(false);
-		}
-	});
 });
 
 describe('a redirect after a paid request', () => {
 	test.each([
 		[300, '/v1/elsewhere', true],
 		[301, 'https://gateway.example/v1/images/generations', true],
-		[301, undefined, true],
-		[302, '/login', true],
 		[302, '/v1/images/generations/task_1', false],
 		[302, 'https://x.example/api/v1/images/edits/task_1?x', false],
 		[303, '/v1/images/generations/task_1', false],
-		[303, '/login', false],
 		[303, undefined, false],
 		[304, undefined, true],
-		[305, '/', true],
 		[307, '/v1/images/generations?async=true', true],
 		[308, 'https://x.example/v1/images/generations/', true],
 		[307, '/v1/messages/msg_1', false],
-		[399, '/v1/images/tasks/task_1', false],
 		[400, '/v1/images/tasks/task_1', true],
-		[499, undefined, false],
 		[500, undefined, false],
 	])('%s to %s: refused is %s', (httpCode, location, refused) => {
 		const outcome = response(httpCode, {}, location === undefined ? {} : { location });
@@ -192,12 +153,6 @@ describe('a redirect after a paid request', () => {
 		expect(error instanceof UnknownOutcomeError).toBe(!refused);
 		if (!refused && location !== undefined) expect(error.message).toContain(location);
 	});
-});
-
-test('of an address that is endless, only the beginning tells where a redirect leads', () => {
-	const leading = (length: number) => ({ location: `/${'x'.repeat(length)}/tasks/task_1` });
-	expect(wasNotAccepted(response(302, {}, leading(100)))).toBe(false);
-	expect(wasNotAccepted(response(302, {}, leading(2000)))).toBe(true);
 });
 
 test('only a success with an object is a response to work with', () => {

@@ -77,11 +77,6 @@ describe('a generation', () => {
 		const { body } = planGeneration({ ...request, extraFields: { async: false } }, 'body');
 		expect(body).toHaveProperty('async', true);
 	});
-
-	test('does not change what it is made from', () => {
-		const given = Object.freeze({ ...request, extraFields: Object.freeze({ seed: 1 }) });
-		expect(planGeneration(given, 'body').body).toHaveProperty('seed', 1);
-	});
 });
 
 describe('an edit', () => {
@@ -135,10 +130,8 @@ describe('a paid request is found again', () => {
 			generation({ a: [{ c: 2, b: 1 }] }),
 			true,
 		],
-		['the order in a form', edit({ a: 1, b: 2 }), edit({ b: 2, a: 1 }), true],
 		['the name of a file', edit({}), edit({}, { fileName: 'ship.png' }), true],
 		['the contents of a file', edit({}), edit({}, { digest: 'of others' }), false],
-		['the field of a file', edit({}), edit({}, { name: 'mask' }), false],
 		['a field of a form', edit({ a: 1 }), edit({ a: 2 }), false],
 		['the order of a list', generation({ a: [1, 2] }), generation({ a: [2, 1] }), false],
 		['the mode', planGeneration(request), planGeneration(request, 'query'), false],
@@ -166,10 +159,8 @@ describe('addresses', () => {
 
 	test.each([
 		['a/b', 'a%2Fb'],
-		['a b?c#d', 'a%20b%3Fc%23d'],
 		['../../messages', '..%2F..%2Fmessages'],
 		['图像 1', '%E5%9B%BE%E5%83%8F%201'],
-		['half \ud800', 'half%20%EF%BF%BD'],
 	])('the ID %j is encoded', (id, encoded) => {
 		expect(planTaskQuery('edit', id).path).toBe(`/v1/images/edits/${encoded}`);
 		expect(planModel(id).path).toBe(`/v1/media/models/${encoded}`);
@@ -192,15 +183,6 @@ describe('addresses', () => {
 		}
 	});
 
-	test.each(['%2e', '%2e%2e', '.%2e', '...', '. .', '../..', './x', '..\\x', '\t..', '%252e%252e'])(
-		'the ID %j stays where it belongs, for every parser of addresses',
-		(id) => {
-			const { path } = planTaskQuery('edit', id);
-			expect(new URL(`https://h${path}`).pathname).toBe(path);
-			expect(path).toMatch(/^\/v1\/images\/edits\/[^/]+$/);
-		},
-	);
-
 	test('the query follows the path', () => {
 		const home = readApiAddress('https://gateway.example/api')!;
 		expect(planUrl(planGeneration(request, 'query'), home)).toBe(
@@ -217,20 +199,16 @@ describe('addresses', () => {
 	test.each([
 		['https://g.example/v2', 'https://g.example/v2/images/generations?async=true'],
 		['https://g.example/api/v3/', 'https://g.example/api/v3/images/generations?async=true'],
-		['https://g.example/v1/openai', 'https://g.example/v1/openai/images/generations?async=true'],
 		[
 			'https://g.example/v1beta/openai',
 			'https://g.example/v1beta/openai/images/generations?async=true',
 		],
-		['https://g.example/openai/v1', 'https://g.example/openai/v1/images/generations?async=true'],
 		[
 			'https://g.example/v2/openai/v1',
 			'https://g.example/v2/openai/v1/images/generations?async=true',
 		],
 		['https://g.example/v1/v1', 'https://g.example/v1/v1/images/generations?async=true'],
-		['https://g.example/V2', 'https://g.example/V2/images/generations?async=true'],
 		['https://g.example/v2ray', 'https://g.example/v2ray/v1/images/generations?async=true'],
-		['https://g.example/images', 'https://g.example/images/v1/images/generations?async=true'],
 		[
 			'https://g.example/api/v3/images/edits',
 			'https://g.example/api/v3/images/generations?async=true',
@@ -261,12 +239,5 @@ describe('addresses', () => {
 			paid: false,
 			isForeign: false,
 		});
-	});
-
-	test('the listing asks for JSON unless told otherwise', () => {
-		expect(planModelList().headers.Accept).toBe('application/json');
-		expect(planModelList().query).toEqual({});
-		const commented = { call: 'listing', headers: { Accept: 'application/jsonc' } };
-		expect(planModelList('jsonc')).toMatchObject(commented);
 	});
 });

@@ -6,81 +6,48 @@ import { response, page } from '../virtual-gateway.mjs';
 const MONEY = [
 	'You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.',
 	'insufficient_quota',
-	'quota insufficient',
 	'The quota is insufficient for this request',
-	'user quota is not enough',
-	'insufficient user quota',
 	'Insufficient balance or no resource package. Please recharge.',
-	'Insufficient funds in your wallet',
 	'Your credit balance is too low to access the API. Please go to Plans & Billing to upgrade or purchase credits.',
-	'Your account balance (0.00) is insufficient.',
 	'Balance of $0.00 is not enough for this request',
-	'not enough credits',
 	'Not enough remaining credits to generate this image',
-	'You have run out of credits',
 	'You are out of credits. Buy more at https://example.com/pricing',
-	'No credits left',
-	'0 credits remaining',
-	'Credit exhausted',
 	'All your credits have been used up',
-	'Quota exceeded',
 	'Insufficient quota: 1 token/day',
 	'You have exceeded your quota of 100 images per day',
-	'You have exceeded your monthly quota',
-	'Monthly quota reached',
 	'Billing hard limit has been reached',
 	'You have reached your spending limit',
-	'Payment required',
 	'Please top up your account',
 	'Too many requests: insufficient balance',
 	'账户余额不足，请充值后重试',
 	'用户额度不足, 剩余额度: ＄0.000000',
-	'该令牌额度已用尽',
 	'账户已欠费',
 	'saldo insuficiente',
-	'Solde insuffisant',
 ];
 
 const HASTE = [
 	'Rate limit reached for gpt-4 in organization org-x on tokens per min (TPM): Limit 10000, Used 9000, Requested 2000. Please try again in 6s. Visit https://platform.openai.com/account/rate-limits to learn more. You can increase your rate limit by adding a payment method to your account at https://platform.openai.com/account/billing.',
-	'Add a payment method to increase your rate limit',
 	'Please add a payment method to your account: https://gateway.example/settings/billing',
 	'Rate limit reached (quota of 60 requests per minute). See billing.',
 	'Quota exceeded for quota metric "Generate requests" and limit "Requests per minute"',
 	'You exceeded your current quota, please check your plan and billing details. Please retry in 34.074824443s.',
 	'Insufficient quota: 60 requests/minute',
-	'Insufficient quota: 1 call/second',
 	'Request quota exceeded',
-	'API call quota exceeded',
 	'Too many requests',
 	'Too many requests, please slow down. Top up to raise your limits.',
 	'Too many requests. Upgrade your plan at https://gateway.example/billing?balance=insufficient',
-	'Requests too frequent, or quota insufficient',
-	'Too many requests or insufficient balance',
 	'Too many requests: your daily quota is exceeded',
 	'The load balancer has no healthy upstream',
-	'Insufficient load balancer capacity',
 	'Insufficient capacity, credits are not affected',
-	'credits_remaining: 500',
 	'You have 500 credits remaining. Please slow down.',
 	'The service is busy. Your balance was not charged.',
-	'Your credit card was not charged; try again later',
-	'Concurrency limit reached, increase your balance tier for more',
 	'You may run 2 concurrent requests on your billing plan',
-	'Rate limited: free tier. Recharge to lift the limit.',
-	'Model is at capacity. Payment is not taken for failed requests.',
 	'Read about quota at gateway.example/docs/insufficient-balance',
-	'[billing](https://gateway.example/insufficient/balance) has more about rate limits',
-	'See /settings/quota-exceeded',
 	'Number of requests exceeds the QPS limit',
-	'Throttled. Purchase more credits for higher throughput.',
 	'Rate limit of 20 RPM exceeded, quota resets soon',
 	'Daily quota exceeded, resets in 30 seconds',
-	'Quota exceeded, wait 30 s',
 	'请求过于频繁，请稍后再试',
-	'充值可提升频率限制',
 	'当前分组上游负载已饱和，请稍后再试',
-	'并发数超过限制',
 	'Slow down, your quota is fine',
 	'',
 ];
@@ -102,27 +69,20 @@ test.each(HASTE)('is about haste: %s', (message) => {
 test.each([
 	{ type: 'rate_limit_error' },
 	{ code: 'rate_limit_exceeded' },
-	{ type: 'requests', code: null },
 	{ type: 'request' },
-	{ type: 'tokens' },
-	{ code: 'SlowDown' },
-	{ code: 'too_many_requests' },
 	{ code: 'Throttling.RateQuota' },
-	{ type: 'RateLimitError' },
 	{ code: 'concurrency_limit' },
 ])('what is called %j is haste, whatever it says', (named) => {
 	expect(isQuotaRefusal(refused({ message: 'Insufficient balance', ...named }))).toBe(false);
 });
 
-test.each([
-	{ type: 'invalid_request_error' },
-	{ type: 'request_error', code: 'bad_request' },
-	{ code: 429 },
-	{ type: null, code: {} },
-])('what is called %j is judged by its message', (named) => {
-	expect(isQuotaRefusal(refused({ message: 'Insufficient balance', ...named }))).toBe(true);
-	expect(isQuotaRefusal(refused({ message: 'Too many requests', ...named }))).toBe(false);
-});
+test.each([{ type: 'invalid_request_error' }, { code: 429 }, { type: null, code: {} }])(
+	'what is called %j is judged by its message',
+	(named) => {
+		expect(isQuotaRefusal(refused({ message: 'Insufficient balance', ...named }))).toBe(true);
+		expect(isQuotaRefusal(refused({ message: 'Too many requests', ...named }))).toBe(false);
+	},
+);
 
 test('a budget that is exceeded is about money, whatever the message says', () => {
 	expect(isQuotaRefusal(refused({ message: 'Cost: 5, limit: 5', type: 'budget_exceeded' }))).toBe(
@@ -145,9 +105,7 @@ test('only the beginning of a message and of a code is read', () => {
 test.each<[object, boolean]>([
 	[{ error: { message: 'Too many requests', code: 'insufficient_quota' } }, true],
 	[{ error: { message: 'Retry in 20 s', type: 'insufficient_quota' } }, true],
-	[{ error: { message: 'Retry in 20 s', type: 'usage_limit_reached' } }, true],
 	[{ error: { message: 'x', type: 'rate_limit_error', code: 'insufficient_quota' } }, true],
-	[{ error: { message: 'x', code: 'InsufficientBalance' } }, true],
 	[{ code: 'insufficient_quota', message: 'Too many requests' }, true],
 	[{ error: { message: 'Limit of 100 requests per day', code: 'rate_limit_exceeded' } }, false],
 	[{ error: { message: 'insufficient_quota is not in this code', code: 429 } }, true],
@@ -160,7 +118,6 @@ test.each<[number, object, boolean]>([
 	[402, {}, true],
 	[403, { message: 'Insufficient balance' }, true],
 	[403, { message: 'no access to this model' }, false],
-	[400, { message: 'Insufficient balance' }, true],
 	[429, { message: 'Insufficient balance' }, true],
 	[429, { message: 'Too many requests' }, false],
 	[500, { message: 'Insufficient balance' }, false],

@@ -25,46 +25,24 @@ describe("the ID of a response's task", () => {
 		['inside, beside the ID of the request', { id: 'r1', data: { task_id: 't1' } }],
 		['inside, beside its status', { id: 'r1', status: 200, data: { id: 't1', status: 'queued' } }],
 		['in a list', { code: 200, data: [{ status: 'submitted', task_id: 't1' }] }],
-		['in a list, called id', { data: [{ id: 't1' }] }],
-		['in a list beside its status', { id: 'r1', data: [{ id: 't1', state: 'queued' }] }],
 		['in place of the data', { code: 'success', message: '', data: 't1' }],
-		['in place of the data, with a number as code', { code: 0, data: 't1' }],
-		['in place of the data, with a large number as code', { code: 10_000, data: 't1' }],
-		['in a list of texts', { data: ['t1'] }],
-		['in place of the result', { code: 1, description: 'submitted', result: 't1' }],
-		['in place of the task', { task: ' t1 ' }],
-		['of a task whose list of images is empty', { id: 't1', data: [{ id: 'i1', url: '' }] }],
 		['of a finished task', { id: 't1', status: 'completed', data: [{ id: 'i1', url: URL }] }],
 		['around a result with an ID', { id: 't1', status: 'running', output: { id: 'o1' } }],
-		['two levels below', { result: { data: { taskId: 't1' } } }],
 		['in an output', { request_id: 'r1', output: { task_id: 't1', task_status: 'PENDING' } }],
-		['called taskID', { id: 'r1', taskID: 't1' }],
 	])('%s', (_, body) => {
 		expect(readTaskId({ ...body })).toBe('t1');
 	});
 
 	test.each<[string, object]>([
 		['a text that reports an error', { code: 401, data: 'unauthorized' }],
-		['a text beside an error', { error: { message: 'no' }, data: 'refused' }],
 		['a text of a failure', { success: false, data: 'refused' }],
-		['a code in words', { code: 'FAIL', data: 'refused' }],
-		['a negative code', { code: -1, data: 'refused' }],
 		['a code in an object of its own', { base_resp: { status_code: 1008 }, data: 'refused' }],
 		['a sentence', { data: 'try again later' }],
 		['an address', { data: URL }],
-		['image data', { data: 'data:image/png;base64,AAAA' }],
 		['more than any ID has', { data: 'x'.repeat(401) }],
 		['only images', { created: 1, data: [{ id: 'i1', url: URL }] }],
-		['a number beyond all numbers', JSON.parse('{"id":1e999}')],
-		['nothing', {}],
 	])('%s is none', (_, body) => {
 		expect(readTaskId(body as never)).toBeUndefined();
-	});
-
-	test('in a response that was cut off: that of a task first', () => {
-		expect(idIn('{"id":"r1","task_id":"t1","sta')).toBe('t1');
-		expect(idIn('{"id":"r1","sta')).toBe('r1');
-		expect(idIn('{"status":"queued"')).toBeUndefined();
 	});
 
 	test.each([
@@ -90,28 +68,17 @@ describe("the status of a response's task", () => {
 	test.each<[object, string | undefined]>([
 		[{ status: 'queued' }, 'queued'],
 		[{ status: 200, data: { status: 'processing' } }, 'processing'],
-		[{ status: true, data: { status: 'processing' } }, 'processing'],
 		[{ status: 'success', data: { status: 'processing' } }, 'processing'],
-		[{ status: 'queued', data: { status: 'completed' } }, 'completed'],
 		[{ status: 'success', data: { data: { status: 'failed' } } }, 'failed'],
-		[{ code: 'success', data: { task_id: 't1', status: 'SUCCESS', data: {} } }, 'SUCCESS'],
-		[{ status: 'ok', result: { status: 'running' } }, 'running'],
 		[{ status: 'running', result: { status: 'success' } }, 'running'],
-		[{ status: 'success', result: { status: 'failed' } }, 'failed'],
 		[{ status: 'failed', output: { status: 'success' } }, 'failed'],
 		[{ status: 'shiny', result: { status: 'success' } }, 'shiny'],
-		[{ result: { status: 'shiny' } }, 'shiny'],
-		[{ data: { task_id: 't1', task_status: 'succeed' } }, 'succeed'],
 		[{ id: 't1', state: 'generating' }, 'generating'],
-		[{ taskId: 't1', taskStatus: 'WAITING' }, 'WAITING'],
 		[{ status: 1, state: 'generating' }, 'generating'],
-		[{ status: '200', state: 'generating' }, 'generating'],
 		[{ status: 'completed', data: [{ url: URL, status: 'archived' }] }, 'completed'],
-		[{ data: [{ status: 'submitted', task_id: 't1' }] }, 'submitted'],
 		// One image was refused, the task goes on.
 		[{ id: 't1', status: 'processing', data: [{ id: 'i1', status: 'failed' }] }, 'processing'],
 		[{ data: [{ status: 'failed' }, { url: URL }] }, undefined],
-		[{ status: ' ' }, undefined],
 		[{ status: { name: 'queued' } }, undefined],
 		[{}, undefined],
 	])('of %j is %j', (body, status) => {
@@ -122,16 +89,10 @@ describe("the status of a response's task", () => {
 describe('the address of a task', () => {
 	test.each<[string, object, Record<string, string>]>([
 		['poll_url', { id: 't1', poll_url: '/v1/tasks/t1' }, {}],
-		['polling_url', { id: 't1', polling_url: '/v1/tasks/t1' }, {}],
-		['statusUrl', { taskId: 't1', statusUrl: '/v1/tasks/t1' }, {}],
 		['query_url', { data: { query_url: '/v1/tasks/t1' } }, {}],
-		['status_url inside', { data: { status_url: ' /v1/tasks/t1 ' } }, {}],
 		['urls.get', { urls: { get: '/v1/tasks/t1', cancel: '/v1/tasks/t1/cancel' } }, {}],
-		['urls.get inside', { data: { urls: { get: '/v1/tasks/t1' } } }, {}],
 		['links.self inside', { data: { task: { id: 't1', links: { self: '/v1/tasks/t1' } } } }, {}],
 		['_links.self.href', { _links: { self: { href: '/v1/tasks/t1' } } }, {}],
-		['StatusUrl', { Data: { StatusUrl: '/v1/tasks/t1' } }, {}],
-		['task_url, as long as any', { task_url: `/v1/tasks/t1${' '.repeat(9000)}` }, {}],
 		['Location', {}, { location: '/v1/tasks/t1' }],
 		['Operation-Location', { status: 'accepted' }, { 'operation-location': '/v1/tasks/t1' }],
 		['the body first', { poll_url: '/v1/tasks/t1' }, { location: '/elsewhere' }],
@@ -141,8 +102,6 @@ describe('the address of a task', () => {
 
 	test.each([
 		[{}, {}],
-		[{ poll_url: '' }, { location: ' ' }],
-		[{ poll_url: 7, urls: [] }, {}],
 		[{ poll_url: `/${'x'.repeat(2000)}` }, {}],
 	])('is none in %.40j', (body, headers) => {
 		expect(readTaskAddress(body, headers)).toBeUndefined();
@@ -152,13 +111,10 @@ describe('the address of a task', () => {
 test.each([
 	['/v1/tasks/t1', 't1'],
 	['https://g.example/requests/t1/status?full=1', 't1'],
-	['/tasks/t1/result/', 't1'],
 	['/tasks/t%2F1#x', 't/1'],
 	['/v1/get_result?id=t1', 't1'],
 	['https://g.example/fetch?full=1&task_id=t%2F1#x', 't/1'],
-	['/tasks/t1?id=', 't1'],
 	['/', undefined],
-	['', undefined],
 	[undefined, undefined],
 ])('the ID in the address %j is %j', (address, id) => {
 	expect(idOfAddress(address)).toBe(id);
@@ -170,34 +126,20 @@ describe('images', () => {
 
 	test.each<[string, object]>([
 		['in place of an address', { data: [{ url: BYTES }] }],
-		['in place of an object', { data: BYTES }],
 		['in a list', { images: [BYTES] }],
 		['as a `data:` URL', { output: `data:;base64,${BYTES}` }],
-		['under another name', { result: { base64: BYTES } }],
 	])('as Base64, %s', (_, body) => {
 		expect(readImages({ ...body })).toEqual([{ url: `data:;base64,${BYTES}` }]);
 	});
 
 	test.each<[string, object]>([
 		['data', { data: [{ url: URL }, { url: LATER }] }],
-		['images', { images: [{ url: URL }, { url: LATER }] }],
-		['result.data', { result: { data: [{ url: URL }, { url: LATER }] } }],
 		['result.images, addresses in a list', { result: { images: [{ url: [URL, LATER] }] } }],
 		['data.data.data', { data: { data: { data: [{ url: URL }, { url: LATER }] } } }],
-		['data.images', { data: { images: [{ url: URL }, { url: LATER }] } }],
 		['data.result_urls', { data: { result_urls: [URL, LATER] } }],
-		['task_result.images', { data: { task_result: { images: [{ url: URL }, { url: LATER }] } } }],
-		['data.resultUrls', { data: { resultUrls: [URL, LATER] } }],
 		['image_urls', { image_urls: [URL, LATER] }],
-		['outputs', { data: { outputs: [URL, LATER] } }],
-		['response', { response: { images: [{ url: URL }, { url: LATER }] } }],
-		['task', { task: { output: [URL, LATER] } }],
 		['output', { output: [URL, LATER] }],
-		['output.results', { output: { results: [{ url: URL }, { url: LATER }] } }],
-		['image_url', { data: [{ image_url: URL }, { imageUrl: LATER }] }],
-		['output_images', { output_images: [URL, LATER] }],
 		['OutputImages', { Response: { OutputImages: [URL, LATER] } }],
-		['image_result', { image_result: [{ url: URL }, { url: LATER }] }],
 		['image in objects', { images: [{ image: URL }, { image: { url: LATER } }] }],
 		['image_url in objects', { data: [{ image_url: { url: URL } }, { image_url: [LATER] }] }],
 		['an image of its output', { output: { image: [URL, { image_url: { url: LATER } }] } }],
@@ -225,7 +167,6 @@ describe('images', () => {
 		['a list below', { data: { url: '/v1/tasks/t1', result: { images: [URL, LATER] } } }],
 		['several tasks in a list', { data: [{ result: { images: [URL] } }, { images: [LATER] }] }],
 		['a list of finished ones', { data: [{ url: URL, status: 'succeeded' }, { url: LATER }] }],
-		['a response of a failed task', { status: 'failed', data: [{ url: URL }, { url: LATER }] }],
 	])('in %s', (_, body) => {
 		expect(readImages({ ...body }).map(({ url }) => url)).toEqual([URL, LATER]);
 	});
@@ -235,25 +176,18 @@ describe('images', () => {
 		['the address of a task', { poll_url: URL, urls: { get: URL } }],
 		['the address of the response', { id: 't1', url: URL }],
 		['a sentence in place of an object', { data: [`see ${URL}`] }],
-		['the address of the response, in capitals', { Id: 't1', Url: URL }],
 		['the source of an edit, beside an empty list', { data: { image_url: URL, images: [] } }],
 		['what a chat says', { choices: [{ message: { content: `see ${URL}` } }] }],
-		['an ID in place of an address', { data: ['img_123', 'img/123'], output: 'img_123' }],
-		['a sentence in place of Base64', { data: [{ b64_json: 'quota exceeded, please top up' }] }],
 		['words in place of Base64', { data: [{ b64_json: 'quota exceeded' }] }],
 		['a text of another type', { output: 'data:text/plain;base64,cXVvdGE=' }],
 		['one that is still in the making', { data: [{ url: URL, status: 'processing' }] }],
-		['one that has failed', { data: [{ url: URL, status: 'failed' }] }],
 	])('are not: %s', (_, body) => {
 		expect(readImages({ ...body })).toEqual([]);
 	});
 
 	test.each([
 		['http://a/1.png'],
-		['/v1/files/f1'],
 		['/1.png'],
-		['out/1.webp?sig=a.b'],
-		[`data:application/octet-stream;base64,${BYTES}`],
 		[`data:,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg"/>')}`],
 	])('as %.40j, in place of an object', (url) => {
 		expect(readImages({ images: [url] })).toEqual([{ url }]);
@@ -261,17 +195,11 @@ describe('images', () => {
 
 	test.each<[string, object, object]>([
 		['an address that may not work', { url: URL, b64_json: BYTES }, { address: URL }],
-		['a word', { url: 'pending', b64Json: BYTES }, { address: 'pending' }],
 		['the same bytes', { url: `data:;base64,${BYTES}`, base64: BYTES }, {}],
-		['a list of addresses', { url: [URL], b64: BYTES }, { address: URL }],
 	])('as bytes beside %s', (_, entry, known) => {
 		const image = { url: `data:;base64,${BYTES}`, ...known };
 		expect(readImages({ data: [entry] })).toEqual([image]);
 		expect(readImages({ ...entry })).toEqual([image]);
-	});
-
-	test('as an address beside Base64 that is no image', () => {
-		expect(readImages({ data: [{ url: URL, b64_json: 'AAAA' }] })).toEqual([{ url: URL }]);
 	});
 
 	test('as bytes at the top, without any status', () => {
@@ -279,11 +207,6 @@ describe('images', () => {
 		expect(readImages({ image: BYTES, seed: 7 })).toEqual(image);
 		expect(readImages({ b64_json: BYTES })).toEqual(image);
 		expect(readImages({ artifacts: [{ base64: BYTES, finishReason: 'SUCCESS' }] })).toEqual(image);
-	});
-
-	test('have the details also under names in camel case', () => {
-		const image = { url: URL, revisedPrompt: 'a red fox', outputFormat: 'webp' };
-		expect(readImages({ images: [image] })).toEqual([image]);
 	});
 
 	test('as a `data:` URL in place of Base64', () => {
@@ -303,7 +226,6 @@ describe('images', () => {
 		// These begin like the Base64 of a JPEG.
 		['/9j/photos/1.png'],
 		[`/9j/${'a'.repeat(70)}.png`],
-		[`/9j/photos.of/${'a'.repeat(100)}.png`],
 		[`signed-${'a'.repeat(100)}`],
 	])('with the address %.40j keep it', (url) => {
 		expect(readImages({ data: [{ url }] })).toEqual([{ url }]);
@@ -335,12 +257,9 @@ test.each<[object, number | undefined]>([
 	[{ created: 1_900_000_000 }, 1_900_000_000],
 	[{ data: { created_at: 1_900_000_000_999 } }, 1_900_000_000],
 	[{ createdAt: '2030-03-17T17:46:40Z' }, 1_900_000_000],
-	[{ created: '1900000000' }, 1_900_000_000],
 	[{ created: ' 1900000000999 ' }, 1_900_000_000],
 	[{ created: 'soon' }, undefined],
-	[{ created: '' }, undefined],
 	[{ created: 0 }, undefined],
-	[{ created: -1 }, undefined],
 	[{ created: null, created_at: 5 }, 5],
 ])('the time of creation in %j is %j', (body, created) => {
 	expect(readCreated({ ...body })).toBe(created);
@@ -370,10 +289,7 @@ test.each<[object, string]>([
 		'images.0.url: Not an address; query.async: Not a boolean',
 	],
 	[{ detail: { loc: ['body', 'size'], msg: 'Field required' } }, 'Field required'],
-	[{ detail: 'no such size', title: 'Bad Request', status: 400 }, 'no such size'],
-	[{ title: 'Bad Request', status: 400 }, 'Bad Request'],
 	[{ errcode: 7, errmsg: 'no such size' }, 'no such size'],
-	[{ ErrMsg: 'no such size' }, 'no such size'],
 	[{ error: 'invalid_token', error_description: 'It has expired' }, 'It has expired'],
 	[{ base_resp: { status_code: 1004, status_msg: 'no such size' } }, 'no such size'],
 	[{ data: { BaseResp: { StatusMsg: 'no such size' } } }, 'no such size'],
@@ -384,28 +300,11 @@ test.each<[object, string]>([
 		},
 		'size: Too large; No square; n: Too many',
 	],
-	[{ error: { errors: { size: ['Too large'] } } }, 'size: Too large'],
 	[{ errors: [{ field: 'size', message: 'Too large' }, 'Too many'] }, 'size: Too large; Too many'],
 	[{ message: 'no such size', errors: [] }, 'no such size'],
-	[{ message: 'no such size', errors: {} }, 'no such size'],
 	[{ errors: { message: 'no such size' } }, 'no such size'],
 ])('the reason in %j is %j', (body, reason) => {
 	expect(reasonsIn(body)[0]).toBe(reason);
-});
-
-test('of many errors, the first ten are told, each once', () => {
-	const errors = Array.from({ length: 2000 }, (_, index) => `Error ${index >> 1}`);
-	expect(reasonsIn({ errors })).toEqual([
-		errors
-			.filter((_, index) => index % 2 === 0)
-			.slice(0, 10)
-			.join('; '),
-	]);
-});
-
-test('errors in errors take no longer than their text', () => {
-	const deep = `${'{"errors":'.repeat(120)}{"size":"x"}${'}'.repeat(120)}`;
-	expect(reasonsIn(JSON.parse(deep))).toEqual([]);
 });
 
 test('the reason of a failure is not the word for success beside it', () => {

@@ -1,4 +1,4 @@
-import { isFinished, isUnknownWord, statusGroup } from '../../../gateway/protocol/status.js';
+import { isUnknownWord, statusGroup } from '../../../gateway/protocol/status.js';
 
 /** Those of the protocol, and of other gateways. */
 const WORDS = {
@@ -26,35 +26,19 @@ test.each(
 	}
 });
 
-test.each([
-	...[
-		'reviewing',
-		'in  progress',
-		'succeeded!',
-		'',
-		'constructor',
-		'__proto__',
-		null,
-		undefined,
-		0,
-	],
-	...[true, {}, ['completed']],
-])('%j is neither success nor failure', (status) => {
-	expect(statusGroup(status)).toBe('unknown');
-});
+test.each([...['', 'constructor', '__proto__', null, undefined, 0], ...[true, {}, ['completed']]])(
+	'%j is neither success nor failure',
+	(status) => {
+		expect(statusGroup(status)).toBe('unknown');
+	},
+);
 
 test.each([
 	['UNKNOWN', true],
-	[' unknown ', true],
 	['TASK_STATUS_UNKNOWN', true],
 	['unknown_error', false],
 	['', false],
 ])('%j says that the gateway does not know the task: %j', (status, says) => {
 	expect(isUnknownWord(status)).toBe(says);
 	expect(statusGroup(status)).toBe('unknown');
-});
-
-test('only success and failure are final', () => {
-	const groups = ['waiting', 'working', 'success', 'unsuccessful', 'unknown'] as const;
-	expect(groups.filter(isFinished)).toEqual(['success', 'unsuccessful']);
 });

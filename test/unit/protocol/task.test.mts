@@ -1,4 +1,4 @@
-import { readImages, readTaskId } from '../../../gateway/protocol/responseFields.js';
+import { readImages } from '../../../gateway/protocol/responseFields.js';
 import {
 	otherTaskId,
 	readTaskState,
@@ -8,19 +8,6 @@ import {
 import { taskError } from '../../../gateway/errors/taskErrors.js';
 
 const task = { taskId: 't1', taskType: 'edit' as const };
-
-describe('the response to a submit', () => {
-	test.each([
-		[{ id: 'task-1', status: 'queued' }, 'task-1'],
-		[{ id: ' task-1\n' }, 'task-1'],
-		[{ id: 17 }, '17'],
-		[{ id: '  ' }, undefined],
-		[{ id: { value: '1' } }, undefined],
-		[{}, undefined],
-	])('%j has the ID %j', (body, id) => {
-		expect(readTaskId(body)).toBe(id);
-	});
-});
 
 test('images have full addresses, except those that came inline or lead nowhere', () => {
 	const urls = ['/files/1.png', 'https://images.example/2.png', 'data:image/png;base64,AAAA'];
@@ -71,32 +58,12 @@ describe('the response to a poll', () => {
 		});
 	});
 
-	test('may say nothing at all', () => {
-		expect(readTaskState(task, {})).toMatchObject({ status: '', group: 'unknown', images: [] });
-	});
-
-	test('has a status that is shown without markup, and that is not improved by that', () => {
-		expect(readTaskState(task, { status: '<b>completed</b>' })).toMatchObject({
-			status: 'completed',
-			group: 'unknown',
-		});
-	});
-
 	test.each([
 		[{ error: { message: 'no <b>cats</b>' } }, 'no cats'],
 		[{ reason: 'no cats' }, 'no cats'],
-		[{ error: { message: '' }, reason: 'no cats' }, 'no cats'],
 		[{ error: { message: 'key sk-abcdefgh12 refused' } }, 'key … refused'],
-		[{ error: {} }, undefined],
 	])('%j has the reason %j', (body, reason) => {
 		expect(readTaskState(task, { status: 'failed', ...body }).reason).toBe(reason);
-	});
-
-	test('has the reason beside the status before one outside of it', () => {
-		const inner = { data: { status: 'failed', error: 'no cats' }, message: 'see the task' };
-		expect(readTaskState(task, inner).reason).toBe('no cats');
-		const outer = { data: { status: 'failed' }, message: 'no cats' };
-		expect(readTaskState(task, outer).reason).toBe('no cats');
 	});
 
 	test.each(['running', 'completed', 'mystery'])('has no reason while it is %j', (status) => {
@@ -107,7 +74,6 @@ describe('the response to a poll', () => {
 		[{ id: 't1' }, undefined],
 		[{ id: 'request-9', task_id: 't1' }, undefined],
 		[{ task_id: 't2' }, 't2'],
-		[{ id: 't2', data: { task_id: 't3' } }, 't3'],
 		[{ status: 'running' }, undefined],
 	])('%j is about another task: %j', (body, id) => {
 		expect(otherTaskId('t1', body)).toBe(id);
@@ -120,10 +86,6 @@ describe('the error of a task', () => {
 
 	test.each(['queued', 'running', 'mystery', ''])('is none while it is %j', (status) => {
 		expect(errorOf({ status })).toBeUndefined();
-	});
-
-	test('is none where there is an image', () => {
-		expect(errorOf({ status: 'success', data: images })).toBeUndefined();
 	});
 
 	test('names the task, its status and the reason', () => {
@@ -140,13 +102,6 @@ describe('the error of a task', () => {
 
 	test('holds for a failed task although there is an image', () => {
 		expect(errorOf({ status: 'failed', data: images })).toBeDefined();
-	});
-
-	test('names a finished task without images', () => {
-		expect(errorOf({ status: 'success', data: [{}] })).toMatchObject({
-			message: 'The edit task t1 ended with the status "success" but without an image',
-			taskId: 't1',
-		});
 	});
 
 	test('has an ID that is safe to show', () => {
