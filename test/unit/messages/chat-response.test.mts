@@ -55,51 +55,40 @@ const message = { id: 'm', content: [{ type: 'text', text: 'Hello' }], stop_reas
 
 const STREAMS: Record<string, string | Buffer> = {
 	'as it should be': whole,
-	'a line feed first': `\n${whole}`,
-	'lines that end with CR': whole.replaceAll('\n', '\r'),
 	'blank lines and blanks first': `\r\n \t\r\n\n${whole}`,
-	'comments first': `: keep-alive\n\n:\n\n: ${'x'.repeat(5000)}\n\n${whole}`,
-	'a BOM first': `\ufeff${whole}`,
 	'a BOM and a comment first': `\ufeff: hi\n${whole}`,
 	'both line breaks': whole.replaceAll('\n', '\r\n'),
-	'no blank behind the colon': whole.replaceAll(': {', ':{'),
 	'no final empty line': whole.trimEnd(),
 	'no event names': whole.replace(/^event:.*\n/gm, ''),
-	'an ID and a pause first': `id: 7\nretry: 100\n\n${whole}`,
 	'unknown events and fields': `event: news\ndata: {"x":1}\nfoo: bar\n\n${whole}`,
-	'data without anything first': `data\n\n${whole}`,
 	'data over several lines': whole.replaceAll(',"', ',\ndata: "'),
-	'a sentinel at the end': `${whole}data: [DONE]\n\n`,
 	'a sentinel for an end': `${beginning()}data: [DONE]`,
 };
 
-const chunkings = [1, 2, 3, 7, Infinity];
+const chunkings = [1, 3, Infinity];
 const types = ['text/event-stream; charset=utf-8', 'application/json', undefined];
 
-describe.each(Object.entries(STREAMS))('a stream with %s', (_, body) => {
-	test.each(types)('is read in pieces of any size, announced as %s', async (type) => {
-		for (const chunk of chunkings) {
-			const { json, said, ...rest } = await read(body, { type, chunk });
+test.each(Object.entries(STREAMS))(
+	'a stream with %s is read in pieces of any size',
+	async (_, body) => {
+		for (const [index, chunk] of chunkings.entries()) {
+			const { json, said, ...rest } = await read(body, { type: types[index], chunk });
 			expect(json).toMatchObject({ id: 'm', content: [{ type: 'text', text: 'Hello' }] });
 			expect(said).toBe('Hello');
 			expect(rest.body.destroyed).toBe(true);
 		}
-	});
-});
+	},
+);
 
-describe.each([
+test.each([
 	['plain', JSON.stringify(message)],
-	['pretty', JSON.stringify(message, null, '\t')],
-	['behind blank lines', `\n\r\n  \n${JSON.stringify(message)}\n`],
 	['behind a BOM', `\ufeff${JSON.stringify(message)}`],
 	['behind comments', `: wait\n\n: wait\n\n${JSON.stringify(message, null, 2)}`],
-])('JSON that is %s', (_, body) => {
-	test.each(types)('is read in one piece, announced as %s', async (type) => {
-		for (const chunk of chunkings) {
-			const { json, pieces } = await read(body, { type, chunk });
-			expect([json, pieces]).toEqual([message, []]);
-		}
-	});
+])('JSON that is %s is read in one piece', async (_, body) => {
+	for (const [index, chunk] of chunkings.entries()) {
+		const { json, pieces } = await read(body, { type: types[index], chunk });
+		expect([json, pieces]).toEqual([message, []]);
+	}
 });
 
 test.each(types)('what is neither is given back as text, announced as %s', async (type) => {
@@ -156,11 +145,6 @@ describe('a key that the gateway quotes', () => {
 		expect(said).toBe('It is ');
 		expect(arrived).not.toContain(KEY.slice(0, 4));
 	});
-
-	test('is not searched for where it is as short as a word', () => {
-		const filter = createKeyFilter(['sk-1']);
-		expect([filter.add('sk-'), filter.rest()]).toEqual(['sk-', '']);
-	});
 });
 
 describe('a call of a tool without parameters', () => {
@@ -179,17 +163,6 @@ describe('a call of a tool without parameters', () => {
 			expect(content).toEqual([{ type: 'tool_use', id: 'a', name: 'now', input: {} }]);
 		},
 	);
-
-	test.each([
-		[{}, 'max_tokens'],
-		[{}, undefined],
-		[{ input: '{"a":' }, 'tool_use'],
-		[{ input: '' }, 'tool_use'],
-		[{ input: [] }, 'tool_use'],
-		[{ input: 7 }, 'tool_use'],
-	])('%j with the stop reason %j is not', (input, stopReason) => {
-		expect(() => respond(input, stopReason)).toThrow(/in the middle of a tool call/);
-	});
 
 	test('in a stream that sends no input', async () => {
 		const block = { type: 'tool_use', id: 'a', name: 'now' };

@@ -68,18 +68,9 @@ describe('a conversation', () => {
 		).toThrow(GatewayError);
 	});
 
-	test('a call whose input is no object goes back with an empty one', () => {
-		const call = { type: 'tool-call' as const, toolCallId: 'c', toolName: 't', input: '{"half' };
-		expect(toConversation([said('assistant', call)]).messages[0]?.content).toEqual([
-			{ type: 'tool_use', id: 'c', name: 't', input: {} },
-		]);
-	});
-
 	test.each<[string, unknown, unknown]>([
 		['a text', 'done', 'done'],
 		['an object', { url: 'x' }, '{"url":"x"}'],
-		['a list', [1, 2], '[1,2]'],
-		['nothing', undefined, ''],
 		['parts', [text('done')], [{ type: 'text', text: 'done' }]],
 		[
 			'an image',
@@ -108,12 +99,7 @@ describe('a file', () => {
 		['base64', { type: 'file', mediaType: 'image/png', data: PNG }],
 		['bytes', { type: 'file', mediaType: 'image/png', data: Buffer.from(PNG, 'base64') }],
 		['an address that holds it', { type: 'file', data: `data:image/png;base64,${PNG}` }],
-		[
-			'such an address beside it',
-			{ type: 'file', providerMetadata: { url: `data:image/png;base64,${PNG}` } },
-		],
 		['base64 without a type', { type: 'file', data: PNG }],
-		['base64 of any type', { type: 'file', mediaType: 'application/octet-stream', data: PNG }],
 	])('is an image, given as %s', (_, part) => {
 		expect(user(part)[0]?.content).toEqual([{ type: 'image', source }]);
 	});
@@ -167,63 +153,18 @@ describe('a part of an agent, chain or tool', () => {
 	test.each<[string, unknown, unknown]>([
 		['a text', { type: 'text', text: 'grüß dich', id: 1 }, words],
 		['a text by itself', 'grüß dich', words],
-		['a text of another protocol', { type: 'input_text', text: 'grüß dich' }, words],
 		['an image', { type: 'image_url', image_url: { url: dataUrl, detail: 'low' } }, image],
-		['an image as a text', { type: 'image_url', image_url: dataUrl }, image],
 		['its address', { type: 'image_url', image_url: { url: 'https://example.com/a' } }, atAddress],
-		['its address as a text', { type: 'image_url', image_url: 'https://example.com/a' }, atAddress],
-		[
-			'an image of a wrong type',
-			{ type: 'image_url', image_url: { url: `data:image/gif;base64,${PNG}` } },
-			image,
-		],
-		['an image of another protocol', { type: 'input_image', image_url: dataUrl }, image],
 		["the gateway's own image", { ...image, cache_control: {} }, { ...image, cache_control: {} }],
 		["a tool's image", { type: 'image', data: PNG, mimeType: 'image/png' }, image],
-		[
-			'an image of the first standard',
-			{ type: 'image', source_type: 'base64', mime_type: 'image/png', data: PNG },
-			image,
-		],
-		[
-			'its address there',
-			{ type: 'image', source_type: 'url', url: 'https://example.com/a' },
-			atAddress,
-		],
 		['media', { type: 'media', mimeType: 'image/png', data: PNG }, image],
-		[
-			'a PDF',
-			{
-				type: 'file',
-				source_type: 'base64',
-				mime_type: 'application/pdf',
-				data: pdf,
-				metadata: { filename: 'a.pdf' },
-			},
-			document,
-		],
-		[
-			'a PDF called an image',
-			{ type: 'image_url', image_url: { url: `data:image/png;base64,${pdf}` } },
-			document,
-		],
+		['a PDF', { type: 'file', source_type: 'base64', mime_type: 'application/pdf', data: pdf, metadata: { filename: 'a.pdf' } }, document], // prettier-ignore
 		[
 			'a PDF of another protocol',
 			{ type: 'input_file', file_data: `data:application/pdf;base64,${pdf}`, filename: 'a' },
 			document,
 		],
-		[
-			'a PDF of a third',
-			{ type: 'file', file: { file_data: `data:application/pdf;base64,${pdf}` } },
-			document,
-		],
 		['a text file', { type: 'file', mime_type: 'application/json', data: note }, words],
-		[
-			'the text of a file',
-			{ type: 'text-plain', text: 'grüß dich', mimeType: 'text/plain' },
-			words,
-		],
-		['a resource', { type: 'resource', resource: { uri: 'file:///a', text: 'grüß dich' } }, words],
 		['a resource of bytes', { type: 'resource', resource: { uri: 'file:///a', blob: PNG } }, image],
 	])('is sent, by the user and in a result: %s', (_, value, block) => {
 		expect(user(given(value))[0]?.content).toEqual([block]);
@@ -241,29 +182,11 @@ describe('a part of an agent, chain or tool', () => {
 	});
 
 	test.each<[string, unknown, string]>([
-		[
-			'a sound',
-			{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
-			'a file of the type "input_audio"',
-		],
-		['a sound with a type', { type: 'audio', data: note, mimeType: 'audio/mpeg' }, '"audio/mpeg"'],
+		['a sound', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, 'a file of the type "input_audio"'], // prettier-ignore
 		['a film', { type: 'video', url: 'data:video/mp4;base64,AAAA' }, '"video/mp4"'],
-		[
-			'an archive',
-			{ type: 'file', mime_type: 'application/zip', data: 'UEsDBAA=' },
-			'"application/zip"',
-		],
 		['a file without bytes', { type: 'file', fileId: 'file-1' }, 'a file without content'],
-		['an empty image', { type: 'image_url', image_url: { url: '' } }, 'a file without content'],
-		[
-			'an address that is none',
-			{ type: 'image_url', image_url: { url: 'my cat' } },
-			'a file at "my cat"',
-		],
-		['a storage of its own', { type: 'media', fileUri: 'gs://a/b' }, 'a file at "gs://a/b"'],
+		['an address that is none', { type: 'image_url', image_url: { url: 'my cat' } }, 'a file at "my cat"'], // prettier-ignore
 		['an unknown kind', { type: 'hologram', data: PNG }, 'a part of the kind "hologram"'],
-		['no kind', { data: PNG }, 'a part of the kind "undefined"'],
-		['no part', null, 'a part of the kind "object"'],
 	])('is refused before anything is sent: %s', (_, value, message) => {
 		expect(() => user(text('What is it?'), given(value))).toThrow(message);
 		expect(() => user(text('What is it?'), given(value))).toThrow(/can't be sent to the model$/);
@@ -330,12 +253,6 @@ describe('the plan', () => {
 		expect(plan(200, { thinking: null })).not.toThrow();
 	});
 
-	test('holds the tools of an agent', () => {
-		expect(
-			toolFields([{ name: 'draw', description: ' ', inputSchema: { properties: {} } }]),
-		).toEqual([{ name: 'draw', input_schema: { type: 'object', properties: {} } }]);
-	});
-
 	test('names each tool once: agents bind theirs twice', () => {
 		const tool = { name: 'draw', inputSchema: { type: 'object' } };
 		expect(toolFields([tool, tool])).toHaveLength(1);
@@ -392,10 +309,8 @@ describe('a response', () => {
 
 	test.each([
 		['end_turn', 'stop'],
-		['stop_sequence', 'stop'],
 		['max_tokens', 'length'],
 		['refusal', 'content-filter'],
-		['pause_turn', 'other'],
 		[undefined, 'other'],
 	])('that stops for %s has ended for %s', (stop_reason, finishReason) => {
 		const content = [{ type: 'text', text: 'Here' }];
@@ -418,18 +333,9 @@ describe('a response', () => {
 
 	test.each<[string, object[], unknown]>([
 		['without a stop reason', [call], undefined],
-		['with null for one', [call], null],
 		['at the limit', [says, call], 'max_tokens'],
-		['at the limit, with a text behind', [call, says], 'max_tokens'],
-		['at the end of the context', [call], 'model_context_window_exceeded'],
-		['at a stop sequence', [call], 'stop_sequence'],
-		['for a pause', [call, says], 'pause_turn'],
-		['for a refusal', [call, says], 'refusal'],
 		['with half an input', [{ ...call, input: '{"prompt":"a f' }], 'tool_use'],
-		['with half an input and no word of it', [{ ...call, input: '{"prompt":"a f' }], 'end_turn'],
 		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
-		['with a text for an input', [{ ...call, input: '"a fox"' }], 'tool_use'],
-		['without an input', [{ ...call, input: undefined }], 'max_tokens'],
 		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
 		['without a name', [{ ...call, name: undefined }], 'tool_use'],
 	])('that stops inside a tool call %s does not reach the tool', (_, content, stop_reason) => {
@@ -447,17 +353,12 @@ describe('a response', () => {
 	test.each([
 		['tool_use', call.input],
 		['tool_use', '{"prompt":"a fox"}'],
-		['end_turn', call.input],
 		['stop', call.input],
 	])('whose tool calls are whole reaches the tool, for %s', (stop_reason, input) => {
 		const response = readChatResponse({ content: [{ ...call, input }], stop_reason });
 		expect(response.finishReason).toBe('tool-calls');
 		expect(response.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
 		expect(response.content).toEqual([call]);
-	});
-
-	test.each(['__proto__', 'constructor', 'toString'])('may stop for %s', (stop_reason) => {
-		expect(readChatResponse({ content: [says], stop_reason }).finishReason).toBe('other');
 	});
 
 	test('may be a text alone, and have odd figures', () => {

@@ -12,7 +12,6 @@ const result = (content: unknown) => ({ type: 'tool_result', tool_use_id: 'c', c
 describe('on the way back', () => {
 	test.each<[string, Turn[], Turn[]]>([
 		['a blank text', [assistant(thinking, text('\n\n'), call)], [assistant(thinking, call)]],
-		['a text that is none', [assistant(text(null), text('Here'))], [assistant(text('Here'))]],
 		['a blank text in a result', [user(result([text(' ')]))], [user(result([]))]],
 		['a blank turn', [user(text('Hi')), { role: 'assistant', content: ' ' }], [user(text('Hi'))]],
 		[
@@ -49,14 +48,10 @@ test.each<[string, Record<string, unknown>, RegExp | undefined]>([
 	['a refusal with its explanation', { content: [], stop_reason: 'refusal', stop_details: EXPLAINED }, /respond: It is about some pathogens\. You may have been charged/], // prettier-ignore
 	['a refusal with a category', { content: [text('I can')], stop_reason: 'refusal', stop_details: { category: 'bio', explanation: null } }, /refused to respond: bio\. /], // prettier-ignore
 	['a refusal in a block', { content: [{ type: 'refusal', refusal: 'No.' }], stop_reason: 'content_filter' }, /respond: No\. /], // prettier-ignore
-	['a refusal without a word', { content: null, stop_reason: 'refusal' }, /respond\. You may/],
 	['thinking alone', { content: [thinking, text('\n')], stop_reason: 'end_turn' }, /only thought/],
 	['nothing', { content: [], stop_reason: 'end_turn' }, /is empty/],
 	['an empty text', { content: '' }, /is empty/],
 	['a text', { content: [thinking, text('Here')], stop_reason: 'end_turn' }, undefined],
-	['a tool call', { content: [text(''), call], stop_reason: 'tool_use' }, undefined],
-	['a text alone', { content: 'Here' }, undefined],
-	['thinking up to Max Tokens', { content: [thinking], stop_reason: 'max_tokens' }, undefined],
 	['an error', { error: { message: 'Overloaded' } }, undefined],
 ])('a response without text has a hint, no other has one: %s', (_, body, hint) => {
 	expect(missingTextHint(body)).toEqual(hint && expect.stringMatching(hint));

@@ -16,7 +16,6 @@ describe('the input of a tool', () => {
 	test.each<[string, unknown, unknown]>([
 		['an object', { ...object({ a: text }, 'a'), additionalProperties: false }, 'same'],
 		['no type', { properties: { a: text } }, { type: 'object', properties: { a: text } }],
-		['an object or null', { type: ['object', 'null'] }, { type: 'object' }],
 		['anything', true, { type: 'object' }],
 		['nothing', undefined, { type: 'object' }],
 		[
@@ -34,16 +33,7 @@ describe('the input of a tool', () => {
 				),
 			},
 		],
-		[
-			'all of two',
-			{ allOf: [object({ a: text }, 'a'), object({ b: count, a: text }, 'b')] },
-			object({ a: text, b: count }, 'a', 'b'),
-		],
-		[
-			'all of two that differ',
-			{ allOf: [object({ a: text }), object({ a: { maxLength: 3 } })] },
-			object({ a: { allOf: [text, { maxLength: 3 }] } }),
-		],
+		['all of two', { allOf: [object({ a: text }, 'a'), object({ b: count, a: text }, 'b')] }, object({ a: text, b: count }, 'a', 'b')], // prettier-ignore
 		[
 			'an object and one of two that only require something',
 			{
@@ -52,17 +42,6 @@ describe('the input of a tool', () => {
 				anyOf: [{ required: ['a'] }, { required: ['b'] }],
 			},
 			object({ a: text, b: text }, 'b'),
-		],
-		[
-			'alternatives inside alternatives, and null',
-			{
-				anyOf: [
-					{ oneOf: [object({ a: text }, 'a', 'x'), object({ b: text }, 'x')] },
-					object({ c: text }, 'x'),
-					{ type: 'null' },
-				],
-			},
-			object({ a: text, b: text, c: text }, 'x'),
 		],
 		[
 			'references',
@@ -76,16 +55,7 @@ describe('the input of a tool', () => {
 			},
 			{ ...object({ a: { $ref: '#/$defs/two' } }), $defs },
 		],
-		[
-			'odd parts',
-			{ anyOf: [true, null, 7, { properties: [], required: 'a' }], allOf: {}, oneOf: [] },
-			object({}),
-		],
-		[
-			'a property of an odd name',
-			{ allOf: [JSON.parse('{"properties":{"__proto__":{}}}')] },
-			object(JSON.parse('{"__proto__":{}}')),
-		],
+		['odd parts', { anyOf: [true, null, 7, { properties: [], required: 'a' }], allOf: {}, oneOf: [] }, object({})], // prettier-ignore
 	])('is an object without alternatives at the top: %s', (_, schema, sent) => {
 		expect(objectSchema(schema)).toEqual(sent === 'same' ? schema : sent);
 	});
@@ -122,12 +92,10 @@ test.each<[unknown, unknown]>([
 	['auto', { type: 'auto' }],
 	['none', { type: 'none' }],
 	['any', { type: 'any' }],
-	['required', { type: 'any' }],
 	[true, { type: 'any' }],
 	['draw', named],
 	[named, named],
 	[{ type: 'function', function: { name: 'draw' } }, named],
-	[{ type: 'function', name: 'draw' }, named],
 ])('the choice of a tool, %j, is sent as %j', (choice, sent) => {
 	expect(toolChoiceField(choice)).toEqual(sent);
 });

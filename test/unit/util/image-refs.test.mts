@@ -13,20 +13,15 @@ const two = 'HTTP://example.com/two';
 test.each<[unknown, object[]]>([
 	['data', [field('data')]],
 	[' data , photo,', [field('data'), field('photo')]],
-	['my photo', [field('my photo')]],
 	[
 		['data', ' photo '],
 		[field('data'), field('photo')],
 	],
-	['', []],
-	[' , \n,', []],
 	[undefined, []],
 	[[null, '', []], [{ kind: 'none', value: [] }]],
 	[7, [field('7')]],
-	[true, [{ kind: 'none', value: true }]],
 	// HTTP Request tells where it has a file from.
 	[{ mimeType: 'a/b', url: one }, [{ kind: 'file', file: { mimeType: 'a/b', url: one } }]],
-	[{ id: 'x' }, [{ kind: 'file', file: { id: 'x' } }]],
 	[
 		[{ url: one }, { url: ' ' }],
 		[address(one), { kind: 'file', file: { url: ' ' } }],
@@ -34,7 +29,6 @@ test.each<[unknown, object[]]>([
 	// A comma belongs to a name where the item has such a field.
 	['a,b', [field('a,b')]],
 	['a,b, a,photo', [field('a,b'), field('a'), field('photo')]],
-	['photo,a,b', [field('photo'), field('a,b')]],
 	['a,bc', [field('a'), field('bc')]],
 	[
 		['a,b', 'c, d'],
@@ -42,22 +36,17 @@ test.each<[unknown, object[]]>([
 	],
 	['front, left, back', [field('front, left'), field('back')]],
 	// An address may contain commas too.
-	[one, [address(one)]],
 	[`${one}\n${two}`, [address(one), address(two)]],
-	[`${one},${two}`, [address(one), address(two)]],
 	[`${one}, ${two},`, [address(one), address(two)]],
 	['https://cdn.example/w_100,h_200/a.png', [address('https://cdn.example/w_100,h_200/a.png')]],
 	[`data, ${one}, photo`, [field('data'), address(one), field('photo')]],
 	[`${one}?next=${one}`, [address(`${one}?next=${one}`)]],
-	['ftp://example.com/a.png', [field('ftp://example.com/a.png')]],
 	// The image itself.
 	[`data:image/png;base64,${PNG}`, [inline()]],
 	[`DATA:;base64,${PNG}, photo`, [inline(''), field('photo')]],
-	[`data,data:image/png;base64,${PNG}`, [field('data'), inline()]],
 	[PNG, [inline()]],
 	[`${PNG},data`, [inline(), field('data')]],
 	[`photo, ${PNG.slice(0, 50)}\n${PNG.slice(50)}`, [field('photo'), inline()]],
-	['data:', [field('data:')]],
 	['x'.repeat(200), [field('x'.repeat(200))]],
 ])('%j', (given, refs) => {
 	expect(imageRefsIn(given, ['data', 'a', 'a,b', 'front, left'])).toEqual(refs);

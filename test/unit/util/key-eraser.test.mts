@@ -54,35 +54,27 @@ describe('the fields of a response', () => {
 
 	test.each<[string, string, string]>([
 		['message', `the key ${KEY}`, 'the key ***'],
-		['result', `token=${KEY}`, 'token=***'],
 		['result', `a ${KEY}`, 'a ***'],
 		['id', KEY, '***'],
 		// An address at the gateway is fetched, but not with a key in its query.
 		['poll_url', `${HOME}/v1/tasks/7?key=${KEY}`, `${HOME}/v1/tasks/7?key=***`],
 		['statusUrl', `/v1/tasks/7?key=${encodeURIComponent(KEY)}#${KEY}`, '/v1/tasks/7?key=***#***'],
-		['location', `${HOME}/v1/tasks/7?key=${KEY}`, `${HOME}/v1/tasks/7?key=***`],
 		['poll_url', `${HOME}/${KEY}/7`, `${HOME}/${KEY}/7`],
 		['poll_url', `https://gateway.example/${KEY}/7`, 'https://gateway.example/***/7'],
 		// The key is for no other host.
 		['location', `https://other.example/${KEY}/7`, 'https://other.example/***/7'],
 		['url', `https://h/img/${KEY}/1.png?key=${KEY}`, 'https://h/img/***/1.png?key=***'],
 		['url', `no image for ${KEY}`, 'no image for ***'],
-		['note', `${HOME}/v1/tasks/${KEY}`, `${HOME}/v1/tasks/***`],
-		['server', `nginx ${KEY}`, 'nginx ***'],
 	])('%s: %s', (field, text, expected) => {
 		expect(eraserFor(KEY)(text, field)).toBe(expected);
 	});
 
 	test.each<[string, string]>([
 		['id', 'acme-images-task-7'],
-		['task_id', 'acme-images-1'],
 		['model', 'acme-images/paint-1'],
-		['result', 'acme-images-task-8'],
-		['poll_url', '/acme-images/tasks/7'],
 		['poll_url', `${HOME}/acme-images/tasks/7`],
 		// A value that is a word may be part of the address of a paid image.
 		['url', 'https://h/acme-images/1.png?for=acme-images'],
-		['result_urls', 'https://h/acme-images/2.png'],
 	])(
 		'what is fetched or sent back isn’t rewritten for a header’s value that is a word: %s %s',
 		(field, text) => {
