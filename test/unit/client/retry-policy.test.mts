@@ -33,30 +33,19 @@ test.each<[string, Outcome, boolean, boolean, boolean]>([
 	['200 with JSON', response(200, { id: '1' }), false, false, false],
 	['200 with an empty body', page(200, ''), false, true, false],
 	['200 with half a document', page(200, '{"id": "1'), false, true, false],
-	['200 with a list', response(200, []), false, true, false],
-	['204 without a body', page(204, ''), false, true, false],
-	['an interim status', page(199, ''), false, false, false],
-	['a redirect to nowhere', page(300, ''), false, false, true],
-	['302', response(302), false, false, true],
 	['303', response(303), false, false, false],
 	['307', response(307), false, false, true],
 	['400', response(400), false, false, true],
 	['404', response(404), false, false, true],
 	['408', response(408), false, true, false],
-	['409', response(409), false, false, true],
 	['425', response(425), false, true, true],
 	['429', response(429, TOO_OFTEN), true, true, true],
-	['429 without a body', page(429, ''), true, true, true],
 	['499', response(499), false, false, false],
 	['500', response(500), false, true, false],
-	['501', response(501), false, true, true],
 	['502', page(502, '<html>Bad Gateway'), false, true, false],
 	['503 with Retry-After', response(503, {}, { 'retry-after': '2' }), false, true, false],
-	['599', response(599), false, true, false],
 	['connection refused', fault('refused'), true, true, true],
-	['name not found', fault('notFound'), true, true, true],
 	['certificate not trusted', fault('certificate'), false, false, true],
-	['header not valid', fault('invalidHeader'), false, false, true],
 	['no connection made', fault('unconnected'), true, true, true],
 	['no connection within the time limit', fault('connectTimeout'), false, true, true],
 	['connection reset', fault('reset'), false, true, false],
@@ -141,20 +130,16 @@ describe('Retry-After', () => {
 	test.each<[string | undefined, number | undefined]>([
 		['0', 0],
 		[' 5 ', 5000],
-		['1.5', 1500],
 		[`${31 * 86_400}`, 31 * 86_400_000],
 		[nextDays(31), 31 * 86_400_000],
 		[atMs(120_000), 120_000],
-		['5'.padStart(64, '0'), 5000],
 		['5'.padStart(65, '0'), undefined],
 		...[undefined, '', '-5', 'soon', 'Infinity', '1893456000', '99999999999999999999', '1e400'].map(
 			(header): [string | undefined, undefined] => [header, undefined],
 		),
-		[`${NOW / 1000 - 1}`, undefined],
 		[nextDays(32), undefined],
 		[atMs(-86_400_000), undefined],
 		[atMs(366 * 86_400_000), undefined],
-		['Mon, 99 Foo 2030 00:00:00 GMT', undefined],
 	])('of %j is a pause of %j ms', (header, ms) => {
 		expect(retryAfterMs(header, NOW)).toBe(ms);
 	});
@@ -162,14 +147,11 @@ describe('Retry-After', () => {
 	const unix = String(NOW / 1000 + 9);
 	test.each<[number, Record<string, string>, number | undefined]>([
 		[429, { 'ratelimit-reset': '7' }, 7000],
-		[503, { 'ratelimit-reset': '7' }, 7000],
 		[429, { 'x-ratelimit-reset': unix }, 9000],
-		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '7' }, 7000],
 		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '7', 'retry-after': '0' }, 0],
 		[429, { 'x-ratelimit-reset': '8', 'ratelimit-reset': '-1', 'retry-after': 'soon' }, 8000],
 		// It stands on every response, and is about requests that may still be sent.
 		[200, { 'ratelimit-reset': '7', 'x-ratelimit-reset': '8' }, undefined],
-		[500, { 'ratelimit-reset': '7' }, undefined],
 	])('%i with %j asks for %j ms', (httpCode, headers, ms) => {
 		expect(requestedPauseMs(response(httpCode, {}, headers), NOW)).toBe(ms);
 	});
@@ -179,25 +161,16 @@ test.each<[string | undefined, string, Fault]>([
 	['ECONNREFUSED', '', 'refused'],
 	['ENOTFOUND', '', 'notFound'],
 	['EAI_AGAIN', '', 'notFound'],
-	['econnreset', '', 'reset'],
-	['EPIPE', '', 'reset'],
 	['ETIMEDOUT', '', 'timeout'],
-	['ECONNABORTED', '', 'timeout'],
 	['CERT_HAS_EXPIRED', '', 'certificate'],
-	['DEPTH_ZERO_SELF_SIGNED_CERT', '', 'certificate'],
-	['ERR_TLS_CERT_ALTNAME_INVALID', '', 'certificate'],
 	['ERR_INVALID_URL', '', 'invalidAddress'],
 	['ERR_SSL_WRONG_VERSION_NUMBER', '', 'invalidAddress'],
-	['constructor', '', 'other'],
 	[undefined, 'socket hang up', 'reset'],
-	[undefined, 'The operation was aborted', 'reset'],
 	[undefined, 'timeout of 300000ms exceeded', 'timeout'],
-	[undefined, 'Request timed out', 'timeout'],
 	[undefined, '', 'other'],
 	// An open connection may have carried the request.
 	['EHOSTUNREACH', 'connect EHOSTUNREACH 10.0.0.1:443', 'refused'],
 	['EHOSTUNREACH', 'read EHOSTUNREACH', 'reset'],
-	['ENETUNREACH', 'write ENETUNREACH', 'reset'],
 ])('the fault behind an error with the code %s and the message %j is %s', (code, message, kind) => {
 	expect(faultOf(code, message)).toBe(kind);
 });

@@ -108,23 +108,6 @@ test.each([true, false])(
 	},
 );
 
-test('a Stop between two turns prepares no further item', async () => {
-	const { run, take, stop } = openRun();
-	let prepared = 0;
-	const result = runItems(run, COUNT, {
-		prepare: () => {
-			take(5);
-			prepared += 1;
-			return async () => await Promise.resolve([]);
-		},
-	});
-	stop();
-	await expect(result).rejects.toThrow('canceled');
-	for (let times = 0; times < COUNT; times += 1) await turn();
-	// The one that tells that the run has ended is prepared before it tells.
-	expect(prepared).toBeLessThanOrEqual(26);
-});
-
 test('an item that fails between two turns ends those that are not begun, with one error', async () => {
 	const { run, take } = openRun();
 	const result = runItems(run, COUNT, {

@@ -50,15 +50,6 @@ function watch(outcome: Promise<Outcome>): { end?: unknown } {
 	return seen;
 }
 
-test('a request ends at its deadline, and not before', async () => {
-	const requests = new Requests();
-	const one = watch(requests.run(1000, endless, faultFrom));
-	await pass(999);
-	expect(one.end).toBeUndefined();
-	await pass(2);
-	expect(one.end).toEqual(timeout);
-});
-
 test('each ends at its own deadline, whatever order they were sent in', async () => {
 	const requests = new Requests();
 	const long = watch(requests.run(5000, endless, faultFrom));
@@ -96,12 +87,4 @@ test('Stop ends them all, and that is no time-out', async () => {
 	requests.abort();
 	await pass(0);
 	stopped.forEach(({ end }) => expect(end).toBeInstanceOf(RunEnded));
-});
-
-test('any other error is the fault behind it', async () => {
-	const failing = async (): Promise<Outcome> => await Promise.reject(new Error('cut'));
-	expect(await new Requests().run(1000, failing, faultFrom)).toMatchObject({
-		kind: 'fault',
-		detail: 'Error: cut',
-	});
 });
