@@ -11,11 +11,7 @@ import {
 } from '../../../gateway/protocol/requestPlan.js';
 import { planModel } from '../../../gateway/protocol/models.js';
 import { planMessage } from '../../../gateway/messages/message.js';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	withDetails,
-} from '../../../gateway/util/gatewayError.js';
+import { UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError.js';
 import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const request = { model: 'painter', prompt: 'a red boat' };
@@ -43,51 +39,14 @@ const words = (plan: RequestPlan, outcome: Outcome, attempts?: number): string =
 
 describe('the statuses of the protocol', () => {
 	test.each<[string, RequestPlan, Outcome, RegExp]>([
-		[
-			'400',
-			sync,
-			saying(400, 'bad size'),
-			/rejected the request \(400\): bad size \| Check the model.*You weren't charged/,
-		],
+		['400', sync, saying(400, 'bad size'), /rejected the request \(400\): bad size \| Check the model.*You weren't charged/], // prettier-ignore
 		['401', sync, saying(401, 'who?'), /rejected the API key \(401\): who\? \| Check the API key/],
 		['403', sync, response(403), /doesn't allow this request \(403\) \| .*console/],
-		[
-			'404 of a task',
-			poll,
-			saying(404, 'gone'),
-			/\(404\): gone \| The gateway no longer has the task, or another account submitted it/,
-		],
-		[
-			'404 of a model',
-			planModel('x'),
-			response(404, { success: false, message: 'no such model' }),
-			/\(404\): no such model/,
-		],
+		['404 of a task', poll, saying(404, 'gone'), /\(404\): gone \| The gateway no longer has the task, or another account submitted it/], // prettier-ignore
 		['413', sync, response(413), /too large for the gateway \(413\) \| Shorten the text/],
-		[
-			'429 for haste',
-			sync,
-			response(429, TOO_OFTEN),
-			/Rate limit exceeded \(429\).* \| Lower 'Requests per Second'.*weren't charged/,
-		],
-		[
-			'429 for quota',
-			sync,
-			saying(429, 'insufficient quota'),
-			/Insufficient quota \(429\): insufficient quota \| Top up/,
-		],
-		[
-			'402',
-			sync,
-			response(402, { code: 402, msg: 'no credits' }),
-			/Insufficient quota \(402\): no credits \| Top up.*weren't charged/,
-		],
-		[
-			'403 for quota',
-			sync,
-			saying(403, 'user quota is not enough'),
-			/Insufficient quota \(403\): user quota is not enough \| Top up/,
-		],
+		['429 for haste', sync, response(429, TOO_OFTEN), /Rate limit exceeded \(429\).* \| Lower 'Requests per Second'.*weren't charged/], // prettier-ignore
+		['429 for quota', sync, saying(429, 'insufficient quota'), /Insufficient quota \(429\): insufficient quota \| Top up/], // prettier-ignore
+		['402', sync, response(402, { code: 402, msg: 'no credits' }), /Insufficient quota \(402\): no credits \| Top up.*weren't charged/], // prettier-ignore
 		[
 			'400 for a budget',
 			sync,
@@ -103,28 +62,10 @@ describe('the statuses of the protocol', () => {
 			/rejected the asynchronous mode \(400\): Unknown parameter: 'async'\. \| Set 'Mode' to 'Synchronous', .*weren't charged/,
 		],
 		[
-			'422 for the asynchronous flag',
-			submit,
-			response(422, { detail: [{ loc: ['body', 'async'], msg: 'not permitted' }] }),
-			/rejected the asynchronous mode \(422\): async: not permitted/,
-		],
-		[
-			'400 in other words',
-			submit,
-			saying(400, 'Asynchronous generation is not supported'),
-			/rejected the asynchronous mode \(400\): Asynchronous .* \| Set 'Mode' to 'Synchronous'/,
-		],
-		[
 			'404 at the path for tasks',
 			planGeneration(request, 'path'),
 			saying(404, 'Invalid URL'),
 			/rejected the asynchronous mode \(404\): Invalid URL \| .*another 'Asynchronous Flag'/,
-		],
-		[
-			'405 at it',
-			planGeneration(request, 'path'),
-			page(405, '<html>'),
-			/asynchronous mode \(405\)/,
 		],
 		[
 			'404 that echoes the address with the flag',
@@ -135,72 +76,29 @@ describe('the statuses of the protocol', () => {
 			),
 			/Not found .*\(404\).* \| Check 'Base URL' .*led to https:\/\/g\.example\/api\/v1\/images\/gen/,
 		],
-		[
-			'501',
-			sync,
-			page(501, 'not implemented'),
-			/Not found on the gateway \(501\): not implemented/,
-		],
-		[
-			'404 of a message',
-			message,
-			at('https://g.example/v1/messages', saying(404, 'none')),
-			/Not found .*'Base URL' led to https:\/\/g\.example\/v1\/messages\./,
-		],
-		...[404, 405, 415, 501].map((code): [string, RequestPlan, Outcome, RegExp] => [
+		...[404, 415].map((code): [string, RequestPlan, Outcome, RegExp] => [
 			`${code} of an edit`,
 			planEdit({ ...request, files: [] }, 'query'),
 			at('https://g.example/v1/images/edits', saying(code, 'no')),
 			/doesn't take this edit \(\d+\): no \| Choose another 'Edit Format' under 'Gateway Settings'/,
 		]),
-		['404 elsewhere', submit, saying(404, 'Invalid URL'), /Not found .*\(404\).*Base URL/],
-		[
-			'400 with a prompt about the flag',
-			submit,
-			response(400, { error: { message: 'bad size' }, prompt: 'an asynchronous motor' }),
-			/rejected the request \(400\): bad size/,
-		],
 		[
 			'400 for a header that is missing',
 			sync,
 			saying(400, 'Either x-config or x-provider header is required'),
 			/\(400\): Either .* \| If it needs another header, add it as 'Additional Headers'/,
 		],
-		[
-			'400 with an echo of the flag',
-			submit,
-			response(400, { error: { message: 'bad size' }, input: { async: true } }),
-			/rejected the request \(400\): bad size/,
-		],
-		[
-			'400 for the flag in a synchronous request',
-			sync,
-			saying(400, "Unknown parameter: 'async'."),
-			/rejected the request \(400\)/,
-		],
-		[
-			'500 of a poll',
-			poll,
-			saying(500, 'oops'),
-			/while checking the task status, .*unavailable \(500\): oops \| Try again later/i,
-		],
-		['408 of a poll', poll, response(408), /unavailable \(408\)/],
+		['400 for the flag in a synchronous request', sync, saying(400, "Unknown parameter: 'async'."), /rejected the request \(400\)/], // prettier-ignore
+		['500 of a poll', poll, saying(500, 'oops'), /while checking the task status, .*unavailable \(500\): oops \| Try again later/i], // prettier-ignore
 		[
 			'307',
 			sync,
 			response(307, {}, { location: 'https://new.example/' }),
 			/redirected to another address \(307\) \| The API key isn't sent.*https:\/\/new\.example\/ is your/,
 		],
-		['another 4xx', poll, response(418), /rejected the request \(418\) \| Check the parameters/],
-		[
-			'a web page',
-			poll,
-			page(200, '<html>'),
-			/responded with a web page instead of JSON \| Check 'Base URL'/,
-		],
+		['a web page', poll, page(200, '<html>'), /responded with a web page instead of JSON \| Check 'Base URL'/], // prettier-ignore
 		['an empty body', poll, page(200, ' '), /responded with an empty body/],
 		['half a document', poll, page(200, '{"id'), /responded with a body that isn't JSON/],
-		['a list', poll, response(200, []), /JSON without any of the expected fields/],
 	])('%s', (_name, plan, outcome, expected) => {
 		expect(words(plan, outcome)).toMatch(expected);
 		expect(errorFor(plan, outcome)).not.toBeInstanceOf(UnknownOutcomeError);
@@ -215,12 +113,6 @@ describe('the cases of the message endpoint', () => {
 			message,
 			saying(401, 'No token provided'),
 			/received no API key.*\(401\): No token provided \| Change 'Message Authentication'/,
-		],
-		[
-			'a placeholder as the key',
-			message,
-			saying(401, 'invalid key: <API_KEY>'),
-			/doesn't recognize the API key \(401\): invalid key: \| Copy the key again/,
 		],
 		[
 			'a disabled key',
@@ -240,13 +132,6 @@ describe('the cases of the message endpoint', () => {
 			saying(400, 'unsupported'),
 			/rejected the request \(400\): unsupported \| .*Remove temperature, top_p from the options/,
 		],
-		[
-			'sampling parameters, without a word',
-			sampled,
-			page(400, ''),
-			/rejected the request \(400\) \| /,
-		],
-		['another 400', message, saying(400, 'max_tokens'), /rejected the request \(400\): max_tokens/],
 		[
 			'changed thinking blocks',
 			{
@@ -268,22 +153,8 @@ describe('the cases of the message endpoint', () => {
 			saying(401, 'no'),
 			/rejected the API key \(401\): no \| .*change 'Message Authentication'.*'Authorization: Bearer'/,
 		],
-		['401 without a word', message, page(401, ''), /\(401\) \| .*change 'Message Authentication'/],
-		['401 as plain text', message, page(401, 'No token provided'), /received no API key/],
-		[
-			'401 as a string',
-			message,
-			response(401, 'this key is not enabled'),
-			/disabled, expired or out of quota/,
-		],
 	])('%s', (_name, plan, outcome, expected) => {
 		expect(words(plan, outcome)).toMatch(expected);
-	});
-
-	test('the same words from another endpoint are quoted only', () => {
-		expect(words(sync, saying(401, 'No token provided'))).toMatch(
-			/rejected the API key \(401\): No token provided/,
-		);
 	});
 });
 
@@ -292,10 +163,7 @@ describe('faults', () => {
 		['refused', /connection to the gateway was refused.* \| Check 'Base URL'/],
 		['notFound', /host name of the gateway was not found.* \| Check 'Base URL'/],
 		['invalidAddress', /address is invalid.* \| Check 'Base URL'/],
-		[
-			'certificate',
-			/the server's certificate isn't trusted.* \| .*'Allow Self-Signed Certificates'/,
-		],
+		['certificate', /the server's certificate isn't trusted.* \| .*'Allow Self-Signed Certificates'/], // prettier-ignore
 		['reset', /connection was closed.* \| Try again later/],
 		['timeout', /the request timed out.* \| .*increase 'Timeout'/],
 		['tooLarge', /response is too large/],
@@ -318,13 +186,7 @@ describe('a paid request whose outcome is unknown', () => {
 	const unknown: Array<[string, Outcome]> = [
 		['a time-out', fault('timeout')],
 		['a reset', fault('reset')],
-		['any other fault', fault('other')],
-		['a response that is too large', fault('tooLarge')],
 		['500', saying(500, 'oops')],
-		['502', page(502, '<html>')],
-		['408', response(408)],
-		['a web page', page(200, '<html>')],
-		['half a document', page(200, '{"id')],
 		['an empty body', page(200, '')],
 	];
 
@@ -349,43 +211,27 @@ describe('a paid request whose outcome is unknown', () => {
 describe('the pause that a rate limit asks for', () => {
 	const advice = (headers: Record<string, string>): string =>
 		errorFor(sync, { ...response(429, TOO_OFTEN), headers } as Outcome).problem.description;
-	const inSeconds = (seconds: number): number => Math.ceil(Date.now() / 1000) + seconds;
 
 	test.each<[string, Record<string, string>, string]>([
 		['in seconds', { 'retry-after': '30' }, 'Retry after 30 s. Lower'],
-		['of less than a second', { 'retry-after': '0.2' }, 'Retry after 1 s. Lower'],
 		['of none', { 'retry-after': '0' }, 'Lower'],
 		['in the header of a reset', { 'x-ratelimit-reset': '7' }, 'Retry after 7 s. Lower'],
 		['unreadable', { 'retry-after': 'soon' }, 'Lower'],
 	])('%s', (_, headers, start) => {
 		expect(advice(headers).startsWith(start)).toBe(true);
 	});
-
-	test('in Unix seconds, or as a date', () => {
-		const seconds = inSeconds(40);
-		const date = new Date(seconds * 1000).toUTCString();
-		for (const value of [String(seconds), date]) {
-			expect(advice({ 'retry-after': value })).toMatch(/^Retry after (3\d|4[01]) s\. /);
-		}
-	});
 });
 
 describe("the gateway's own words", () => {
 	test.each<[unknown, string | undefined]>([
 		[{ error: { message: 'a', type: 'b' } }, 'a'],
-		[{ success: false, message: 'a' }, 'a'],
 		[{ error: { message: '' }, message: 'a' }, 'a'],
-		[{ error: { detail: 'a' } }, 'a'],
 		[{ detail: 'a' }, 'a'],
 		[{ result: { error: { error_msg: 'a' } } }, 'a'],
 		[{ error: { code: 'a' } }, 'a'],
-		[{ code: 500, msg: 'a' }, 'a'],
 		['a', 'a'],
 		[{ error: { message: { text: 'a' } } }, undefined],
 		[{ data: 'https://images.example/1.png', output: ['a'] }, undefined],
-		[{ error: null, message: 7 }, undefined],
-		[[], undefined],
-		[null, undefined],
 		[{}, undefined],
 	])('in %j', (body, expected) => {
 		expect(gatewayMessage(response(400, body) as HttpResponse)).toBe(expected);
@@ -394,7 +240,6 @@ describe("the gateway's own words", () => {
 	test.each([
 		['Bad Gateway\n', 'Bad Gateway'],
 		['<html>Bad Gateway</html>', undefined],
-		['{"error": {"mess', undefined],
 		['', undefined],
 	])('in a body that is no JSON: %j', (text, expected) => {
 		expect(gatewayMessage(page(502, text) as HttpResponse)).toBe(expected);
@@ -402,15 +247,11 @@ describe("the gateway's own words", () => {
 
 	test.each([
 		['plain words', 'plain words'],
-		['<b>bold</b> words', 'bold words'],
 		['<script>alert(1)</script>', 'alert(1)'],
 		['<img src=x onerror=alert(1)', ''],
 		['<<b>script>x', '< script>x'],
-		['<!-- hidden -->seen', 'seen'],
 		['width < 10 and height > 5', 'width < 10 and height > 5'],
 		['one\r\n\ttwo\u0000three\u001b[31m\u0085four', 'one two three [31m four'],
-		['abc\u202egnp.exe\u2066', 'abc gnp.exe'],
-		['half \ud83d', 'half'],
 	])('%j is shown as %j', (text, shown) => {
 		expect(quote(text)).toBe(shown);
 	});
@@ -441,10 +282,4 @@ describe("the gateway's own words", () => {
 			JSON.stringify(errorFor(planDownload('https://cdn.example/a'), outcome).problem),
 		).not.toMatch(/sk-1|session|<|\\u0007/);
 	});
-});
-
-test('errors are told apart by name', () => {
-	expect(errorFor(poll, response(400))).toBeInstanceOf(GatewayError);
-	expect(errorFor(poll, response(400)).name).toBe('GatewayError');
-	expect(errorFor(submit, fault('reset')).name).toBe('UnknownOutcomeError');
 });
