@@ -9,7 +9,6 @@ import {
 	planTaskQuery,
 	type RequestPlan,
 } from '../../../gateway/protocol/requestPlan.js';
-import { planModel } from '../../../gateway/protocol/models.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { UnknownOutcomeError, withDetails } from '../../../gateway/util/gatewayError.js';
 import { response, fault, page, TOO_OFTEN } from '../virtual-gateway.mjs';
