@@ -47,14 +47,6 @@ test('a full record is read', () => {
 	});
 });
 
-test('a record needs no more than a name', () => {
-	expect(readModel({ model: 'painter' })).toEqual({
-		model: 'painter',
-		parameters: {},
-		raw: { model: 'painter' },
-	});
-});
-
 test('what has another form than it should is left out', () => {
 	expect(
 		readModel({
@@ -76,28 +68,13 @@ test('what has another form than it should is left out', () => {
 		billing: undefined,
 		note: undefined,
 	});
-	expect(readModel({ model: 'a', parameters: [1], inputs: null })).toMatchObject({
-		parameters: {},
-	});
 });
 
-test.each([null, undefined, 'painter', [], {}, { model: '' }, { model: ' ' }, { model: 3 }])(
-	'%j names no model',
-	(entry) => {
-		expect(readModel(entry)).toBeUndefined();
-	},
-);
+test.each([null, [], {}, { model: ' ' }, { model: 3 }])('%j names no model', (entry) => {
+	expect(readModel(entry)).toBeUndefined();
+});
 
-test.each([
-	null,
-	'x',
-	[],
-	{},
-	{ data: null },
-	{ data: [] },
-	{ data: { items: {} } },
-	{ success: false },
-])('%j lists nothing', (body) => {
+test.each([null, {}, { data: [] }, { data: { items: {} } }])('%j lists nothing', (body) => {
 	expect(readModelList(body)).toEqual([]);
 });
 
@@ -143,25 +120,12 @@ test.each([
 test.each<[string, object, string[] | undefined]>([
 	['plain texts', { data: ['b', ' a '] }, ['a', 'b']],
 	['objects by name', { data: { a: { owned_by: 'x' }, b: {} } }, ['a', 'b']],
-	[
-		'objects with a name',
-		{ models: [{ name: 'a' }, { model: 'b' }, { id: 'c' }, {}] },
-		['a', 'b', 'c'],
-	],
+	['objects with a name', { models: [{ name: 'a' }, { model: 'b' }, {}] }, ['a', 'b']],
 	['items inside', { data: { items: [{ id: 'a' }], total: 1 } }, ['a']],
-	['an empty list', { data: [] }, []],
 	['an error', { data: { error: {} } }, undefined],
 	['items that are none', { data: { items: {} } }, undefined],
 ])('names of models as %s', (_, body, names) => {
 	expect(readModelNames(body)?.map(({ model }) => model)).toEqual(names);
-});
-
-test.each<[string, object, string[]]>([
-	['plain texts', { items: ['a', 'b'] }, ['a', 'b']],
-	['objects by name', { items: { a: { media_type: 'image' }, b: {} } }, ['a', 'b']],
-])('the media list as %s', (_, data, names) => {
-	expect(holdsModels(planModelList(), { data })).toBe(true);
-	expect(readModelList({ data }).map(({ model }) => model)).toEqual(names);
 });
 
 describe('the next page of a list', () => {
@@ -178,12 +142,6 @@ describe('the next page of a list', () => {
 	test.each<[string, unknown, string, string | undefined]>([
 		['none', { data: ['a', 'b'] }, '', undefined],
 		['after the last ID', { has_more: true, last_id: 'b' }, '', '/v1/models?after=b&after_id=b'],
-		[
-			'after a cursor',
-			{ data: { has_more: true, after: 'x y' } },
-			'',
-			'/v1/models?after=x+y&after_id=x+y',
-		],
 		['none after the last ID', { has_more: false, last_id: 'b' }, '', undefined],
 		['by a total', { data: { items: ['a', 'b'], total: 3 } }, '', '/v1/models?page=2&offset=2'],
 		['a link', {}, `<${HOME}/v1/models?page=2>; rel="next"`, '/v1/models?page=2'],
