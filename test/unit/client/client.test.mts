@@ -1,4 +1,4 @@
-import { CanceledInQueue, RateLimiter } from '../../../gateway/client/rateLimiter.js';
+import { RateLimiter } from '../../../gateway/client/rateLimiter.js';
 import type { Outcome } from '../../../gateway/protocol/outcome.js';
 import { planModelList } from '../../../gateway/protocol/models.js';
 import {
@@ -134,14 +134,6 @@ test.each<[string, RequestPlan, Outcome[], number]>([
 	const { clock, client, onRepeat } = clientFor(outcomes);
 	await clock.run(client.request(plan));
 	expect(onRepeat).toHaveBeenCalledTimes(repeats);
-});
-
-test('an attempt is sent once, with its own timeout, and not without time left', async () => {
-	const { clock, client, sent, onRepeat } = clientFor([REFUSAL, accepted]);
-	await expect(clock.run(client.attempt(free, () => 1234))).resolves.toEqual(REFUSAL);
-	expect(sent).toEqual([{ plan: free, at: 0, timeoutMs: 1234 }]);
-	await expect(clock.run(client.attempt(free, () => 0))).rejects.toBeInstanceOf(CanceledInQueue);
-	expect([sent.length, onRepeat.mock.calls.length]).toEqual([1, 1]);
 });
 
 test('fifteen refusals in a row end each request that is refused then, whichever they were of', async () => {

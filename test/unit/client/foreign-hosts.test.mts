@@ -44,15 +44,6 @@ test('a pause that an image host asks for is that of the download alone, in the 
 	expect([...times(ship), ...times(poll)]).toEqual([10, 20]);
 });
 
-test('a download that is refused is repeated fifteen times at most, after pauses that grow', async () => {
-	const { clock, client, times } = clientFor([[boat, ...Array<Outcome>(20).fill(refusal)]]);
-	const { outcome, attempts } = await clock.run(client.request(boat));
-	expect([outcome, attempts]).toEqual([refusal, 15]);
-	const pauses = times(boat).map((at, index) => at - (times(boat)[index - 1] ?? 0));
-	for (const index of [1, 2, 3, 4]) expect(pauses[index]).toBeGreaterThanOrEqual(250 * 2 ** index);
-	expect(clock.now()).toBeLessThan(300_000);
-});
-
 test('downloads say nothing about the refusals of the gateway, nor these about downloads', async () => {
 	const refusals = Array<Outcome>(16).fill(refusal);
 	const { clock, client, times } = clientFor([

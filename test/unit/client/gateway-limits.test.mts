@@ -140,20 +140,6 @@ describe('what one run has found out', () => {
 		expect(gateway.acceptedAt).toHaveLength(125);
 	});
 
-	test('holds in a process that has run for days, and a state of another clock does not', async () => {
-		const { clock, found } = await meetTheLimit();
-		const firstStart = async (at: number) => {
-			const rateState = { ...found!, at, retryAfterEndsAt: clock.now() + 20_000 };
-			const limiter = new RateLimiter({ concurrency: 10, clock, rateState });
-			const begun = clock.now();
-			await clock.run(limiter.run(async () => undefined));
-			return clock.now() - begun;
-		};
-		await clock.pass(200_000_000);
-		expect(await firstStart(clock.now())).toBe(20_000);
-		expect(await firstStart(clock.now() + 1000)).toBe(0);
-	});
-
 	const limit = { perSecond: 28.5, holdsUntil: 0 };
 	const state = (at: number, retryAfterEndsAt = 0, isMet = true): RateState => ({
 		limit: isMet ? limit : undefined,
@@ -168,25 +154,5 @@ describe('what one run has found out', () => {
 		['is dropped after a minute', state(0, 9000), state(60_001), state(60_001)],
 	])('%s', (_name, known, found, merged) => {
 		expect(mergeRateStates(known, found)).toEqual(merged);
-	});
-
-	test('is not handed on where the user has set the limit, nor used', async () => {
-		const { clock, found } = await meetTheLimit();
-		const limiter = new RateLimiter({
-			concurrency: 10,
-			requestsPerSecond: 200,
-			clock,
-			rateState: found,
-		});
-		expect(limiter.rateState()).toBeUndefined();
-		const starts: number[] = [];
-		await clock.run(
-			Promise.all(
-				Array.from({ length: 100 }, async () => {
-					await limiter.run(async () => starts.push(clock.now()));
-				}),
-			),
-		);
-		expect(starts.at(-1)! - starts[0]!).toBeLessThan(520);
 	});
 });

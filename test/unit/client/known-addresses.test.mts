@@ -29,16 +29,6 @@ async function addresses() {
 	return { clock, after };
 }
 
-test('the time without a response is counted from the first failed request', async () => {
-	const { clock, after } = await addresses();
-	const times: Array<number | undefined> = [];
-	for (const outcome of [refused, fault('notFound'), HTML, refused]) {
-		times.push(after(submit, outcome));
-		await clock.pass(1500);
-	}
-	expect(times).toEqual([0, 1500, 3000, 4500]);
-});
-
 test.each<[string, Outcome, boolean]>([
 	['a result', response(200, { data: [] }), true],
 	['an error of the gateway', response(400, { error: { message: 'no' } }), true],

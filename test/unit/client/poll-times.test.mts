@@ -123,32 +123,10 @@ test.each<[string, Draw, number, number]>([
 	}
 });
 
-test('a large batch is not remembered by its longest tasks', async () => {
-	const draw: Draw = (random) => 2000 + 18_000 * random();
-	const { firsts } = await learned({ draw, size: 300, rounds: 2, from: 1 });
-	// A tenth is finished after 3.8 s; the last forty took more than 17 s.
-	expect(mean(firsts)).toBeLessThan(5000);
-});
-
-test.each([
-	[3000, 4300],
-	[8000, 11_000],
-])('after a change from %d to %d ms the rhythm is found again', async (before, after) => {
-	const late: number[] = [];
-	for (let seed = 1; seed <= 10; seed += 1) {
-		const draw: Draw = (_, round) => (round < 5 ? before : after);
-		const { delays } = await learned({ draw, rounds: 15, from: 5, seed });
-		expect(Math.max(...delays)).toBeLessThan(2400);
-		late.push(...delays.slice(3));
-	}
-	// From the fourth task on.
-	expect(median(late)).toBeLessThan(600);
-});
-
 test('after any change of the duration the next fifteen are found early, by few polls', async () => {
 	const { random } = new FakeClock(Math.trunc(Math.random() * 2 ** 31));
 	const [late, counts]: [number[], number[]] = [[], []];
-	for (let times = 0; times < 40; times += 1) {
+	for (let times = 0; times < 60; times += 1) {
 		const [before, from] = [2000 + 10_000 * random(), 3 + Math.floor(20 * random())];
 		const after = before * (0.6 + 1.4 * random());
 		const draw: Draw = (_, round) => (round < from ? before : after);

@@ -71,12 +71,6 @@ test('a response leaves the memory with its wait, although its timer stays', asy
 });
 
 describe('a task', () => {
-	test.each([' SUCCESS ', 'failed'])('that is %j is settled by one poll', async (status) => {
-		const { clock, wait, polls } = pollerFor(async () => state(status));
-		expect(await wait(60_000)).toMatchObject({ kind: 'finished', state: { taskId: 'a' } });
-		expect([polls.length, clock.now()]).toEqual([1, 0]);
-	});
-
 	test('is waited for through every open state and fault', async () => {
 		const ways = [
 			...['queued', 'pending', 'processing', 'in_progress', 'running', 'mystery'].map((status) =>
@@ -197,15 +191,6 @@ describe('the deadline', () => {
 		expect(polls.slice(polls.length - last.length).map(({ at }) => at)).toEqual(last);
 	});
 
-	test('keeps the last state and the fault that came after it', async () => {
-		const { wait } = pollerFor(async ({ at }) => (at < 10_000 ? state('queued') : transient()));
-		expect(await wait(30_000)).toMatchObject({
-			kind: 'deadline',
-			state: { status: 'queued' },
-			error,
-		});
-	});
-
 	test.each([
 		[45_000, 5000],
 		[49_500, 0],
@@ -215,17 +200,6 @@ describe('the deadline', () => {
 			return timeLeftMs() === timeMs ? completed : running;
 		});
 		expect(await wait(20_000)).toMatchObject({ kind: 'finished' });
-	});
-
-	test.each([
-		[0, undefined, 0],
-		[NaN, undefined, 0],
-		[2500, 0, 1500],
-	])('of %d ms leaves room for one poll', async (maxWaitMs, ageMs, at) => {
-		const { clock, wait, polls } = pollerFor(async () => running);
-		expect(await wait(maxWaitMs, ageMs)).toMatchObject({ kind: 'deadline' });
-		expect(polls.map((poll) => poll.at)).toEqual([at]);
-		expect(clock.now()).toBeLessThanOrEqual(1500);
 	});
 });
 
@@ -243,15 +217,6 @@ describe('when the run is stopped', () => {
 		expect(clock.sleeping).toBe(0);
 		await clock.pass(60_000);
 		expect(polls).toHaveLength(asked);
-	});
-
-	test('a wait whose poll hangs ends too, and one that begins afterwards', async () => {
-		const { clock, poller } = pollerFor(async () => await new Promise<never>(() => undefined));
-		const wait = poller.wait(task('a'), 60_000);
-		await clock.pass(7000);
-		clock.close('stopped');
-		await expect(wait).rejects.toBe('stopped');
-		await expect(clock.run(poller.wait(task('b'), 60_000, 0))).rejects.toBe('stopped');
 	});
 });
 

@@ -100,19 +100,6 @@ describe('an outage is not a rate', () => {
 		expect(refuse(rate, 20, 0)).toBe('outage');
 		expect(rate.limit).toEqual(met);
 	});
-
-	test('nor are refusals while nothing waits: the rate is not used', () => {
-		const rate = new SendRate();
-		accept(rate, 60);
-		refuse(rate, 4, 50);
-		const met = rate.perSecond;
-		accept(rate, 20);
-		for (let times = 0; times < 3; times += 1) rate.refused(0, 1, false);
-		const before = rate.perSecond;
-		expect(rate.refused(0, 1, false)).toBe('outage');
-		expect(rate.perSecond).toBe(before);
-		expect(rate.perSecond).toBeGreaterThan(0.8 * met);
-	});
 });
 
 test.each([0.01, 30])('a given %d per second is not exceeded, and is reached again', (highest) => {

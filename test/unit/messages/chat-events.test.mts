@@ -154,13 +154,6 @@ describe('a streamed response', () => {
 		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
 	});
 
-	test('tells a refusal with its details', () => {
-		const stop_details = { type: 'refusal', explanation: 'No.' };
-		const delta = { stop_reason: 'refusal', stop_details };
-		const { assembly } = assembled(start, { type: 'message_delta', delta }, stop);
-		expect(assembly.body).toMatchObject({ content: [], stop_reason: 'refusal', stop_details });
-	});
-
 	test.each([null, 0])('has the count of its start where the end has %j', (input_tokens) => {
 		const usage = { input_tokens, output_tokens: 30, cache_read_input_tokens: 0 };
 		const { assembly } = assembled(start, { type: 'message_delta', delta: {}, usage });
@@ -202,11 +195,6 @@ describe('a hostile stream', () => {
 		assembly.add({ data: 'null' });
 		assembly.add({ event: 'constructor', data: '"x"' });
 		expect(assembly).toMatchObject({ whole: true, body: { content: [] } });
-	});
-
-	test('loses nothing that is said in a block that never began', () => {
-		const { assembly, pieces } = assembled(start, says(3, 'Hi'), stop);
-		expect([textIn(assembly), pieces]).toEqual(['Hi', ['Hi']]);
 	});
 
 	test.each([

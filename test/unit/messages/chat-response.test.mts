@@ -2,7 +2,6 @@
 import { Readable } from 'node:stream';
 import { createKeyFilter } from '../../../gateway/util/keyFilter.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
-import type { JsonObject } from '../../../gateway/util/json.js';
 import { readStreamedResponse } from '../../../nodes/LmChatMediaGateway/streamedResponse.js';
 
 const KEY = 'sk-secret-0123456789';
@@ -163,15 +162,4 @@ describe('a call of a tool without parameters', () => {
 			expect(content).toEqual([{ type: 'tool_use', id: 'a', name: 'now', input: {} }]);
 		},
 	);
-
-	test('in a stream that sends no input', async () => {
-		const block = { type: 'tool_use', id: 'a', name: 'now' };
-		const { json } = await read(
-			event('message_start', { message: { id: 'm' } }) +
-				event('content_block_start', { index: 0, content_block: block }) +
-				event('message_delta', { delta: { stop_reason: 'tool_use' } }) +
-				event('message_stop', {}),
-		);
-		expect(readChatResponse(json as JsonObject).callIds).toHaveLength(1);
-	});
 });

@@ -82,11 +82,6 @@ describe('a turn with tool calls', () => {
 			turn('user', result('two')),
 		]);
 	});
-
-	test('that nobody kept is left as it is', () => {
-		const foreign = [turn('assistant', call('other')), turn('user', result('other'))];
-		expect(restore(kept, [question, ...foreign])).toEqual([question, ...foreign]);
-	});
 });
 
 describe('a turn without tool calls', () => {
@@ -184,12 +179,6 @@ describe('what tells two turns apart', () => {
 		]);
 	});
 
-	test('and where the beginning was forgotten, thinking does not go back', () => {
-		const kept: StoredTurn[] = [];
-		keep(kept, [question, plain, more], second);
-		expect(restore(kept, [more, plain, more])[1]).toEqual(plain);
-	});
-
 	test('is also who said it', () => {
 		const kept: StoredTurn[] = [];
 		keep(kept, [question], first);
@@ -215,15 +204,6 @@ test('a call without its result and a result without its call are left out', () 
 		turn('assistant', text('Gladly.')),
 		turn('user', text('Well?')),
 	]);
-});
-
-test('turns of one role become one', () => {
-	const turns = [question, turn('user', text('quickly')), turn('assistant', text('Yes.'))];
-	expect(restore([], turns)).toEqual([
-		turn('user', text('Draw a fox'), text('quickly')),
-		turn('assistant', text('Yes.')),
-	]);
-	expect(turns[0]).toEqual(turn('user', text('Draw a fox')));
 });
 
 test('what is kept is bounded: the oldest gives way, the newest never', () => {

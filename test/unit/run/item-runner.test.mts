@@ -107,16 +107,3 @@ test.each([true, false])(
 		expect(done).toEqual([]);
 	},
 );
-
-test('an item that fails between two turns ends those that are not begun, with one error', async () => {
-	const { run, take } = openRun();
-	const result = runItems(run, COUNT, {
-		prepare: (index) => async () => {
-			take(5);
-			await turn();
-			if (index === 3) return await Promise.reject(new Error('no balance'));
-			return item(index);
-		},
-	});
-	await expect(result).rejects.toMatchObject({ context: { itemIndex: 3 } });
-});

@@ -33,20 +33,6 @@ describe('the template', () => {
 		const values = { ...VALUES, model: '{taskId}', taskId: '{item:9}' };
 		expect(fillFileName('{model} {taskId}', values)).toBe('taskId- -item-9');
 	});
-
-	test('what is not known leaves nothing behind', () => {
-		const values = { item: 0, index: 0, date: '2026-11-22', time: '00-00-00' };
-		expect(fillFileName('{taskId}-{model}-{prompt}-{index}', values)).toBe('0');
-		expect(fillFileName('{taskId}{model}{prompt}', values)).toBe('');
-	});
-
-	test('a prompt of one long word, of none, and of other scripts', () => {
-		const of = (prompt: string) => fillFileName('{prompt}', { ...VALUES, prompt });
-		expect(of('x'.repeat(5000))).toBe('x'.repeat(40));
-		expect(of(' …!?\n')).toBe('');
-		expect(of('霧の中の狐、水彩')).toBe('霧の中の狐-水彩');
-		expect(of('cafe\u0301')).toBe('café');
-	});
 });
 
 describe('the name of an image that nobody has named', () => {

@@ -17,10 +17,6 @@ test.each([
 	expect(erase(`x\\n${written}&${written}% 20`)).toBe('x\\n***&***% 20');
 });
 
-test('the rest of the text keeps its escapes', () => {
-	expect(erase(`50% \\u00e4 \\/ %E4 ${KEY} \\ &amp; %`)).toBe('50% \\u00e4 \\/ %E4 *** \\ &amp; %');
-});
-
 test.each(['', 'no key at all', KEY.slice(0, -1), KEY.toUpperCase()])(
 	'%j stays as it is',
 	(text) => {
@@ -94,9 +90,4 @@ describe('the fields of a response', () => {
 			data: ['the key ***', '***'],
 		});
 	});
-});
-
-test('a secret that begins with another one is erased whole', () => {
-	const both = createKeyEraser(['sk-team-1', 'sk-team-1-of-acme']);
-	expect(both('sk-team-1-of-acme and sk-team-1')).toBe('*** and ***');
 });
