@@ -14,7 +14,6 @@ const submit = planGeneration({ model: 'painter', prompt: 'a red boat' });
 const poll = planTaskQuery('generation', 't1');
 const image = planDownload('https://images.example/1.png');
 const refused = fault('refused');
-const HTML = page(200, '<html>');
 
 /** The addresses of a run that began a while ago. */
 async function addresses() {
