@@ -94,28 +94,6 @@ describe('the @anthropic-ai/sdk package', () => {
 		expect(reply.content).toEqual([{ type: 'text', text: expect.stringContaining('17 * 3 = 51') }]);
 	});
 
-	test('thinks, and takes its thoughts back unchanged', async () => {
-		const first: Anthropic.MessageParam = { role: 'user', content: 'Why is the sky blue?' };
-		const reply = await messages.messages.create({
-			model: 'reason-large',
-			max_tokens: 500,
-			thinking,
-			messages: [first],
-		});
-		expect(reply.content.map(({ type }) => type)).toEqual(['thinking', 'text']);
-		const next = await messages.messages.create({
-			model: 'reason-large',
-			max_tokens: 500,
-			thinking,
-			messages: [
-				first,
-				{ role: 'assistant', content: reply.content },
-				{ role: 'user', content: 'Go on.' },
-			],
-		});
-		expect(next.content.at(-1)).toMatchObject({ text: expect.stringContaining('turn 2') });
-	});
-
 	test('streams the same answer', async () => {
 		const request = {
 			model: 'reason-next',

@@ -1,4 +1,4 @@
-import { absoluteAddress, isBelow, normalizeUrl } from '../../../gateway/protocol/url.js';
+import { isBelow, normalizeUrl } from '../../../gateway/protocol/url.js';
 import { authHeaders as headersOf } from '../../../gateway/protocol/auth.js';
 import {
 	cleanApiKey,
@@ -177,19 +177,5 @@ describe('who gets the key', () => {
 		expect(headers('/gateway/v1/images/%2e%2e/%2e%2e/%2e%2e/v1/images/x')).toEqual({});
 		expect(headers('/gateway/v1/images/..%2f..%2f..%2fother')).toEqual({});
 		expect(headers('/gateway/%2e%2e%2fv1/images/edits')).toEqual({});
-	});
-});
-
-describe('the address of an image', () => {
-	test.each([
-		['1.png', 'https://gateway.example/api/1.png'],
-		['/files/1.png', 'https://gateway.example/files/1.png'],
-		['//images.example/1.png', 'https://images.example/1.png'],
-		['http://images.example/1.png', 'http://images.example/1.png'],
-		['xhttp://images.example/1.png', undefined],
-		['data:image/png;base64,AAAA', undefined],
-		['http://', undefined],
-	])('%j below a gateway with a path is %j', (address, full) => {
-		expect(absoluteAddress(address, 'https://gateway.example/api')).toBe(full);
 	});
 });

@@ -130,11 +130,6 @@ describe('the name of a file', () => {
 		expect(imageFileName(url, 'image/png', 'task-1')).toBe(name);
 	});
 
-	test("is the user's own if there is one", () => {
-		expect(imageFileName('https://a/boat.png', 'image/png', 'x', 'ship')).toBe('ship.png');
-		expect(imageFileName('https://a/boat.png', 'image/png', 'x', '')).toBe('boat.png');
-	});
-
 	test('falls back safely', () => {
 		expect(imageFileName('', 'image/png', '../../x')).toBe('x.png');
 		expect(imageFileName('', 'image/png', '///')).toBe('image.png');

@@ -1,12 +1,4 @@
-import {
-	holdsModels,
-	makesVideos,
-	planModel,
-	planModelList,
-	readModel,
-	readModelList,
-	suits,
-} from '../../../gateway/protocol/models.js';
+import { makesVideos, readModel, readModelList, suits } from '../../../gateway/protocol/models.js';
 import { planNextPage } from '../../../gateway/protocol/listPages.js';
 import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames.js';
 
@@ -106,15 +98,6 @@ test.each([
 	[{ model: 'a' }, false],
 ])('%j makes only videos, for which there is no endpoint: %s', (entry, expected) => {
 	expect(makesVideos(readModel(entry)!)).toBe(expected);
-});
-
-test.each([
-	['a list', planModelList(), { data: { items: [] } }, true],
-	['one model in place of a list', planModelList(), { data: { model: 'painter' } }, false],
-	['one model', planModel('painter'), { data: { model: 'painter' } }, true],
-	['nothing in place of a model', planModel('painter'), { data: null }, false],
-])('%s is told from what was not requested', (_, plan, body, expected) => {
-	expect(holdsModels(plan, body)).toBe(expected);
 });
 
 test.each<[string, object, string[] | undefined]>([

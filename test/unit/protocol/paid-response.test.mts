@@ -26,12 +26,6 @@ describe('finished images', () => {
 		}
 	});
 
-	test('beside an unknown word, where no task was asked for', () => {
-		expect(read({ id: 't1', status: 'shiny', data }, false)).toMatchObject({
-			images: [{ url: URL }],
-		});
-	});
-
 	test('name their task where it lists new addresses later', () => {
 		const json = { id: 't1', status: 'completed', data };
 		const task = { taskId: 't1', taskType: 'edit', status: 'completed', submittedAt: AT };

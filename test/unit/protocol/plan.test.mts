@@ -1,7 +1,6 @@
 import type { AsyncFlag } from '../../../gateway/protocol/credential.js';
 import { requestFingerprint } from '../../../gateway/protocol/fingerprint.js';
 import {
-	planDownload,
 	planEdit,
 	planGeneration,
 	planTaskQuery,
@@ -11,7 +10,7 @@ import {
 } from '../../../gateway/protocol/requestPlan.js';
 import { readApiAddress } from '../../../gateway/protocol/url.js';
 import type { GatewayError } from '../../../gateway/util/gatewayError.js';
-import { planModel, planModelList } from '../../../gateway/protocol/models.js';
+import { planModel } from '../../../gateway/protocol/models.js';
 
 const request = { model: 'painter', prompt: 'a red boat' };
 
@@ -147,16 +146,6 @@ describe('a paid request is found again', () => {
 });
 
 describe('addresses', () => {
-	test('each kind of task is queried at its own endpoint, unpaid', () => {
-		expect(planTaskQuery('generation', 't1')).toMatchObject({
-			call: 'poll',
-			method: 'GET',
-			path: '/v1/images/generations/t1',
-			paid: false,
-		});
-		expect(planTaskQuery('edit', 't1').path).toBe('/v1/images/edits/t1');
-	});
-
 	test.each([
 		['a/b', 'a%2Fb'],
 		['../../messages', '..%2F..%2Fmessages'],
@@ -181,19 +170,6 @@ describe('addresses', () => {
 			expect(description).toMatch(/^The task can't be checked: /);
 			expect(description).not.toMatch(/nothing was sent/i);
 		}
-	});
-
-	test('the query follows the path', () => {
-		const home = readApiAddress('https://gateway.example/api')!;
-		expect(planUrl(planGeneration(request, 'query'), home)).toBe(
-			'https://gateway.example/api/v1/images/generations?async=true',
-		);
-		expect(planUrl(planGeneration(request), home)).toBe(
-			'https://gateway.example/api/v1/images/generations',
-		);
-		expect(planUrl(planModelList('jsonc'), home)).toBe(
-			'https://gateway.example/api/v1/media/models?format=jsonc',
-		);
 	});
 
 	test.each([
@@ -227,17 +203,5 @@ describe('addresses', () => {
 		expect(planUrl(plan, home)).toBe(
 			'https://g.example/v2/tasks/id?team=a%26b&sig=a+b%2F&api-version=2',
 		);
-	});
-
-	test('a download goes where the gateway says, which is no foreign address', () => {
-		expect(planDownload('https://cdn.example/a.png?sig=1')).toMatchObject({
-			call: 'download',
-			method: 'GET',
-			path: 'https://cdn.example/a.png?sig=1',
-			query: {},
-			headers: { Accept: expect.stringMatching(/^image/) },
-			paid: false,
-			isForeign: false,
-		});
 	});
 });

@@ -2,7 +2,6 @@ import { reasonsIn } from '../../../gateway/protocol/reasons.js';
 import {
 	idIn,
 	idOfAddress,
-	namesTask,
 	readCreated,
 	readImages,
 	readStatus,
@@ -55,12 +54,6 @@ describe("the ID of a response's task", () => {
 		[`<!-- ${'-'.repeat(2048)} {"id":"page-1"} -->`, undefined],
 	])('in a response that is no JSON: in %.40j it is %j', (text, id) => {
 		expect(idIn(text)).toBe(id);
-	});
-
-	test('makes a response one about a task, wherever it is', () => {
-		expect(namesTask({ task_id: 't1', output: { images: [] } })).toBe(true);
-		expect(namesTask({ code: 0, data: { task_id: 't1' } })).toBe(true);
-		expect(namesTask({ id: 'r1', output: { id: 'o1' } })).toBe(false);
 	});
 });
 
@@ -221,13 +214,6 @@ describe('images', () => {
 		const image = { url: `data:;base64,${BYTES}`, ...known };
 		expect(readImages({ data: [entry] })).toEqual([image]);
 		expect(readImages({ ...entry })).toEqual([image]);
-	});
-
-	test('as bytes at the top, without any status', () => {
-		const image = [{ url: `data:;base64,${BYTES}` }];
-		expect(readImages({ image: BYTES, seed: 7 })).toEqual(image);
-		expect(readImages({ b64_json: BYTES })).toEqual(image);
-		expect(readImages({ artifacts: [{ base64: BYTES, finishReason: 'SUCCESS' }] })).toEqual(image);
 	});
 
 	test('as a `data:` URL in place of Base64', () => {

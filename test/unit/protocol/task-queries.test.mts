@@ -25,13 +25,6 @@ describe('the addresses of a task', () => {
 		expect(calls).toEqual(['poll', 'poll', 'poll', 'poll']);
 	});
 
-	test('of unknown kind: both paths, however short the ID', () => {
-		expect(queries({ taskId: '7' }, HOME).slice(0, 2)).toEqual([
-			'usual /v1/images/generations/7',
-			'other /v1/images/edits/7',
-		]);
-	});
-
 	test('with an address of its own: that first, four in all', () => {
 		const task = { ...edit, statusUrl: '/v1/jobs/7?full=1' };
 		expect(queries(task, HOME)).toEqual([
@@ -54,10 +47,6 @@ describe('the addresses of a task', () => {
 			'other /v1/images/generations/7',
 			'other /v1/images/tasks/7',
 		]);
-	});
-
-	test.each(['.', '..'])('with the ID %s: none', (taskId) => {
-		expect(() => planTaskQueries({ taskId }, HOME)).toThrow(/task ID/);
 	});
 });
 

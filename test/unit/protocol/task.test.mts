@@ -66,10 +66,6 @@ describe('the response to a poll', () => {
 		expect(readTaskState(task, { status: 'failed', ...body }).reason).toBe(reason);
 	});
 
-	test.each(['running', 'completed', 'mystery'])('has no reason while it is %j', (status) => {
-		expect(readTaskState(task, { status, message: 'all is well' }).reason).toBeUndefined();
-	});
-
 	test.each([
 		[{ id: 't1' }, undefined],
 		[{ id: 'request-9', task_id: 't1' }, undefined],

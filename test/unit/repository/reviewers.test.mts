@@ -1,5 +1,4 @@
-/** What n8n's reviewers check and its published linter does not, and what a person sees first. */
-import { sublimeSearch } from '@n8n/utils/search/sublime-search';
+/** What n8n's reviewers check and its published linter does not. */
 import { NodeHelpers, type INodeProperties, type INodeTypeDescription } from 'n8n-workflow';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -93,36 +92,13 @@ test.each(nodes.filter(({ description }) => description.usableAsTool))(
 	},
 );
 
-describe("the nodes panel's search", () => {
-	const items = nodes.map(({ className, displayName, codex }) => ({
-		className,
-		properties: { displayName, codex },
-	}));
-	const found = (text: string) => sublimeSearch(text, items).map(({ item }) => item.className);
-
-	// "media gateway" itself lists the shortest name first, whatever the aliases are. A name as short
-	// as "Media Gateway Image" would be first, but wouldn't say what the node does.
-	test.each(['image', 'picture', 'generate image'])(
-		'lists Image Generation first for "%s"',
-		(text) => expect(found(text)[0]).toBe('ImageGeneration'),
-	);
-
-	test.each([
-		['edit image', 'ImageEdit'],
-		['wait', 'ImageWait'],
-		['generate text', 'Message'],
-		['analyze image', 'Message'],
-		['chat model', 'LmChatMediaGateway'],
-	])('lists for "%s" %s first', (text, className) => expect(found(text)[0]).toBe(className));
-
-	test.each(nodes.map((one) => [one.className, one] as const))(
-		'of %s each have a place in the order of use',
-		(_, { options }) => {
-			expect(options.filter((name) => !BY_USE.includes(name))).toEqual([]);
-			expect([...options].sort((a, b) => BY_USE.indexOf(a) - BY_USE.indexOf(b))).toEqual(options);
-		},
-	);
-});
+test.each(nodes.map((one) => [one.className, one] as const))(
+	'the options of %s each have a place in the order of use',
+	(_, { options }) => {
+		expect(options.filter((name) => !BY_USE.includes(name))).toEqual([]);
+		expect([...options].sort((a, b) => BY_USE.indexOf(a) - BY_USE.indexOf(b))).toEqual(options);
+	},
+);
 
 function optionsOf(properties: readonly INodeProperties[]): INodeProperties[] {
 	return (properties.find(({ name }) => name === 'options')?.options ?? []) as INodeProperties[];
