@@ -131,6 +131,7 @@ describe('a paid request is found again', () => {
 		],
 		['the name of a file', edit({}), edit({}, { fileName: 'ship.png' }), true],
 		['the contents of a file', edit({}), edit({}, { digest: 'of others' }), false],
+		['the field of a file', edit({}), edit({}, { name: 'mask' }), false],
 		['a field of a form', edit({ a: 1 }), edit({ a: 2 }), false],
 		['the order of a list', generation({ a: [1, 2] }), generation({ a: [2, 1] }), false],
 		['the mode', planGeneration(request), planGeneration(request, 'query'), false],
