@@ -111,6 +111,15 @@ test.each<[string, object, string[] | undefined]>([
 	expect(readModelNames(body)?.map(({ model }) => model)).toEqual(names);
 });
 
+test.each([
+	[{ success: false, data: { items: [] } }, true],
+	[{ success: 'false' }, true],
+	[{ data: { items: [] } }, false],
+	['false', false],
+])('%j reports a failure: %s', (body, expected) => {
+	expect(saysFailure(body)).toBe(expected);
+});
+
 describe('the next page of a list', () => {
 	const HOME = 'https://gateway.example/api';
 	const page = (json: unknown, link = '', so = { pages: 1, count: 2 }) => {
