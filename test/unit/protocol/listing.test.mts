@@ -1,4 +1,10 @@
-import { makesVideos, readModel, readModelList, suits } from '../../../gateway/protocol/models.js';
+import {
+	makesVideos,
+	readModel,
+	readModelList,
+	saysFailure,
+	suits,
+} from '../../../gateway/protocol/models.js';
 import { planNextPage } from '../../../gateway/protocol/listPages.js';
 import { planModelNames, readModelNames } from '../../../gateway/protocol/modelNames.js';
 
