@@ -91,3 +91,8 @@ describe('the fields of a response', () => {
 		});
 	});
 });
+
+test('a secret that begins with another one is erased whole', () => {
+	const both = createKeyEraser(['sk-team-1', 'sk-team-1-of-acme']);
+	expect(both('sk-team-1-of-acme and sk-team-1')).toBe('*** and ***');
+});
