@@ -1,5 +1,8 @@
 import {
+	holdsModels,
 	makesVideos,
+	planModel,
+	planModelList,
 	readModel,
 	readModelList,
 	saysFailure,
@@ -124,6 +127,15 @@ test.each([
 	['false', false],
 ])('%j reports a failure: %s', (body, expected) => {
 	expect(saysFailure(body)).toBe(expected);
+});
+
+test.each([
+	['a list', planModelList(), { data: { items: [] } }, true],
+	['one model in place of a list', planModelList(), { data: { model: 'painter' } }, false],
+	['one model', planModel('painter'), { data: { model: 'painter' } }, true],
+	['nothing in place of a model', planModel('painter'), { data: null }, false],
+])('%s is told from what was not requested', (_, plan, body, expected) => {
+	expect(holdsModels(plan, body)).toBe(expected);
 });
 
 describe('the next page of a list', () => {
