@@ -96,6 +96,11 @@ describe('a task', () => {
 	});
 });
 
+test("a task that can't be polled ends its wait with the error at once", async () => {
+	const { wait } = pollerFor(async () => ({ kind: 'final', error }));
+	expect(await wait(60_000)).toEqual({ kind: 'error', error });
+});
+
 describe('the pauses', () => {
 	test('are two thirds of the interval, and jittered', async () => {
 		const { wait, pausesMs } = pollerFor(async () => state('running'));

@@ -266,6 +266,10 @@ describe('a response', () => {
 	test.each<[string, object[], unknown]>([
 		['without a stop reason', [call], undefined],
 		['at the limit', [says, call], 'max_tokens'],
+		['at the end of the context', [call], 'model_context_window_exceeded'],
+		['at a stop sequence', [call], 'stop_sequence'],
+		['for a pause', [call, says], 'pause_turn'],
+		['for a refusal', [call, says], 'refusal'],
 		['with half an input', [{ ...call, input: '{"prompt":"a f' }], 'tool_use'],
 		['with a list for an input', [{ ...call, input: ['a fox'] }], 'tool_use'],
 		['with half an input before a whole one', [{ ...call, input: '' }, call], 'tool_use'],
