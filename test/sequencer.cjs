@@ -1,7 +1,7 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** What takes longest begins first: where nothing has been measured, jest goes by the size of files. */
-const LONG = /[\\/](world|gateways|faults|money|hostile-bytes|known-model|redos)\.test\.mts$/;
+const LONG = /[\\/](world|gateways|faults|money|linear-readers|known-model|redos)\.test\.mts$/;
 
 /** Tests on the engine wait at times: at the end, nothing else would use the processor meanwhile. */
 const WAITING = /[\\/]engine[\\/]/;
