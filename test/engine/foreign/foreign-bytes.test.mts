@@ -43,13 +43,13 @@ const hostAt = async (baseUrl: string, binaryMode: 'memory' | 'filesystem' = 'fi
 
 const NO_FILE = "'Input Binary Field' must be the name of a binary field, or a file";
 
-describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode) => {
+describe('files', () => {
 	let tap: Tap;
 	let host: Host;
 
 	beforeAll(async () => {
 		tap = await openTap();
-		host = await hostAt(tap.url, mode);
+		host = await hostAt(tap.url);
 	});
 	beforeEach(() => void tap.requests.splice(0));
 	afterAll(() => tap.close());
@@ -63,17 +63,9 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 
 	test.each([
 		['no MIME type', undefined, 'application/octet-stream'],
-		['null for a MIME type', null, 'application/octet-stream'],
-		['a number for a MIME type', 7, 'application/octet-stream'],
 		['an object for a MIME type', { toString: 1 }, 'application/octet-stream'],
-		['an empty MIME type', '', 'application/octet-stream'],
-		['a word for a MIME type', 'text', 'application/octet-stream'],
 		['a MIME type with a part header behind it', 'text/plain\r\nX-Evil: 1', 'text/plain'],
-		['a MIME type with a whole part behind it', 'text/plain\r\n\r\nx\r\n--', 'text/plain'],
-		['a MIME type with a lone line feed', 'text/plain\nX-Evil: 1', 'text/plain'],
 		['a MIME type that begins with a line break', '\r\nX-Evil: 1', 'application/octet-stream'],
-		['a MIME type that is not ASCII', 'текст/plain', 'application/octet-stream'],
-		['a parameter with a line break', 'text/plain; a=b\r\nX-Evil: 1', 'text/plain'],
 		['a parameter with a quote', 'text/plain; a="b', 'text/plain'],
 		['a parameter', 'text/plain;charset=utf-8', 'text/plain'],
 	])('an extra file with %s', async (_, mimeType, type) => {
@@ -90,9 +82,7 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 
 	test.each([
 		['no name', undefined, 'image.bin'],
-		['a number as name', 7, 'image.bin'],
 		['a name with a header in it', 'a"\r\nX-Evil: 1\r\n\r\n.txt', 'a-X-Evil- 1.txt'],
-		['a name that is not ASCII', 'замечания.txt', 'замечания.txt'],
 		['a name of a megabyte', `${'x'.repeat(1_000_000)}.txt`, `${'x'.repeat(80)}.txt`],
 	])('an extra file with %s', async (_, fileName, name) => {
 		const binary = { notes: { data: NOTES, mimeType: 'text/plain', fileName } };
@@ -102,7 +92,7 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 		expect(withoutBoundary(tap.posts[0]!)).not.toMatch(/^X-Evil/m);
 	});
 
-	test.each(['a"; x="y', 'a\r\nX-Evil: 1', 'a\nX-Evil: 1\n\nb', 'маска', 'a;b=c'])(
+	test.each(['a"; x="y', 'a\r\nX-Evil: 1'])(
 		'an extra file for the form field %j begins no header',
 		async (field) => {
 			const binary = { notes: { data: NOTES, mimeType: 'text/plain' } };
@@ -117,8 +107,6 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 	test.each([
 		['an extra file without bytes', { notes: { mimeType: 'text/plain' } }],
 		['an extra file with a number for bytes', { notes: { mimeType: 'text/plain', data: 7 } }],
-		['an extra file that is a text', { notes: 'notes.txt' }],
-		['an extra file that is null', { notes: null }],
 	])('%s is refused in words', async (_, binary) => {
 		const result = await edit(host, [{ ...one, binary }], withExtra(mask));
 		expect(errorOf(result).message).toMatch(/"notes" is an empty file|'notes'/);
@@ -134,9 +122,7 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 		test.each([
 			['the binary data of the item', '={{ $binary.data }}'],
 			['the binary data of an earlier node', "={{ $('Start').item.binary.data }}"],
-			['the item itself', '={{ $input.item.binary.data }}'],
 			['a list of them', '={{ [$binary.data] }}'],
-			['a list of names', '={{ ["data"] }}'],
 			['its name', '={{ Object.keys($binary)[0] }}'],
 		])('%s', async (_, expression) => {
 			const result = await named(expression);
@@ -164,13 +150,9 @@ describe.each(['memory', 'filesystem'] as const)('files, in the %s mode', (mode)
 		});
 
 		test.each([
-			['={{ {} }}', NO_FILE],
 			['={{ { mimeType: "image/png" } }}', NO_FILE],
 			['={{ { mimeType: "image/png", data: 7 } }}', NO_FILE],
 			['={{ null }}', "'Input Binary Field' is empty"],
-			['={{ true }}', NO_FILE],
-			['={{ [[["data"]]] }}', NO_FILE],
-			['={{ ", ," }}', "'Input Binary Field' is empty"],
 		])('%s is refused in words', async (expression, message) => {
 			expect(errorOf(await named(expression)).message).toBe(message);
 			expect(tap.requests).toHaveLength(0);
@@ -213,27 +195,19 @@ describe('the name of the output field', () => {
 
 	test.each([
 		['={{ 7 }}', '7'],
-		['={{ $json.number }}', '7'],
-		['={{ 0 }}', '0'],
-		['={{ 1.5 }}', '1.5'],
 		['  image  ', 'image'],
-		['   ', 'data'],
 		['={{ null }}', 'data'],
-		['={{ undefined }}', 'data'],
 		['__proto__', '__proto__'],
 	])('%j is the field %s', async (typed, field) => {
 		const [item] = (await generate(typed)).output('Node');
 		expect(Object.keys(item!.binary ?? {})).toEqual([field]);
 	});
 
-	test.each(['={{ true }}', '={{ {} }}', '={{ ["a"] }}'])(
-		'%s is an error of the item, and nothing is sent',
-		async (typed) => {
-			const [item] = (await generate(typed)).output('Node');
-			expect(item!.json.error).toBe("'Put Output File in Field' must be text");
-			expect(gateway.requests).toHaveLength(0);
-		},
-	);
+	test('a list is an error of the item, and nothing is sent', async () => {
+		const [item] = (await generate('={{ ["a"] }}')).output('Node');
+		expect(item!.json.error).toBe("'Put Output File in Field' must be text");
+		expect(gateway.requests).toHaveLength(0);
+	});
 });
 
 /** A gateway that gives whatever `say` says, as it is written. */
@@ -269,7 +243,7 @@ describe('what a gateway responds with', () => {
 	const polled = () =>
 		gateway.requests.filter(({ method }) => method === 'GET').map(({ url }) => url);
 
-	test.each(['1234567890123456789', '-1234567890123456789', '99999999999999999999999999'])(
+	test.each(['-1234567890123456789', '99999999999999999999999999'])(
 		'an ID that is the number %s is polled with all its digits',
 		async (id) => {
 			say = (_, method) =>
@@ -299,7 +273,7 @@ describe('what a gateway responds with', () => {
 		expect(result.json('Node 1')).toMatchObject([{ taskId: id, response: { seed: id } }]);
 	});
 
-	test.each(['.', '..', ' .. '])('the task ID %j is not asked about', async (taskId) => {
+	test.each(['.', ' .. '])('the task ID %j is not asked about', async (taskId) => {
 		say = () => [200, '{"status":"completed","data":[{"url":"http://h/a.png"}]}'];
 		for (const type of ['imageTask', 'imageWait']) {
 			const [item] = (
@@ -317,7 +291,8 @@ describe('what a gateway responds with', () => {
 		expect(gateway.requests).toEqual([]);
 	});
 
-	test.each(['.', '..'])('a gateway that calls a task %j is not believed', async (id) => {
+	test('a gateway that calls a task ".." is not believed', async () => {
+		const id = '..';
 		say = () => [200, JSON.stringify({ id, status: 'queued' })];
 		const result = await runChain(host, [{}], [{ ...generation({ mode: 'wait' }), settings: go }]);
 		expect(result.json('Node')).toMatchObject([
@@ -326,7 +301,8 @@ describe('what a gateway responds with', () => {
 		expect(polled()).toEqual([]);
 	});
 
-	test.each(['.', '..'])('the model name %j is not asked about', async (model) => {
+	test('the model name ".." is not asked about', async () => {
+		const model = '..';
 		say = () => [200, '{"success":true,"data":{"items":[],"total":0}}'];
 		const parameters = { operation: 'get', model };
 		const result = await runChain(host, [{}], [{ type: 'mediaModels', settings: go, parameters }]);
@@ -339,7 +315,6 @@ describe('what a gateway responds with', () => {
 	test.each([
 		['../../messages', '..%2F..%2Fmessages'],
 		['%2e%2e', '%252e%252e'],
-		['...', '...'],
 	])('the task ID %j stays one part of the path', async (taskId, part) => {
 		say = () => [200, '{"status":"completed","data":[{"url":"http://h/a.png"}]}'];
 		await runChain(
@@ -354,13 +329,8 @@ describe('what a gateway responds with', () => {
 		Array.from(text, (one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('');
 
 	test.each([
-		['as it is', KEY],
-		['with escaped slashes', KEY.replaceAll('/', '\\/')],
-		['with one character escaped', KEY.replace('s', '\\u0073')],
 		['with all characters escaped', unicode(KEY)],
-		['with capitals in the escapes', unicode(KEY).toUpperCase().replaceAll('\\U', '\\u')],
 		['percent-encoded', encodeURIComponent(KEY)],
-		['percent-encoded with small letters', encodeURIComponent(KEY).toLowerCase()],
 	])('the key, quoted %s, is shown nowhere', async (_, quoted) => {
 		say = () => [401, `{"error":{"message":"invalid key ${quoted}, sorry","quoted":"${quoted}"}}`];
 		const failed = await runChain(host, [{}], [{ ...generation(), settings: go }]);
@@ -380,7 +350,6 @@ describe('what a gateway responds with', () => {
 
 	test.each([
 		[{ error: { message: 'no more foxes' } }],
-		[{ error: { detail: 'no more foxes' } }],
 		[{ data: { fail_reason: 'no more foxes' } }],
 	])('a success that holds %j tells its reason, and may have been charged', async (body) => {
 		say = () => [200, JSON.stringify(body)];
@@ -449,46 +418,5 @@ describe('what a gateway responds with', () => {
 		const bytes = Buffer.from('<!---->'.repeat(10_000));
 		const result = await edit(host, [{ files: { data: { bytes, fileName: 'x.svg' } } }]);
 		expect(errorOf(result).message).toBe('The binary field "data" is not an image');
-	});
-});
-
-describe('the address of the gateway', () => {
-	let server: OwnServer;
-
-	beforeAll(async () => {
-		server = await parrot(() => [200, '{"data":[{"url":"http://h/a.png"}]}']);
-	});
-	beforeEach(() => void server.requests.splice(0));
-	afterAll(() => server.close());
-
-	test.each([
-		['/v1/acct/gw/openai', '/v1/acct/gw/openai/images/generations'],
-		['/v1/acct/gw/openai/', '/v1/acct/gw/openai/images/generations'],
-		['/v1/acct/gw/openai/v1/', '/v1/acct/gw/openai/v1/images/generations'],
-		['/v1/acct/v1/images/generations?async=true', '/v1/acct/v1/images/generations'],
-		['/v1/messages', '/v1/images/generations'],
-		['/v1/media/models/aurora', '/v1/images/generations'],
-		['/api?x=1#y', '/api/v1/images/generations?x=1'],
-	])('%s', async (path, asked) => {
-		const host = await hostAt(server.url + path);
-		const result = await runChain(
-			host,
-			[{}],
-			[
-				{
-					type: 'imageGeneration',
-					parameters: {
-						model: byName(MODEL),
-						prompt: 'a fox',
-						download: false,
-						options: { checkLimits: false },
-					},
-				},
-			],
-		);
-		expect(result.error).toBeUndefined();
-		expect(server.requests).toMatchObject([
-			{ url: asked, headers: { authorization: `Bearer ${KEY}` } },
-		]);
 	});
 });
