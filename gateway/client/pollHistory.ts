@@ -1,5 +1,5 @@
 /** In milliseconds: a task may become visible this late after its submit. */
-export const YOUNG_MS = 30_000;
+const YOUNG_MS = 30_000;
 /**
  * In milliseconds: for a task of unknown age, and one that was seen before, the 404s must last this
  * long.

@@ -8,6 +8,7 @@ import { wasNotAccepted } from '../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../gateway/protocol/requestPlan';
 import { GatewayError, UnknownOutcomeError, type Problem } from '../../gateway/util/gatewayError';
 import { nonEmptyString, type JsonObject } from '../../gateway/util/json';
+import { failureOf } from '../shared/payments/payment';
 import type { Run } from '../shared/run/runContext';
 import { Requests, RunEnded } from '../shared/transport/inFlight';
 import type { ChatPaymentLog } from './chatPaymentLog';
@@ -100,9 +101,7 @@ export class Messenger {
 			payments.add(fingerprint, { message });
 			return response;
 		} catch (error) {
-			// A response with any other problem was still charged.
-			const isExpected = error instanceof GatewayError || error instanceof RunEnded;
-			const failure = isExpected ? error : new UnknownOutcomeError(UNREADABLE);
+			const failure = failureOf(error, UNREADABLE);
 			if (failure instanceof UnknownOutcomeError) {
 				payments.add(fingerprint, { unknown: failure.problem });
 			}

@@ -1,6 +1,6 @@
 import type { IBinaryData, IExecuteFunctions, INode, INodeExecutionData } from 'n8n-workflow';
 import { NodeOperationError } from 'n8n-workflow';
-import { isJsonObject, parseJson, type JsonObject } from '../../../gateway/util/json';
+import { isJsonObject, numberOf, parseJson, type JsonObject } from '../../../gateway/util/json';
 import { quote } from '../../../gateway/util/text';
 import { optionOf, type OptionName } from '../fields/optionFields';
 
@@ -46,7 +46,7 @@ export function textIn(value: unknown): string | undefined {
 }
 
 /** A number, also as text; NaN for anything else: `Number` also converts lists and booleans. */
-export const numberIn = (value: unknown): number => Number(textIn(value) ?? NaN);
+export const numberIn = (value: unknown): number => numberOf(textIn(value));
 
 const rangeText = ({ lowest = -Infinity, highest = Infinity, isWhole }: Range): string => {
 	const kind = isWhole ? 'a whole number' : 'a number';

@@ -1,7 +1,7 @@
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import { deepCopy } from 'n8n-workflow';
-import { readMessage, type Turn } from '../../../gateway/messages/message';
 import { shownResponse } from '../../../gateway/errors/taskErrors';
+import { readMessage, type Turn } from '../../../gateway/messages/message';
 import { afterColon, errorIn } from '../../../gateway/protocol/errorBody';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import type { PaidResponse } from '../../../gateway/protocol/paidResponse';
@@ -18,6 +18,7 @@ import type { Charged, UnreturnedPayment } from '../run/itemFacts';
 import { describeUnreturned, problemOf } from '../run/nodeErrors';
 import type { RequestFacts } from '../run/requestFacts';
 import { sumOf, type Tally } from '../run/tally';
+import { RunEnded } from '../transport/inFlight';
 
 /** The result of a paid request so far. */
 export interface PaymentResult extends PaidResponse {
@@ -190,18 +191,29 @@ export function stoppedProblem(plan: RequestPlan, arrived = ''): Problem {
 	return arrived === '' ? problem : withTaskId(plan, { ...problem, response: arrived });
 }
 
-/** The problem of a request that may have been accepted, and whose response nothing can read. */
-export const UNREADABLE: Problem = {
+const MAY_BE_CHARGED =
+	"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.";
+
+/** The problem of a request whose response can't be read. */
+export const UNREAD_RESPONSE: Problem = {
 	message: "The outcome is unknown: the response can't be read",
-	description:
-		"You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.",
+	description: MAY_BE_CHARGED,
 };
+
+/**
+ * Why a paid request has failed: an error that says so, or else an unknown outcome. An error of any
+ * other kind is of whoever reads the response, which was charged.
+ */
+export const failureOf = (error: unknown, unread: Problem): GatewayError | RunEnded =>
+	error instanceof GatewayError || error instanceof RunEnded
+		? error
+		: new UnknownOutcomeError(unread);
 
 /** The problem of a successful response without an image, task ID or message. */
 export function unusableProblem({ call }: RequestPlan, body: JsonObject): Problem {
 	return {
 		message: `The response contains no ${call === 'message' ? 'message' : 'image or task ID'}${afterColon(errorIn(body))}`,
-		description: `You may have been charged, so the request wasn't sent again. Check the usage log in the gateway's console.${call === 'message' ? '' : namedAddresses(body)}`,
+		description: `${MAY_BE_CHARGED}${call === 'message' ? '' : namedAddresses(body)}`,
 		response: shownResponse({ response: body }),
 		taskId: call === 'message' ? undefined : readTaskId(body),
 	};

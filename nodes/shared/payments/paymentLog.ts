@@ -4,11 +4,7 @@ import { digestOf, requestFingerprint } from '../../../gateway/protocol/fingerpr
 import type { GoodResponse } from '../../../gateway/protocol/outcome';
 import type { RequestPlan } from '../../../gateway/protocol/requestPlan';
 import { isInline } from '../../../gateway/protocol/task';
-import {
-	GatewayError,
-	UnknownOutcomeError,
-	type Problem,
-} from '../../../gateway/util/gatewayError';
+import { UnknownOutcomeError, type Problem } from '../../../gateway/util/gatewayError';
 import {
 	mostCharged,
 	type Charged,
@@ -19,12 +15,12 @@ import {
 } from '../run/itemFacts';
 import type { RequestFacts } from '../run/requestFacts';
 import { isTool, runIndexOf, type Run } from '../run/runContext';
-import { RunEnded } from '../transport/inFlight';
 import {
 	RESCUE,
 	RESCUE_OF_ONE,
-	UNREADABLE,
+	UNREAD_RESPONSE,
 	chargeOf,
+	failureOf,
 	itemsWithoutAddress,
 	listPayments,
 	stoppedProblem,
@@ -205,9 +201,7 @@ export class PaymentLog implements KnownItems {
 			if (result !== undefined) return this.add(itemIndex, result).result;
 			throw new UnknownOutcomeError(unusableProblem(plan, response.json));
 		} catch (error) {
-			const isExpected = error instanceof GatewayError || error instanceof RunEnded;
-			// A response at which the reader fails was still charged.
-			const failure = isExpected ? error : new UnknownOutcomeError(UNREADABLE);
+			const failure = failureOf(error, UNREAD_RESPONSE);
 			if (!(failure instanceof UnknownOutcomeError)) throw failure as Error;
 			const unknown = new UnknownOutcomeError(withTaskId(plan, failure.problem));
 			this.add(itemIndex, { unknown: unknown.problem });

@@ -95,7 +95,7 @@ export function failedItem(
 	};
 }
 
-/** Whether an output item is that of a failed input item: a gateway's response may have an `error: null`. */
+/** Whether an output item is that of a failed input item. A response may have `error: null`. */
 export const isFailed = ({ json }: INodeExecutionData): boolean => typeof json.error === 'string';
 
 /** The indexes of the input items that failed. @param output the output items of each */
