@@ -107,6 +107,16 @@ export function fault(kind: Extract<Outcome, { kind: 'fault' }>['fault'], detail
 	return { kind: 'fault', fault: kind, detail };
 }
 
+/** What is known at the first attempt to send a request. */
+export const FIRST_ATTEMPT = {
+	attempts: 1,
+	rateRefusals: 0,
+	quotaRefusals: 0,
+	refusalsInARow: 1,
+	random: 0,
+	nowMs: 0,
+};
+
 export const TOO_OFTEN = { error: { message: 'Too many requests', type: 'rate_limit_error' } };
 
 /** A gateway that responds after a while, on virtual time, and counts what arrives. */

@@ -33,7 +33,7 @@ const agent = {
 		const [tool] = (await this.getInputConnectionData('ai_tool', 0)) as [Tool];
 		const ask = async (prompt: string): Promise<string> =>
 			await tool
-				.invoke({ prompt })
+				.invoke(prompt === '' ? {} : { prompt })
 				.then(String, ({ message, description }: Error & IDataObject) => {
 					return `failed: ${message} ${String(description)}`;
 				});
@@ -55,11 +55,15 @@ async function ask(
 	prompts: string[],
 	mode: string,
 	settings: object,
-	{ askAgain = false, ...options }: { askAgain?: boolean; budget?: number } = {},
+	{
+		askAgain = false,
+		prompt = '={{ $fromAI("prompt", "", "string") }}',
+		...options
+	}: { askAgain?: boolean; prompt?: string; budget?: number } = {},
 ) {
 	const parameters = {
 		model: byName(MODEL),
-		prompt: '={{ $fromAI("prompt", "", "string") }}',
+		prompt,
 		mode,
 		options: { pollInterval: 1, maxWait: 3, ...options },
 	};
@@ -120,6 +124,14 @@ test.each<[string, string[], object]>([
 		expect(new Set(named.flat()).size).toBe(3);
 	},
 );
+
+test('calls without input are told apart by their requests', async () => {
+	bench.gateway.setFaults([{ call: 'poll', kind: 'status', status: 503 }]);
+	const prompt = '={{ ["a fox", "an owl"][$runIndex] }}';
+	const { answers } = await ask([''], 'wait', {}, { prompt });
+	expect(answers).toEqual([expect.stringContaining('still open')]);
+	expect(bench.gateway.paidByPrompt).toEqual({ 'a fox': 1, 'an owl': 1 });
+});
 
 test('what one call is sending counts toward the budget of the others', async () => {
 	const { answers } = await ask([...DIFFERENT, ...EQUAL], 'sync', {}, { budget: 0.08 });

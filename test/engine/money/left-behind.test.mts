@@ -37,6 +37,15 @@ test('Image Wait: not the task that has failed, nor one that the gateway does no
 	expect(unknown.error).toMatchObject({ messages: [] });
 });
 
+test('Image Wait: a task that has an address is listed with it', async () => {
+	const [good, failing] = await bench.submit('a fox', 'an owl [fail]');
+	const statusUrl = `/v1/images/generations/${good}`;
+	const parameters = { taskId: '={{ $json.taskId }}', download: false, maxWait: 60 };
+	const tasks = [{ taskId: good, statusUrl }, { taskId: failing }];
+	const { context } = (await bench.run('imageWait', parameters, tasks)).error as unknown as Shown;
+	expect(context.details).toMatchObject({ paid: [{ item: 0, taskId: good, statusUrl }] });
+});
+
 describe('one refused prompt in a batch', () => {
 	const prompts = items('a fox', 'an owl', 'a hen', 'a hare');
 	const parameters = { prompt: PROMPT, mode: 'wait', options: { pollInterval: 1 } };

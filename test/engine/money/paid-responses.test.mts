@@ -249,6 +249,10 @@ describe('an outcome that is unknown keeps what arrived', () => {
 		const result = await run('imageGeneration', PROMPT, CONTINUES);
 		const { details } = result.json(NODE)[0] as { details: IDataObject };
 		expect(String(details.response).length).toBeLessThanOrEqual(2048);
+		const failed = await run('imageGeneration', PROMPT);
+		const { contextData } = failed.data.executionData!;
+		expect(contextData[`node:${NODE}`]).toMatchObject({ mediaGatewayPaid: { payments: [{}] } });
+		expect(JSON.stringify(contextData).length).toBeLessThan(5000);
 		reply = { preview: `data:image/png;base64,${BASE64}` };
 		const other = await run('imageGeneration', PROMPT, CONTINUES);
 		expect(JSON.stringify(other.json(NODE))).not.toMatch(/iVBOR/);

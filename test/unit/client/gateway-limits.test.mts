@@ -11,8 +11,10 @@ import {
 	response,
 	atRandom,
 	changing,
+	fixedWindows,
 	inFlight,
 	slidingWindow,
+	tokenBucket,
 	VirtualGateway,
 	type RateLimit,
 } from '../virtual-gateway.mjs';
@@ -75,9 +77,12 @@ test.each<[string, number, number, Load['limit'], number, number, Partial<Load>?
 	// A second of 30, and the other 170 at just below 30 a second.
 	['30 in any second, for ten at a time', 200, 10, () => slidingWindow(30), 7.12, 20],
 	['30 in any second, with slow responses', 200, 10, () => slidingWindow(30), 8.8, 20, { latency: SLOW }], // prettier-ignore
+	['30 in each whole second, as most gateways count', 200, 10, () => fixedWindows(30), 8.34, 20],
+	['10 a second, no burst', 200, 50, () => tokenBucket(10, 1), 46, 30],
 	['60 in any minute', 200, 10, () => slidingWindow(60, 60_000), 300, 60],
 	['300 in any second', 1500, 100, () => slidingWindow(300), 6, 40],
 	['20 in flight', 1000, 100, () => inFlight(20), 18, 40, { latency: SLOW }],
+	['10 % refused by chance', 400, 10, byChance(0.1), 15, 80],
 	['20 % refused by chance', 400, 10, byChance(0.2), 60, 140],
 	['100, after 5 s 10', 700, 50, () => changing(falling), 40, 100],
 	['nothing for twenty seconds', 400, 10, () => (now) => now < 1000 || now > 21_000, 60, 40],

@@ -7,7 +7,7 @@ import {
 	isTransient,
 	type Attempted,
 } from '../../../gateway/client/retryPolicy.js';
-import { response, fault, FAULTS, page, TOO_OFTEN } from '../virtual-gateway.mjs';
+import { response, fault, FAULTS, FIRST_ATTEMPT, page, TOO_OFTEN } from '../virtual-gateway.mjs';
 
 const NOW = Date.UTC(2030, 0, 1);
 const QUOTA = { error: { message: 'Insufficient quota', type: 'insufficient_quota' } };
@@ -17,11 +17,9 @@ const DOWNLOAD = { paid: false, call: 'download' } as const;
 
 const decide = (outcome: Outcome, plan: Attempted['plan'], more: Partial<Attempted> = {}) =>
 	decideRetry({
+		...FIRST_ATTEMPT,
 		plan,
 		outcome,
-		attempts: 1,
-		rateRefusals: 0,
-		quotaRefusals: 0,
 		refusalsInARow: more.attempts ?? 1,
 		random: 0.5,
 		nowMs: NOW,

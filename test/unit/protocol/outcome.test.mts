@@ -21,7 +21,7 @@ import {
 	faultFrom,
 	type TransportOptions,
 } from '../../../nodes/shared/transport/http.js';
-import { response, fault, page } from '../virtual-gateway.mjs';
+import { response, fault, FIRST_ATTEMPT, page } from '../virtual-gateway.mjs';
 
 const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 
@@ -60,17 +60,7 @@ describe('what fails before the first byte is sent', () => {
 		const error = errorFor(submit, fault(kind, code));
 		expect(error).not.toBeInstanceOf(UnknownOutcomeError);
 		expect(`${error.message} ${error.problem.description}`).toMatch(/you weren't charged/);
-		const tried = {
-			plan: submit,
-			outcome: fault(kind),
-			attempts: 1,
-			rateRefusals: 0,
-			quotaRefusals: 0,
-			refusalsInARow: 1,
-			random: 0,
-			nowMs: 0,
-		};
-		const { again } = decideRetry(tried);
+		const { again } = decideRetry({ ...FIRST_ATTEMPT, plan: submit, outcome: fault(kind) });
 		expect(again).toBe(['refused', 'notFound', 'unconnected'].includes(kind));
 	});
 
