@@ -427,6 +427,21 @@ describeSeen.each(serverVersions())('n8n %s in the browser', (version) => {
 		await editor.closeNode();
 	});
 
+	it('says in the error panel what happened and what to do', async () => {
+		await open((workflow) => {
+			parametersOf(workflow, SUBMIT).model = { __rl: true, mode: 'name', value: 'no-such-model' };
+		});
+		const execution = await editor.run();
+		expect(execution.status).toBe('error');
+		await editor.openNode(SUBMIT);
+		await settle();
+		await shoot('error');
+		const text = await editor.panel.innerText();
+		expect(text).toContain('The gateway rejected the request (400): unknown model: no-such-model');
+		expect(text).toContain("You weren't charged");
+		await editor.closeNode();
+	});
+
 	it('tests the credential in its own window', async () => {
 		await editor.goto('/home/credentials');
 		await editor.page.getByText('Media Gateway account').first().click();
