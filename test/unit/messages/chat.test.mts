@@ -8,6 +8,7 @@ import { toolFields } from '../../../gateway/messages/toolFields.js';
 import { planMessage } from '../../../gateway/messages/message.js';
 import { readChatResponse } from '../../../gateway/messages/chatResponse.js';
 import { GatewayError, UnknownOutcomeError } from '../../../gateway/util/gatewayError.js';
+import type { JsonObject } from '../../../gateway/util/json.js';
 
 const PNG =
 	'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -27,7 +28,7 @@ describe('a conversation', () => {
 				toolName: 'draw',
 				input: '{"prompt":"a fox"}',
 			}),
-			said('tool', { type: 'tool-result', toolCallId: 'call_1', result: 'done' }),
+			said('tool', { type: 'tool-result', toolCallId: 'call_1', result: 'no', isError: true }),
 			said('system', text('Be kind.')),
 		]);
 		expect(system).toBe('Be brief.\n\nBe kind.');
@@ -42,7 +43,7 @@ describe('a conversation', () => {
 			},
 			{
 				role: 'user',
-				content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'done' }],
+				content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'no', is_error: true }],
 			},
 		]);
 	});
@@ -54,47 +55,13 @@ describe('a conversation', () => {
 	});
 
 	test.each<[string, unknown, unknown]>([
-		['a text', 'done', 'done'],
 		['an object', { url: 'x' }, '{"url":"x"}'],
-		['parts', [text('done')], [{ type: 'text', text: 'done' }]],
-		['an image', [{ type: 'file', mediaType: 'image/png', data: PNG }], [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }]], // prettier-ignore
+		['parts', [text('done')], [text('done')]],
+		['a list of texts', ['a', text('b')], '["a",{"type":"text","text":"b"}]'],
 	])('the result of a tool may be %s', (_, result, content) => {
 		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result };
 		expect(toConversation([said('tool', part)]).messages[0]?.content).toEqual([
 			{ type: 'tool_result', tool_use_id: 'c', content },
-		]);
-	});
-
-	test('a failed tool says so', () => {
-		const part: ChatPart = { type: 'tool-result', toolCallId: 'c', result: 'no', isError: true };
-		expect(toConversation([said('tool', part)]).messages[0]?.content[0]).toMatchObject({
-			is_error: true,
-		});
-	});
-});
-
-describe('a file', () => {
-	const source = { type: 'base64', media_type: 'image/png', data: PNG };
-
-	test.each<[string, ChatPart]>([
-		['base64', { type: 'file', mediaType: 'image/png', data: PNG }],
-		['bytes', { type: 'file', mediaType: 'image/png', data: Buffer.from(PNG, 'base64') }],
-		['an address that holds it', { type: 'file', data: `data:image/png;base64,${PNG}` }],
-		['base64 without a type', { type: 'file', data: PNG }],
-	])('is an image, given as %s', (_, part) => {
-		expect(user(part)[0]?.content).toEqual([{ type: 'image', source }]);
-	});
-
-	test('at an address is fetched by the gateway', () => {
-		const at = (url: string): ChatPart => ({ type: 'file', providerMetadata: { url } });
-		expect(user(at('https://example.com/a'), at('https://example.com/b.pdf?x=1'))).toEqual([
-			{
-				role: 'user',
-				content: [
-					{ type: 'image', source: { type: 'url', url: 'https://example.com/a' } },
-					{ type: 'document', source: { type: 'url', url: 'https://example.com/b.pdf?x=1' } },
-				],
-			},
 		]);
 	});
 });
@@ -103,55 +70,49 @@ describe('a part of an agent, chain or tool', () => {
 	const pdf = Buffer.from('%PDF-1.7\n').toString('base64');
 	const note = Buffer.from('grüß dich').toString('base64');
 	const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
-	const atAddress = { type: 'image', source: { type: 'url', url: 'https://example.com/a' } };
+	const at = (type: string, url: string) => ({ type, source: { type: 'url', url } });
+	const page = 'https://example.com/a';
 	const document = {
 		type: 'document',
 		source: { type: 'base64', media_type: 'application/pdf', data: pdf },
 	};
-	const words = { type: 'text', text: 'grüß dich' };
+	const words = text('grüß dich');
 	const dataUrl = `data:image/png;base64,${PNG}`;
 	const given = (value: unknown): ChatPart => ({ type: 'provider', value });
 
-	test.each<[string, unknown, unknown]>([
+	test.each<[string, JsonObject, JsonObject]>([
 		['a text', { type: 'text', text: 'grüß dich', id: 1 }, words],
-		['a text by itself', 'grüß dich', words],
+		["the SDK's image", { type: 'file', mediaType: 'image/png', data: PNG }, image],
+		['its bytes', { type: 'file', data: Buffer.from(PNG, 'base64') }, image],
+		['its address', { type: 'file', providerMetadata: { url: page } }, at('image', page)],
 		['an image', { type: 'image_url', image_url: { url: dataUrl, detail: 'low' } }, image],
-		['its address', { type: 'image_url', image_url: { url: 'https://example.com/a' } }, atAddress],
+		['an image at an address', { type: 'image_url', image_url: { url: page } }, at('image', page)],
 		["the gateway's own image", { ...image, cache_control: {} }, { ...image, cache_control: {} }],
 		["a tool's image", { type: 'image', data: PNG, mimeType: 'image/png' }, image],
 		['media', { type: 'media', mimeType: 'image/png', data: PNG }, image],
 		['a PDF', { type: 'file', source_type: 'base64', mime_type: 'application/pdf', data: pdf, metadata: { filename: 'a.pdf' } }, document], // prettier-ignore
-		[
-			'a PDF of another protocol',
-			{ type: 'input_file', file_data: `data:application/pdf;base64,${pdf}`, filename: 'a' },
-			document,
-		],
+		['a PDF of another protocol', { type: 'input_file', file_data: `data:application/pdf;base64,${pdf}`, filename: 'a' }, document], // prettier-ignore
+		['a PDF at an address', { type: 'file', url: `${page}.pdf?x=1` }, at('document', `${page}.pdf?x=1`)], // prettier-ignore
 		['a text file', { type: 'file', mime_type: 'application/json', data: note }, words],
 		['a resource of bytes', { type: 'resource', resource: { uri: 'file:///a', blob: PNG } }, image],
 	])('is sent, by the user and in a result: %s', (_, value, block) => {
-		expect(user(given(value))[0]?.content).toEqual([block]);
-		const result: ChatPart = {
-			type: 'tool-result',
-			toolCallId: 'c',
-			result: [given(value), given({ type: 'text', text: 'made' })],
-		};
-		const [turn] = toConversation([said('tool', result)]).messages;
-		const content =
-			typeof value === 'string'
-				? JSON.stringify([value, { type: 'text', text: 'made' }])
-				: [block, { type: 'text', text: 'made' }];
-		expect(turn?.content[0]).toMatchObject({ content });
+		expect(user(given(value), value as ChatPart)[0]?.content).toEqual([block, block]);
+		const result = [given(value), given(text('made'))];
+		const [turn] = toConversation([
+			said('tool', { type: 'tool-result', toolCallId: 'c', result }),
+		]).messages;
+		expect(turn?.content[0]).toMatchObject({ content: [block, text('made')] });
 	});
 
 	test.each<[string, unknown, string]>([
-		['a sound', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, 'a file of the type "input_audio"'], // prettier-ignore
 		['a film', { type: 'video', url: 'data:video/mp4;base64,AAAA' }, '"video/mp4"'],
 		['a file without bytes', { type: 'file', fileId: 'file-1' }, 'a file without content'],
 		['an address that is none', { type: 'image_url', image_url: { url: 'my cat' } }, 'a file at "my cat"'], // prettier-ignore
 		['an unknown kind', { type: 'hologram', data: PNG }, 'a part of the kind "hologram"'],
 	])('is refused before anything is sent: %s', (_, value, message) => {
-		expect(() => user(text('What is it?'), given(value))).toThrow(message);
-		expect(() => user(text('What is it?'), given(value))).toThrow(/can't be sent to the model$/);
+		const send = () => user(text('What is it?'), given(value));
+		expect(send).toThrow(message);
+		expect(send).toThrow(/can't be sent to the model$/);
 	});
 
 	test('that belongs to the turn of a model does not go back, whatever model it was', () => {
@@ -287,21 +248,17 @@ describe('a response', () => {
 	});
 
 	test.each([
-		['tool_use', call.input],
-		['tool_use', '{"prompt":"a fox"}'],
-		['stop', call.input],
-	])('whose tool calls are whole reaches the tool, for %s', (stop_reason, input) => {
+		['tool_use', call.input, '{"prompt":"a fox"}'],
+		['tool_use', '{"prompt":"a fox"}', '{"prompt":"a fox"}'],
+		['stop', call.input, '{"prompt":"a fox"}'],
+		// A tool without parameters.
+		['tool_use', undefined, '{}'],
+		['tool_use', null, '{}'],
+		['tool_use', '{}', '{}'],
+	])('whose tool calls are whole reaches the tool, for %s with %j', (stop_reason, input, whole) => {
 		const response = readChatResponse({ content: [{ ...call, input }], stop_reason });
 		expect(response.finishReason).toBe('tool-calls');
-		expect(response.parts).toMatchObject([{ toolName: 'draw', input: '{"prompt":"a fox"}' }]);
-		expect(response.content).toEqual([call]);
-	});
-
-	test('may be a text alone, and have odd figures', () => {
-		const usage = { input_tokens: '7', output_tokens: -3, cache_read_input_tokens: null };
-		const response = readChatResponse({ content: 'Here', stop_reason: 'end_turn', usage });
-		expect(response.parts).toEqual([says]);
-		expect(response.usage).toMatchObject({ promptTokens: 0, completionTokens: 0, totalTokens: 0 });
-		expect(readChatResponse({ content: [says], usage: 'many' }).usage).toBeUndefined();
+		expect(response.parts).toMatchObject([{ toolName: 'draw', input: whole }]);
+		expect(response.content).toEqual([{ ...call, input: JSON.parse(whole) as object }]);
 	});
 });
