@@ -20,31 +20,25 @@ async function eventsIn(text: string, cuts: number[] = []): Promise<ServerEvent[
 	return events;
 }
 
-describe('server-sent events', () => {
-	test.each<[string, string, ServerEvent[]]>([
-		[
-			'with names, comments, several lines and no blank after the colon',
-			': hello\n\nevent: one\ndata: a\ndata: b\n\ndata:c\nid: 7\n\nevent: two\n\n',
-			[{ event: 'one', data: 'a\nb' }, { data: 'c' }],
-		],
-		['without an empty line at the end', 'data: a\n\ndata: b\n', [{ data: 'a' }, { data: 'b' }]],
-		['with a comment at the end', 'data: a\n\n: a comment', [{ data: 'a' }]],
-	])('are read %s', async (_, text, events) => {
-		expect(await eventsIn(text)).toEqual(events);
-	});
-
-	test.each(['\n', '\r\n', '\r'])('with lines that end in %j, cut anywhere', async (end) => {
-		const text = ['event: déjà', 'data: 🦊 {"a": 1}', '', 'data: ☃', '', 'x: y', ''].join(end);
-		const expected = [{ event: 'déjà', data: '🦊 {"a": 1}' }, { data: '☃' }];
+test.each(['\n', '\r\n', '\r'])(
+	'server-sent events with lines that end in %j, cut anywhere, with or without an end',
+	async (end) => {
+		const lines = [': hello', '', 'event: déjà', 'data: 🦊 {"a": 1}', 'data:☃', '', 'x: y', ''];
+		const text = [...lines, 'event: two', '', 'data: last'].join(end);
+		const expected = [{ event: 'déjà', data: '🦊 {"a": 1}\n☃' }, { data: 'last' }];
 		const size = bytesOf(text).length;
 		await fc.assert(
-			fc.asyncProperty(fc.array(fc.nat(size), { maxLength: 12 }), async (cuts) => {
-				expect(await eventsIn(text, cuts)).toEqual(expected);
-			}),
-			{ numRuns: 30 },
+			fc.asyncProperty(
+				fc.array(fc.nat(size), { maxLength: 12 }),
+				fc.constantFrom('', end, end + end, `${end}${end}: a comment`),
+				async (cuts, rest) => {
+					expect(await eventsIn(text + rest, cuts)).toEqual(expected);
+				},
+			),
+			{ numRuns: 40 },
 		);
-	});
-});
+	},
+);
 
 function assembled(...events: object[]) {
 	const assembly = new MessageStream();
@@ -150,7 +144,6 @@ describe('a streamed response', () => {
 		add('content_block_start', '{"index":0,"content_block":{"type":"text"}}');
 		add('content_block_delta', '{"index":0,"delta":{"type":"text_delta","text":"Hi"}}');
 		expect(add('news', '{"index":0}')).toBe('');
-		expect(add('content_block_delta', '{"index":5,"delta":{}}')).toBe('');
 		expect(assembly.body.content).toEqual([{ type: 'text', text: 'Hi' }]);
 	});
 
@@ -162,20 +155,17 @@ describe('a streamed response', () => {
 });
 
 describe('a hostile stream', () => {
-	const textIn = ({ body }: MessageStream) =>
-		(body.content as Array<{ text?: string }>).map(({ text }) => text).join('|');
-
-	test.each([1e9, '__proto__', undefined, {}])('may number its blocks by %j', (index) => {
-		const numbered = (event: object) => ({ ...event, index });
+	test.each([1e9, '__proto__', {}])('may number its blocks by %j', (index) => {
 		const { assembly, pieces } = assembled(
 			start,
-			numbered(open(0, { type: 'text', text: 'One' })),
-			numbered(says(0, ' two')),
-			numbered(close(0)),
+			{ ...open(0, { type: 'text', text: 'One' }), index },
+			{ ...says(0, ' two'), index },
+			{ ...close(0), index },
 			end('end_turn'),
 		);
 		// Objects are never the same: a block of its own, and nothing is lost.
-		expect(textIn(assembly).replace('|', '')).toBe('One two');
+		const blocks = assembly.body.content as Array<{ text: string }>;
+		expect(blocks.map(({ text }) => text).join('')).toBe('One two');
 		expect(pieces.join('')).toBe('One two');
 	});
 
