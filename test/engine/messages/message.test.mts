@@ -42,7 +42,7 @@ const user = (content: unknown) => ({ role: 'user', content });
 
 describe('what is sent', () => {
 	test('nothing but what was set', async () => {
-		expect(await bodyOf({})).toEqual({
+		expect(await bodyOf({ options: { display: 'omitted', promptCaching: 'disabled' } })).toEqual({
 			model: 'reason-large',
 			max_tokens: 500,
 			messages: [user('What is 17 * 3?')],
@@ -55,31 +55,35 @@ describe('what is sent', () => {
 		});
 	});
 
-	test('a list of messages', async () => {
-		const message = [
-			user('Hello'),
-			{ role: 'assistant', content: 'Good day' },
-			user('Tell me “more” ☃'),
-		];
-		const body = await bodyOf({ input: 'messages', messages: { message } });
-		expect(body.messages).toEqual(message);
-	});
+	const blocks = [user([{ type: 'text', text: 'Hello' }])];
+	const rows = [
+		user('Hello'),
+		{ role: 'assistant', content: 'Good day' },
+		user('Tell me “more” ☃'),
+	];
+	const goesOn = [user('x'), { role: 'assistant', content: '' }];
+	const image = [user('x'), user([{ type: 'image' }])];
 
-	test.each([
-		['text', JSON.stringify([user([{ type: 'text', text: 'Hello' }])])],
-		['value', '={{ [{ role: "user", content: [{ type: "text", text: "Hello" }] }] }}'],
-	])('messages as JSON, a %s', async (_, messagesJson) => {
-		const body = await bodyOf({ input: 'json', messagesJson });
-		expect(body.messages).toEqual([user([{ type: 'text', text: 'Hello' }])]);
+	test.each<[string, Parameters, unknown[]]>([
+		['a list', { input: 'messages', messages: { message: rows } }, rows],
+		['JSON as text', { input: 'json', messagesJson: JSON.stringify(blocks) }, blocks],
+		['JSON', { input: 'json', messagesJson: `={{ ${JSON.stringify(blocks)} }}` }, blocks],
+		['one that the model is to go on with', { input: 'json', messagesJson: goesOn }, goesOn],
+		['an image without a word', { input: 'json', messagesJson: image }, image],
+	])('messages: %s', async (_, parameters, messages) => {
+		await ask(parameters);
+		expect(bodies()[0]).toMatchObject({ messages });
 	});
 
 	test('every option', async () => {
 		const body = await bodyOf({
 			thinking: 'adaptive',
+			budgetTokens: 99,
 			options: {
 				display: 'omitted',
 				effort: 'xhigh',
 				history: [user('Before'), { role: 'assistant', content: 'Indeed' }],
+				promptCaching: '1h',
 				system: 'You write for a toy shop',
 				temperature: 0,
 				topP: 0.5,
@@ -97,94 +101,29 @@ describe('what is sent', () => {
 			temperature: 0,
 			top_p: 0.5,
 			top_k: 7,
+			cache_control: { type: 'ephemeral', ttl: '1h' },
 			metadata: { user_id: 'u' },
 		});
 	});
-
-	test.each([
-		[{ thinking: 'default', options: { display: 'omitted' } }, undefined],
-		[{ thinking: 'disabled', options: { display: 'omitted' } }, { type: 'disabled' }],
-		[
-			{ thinking: 'adaptive', budgetTokens: 99, options: { display: 'summarized' } },
-			{ type: 'adaptive', display: 'summarized' },
-		],
-		[
-			{ thinking: 'enabled', budgetTokens: 99, options: { display: 'omitted' } },
-			{ type: 'enabled', budget_tokens: 99, display: 'omitted' },
-		],
-	])('thinking: %j', async (parameters, thinking) => {
-		const body = await bodyOf(parameters);
-		expect(body.thinking).toEqual(thinking);
-		expect('thinking' in body).toBe(thinking !== undefined);
-	});
-
-	test.each([
-		['disabled', undefined],
-		['1h', { type: 'ephemeral', ttl: '1h' }],
-	])('prompt caching %j', async (promptCaching, expected) => {
-		const body = await bodyOf({ options: { promptCaching } });
-		expect(body.cache_control).toEqual(expected);
-		expect('cache_control' in body).toBe(expected !== undefined);
-	});
 });
 
-describe('before anything is sent', () => {
-	test.each([
-		[{ prompt: '  ' }, /'Prompt' is empty/],
-		[{ maxTokens: 0 }, /'Max Tokens' must be a whole number/],
-		[{ options: { promptCaching: '1d' } }, /'Prompt Caching' must be one of disabled, 5m, 1h/],
-		[
-			{ thinking: 'enabled', budgetTokens: 1024, maxTokens: 1024 },
-			/^'Budget \(Tokens\)' is 1024 and must be less than 'Max Tokens', which is 1024$/,
-		],
-		[
-			{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
-			/'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50/,
-		],
-		[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
-		[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
-		[
-			{
-				input: 'messages',
-				messages: {
-					message: [
-						{ role: 'user', content: 'x' },
-						{ role: 'user', content: ' ' },
-					],
-				},
-			},
-			/'Messages' is invalid: Message 2 is empty/,
-		],
-		[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
-		[{ options: { history: '{"role":"user"}' } }, /'History' is invalid/],
-		[{ options: { extraFields: '[1]' } }, /'Extra Fields' must be a JSON object/],
-	])('%j is refused', async (parameters, message) => {
-		expect(errorOf(await ask(parameters)).message).toMatch(message);
-		expect(gateway.count('any')).toBe(0);
-	});
-
-	test('the legacy form works with its own defaults', async () => {
-		expect((await ask({ thinking: 'enabled', maxTokens: undefined })).error).toBeUndefined();
-		expect(gateway.paid).toBe(1);
-	});
-
-	test.each([
-		['begun by the assistant and left for the model to go on', 'assistant', ''],
-		['an image without a word', 'user', [{ type: 'image' }]],
-	])('%s is no empty message', async (_, role, content) => {
-		const turns = [
-			{ role: 'user', content: 'x' },
-			{ role, content },
-		];
-		await ask({ input: 'json', messagesJson: JSON.stringify(turns), maxTokens: 1 });
-		expect(bodies()[0]).toMatchObject({ messages: turns });
-	});
-
-	test('a mistake in item 3 of 5 costs nothing', async () => {
-		const result = await ask({ prompt: '={{ $itemIndex === 2 ? "" : "x" }}' }, {}, 5);
-		expect(errorOf(result)).toMatchObject({ message: "'Prompt' is empty", itemIndex: 2 });
-		expect(gateway.paid).toBe(0);
-	});
+test.each<[Parameters, RegExp]>([
+	[{ prompt: '  ' }, /'Prompt' is empty/],
+	[
+		{ thinking: 'enabled', budgetTokens: 99, options: { extraFields: '{"max_tokens":50}' } },
+		/^'Budget \(Tokens\)' is 99 and must be less than 'Max Tokens', which is 50$/,
+	],
+	[{ input: 'json', messagesJson: '[{' }, /'Messages \(JSON\)' is invalid: it must be a list/],
+	[{ input: 'json', messagesJson: '[{"content":"x"}]' }, /Message 1 has no "role"/],
+	[{ input: 'json', messagesJson: '[{"role":"user","content":[]}]' }, /Message 1 is empty/],
+	[
+		{ input: 'messages', messages: { message: [user('x'), user(' ')] } },
+		/'Messages' is invalid: Message 2 is empty/,
+	],
+	[{ options: { history: '{"role":"user"}' } }, /'History' is invalid/],
+])('%j is refused before anything is sent', async (parameters, message) => {
+	expect(errorOf(await ask(parameters)).message).toMatch(message);
+	expect(gateway.count('any')).toBe(0);
 });
 
 describe('a conversation over three turns', () => {
@@ -234,40 +173,26 @@ describe('a conversation over three turns', () => {
 			expect(last!.thinking === '').toBe(display === 'omitted');
 		},
 	);
-
-	test('a changed byte in a signature is found, and the error says what to do', async () => {
-		const steps = chain('reason-large', 'summarized').slice(0, 2);
-		const first = await runChain(host, [{}], steps.slice(0, 1));
-		const messages = first.json(NODE)[0]!.messages as Array<{
-			content: Array<Record<string, string>>;
-		}>;
-		const block = messages[1]!.content[0]!;
-		const text = block.signature!;
-		block.signature = text.slice(0, 9) + (text[9] === 'x' ? 'y' : 'x') + text.slice(10);
-		const second = await runChain(host, [{ json: { messages } as never }], steps.slice(1));
-		const error = errorOf(second);
-		expect(error.message).toContain('(400)');
-		expect(error.message).toContain('messages.1.content.0');
-		expect(error.description).toContain('Thinking blocks must be sent back unchanged');
-		expect(gateway.paid).toBe(1);
-	});
 });
 
 describe('switching thinking', () => {
 	const warnings = (result: RunResult) =>
 		result.hints(NODE).flatMap(({ type, message }) => (type === 'warning' ? message : []));
 
-	test('the legacy form is pointed out where it works', async () => {
-		const result = await ask({ thinking: 'enabled', budgetTokens: 99 });
+	test('the legacy form works with its own defaults, and is pointed out', async () => {
+		const result = await ask({ thinking: 'enabled', maxTokens: undefined });
 		expect(warnings(result)).toEqual([expect.stringContaining('newer models reject')]);
+		expect(gateway.paid).toBe(1);
 	});
 
-	test('and in the error where it does not', async () => {
-		const result = await ask({ model: 'reason-next', thinking: 'enabled', budgetTokens: 99 });
-		const error = errorOf(result);
-		expect(error.message).toContain('thinking.type enabled is not supported by reason-next');
-		expect(error.description).toContain("Use 'Adaptive' with 'Effort' instead.");
-		expect(gateway.paid).toBe(0);
+	test('a model that takes neither the legacy form nor sampling: the error says what to change', async () => {
+		const thinking = { thinking: 'enabled', budgetTokens: 99 };
+		const legacy = errorOf(await ask({ model: 'reason-next', ...thinking }));
+		expect(legacy.message).toContain('thinking.type enabled is not supported by reason-next');
+		expect(legacy.description).toContain("Use 'Adaptive' with 'Effort' instead.");
+		const sampled = errorOf(await ask({ model: 'reason-next', options: { topP: 0.5, topK: 4 } }));
+		expect(sampled.description).toContain('Remove top_p, top_k from');
+		expect([gateway.count('message'), gateway.paid]).toEqual([2, 0]);
 	});
 
 	test.each([
@@ -313,47 +238,12 @@ describe('the output', () => {
 		});
 	});
 
-	test("is the unchanged response with 'Simplify' off", async () => {
-		const tap = await opened(openTap(gateway.url));
-		const to = await hostAt(tap.url);
-		const [json] = (await ask({ thinking: 'adaptive', simplify: false }, {}, 1, to)).json(NODE);
-		expect(json).toEqual(JSON.parse(tap.posts[0]!.answer));
-	});
-
 	test('is what an agent gets that calls it', async () => {
 		const tool = 'n8n-nodes-media-gateway.message';
 		const prompt = "={{ $fromAI('question', 'What to ask', 'string') }}";
 		const args = { question: 'What is 6 * 7?' };
 		const answer = await host.runAsTool(tool, { ...basics, prompt }, { args });
 		expect(answer).toContain('6 * 7 = 42.');
-	});
-});
-
-describe('a refusal', () => {
-	test.each([
-		[{ temperature: 0.5 }, 'Remove temperature from'],
-		[{ topP: 0.5, topK: 4 }, 'Remove top_p, top_k from'],
-	])('for sampling parameters names them: %j', async (options, advice) => {
-		const error = errorOf(await ask({ model: 'reason-next', options }));
-		expect(error.message).toContain('is not supported by reason-next');
-		expect(error.description).toContain(advice);
-		expect([gateway.count('message'), gateway.paid]).toEqual([1, 0]);
-	});
-
-	const shapes = [
-		['{"error":{"message":"No token provided","type":"x"}}', 'application/json'],
-		['No token provided', 'text/plain'],
-	];
-	test.each(shapes)('is understood in any shape: %s', async (text, type) => {
-		const server = await opened(
-			serve((_, response) => {
-				response.writeHead(401, { 'content-type': type }).end(text);
-			}),
-		);
-		const error = errorOf(await ask({}, {}, 1, await hostAt(server.url)));
-		expect(error.message).toBe('The message endpoint received no API key (401): No token provided');
-		expect(error.description).toContain("Change 'Message Authentication'");
-		expect(server.requests).toHaveLength(1);
 	});
 });
 
