@@ -5,8 +5,8 @@ import { progressWorkflow } from './subWorkflows';
 
 /*
  * While a batch is being submitted, a crash or a Stop would lose the IDs of its tasks. So a
- * sub-execution runs at the same time: it outputs them once a second, and n8n stores its output after
- * each of these rounds.
+ * sub-execution runs at the same time: it outputs new ones once a second, and n8n stores its whole
+ * output after each of these rounds.
  */
 
 /** The pause between two rounds. */
@@ -60,7 +60,8 @@ export function openProgress(context: IExecuteFunctions) {
 }
 
 /**
- * A round of the sub-execution: waits a second, and outputs the tasks submitted meanwhile.
+ * A round of the sub-execution: waits a second, or until there is a new task, and outputs what was
+ * submitted meanwhile.
  *
  * @returns the tasks on output 0; on output 1 an item that starts the next round
  * @throws NodeOperationError at the end, if the tasks must stay in n8n's list
@@ -70,9 +71,10 @@ export async function reportProgress(context: IExecuteFunctions): Promise<INodeE
 	const channel = channels.get(String(json.key));
 	if (channel === undefined) return [[], []];
 	const { signal } = channel.ended;
-	await sleep(ROUND_MS, signal).catch(() => undefined);
+	do await sleep(ROUND_MS, signal).catch(() => undefined);
+	while (channel.tasks.length === 0 && !signal.aborted);
 	const tasks = channel.tasks.splice(0);
-	if (tasks.length > 0 || !signal.aborted) return [tasks, [{ json, pairedItem: { item: 0 } }]];
+	if (tasks.length > 0) return [tasks, [{ json, pairedItem: { item: 0 } }]];
 	if (channel.isReturned) return [[], []];
 	throw new NodeOperationError(context.getNode(), 'The run that submitted these tasks has ended', {
 		description:
