@@ -29,6 +29,8 @@ const submit = planGeneration({ model: 'm', prompt: 'p' }, 'query');
 const eproto = (reason: string): string =>
 	`write EPROTO 809C2FEF707F0000:error:0A000410:SSL routines:ssl3_read_bytes:${reason}:../deps/openssl/openssl/ssl/record/rec_layer_s3.c:1601:SSL alert number 40`;
 
+const NO_TLS = 'Client network socket disconnected before secure TLS connection was established';
+
 describe('what fails before the first byte is sent', () => {
 	test.each<[string, string, Fault]>([
 		['EAI_FAIL', 'getaddrinfo EAI_FAIL x', 'notFound'],
@@ -36,11 +38,7 @@ describe('what fails before the first byte is sent', () => {
 		['EMFILE', 'connect EMFILE 10.0.0.1:443', 'unconnected'],
 		['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:3128', 'refused'],
 		['', 'Proxy connection ended before receiving CONNECT response', 'unconnected'],
-		[
-			'ECONNRESET',
-			'Client network socket disconnected before secure TLS connection was established',
-			'unconnected',
-		],
+		['ECONNRESET', NO_TLS, 'unconnected'],
 		['EPROTO', eproto('sslv3 alert handshake failure'), 'unconnected'],
 		['EPROTO', eproto('wrong version number'), 'invalidAddress'],
 		['EPROTO', eproto('certificate verify failed'), 'certificate'],
@@ -68,13 +66,15 @@ describe('what fails before the first byte is sent', () => {
 		['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', ''],
 		['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', ''],
 		['EPROTO', eproto('tlsv1 alert internal error')],
-		['EPROTO', ''],
 		['ECONNRESET', 'read ECONNRESET'],
 		['ECONNRESET', 'socket hang up'],
 		['ETIMEDOUT', 'read ETIMEDOUT'],
 		['ECONNREFUSED', 'read ECONNREFUSED'],
 		['HPE_INVALID_CONSTANT', 'Parse Error: Expected HTTP/'],
 		['', 'The header was cut'],
+		// A code that only contains a known one.
+		['XECONNREFUSED', ''],
+		['ENOTFOUNDX', ''],
 	])('may have come later, and stays unknown: %s %s', (code, message) => {
 		const kind = faultOf(code || undefined, message);
 		expect(wasNotAccepted(fault(kind))).toBe(false);
@@ -89,17 +89,9 @@ describe('what fails before the first byte is sent', () => {
 		['ERR_CANCELED', 'canceled', 'pending', 'unconnected'],
 		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'pending', 'invalidAddress'],
 		['ERR_SSL_WRONG_VERSION_NUMBER', '', 'open', 'other'],
-		['ECONNRESET', 'read ECONNRESET', 'open', 'reset'],
 	])('%s %s on a connection that is %s', (code, message, connection, expected) => {
 		expect(faultOf(code, message, connection)).toBe(expected);
 	});
-
-	test.each([...['ECONNREFUSED', 'ENOTFOUND', 'ECONNRESET', 'ETIMEDOUT', 'ENOSPC', 'INVALID_CA']])(
-		'a code that only contains %s is unknown: it may have come later',
-		(code) => {
-			expect([faultOf(`X${code}`), faultOf(`${code}X`)]).toEqual(['other', 'other']);
-		},
-	);
 
 	test('the socket of a request tells whether its connection was made', () => {
 		const reset = (socket: object): Fault => {
@@ -111,15 +103,13 @@ describe('what fails before the first byte is sent', () => {
 		expect(reset({ connecting: true })).toBe('unconnected');
 		expect(reset({ connecting: false, _pendingData: 'POST /' })).toBe('unconnected');
 		expect(reset({ connecting: false, _pendingData: null })).toBe('reset');
-		expect(reset({ connecting: false, secureConnecting: false })).toBe('reset');
 		expect(reset({})).toBe('reset');
 	});
+});
 
-	test('a full disk is not the network: nothing is asked for again', () => {
-		const full = faultOf('ENOSPC', 'ENOSPC: no space left on device, write');
-		expect(full).toBe('diskFull');
-		expect(isTransient(fault(full))).toBe(false);
-	});
+test('a full disk is not the network: nothing is asked for again', () => {
+	const full = faultOf('ENOSPC', 'ENOSPC: no space left on device, write');
+	expect([full, isTransient(fault(full))]).toEqual(['diskFull', false]);
 });
 
 describe('a redirect after a paid request', () => {
@@ -161,12 +151,8 @@ describe('an accepted task without a body, whose address is in Location', () => 
 	};
 	const at = '/v1/images/tasks/task_1';
 
-	test.each([
-		[201, ''],
-		[202, ''],
-		[202, ' \r\n'],
-	])('is read like one with an empty object: %s %j', (httpCode, text) => {
-		const outcome = empty(httpCode, text, at);
+	test.each([201, 202])('is read like one with an empty object: %s', (httpCode) => {
+		const outcome = empty(httpCode, ' \r\n', at);
 		expect(withLocationOnly(outcome)).toEqual({ ...outcome, json: {} });
 	});
 
@@ -184,29 +170,23 @@ describe('an accepted task without a body, whose address is in Location', () => 
 });
 
 test('a response that breaks off behind its head is judged by its status', () => {
-	const cut = (httpCode: number) => ({ ...fault('reset'), httpCode }) as ReturnType<typeof fault>;
-	expect([400, 401, 422, 429].map((code) => wasNotAccepted(cut(code)))).not.toContain(false);
-	expect([200, 201, 303, 408, 500, 503].map((code) => wasNotAccepted(cut(code)))).not.toContain(
-		true,
+	const refused = [200, 201, 303, 400, 401, 408, 422, 429, 500, 503].filter((httpCode) =>
+		wasNotAccepted({ ...fault('reset'), httpCode } as Outcome),
 	);
+	expect(refused).toEqual([400, 401, 422, 429]);
 });
 
-describe('the form of an edit', () => {
+test('the form of an edit leaves out what has no value, at any depth', () => {
 	const fields = (extraFields: Record<string, unknown>) =>
 		planEdit({ model: 'm', prompt: 'p', files: [], extraFields }).form?.fields.slice(2);
-
-	test('leaves out what has no value, at any depth', () => {
-		const nothing = { a: undefined, b: null, c: () => 1, d: NaN, e: Symbol('x') };
-		expect(fields(nothing)).toEqual([]);
-		const at = new Date(0);
-		expect(fields({ deep: { ...nothing, f: 1 }, text: '', zero: 0, no: false, at })).toEqual([
-			['deep', '{"b":null,"d":null,"f":1}'],
-			['text', ''],
-			['zero', '0'],
-			['no', 'false'],
-			['at', '1970-01-01T00:00:00.000Z'],
-		]);
-	});
+	const nothing = { a: undefined, b: null, c: () => 1, d: NaN, e: Symbol('x') };
+	const at = new Date(0);
+	expect(fields({ ...nothing, deep: { ...nothing, f: 1 }, text: '', zero: 0, at })).toEqual([
+		['deep', '{"b":null,"d":null,"f":1}'],
+		['text', ''],
+		['zero', '0'],
+		['at', '1970-01-01T00:00:00.000Z'],
+	]);
 });
 
 describe('a body that cannot be built', () => {
