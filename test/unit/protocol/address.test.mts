@@ -14,7 +14,6 @@ const authHeaders = (url: string, fields: Record<string, unknown>) =>
 
 describe('the address of a gateway', () => {
 	test.each([
-		['https://gateway.example', 'https://gateway.example'],
 		['  https://gateway.example/v1/ ', 'https://gateway.example'],
 		['https://gateway.example/api/v1', 'https://gateway.example/api'],
 		['https://gateway.example/v1beta', 'https://gateway.example/v1beta'],
@@ -33,12 +32,9 @@ describe('the address of a gateway', () => {
 		expect(normalizeUrl(meant)).toBe(meant);
 	});
 
-	test.each(['', 'gateway.example', 'localhost:3000', 'ftp://gateway.example', null, 7])(
-		'%j is none',
-		(typed) => {
-			expect(normalizeUrl(typed)).toBeUndefined();
-		},
-	);
+	test.each(['', 'localhost:3000', 'ftp://gateway.example', 7])('%j is none', (typed) => {
+		expect(normalizeUrl(typed)).toBeUndefined();
+	});
 
 	test.each([
 		['https://gateway.example/v1/messages', true],
@@ -53,7 +49,6 @@ describe('the address of a gateway', () => {
 	});
 
 	test.each([
-		['https://host.example/gateway', true],
 		['https://host.example/gateway2/v1', false],
 		['https://host.example/gateway/%2e%2e/other/v1', false],
 		['https://host.example/gateway/v1/images/..%2f..%2F..%2fother', false],
@@ -68,23 +63,17 @@ describe('the address of a gateway', () => {
 });
 
 describe('a key that was pasted', () => {
-	test.each([
-		'  sk-abc123\n',
-		'Bearer sk-abc123',
-		"'Bearer sk-abc123'",
-		'Bearer "sk-abc123"',
-		'\ufeffsk-abc123\u200b',
-	])('%j is sk-abc123', (pasted) => {
-		expect(cleanApiKey(pasted)).toBe('sk-abc123');
-		expect(apiKeyProblem(pasted)).toBeUndefined();
-	});
-
-	test.each(['', '   ', '""', 'Bearer', 'Bearer ', undefined, null, 42])(
-		'%j is empty',
+	test.each(['  sk-a1\n', "'Bearer sk-a1'", 'Bearer "sk-a1"', '\ufeffsk-a1\u200b'])(
+		'%j is sk-a1',
 		(pasted) => {
-			expect(apiKeyProblem(pasted)).toBe('The API key is empty');
+			expect(cleanApiKey(pasted)).toBe('sk-a1');
+			expect(apiKeyProblem(pasted)).toBeUndefined();
 		},
 	);
+
+	test.each(['', '""', 'Bearer ', undefined, 42])('%j is empty', (pasted) => {
+		expect(apiKeyProblem(pasted)).toBe('The API key is empty');
+	});
 
 	test.each([
 		...['<API_KEY>', 'Bearer <API_KEY>', '<your key>', '[API_KEY]', 'API_KEY', 'YOUR_API_KEY_HERE'],
@@ -116,13 +105,6 @@ describe('who gets the key', () => {
 	const settings = { baseUrl: 'https://gateway.example/v1/', apiKey: ' Bearer sk-abc ' };
 	const home = 'https://gateway.example';
 
-	test.each(['/v1/images/generations?async=true', '/v1/images/edits/task%2F1'])(
-		'images with Bearer: %s',
-		(path) => {
-			expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
-		},
-	);
-
 	test.each([
 		['authorization', 'sk-abc'],
 		['bearer', 'Bearer sk-abc'],
@@ -135,23 +117,19 @@ describe('who gets the key', () => {
 	});
 
 	test('messages with x-api-key, and another version header where the user says so', () => {
-		const other = {
-			...settings,
-			versionHeaderName: ' vendor-version ',
-			versionHeaderValue: ' 2030-01-01 ',
-		};
-		expect(authHeaders(`${home}/v1/messages`, other)).toEqual({
+		const version = { versionHeaderName: ' vendor-version ', versionHeaderValue: ' 2030-01-01 ' };
+		expect(authHeaders(`${home}/v1/messages`, { ...settings, ...version })).toEqual({
 			'x-api-key': 'sk-abc',
 			'vendor-version': '2030-01-01',
 		});
 	});
 
-	test.each(['/v1/tasks/1', '/v1/messagesx', '/', '/proxy/v1/messages', '/proxy/v1/media/models'])(
-		'any other endpoint of the gateway with Bearer: %s',
-		(path) => {
-			expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
-		},
-	);
+	test.each([
+		...['/v1/images/generations?async=true', '/v1/images/edits/task%2F1', '/v1/tasks/1', '/'],
+		...['/v1/messagesx', '/proxy/v1/messages', '/proxy/v1/media/models'],
+	])('all of the gateway but messages with Bearer: %s', (path) => {
+		expect(authHeaders(home + path, settings)).toEqual({ Authorization: 'Bearer sk-abc' });
+	});
 
 	test.each([
 		`${home}/v1/media/models`,
