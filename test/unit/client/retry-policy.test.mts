@@ -34,13 +34,11 @@ test.each<[string, Outcome, boolean, boolean, boolean]>([
 	['303', response(303), false, false, false],
 	['307', response(307), false, false, true],
 	['400', response(400), false, false, true],
-	['404', response(404), false, false, true],
 	['408', response(408), false, true, false],
 	['425', response(425), false, true, true],
 	['429', response(429, TOO_OFTEN), true, true, true],
 	['499', response(499), false, false, false],
 	['500', response(500), false, true, false],
-	['502', page(502, '<html>Bad Gateway'), false, true, false],
 	['503 with Retry-After', response(503, {}, { 'retry-after': '2' }), false, true, false],
 	['connection refused', fault('refused'), true, true, true],
 	['certificate not trusted', fault('certificate'), false, false, true],
@@ -101,23 +99,6 @@ describe('the pause before the next attempt', () => {
 	])('is at least what the gateway asks for, which may be five minutes: %s', (pause, decision) => {
 		const asking = response(503, {}, { 'retry-after': pause });
 		expect(decide(asking, FREE)).toMatchObject(decision);
-	});
-
-	test.each<[Record<string, string>, number]>([
-		[{ 'retry-after': '2' }, 2000],
-		[{}, 0],
-	])('is that of the rate limiter after 429 for the rate limit: %j', (headers, afterMs) => {
-		const decided = decide(response(429, TOO_OFTEN, headers), PAID, { attempts: 9 });
-		expect(decided).toEqual({ again: true, afterMs, rateLimited: true });
-	});
-
-	test.each([
-		[4200, { again: true, afterMs: 600, rateLimited: false }],
-		[4201, { again: false }],
-	])('at a wrong address ends within 4.8 s, or is not made: after %d ms', (nothingForMs, end) => {
-		// The third attempt's pause is 600 ms at most.
-		const more = { attempts: 3, random: 1, nothingForMs };
-		expect(decide(fault('refused'), { paid: false, call: 'listing' }, more)).toEqual(end);
 	});
 });
 
